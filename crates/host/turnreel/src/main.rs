@@ -1,0 +1,2 @@
+//! turnreel
+fn main() {}

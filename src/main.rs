@@ -1,0 +1,2 @@
+//! agent-feed
+fn main() {}
