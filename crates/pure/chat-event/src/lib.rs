@@ -1,1 +1,29 @@
-//! chat-event
+//! The event log: the one type that is promised to be kept.
+//!
+//! - [`ChatEvent`] is the envelope, [`Payload`] what it says, one struct a type.
+//! - [`Json`], [`Extra`] and [`Body`] carry what no rule knows, and what is too large, unchanged.
+//! - [`jsonl`] reads and writes logs.
+//!
+//! Where events come from is for `chat-normalize`, what is shown of them for `chat-feed`, where they are kept for
+//! `chat-store`.
+
+mod body;
+mod depth;
+mod error;
+mod event;
+mod json;
+pub mod jsonl;
+pub mod payload;
+mod schema;
+
+pub use body::{Body, BodyRef};
+pub use error::Error;
+pub use event::ChatEvent;
+pub use json::{Extra, Json};
+pub use payload::Payload;
+
+/// The deepest nesting read from files; servers ask for less.
+pub const MAX_DEPTH: usize = 128;
+
+/// The version of the schema that is written.
+pub const SCHEMA: u64 = 2;

@@ -1,1 +1,16 @@
-//! chat-feed
+//! Every decision about what is shown of a session, with no screen.
+//!
+//! - [`ChatRenderer`] reduces events to a [`Feed`] of [`Block`]s and says what changed by [`FeedPatch`]es.
+//! - [`viewport`] decides which of them are mounted, and where.
+//!
+//! Events come in as values and times as numbers; who fetches the ones and draws the others is for `agent-feed`.
+
+mod block;
+mod feed;
+mod patch;
+mod tool;
+pub mod viewport;
+
+pub use block::*;
+pub use patch::FeedPatch;
+pub use tool::{ToolKind, ToolStatus};

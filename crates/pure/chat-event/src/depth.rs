@@ -1,0 +1,29 @@
+//! How deep a JSON text nests, without building anything.
+
+/// Whether `text` opens more than `limit` arrays and objects within each other.
+pub(crate) fn exceeds(text: &str, limit: usize) -> bool {
+    // Most texts have fewer brackets than the limit, and counting those is cheaper than following the strings.
+    if text.len() <= limit {
+        return false;
+    }
+    let mut depth = 0usize;
+    let mut inside = false;
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => inside = !inside,
+            b'\\' if inside => {
+                bytes.next();
+            }
+            b'[' | b'{' if !inside => {
+                depth += 1;
+                if depth > limit {
+                    return true;
+                }
+            }
+            b']' | b'}' if !inside => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
+}

@@ -1,0 +1,305 @@
+//! The envelope: what every event has, whatever its type.
+//!
+//! Reading is tolerant where nothing is lost by it: an event without a time or a session is an event, one whose payload
+//! has the wrong shape is a [`Payload::Malformed`]. A writer that must refuse such events asks [`ChatEvent::problem`].
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::value::RawValue;
+
+use crate::error::{Error, without_position};
+use crate::json::{Extra, Json};
+use crate::payload::Payload;
+use crate::schema::Key;
+
+/// One event of a session.
+///
+/// ```
+/// use chat_event::{ChatEvent, Payload};
+/// let line = r#"{"id":"e2","timestamp":1703001234600,"sessionId":"s1","type":"assistant_chunk","turnId":"t1","payload":{"text":"Hi"}}"#;
+/// let event = ChatEvent::from_json(line).unwrap();
+/// let Payload::AssistantChunk(chunk) = &event.payload else { panic!() };
+/// assert_eq!(chunk.text, "Hi");
+/// assert_eq!(event.to_line(), line);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChatEvent {
+    /// Position in the log, from 1; given by the store. Control lines (`log_*`) bear none, or 0.
+    pub seq: Option<u64>,
+    /// Unique in the session; empty where the source gave none.
+    pub id: String,
+    /// Unix epoch in milliseconds, as the source says; never used for order.
+    pub timestamp: Option<i64>,
+    /// When it was stored, Unix epoch in milliseconds.
+    pub recv: Option<i64>,
+    /// The session; empty where the source gave none.
+    pub session_id: String,
+    /// Groups a trigger and all that follows until the agent is done.
+    pub turn_id: Option<String>,
+    /// Groups what belongs to one assistant message.
+    pub response_id: Option<String>,
+    /// Which agent speaks, where a session has several.
+    pub agent_id: Option<String>,
+    /// The tool call that started the sub-agent this event comes from.
+    pub parent_tool_call_id: Option<String>,
+    /// What it says.
+    pub payload: Payload,
+    /// Envelope fields that no rule knows.
+    pub extra: Extra,
+}
+
+impl ChatEvent {
+    /// An event with the fields every event has.
+    pub fn new(
+        id: impl Into<String>,
+        timestamp: i64,
+        session_id: impl Into<String>,
+        payload: impl Into<Payload>,
+    ) -> Self {
+        ChatEvent {
+            seq: None,
+            id: id.into(),
+            timestamp: Some(timestamp),
+            recv: None,
+            session_id: session_id.into(),
+            turn_id: None,
+            response_id: None,
+            agent_id: None,
+            parent_tool_call_id: None,
+            payload: payload.into(),
+            extra: Extra::default(),
+        }
+    }
+
+    /// Reads one event from JSON text.
+    ///
+    /// # Errors
+    ///
+    /// Where the text is no JSON object, is nested too deep, or its `type`, `id`, `seq` … are of the wrong kind.
+    pub fn from_json(text: &str) -> Result<Self, Error> {
+        if crate::depth::exceeds(text, crate::MAX_DEPTH) {
+            return Err(Error::TooDeep);
+        }
+        // The first way reads payloads straight into their types; only where one has not its shape is the text read
+        // again with the payload kept as it is.
+        if let Ok(event) = serde_json::from_str::<ChatEvent>(text) {
+            return Ok(event);
+        }
+        serde_json::from_str::<Lenient>(text)
+            .map(|lenient| lenient.0)
+            .map_err(|why| Error::NoEvent {
+                reason: without_position(&why.to_string()).to_owned(),
+            })
+    }
+
+    /// The event as one line of a log, without the newline.
+    pub fn to_line(&self) -> String {
+        crate::jsonl::line_text(self)
+    }
+
+    /// The event's `type`.
+    pub fn event_type(&self) -> &str {
+        self.payload.event_type()
+    }
+
+    /// Whether the line speaks about the log and not about the session.
+    pub fn is_control(&self) -> bool {
+        matches!(
+            self.payload,
+            Payload::LogStart(_) | Payload::LogEpoch(_) | Payload::LogGap(_) | Payload::LogEnd(_)
+        )
+    }
+
+    /// Which field keeps a strict reader (a server) from taking this event, and how.
+    pub fn problem(&self) -> Option<String> {
+        match &self.payload {
+            Payload::Malformed { reason, .. } => Some(reason.clone()),
+            _ if self.timestamp.is_none() => Some("timestamp: missing".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+impl Serialize for ChatEvent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        entry(&mut map, "seq", self.seq.as_ref())?;
+        entry(&mut map, "id", Some(&self.id).filter(|id| !id.is_empty()))?;
+        entry(&mut map, "timestamp", self.timestamp.as_ref())?;
+        entry(&mut map, "recv", self.recv.as_ref())?;
+        let session_id = Some(&self.session_id).filter(|id| !id.is_empty());
+        entry(&mut map, "sessionId", session_id)?;
+        map.serialize_entry("type", self.event_type())?;
+        entry(&mut map, "turnId", self.turn_id.as_ref())?;
+        entry(&mut map, "responseId", self.response_id.as_ref())?;
+        entry(&mut map, "agentId", self.agent_id.as_ref())?;
+        let parent = self.parent_tool_call_id.as_ref();
+        entry(&mut map, "parentToolCallId", parent)?;
+        map.serialize_entry("payload", &self.payload)?;
+        for (key, value) in self.extra.iter() {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+fn entry<M: SerializeMap, T: Serialize + ?Sized>(
+    map: &mut M,
+    key: &str,
+    value: Option<&T>,
+) -> Result<(), M::Error> {
+    match value {
+        Some(value) => map.serialize_entry(key, value),
+        None => Ok(()),
+    }
+}
+
+impl<'de> Deserialize<'de> for ChatEvent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(EventVisitor { strict: true })
+    }
+}
+
+/// An event whose payload may have any shape.
+struct Lenient(ChatEvent);
+
+impl<'de> Deserialize<'de> for Lenient {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer
+            .deserialize_map(EventVisitor { strict: false })
+            .map(Lenient)
+    }
+}
+
+struct EventVisitor {
+    strict: bool,
+}
+
+impl<'de> Visitor<'de> for EventVisitor {
+    type Value = ChatEvent;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an event object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ChatEvent, A::Error> {
+        let mut event_type: Option<String> = None;
+        let mut payload: Option<Payload> = None;
+        let mut kept: Option<Json> = None;
+        let mut event = ChatEvent {
+            seq: None,
+            id: String::new(),
+            timestamp: None,
+            recv: None,
+            session_id: String::new(),
+            turn_id: None,
+            response_id: None,
+            agent_id: None,
+            parent_tool_call_id: None,
+            payload: Payload::Unknown {
+                event_type: String::new(),
+                value: Json::default(),
+            },
+            extra: Extra::default(),
+        };
+        while let Some(key) = map.next_key::<Key<'de>>()? {
+            match &*key.0 {
+                "seq" => event.seq = crate::schema::field(&mut map, "seq")?,
+                "id" => event.id = crate::schema::field(&mut map, "id")?.unwrap_or_default(),
+                "timestamp" => event.timestamp = millis(&mut map, "timestamp", self.strict)?,
+                "recv" => event.recv = millis(&mut map, "recv", self.strict)?,
+                "sessionId" => {
+                    event.session_id =
+                        crate::schema::field(&mut map, "sessionId")?.unwrap_or_default();
+                }
+                "type" => event_type = crate::schema::field(&mut map, "type")?,
+                "turnId" => event.turn_id = crate::schema::field(&mut map, "turnId")?,
+                "responseId" => event.response_id = crate::schema::field(&mut map, "responseId")?,
+                "agentId" => event.agent_id = crate::schema::field(&mut map, "agentId")?,
+                "parentToolCallId" => {
+                    event.parent_tool_call_id = crate::schema::field(&mut map, "parentToolCallId")?;
+                }
+                "payload" => match (&event_type, self.strict) {
+                    (Some(event_type), true) => {
+                        payload = Some(Payload::read(event_type, &mut map)?);
+                    }
+                    _ => kept = Some(map.next_value()?),
+                },
+                unknown => event.extra.insert(unknown, map.next_value()?),
+            }
+        }
+        let Some(event_type) = event_type else {
+            return Err(serde::de::Error::missing_field("type"));
+        };
+        // Of doubled keys the last counts, so a payload read for another type is read again by the lenient way.
+        event.payload = match payload {
+            Some(payload) if payload.event_type() == event_type && kept.is_none() => payload,
+            Some(_) => return Err(serde::de::Error::custom("doubled key")),
+            None => {
+                let value = kept.unwrap_or_else(empty_object);
+                let value = if value.is_null() {
+                    empty_object()
+                } else {
+                    value
+                };
+                Payload::from_json(&event_type, value)
+            }
+        };
+        Ok(event)
+    }
+}
+
+fn empty_object() -> Json {
+    Json::from(serde_json::Value::Object(serde_json::Map::new()))
+}
+
+/// Milliseconds from a JSON number; a fraction is cut.
+struct Millis(i64);
+
+impl<'de> Deserialize<'de> for Millis {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct MillisVisitor;
+        impl Visitor<'_> for MillisVisitor {
+            type Value = Millis;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("milliseconds")
+            }
+            fn visit_i64<E>(self, number: i64) -> Result<Millis, E> {
+                Ok(Millis(number))
+            }
+            fn visit_u64<E>(self, number: u64) -> Result<Millis, E> {
+                Ok(Millis(i64::try_from(number).unwrap_or(i64::MAX)))
+            }
+            // `as` saturates, which is what is wanted here.
+            #[allow(clippy::cast_possible_truncation)]
+            fn visit_f64<E>(self, number: f64) -> Result<Millis, E> {
+                Ok(Millis(number as i64))
+            }
+        }
+        deserializer.deserialize_any(MillisVisitor)
+    }
+}
+
+/// The next value as milliseconds; the lenient way also takes numbers that no Rust type holds, at the end of the range.
+fn millis<'de, A: MapAccess<'de>>(
+    map: &mut A,
+    name: &'static str,
+    strict: bool,
+) -> Result<Option<i64>, A::Error> {
+    if strict {
+        return Ok(crate::schema::field::<Millis, A>(map, name)?.map(|millis| millis.0));
+    }
+    let raw: Option<Box<RawValue>> = map.next_value()?;
+    let Some(raw) = raw else { return Ok(None) };
+    let number: Option<f64> = raw.get().parse().ok();
+    match (raw.get().parse::<i64>(), number) {
+        (Ok(whole), _) => Ok(Some(whole)),
+        #[allow(clippy::cast_possible_truncation)]
+        (Err(_), Some(number)) => Ok(Some(number as i64)),
+        (Err(_), None) => Err(serde::de::Error::custom(format_args!(
+            "{name}: expected milliseconds"
+        ))),
+    }
+}

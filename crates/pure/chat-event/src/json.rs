@@ -1,0 +1,237 @@
+//! JSON text that is kept as it came: number text, key order and unknown fields survive read and write.
+//!
+//! What a field *means* is for `payload`; this file only carries it.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, DeserializeOwned, Deserializer};
+use serde::ser::{Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// One JSON value as compact text, without white space between its tokens.
+///
+/// Two values are equal when their text is.
+///
+/// ```
+/// use chat_event::Json;
+/// let args: Json = serde_json::from_str(r#"{ "path": "a.rs", "n": 1.0 }"#).unwrap();
+/// assert_eq!(args.as_text(), r#"{"path":"a.rs","n":1.0}"#);
+/// assert_eq!(args.get("path").unwrap().as_str().unwrap(), "a.rs");
+/// ```
+#[derive(Clone)]
+pub struct Json(Box<RawValue>);
+
+impl Json {
+    /// The value as compact JSON text.
+    pub fn as_text(&self) -> &str {
+        self.0.get()
+    }
+
+    /// The value as a tree.
+    ///
+    /// A number that no Rust number type holds becomes `null`; the text keeps it.
+    pub fn to_value(&self) -> Value {
+        serde_json::from_str(self.as_text()).unwrap_or(Value::Null)
+    }
+
+    /// Reads the value as `T`; `None` where it has another shape.
+    pub fn parse<T: DeserializeOwned>(&self) -> Option<T> {
+        serde_json::from_str(self.as_text()).ok()
+    }
+
+    /// The string this value is, unescaped; `None` where it is no string.
+    pub fn as_str(&self) -> Option<Cow<'_, str>> {
+        let text = self.as_text();
+        let inner = text.strip_prefix('"')?.strip_suffix('"')?;
+        if inner.contains('\\') {
+            serde_json::from_str(text).ok().map(Cow::Owned)
+        } else {
+            Some(Cow::Borrowed(inner))
+        }
+    }
+
+    /// The member `key` of an object; of two with the same key, the last.
+    pub fn get(&self, key: &str) -> Option<Json> {
+        if !self.as_text().starts_with('{') {
+            return None;
+        }
+        let mut found = None;
+        let members: Members = serde_json::from_str(self.as_text()).ok()?;
+        for (name, value) in members.0 {
+            if name == key {
+                found = Some(value);
+            }
+        }
+        found
+    }
+
+    /// Whether the value is `null`.
+    pub fn is_null(&self) -> bool {
+        self.as_text() == "null"
+    }
+
+    /// The value as a reader would want to see it: a string without its quotes, anything else as JSON text.
+    pub fn display_text(&self) -> Cow<'_, str> {
+        self.as_str().unwrap_or(Cow::Borrowed(self.as_text()))
+    }
+
+    /// A JSON string.
+    pub fn string(text: &str) -> Json {
+        Json::from(Value::String(text.to_owned()))
+    }
+}
+
+impl From<Value> for Json {
+    fn from(value: Value) -> Self {
+        // A `Value` always has a JSON text, so the fallback is never taken.
+        serde_json::value::to_raw_value(&value).map_or_else(|_| Json::default(), Json)
+    }
+}
+
+impl From<&Value> for Json {
+    fn from(value: &Value) -> Self {
+        serde_json::value::to_raw_value(value).map_or_else(|_| Json::default(), Json)
+    }
+}
+
+impl Default for Json {
+    /// The value `null`.
+    fn default() -> Self {
+        Json(RawValue::NULL.to_owned())
+    }
+}
+
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_text() == other.as_text()
+    }
+}
+
+impl Eq for Json {}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_text())
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        match compact(raw.get()) {
+            None => Ok(Json(raw)),
+            Some(text) => RawValue::from_string(text)
+                .map(Json)
+                .map_err(serde::de::Error::custom),
+        }
+    }
+}
+
+/// The text without white space between tokens, or `None` where there is none.
+///
+/// A body posted by a client may be pretty-printed, and a raw newline would end a line of the log.
+fn compact(text: &str) -> Option<String> {
+    let mut outside = OutsideStrings::default();
+    if !text.bytes().any(|byte| outside.step(byte) && byte <= b' ') {
+        return None;
+    }
+    let mut outside = OutsideStrings::default();
+    // White space between tokens is ASCII, so dropping it never cuts a character.
+    let kept: Vec<u8> = text
+        .bytes()
+        .filter(|&byte| !(outside.step(byte) && byte <= b' '))
+        .collect();
+    String::from_utf8(kept).ok()
+}
+
+/// Follows whether the bytes of a JSON text stand outside its strings.
+#[derive(Default)]
+struct OutsideStrings {
+    inside: bool,
+    escaped: bool,
+}
+
+impl OutsideStrings {
+    /// Takes the next byte; true where it stands outside a string.
+    fn step(&mut self, byte: u8) -> bool {
+        if !self.inside {
+            self.inside = byte == b'"';
+            return !self.inside;
+        }
+        if self.escaped {
+            self.escaped = false;
+        } else if byte == b'\\' {
+            self.escaped = true;
+        } else if byte == b'"' {
+            self.inside = false;
+        }
+        false
+    }
+}
+
+/// Object members in source order, doubles included.
+pub(crate) struct Members(pub(crate) Vec<(String, Json)>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Members;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Visitor)
+    }
+}
+
+/// Fields that no rule knows, in the order they came; of two with the same key the last is kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extra(Vec<(Box<str>, Json)>);
+
+impl Extra {
+    /// Adds or replaces a field.
+    pub fn insert(&mut self, key: &str, value: Json) {
+        if let Some(slot) = self.0.iter_mut().find(|(name, _)| &**name == key) {
+            slot.1 = value;
+        } else {
+            self.0.push((key.into(), value));
+        }
+    }
+
+    /// The field `key`.
+    pub fn get(&self, key: &str) -> Option<&Json> {
+        self.0
+            .iter()
+            .find(|(name, _)| &**name == key)
+            .map(|(_, value)| value)
+    }
+
+    /// The fields in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Json)> {
+        self.0.iter().map(|(name, value)| (&**name, value))
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

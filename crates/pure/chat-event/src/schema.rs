@@ -1,0 +1,185 @@
+//! The two macros that turn the tables of `payload` into types that read and write themselves.
+//!
+//! They stand in for serde's derive because its `flatten` cannot keep unknown fields as text.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+
+/// An object key, borrowed from the input where it has no escapes.
+pub(crate) struct Key<'de>(pub(crate) Cow<'de, str>);
+
+impl<'de> Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct KeyVisitor;
+        impl<'de> Visitor<'de> for KeyVisitor {
+            type Value = Key<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object key")
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Borrowed(text)))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(KeyVisitor)
+    }
+}
+
+/// Reads the value of a known field; `null` counts as absent.
+pub(crate) fn field<'de, T, A>(map: &mut A, name: &'static str) -> Result<Option<T>, A::Error>
+where
+    T: Deserialize<'de>,
+    A: MapAccess<'de>,
+{
+    map.next_value()
+        .map_err(|why| serde::de::Error::custom(format_args!("{name}: {why}")))
+}
+
+/// Declares one payload: `field: Type = "jsonName" required | optional | default`.
+macro_rules! payload_struct {
+    ($(#[$doc:meta])* $name:ident { $( $(#[$field_doc:meta])* $field:ident : $ty:ty = $key:literal $mode:ident ),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct $name {
+            $( $(#[$field_doc])* pub $field: $ty, )*
+            /// Fields that no rule knows.
+            pub extra: Extra,
+        }
+
+        impl<'de> serde::de::Deserialize<'de> for $name {
+            fn deserialize<D: serde::de::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Visitor;
+                impl<'de> serde::de::Visitor<'de> for Visitor {
+                    type Value = $name;
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str("an object")
+                    }
+                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<$name, A::Error> {
+                        $( let mut $field = None; )*
+                        let mut extra = Extra::default();
+                        while let Some(key) = map.next_key::<crate::schema::Key<'de>>()? {
+                            match &*key.0 {
+                                $( $key => $field = crate::schema::field(&mut map, $key)?, )*
+                                unknown => extra.insert(unknown, map.next_value()?),
+                            }
+                        }
+                        Ok($name {
+                            $( $field: payload_struct!(@take $field $key $mode), )*
+                            extra,
+                        })
+                    }
+                }
+                deserializer.deserialize_map(Visitor)
+            }
+        }
+
+        impl serde::ser::Serialize for $name {
+            fn serialize<S: serde::ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                use serde::ser::SerializeMap;
+                let mut map = serializer.serialize_map(None)?;
+                $( payload_struct!(@write map self $field $key $mode); )*
+                for (key, value) in self.extra.iter() {
+                    map.serialize_entry(key, value)?;
+                }
+                map.end()
+            }
+        }
+    };
+    (@take $field:ident $key:literal required) => {
+        $field.ok_or_else(|| serde::de::Error::missing_field($key))?
+    };
+    (@take $field:ident $key:literal optional) => { $field };
+    (@take $field:ident $key:literal default) => { $field.unwrap_or_default() };
+    (@write $map:ident $self:ident $field:ident $key:literal optional) => {
+        if let Some(value) = &$self.$field {
+            $map.serialize_entry($key, value)?;
+        }
+    };
+    (@write $map:ident $self:ident $field:ident $key:literal $mode:ident) => {
+        $map.serialize_entry($key, &$self.$field)?;
+    };
+}
+
+/// Declares the enum of all payloads with its `type` names.
+macro_rules! payloads {
+    ($(#[$doc:meta])* pub enum $enum:ident { $( $type:literal => $name:ident ),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum $enum {
+            $( #[doc = concat!("`", $type, "`")] $name($name), )*
+            /// A type that is not known, kept word for word.
+            Unknown {
+                /// The type.
+                event_type: String,
+                /// The payload.
+                value: Json,
+            },
+            /// A known type whose payload has not the shape it should have.
+            Malformed {
+                /// The type.
+                event_type: String,
+                /// The payload.
+                value: Json,
+                /// Which field is wrong, and how.
+                reason: String,
+            },
+        }
+
+        impl $enum {
+            /// The names of all known types, in the schema's order.
+            pub const TYPES: &'static [&'static str] = &[$( $type ),*];
+
+            /// The event's `type`.
+            pub fn event_type(&self) -> &str {
+                match self {
+                    $( $enum::$name(_) => $type, )*
+                    $enum::Unknown { event_type, .. } | $enum::Malformed { event_type, .. } => event_type,
+                }
+            }
+
+            /// Reads the payload of an event of type `event_type` straight from the input.
+            ///
+            /// Fails where the payload has not the type's shape.
+            pub(crate) fn read<'de, A: serde::de::MapAccess<'de>>(event_type: &str, map: &mut A) -> Result<Self, A::Error> {
+                match event_type {
+                    $( $type => map.next_value().map($enum::$name), )*
+                    _ => Ok($enum::Unknown { event_type: event_type.to_owned(), value: map.next_value()? }),
+                }
+            }
+
+            /// Makes the payload of an event of type `event_type` from JSON that was already read; never fails.
+            pub fn from_json(event_type: &str, value: Json) -> Self {
+                let read = match event_type {
+                    $( $type => serde_json::from_str(value.as_text()).map($enum::$name), )*
+                    _ => return $enum::Unknown { event_type: event_type.to_owned(), value },
+                };
+                read.unwrap_or_else(|why| $enum::Malformed {
+                    event_type: event_type.to_owned(),
+                    value,
+                    reason: format!("payload.{}", crate::error::without_position(&why.to_string())),
+                })
+            }
+        }
+
+        impl serde::ser::Serialize for $enum {
+            fn serialize<S: serde::ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    $( $enum::$name(payload) => payload.serialize(serializer), )*
+                    $enum::Unknown { value, .. } | $enum::Malformed { value, .. } => value.serialize(serializer),
+                }
+            }
+        }
+
+        $( impl From<$name> for $enum {
+            fn from(payload: $name) -> Self {
+                $enum::$name(payload)
+            }
+        } )*
+    };
+}
+
+pub(crate) use {payload_struct, payloads};

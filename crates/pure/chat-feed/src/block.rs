@@ -1,0 +1,289 @@
+//! The shown unit: a block is one row of the feed, and all that a component needs to draw it.
+//!
+//! Blocks hold facts, not pixels: whether one is open, selected or measured is kept elsewhere, by [`BlockId`].
+
+use chat_event::{Body, Json, payload};
+
+use crate::tool::{ToolKind, ToolStatus};
+
+/// Names a block for as long as its feed lives; dense from 0, never used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockId(pub u32);
+
+/// Names a turn: its index in [`crate::Feed::turns`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TurnIdx(pub u32);
+
+/// Names a response (one assistant message): its index in [`crate::Feed::responses`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ResponseIdx(pub u32);
+
+/// Names a body of streamed text: its index among the feed's bodies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TextIdx(pub u32);
+
+/// How many events the renderer had taken before this one: 0 for the first.
+pub type EventIdx = u32;
+
+/// One row of the feed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    /// Its name.
+    pub id: BlockId,
+    /// The turn it belongs to.
+    pub turn: TurnIdx,
+    /// The response it belongs to, where it is part of one.
+    pub response: Option<ResponseIdx>,
+    /// The tool call it is shown within, for what a sub-agent did.
+    pub parent: Option<BlockId>,
+    /// How many tool calls it is nested in.
+    pub depth: u16,
+    /// The id of the event that made it.
+    pub event_id: Box<str>,
+    /// The event that made it.
+    pub first_event: EventIdx,
+    /// The newest event that changed it.
+    pub last_event: EventIdx,
+    /// When that first event happened, Unix epoch in milliseconds.
+    pub at_ms: Option<i64>,
+    /// What it shows.
+    pub body: BlockBody,
+}
+
+/// What a block shows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BlockBody {
+    /// What the user (or another agent, or the system) asked.
+    Prompt(Prompt),
+    /// A paragraph, heading or code block of the assistant's text.
+    Text(TextBlock),
+    /// The assistant's thinking.
+    Thinking(ThinkingBlock),
+    /// A tool call with its result.
+    ToolCall(Box<ToolCallBlock>),
+    /// A changed file.
+    FileEdit(Box<FileEditBlock>),
+    /// A message to another agent, with its answer.
+    AgentMessage(Box<AgentMessageBlock>),
+    /// A request for permission, with its answer.
+    Permission(Box<PermissionBlock>),
+    /// Questions, with their answers.
+    Question(Box<QuestionBlock>),
+    /// The newest plan of its turn.
+    Plan(Vec<payload::PlanEntry>),
+    /// How far a long step is.
+    Progress(payload::Progress),
+    /// Another agent took over.
+    AgentSwitch(payload::AgentSwitch),
+    /// The turn was stopped.
+    Interrupt {
+        /// `user_cancel`, `timeout`, `error` …
+        reason: String,
+    },
+    /// Something failed; the same failure again counts up.
+    Error {
+        /// A short word for the kind of failure.
+        code: String,
+        /// What happened.
+        message: String,
+        /// How often in a row.
+        count: u32,
+    },
+    /// Spoken answer.
+    Audio {
+        /// How many pieces have come.
+        chunks: u32,
+        /// Length in milliseconds, once it is whole.
+        duration_ms: Option<u64>,
+        /// Whether it is whole.
+        done: bool,
+    },
+    /// The context was made shorter.
+    Compaction(payload::Compaction),
+    /// Something a reader should know.
+    Notice {
+        /// Whether it is a warning.
+        warning: bool,
+        /// What.
+        text: String,
+        /// The line of the source it is about, from 1.
+        line: Option<u64>,
+        /// Who says so.
+        source: Option<String>,
+    },
+    /// What nobody has a rule for: a provider's raw line, an unknown or malformed event.
+    Raw {
+        /// The format or type, and what is wrong with it.
+        label: String,
+        /// The JSON.
+        value: Json,
+    },
+    /// The session as its source introduces it.
+    SessionStart(Box<payload::SessionStart>),
+    /// The source is at its end.
+    SessionEnd {
+        /// Why.
+        reason: String,
+    },
+    /// Events are missing here.
+    Gap(payload::LogGap),
+    /// The end of a turn: what it took.
+    TurnEnd(TurnEndBlock),
+}
+
+/// What started a turn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prompt {
+    /// What was written; `None` while the source has not told.
+    pub text: Option<Body>,
+    /// Whether it was spoken.
+    pub spoken: bool,
+    /// `[{name?, mediaType, data | ref}]`
+    pub attachments: Option<Json>,
+    /// `user`, `callback` or `system`.
+    pub trigger: Box<str>,
+}
+
+/// What kind of Markdown block a text block is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TextKind {
+    /// A paragraph, or anything that has no kind of its own yet.
+    Paragraph,
+    /// A heading of level 1 to 6.
+    Heading(u8),
+    /// Lines of a code block.
+    Code {
+        /// What stands behind the fence.
+        language: Box<str>,
+        /// Whether this row begins the code block: long ones are cut into several rows.
+        begins: bool,
+        /// Whether this row ends it (so far).
+        ends: bool,
+    },
+}
+
+/// A stretch of the assistant's text. The text itself: [`crate::Feed::text`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct TextBlock {
+    /// The body it is a stretch of.
+    pub text: TextIdx,
+    /// Where it starts in the body, in bytes.
+    pub start: usize,
+    /// Where it ends, in bytes.
+    pub end: usize,
+    /// What it is.
+    pub kind: TextKind,
+    /// Whether more may still be added to it.
+    pub streaming: bool,
+}
+
+/// One block of thinking. The text itself: [`crate::Feed::text`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct ThinkingBlock {
+    /// Its body.
+    pub text: TextIdx,
+    /// Whether more may still be added to it.
+    pub streaming: bool,
+    /// Whether the provider withheld it.
+    pub redacted: bool,
+    /// From its first to its last event, once it is whole.
+    pub duration_ms: Option<u64>,
+}
+
+/// A tool call with all that came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolCallBlock {
+    /// Links it to the source.
+    pub tool_call_id: Box<str>,
+    /// The tool, as the provider names it; empty where only the result came.
+    pub tool_name: Box<str>,
+    /// What sort of tool that is.
+    pub kind: ToolKind,
+    /// One line of the source's own.
+    pub title: Option<String>,
+    /// The arguments; `null` until they are whole.
+    pub args: Json,
+    /// The arguments while they stream, as JSON text so far.
+    pub input: Option<TextIdx>,
+    /// What it has printed so far.
+    pub output: Option<TextIdx>,
+    /// What it gave.
+    pub result: Option<Json>,
+    /// Why it failed.
+    pub error: Option<payload::ToolError>,
+    /// One line of the source's own about the result.
+    pub summary: Option<String>,
+    /// A command's exit code.
+    pub exit_code: Option<i64>,
+    /// How far it is, while it runs.
+    pub progress: Option<payload::Progress>,
+    /// Where it stands.
+    pub status: ToolStatus,
+    /// How long it took, in milliseconds: as the source says, else by the events' times.
+    pub duration_ms: Option<u64>,
+    /// How many rows lie within it.
+    pub steps: u32,
+    /// Whether its result came without a call.
+    pub orphan: bool,
+    /// How many further results contradicted the first.
+    pub conflicts: u32,
+}
+
+/// A changed file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileEditBlock {
+    /// The facts.
+    pub edit: payload::FileEdit,
+    /// The tool call that did it, where that is in the feed.
+    pub call: Option<BlockId>,
+}
+
+/// A message to another agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentMessageBlock {
+    /// Links it to its callback.
+    pub message_id: Box<str>,
+    /// To whom; empty where only the answer came.
+    pub target: Box<str>,
+    /// What was said.
+    pub message: Option<Body>,
+    /// Whether the sender waits.
+    pub wait: bool,
+    /// The answer.
+    pub result: Option<Body>,
+}
+
+/// A request for permission.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PermissionBlock {
+    /// What is asked; of an answer that came first, only the id.
+    pub request: payload::PermissionRequest,
+    /// The answer.
+    pub resolved: Option<payload::PermissionResolved>,
+    /// Whether it can no longer be answered.
+    pub expired: bool,
+}
+
+/// Questions to the user.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuestionBlock {
+    /// What is asked; of answers that came first, only the id.
+    pub request: payload::QuestionRequest,
+    /// The answers.
+    pub resolved: Option<payload::QuestionResolved>,
+    /// Whether they can no longer be answered.
+    pub expired: bool,
+}
+
+/// What a turn took.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TurnEndBlock {
+    /// `completed`, `interrupted` or `failed`.
+    pub outcome: Option<String>,
+    /// Duration in milliseconds.
+    pub duration_ms: Option<u64>,
+    /// Cost in US dollars.
+    pub cost_usd: Option<f64>,
+    /// Tokens.
+    pub usage: Option<payload::Usage>,
+}
