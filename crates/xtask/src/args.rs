@@ -1,0 +1,277 @@
+//! Reads the command line into an [`Action`]. Nothing is done here.
+
+use std::path::PathBuf;
+
+use crate::error::Error;
+
+/// Port taken when none is asked for: free of well-known services, so that the address stays the same from day to day.
+const DEFAULT_PORT: u16 = 7473;
+
+const HELP: &str = "\
+Turnreel's tasks
+
+Usage: cargo xtask <command> [options]
+
+Commands:
+  start   Build everything that is needed and start the program on this machine
+  test    Run every check and test, browser tests included
+  dist    Build the page and the server, and start nothing
+  tools   Say which tools are installed, and where
+  help    Show this text; `cargo xtask <command> --help` shows more
+
+`page-hook` is called by Trunk while it builds the page.
+";
+
+const HELP_START: &str = "\
+Build the page and the server in release, start the server on 127.0.0.1 and open the page
+
+Usage: cargo xtask start [--port N] [--data DIR] [--no-open]
+
+Options:
+  --port N     Listen on this port; 0 takes any free one [default: 7473]
+  --data DIR   Keep sessions in this folder [default: $XDG_DATA_HOME/turnreel, else ~/.local/share/turnreel]
+  --no-open    Print the address and open no browser
+
+The first call installs what is missing: the wasm32-unknown-unknown target (rustup), trunk and wasm-bindgen-cli
+(cargo install, into $XDG_CACHE_HOME/turnreel/tools, else ~/.cache/turnreel/tools). Later calls find them there.
+";
+
+const HELP_TEST: &str = "\
+Run every check and test, in order, and stop at the first that fails
+
+Usage: cargo xtask test [--full] [FILTER...]
+
+Arguments:
+  FILTER       Run only tests whose name contains one of these; the checks before them are left out
+
+Options:
+  --full       Run the long tests, too (sets TURNREEL_FULL=1)
+
+The last line is `N passed, N failed`.
+";
+
+const HELP_DIST: &str = "\
+Build the page (into dist/) and the server that carries it, both in release
+
+Usage: cargo xtask dist
+";
+
+const HELP_TOOLS: &str = "\
+Say which tools are installed, in which version, and where
+
+Usage: cargo xtask tools
+";
+
+const HELP_PAGE_HOOK: &str = "\
+Prepare the staged page for a Content-Security-Policy without inline scripts; called by Trunk after each build
+
+Usage: cargo xtask page-hook   (with TRUNK_STAGING_DIR set, as Trunk does)
+";
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    Help(&'static str),
+    Start(StartOptions),
+    /// Not for people: `start` runs it beside the server, to read the server's first line.
+    Announce {
+        open: bool,
+    },
+    Dist,
+    PageHook,
+    Test(TestOptions),
+    Tools,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct StartOptions {
+    pub(crate) port: u16,
+    pub(crate) data_dir: Option<PathBuf>,
+    pub(crate) open: bool,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct TestOptions {
+    pub(crate) full: bool,
+    pub(crate) filters: Vec<String>,
+}
+
+/// Reads what stands behind the command's name.
+type ParseRest = fn(&[String]) -> Result<Action, Error>;
+
+/// # Errors
+/// [`Error::Usage`] names the argument that was not understood.
+pub(crate) fn parse(arguments: &[String]) -> Result<Action, Error> {
+    let Some((command, rest)) = arguments.split_first() else {
+        return Ok(Action::Help(HELP));
+    };
+    let asks_for_help = rest
+        .iter()
+        .take_while(|it| *it != "--")
+        .any(|it| it == "--help" || it == "-h");
+    let (help, parse_rest): (_, ParseRest) = match command.as_str() {
+        "help" | "--help" | "-h" => return Ok(Action::Help(HELP)),
+        "start" => (HELP_START, parse_start),
+        "test" => (HELP_TEST, parse_test),
+        "dist" => (HELP_DIST, |rest| takes_nothing(rest, Action::Dist)),
+        "tools" => (HELP_TOOLS, |rest| takes_nothing(rest, Action::Tools)),
+        "page-hook" => (HELP_PAGE_HOOK, |rest| takes_nothing(rest, Action::PageHook)),
+        "announce" => (HELP, parse_announce),
+        other => return Err(Error::Usage(format!("there is no command `{other}`"))),
+    };
+    if asks_for_help {
+        Ok(Action::Help(help))
+    } else {
+        parse_rest(rest)
+    }
+}
+
+fn parse_start(rest: &[String]) -> Result<Action, Error> {
+    let mut options = StartOptions {
+        port: DEFAULT_PORT,
+        data_dir: None,
+        open: true,
+    };
+    let mut rest = rest.iter();
+    while let Some(argument) = rest.next() {
+        let (name, inline_value) = split_value(argument);
+        match name {
+            "--port" => {
+                let value = value_of(name, inline_value, &mut rest)?;
+                options.port = value.parse().map_err(|_| {
+                    Error::Usage(format!(
+                        "--port takes a number from 0 to 65535, not `{value}`"
+                    ))
+                })?;
+            }
+            "--data" => {
+                options.data_dir = Some(PathBuf::from(value_of(name, inline_value, &mut rest)?))
+            }
+            "--no-open" if inline_value.is_none() => options.open = false,
+            _ => return Err(unknown(argument)),
+        }
+    }
+    Ok(Action::Start(options))
+}
+
+fn parse_test(rest: &[String]) -> Result<Action, Error> {
+    let mut options = TestOptions::default();
+    for argument in rest {
+        match argument.as_str() {
+            "--full" => options.full = true,
+            flag if flag.starts_with('-') => return Err(unknown(flag)),
+            filter => options.filters.push(filter.to_owned()),
+        }
+    }
+    Ok(Action::Test(options))
+}
+
+fn parse_announce(rest: &[String]) -> Result<Action, Error> {
+    match rest {
+        [] => Ok(Action::Announce { open: false }),
+        [flag] if flag == "--open" => Ok(Action::Announce { open: true }),
+        [first, ..] => Err(unknown(first)),
+    }
+}
+
+fn takes_nothing(rest: &[String], action: Action) -> Result<Action, Error> {
+    match rest.first() {
+        None => Ok(action),
+        Some(argument) => Err(unknown(argument)),
+    }
+}
+
+/// Splits `--name=value`.
+fn split_value(argument: &str) -> (&str, Option<&str>) {
+    match argument.split_once('=') {
+        Some((name, value)) if name.starts_with("--") => (name, Some(value)),
+        _ => (argument, None),
+    }
+}
+
+fn value_of<'a>(
+    name: &str,
+    inline_value: Option<&'a str>,
+    rest: &mut impl Iterator<Item = &'a String>,
+) -> Result<&'a str, Error> {
+    inline_value
+        .or_else(|| rest.next().map(String::as_str))
+        .filter(|value| !value.is_empty())
+        .ok_or_else(|| Error::Usage(format!("{name} needs a value")))
+}
+
+fn unknown(argument: &str) -> Error {
+    Error::Usage(format!("`{argument}` is not known here"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Action, String> {
+        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        parse(&arguments).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn start_takes_its_options_in_both_spellings() {
+        let expected = StartOptions {
+            port: 9000,
+            data_dir: Some(PathBuf::from("d")),
+            open: false,
+        };
+        assert_eq!(
+            parsed("start --port 9000 --data d --no-open"),
+            Ok(Action::Start(expected))
+        );
+        let expected = StartOptions {
+            port: 0,
+            data_dir: Some(PathBuf::from("a=b")),
+            open: true,
+        };
+        assert_eq!(
+            parsed("start --port=0 --data=a=b"),
+            Ok(Action::Start(expected))
+        );
+    }
+
+    #[test]
+    fn what_is_not_understood_is_named() {
+        assert!(parsed("start --port 70000").is_err_and(|why| why.contains("70000")));
+        assert!(parsed("start --port").is_err_and(|why| why.contains("--port needs a value")));
+        assert!(parsed("start --open").is_err_and(|why| why.contains("`--open`")));
+        assert!(parsed("tset").is_err_and(|why| why.contains("`tset`")));
+        assert!(parsed("dist now").is_err_and(|why| why.contains("`now`")));
+    }
+
+    #[test]
+    fn each_command_explains_itself() {
+        for command in ["start", "test", "dist", "tools", "page-hook"] {
+            let Ok(Action::Help(text)) = parsed(&format!("{command} --help")) else {
+                panic!("no help for {command}");
+            };
+            assert!(
+                text.contains(&format!("Usage: cargo xtask {command}")),
+                "{text}"
+            );
+        }
+        assert_eq!(parsed(""), Ok(Action::Help(HELP)));
+    }
+
+    #[test]
+    fn the_help_of_start_names_the_port_it_takes() {
+        assert!(HELP_START.contains(&format!("[default: {DEFAULT_PORT}]")));
+    }
+
+    #[test]
+    fn words_after_test_are_filters() {
+        let expected = TestOptions {
+            full: true,
+            filters: vec!["resume".to_owned(), "tail".to_owned()],
+        };
+        assert_eq!(
+            parsed("test resume --full tail"),
+            Ok(Action::Test(expected))
+        );
+    }
+}

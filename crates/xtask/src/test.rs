@@ -1,0 +1,402 @@
+//! `cargo xtask test`: everything there is, in the order in which a mistake is found soonest.
+//!
+//! A step is a command and its name. The first that fails ends the run, with the command to repeat it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use crate::args::TestOptions;
+use crate::browser::Browser;
+use crate::error::Error;
+use crate::tools::{Tools, WASM_TARGET};
+use crate::{browser, command, dist, report, tools, workspace};
+
+/// The page's package, which is the root of the workspace.
+const PAGE: &str = "agent-feed";
+/// Tests of the root package that hold the project's rules. They need no build of the page, so they run early.
+const RULES: [&str; 3] = ["architecture", "modules", "dependencies"];
+/// Tests of the root package with this prefix drive a whole browser, and run last.
+const END_TO_END: &str = "end_to_end";
+/// Tests with this name run inside the browser.
+const IN_BROWSER: &str = "web";
+
+/// # Errors
+/// When the workspace cannot be read. A failing step is no error here: it is reported and ends the run.
+pub(crate) fn run(options: &TestOptions) -> Result<ExitCode, Error> {
+    let mut run = Run {
+        root: workspace::root()?,
+        options,
+        done: Vec::new(),
+        counts: Counts::default(),
+    };
+    let outcome = run.all_steps();
+    if let Err(error) = &outcome {
+        // A step can fail before any test of it does: a build, a lint, a missing tool.
+        run.counts.failed = run.counts.failed.max(1);
+        eprintln!("\nerror: {error}");
+    }
+    run.print_summary();
+    Ok(if outcome.is_ok() && run.counts.failed == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+struct Run<'a> {
+    root: PathBuf,
+    options: &'a TestOptions,
+    done: Vec<Done>,
+    counts: Counts,
+}
+
+struct Done {
+    name: String,
+    elapsed: Duration,
+    counts: Counts,
+    succeeded: bool,
+}
+
+/// Sums of cargo's `test result:` lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    passed: u64,
+    failed: u64,
+    ignored: u64,
+}
+
+impl Run<'_> {
+    fn all_steps(&mut self) -> Result<(), Error> {
+        let root = self.root.clone();
+        let (tools, browser) = self.timed("tools", |_| {
+            tools::ensure_component(&root, "rustfmt", "fmt")?;
+            tools::ensure_component(&root, "clippy", "clippy")?;
+            Ok((tools::ensure(&root)?, browser::ensure()?))
+        })?;
+        if self.options.filters.is_empty() {
+            self.checks()?;
+        }
+        let program = self.timed("page and server", |_| {
+            dist::build_page(&root, &tools)?;
+            dist::build_server(&root)
+        })?;
+        let environment = Environment {
+            root: &root,
+            tools: &tools,
+            browser: &browser,
+            program: &program,
+        };
+        self.tests(&environment)
+    }
+
+    /// What needs no running program.
+    fn checks(&mut self) -> Result<(), Error> {
+        self.command("format", &["fmt", "--all", "--check"])?;
+        self.cargo_test("rules of the project", &rule_arguments(), None)?;
+        let deny: &[&str] = &["--", "-D", "warnings"];
+        let host = ["clippy", "--quiet", "--workspace", "--all-targets"];
+        self.command("clippy, host", &[&host[..], deny].concat())?;
+        let page = [
+            "clippy",
+            "--quiet",
+            "--package",
+            PAGE,
+            "--all-targets",
+            "--target",
+            WASM_TARGET,
+        ];
+        self.command("clippy, page in wasm32", &[&page[..], deny].concat())?;
+        // Alone, so that no feature another package asks for hides what these lack. Their tests are the host's.
+        let pure_packages = packages_in(&self.root.join("crates/pure"))?;
+        let mut pure = vec!["clippy", "--quiet", "--target", WASM_TARGET];
+        pure.extend(
+            pure_packages
+                .iter()
+                .flat_map(|package| ["--package", package]),
+        );
+        pure.extend(deny);
+        // A loop over a hash map has no order that could be relied upon; methods are named in crates/pure/.clippy.toml.
+        pure.extend(["-D", "clippy::iter_over_hash_type"]);
+        self.command("pure packages in wasm32", &pure)
+    }
+
+    fn tests(&mut self, environment: &Environment<'_>) -> Result<(), Error> {
+        let workspace =
+            ["test", "--no-fail-fast", "--workspace", "--exclude", PAGE].map(str::to_owned);
+        self.cargo_test("packages, host", &workspace, Some(environment))?;
+        let root_tests = tests_in(&self.root)?;
+        let (end_to_end, others): (Vec<String>, Vec<String>) = root_tests
+            .into_iter()
+            .filter(|name| name != IN_BROWSER && !RULES.contains(&name.as_str()))
+            .partition(|name| name.starts_with(END_TO_END));
+        self.cargo_test(
+            "page, host",
+            &self.page_arguments(&others),
+            Some(environment),
+        )?;
+        for package in self.packages_with_browser_tests()? {
+            let arguments = [
+                "test",
+                "--package",
+                &package,
+                "--target",
+                WASM_TARGET,
+                "--test",
+                IN_BROWSER,
+            ];
+            self.cargo_test(
+                &format!("{package}, in the browser"),
+                &arguments.map(str::to_owned),
+                Some(environment),
+            )?;
+        }
+        if !end_to_end.is_empty() {
+            self.cargo_test(
+                "end to end",
+                &root_test_arguments(&end_to_end),
+                Some(environment),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn page_arguments(&self, tests: &[String]) -> Vec<String> {
+        let mut arguments = root_test_arguments(tests);
+        arguments.push("--bins".to_owned());
+        if self.root.join("src/lib.rs").is_file() {
+            arguments.push("--lib".to_owned());
+        }
+        arguments
+    }
+
+    fn packages_with_browser_tests(&self) -> Result<Vec<String>, Error> {
+        let file = format!("tests/{IN_BROWSER}.rs");
+        let pure_dir = self.root.join("crates/pure");
+        let mut packages = packages_in(&pure_dir)?;
+        packages.retain(|package| pure_dir.join(package).join(&file).is_file());
+        if self.root.join(&file).is_file() {
+            packages.push(PAGE.to_owned());
+        }
+        Ok(packages)
+    }
+
+    fn command(&mut self, name: &str, arguments: &[&str]) -> Result<(), Error> {
+        let root = self.root.clone();
+        self.timed(name, |_| {
+            command::run(command::cargo().args(arguments).current_dir(root))
+        })
+    }
+
+    /// Runs tests and counts them; with an environment, they also find the browser and the server.
+    fn cargo_test(
+        &mut self,
+        name: &str,
+        arguments: &[String],
+        environment: Option<&Environment<'_>>,
+    ) -> Result<(), Error> {
+        let mut cargo = command::cargo();
+        cargo.args(arguments).current_dir(&self.root);
+        if !self.options.filters.is_empty() {
+            cargo.arg("--").args(&self.options.filters);
+        }
+        if self.options.full {
+            cargo.env("TURNREEL_FULL", "1");
+        }
+        if let Some(environment) = environment {
+            environment.apply(&mut cargo)?;
+        }
+        self.timed(name, |counts| {
+            let status = command::run_reading(&mut cargo, |line| counts.add_line(line))?;
+            if status.success() {
+                return Ok(());
+            }
+            Err(Error::Failed {
+                what: format!("pass \"{name}\""),
+                why: format!(
+                    "{} failed; to repeat it: {}",
+                    counts.failed,
+                    command::line(&cargo)
+                ),
+            })
+        })
+    }
+
+    fn timed<T>(
+        &mut self,
+        name: &str,
+        step: impl FnOnce(&mut Counts) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        report::say(&format!("── {name}"));
+        let started = Instant::now();
+        let mut counts = Counts::default();
+        let outcome = step(&mut counts);
+        self.counts.passed += counts.passed;
+        self.counts.failed += counts.failed;
+        self.counts.ignored += counts.ignored;
+        self.done.push(Done {
+            name: name.to_owned(),
+            elapsed: started.elapsed(),
+            counts,
+            succeeded: outcome.is_ok(),
+        });
+        outcome
+    }
+
+    /// The last line stands alone, so that other programs find it.
+    fn print_summary(&self) {
+        println!();
+        for step in &self.done {
+            let mark = if step.succeeded { "ok    " } else { "FAILED" };
+            let tests = match step.counts {
+                Counts {
+                    passed: 0,
+                    failed: 0,
+                    ignored: 0,
+                } => String::new(),
+                counts => counts.to_string(),
+            };
+            println!(
+                "{mark} {:<26} {:>8}  {tests}",
+                step.name,
+                report::duration(step.elapsed)
+            );
+        }
+        println!(
+            "\n{} passed, {} failed",
+            self.counts.passed, self.counts.failed
+        );
+    }
+}
+
+/// What tests find in their environment.
+struct Environment<'a> {
+    root: &'a Path,
+    tools: &'a Tools,
+    browser: &'a Browser,
+    program: &'a Path,
+}
+
+impl Environment<'_> {
+    fn apply(&self, cargo: &mut Command) -> Result<(), Error> {
+        let settings =
+            browser::write_webdriver_json(self.browser, &workspace::scratch_dir(self.root)?)?;
+        cargo
+            .env("PATH", workspace::path_with(&self.tools.bin_dirs)?)
+            .env("TURNREEL_BIN", self.program)
+            .env("TURNREEL_CHROME", &self.browser.chrome)
+            .env("CHROMEDRIVER", &self.browser.driver)
+            .env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", settings)
+            // The runner's own limit, 20 s, is short for a busy machine.
+            .env("WASM_BINDGEN_TEST_TIMEOUT", "300");
+        Ok(())
+    }
+}
+
+impl Counts {
+    /// Reads `test result: ok. 5 passed; 0 failed; 1 ignored; …`, coloured or not.
+    fn add_line(&mut self, line: &str) {
+        let Some((_, sums)) = line.split_once("test result: ") else {
+            return;
+        };
+        let mut words = sums.split_whitespace().peekable();
+        while let Some(word) = words.next() {
+            let (Ok(count), Some(what)) = (word.parse::<u64>(), words.peek()) else {
+                continue;
+            };
+            match what.trim_end_matches(';') {
+                "passed" => self.passed += count,
+                "failed" => self.failed += count,
+                "ignored" => self.ignored += count,
+                _ => {}
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Counts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} passed, {} failed", self.passed, self.failed)?;
+        if self.ignored > 0 {
+            write!(f, ", {} ignored", self.ignored)?;
+        }
+        Ok(())
+    }
+}
+
+fn rule_arguments() -> Vec<String> {
+    root_test_arguments(&RULES.map(str::to_owned))
+}
+
+fn root_test_arguments(tests: &[String]) -> Vec<String> {
+    let fixed = ["test", "--no-fail-fast", "--package", PAGE]
+        .into_iter()
+        .map(str::to_owned);
+    fixed
+        .chain(
+            tests
+                .iter()
+                .flat_map(|test| ["--test".to_owned(), test.clone()]),
+        )
+        .collect()
+}
+
+/// Packages of a folder. A package here has the name of its folder.
+fn packages_in(folder: &Path) -> Result<Vec<String>, Error> {
+    names_in(folder, |path| path.join("Cargo.toml").is_file())
+}
+
+/// Names of a package's integration tests.
+fn tests_in(package_dir: &Path) -> Result<Vec<String>, Error> {
+    names_in(&package_dir.join("tests"), |path| {
+        path.extension().is_some_and(|extension| extension == "rs")
+            || path.join("main.rs").is_file()
+    })
+}
+
+/// Stems of the entries of a folder, in order.
+fn names_in(folder: &Path, keep: impl Fn(&Path) -> bool) -> Result<Vec<String>, Error> {
+    let entries =
+        std::fs::read_dir(folder).map_err(|source| Error::file("read a folder", folder, source))?;
+    let paths = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| keep(path));
+    let mut names: Vec<String> = paths
+        .filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned()))
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_summed_over_lines_with_and_without_colour() {
+        let mut counts = Counts::default();
+        counts.add_line("running 3 tests");
+        counts.add_line("test result: ok. 5 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.1s");
+        counts.add_line("test result: \u{1b}[31mFAILED\u{1b}(B\u{1b}[m. 2 passed; 3 failed; 0 ignored; 0 measured");
+        assert_eq!(
+            counts,
+            Counts {
+                passed: 7,
+                failed: 3,
+                ignored: 1
+            }
+        );
+    }
+
+    #[test]
+    fn packages_are_found_by_their_folders() {
+        let root = workspace::root().expect("tests run inside the workspace");
+        let packages = packages_in(&root.join("crates")).expect("the folder can be read");
+        assert_eq!(
+            packages,
+            ["xtask"],
+            "the other packages lie one folder deeper"
+        );
+    }
+}
