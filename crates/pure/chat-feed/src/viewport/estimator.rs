@@ -1,0 +1,261 @@
+//! The oracle: how tall a row will be that nobody has measured.
+//!
+//! A row's lines are counted from its characters and the width; then height = own part + lines × line height,
+//! both fitted to the rows of the kind that were measured (least squares over running sums, with a few made-up
+//! rows that carry the first guess). The same observations in the same order give the same answers.
+//!
+//! Not here: which row has which shape (the page knows its blocks), and when to estimate again
+//! ([`HeightIndex::restate`](super::HeightIndex::restate)).
+
+/// What decides a row's height, coarsely: rows of a kind share their frame, padding and line height.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RowKind {
+    /// Prose: wraps at the width.
+    Text,
+    /// A heading: wraps, larger.
+    Heading,
+    /// A list or a quotation: prose with an indent.
+    List,
+    /// Code or terminal output: one row a line, scrolls sideways.
+    Code,
+    /// A diff: one row a line in a frame with a header.
+    Diff,
+    /// A table: `lines` are its rows.
+    Table,
+    /// A card with a header, such as a tool call that is open; its body counts in lines.
+    Card,
+    /// One line whatever it says, such as a tool call that is closed.
+    OneLine,
+    /// A divider.
+    Rule,
+}
+
+/// Number of row kinds.
+const N_KINDS: usize = 9;
+
+/// What the oracle may know of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowShape {
+    /// Its kind.
+    pub kind: RowKind,
+    /// Characters in it.
+    pub chars: u32,
+    /// Lines in its source, at least 1.
+    pub lines: u32,
+}
+
+/// Average sizes of the page's two fonts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FontMetrics {
+    /// Width of an average character of prose.
+    pub text_char_px: f64,
+    /// Height of a line of prose.
+    pub text_line_px: f64,
+    /// Width of a character of code.
+    pub code_char_px: f64,
+    /// Height of a line of code.
+    pub code_line_px: f64,
+}
+
+impl Default for FontMetrics {
+    /// A 15 px interface font and a 13 px monospace one.
+    fn default() -> Self {
+        FontMetrics {
+            text_char_px: 7.2,
+            text_line_px: 23.0,
+            code_char_px: 7.8,
+            code_line_px: 20.0,
+        }
+    }
+}
+
+/// Running sums of one kind: x are lines, y heights.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Fit {
+    n: f64,
+    x: f64,
+    y: f64,
+    xx: f64,
+    xy: f64,
+    /// What a middling row was estimated at when `take_revised` last looked.
+    told_px: f64,
+}
+
+/// The oracle; see the module.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimator {
+    metrics: FontMetrics,
+    fits: [Fit; N_KINDS],
+}
+
+/// A fit forgets half when it holds so many rows: the newest thousands decide.
+const MAX_ROWS_IN_FIT: f64 = 4096.0;
+/// Lines of the made-up rows that carry the first guess.
+const PRIOR_LINES: [f64; 3] = [1.0, 6.0, 24.0];
+/// Taller rows teach nothing new and would outweigh all others.
+const MAX_LINES_LEARNT: f64 = 400.0;
+/// An estimate that moved by more than this share is news.
+const REVISED_SHARE: f64 = 0.08;
+
+impl Default for Estimator {
+    fn default() -> Self {
+        Estimator::new(FontMetrics::default())
+    }
+}
+
+impl Estimator {
+    /// An oracle that has seen nothing yet.
+    #[must_use]
+    pub fn new(metrics: FontMetrics) -> Estimator {
+        let fit_of = |kind| {
+            let (own_px, line_px) = first_guess(kind, &metrics);
+            let mut fit = Fit {
+                n: 0.0,
+                x: 0.0,
+                y: 0.0,
+                xx: 0.0,
+                xy: 0.0,
+                told_px: 0.0,
+            };
+            for lines in PRIOR_LINES {
+                fit.add(lines, own_px + lines * line_px);
+            }
+            fit.told_px = fit.middling_px();
+            fit
+        };
+        Estimator {
+            metrics,
+            fits: KINDS.map(fit_of),
+        }
+    }
+
+    /// The height a row will probably have at a content width.
+    #[must_use]
+    pub fn estimate_px(&self, shape: RowShape, width_px: f64) -> f64 {
+        let (own_px, line_px) = self.fits[shape.kind as usize].line();
+        let height_px = own_px + self.lines(shape, width_px) * line_px;
+        if matches!(shape.kind, RowKind::Rule) {
+            height_px.max(1.0)
+        } else {
+            height_px.max(self.metrics.code_line_px)
+        }
+    }
+
+    /// Learns from a measured row. Rows that are not laid out (no height, no width) teach nothing.
+    pub fn observe(&mut self, shape: RowShape, width_px: f64, measured_px: f64) {
+        let lines = self.lines(shape, width_px);
+        if measured_px > 0.0
+            && measured_px.is_finite()
+            && width_px > 0.0
+            && lines <= MAX_LINES_LEARNT
+        {
+            self.fits[shape.kind as usize].add(lines, measured_px);
+        }
+    }
+
+    /// Whether estimates have changed enough, since this was last asked, for rows to be estimated again.
+    pub fn take_revised(&mut self) -> bool {
+        let mut revised = false;
+        for fit in &mut self.fits {
+            let now_px = fit.middling_px();
+            if (now_px - fit.told_px).abs() > REVISED_SHARE * fit.told_px {
+                fit.told_px = now_px;
+                revised = true;
+            }
+        }
+        revised
+    }
+
+    /// Lines a row will take on the screen.
+    fn lines(&self, shape: RowShape, width_px: f64) -> f64 {
+        let hard_lines = f64::from(shape.lines.max(1));
+        match shape.kind {
+            RowKind::Text => self.wrapped_lines(shape, width_px, 1.0),
+            RowKind::Heading => self.wrapped_lines(shape, width_px, 0.75),
+            RowKind::List => {
+                self.wrapped_lines(shape, width_px - 2.0 * self.metrics.text_line_px, 1.0)
+            }
+            RowKind::Code | RowKind::Diff | RowKind::Table | RowKind::Card => hard_lines,
+            RowKind::OneLine | RowKind::Rule => 1.0,
+        }
+    }
+
+    /// `fit` is how many characters fit, against the text font.
+    fn wrapped_lines(&self, shape: RowShape, width_px: f64, fit: f64) -> f64 {
+        let hard_lines = f64::from(shape.lines.max(1));
+        let chars_in_line = (width_px / self.metrics.text_char_px * fit).max(4.0);
+        let full_lines = f64::from(shape.chars) / chars_in_line;
+        if shape.lines <= 1 {
+            return full_lines.ceil().max(1.0);
+        }
+        // Each hard line leaves half a line unfilled on average, where they wrap at all.
+        let left_over = (hard_lines * 0.5).min(full_lines);
+        (full_lines + left_over).ceil().max(hard_lines)
+    }
+}
+
+/// Every kind, in the order of its number.
+const KINDS: [RowKind; N_KINDS] = [
+    RowKind::Text,
+    RowKind::Heading,
+    RowKind::List,
+    RowKind::Code,
+    RowKind::Diff,
+    RowKind::Table,
+    RowKind::Card,
+    RowKind::OneLine,
+    RowKind::Rule,
+];
+
+/// Own part and height of a line before anything is measured.
+fn first_guess(kind: RowKind, metrics: &FontMetrics) -> (f64, f64) {
+    let (text_px, code_px) = (metrics.text_line_px, metrics.code_line_px);
+    match kind {
+        RowKind::Text | RowKind::List => (text_px * 0.5, text_px),
+        RowKind::Heading => (text_px * 0.75, text_px * 1.3),
+        RowKind::Code => (text_px, code_px),
+        RowKind::Diff | RowKind::Card => (text_px * 2.0, code_px),
+        RowKind::Table => (text_px * 0.5, text_px * 1.4),
+        RowKind::OneLine => (text_px * 0.25, text_px),
+        RowKind::Rule => (text_px, 1.0),
+    }
+}
+
+impl Fit {
+    fn add(&mut self, lines: f64, height_px: f64) {
+        if self.n >= MAX_ROWS_IN_FIT {
+            for sum in [
+                &mut self.n,
+                &mut self.x,
+                &mut self.y,
+                &mut self.xx,
+                &mut self.xy,
+            ] {
+                *sum *= 0.5;
+            }
+        }
+        self.n += 1.0;
+        self.x += lines;
+        self.y += height_px;
+        self.xx += lines * lines;
+        self.xy += lines * height_px;
+    }
+
+    /// Own part and height of a line, neither below 0.
+    fn line(&self) -> (f64, f64) {
+        // The made-up rows differ in their lines, and no later row can undo that.
+        let spread = (self.n * self.xx - self.x * self.x).max(1e-6);
+        let line_px = ((self.n * self.xy - self.x * self.y) / spread).max(0.0);
+        let own_px = (self.y - line_px * self.x) / self.n;
+        if own_px >= 0.0 {
+            (own_px, line_px)
+        } else {
+            (0.0, self.xy / self.xx)
+        }
+    }
+
+    fn middling_px(&self) -> f64 {
+        let (own_px, line_px) = self.line();
+        own_px + line_px * self.x / self.n
+    }
+}
