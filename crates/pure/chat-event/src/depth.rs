@@ -3,7 +3,11 @@
 /// Whether `text` opens more than `limit` arrays and objects within each other.
 pub(crate) fn exceeds(text: &str, limit: usize) -> bool {
     // Most texts have fewer brackets than the limit, and counting those is cheaper than following the strings.
-    if text.len() <= limit {
+    let n_openings = text
+        .bytes()
+        .filter(|byte| matches!(byte, b'[' | b'{'))
+        .count();
+    if n_openings <= limit {
         return false;
     }
     let mut depth = 0usize;

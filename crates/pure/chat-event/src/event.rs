@@ -3,6 +3,7 @@
 //! Reading is tolerant where nothing is lost by it: an event without a time or a session is an event, one whose payload
 //! has the wrong shape is a [`Payload::Malformed`]. A writer that must refuse such events asks [`ChatEvent::problem`].
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -79,24 +80,32 @@ impl ChatEvent {
     ///
     /// Where the text is no JSON object, is nested too deep, or its `type`, `id`, `seq` … are of the wrong kind.
     pub fn from_json(text: &str) -> Result<Self, Error> {
+        Self::from_json_mended(text).map(|(event, _)| event)
+    }
+
+    /// As [`ChatEvent::from_json`]; also says whether U+FFFD stands for a lone surrogate.
+    pub(crate) fn from_json_mended(text: &str) -> Result<(Self, bool), Error> {
         if crate::depth::exceeds(text, crate::MAX_DEPTH) {
             return Err(Error::TooDeep);
         }
         // The first way reads payloads straight into their types; only where one has not its shape is the text read
         // again with the payload kept as it is.
         if let Ok(event) = serde_json::from_str::<ChatEvent>(text) {
-            return Ok(event);
+            return Ok((event, false));
         }
-        serde_json::from_str::<Lenient>(text)
-            .map(|lenient| lenient.0)
+        let (text, mended) = match crate::surrogates::mend(text) {
+            Some(text) => (Cow::Owned(text), true),
+            None => (Cow::Borrowed(text), false),
+        };
+        // Most that comes here was sound but for its surrogates.
+        if mended && let Ok(event) = serde_json::from_str::<ChatEvent>(&text) {
+            return Ok((event, true));
+        }
+        serde_json::from_str::<Lenient>(&text)
+            .map(|lenient| (lenient.0, mended))
             .map_err(|why| Error::NoEvent {
                 reason: without_position(&why.to_string()).to_owned(),
             })
-    }
-
-    /// The event as one line of a log, without the newline.
-    pub fn to_line(&self) -> String {
-        crate::jsonl::line_text(self)
     }
 
     /// The event's `type`.
@@ -122,13 +131,38 @@ impl ChatEvent {
     }
 }
 
+/// An event to be written without its place in the log: `seq` and `recv`.
+pub(crate) struct WithoutPlace<'a>(&'a ChatEvent);
+
+impl Serialize for WithoutPlace<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.write(serializer, None, None)
+    }
+}
+
 impl Serialize for ChatEvent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.write(serializer, self.seq.as_ref(), self.recv.as_ref())
+    }
+}
+
+impl ChatEvent {
+    /// The event as it is apart from its place in the log; two with the same text say the same.
+    pub(crate) fn without_place(&self) -> WithoutPlace<'_> {
+        WithoutPlace(self)
+    }
+
+    fn write<S: Serializer>(
+        &self,
+        serializer: S,
+        seq: Option<&u64>,
+        recv: Option<&i64>,
+    ) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        entry(&mut map, "seq", self.seq.as_ref())?;
+        entry(&mut map, "seq", seq)?;
         entry(&mut map, "id", Some(&self.id).filter(|id| !id.is_empty()))?;
         entry(&mut map, "timestamp", self.timestamp.as_ref())?;
-        entry(&mut map, "recv", self.recv.as_ref())?;
+        entry(&mut map, "recv", recv)?;
         let session_id = Some(&self.session_id).filter(|id| !id.is_empty());
         entry(&mut map, "sessionId", session_id)?;
         map.serialize_entry("type", self.event_type())?;

@@ -217,6 +217,12 @@ impl Extra {
         }
     }
 
+    /// Takes the field `key` out.
+    pub fn remove(&mut self, key: &str) -> Option<Json> {
+        let at = self.0.iter().position(|(name, _)| &**name == key)?;
+        Some(self.0.remove(at).1)
+    }
+
     /// The field `key`.
     pub fn get(&self, key: &str) -> Option<&Json> {
         self.0

@@ -1,29 +1,21 @@
 //! JSONL: one event a line.
+//!
+//! - [`LineSplitter`] makes lines of bytes that come in any pieces, whatever the lines hold.
+//! - [`LogReader`] makes events of the lines of a log, and says what it could not read, where and why.
+//! - [`ChatEvent::to_line`] and [`ChatEvent::to_line_with_checksum`] write.
+//!
+//! Which format a file has is for `chat-normalize`, what becomes of a damaged log on disk for `chat-store`.
 
-use crate::ChatEvent;
+mod crc32c;
+mod foreign;
+mod lines;
+mod reader;
+mod report;
+mod salvage;
+mod writer;
 
-/// The event as one line, without the newline.
-pub(crate) fn line_text(event: &ChatEvent) -> String {
-    // An event always has a JSON text: its parts are strings, numbers and JSON that was read before.
-    let text = serde_json::to_string(event).unwrap_or_default();
-    escape_line_breaks(text)
-}
-
-/// Writes U+0085, U+2028, U+2029 and the other C1 controls as escapes, so that readers which break lines at them stay right.
-///
-/// In JSON text they can stand only within strings.
-fn escape_line_breaks(text: String) -> String {
-    let troubles = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}');
-    if !text.contains(troubles) {
-        return text;
-    }
-    let mut escaped = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if troubles(c) {
-            escaped.push_str(&format!("\\u{:04x}", c as u32));
-        } else {
-            escaped.push(c);
-        }
-    }
-    escaped
-}
+pub use crc32c::crc32c;
+pub use foreign::foreign_format;
+pub use lines::{Line, LineContent, LineSplitter, MAX_LINE_BYTES};
+pub use reader::LogReader;
+pub use report::{Flaws, ReadReport, Record, SeqGap, Tail, Unreadable, UnreadableKind};

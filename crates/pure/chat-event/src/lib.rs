@@ -2,11 +2,13 @@
 //!
 //! - [`ChatEvent`] is the envelope, [`Payload`] what it says, one struct a type.
 //! - [`Json`], [`Extra`] and [`Body`] carry what no rule knows, and what is too large, unchanged.
+//! - [`bodies`] takes large bodies out and puts them back.
 //! - [`jsonl`] reads and writes logs.
 //!
 //! Where events come from is for `chat-normalize`, what is shown of them for `chat-feed`, where they are kept for
 //! `chat-store`.
 
+pub mod bodies;
 mod body;
 mod depth;
 mod error;
@@ -15,6 +17,7 @@ mod json;
 pub mod jsonl;
 pub mod payload;
 mod schema;
+mod surrogates;
 
 pub use body::{Body, BodyRef};
 pub use error::Error;

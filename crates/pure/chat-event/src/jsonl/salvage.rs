@@ -1,0 +1,162 @@
+//! Records out of a line that holds not exactly one: glued ones, and what is left of torn and interleaved ones.
+
+use std::ops::Range;
+
+use serde_json::value::RawValue;
+
+use super::report::UnreadableKind;
+use super::writer::CHECKSUM_KEY;
+use crate::error::{Error, without_position};
+use crate::{ChatEvent, Payload};
+
+/// An event, and whether lone surrogates were mended in it.
+pub(super) type Found = (ChatEvent, bool);
+
+/// Why a stretch of text is no event.
+pub(super) type Damage = (UnreadableKind, String);
+
+/// Reads the text of one whole record; checks and takes off its checksum.
+///
+/// `bytes` are those that stand in the source for `text`.
+pub(super) fn read_record(text: &str, bytes: &[u8]) -> Result<Found, Damage> {
+    let (mut event, mended) = ChatEvent::from_json_mended(text).map_err(|why| match why {
+        Error::NoEvent { reason } => (UnreadableKind::NoEvent, reason),
+        Error::TooDeep => {
+            let reason = format!("nested deeper than {}", crate::MAX_DEPTH);
+            (UnreadableKind::TooDeep, reason)
+        }
+    })?;
+    // Another tool's field of the same name is left alone: it is no checksum where it has not the place and form of one.
+    if event.extra.get(CHECKSUM_KEY).is_some()
+        && let Some((before, stored)) = split_checksum(bytes)
+    {
+        let computed = super::crc32c(before);
+        if computed != stored {
+            let reason =
+                format!("the checksum is wrong: {stored:08x} is written, {computed:08x} is right");
+            return Err((UnreadableKind::Checksum, reason));
+        }
+        event.extra.remove(CHECKSUM_KEY);
+    }
+    Ok((event, mended))
+}
+
+/// The bytes that a checksum at the end of a record is about, and the checksum.
+fn split_checksum(bytes: &[u8]) -> Option<(&[u8], u32)> {
+    let (before, end) = bytes.trim_ascii_end().split_last_chunk::<16>()?;
+    let digits = end.strip_prefix(b",\"c\":\"")?.strip_suffix(b"\"}")?;
+    let digits = std::str::from_utf8(digits).ok()?;
+    // `from_str_radix` would take a sign.
+    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    Some((before, u32::from_str_radix(digits, 16).ok()?))
+}
+
+/// Finds the records in a line that is not one record; calls `on_piece` for each, and for each stretch between them, in
+/// order.
+///
+/// A record that directly follows another is taken as it is. Behind damage only records are taken that bear what every
+/// record bears, because an object within a torn record could pass for one.
+pub(super) fn salvage(text: &str, on_piece: &mut dyn FnMut(Range<usize>, Result<Found, Damage>)) {
+    // Each try may read to the end of the line, and a hostile line begins a new object every five bytes. What is spent
+    // on a real torn line is its length times its depth.
+    let mut budget = text.len().saturating_mul(16).saturating_add(64 * 1024);
+    let mut damage: Option<(usize, Damage)> = None;
+    let mut at = 0;
+    loop {
+        if damage.is_none() {
+            at = skip_separators(text, at);
+        }
+        let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) else {
+            break;
+        };
+        let next = match value_len(rest) {
+            Ok(len) => {
+                budget = budget.saturating_sub(len);
+                let value = rest.get(..len).unwrap_or_default();
+                let read = read_record(value, value.as_bytes());
+                match read {
+                    Ok(found) if damage.is_none() || plausible(&found.0) => {
+                        if let Some((start, why)) = damage.take() {
+                            on_piece(start..at, Err(why));
+                        }
+                        on_piece(at..at + len, Ok(found));
+                    }
+                    Ok(_) => {}
+                    Err(why) => {
+                        damage.get_or_insert((at, why));
+                    }
+                }
+                // What stands within a whole value is a part of it, and no record.
+                at + len
+            }
+            Err(why) => {
+                budget = budget.saturating_sub(why.column());
+                let reason = format!(
+                    "{} at byte {} of the line",
+                    without_position(&why.to_string()),
+                    at + why.column()
+                );
+                damage.get_or_insert((at, (UnreadableKind::NoEvent, reason)));
+                at + 1
+            }
+        };
+        at = if damage.is_none() {
+            next
+        } else if budget == 0 {
+            text.len()
+        } else {
+            next_object(text, next)
+        };
+    }
+    if let Some((start, why)) = damage {
+        on_piece(start..text.len(), Err(why));
+    }
+}
+
+/// Whether `text` is one JSON value and nothing else.
+pub(super) fn one_value(text: &str) -> bool {
+    serde_json::from_str::<&RawValue>(text).is_ok()
+}
+
+/// The length of the JSON value that `text` begins with.
+fn value_len(text: &str) -> Result<usize, serde_json::Error> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+    match values.next() {
+        Some(Ok(_)) => Ok(values.byte_offset()),
+        Some(Err(why)) => Err(why),
+        None => Ok(text.len()),
+    }
+}
+
+/// Where the next object could begin, at or behind `from`.
+fn next_object(text: &str, from: usize) -> usize {
+    let bytes = text.as_bytes().get(from..).unwrap_or_default();
+    let found = bytes.windows(2).position(|pair| pair == b"{\"");
+    found.map_or(text.len(), |found| from + found)
+}
+
+/// Past white space, zero bytes and byte order marks, which may stand between records.
+fn skip_separators(text: &str, at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    let trimmed =
+        rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\0' || c == '\u{feff}');
+    text.len() - trimmed.len()
+}
+
+/// Whether an event has what every record of a log has.
+fn plausible(event: &ChatEvent) -> bool {
+    let id_fits = (1..=128).contains(&event.id.len())
+        && event
+            .id
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte));
+    let type_fits = !event.event_type().is_empty()
+        && event
+            .event_type()
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    let shape_fits = !matches!(event.payload, Payload::Malformed { .. });
+    id_fits && type_fits && shape_fits && event.timestamp.is_some() && !event.session_id.is_empty()
+}
