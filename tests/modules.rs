@@ -1,0 +1,179 @@
+//! Holds the modules of the page to their table: which may use which, and that only `platform` names the browser.
+//! Packages are held by `architecture`.
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(
+    clippy::expect_used,
+    reason = "a test that cannot read its subject fails"
+)]
+
+#[path = "support/source.rs"]
+#[allow(dead_code, reason = "each test uses its part")]
+mod source;
+
+use std::path::Path;
+
+/// Each module of `src/` and the others it may use. `main` and `lib` only bring them together, and may use all.
+const TABLE: &[(&str, &[&str])] = &[
+    ("platform", &[]),
+    ("transport", &["platform"]),
+    ("virtual_list", &["platform"]),
+    ("feed_store", &[]),
+    ("components", &["feed_store", "virtual_list", "platform"]),
+    (
+        "element",
+        &["components", "feed_store", "transport", "platform"],
+    ),
+    ("app", &["element", "transport", "platform"]),
+];
+
+const ROOTS: &[&str] = &["main", "lib"];
+
+/// Packages of the browser. What Leptos passes on under its own name (`leptos::ev`, `leptos::web_sys`) is Leptos.
+const BROWSER: &[&str] = &["web_sys", "js_sys"];
+
+#[test]
+fn modules_use_only_what_the_table_allows() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let files = source::files_below(&folder, &["rs"]);
+    assert!(!files.is_empty(), "the page has sources");
+    let mut breaches = Vec::new();
+    for file in files {
+        let below_src = file
+            .strip_prefix(&folder)
+            .expect("the file is below src")
+            .to_string_lossy()
+            .into_owned();
+        let text = std::fs::read_to_string(&file).expect("a source can be read");
+        breaches.extend(breaches_in(&below_src.replace('\\', "/"), &text));
+    }
+    assert_eq!(breaches, Vec::<String>::new());
+}
+
+#[test]
+fn a_breach_is_named_however_it_is_written() {
+    let one = |file: &str, text: &str| breaches_in(file, text).join("; ");
+    let socket = "src/components/tool.rs: components may not use transport";
+    assert_eq!(
+        one("components/tool.rs", "use crate::transport::live;"),
+        socket
+    );
+    assert_eq!(
+        one(
+            "components/tool.rs",
+            "use crate::{feed_store, transport::{self, live}};"
+        ),
+        socket
+    );
+    assert_eq!(
+        one("components/tool.rs", "fn f() { crate::transport::open(); }"),
+        socket
+    );
+    assert_eq!(
+        one("components/tool.rs", "pub(in crate::transport) fn f() {}"),
+        socket
+    );
+    assert_eq!(
+        one("components/tool.rs", "use super::super::transport;"),
+        socket
+    );
+    assert_eq!(
+        one("components.rs", "use super::transport;"),
+        socket.replace("components/tool", "components")
+    );
+    assert_eq!(
+        one("app.rs", "use ::web_sys::Window;"),
+        "src/app.rs: only platform may name web_sys, here `web_sys::Window`"
+    );
+    assert_eq!(
+        one("drawing.rs", ""),
+        "src/drawing.rs: module drawing is not in the table"
+    );
+}
+
+#[test]
+fn what_is_allowed_is_no_breach() {
+    for (file, text) in [
+        ("main.rs", "use agent_feed::app; use crate::transport;"),
+        ("platform/clock.rs", "use web_sys::Performance;"),
+        (
+            "transport/live.rs",
+            "use crate::platform::Socket; use super::transport_of;",
+        ),
+        (
+            "components/tool.rs",
+            "// crate::transport\nconst WHY: &str = \"crate::transport web_sys::X\"; let c = '\"';",
+        ),
+        (
+            "components/tool.rs",
+            "use leptos::{ev, web_sys::Event}; use crate::components::row; use super::transport;",
+        ),
+        (
+            "element.rs",
+            "use crate::{components::{Feed, Row}, transport}; self.web_sys.app();",
+        ),
+    ] {
+        assert_eq!(
+            breaches_in(file, text),
+            Vec::<String>::new(),
+            "{file}: {text}"
+        );
+    }
+}
+
+/// Breaches in one file, named by its path below `src`.
+fn breaches_in(below_src: &str, text: &str) -> Vec<String> {
+    let segments: Vec<&str> = below_src
+        .trim_end_matches(".rs")
+        .trim_end_matches("/mod")
+        .split('/')
+        .collect();
+    let module = segments[0];
+    if segments.len() == 1 && ROOTS.contains(&module) {
+        return Vec::new();
+    }
+    let Some((_, may_use)) = TABLE.iter().find(|(name, _)| *name == module) else {
+        return vec![format!(
+            "src/{below_src}: module {module} is not in the table"
+        )];
+    };
+    let paths = source::paths(text);
+    let used = paths
+        .iter()
+        .filter_map(|path| module_named_by(path, segments.len()));
+    let forbidden = used.filter(|used| *used != module && !may_use.contains(used));
+    let mut breaches: Vec<String> = forbidden
+        .map(|used| format!("src/{below_src}: {module} may not use {used}"))
+        .collect();
+    if module != "platform" {
+        let named = paths
+            .iter()
+            .filter(|path| BROWSER.contains(&path[0].as_str()));
+        breaches.extend(named.map(|path| {
+            format!(
+                "src/{below_src}: only platform may name {}, here `{}`",
+                path[0],
+                path.join("::")
+            )
+        }));
+    }
+    breaches.dedup();
+    breaches
+}
+
+/// The module of the table that a path leads to, from a file so many folders deep.
+fn module_named_by(path: &[String], depth: usize) -> Option<&'static str> {
+    let n_supers = path
+        .iter()
+        .take_while(|segment| *segment == "super")
+        .count();
+    let name = match path[0].as_str() {
+        "crate" => path.get(1)?,
+        // An inline module, as tests are, stands one deeper; what it reaches so lies in its own module.
+        "super" if n_supers >= depth => path.get(n_supers)?,
+        _ => return None,
+    };
+    TABLE
+        .iter()
+        .map(|(module, _)| *module)
+        .find(|module| module == name)
+}
