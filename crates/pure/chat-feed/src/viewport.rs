@@ -102,6 +102,8 @@ pub struct Viewport {
     dom_top_px: f64,
     /// The scrollbar is to be put where the list is, even if it could stay.
     place_anew: bool,
+    /// The width has changed, and the anchor was not measured since.
+    reflowing: bool,
     velocity_px_per_s: f64,
     last_scroll_ms: Option<f64>,
     /// The last row seen since following stopped.
@@ -129,6 +131,7 @@ impl Viewport {
             goal: None,
             dom_top_px: 0.0,
             place_anew: false,
+            reflowing: false,
             velocity_px_per_s: 0.0,
             last_scroll_ms: None,
             seen: None,
@@ -195,8 +198,19 @@ impl Viewport {
     }
 
     /// Says what the browser measured; see [`HeightIndex::set_measured`].
+    ///
+    /// Where another width reflows the row that reaches across the viewport's top edge, the reader keeps the same
+    /// share of it above the edge.
     pub fn set_measured(&mut self, id: RowId, height_px: f64) -> f64 {
-        self.heights.set_measured(id, height_px)
+        let grown_px = self.heights.set_measured(id, height_px);
+        if let Some(anchor) = self.anchor.as_mut().filter(|anchor| anchor.id == id) {
+            let before_px = height_px - grown_px;
+            if self.reflowing && anchor.top_px < 0.0 && before_px > 0.0 {
+                anchor.top_px *= height_px / before_px;
+            }
+            self.reflowing = false;
+        }
+        grown_px
     }
 
     /// Says what a row is expected to measure; see [`HeightIndex::set_estimate`].
@@ -226,6 +240,7 @@ impl Viewport {
         if self.width_px != width_px && width_px.is_finite() {
             self.width_px = width_px.max(0.0);
             self.heights.invalidate();
+            self.reflowing = true;
         }
         if height_px.is_finite() {
             self.height_px = height_px.max(0.0);
@@ -247,11 +262,16 @@ impl Viewport {
         let space = self.space();
         let dom_px = scroll_top_px.clamp(0.0, space.max_dom_px.max(0.0));
         let delta_px = dom_px - self.dom_top_px;
-        if !by_user && (self.following || delta_px.abs() <= ECHO_PX) {
+        // What a browser cannot show as a step is its rounding of what was written, whoever acts.
+        let rounding_px = if by_user {
+            0.5 / self.device_pixel_ratio
+        } else {
+            ECHO_PX
+        };
+        // At the end of a list that became shorter the browser has moved up, not the user.
+        let kept_at_end = self.following && (!by_user || dom_px >= space.max_dom_px - ECHO_PX);
+        if kept_at_end || delta_px.abs() < rounding_px {
             self.dom_top_px = dom_px;
-            return;
-        }
-        if delta_px == 0.0 {
             return;
         }
         self.learn_velocity(delta_px, now_ms);
@@ -265,6 +285,7 @@ impl Viewport {
         }
         self.goal = None;
         self.place_anew = false;
+        self.reflowing = false;
         self.anchor_at(list_px);
         self.mark_seen_rows(list_px);
     }
@@ -440,10 +461,10 @@ impl Viewport {
         let list_px = self.list_top_px();
         if !self.following {
             // Where the list became too short to stay, the place it fell to is the reader's place now.
-            let moved = self
+            let stands = self
                 .anchor_list_px()
-                .is_some_and(|wanted_px| (wanted_px - list_px).abs() > 1.0 / 64.0);
-            if moved && self.goal.is_none() {
+                .is_some_and(|wanted_px| (wanted_px - list_px).abs() <= 1.0 / 64.0);
+            if !stands && self.goal.is_none() {
                 self.anchor_at(list_px);
             }
             self.mark_seen_rows(list_px);
@@ -557,6 +578,9 @@ impl Viewport {
     }
 
     fn mark_seen_rows(&mut self, list_px: f64) {
+        if self.height_px < 1.0 {
+            return;
+        }
         let Some((bottom, _)) = self.heights.at_offset(list_px + self.height_px - 1.0) else {
             return;
         };
