@@ -74,7 +74,7 @@ impl Page {
                 .or_else(|| quoted_after(script.text, "__trunkInitializer(init, "))
                 .ok_or("its script names no .wasm file")?,
         );
-        let start_script = format!("{}\n", script.text.trim());
+        let start_script = start_script(script.text);
         let mut fingerprint = Fingerprint::new();
         fingerprint.add(start_script.as_bytes());
         let start_name = format!("start-{}.js", fingerprint.to_hex());
@@ -96,15 +96,28 @@ impl Page {
     }
 }
 
+/// Where a page remembers that the module was started: the page's own start and the entry both ask here, so that a page
+/// that loads both, or one of them twice, starts it once.
+const STARTED: &str = r#"globalThis[Symbol.for("turnreel.agent-feed")]"#;
+
+/// Trunk's script, starting through [`STARTED`].
+fn start_script(text: &str) -> String {
+    let text = text.trim();
+    let guarded = text.replace("await init(", "await start(");
+    if guarded == text {
+        return format!("{text}\n");
+    }
+    format!(
+        "{guarded}\n\nfunction start(options) {{\n  return ({STARTED} ??= init(options));\n}}\n"
+    )
+}
+
 /// The module that other pages load. All addresses are relative to it, so that it works from another origin.
 fn entry_script(module: &str, wasm: &str) -> String {
     format!(
         r#"// Defines <agent-feed>. Loading this more than once, under any address, starts it once.
-const key = Symbol.for("turnreel.agent-feed");
-globalThis[key] ??= import(new URL("./{module}", import.meta.url).href).then((module) =>
-  module.default({{ module_or_path: new URL("./{wasm}", import.meta.url) }}),
-);
-export default await globalThis[key];
+import init from "./{module}";
+export default await ({STARTED} ??= init({{ module_or_path: new URL("./{wasm}", import.meta.url) }}));
 "#
     )
 }
@@ -195,7 +208,16 @@ dispatchEvent(new CustomEvent("TrunkApplicationStarted", {detail: {wasm}}));
             page.start_script
                 .starts_with("import init, * as bindings from '/agent-feed-6a0.js';\n")
         );
-        assert!(page.start_script.ends_with("{detail: {wasm}}));\n"));
+        assert!(page.start_script.contains(
+            "
+const wasm = await start({ module_or_path: '/agent-feed-6a0_bg.wasm' });
+"
+        ));
+        assert!(
+            page.start_script.contains("??= init(options)"),
+            "{}",
+            page.start_script
+        );
         let other = super::Page::from_html(&STAGED.replace("6a0", "6a1"), "/", true)
             .expect("it can be prepared");
         assert_ne!(page.start_name, other.start_name);
@@ -205,7 +227,7 @@ dispatchEvent(new CustomEvent("TrunkApplicationStarted", {detail: {wasm}}));
     fn the_entry_names_module_and_wasm_relative_to_itself() {
         let entry = page(STAGED).entry_script.expect("file names have hashes");
         assert!(
-            entry.contains(r#"new URL("./agent-feed-6a0.js", import.meta.url)"#),
+            entry.contains(r#"import init from "./agent-feed-6a0.js";"#),
             "{entry}"
         );
         assert!(
