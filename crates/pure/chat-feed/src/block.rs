@@ -205,6 +205,8 @@ pub struct ToolCallBlock {
     pub args: Json,
     /// The arguments while they stream, as JSON text so far.
     pub input: Option<TextIdx>,
+    /// How much of it has come, in Unicode scalar values.
+    pub(crate) input_chars: u64,
     /// What it has printed so far.
     pub output: Option<TextIdx>,
     /// What it gave.
@@ -219,6 +221,8 @@ pub struct ToolCallBlock {
     pub progress: Option<payload::Progress>,
     /// Where it stands.
     pub status: ToolStatus,
+    /// When it was called, Unix epoch in milliseconds.
+    pub called_ms: Option<i64>,
     /// How long it took, in milliseconds: as the source says, else by the events' times.
     pub duration_ms: Option<u64>,
     /// How many rows lie within it.

@@ -7,10 +7,17 @@
 
 mod block;
 mod feed;
+pub mod inbox;
 mod patch;
+mod renderer;
+mod session;
+mod split;
 mod tool;
 pub mod viewport;
 
 pub use block::*;
+pub use feed::Feed;
 pub use patch::FeedPatch;
-pub use tool::{ToolKind, ToolStatus};
+pub use renderer::ChatRenderer;
+pub use session::{Response, SessionFacts, Turn, TurnState};
+pub use tool::{Headline, ToolKind, ToolStatus};

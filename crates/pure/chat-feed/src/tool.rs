@@ -1,5 +1,14 @@
 //! Tool calls: what kinds there are, where a call stands, and the one line that is shown of it.
 
+use std::borrow::Cow;
+
+use chat_event::Json;
+
+use crate::block::ToolCallBlock;
+
+/// A line that is shown of a call is cut to this many characters; the component cuts it further to its width.
+const LINE_CHARS: usize = 200;
+
 /// What sort of tool a call uses, alike for all providers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolKind {
@@ -23,6 +32,50 @@ pub enum ToolKind {
     Other,
 }
 
+impl ToolKind {
+    /// The kind the event says, else the one its tool's name is known for.
+    pub fn of(kind: Option<&str>, tool_name: &str) -> ToolKind {
+        match kind {
+            Some("read") => ToolKind::Read,
+            Some("edit") => ToolKind::Edit,
+            Some("search") => ToolKind::Search,
+            Some("execute") => ToolKind::Execute,
+            Some("fetch") => ToolKind::Fetch,
+            Some("think") => ToolKind::Think,
+            Some("agent") => ToolKind::Agent,
+            Some("plan") => ToolKind::Plan,
+            Some(_) => ToolKind::Other,
+            None => match tool_name.to_ascii_lowercase().as_str() {
+                "read" | "read_file" | "notebookread" | "ls" => ToolKind::Read,
+                "write" | "edit" | "multiedit" | "notebookedit" | "apply_patch" | "write_file" => {
+                    ToolKind::Edit
+                }
+                "grep" | "glob" | "search" => ToolKind::Search,
+                "bash" | "shell" | "exec" | "exec_command" | "terminal" => ToolKind::Execute,
+                "webfetch" | "websearch" | "fetch" => ToolKind::Fetch,
+                "task" | "agent" => ToolKind::Agent,
+                "todowrite" | "taskcreate" | "taskupdate" | "update_plan" => ToolKind::Plan,
+                _ => ToolKind::Other,
+            },
+        }
+    }
+
+    /// The kind's name, as the event has it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ToolKind::Read => "read",
+            ToolKind::Edit => "edit",
+            ToolKind::Search => "search",
+            ToolKind::Execute => "execute",
+            ToolKind::Fetch => "fetch",
+            ToolKind::Think => "think",
+            ToolKind::Agent => "agent",
+            ToolKind::Plan => "plan",
+            ToolKind::Other => "other",
+        }
+    }
+}
+
 /// Where a tool call stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolStatus {
@@ -38,4 +91,178 @@ pub enum ToolStatus {
     Interrupted,
     /// The turn ended without a result.
     NoResult,
+}
+
+impl ToolStatus {
+    /// Whether something is still to come.
+    pub fn runs(self) -> bool {
+        matches!(self, ToolStatus::Preparing | ToolStatus::Running)
+    }
+
+    /// The word that is shown for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ToolStatus::Preparing => "preparing",
+            ToolStatus::Running => "running",
+            ToolStatus::Succeeded => "done",
+            ToolStatus::Failed => "failed",
+            ToolStatus::Interrupted => "interrupted",
+            ToolStatus::NoResult => "no result",
+        }
+    }
+}
+
+/// The one line that is shown of a call: verb, object … outcome.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Headline {
+    /// What is done: `Read`, `$`, `Searched` …
+    pub verb: String,
+    /// To what: a path, a command, a pattern.
+    pub object: String,
+    /// How it ended: `exit 1`, `14 lines` … Empty while it runs.
+    pub outcome: String,
+}
+
+impl ToolCallBlock {
+    /// The one line that is shown of this call.
+    pub fn headline(&self) -> Headline {
+        let (verb, object) = self.verb_and_object();
+        Headline {
+            verb,
+            object: one_line(&object),
+            outcome: one_line(&self.outcome()),
+        }
+    }
+
+    fn verb_and_object(&self) -> (String, String) {
+        let name = self.tool_name.to_string();
+        let told = |keys: &[&str]| keys.iter().find_map(|key| text_of(&self.args, key));
+        let path = || told(&["file_path", "filePath", "path", "notebook_path", "filename"]);
+        let known = match self.kind {
+            ToolKind::Execute => told(&["command", "cmd"]).map(|command| ("$".to_owned(), command)),
+            ToolKind::Read => path().map(|path| ("Read".to_owned(), with_lines(path, &self.args))),
+            ToolKind::Edit => path().map(|path| (edit_verb(&name).to_owned(), path)),
+            ToolKind::Search => told(&["pattern", "query", "regex", "glob"]).map(|pattern| {
+                (
+                    "Searched".to_owned(),
+                    searched(&pattern, told(&["path", "glob"])),
+                )
+            }),
+            ToolKind::Fetch => told(&["url", "query"]).map(|what| ("Fetched".to_owned(), what)),
+            ToolKind::Agent => {
+                let kind = told(&["subagent_type", "agent", "agentType"]);
+                told(&["description", "title", "prompt"])
+                    .map(|what| (kind.unwrap_or_else(|| name.clone()), what))
+            }
+            ToolKind::Plan | ToolKind::Think | ToolKind::Other => None,
+        };
+        match known {
+            Some(known) => known,
+            None if self.title.is_some() => (name, self.title.clone().unwrap_or_default()),
+            None if name.is_empty() => ("Tool call".to_owned(), self.tool_call_id.to_string()),
+            None => {
+                let args = first_text(&self.args).unwrap_or_default();
+                (name, args)
+            }
+        }
+    }
+
+    fn outcome(&self) -> String {
+        if let Some(progress) = self.progress.as_ref().filter(|_| self.status.runs()) {
+            return match progress.percent {
+                Some(percent) => format!("{} {percent:.0} %", progress.message),
+                None => progress.message.clone(),
+            };
+        }
+        match (self.status, self.exit_code, &self.summary, &self.error) {
+            (ToolStatus::Preparing | ToolStatus::Running, ..) => String::new(),
+            (ToolStatus::Interrupted, ..) => "interrupted".to_owned(),
+            (ToolStatus::NoResult, ..) => "no result".to_owned(),
+            (_, Some(exit_code), ..) => format!("exit {exit_code}"),
+            (_, None, Some(summary), _) => summary.clone(),
+            (_, None, None, Some(error)) => first_line(&error.message).to_owned(),
+            (_, None, None, None) => self.result.as_ref().map_or_else(String::new, size_of),
+        }
+    }
+}
+
+fn edit_verb(tool_name: &str) -> &'static str {
+    match tool_name.to_ascii_lowercase().as_str() {
+        "write" | "write_file" => "Wrote",
+        _ => "Edited",
+    }
+}
+
+/// The path with the lines that were asked for.
+fn with_lines(path: String, args: &Json) -> String {
+    let number = |key: &str| args.get(key).and_then(|value| value.parse::<u64>());
+    match (number("offset"), number("limit")) {
+        (Some(first), Some(n_lines)) => {
+            let last = first.saturating_add(n_lines).saturating_sub(1);
+            format!("{path} {first}–{last}")
+        }
+        (Some(first), None) => format!("{path} {first}–"),
+        (None, Some(n_lines)) => format!("{path} 1–{n_lines}"),
+        (None, None) => path,
+    }
+}
+
+fn searched(pattern: &str, place: Option<String>) -> String {
+    match place.filter(|place| place != pattern) {
+        Some(place) => format!("\"{pattern}\" in {place}"),
+        None => format!("\"{pattern}\""),
+    }
+}
+
+/// How much a result is, in a word or two.
+fn size_of(result: &Json) -> String {
+    if let Some(body) = result.body_ref() {
+        return format!("{} KB", body.bytes.div_ceil(1024));
+    }
+    let Some(text) = result.as_str() else {
+        return String::new();
+    };
+    match text.lines().count() {
+        0 => "empty".to_owned(),
+        1 => "1 line".to_owned(),
+        n_lines => format!("{n_lines} lines"),
+    }
+}
+
+fn text_of(args: &Json, key: &str) -> Option<String> {
+    let value = args.get(key)?;
+    if let Some(body) = value.body_ref() {
+        return Some(body.preview);
+    }
+    // Some agents give a command as a list of words.
+    if let Some(words) = value.parse::<Vec<String>>() {
+        return Some(words.join(" "));
+    }
+    value.as_str().map(Cow::into_owned)
+}
+
+/// The first argument that is a text: what a reader would recognise the call by.
+fn first_text(args: &Json) -> Option<String> {
+    let members = args.parse::<serde_json::Map<String, serde_json::Value>>()?;
+    let text = members.values().find_map(|value| value.as_str());
+    text.map(str::to_owned)
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default()
+}
+
+/// One line, without line breaks and other controls, cut to what a row could ever show.
+fn one_line(text: &str) -> String {
+    let mut line: String = text
+        .chars()
+        .take(LINE_CHARS)
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    if text.chars().nth(LINE_CHARS).is_some() {
+        line.push('…');
+    }
+    line
 }

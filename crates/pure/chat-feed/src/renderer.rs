@@ -1,0 +1,291 @@
+//! ChatRenderer: reduces events to the feed, one at a time, and says what changed.
+//!
+//! Live and replay use the same door, [`ChatRenderer::apply`]. It takes any sequence of events whatever and never fails:
+//! an event it cannot place is shown where it came. Order is the order of calls; what puts late events in their place is
+//! the [`crate::inbox`].
+
+mod asks;
+mod calls;
+mod place;
+mod says;
+mod seen;
+mod texts;
+mod turns;
+
+use std::collections::{BTreeSet, HashMap};
+
+use chat_event::{ChatEvent, Payload};
+
+use crate::block::{Block, BlockBody, BlockId, EventIdx, ResponseIdx, TurnIdx};
+use crate::feed::Feed;
+use crate::patch::FeedPatch;
+use place::Place;
+use seen::Seen;
+use texts::ResponseWork;
+use turns::TurnWork;
+
+/// The one reducer of sessions.
+///
+/// ```
+/// use chat_event::ChatEvent;
+/// use chat_feed::ChatRenderer;
+/// let event = ChatEvent::from_json(
+///     r#"{"id":"e1","timestamp":1,"sessionId":"s","type":"assistant_chunk","payload":{"text":"Hi"}}"#,
+/// ).unwrap();
+/// let mut renderer = ChatRenderer::new();
+/// let patches = renderer.render_event(&event);
+/// assert_eq!(patches.len(), 1);
+/// assert!(renderer.render_event(&event).is_empty(), "an event seen twice changes nothing");
+/// ```
+#[derive(Debug, Default)]
+pub struct ChatRenderer {
+    feed: Feed,
+    seen: Seen,
+    /// Position of the event that is being applied.
+    event: EventIdx,
+    /// Its time.
+    now_ms: Option<i64>,
+    /// Its id.
+    event_id: Box<str>,
+    /// What it changed so far.
+    patches: Vec<FeedPatch>,
+    turn_ids: HashMap<Box<str>, TurnIdx>,
+    current_turn: Option<TurnIdx>,
+    turn_works: Vec<TurnWork>,
+    /// Turns that have rows, and turns that are not closed.
+    filled_turns: BTreeSet<TurnIdx>,
+    open_turns: BTreeSet<TurnIdx>,
+    response_ids: HashMap<(Box<str>, Option<BlockId>), ResponseIdx>,
+    unnamed_responses: HashMap<(TurnIdx, Option<BlockId>), ResponseIdx>,
+    response_works: Vec<ResponseWork>,
+    calls: HashMap<Box<str>, BlockId>,
+    messages: HashMap<Box<str>, BlockId>,
+    permissions: HashMap<Box<str>, BlockId>,
+    questions: HashMap<Box<str>, BlockId>,
+    /// The row an event came to, by the hash of its id: for sources that take back what they sent.
+    rows_of_ids: HashMap<u64, BlockId>,
+}
+
+impl ChatRenderer {
+    /// A renderer of an empty session.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What is shown.
+    pub fn feed(&self) -> &Feed {
+        &self.feed
+    }
+
+    /// How many events were taken, those seen twice left out.
+    pub fn event_count(&self) -> u32 {
+        self.event
+    }
+
+    /// Takes one event; what changed is added to `patches`.
+    pub fn apply(&mut self, event: &ChatEvent, patches: &mut Vec<FeedPatch>) {
+        if !self.seen.is_new(event) {
+            return;
+        }
+        self.event_id = event.id.as_str().into();
+        self.now_ms = event.timestamp;
+        self.feed.rows_of_events.push(None);
+        self.note_time(event);
+        self.perform(event);
+        self.event += 1;
+        patches.append(&mut self.patches);
+    }
+
+    /// Takes one event and returns what changed.
+    pub fn render_event(&mut self, event: &ChatEvent) -> Vec<FeedPatch> {
+        let mut patches = Vec::new();
+        self.apply(event, &mut patches);
+        patches
+    }
+
+    /// Begins again with the events of a log.
+    pub fn replay_events<'e>(
+        &mut self,
+        events: impl IntoIterator<Item = &'e ChatEvent>,
+    ) -> Vec<FeedPatch> {
+        *self = Self::new();
+        let mut patches = vec![FeedPatch::Clear];
+        for event in events {
+            self.apply(event, &mut patches);
+        }
+        patches
+    }
+
+    /// Takes an event that came live: the same as [`Self::render_event`], under the name its callers look for.
+    pub fn handle_new_event(&mut self, event: &ChatEvent) -> Vec<FeedPatch> {
+        self.render_event(event)
+    }
+
+    /// The log is at its end and nothing more will come: whatever still runs is shown as stopped.
+    pub fn end_of_log(&mut self, patches: &mut Vec<FeedPatch>) {
+        self.close_all_turns();
+        patches.append(&mut self.patches);
+    }
+
+    fn perform(&mut self, event: &ChatEvent) {
+        match &event.payload {
+            Payload::TurnStart(start) => self.turn_start(event, start),
+            Payload::TurnEnd(end) => self.turn_end(event, end),
+            Payload::UserMessage(message) => self.user_message(event, message),
+            Payload::UserAudio(audio) => self.user_audio(event, audio),
+            Payload::AssistantChunk(chunk) => {
+                let piece = texts::Piece::chunk(&chunk.text, chunk.part, chunk.index);
+                self.text(event, piece, false);
+            }
+            Payload::AssistantDone(done) => {
+                self.text(event, texts::Piece::done(&done.text, done.part), false);
+            }
+            Payload::ThinkingChunk(chunk) => {
+                let piece = texts::Piece::chunk(&chunk.text, chunk.part, chunk.index);
+                self.text(event, piece, true);
+            }
+            Payload::ThinkingDone(done) => {
+                let mut piece = texts::Piece::done(&done.text, done.part);
+                piece.redacted = done.redacted.unwrap_or_default();
+                self.text(event, piece, true);
+            }
+            Payload::ToolCall(call) => self.tool_call(event, call),
+            Payload::ToolInputChunk(chunk) => self.tool_input_chunk(event, chunk),
+            Payload::ToolOutputChunk(chunk) => self.tool_output_chunk(event, chunk),
+            Payload::ToolResult(result) => self.tool_result(event, result),
+            Payload::FileEdit(edit) => self.file_edit(event, edit),
+            Payload::AgentMessage(message) => self.agent_message(event, message),
+            Payload::AgentCallback(callback) => self.agent_callback(event, callback),
+            Payload::PermissionRequest(request) => self.permission_request(event, request),
+            Payload::PermissionResolved(resolved) => self.permission_resolved(event, resolved),
+            Payload::QuestionRequest(request) => self.question_request(event, request),
+            Payload::QuestionResolved(resolved) => self.question_resolved(event, resolved),
+            Payload::Interrupt(interrupt) => self.interrupt(event, interrupt),
+            Payload::ErrorEvent(error) => self.error(event, error),
+            Payload::Plan(plan) => self.plan(event, plan),
+            Payload::Progress(progress) => self.progress(event, progress),
+            Payload::AudioChunk(_) => self.audio(event, 1, None),
+            Payload::AudioDone(done) => self.audio(event, 0, Some(done.duration_ms)),
+            Payload::SessionStart(start) => self.session_start(event, start),
+            Payload::SessionEnd(end) => self.session_end(event, end),
+            Payload::SessionStatus(status) => self.session_status(status),
+            Payload::Usage(usage) => self.usage(event, usage),
+            Payload::Retract(retract) => self.retract(retract),
+            Payload::LogGap(gap) => self.log_gap(event, gap),
+            Payload::AgentSwitch(switch) => self.row(event, BlockBody::AgentSwitch(switch.clone())),
+            Payload::Compaction(told) => self.row(event, BlockBody::Compaction(told.clone())),
+            Payload::Notice(notice) => self.notice(event, notice),
+            Payload::Raw(raw) => self.raw(event, raw.format.clone(), &raw.value),
+            Payload::Unknown { event_type, value } => {
+                self.raw(event, format!("unknown event {event_type}"), value);
+            }
+            Payload::Malformed {
+                event_type,
+                value,
+                reason,
+            } => self.raw(event, format!("malformed {event_type}: {reason}"), value),
+            // What a log says about itself is not part of the session.
+            Payload::LogStart(_) | Payload::LogEpoch(_) | Payload::LogEnd(_) => {}
+        }
+    }
+
+    /// Shows an event that needs no other one as a row of its own.
+    fn row(&mut self, event: &ChatEvent, body: BlockBody) {
+        let place = self.place(event);
+        self.insert(&place, body);
+    }
+
+    /// Makes a row at the end of its place.
+    fn insert(&mut self, place: &Place, body: BlockBody) -> BlockId {
+        self.note_missing_prompt(place, &body);
+        let after = self.end_of(place);
+        self.insert_after(place, after, body)
+    }
+
+    fn insert_after(&mut self, place: &Place, after: Option<BlockId>, body: BlockBody) -> BlockId {
+        // A feed has at most one row an event and a few more, and events are counted in 32 bits.
+        #[allow(clippy::cast_possible_truncation)]
+        let id = BlockId(self.feed.slots.len() as u32);
+        let depth = match (place.parent, &body) {
+            // A changed file stands beside the call that changed it.
+            (Some(parent), BlockBody::FileEdit(_)) => self.feed.block(parent).depth,
+            (Some(parent), _) => self.feed.block(parent).depth + 1,
+            (None, _) => 0,
+        };
+        self.feed.slots.push(crate::feed::Slot {
+            block: Block {
+                id,
+                turn: place.turn,
+                response: place.response,
+                parent: place.parent,
+                depth,
+                event_id: self.event_id.clone(),
+                first_event: self.event,
+                last_event: self.event,
+                at_ms: self.now_ms,
+                body,
+            },
+            prev: None,
+            next: None,
+            tail: id,
+            live: false,
+        });
+        self.feed.link(id, after);
+        self.row_linked(id, after);
+        self.patches.push(FeedPatch::Insert { block: id, after });
+        self.touch(id);
+        id
+    }
+
+    /// Takes a row out of the feed; its rows within stay.
+    fn remove(&mut self, id: BlockId) {
+        if !self.feed.contains(id) {
+            return;
+        }
+        self.row_unlinking(id);
+        self.feed.unlink(id);
+        self.patches.push(FeedPatch::Remove { block: id });
+    }
+
+    /// Notes that the event in hand came to this row.
+    fn touch(&mut self, id: BlockId) {
+        let event = self.event;
+        self.feed.slot(id).block.last_event = event;
+        if let Some(row) = self.feed.rows_of_events.get_mut(event as usize) {
+            *row = Some(id);
+        }
+        if !self.event_id.is_empty() {
+            self.rows_of_ids.insert(seen::hash(&self.event_id), id);
+        }
+    }
+
+    /// Notes that this row changed.
+    fn update(&mut self, id: BlockId) {
+        self.touch(id);
+        let known = |patch: &FeedPatch| matches!(patch, FeedPatch::Insert { block, .. } | FeedPatch::Update { block } if *block == id);
+        if self.feed.contains(id) && !self.patches.iter().any(known) {
+            self.patches.push(FeedPatch::Update { block: id });
+        }
+    }
+
+    /// Notes that this row's text grew at its end.
+    fn grew(&mut self, id: BlockId, from: usize) {
+        self.touch(id);
+        if self.feed.contains(id) {
+            self.patches.push(FeedPatch::AppendText { block: id, from });
+        }
+    }
+
+    fn turn_changed(&mut self, turn: TurnIdx) {
+        let patch = FeedPatch::Turn { turn };
+        if !self.patches.contains(&patch) {
+            self.patches.push(patch);
+        }
+    }
+
+    fn session_changed(&mut self) {
+        if !self.patches.contains(&FeedPatch::Session) {
+            self.patches.push(FeedPatch::Session);
+        }
+    }
+}

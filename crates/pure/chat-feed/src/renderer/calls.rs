@@ -1,0 +1,265 @@
+//! Tool calls: call, input, output, result and changed files put together by `toolCallId`.
+
+use chat_event::payload::{FileEdit, ToolCall, ToolInputChunk, ToolOutputChunk, ToolResult};
+use chat_event::{ChatEvent, Json};
+
+use super::ChatRenderer;
+use super::place::Place;
+use super::turns::between;
+use crate::block::{BlockBody, BlockId, FileEditBlock, TextIdx, ToolCallBlock};
+use crate::feed::TextBody;
+use crate::tool::{ToolKind, ToolStatus};
+
+impl ChatRenderer {
+    pub(super) fn tool_call(&mut self, event: &ChatEvent, call: &ToolCall) {
+        let place = self.place(event);
+        let known = self.calls.get(call.tool_call_id.as_str()).copied();
+        // A source that counts its calls anew in every turn means another call by the same id.
+        let known = known.filter(|&id| {
+            let block = self.feed.block(id);
+            let unfinished = self.call(id).result.is_none() || self.call(id).orphan;
+            self.feed.contains(id) && (block.turn == place.turn || unfinished)
+        });
+        let id = match known {
+            Some(id) => id,
+            None => self.new_call(&call.tool_call_id, &place, false),
+        };
+        let now_ms = self.now_ms;
+        let running = self.running_status(id);
+        let block = self.call_mut(id);
+        block.orphan = false;
+        block.tool_name = call.tool_name.as_str().into();
+        block.kind = ToolKind::of(call.kind.as_deref(), &call.tool_name);
+        block.title = call.title.clone();
+        block.args = call.args.clone();
+        block.called_ms = now_ms;
+        if block.result.is_none() && block.error.is_none() {
+            block.status = running;
+        }
+        self.update(id);
+        self.mark_running(id);
+    }
+
+    pub(super) fn tool_input_chunk(&mut self, event: &ChatEvent, chunk: &ToolInputChunk) {
+        let place = self.place(event);
+        let id = match self.calls.get(chunk.tool_call_id.as_str()) {
+            Some(&id) => id,
+            None => self.new_call(&chunk.tool_call_id, &place, false),
+        };
+        let input = match self.call(id).input {
+            Some(input) => input,
+            None => self.new_text(),
+        };
+        let closed = self.turn_is_closed(id);
+        let block = self.call_mut(id);
+        block.input = Some(input);
+        if block.tool_name.is_empty() && !chunk.tool_name.is_empty() {
+            block.tool_name = chunk.tool_name.as_str().into();
+            block.kind = ToolKind::of(None, &chunk.tool_name);
+        }
+        if block.status == ToolStatus::Running && block.args.is_null() && !closed {
+            block.status = ToolStatus::Preparing;
+        }
+        let have = block.input_chars;
+        let at = chunk.offset.unwrap_or(have);
+        // What overlaps was there before; a hole is marked, because nothing will fill it.
+        let skipped = usize::try_from(have.saturating_sub(at)).unwrap_or(usize::MAX);
+        let n_chars = chunk.chunk.chars().count() as u64;
+        block.input_chars = have.max(at.saturating_add(n_chars));
+        let body = &mut self.feed.texts[input.0 as usize];
+        if at > have {
+            body.text.push('…');
+        }
+        body.text.extend(chunk.chunk.chars().skip(skipped));
+        body.grew(self.event);
+        self.update(id);
+        self.mark_running(id);
+    }
+
+    pub(super) fn tool_output_chunk(&mut self, event: &ChatEvent, chunk: &ToolOutputChunk) {
+        let place = self.place(event);
+        let id = self.call_or_placeholder(&chunk.tool_call_id, &place);
+        let known = self.call(id).output;
+        let output = match known {
+            Some(output) => output,
+            None => self.new_text(),
+        };
+        self.call_mut(id).output = Some(output);
+        let body = &mut self.feed.texts[output.0 as usize];
+        let before = body.text.len();
+        body.text.push_str(&chunk.chunk);
+        body.grew(self.event);
+        match known {
+            Some(_) => self.grew(id, before),
+            None => self.update(id),
+        }
+    }
+
+    pub(super) fn tool_result(&mut self, event: &ChatEvent, result: &ToolResult) {
+        let place = self.place(event);
+        let id = self.call_or_placeholder(&result.tool_call_id, &place);
+        let now_ms = self.now_ms;
+        let block = self.call_mut(id);
+        if let Some(first) = &block.result {
+            // The first result stands; another one that says something else is counted.
+            if *first != result.result || block.error != result.error {
+                block.conflicts += 1;
+                self.update(id);
+            }
+            return;
+        }
+        block.result = Some(result.result.clone());
+        block.error = result.error.clone();
+        block.summary = result.summary.clone();
+        block.exit_code = result.exit_code;
+        block.duration_ms = result
+            .duration_ms
+            .or_else(|| between(block.called_ms, now_ms));
+        block.progress = None;
+        block.status = match result.error {
+            Some(_) => ToolStatus::Failed,
+            None => ToolStatus::Succeeded,
+        };
+        self.update(id);
+        self.mark_running(id);
+    }
+
+    pub(super) fn file_edit(&mut self, event: &ChatEvent, edit: &FileEdit) {
+        let mut place = self.place(event);
+        let call = self.calls.get(edit.tool_call_id.as_str()).copied();
+        let call = call.filter(|&call| self.feed.contains(call));
+        if let Some(call) = call {
+            place.turn = self.feed.block(call).turn;
+            place.response = self.feed.block(call).response;
+            place.parent = Some(call);
+        }
+        let turn = &mut self.feed.turns[place.turn.0 as usize];
+        turn.edits += 1;
+        turn.lines_added = turn.lines_added.saturating_add(edit.lines_added);
+        turn.lines_removed = turn.lines_removed.saturating_add(edit.lines_removed);
+        self.turn_changed(place.turn);
+        let edit = edit.clone();
+        self.insert(
+            &place,
+            BlockBody::FileEdit(Box::new(FileEditBlock { edit, call })),
+        );
+    }
+
+    /// The call `call_id`, or a row that stands for it until it comes.
+    pub(super) fn call_or_placeholder(&mut self, call_id: &str, place: &Place) -> BlockId {
+        match self.calls.get(call_id) {
+            Some(&id) => id,
+            None => self.new_call(call_id, place, true),
+        }
+    }
+
+    fn new_call(&mut self, call_id: &str, place: &Place, orphan: bool) -> BlockId {
+        let block = ToolCallBlock {
+            tool_call_id: call_id.into(),
+            tool_name: "".into(),
+            kind: ToolKind::Other,
+            title: None,
+            args: Json::default(),
+            input: None,
+            input_chars: 0,
+            output: None,
+            result: None,
+            error: None,
+            summary: None,
+            exit_code: None,
+            progress: None,
+            status: ToolStatus::Running,
+            called_ms: None,
+            duration_ms: None,
+            steps: 0,
+            orphan,
+            conflicts: 0,
+        };
+        let id = self.insert(place, BlockBody::ToolCall(Box::new(block)));
+        self.calls.insert(call_id.into(), id);
+        let status = self.running_status(id);
+        self.call_mut(id).status = status;
+        self.mark_running(id);
+        self.feed.turns[place.turn.0 as usize].steps += 1;
+        self.turn_changed(place.turn);
+        if let Some(parent) = place.parent {
+            self.call_mut(parent).steps += 1;
+            self.update_quietly(parent);
+        }
+        id
+    }
+
+    /// The status of a call that has no result.
+    fn running_status(&self, id: BlockId) -> ToolStatus {
+        match self.turn_is_closed(id) {
+            true => ToolStatus::NoResult,
+            false => ToolStatus::Running,
+        }
+    }
+
+    fn turn_is_closed(&self, id: BlockId) -> bool {
+        self.turn_works[self.feed.block(id).turn.0 as usize].closed
+    }
+
+    /// Keeps the turn's list of running calls.
+    fn mark_running(&mut self, id: BlockId) {
+        let runs = self.call(id).status.runs();
+        let turn = self.feed.block(id).turn;
+        let open_calls = &mut self.turn_works[turn.0 as usize].open_calls;
+        if runs {
+            open_calls.insert(id);
+        } else {
+            open_calls.remove(&id);
+        }
+    }
+
+    /// The turn is over: the call will have no result.
+    pub(super) fn settle_call(&mut self, id: BlockId, how: ToolStatus) {
+        let call = self.call_mut(id);
+        if call.status.runs() {
+            call.status = how;
+            call.progress = None;
+            self.update_quietly(id);
+        }
+    }
+
+    /// Notes a change that is not what the event in hand is about.
+    pub(super) fn update_quietly(&mut self, id: BlockId) {
+        let row = self.feed.rows_of_events.last().copied().flatten();
+        let known = self
+            .rows_of_ids
+            .get(&super::seen::hash(&self.event_id))
+            .copied();
+        self.update(id);
+        if let Some(last) = self.feed.rows_of_events.last_mut() {
+            *last = row;
+        }
+        if let Some(known) = known {
+            self.rows_of_ids
+                .insert(super::seen::hash(&self.event_id), known);
+        }
+    }
+
+    fn new_text(&mut self) -> TextIdx {
+        // Counted like the events that make them.
+        #[allow(clippy::cast_possible_truncation)]
+        let text = TextIdx(self.feed.texts.len() as u32);
+        self.feed.texts.push(TextBody::default());
+        text
+    }
+
+    pub(super) fn call(&self, id: BlockId) -> &ToolCallBlock {
+        match &self.feed.block(id).body {
+            BlockBody::ToolCall(call) => call,
+            // Only rows of calls are kept by a call's id.
+            other => unreachable!("a call's row is {other:?}"),
+        }
+    }
+
+    pub(super) fn call_mut(&mut self, id: BlockId) -> &mut ToolCallBlock {
+        match &mut self.feed.slot(id).block.body {
+            BlockBody::ToolCall(call) => call,
+            other => unreachable!("a call's row is {other:?}"),
+        }
+    }
+}

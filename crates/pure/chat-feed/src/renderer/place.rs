@@ -1,0 +1,176 @@
+//! Where a row stands: in which turn, within which tool call, as part of which response.
+
+use chat_event::ChatEvent;
+
+use super::ChatRenderer;
+use super::texts::ResponseWork;
+use crate::block::{BlockBody, BlockId, Prompt, ResponseIdx, TurnIdx};
+use crate::session::Response;
+
+/// Deeper sub-agents are shown at this depth: no screen has room for more, and each level costs a step at every row.
+const MAX_DEPTH: u16 = 64;
+
+/// Where the rows of an event go.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Place {
+    pub(super) turn: TurnIdx,
+    pub(super) parent: Option<BlockId>,
+    pub(super) response: Option<ResponseIdx>,
+}
+
+impl ChatRenderer {
+    /// The place of an event's rows; turns, and the call of a sub-agent, are made where they are not known yet.
+    pub(super) fn place(&mut self, event: &ChatEvent) -> Place {
+        let turn = self.turn_of(event);
+        let parent = event
+            .parent_tool_call_id
+            .as_deref()
+            .map(|call_id| self.nearest_host(call_id, turn));
+        let turn = parent.map_or(turn, |parent| self.feed.block(parent).turn);
+        let response = event
+            .response_id
+            .as_deref()
+            .map(|id| self.response(Some(id), turn, parent));
+        Place {
+            turn: response.map_or(turn, |response| self.feed.response(response).turn),
+            parent,
+            response,
+        }
+    }
+
+    fn nearest_host(&mut self, call_id: &str, turn: TurnIdx) -> BlockId {
+        let place = Place {
+            turn,
+            parent: None,
+            response: None,
+        };
+        let host = self.call_or_placeholder(call_id, &place);
+        let block = self.feed.block(host);
+        match block.parent {
+            Some(parent) if block.depth >= MAX_DEPTH => parent,
+            _ => host,
+        }
+    }
+
+    /// The response `id` within `parent`, or the one that bears no id in this turn.
+    pub(super) fn response(
+        &mut self,
+        id: Option<&str>,
+        turn: TurnIdx,
+        parent: Option<BlockId>,
+    ) -> ResponseIdx {
+        let known = match id {
+            Some(id) => self.response_ids.get(&(id.into(), parent)),
+            None => self.unnamed_responses.get(&(turn, parent)),
+        };
+        if let Some(&response) = known {
+            return response;
+        }
+        // Counted like the events that make them.
+        #[allow(clippy::cast_possible_truncation)]
+        let response = ResponseIdx(self.feed.responses.len() as u32);
+        self.feed.responses.push(Response {
+            id: id.map(Into::into),
+            turn,
+            parent,
+        });
+        self.response_works.push(ResponseWork::default());
+        match id {
+            Some(id) => self.response_ids.insert((id.into(), parent), response),
+            None => self.unnamed_responses.insert((turn, parent), response),
+        };
+        response
+    }
+
+    /// The row behind which the next row of a place goes.
+    pub(super) fn end_of(&self, place: &Place) -> Option<BlockId> {
+        if let Some(parent) = place.parent {
+            return Some(self.feed.slots[parent.0 as usize].tail);
+        }
+        let work = &self.turn_works[place.turn.0 as usize];
+        match (work.foot, work.last) {
+            (Some(foot), _) => self.feed.prev(foot),
+            (None, Some(last)) => Some(last),
+            (None, None) => {
+                let filled = self.filled_turns.range(..place.turn).next_back()?;
+                self.turn_works[filled.0 as usize].last
+            }
+        }
+    }
+
+    /// Brings the ends of turn and calls up to date with a row that was linked behind `after`.
+    pub(super) fn row_linked(&mut self, id: BlockId, after: Option<BlockId>) {
+        let turn = self.feed.block(id).turn;
+        let mut host = self.feed.block(id).parent;
+        while let Some(parent) = host {
+            let slot = self.feed.slot(parent);
+            if Some(slot.tail) != after {
+                break;
+            }
+            slot.tail = id;
+            host = slot.block.parent;
+        }
+        let work = &mut self.turn_works[turn.0 as usize];
+        if work.last.is_none() {
+            self.filled_turns.insert(turn);
+        }
+        if work.last.is_none() || work.last == after {
+            work.last = Some(id);
+        }
+    }
+
+    /// Brings the ends of turn and calls up to date with a row that is about to go.
+    pub(super) fn row_unlinking(&mut self, id: BlockId) {
+        let turn = self.feed.block(id).turn;
+        let before = self.feed.prev(id);
+        let mut host = self.feed.block(id).parent;
+        while let (Some(parent), Some(before)) = (host, before) {
+            let slot = self.feed.slot(parent);
+            if slot.tail != id {
+                break;
+            }
+            slot.tail = before;
+            host = slot.block.parent;
+        }
+        let before = before.filter(|&row| self.feed.block(row).turn == turn);
+        let work = &mut self.turn_works[turn.0 as usize];
+        if work.foot == Some(id) {
+            work.foot = None;
+        }
+        if work.last == Some(id) {
+            work.last = before;
+            if before.is_none() {
+                self.filled_turns.remove(&turn);
+            }
+        }
+    }
+
+    /// A turn that a user started but whose prompt the source has not told gets a row that says so.
+    pub(super) fn note_missing_prompt(&mut self, place: &Place, body: &BlockBody) {
+        let turn = self.feed.turn(place.turn);
+        let works = matches!(
+            body,
+            BlockBody::Text(_)
+                | BlockBody::Thinking(_)
+                | BlockBody::ToolCall(_)
+                | BlockBody::FileEdit(_)
+        );
+        if !works || turn.prompt.is_some() || &*turn.trigger != "user" {
+            return;
+        }
+        let prompt = Prompt {
+            text: None,
+            spoken: false,
+            attachments: None,
+            trigger: turn.trigger.clone(),
+        };
+        let at_top = Place {
+            turn: place.turn,
+            parent: None,
+            response: None,
+        };
+        let after = self.end_of(&at_top);
+        let id = self.insert_after(&at_top, after, BlockBody::Prompt(prompt));
+        self.feed.turns[place.turn.0 as usize].prompt = Some(id);
+    }
+}

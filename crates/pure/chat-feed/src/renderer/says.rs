@@ -1,0 +1,235 @@
+//! Prompts, plans, progress, audio, notices and what is said of the session: rows that need few others.
+
+use chat_event::payload::{
+    LogGap, Notice, Plan, Progress, Retract, SessionStart, SessionStatus, UserAudio, UserMessage,
+};
+use chat_event::{Body, ChatEvent, Json};
+
+use super::ChatRenderer;
+use crate::block::{BlockBody, Prompt};
+
+/// A title is one line of a list.
+const TITLE_CHARS: usize = 120;
+
+impl ChatRenderer {
+    pub(super) fn user_message(&mut self, event: &ChatEvent, message: &UserMessage) {
+        let text = message.text.clone();
+        self.prompt(event, text, false, message.attachments.clone());
+    }
+
+    pub(super) fn user_audio(&mut self, event: &ChatEvent, audio: &UserAudio) {
+        let text = Body::Inline(audio.transcription.clone());
+        self.prompt(event, text, true, None);
+    }
+
+    fn prompt(&mut self, event: &ChatEvent, text: Body, spoken: bool, attachments: Option<Json>) {
+        let nested = event.parent_tool_call_id.is_some();
+        if !nested && event.turn_id.is_none() {
+            self.begin_unnamed_turn();
+        }
+        let place = self.place(event);
+        let trigger = self.feed.turn(place.turn).trigger.clone();
+        if !nested && self.feed.session.title.is_none() {
+            self.feed.session.title = title(text.preview());
+            self.session_changed();
+        }
+        let prompt = Prompt {
+            text: Some(text),
+            spoken,
+            attachments,
+            trigger,
+        };
+        let known = self.feed.turn(place.turn).prompt.filter(|_| !nested);
+        if let Some(id) = known
+            && let BlockBody::Prompt(known) = &mut self.feed.slot(id).block.body
+            && known.text.is_none()
+        {
+            *known = prompt;
+            let event_id = self.event_id.clone();
+            self.feed.slot(id).block.event_id = event_id;
+            self.update(id);
+            return;
+        }
+        let id = self.insert(&place, BlockBody::Prompt(prompt));
+        if !nested && known.is_none() {
+            self.feed.turns[place.turn.0 as usize].prompt = Some(id);
+            self.turn_changed(place.turn);
+        }
+    }
+
+    /// A prompt of a source without turns begins one, unless a turn was begun just now and still waits for its prompt.
+    fn begin_unnamed_turn(&mut self) {
+        let waits = self.current_turn.is_some_and(|turn| {
+            let facts = self.feed.turn(turn);
+            let told = facts.prompt.is_some_and(|id| {
+                matches!(&self.feed.block(id).body, BlockBody::Prompt(prompt) if prompt.text.is_some())
+            });
+            let closed = self.turn_works[turn.0 as usize].closed;
+            !closed && facts.id.is_none() && !facts.trigger.is_empty() && !told
+        });
+        let named_and_open = self.current_turn.is_some_and(|turn| {
+            self.feed.turn(turn).id.is_some() && !self.turn_works[turn.0 as usize].closed
+        });
+        if !waits && !named_and_open {
+            self.new_turn(None, "user");
+        }
+    }
+
+    pub(super) fn plan(&mut self, event: &ChatEvent, plan: &Plan) {
+        let place = self.place(event);
+        let body = BlockBody::Plan(plan.entries.clone());
+        let known = self.turn_works[place.turn.0 as usize].plan;
+        match known
+            .filter(|&id| self.feed.contains(id) && self.feed.block(id).parent == place.parent)
+        {
+            Some(id) => {
+                self.feed.slot(id).block.body = body;
+                self.update(id);
+            }
+            None => {
+                let id = self.insert(&place, body);
+                self.turn_works[place.turn.0 as usize].plan = Some(id);
+            }
+        }
+    }
+
+    pub(super) fn progress(&mut self, event: &ChatEvent, progress: &Progress) {
+        let place = self.place(event);
+        let call = progress.tool_call_id.as_deref();
+        if let Some(&id) = call.and_then(|call_id| self.calls.get(call_id)) {
+            let call = self.call_mut(id);
+            if call.status.runs() {
+                call.progress = Some(progress.clone());
+                self.update(id);
+            }
+            return;
+        }
+        // A step that goes on is one row.
+        let last = self.end_of(&place).filter(|&last| {
+            let block = self.feed.block(last);
+            let same = matches!(&block.body, BlockBody::Progress(old) if old.tool_call_id == progress.tool_call_id);
+            same && block.turn == place.turn && block.parent == place.parent
+        });
+        match last {
+            Some(last) => {
+                self.feed.slot(last).block.body = BlockBody::Progress(progress.clone());
+                self.update(last);
+            }
+            None => {
+                self.insert(&place, BlockBody::Progress(progress.clone()));
+            }
+        }
+    }
+
+    pub(super) fn audio(&mut self, event: &ChatEvent, n_chunks: u32, end: Option<Option<u64>>) {
+        let place = self.place(event);
+        let last = self.end_of(&place).filter(|&last| {
+            let block = self.feed.block(last);
+            matches!(block.body, BlockBody::Audio { done: false, .. }) && block.turn == place.turn
+        });
+        let id = match last {
+            Some(last) => last,
+            None => self.insert(
+                &place,
+                BlockBody::Audio {
+                    chunks: 0,
+                    duration_ms: None,
+                    done: false,
+                },
+            ),
+        };
+        if let BlockBody::Audio {
+            chunks,
+            duration_ms,
+            done,
+        } = &mut self.feed.slot(id).block.body
+        {
+            *chunks += n_chunks;
+            *done = end.is_some();
+            *duration_ms = end.flatten();
+        }
+        self.update(id);
+    }
+
+    pub(super) fn notice(&mut self, event: &ChatEvent, notice: &Notice) {
+        self.row(
+            event,
+            BlockBody::Notice {
+                warning: notice.level != "info",
+                text: notice.text.clone(),
+                line: notice.line,
+                source: notice.source.clone(),
+            },
+        );
+    }
+
+    pub(super) fn raw(&mut self, event: &ChatEvent, label: String, value: &Json) {
+        let value = value.clone();
+        self.row(event, BlockBody::Raw { label, value });
+    }
+
+    pub(super) fn log_gap(&mut self, event: &ChatEvent, gap: &LogGap) {
+        let n_lost = gap.to.saturating_sub(gap.from).saturating_add(1);
+        let session = &mut self.feed.session;
+        session.lost_events = session.lost_events.saturating_add(n_lost);
+        self.session_changed();
+        self.row(event, BlockBody::Gap(gap.clone()));
+    }
+
+    pub(super) fn session_start(&mut self, event: &ChatEvent, start: &SessionStart) {
+        let session = &mut self.feed.session;
+        let tell = |known: &mut Option<String>, told: &Option<String>| {
+            if told.is_some() {
+                known.clone_from(told);
+            }
+        };
+        tell(&mut session.title, &start.title);
+        tell(&mut session.agent, &start.agent);
+        tell(&mut session.model, &start.model);
+        tell(&mut session.cwd, &start.cwd);
+        tell(&mut session.git_branch, &start.git_branch);
+        tell(&mut session.provider, &start.provider);
+        session.arrival_times |= start.timestamp_source.as_deref() == Some("arrival");
+        session.ended = None;
+        self.session_changed();
+        self.row(event, BlockBody::SessionStart(Box::new(start.clone())));
+    }
+
+    pub(super) fn session_status(&mut self, status: &SessionStatus) {
+        self.feed.session.status = Some(status.status.clone());
+        self.feed.session.status_message = status.message.clone();
+        self.session_changed();
+    }
+
+    pub(super) fn note_time(&mut self, event: &ChatEvent) {
+        let session = &mut self.feed.session;
+        if session.session_id.is_empty() && !event.session_id.is_empty() {
+            session.session_id.clone_from(&event.session_id);
+            self.patches.push(crate::patch::FeedPatch::Session);
+        }
+        if event.is_control() {
+            return;
+        }
+        session.first_ms = session.first_ms.or(event.timestamp);
+        session.last_ms = event.timestamp.or(session.last_ms);
+    }
+
+    /// Takes back the rows that the named events made.
+    pub(super) fn retract(&mut self, retract: &Retract) {
+        for event_id in &retract.event_ids {
+            if let Some(&id) = self.rows_of_ids.get(&super::seen::hash(event_id)) {
+                self.remove(id);
+            }
+        }
+    }
+}
+
+/// The first line of a prompt that says anything, cut to what a list has room for.
+fn title(text: &str) -> Option<String> {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let mut title: String = line.chars().take(TITLE_CHARS).collect();
+    if title.len() < line.len() {
+        title.push('…');
+    }
+    Some(title)
+}

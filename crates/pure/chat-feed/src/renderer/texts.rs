@@ -1,0 +1,353 @@
+//! Text and thinking: chunks put together by response and part, closed by their `_done`, cut into rows.
+
+use std::collections::BTreeMap;
+
+use chat_event::ChatEvent;
+
+use super::ChatRenderer;
+use super::place::Place;
+use super::turns::between;
+use crate::block::{BlockBody, BlockId, ResponseIdx, TextBlock, TextIdx, ThinkingBlock};
+use crate::feed::TextBody;
+use crate::split::Splitter;
+
+/// Names a part: its response, whether it is thinking, its number.
+pub(super) type PartName = (ResponseIdx, bool, u32);
+
+/// A piece of text as it comes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece<'e> {
+    text: &'e str,
+    part: Option<u32>,
+    index: Option<u64>,
+    done: bool,
+    pub(super) redacted: bool,
+}
+
+impl<'e> Piece<'e> {
+    pub(super) fn chunk(text: &'e str, part: Option<u32>, index: Option<u64>) -> Self {
+        Piece {
+            text,
+            part,
+            index,
+            done: false,
+            redacted: false,
+        }
+    }
+
+    pub(super) fn done(text: &'e str, part: Option<u32>) -> Self {
+        Piece {
+            text,
+            part,
+            index: None,
+            done: true,
+            redacted: false,
+        }
+    }
+}
+
+/// The texts of one response.
+#[derive(Debug, Default)]
+pub(super) struct ResponseWork {
+    texts: Parts,
+    thinking: Parts,
+}
+
+impl ResponseWork {
+    fn parts(&mut self, thinking: bool) -> &mut Parts {
+        match thinking {
+            true => &mut self.thinking,
+            false => &mut self.texts,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Parts {
+    by_number: BTreeMap<u32, Part>,
+    /// The part that a chunk without a number goes to.
+    open: Option<u32>,
+}
+
+impl Parts {
+    /// The number of the part a piece belongs to: its own, the open one's, or the next.
+    fn number(&self, piece: &Piece<'_>) -> u32 {
+        let next = || {
+            let last = self.by_number.last_key_value();
+            last.map_or(0, |(&number, _)| number.saturating_add(1))
+        };
+        piece.part.or(self.open).unwrap_or_else(next)
+    }
+}
+
+#[derive(Debug)]
+struct Part {
+    text: TextIdx,
+    done: bool,
+    redacted: bool,
+    /// Whether more is expected: not after its `_done`, nor while its turn is over.
+    streaming: bool,
+    splitter: Splitter,
+    /// How many rows can change no more.
+    n_closed: usize,
+    rows: Vec<BlockId>,
+    /// Index and length of each chunk, ascending, where the source numbers them.
+    indexed: Vec<(u64, usize)>,
+    started_ms: Option<i64>,
+    ended_ms: Option<i64>,
+}
+
+impl ChatRenderer {
+    pub(super) fn text(&mut self, event: &ChatEvent, piece: Piece<'_>, thinking: bool) {
+        let mut place = self.place(event);
+        let response = match place.response {
+            Some(response) => response,
+            None => self.response(None, place.turn, place.parent),
+        };
+        place.response = Some(response);
+        let number = self.response_works[response.0 as usize]
+            .parts(thinking)
+            .number(&piece);
+        let name = (response, thinking, number);
+        let Some(mut part) = self.take_part(name, piece.done) else {
+            return;
+        };
+        // The text of a `_done` stands: a chunk that comes after it is late and changes nothing.
+        if !part.done {
+            part.ended_ms = self.now_ms;
+            part.redacted |= piece.redacted;
+            let before = self.feed.stream(part.text).len();
+            let unchanged = self.take_text(&mut part, &piece);
+            let body = &mut self.feed.texts[part.text.0 as usize];
+            if unchanged < before || body.text.len() > before {
+                body.grew(self.event);
+            }
+            part.done = piece.done;
+            self.mark_streaming(&mut part, name, place);
+            match thinking {
+                true => self.show_thinking(&mut part, &place, before, unchanged),
+                false => self.show_text(&mut part, &place, before, unchanged),
+            }
+        }
+        if let Some(&row) = part.rows.last() {
+            self.touch(row);
+        }
+        self.put_part(name, part);
+    }
+
+    /// Takes the part out of its response, new where there is none yet.
+    fn take_part(&mut self, name: PartName, done: bool) -> Option<Part> {
+        let (response, thinking, number) = name;
+        // Counted like the events that make them.
+        #[allow(clippy::cast_possible_truncation)]
+        let next_text = TextIdx(self.feed.texts.len() as u32);
+        let parts = self.response_works[response.0 as usize].parts(thinking);
+        parts.open = match done {
+            true => parts.open.filter(|&open| open != number),
+            false => Some(number),
+        };
+        if let Some(part) = parts.by_number.remove(&number) {
+            // A late chunk does not open a closed part again.
+            if part.done && parts.open == Some(number) {
+                parts.open = None;
+            }
+            return Some(part);
+        }
+        self.feed.texts.push(TextBody::default());
+        Some(Part {
+            text: next_text,
+            done: false,
+            redacted: false,
+            streaming: false,
+            splitter: Splitter::default(),
+            n_closed: 0,
+            rows: Vec::new(),
+            indexed: Vec::new(),
+            started_ms: self.now_ms,
+            ended_ms: None,
+        })
+    }
+
+    fn put_part(&mut self, (response, thinking, number): PartName, part: Part) {
+        let parts = self.response_works[response.0 as usize].parts(thinking);
+        parts.by_number.insert(number, part);
+    }
+
+    /// Brings a piece into the part's text; returns how much of it, from its start, stayed as it was.
+    fn take_text(&mut self, part: &mut Part, piece: &Piece<'_>) -> usize {
+        let text = &mut self.feed.texts[part.text.0 as usize].text;
+        let before = text.len();
+        if piece.done {
+            if let Some(rest) = piece.text.strip_prefix(text.as_str()) {
+                text.push_str(rest);
+                return before;
+            }
+            let same = text.bytes().zip(piece.text.bytes());
+            let unchanged = same.take_while(|(old, new)| old == new).count();
+            text.clear();
+            text.push_str(piece.text);
+            return unchanged;
+        }
+        let Some(index) = piece.index else {
+            text.push_str(piece.text);
+            return before;
+        };
+        match part
+            .indexed
+            .binary_search_by_key(&index, |&(index, _)| index)
+        {
+            Ok(_) => before,
+            Err(at) => {
+                let start = part.indexed[..at]
+                    .iter()
+                    .map(|&(_, len)| len)
+                    .sum::<usize>();
+                // A source that numbers only some of its chunks has put others in between.
+                let start = if at == part.indexed.len() {
+                    before
+                } else {
+                    floor(text, start)
+                };
+                text.insert_str(start, piece.text);
+                part.indexed.insert(at, (index, piece.text.len()));
+                start
+            }
+        }
+    }
+
+    fn mark_streaming(&mut self, part: &mut Part, name: PartName, place: Place) {
+        let work = &mut self.turn_works[place.turn.0 as usize];
+        part.streaming = !part.done && !work.closed;
+        if part.streaming {
+            work.open_parts.insert(name);
+        } else {
+            work.open_parts.remove(&name);
+        }
+    }
+
+    /// The turn is over: no more is expected of this part.
+    pub(super) fn settle_part(&mut self, name: PartName) {
+        let (response, thinking, number) = name;
+        let parts = self.response_works[response.0 as usize].parts(thinking);
+        let Some(part) = parts.by_number.get_mut(&number) else {
+            return;
+        };
+        part.streaming = false;
+        let Some(&row) = part.rows.last() else {
+            return;
+        };
+        match &mut self.feed.slot(row).block.body {
+            BlockBody::Text(text) => text.streaming = false,
+            BlockBody::Thinking(thinking) => thinking.streaming = false,
+            _ => {}
+        }
+        self.update(row);
+    }
+
+    fn show_thinking(&mut self, part: &mut Part, place: &Place, before: usize, unchanged: usize) {
+        let text_len = self.feed.stream(part.text).len();
+        let shown = ThinkingBlock {
+            text: part.text,
+            streaming: part.streaming,
+            redacted: part.redacted,
+            duration_ms: part
+                .done
+                .then(|| between(part.started_ms, part.ended_ms))
+                .flatten(),
+        };
+        match part.rows.first() {
+            None if text_len == 0 && !part.redacted => {}
+            None => part
+                .rows
+                .push(self.insert(place, BlockBody::Thinking(shown))),
+            Some(&row) => {
+                let body = BlockBody::Thinking(shown);
+                if self.feed.block(row).body != body || unchanged < before {
+                    self.feed.slot(row).block.body = body;
+                    self.update(row);
+                } else if text_len > before {
+                    self.grew(row, before);
+                }
+            }
+        }
+    }
+
+    /// Cuts what is new into rows and mends the rows that it changes.
+    fn show_text(&mut self, part: &mut Part, place: &Place, before: usize, unchanged: usize) {
+        if unchanged < before {
+            part.splitter = Splitter::default();
+            part.n_closed = 0;
+        }
+        let text = &self.feed.texts[part.text.0 as usize].text;
+        let mut pieces = Vec::new();
+        part.splitter.push(text, &mut pieces);
+        let first = part.n_closed;
+        part.n_closed += pieces.len();
+        pieces.extend(part.splitter.tail(text));
+        let n_rows = first + pieces.len();
+        for (nth, piece) in pieces.into_iter().enumerate() {
+            let row_idx = first + nth;
+            let block = TextBlock {
+                text: part.text,
+                start: piece.range.start,
+                end: piece.range.end,
+                kind: piece.kind,
+                streaming: part.streaming && row_idx + 1 == n_rows,
+            };
+            match part.rows.get(row_idx) {
+                Some(&row) => self.mend_text(row, block, unchanged),
+                None => {
+                    let row = self.new_text_row(part, place, block);
+                    part.rows.push(row);
+                }
+            }
+        }
+        for row in part.rows.split_off(n_rows.min(part.rows.len())) {
+            self.remove(row);
+        }
+    }
+
+    fn text_block(&self, row: BlockId) -> &TextBlock {
+        match &self.feed.block(row).body {
+            BlockBody::Text(block) => block,
+            // Only rows of text are kept as the rows of a text part.
+            other => unreachable!("a text part's row is {other:?}"),
+        }
+    }
+
+    fn new_text_row(&mut self, part: &Part, place: &Place, block: TextBlock) -> BlockId {
+        let body = BlockBody::Text(block);
+        // A part stays together, whatever else came between its pieces.
+        match part.rows.last() {
+            Some(&row) if self.feed.contains(row) => self.insert_after(place, Some(row), body),
+            _ => self.insert(place, body),
+        }
+    }
+
+    fn mend_text(&mut self, row: BlockId, new: TextBlock, unchanged: usize) {
+        let old = self.text_block(row);
+        if *old == new && new.end <= unchanged {
+            return;
+        }
+        let same_frame =
+            old.start == new.start && old.kind == new.kind && old.streaming == new.streaming;
+        let grew = same_frame && old.end <= unchanged && old.end <= new.end;
+        let from = old.end - old.start;
+        self.feed.slot(row).block.body = BlockBody::Text(new);
+        if grew {
+            self.touch(row);
+            self.grew(row, from);
+        } else {
+            self.update(row);
+        }
+    }
+}
+
+/// The nearest character boundary at or before `at`.
+fn floor(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}

@@ -1,0 +1,260 @@
+//! Turns: where they begin and end, and that nothing of a turn runs when it is over.
+
+use std::collections::BTreeSet;
+
+use chat_event::payload::{ErrorEvent, Interrupt, SessionEnd, TurnEnd, TurnStart, Usage};
+use chat_event::{ChatEvent, payload};
+
+use super::ChatRenderer;
+use super::texts::PartName;
+use crate::block::{BlockBody, BlockId, TurnEndBlock, TurnIdx};
+use crate::session::{Turn, TurnState};
+use crate::tool::ToolStatus;
+
+/// What a turn needs to know beside what is shown of it.
+#[derive(Debug, Default)]
+pub(super) struct TurnWork {
+    /// Its last row.
+    pub(super) last: Option<BlockId>,
+    /// The row of its end, which stays behind all others.
+    pub(super) foot: Option<BlockId>,
+    /// The row of its plan.
+    pub(super) plan: Option<BlockId>,
+    /// Whether it is over for good.
+    pub(super) closed: bool,
+    /// What runs in it.
+    pub(super) open_calls: BTreeSet<BlockId>,
+    pub(super) open_parts: BTreeSet<PartName>,
+    pub(super) open_asks: BTreeSet<BlockId>,
+}
+
+impl ChatRenderer {
+    /// The turn of an event: the one it names, its response's, the current one, or a new one that stands for none.
+    pub(super) fn turn_of(&mut self, event: &ChatEvent) -> TurnIdx {
+        if let Some(id) = event.turn_id.as_deref() {
+            return match self.turn_ids.get(id) {
+                Some(&turn) => turn,
+                None => self.new_turn(Some(id), ""),
+            };
+        }
+        match self.current_turn {
+            Some(turn) if !self.turn_works[turn.0 as usize].closed => turn,
+            _ => self.new_turn(None, ""),
+        }
+    }
+
+    pub(super) fn new_turn(&mut self, id: Option<&str>, trigger: &str) -> TurnIdx {
+        // Counted like the events that make them.
+        #[allow(clippy::cast_possible_truncation)]
+        let turn = TurnIdx(self.feed.turns.len() as u32);
+        let named = id.is_some() || !trigger.is_empty();
+        let n_named = self.feed.turns.iter().rev().find(|turn| turn.number > 0);
+        let number = if named {
+            n_named.map_or(0, |turn| turn.number) + 1
+        } else {
+            0
+        };
+        self.feed.turns.push(Turn {
+            id: id.map(Into::into),
+            number,
+            trigger: trigger.into(),
+            state: TurnState::Running,
+            started_ms: self.now_ms,
+            ended_ms: None,
+            prompt: None,
+            steps: 0,
+            edits: 0,
+            lines_added: 0,
+            lines_removed: 0,
+            usage: None,
+        });
+        self.turn_works.push(TurnWork::default());
+        if let Some(id) = id {
+            self.turn_ids.insert(id.into(), turn);
+        }
+        self.open_turns.insert(turn);
+        self.current_turn = Some(turn);
+        self.turn_changed(turn);
+        turn
+    }
+
+    pub(super) fn turn_start(&mut self, event: &ChatEvent, start: &TurnStart) {
+        let known = event
+            .turn_id
+            .as_deref()
+            .and_then(|id| self.turn_ids.get(id));
+        match known {
+            Some(&turn) => {
+                // Some of it came before its start.
+                let facts = &mut self.feed.turns[turn.0 as usize];
+                if facts.trigger.is_empty() {
+                    facts.trigger = start.trigger.as_str().into();
+                }
+                self.turn_changed(turn);
+            }
+            None => {
+                self.new_turn(event.turn_id.as_deref(), &start.trigger);
+            }
+        }
+    }
+
+    pub(super) fn turn_end(&mut self, event: &ChatEvent, end: &TurnEnd) {
+        let turn = self.turn_of(event);
+        if self.turn_works[turn.0 as usize].foot.is_some() {
+            return;
+        }
+        let usage: Option<Usage> = end.usage.as_ref().and_then(|usage| usage.parse());
+        let facts = &mut self.feed.turns[turn.0 as usize];
+        facts.state = match (end.outcome.as_deref(), facts.state) {
+            (Some("interrupted"), _) | (None, TurnState::Interrupted) => TurnState::Interrupted,
+            (Some("failed"), _) | (None, TurnState::Failed) => TurnState::Failed,
+            _ => TurnState::Completed,
+        };
+        facts.ended_ms = self.now_ms;
+        if usage.is_some() {
+            facts.usage = usage;
+        }
+        let foot = TurnEndBlock {
+            outcome: end.outcome.clone(),
+            duration_ms: end
+                .duration_ms
+                .or_else(|| between(facts.started_ms, self.now_ms)),
+            cost_usd: end.cost_usd,
+            usage: facts.usage.clone(),
+        };
+        let how = match facts.state {
+            TurnState::Interrupted => ToolStatus::Interrupted,
+            _ => ToolStatus::NoResult,
+        };
+        self.settle(turn, how);
+        self.turn_works[turn.0 as usize].closed = true;
+        self.open_turns.remove(&turn);
+        self.turn_changed(turn);
+        let empty = self.turn_works[turn.0 as usize].last.is_none();
+        if !(empty && matches!(self.feed.turn(turn).state, TurnState::Completed)) {
+            let mut place = self.place(event);
+            place.turn = turn;
+            place.parent = None;
+            place.response = None;
+            let foot = self.insert(&place, BlockBody::TurnEnd(foot));
+            self.turn_works[turn.0 as usize].foot = Some(foot);
+        }
+    }
+
+    /// Ends all that runs in a turn.
+    pub(super) fn settle(&mut self, turn: TurnIdx, how: ToolStatus) {
+        let work = &mut self.turn_works[turn.0 as usize];
+        let calls = std::mem::take(&mut work.open_calls);
+        let parts = std::mem::take(&mut work.open_parts);
+        let asks = std::mem::take(&mut work.open_asks);
+        for call in calls {
+            self.settle_call(call, how);
+        }
+        for part in parts {
+            self.settle_part(part);
+        }
+        for ask in asks {
+            self.expire(ask);
+        }
+    }
+
+    pub(super) fn interrupt(&mut self, event: &ChatEvent, interrupt: &Interrupt) {
+        let place = self.place(event);
+        self.settle(place.turn, ToolStatus::Interrupted);
+        self.feed.turns[place.turn.0 as usize].state = TurnState::Interrupted;
+        self.turn_changed(place.turn);
+        self.insert(
+            &place,
+            BlockBody::Interrupt {
+                reason: interrupt.reason.clone(),
+            },
+        );
+    }
+
+    pub(super) fn error(&mut self, event: &ChatEvent, error: &ErrorEvent) {
+        let place = self.place(event);
+        self.settle(place.turn, ToolStatus::NoResult);
+        if place.parent.is_none() {
+            self.feed.turns[place.turn.0 as usize].state = TurnState::Failed;
+            self.turn_changed(place.turn);
+        }
+        // The same failure again is one row that counts.
+        let last = self.end_of(&place);
+        if let Some(last) = last {
+            let block = &mut self.feed.slot(last).block;
+            if let BlockBody::Error {
+                code,
+                message,
+                count,
+            } = &mut block.body
+                && block.turn == place.turn
+                && *code == error.code
+                && *message == error.message
+            {
+                *count += 1;
+                self.update(last);
+                return;
+            }
+        }
+        self.insert(
+            &place,
+            BlockBody::Error {
+                code: error.code.clone(),
+                message: error.message.clone(),
+                count: 1,
+            },
+        );
+    }
+
+    pub(super) fn session_end(&mut self, event: &ChatEvent, end: &SessionEnd) {
+        self.close_all_turns();
+        self.feed.session.ended = Some(end.reason.clone());
+        self.session_changed();
+        self.row(
+            event,
+            BlockBody::SessionEnd {
+                reason: end.reason.clone(),
+            },
+        );
+        // The row may have opened a turn of its own, and nothing may be left open.
+        self.close_all_turns();
+    }
+
+    /// Closes what no `turn_end` closed.
+    pub(super) fn close_all_turns(&mut self) {
+        for turn in std::mem::take(&mut self.open_turns) {
+            let work = &self.turn_works[turn.0 as usize];
+            let runs = !(work.open_calls.is_empty() && work.open_parts.is_empty());
+            self.settle(turn, ToolStatus::NoResult);
+            self.turn_works[turn.0 as usize].closed = true;
+            let facts = &mut self.feed.turns[turn.0 as usize];
+            if facts.state == TurnState::Running {
+                facts.state = match runs {
+                    true => TurnState::Interrupted,
+                    false => TurnState::Completed,
+                };
+            }
+            self.turn_changed(turn);
+        }
+    }
+
+    pub(super) fn usage(&mut self, event: &ChatEvent, usage: &payload::Usage) {
+        if usage.scope == "session" {
+            self.feed.session.usage = Some(usage.clone());
+            self.session_changed();
+            return;
+        }
+        // What a sub-agent used is counted by its own call; the turn's figures are the main agent's.
+        if event.parent_tool_call_id.is_some() {
+            return;
+        }
+        let turn = self.turn_of(event);
+        self.feed.turns[turn.0 as usize].usage = Some(usage.clone());
+        self.turn_changed(turn);
+    }
+}
+
+/// The milliseconds between two times; `None` where one is not known or the clock ran back.
+pub(super) fn between(from_ms: Option<i64>, to_ms: Option<i64>) -> Option<u64> {
+    u64::try_from(to_ms?.checked_sub(from_ms?)?).ok()
+}

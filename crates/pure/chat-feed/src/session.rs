@@ -1,0 +1,93 @@
+//! The facts of a session, its turns and its responses: what headers and lists show.
+
+use chat_event::payload::Usage;
+
+use crate::block::{BlockId, TurnIdx};
+
+/// What is known of the session as a whole.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SessionFacts {
+    /// Its id.
+    pub session_id: String,
+    /// Its title: its own, else the first line of the first prompt.
+    pub title: Option<String>,
+    /// The agent's name and version.
+    pub agent: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// The working directory.
+    pub cwd: Option<String>,
+    /// The branch.
+    pub git_branch: Option<String>,
+    /// Which normalizer read it.
+    pub provider: Option<String>,
+    /// Whether the source has no times of its own.
+    pub arrival_times: bool,
+    /// `busy`, `idle`, `retrying`, as last said.
+    pub status: Option<String>,
+    /// What was said with it.
+    pub status_message: Option<String>,
+    /// Why the source ended, once it has.
+    pub ended: Option<String>,
+    /// The session's usage, where the source counts it.
+    pub usage: Option<Usage>,
+    /// Time of the first event, Unix epoch in milliseconds.
+    pub first_ms: Option<i64>,
+    /// Time of the newest event.
+    pub last_ms: Option<i64>,
+    /// How many events the log has lost.
+    pub lost_events: u64,
+}
+
+/// Where a turn stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TurnState {
+    /// It goes on.
+    Running,
+    /// It is done.
+    Completed,
+    /// It was stopped.
+    Interrupted,
+    /// It failed.
+    Failed,
+}
+
+/// A trigger and all that followed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turn {
+    /// Its id; `None` for what stands outside of turns.
+    pub id: Option<Box<str>>,
+    /// Its number, from 1; 0 for what stands outside of turns.
+    pub number: u32,
+    /// `user`, `callback` or `system`; empty where nothing started it.
+    pub trigger: Box<str>,
+    /// Where it stands.
+    pub state: TurnState,
+    /// Time of its first event.
+    pub started_ms: Option<i64>,
+    /// Time of its end.
+    pub ended_ms: Option<i64>,
+    /// Its prompt's row.
+    pub prompt: Option<BlockId>,
+    /// How many tool calls it made.
+    pub steps: u32,
+    /// How many file changes it made.
+    pub edits: u32,
+    /// Lines added by them.
+    pub lines_added: u32,
+    /// Lines removed by them.
+    pub lines_removed: u32,
+    /// What it used, as last said.
+    pub usage: Option<Usage>,
+}
+
+/// One assistant message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Response {
+    /// Its id, where the source has one.
+    pub id: Option<Box<str>>,
+    /// Its turn.
+    pub turn: TurnIdx,
+    /// The tool call whose sub-agent wrote it.
+    pub parent: Option<BlockId>,
+}
