@@ -1,8 +1,8 @@
-//! What can be wrong with an event or a line.
+//! What can be wrong with an event, a cursor or a frame.
 
 use std::fmt;
 
-/// Why bytes are no event.
+/// Why a text could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// The text is no JSON object, or one without what every event has.
@@ -12,6 +12,13 @@ pub enum Error {
     },
     /// The nesting is deeper than [`crate::MAX_DEPTH`].
     TooDeep,
+    /// The text is no cursor.
+    BadCursor,
+    /// The text is no frame.
+    BadFrame {
+        /// What is wrong.
+        reason: String,
+    },
 }
 
 impl fmt::Display for Error {
@@ -23,6 +30,10 @@ impl fmt::Display for Error {
                 "could not read the event: nested deeper than {}",
                 crate::MAX_DEPTH
             ),
+            Error::BadCursor => {
+                f.write_str("could not read the cursor: it is not of the form v1.<epoch>.<seq>")
+            }
+            Error::BadFrame { reason } => write!(f, "could not read the frame: {reason}"),
         }
     }
 }

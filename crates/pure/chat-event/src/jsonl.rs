@@ -18,4 +18,6 @@ pub use crc32c::crc32c;
 pub use foreign::foreign_format;
 pub use lines::{Line, LineContent, LineSplitter, MAX_LINE_BYTES};
 pub use reader::LogReader;
+pub(crate) use salvage::read_record;
+
 pub use report::{Flaws, ReadReport, Record, SeqGap, Tail, Unreadable, UnreadableKind};

@@ -4,19 +4,23 @@
 //! - [`Json`], [`Extra`] and [`Body`] carry what no rule knows, and what is too large, unchanged.
 //! - [`bodies`] takes large bodies out and puts them back.
 //! - [`jsonl`] reads and writes logs.
+//! - [`frame`] and [`cursor`] are what a server and its readers speak; [`session_id`] says what names a session.
 //!
 //! Where events come from is for `chat-normalize`, what is shown of them for `chat-feed`, where they are kept for
 //! `chat-store`.
 
 pub mod bodies;
 mod body;
+pub mod cursor;
 mod depth;
 mod error;
 mod event;
+pub mod frame;
 mod json;
 pub mod jsonl;
 pub mod payload;
 mod schema;
+pub mod session_id;
 mod surrogates;
 
 pub use body::{Body, BodyRef};

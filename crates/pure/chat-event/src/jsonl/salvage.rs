@@ -10,21 +10,22 @@ use crate::error::{Error, without_position};
 use crate::{ChatEvent, Payload};
 
 /// An event, and whether lone surrogates were mended in it.
-pub(super) type Found = (ChatEvent, bool);
+pub(crate) type Found = (ChatEvent, bool);
 
 /// Why a stretch of text is no event.
-pub(super) type Damage = (UnreadableKind, String);
+pub(crate) type Damage = (UnreadableKind, String);
 
 /// Reads the text of one whole record; checks and takes off its checksum.
 ///
 /// `bytes` are those that stand in the source for `text`.
-pub(super) fn read_record(text: &str, bytes: &[u8]) -> Result<Found, Damage> {
+pub(crate) fn read_record(text: &str, bytes: &[u8]) -> Result<Found, Damage> {
     let (mut event, mended) = ChatEvent::from_json_mended(text).map_err(|why| match why {
         Error::NoEvent { reason } => (UnreadableKind::NoEvent, reason),
         Error::TooDeep => {
             let reason = format!("nested deeper than {}", crate::MAX_DEPTH);
             (UnreadableKind::TooDeep, reason)
         }
+        Error::BadCursor | Error::BadFrame { .. } => (UnreadableKind::NoEvent, why.to_string()),
     })?;
     // Another tool's field of the same name is left alone: it is no checksum where it has not the place and form of one.
     if event.extra.get(CHECKSUM_KEY).is_some()
