@@ -1,1 +1,26 @@
-//! chat-store
+//! The only code that keeps bytes.
+//!
+//! - [`Store`] is one data folder, held by one process; it opens and repairs the logs in it.
+//! - [`Session`] is one log: events get their number here, and are on disk before anyone hears of them.
+//! - [`Blobs`] are the bodies that are too large for a line, by their hash.
+//!
+//! Everything is synchronous: a server calls it off its async threads. Who may write and who is told of it is for the
+//! server; what an event says is for `chat-event`.
+
+mod blobs;
+mod error;
+mod log;
+mod platform;
+mod session_id;
+mod store;
+mod summary;
+
+pub use blobs::{Blobs, sha256_hex};
+pub use error::Error;
+pub use log::{Appended, Gap, ItemResult, Page, PageRequest, Stored};
+pub use session_id::SessionId;
+pub use store::{Options, Session, Store, SyncPolicy, random_base64url};
+pub use summary::Summary;
+
+/// Strings over this length stand beside the log (`protocol.md` 5.1).
+pub const INLINE_BYTES: usize = 128 * 1024;

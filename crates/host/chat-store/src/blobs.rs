@@ -1,0 +1,143 @@
+//! Bodies by their hash: `blobs/<2 hex>/<sha256>`.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sha2::{Digest, Sha256};
+
+use crate::error::Error;
+use crate::platform;
+
+/// The bodies beside the logs. The same body is kept once.
+#[derive(Debug)]
+pub struct Blobs {
+    dir: PathBuf,
+    written: AtomicU64,
+}
+
+impl Blobs {
+    pub(crate) fn open(dir: PathBuf) -> Result<Self, Error> {
+        platform::create_private_dir(&dir)
+            .map_err(|why| Error::io("make the folder", &dir, why))?;
+        Ok(Blobs {
+            dir,
+            written: AtomicU64::new(0),
+        })
+    }
+
+    /// Keeps `body` and gives its hash.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses.
+    pub fn put(&self, body: &[u8]) -> Result<String, Error> {
+        let sha256 = sha256_hex(body);
+        self.put_as(&sha256, body)?;
+        Ok(sha256)
+    }
+
+    /// Keeps `body` under the hash it is said to have.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::HashMismatch`] where it has another, and where the disk refuses.
+    pub fn put_checked(&self, sha256: &str, body: &[u8]) -> Result<(), Error> {
+        check_hash(sha256)?;
+        if sha256_hex(body) != sha256 {
+            return Err(Error::HashMismatch);
+        }
+        self.put_as(sha256, body)
+    }
+
+    fn put_as(&self, sha256: &str, body: &[u8]) -> Result<(), Error> {
+        let path = self.path(sha256);
+        if path.exists() {
+            return Ok(());
+        }
+        let folder = path.parent().unwrap_or(&self.dir);
+        platform::create_private_dir(folder)
+            .map_err(|why| Error::io("make the folder", folder, why))?;
+        // Written under a name of its own and renamed when whole: a reader never sees half a body.
+        let nth = self.written.fetch_add(1, Ordering::Relaxed);
+        let temporary = self
+            .dir
+            .join(format!(".new-{}-{nth}", std::process::id()));
+        let write = || -> std::io::Result<()> {
+            let mut file = platform::private_file()
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .open(&temporary)?;
+            file.write_all(body)?;
+            file.sync_data()?;
+            fs::rename(&temporary, &path)?;
+            platform::sync_dir(folder)
+        };
+        write().map_err(|why| {
+            let _ = fs::remove_file(&temporary);
+            Error::io("keep the body", &path, why)
+        })
+    }
+
+    /// The body of that hash, opened, and its length in bytes; `None` where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Where the text is no hash, or the disk refuses.
+    pub fn open_body(&self, sha256: &str) -> Result<Option<(fs::File, u64)>, Error> {
+        check_hash(sha256)?;
+        let path = self.path(sha256);
+        match platform::private_file().read(true).open(&path) {
+            Ok(file) => {
+                let bytes = file
+                    .metadata()
+                    .map_err(|why| Error::io("read the body", &path, why))?
+                    .len();
+                Ok(Some((file, bytes)))
+            }
+            Err(why) if why.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(why) => Err(Error::io("read the body", &path, why)),
+        }
+    }
+
+    /// The whole body of that hash; `None` where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Where the text is no hash, or the disk refuses.
+    pub fn get(&self, sha256: &str) -> Result<Option<Vec<u8>>, Error> {
+        let Some((mut file, _)) = self.open_body(sha256)? else {
+            return Ok(None);
+        };
+        let mut body = Vec::new();
+        file.read_to_end(&mut body)
+            .map_err(|why| Error::io("read the body", &self.path(sha256), why))?;
+        Ok(Some(body))
+    }
+
+    fn path(&self, sha256: &str) -> PathBuf {
+        let folder: &Path = &self.dir;
+        folder.join(&sha256[..2]).join(sha256)
+    }
+}
+
+/// The SHA-256 of `bytes` in lower-case hex.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let mut hex = String::with_capacity(64);
+    for byte in Sha256::digest(bytes) {
+        // Writing to a string cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
+}
+
+fn check_hash(text: &str) -> Result<(), Error> {
+    let fits = text.len() == 64
+        && text
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    if fits { Ok(()) } else { Err(Error::BadHash) }
+}

@@ -1,0 +1,106 @@
+//! What the disk can refuse.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why bytes could not be kept or read.
+#[derive(Debug)]
+pub enum Error {
+    /// Another process holds the data folder.
+    Locked {
+        /// The folder.
+        dir: PathBuf,
+        /// Who holds it, where its lock file says so.
+        pid: Option<u32>,
+    },
+    /// The text is no session id.
+    BadSessionId,
+    /// The text is no lower-case hex SHA-256.
+    BadHash,
+    /// The bytes have another hash than they should.
+    HashMismatch,
+    /// There is no room; it is worth trying again.
+    DiskFull,
+    /// The log takes no more events until the server is restarted.
+    Degraded {
+        /// What happened.
+        why: String,
+    },
+    /// A file that stands in a log's place is none of ours.
+    NotALog {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// Anything else the system refused.
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    pub(crate) fn io(doing: &'static str, path: &Path, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => Error::DiskFull,
+            _ => Error::Io {
+                doing,
+                path: path.to_owned(),
+                source,
+            },
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Locked {
+                dir,
+                pid: Some(pid),
+            } => write!(
+                f,
+                "could not open the data folder: locked by pid {pid}: {}",
+                dir.display()
+            ),
+            Error::Locked { dir, pid: None } => write!(
+                f,
+                "could not open the data folder: locked by another process: {}",
+                dir.display()
+            ),
+            Error::BadSessionId => write!(
+                f,
+                "could not take the session id: it is not of the form [A-Za-z0-9_][A-Za-z0-9_-]{{0,63}}"
+            ),
+            Error::BadHash => write!(f, "could not take the hash: it is no lower-case hex SHA-256"),
+            Error::HashMismatch => write!(f, "could not keep the body: its hash is another"),
+            Error::DiskFull => write!(f, "could not write: the disk is full"),
+            Error::Degraded { why } => write!(f, "could not write: the log is read-only: {why}"),
+            Error::NotALog { path, why } => {
+                write!(f, "could not open the log: {why}: {}", path.display())
+            }
+            Error::Io {
+                doing,
+                path,
+                source,
+            } => write!(f, "could not {doing}: {source}: {}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Lines of the file, whatever stands in them.
+
+use std::fs::File;
+use std::io;
+
+use chat_event::jsonl::crc32c;
+
+use crate::platform::read_at;
+
+const BLOCK_BYTES: usize = 256 * 1024;
+
+/// Lines of a part of a file, one after the other.
+pub(super) struct Lines<'a> {
+    file: &'a File,
+    /// Where the next block is read.
+    at: u64,
+    end: u64,
+    block: Vec<u8>,
+    /// Where the next line begins within the block.
+    used: usize,
+}
+
+/// One line without its newline.
+pub(super) struct Line<'a> {
+    pub(super) offset: u64,
+    pub(super) bytes: &'a [u8],
+    /// Whether a newline ends it.
+    pub(super) ended: bool,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(file: &'a File, start: u64, end: u64) -> Self {
+        Lines {
+            file,
+            at: start,
+            end,
+            block: Vec::new(),
+            used: 0,
+        }
+    }
+
+    pub(super) fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
+        let mut searched = self.used;
+        loop {
+            if let Some(n) = self.block[searched..].iter().position(|&byte| byte == b'\n') {
+                let newline = searched + n;
+                let start = self.used;
+                self.used = newline + 1;
+                return Ok(Some(Line {
+                    offset: self.at - (self.block.len() - start) as u64,
+                    bytes: &self.block[start..newline],
+                    ended: true,
+                }));
+            }
+            self.block.drain(..self.used);
+            self.used = 0;
+            searched = self.block.len();
+            if self.fill()? == 0 {
+                break;
+            }
+        }
+        if self.block.is_empty() {
+            return Ok(None);
+        }
+        self.used = self.block.len();
+        Ok(Some(Line {
+            offset: self.at - self.block.len() as u64,
+            bytes: &self.block,
+            ended: false,
+        }))
+    }
+
+    fn fill(&mut self) -> io::Result<usize> {
+        let wanted = usize::try_from(self.end - self.at)
+            .unwrap_or(usize::MAX)
+            .min(BLOCK_BYTES);
+        let len = self.block.len();
+        self.block.resize(len + wanted, 0);
+        let n = read_at(self.file, &mut self.block[len..], self.at)?;
+        self.block.truncate(len + n);
+        self.at += n as u64;
+        Ok(n)
+    }
+}
+
+/// The line that begins at `offset`.
+pub(super) fn read_line_at(file: &File, offset: u64, end: u64) -> io::Result<String> {
+    let mut block = vec![0; 4096];
+    let mut len = 0;
+    loop {
+        if len == block.len() {
+            block.resize(len * 4, 0);
+        }
+        let wanted = usize::try_from(end.saturating_sub(offset))
+            .unwrap_or(usize::MAX)
+            .min(block.len());
+        let n = match wanted.checked_sub(len) {
+            None | Some(0) => 0,
+            Some(_) => read_at(file, &mut block[len..wanted], offset + len as u64)?,
+        };
+        let newline = block[len..len + n].iter().position(|&byte| byte == b'\n');
+        len += n;
+        if let Some(at) = newline {
+            block.truncate(len - n + at);
+            break;
+        }
+        if n == 0 {
+            block.truncate(len);
+            break;
+        }
+    }
+    String::from_utf8(block).map_err(|_| io::ErrorKind::InvalidData.into())
+}
+
+/// Whether the line's checksum is right; `None` where it has none.
+pub(super) fn checksum_holds(line: &[u8]) -> Option<bool> {
+    // `,"c":"9f3a11c2"}` at the end.
+    const LEN: usize = 16;
+    let at = line.len().checked_sub(LEN)?;
+    let tail = std::str::from_utf8(line.get(at..)?).ok()?;
+    let hex = tail.strip_prefix(",\"c\":\"")?.strip_suffix("\"}")?;
+    let said = u32::from_str_radix(hex, 16).ok()?;
+    Some(said == crc32c(&line[..at]))
+}
+
+/// The number at the beginning of a line that we wrote.
+pub(super) fn leading_seq(line: &[u8]) -> Option<u64> {
+    let digits = line.strip_prefix(b"{\"seq\":")?;
+    let len = digits.iter().position(|byte| !byte.is_ascii_digit())?;
+    std::str::from_utf8(&digits[..len]).ok()?.parse().ok()
+}

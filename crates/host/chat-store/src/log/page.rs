@@ -1,0 +1,122 @@
+//! Pages of a log, read from the file: nothing of it is held in memory.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::lines::{Lines, checksum_holds, leading_seq};
+use crate::error::Error;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct PageRequest {
+    /// Events after this number.
+    pub after: u64,
+    /// At most this many.
+    pub limit: usize,
+    /// At most this many bytes of lines, but always one event.
+    pub max_bytes: usize,
+}
+
+/// Numbers whose events cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Gap {
+    /// The first of them.
+    pub from: u64,
+    /// The last of them.
+    pub to: u64,
+    /// Why.
+    pub why: &'static str,
+}
+
+/// Events in order.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// The epoch at the time of reading.
+    pub epoch: String,
+    /// The lines of the events.
+    pub lines: Vec<String>,
+    /// The number to ask on from.
+    pub next: u64,
+    /// The last number there was.
+    pub head: u64,
+    /// The first number there is.
+    pub oldest: u64,
+    /// Numbers within the page whose events cannot be had.
+    pub gaps: Vec<Gap>,
+}
+
+/// Where a page begins, taken while nobody wrote; what lies before `end` never changes.
+pub(crate) struct Snapshot {
+    pub(super) path: PathBuf,
+    pub(super) epoch: String,
+    pub(super) head: u64,
+    pub(super) oldest: u64,
+    pub(super) start: u64,
+    pub(super) end: u64,
+}
+
+impl Snapshot {
+    pub(crate) fn read(self, request: PageRequest) -> Result<Page, Error> {
+        let mut page = Page {
+            epoch: self.epoch,
+            lines: Vec::new(),
+            next: request.after,
+            head: self.head,
+            oldest: self.oldest,
+            gaps: Vec::new(),
+        };
+        if request.after >= self.head {
+            return Ok(page);
+        }
+        let failed = |why| Error::io("read the log", &self.path, why);
+        let file = crate::platform::private_file()
+            .read(true)
+            .open(&self.path)
+            .map_err(failed)?;
+        let mut lines = Lines::new(&file, self.start, self.end);
+        let mut bytes = 0;
+        while page.lines.len() < request.limit {
+            let Some(line) = lines.next_line().map_err(failed)? else {
+                // What is missing behind the last event is missing for good.
+                page.miss_up_to(self.head + 1);
+                break;
+            };
+            let Some(seq) = leading_seq(line.bytes).filter(|&seq| seq > page.next) else {
+                continue;
+            };
+            let Ok(text) = std::str::from_utf8(line.bytes) else {
+                continue;
+            };
+            let whole = match checksum_holds(line.bytes) {
+                Some(holds) => holds,
+                None => chat_event::ChatEvent::from_json(text).is_ok(),
+            };
+            if !whole || seq > self.head {
+                continue;
+            }
+            if !page.lines.is_empty() && bytes + text.len() > request.max_bytes {
+                break;
+            }
+            bytes += text.len();
+            page.miss_up_to(seq);
+            page.lines.push(text.to_owned());
+            page.next = seq;
+        }
+        Ok(page)
+    }
+}
+
+impl Page {
+    /// Marks the numbers from the next one up to `seq` (without it) as missing.
+    fn miss_up_to(&mut self, seq: u64) {
+        if seq > self.next + 1 {
+            self.gaps.push(Gap {
+                from: self.next + 1,
+                to: seq - 1,
+                why: "disk",
+            });
+            self.next = seq - 1;
+        }
+    }
+}

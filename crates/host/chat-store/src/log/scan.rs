@@ -1,0 +1,113 @@
+//! Reading a log from its first line when it is opened.
+//!
+//! A bad line never hides a good one: it is counted, and its number is missing from the pages. Only the tail is ever
+//! changed, by `Log::repair`.
+
+use std::io;
+
+use chat_event::{ChatEvent, Payload};
+
+use super::{Log, lines};
+use crate::error::Error;
+
+/// What stands at the end of the file.
+pub(super) struct Found {
+    /// The last number that was read.
+    pub(super) head: u64,
+    /// Damaged lines after the last good one.
+    pub(super) damaged_at_end: u64,
+    /// Whether the last line is good and lacks only its newline.
+    pub(super) unended_line: bool,
+    /// The half of a line.
+    pub(super) torn: Option<Torn>,
+}
+
+/// The half of a line at the end of the file.
+pub(super) struct Torn {
+    pub(super) bytes: Vec<u8>,
+    /// The number it was to have, where that can still be read.
+    pub(super) seq: Option<u64>,
+}
+
+pub(super) fn scan(log: &mut Log) -> Result<Found, Error> {
+    let mut found = Found {
+        head: 0,
+        damaged_at_end: 0,
+        unended_line: false,
+        torn: None,
+    };
+    let failed = |why: io::Error, log: &Log| Error::io("read the log", &log.path, why);
+    let file = match crate::platform::private_file().read(true).open(&log.path) {
+        Ok(file) => file,
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(found),
+        Err(why) => return Err(failed(why, log)),
+    };
+    let len = file.metadata().map_err(|why| failed(why, log))?.len();
+    let mut lines = lines::Lines::new(&file, 0, len);
+    while let Some(line) = lines.next_line().map_err(|why| failed(why, log))? {
+        let event = read(line.bytes);
+        if !line.ended && event.is_none() {
+            found.torn = Some(Torn {
+                seq: lines::leading_seq(line.bytes),
+                bytes: line.bytes.to_vec(),
+            });
+            break;
+        }
+        let length = line.bytes.len() as u64;
+        log.end = line.offset + length + u64::from(line.ended);
+        found.unended_line = !line.ended;
+        let blank = line.bytes.iter().all(u8::is_ascii_whitespace);
+        let Some(event) = event else {
+            if !blank {
+                log.damaged += 1;
+                found.damaged_at_end += 1;
+            }
+            continue;
+        };
+        if event.session_id != log.id.as_str() {
+            return Err(Error::NotALog {
+                path: log.path.clone(),
+                why: "its events are another session's".to_owned(),
+            });
+        }
+        found.damaged_at_end = 0;
+        log.ends_clean = false;
+        match &event.payload {
+            Payload::LogStart(start) if start.schema > chat_event::SCHEMA => {
+                return Err(Error::NotALog {
+                    path: log.path.clone(),
+                    why: format!("it was written by a newer program (schema {})", start.schema),
+                });
+            }
+            Payload::LogStart(start) => log.epoch.clone_from(&start.epoch),
+            Payload::LogEpoch(epoch) => {
+                log.epoch.clone_from(&epoch.epoch);
+                log.head = log.head.max(epoch.base);
+            }
+            Payload::LogEnd(end) => log.ends_clean = end.clean,
+            Payload::LogGap(_) => {}
+            _ => match event.seq {
+                Some(seq) if seq > log.head => log.note(&event, line.offset),
+                // Of our own logs the numbers rise; a line that does not is not to be trusted.
+                Some(_) | None => log.damaged += 1,
+            },
+        }
+    }
+    found.head = log.head;
+    if log.damaged > 0 {
+        tracing::warn!(
+            session = log.id.as_str(),
+            lines = log.damaged,
+            "the log has damaged lines; the others are shown"
+        );
+    }
+    Ok(found)
+}
+
+/// The event of a line whose checksum is right, or that has none.
+fn read(line: &[u8]) -> Option<ChatEvent> {
+    if lines::checksum_holds(line) == Some(false) {
+        return None;
+    }
+    ChatEvent::from_json(std::str::from_utf8(line).ok()?).ok()
+}
