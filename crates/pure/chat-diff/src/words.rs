@@ -1,0 +1,134 @@
+//! Which words of a changed line changed, for the tint within a removed and an added line.
+//!
+//! Which lines stand for each other is said by `PatchHunk::pairs`; the colour is the page's.
+
+use std::ops::Range;
+
+use crate::lines::changed;
+
+/// Bytes of both lines together that are looked at; nobody reads tints in a longer line.
+const TINTED_BYTES: usize = 8 * 1024;
+
+/// Words of both lines together that are compared, after common head and tail are cut off.
+const COMPARED_WORDS: usize = 1_000;
+
+/// The changed byte ranges of a removed line and of the added line that stands for it: in order, apart from each
+/// other, on character boundaries. What is left of both lines outside of the ranges is the same text.
+///
+/// Both are empty where a tint says nothing: the lines are equal, share no word, or are too long.
+pub fn words(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
+    if old.len() + new.len() > TINTED_BYTES {
+        return (Vec::new(), Vec::new());
+    }
+    let (old_words, new_words) = (split_words(old), split_words(new));
+    let blocks = changed(&old_words, &new_words, COMPARED_WORDS);
+    let old_ranges = ranges(&old_words, blocks.iter().map(|block| &block.old));
+    let new_ranges = ranges(&new_words, blocks.iter().map(|block| &block.new));
+    if shares_a_word(old, &old_ranges) {
+        (old_ranges, new_ranges)
+    } else {
+        (Vec::new(), Vec::new())
+    }
+}
+
+/// Runs of letters, digits and `_`; runs of white space; every other character alone.
+fn split_words(line: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut start = 0;
+    let mut before = None;
+    for (at, c) in line.char_indices() {
+        let class = Class::of(c);
+        if at > start && (before != Some(class) || class == Class::Other) {
+            words.push(&line[start..at]);
+            start = at;
+        }
+        before = Some(class);
+    }
+    if start < line.len() {
+        words.push(&line[start..]);
+    }
+    words
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Word,
+    Space,
+    Other,
+}
+
+impl Class {
+    fn of(c: char) -> Self {
+        if c.is_alphanumeric() || c == '_' {
+            Self::Word
+        } else if c.is_whitespace() {
+            Self::Space
+        } else {
+            Self::Other
+        }
+    }
+}
+
+/// From ranges of words to ranges of bytes; empty ones are left out.
+fn ranges<'a>(words: &[&str], blocks: impl Iterator<Item = &'a Range<usize>>) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let (mut word_idx, mut byte) = (0, 0);
+    let mut advance = |to: usize| {
+        byte += words[word_idx..to]
+            .iter()
+            .map(|word| word.len())
+            .sum::<usize>();
+        word_idx = to;
+        byte
+    };
+    for block in blocks {
+        let range = advance(block.start)..advance(block.end);
+        if !range.is_empty() {
+            ranges.push(range);
+        }
+    }
+    ranges
+}
+
+/// Whether a letter or digit lies outside of the ranges: shared blanks and brackets are no likeness.
+fn shares_a_word(line: &str, ranges: &[Range<usize>]) -> bool {
+    let mut at = 0;
+    let mut gaps = ranges
+        .iter()
+        .map(|range| std::mem::replace(&mut at, range.end)..range.start)
+        .collect::<Vec<_>>();
+    gaps.push(at..line.len());
+    gaps.into_iter()
+        .any(|gap| line[gap].contains(char::is_alphanumeric))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(old: &str, new: &str, want: (&[&str], &[&str])) {
+        let (old_ranges, new_ranges) = words(old, new);
+        let old_words: Vec<_> = old_ranges.into_iter().map(|range| &old[range]).collect();
+        let new_words: Vec<_> = new_ranges.into_iter().map(|range| &new[range]).collect();
+        assert_eq!((old_words.as_slice(), new_words.as_slice()), want);
+    }
+
+    #[test]
+    fn only_changed_words_are_tinted() {
+        check("let a = 1;", "let b = 1;", (&["a"], &["b"]));
+        check("f(x)", "f(x, y)", (&[], &[", y"]));
+        check("größe = 1", "größe = 22", (&["1"], &["22"]));
+        check("one two three", "one three", (&["two "], &[]));
+        check("  x_1", "\tx_1", (&["  "], &["\t"]));
+    }
+
+    #[test]
+    fn lines_without_a_common_word_are_not_tinted() {
+        check("abc", "xyz", (&[], &[]));
+        check("{ }", "[ ]", (&[], &[]));
+        check("same", "same", (&[], &[]));
+        check("", "x", (&[], &[]));
+        let long = "x ".repeat(TINTED_BYTES);
+        check(&long, "x", (&[], &[]));
+    }
+}
