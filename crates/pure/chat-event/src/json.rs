@@ -31,14 +31,45 @@ impl Json {
 
     /// The value as a tree.
     ///
-    /// A number that no Rust number type holds becomes `null`; the text keeps it.
+    /// A number that no Rust number type holds becomes `null`, half a surrogate pair U+FFFD, and what is nested deeper
+    /// than [`crate::MAX_DEPTH`] `null`; the text keeps them.
     pub fn to_value(&self) -> Value {
-        serde_json::from_str(self.as_text()).unwrap_or(Value::Null)
+        self.parse().unwrap_or_else(|| {
+            if crate::depth::exceeds(self.as_text(), crate::MAX_DEPTH) {
+                Value::Null
+            } else {
+                self.to_value_by_parts()
+            }
+        })
+    }
+
+    /// The value as a tree, each part read for itself, so that one that cannot be read costs no other.
+    fn to_value_by_parts(&self) -> Value {
+        match self.as_text().as_bytes().first() {
+            Some(b'{') => {
+                let members = self.parse::<Members>().map(|members| members.0);
+                let members = members.unwrap_or_default().into_iter();
+                Value::Object(
+                    members
+                        .map(|(key, value)| (key, value.to_value()))
+                        .collect(),
+                )
+            }
+            Some(b'[') => {
+                let items = self.parse::<Vec<Json>>().unwrap_or_default();
+                Value::Array(items.iter().map(Json::to_value).collect())
+            }
+            _ => Value::Null,
+        }
     }
 
     /// Reads the value as `T`; `None` where it has another shape.
     pub fn parse<T: DeserializeOwned>(&self) -> Option<T> {
-        serde_json::from_str(self.as_text()).ok()
+        let text = self.as_text();
+        serde_json::from_str(text).ok().or_else(|| {
+            let mended = crate::surrogates::mend(text)?;
+            serde_json::from_str(&mended).ok()
+        })
     }
 
     /// The string this value is, unescaped; `None` where it is no string.
@@ -46,7 +77,7 @@ impl Json {
         let text = self.as_text();
         let inner = text.strip_prefix('"')?.strip_suffix('"')?;
         if inner.contains('\\') {
-            serde_json::from_str(text).ok().map(Cow::Owned)
+            self.parse().map(Cow::Owned)
         } else {
             Some(Cow::Borrowed(inner))
         }
@@ -58,7 +89,7 @@ impl Json {
             return None;
         }
         let mut found = None;
-        let members: Members = serde_json::from_str(self.as_text()).ok()?;
+        let members: Members = self.parse()?;
         for (name, value) in members.0 {
             if name == key {
                 found = Some(value);

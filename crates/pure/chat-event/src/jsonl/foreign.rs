@@ -21,8 +21,13 @@ pub(super) const HEAD_BYTES: usize = 6;
 ///
 /// Six bytes are enough to say; fewer give an answer only where they suffice.
 pub fn foreign_format(head: &[u8]) -> Option<&'static str> {
+    foreign_mark(head).map(|(_, what)| what)
+}
+
+/// The length of the mark that `head` begins with, and what it says.
+pub(super) fn foreign_mark(head: &[u8]) -> Option<(usize, &'static str)> {
     MAGIC
         .iter()
         .find(|(magic, _)| head.starts_with(magic))
-        .map(|(_, what)| *what)
+        .map(|(magic, what)| (magic.len(), *what))
 }

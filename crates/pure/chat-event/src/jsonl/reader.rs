@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
-use super::foreign::HEAD_BYTES;
+use super::foreign::{HEAD_BYTES, foreign_mark};
 use super::lines::{Line, LineContent, LineSplitter};
 use super::report::{Flaws, ReadReport, Record, SeqGap, Tail, Unreadable, UnreadableKind};
 use super::salvage::{Damage, Found, one_value, read_record, salvage};
@@ -58,10 +58,10 @@ impl LogReader {
         if self.head.len() < HEAD_BYTES {
             let wanted = HEAD_BYTES - self.head.len();
             self.head.extend(bytes.iter().take(wanted));
-            if let Some(what) = super::foreign_format(&self.head) {
+            if let Some((mark_len, what)) = foreign_mark(&self.head) {
                 self.foreign = true;
                 let why = (UnreadableKind::Foreign, format!("the file is {what}"));
-                let range = 0..self.head.len() as u64;
+                let range = 0..mark_len as u64;
                 self.records.report.lines = 1;
                 let unread = Unread {
                     line: 1,

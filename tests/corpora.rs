@@ -1,0 +1,215 @@
+//! Inputs that were made to hurt, beside this checkout: logs, session ids, frames and JSON texts.
+//!
+//! They are read where they lie; where they are not there, each test says so and holds nothing.
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a promise that is not kept fails its test"
+)]
+
+#[path = "support/logs.rs"]
+mod logs;
+
+use std::path::PathBuf;
+
+use chat_event::cursor::MAX_SEQ;
+use chat_event::frame::ClientFrame;
+use chat_event::{Json, Payload, session_id};
+use serde_json::Value;
+
+/// The folder of corpora, or `None` with word of it.
+fn corpora() -> Option<PathBuf> {
+    let shared = std::env::var_os("TURNREEL_SHARED").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"),
+        PathBuf::from,
+    );
+    let folder = shared.join("corpora");
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    println!("skipped: no corpora at {}", folder.display());
+    None
+}
+
+/// The lines of a JSONL file of cases.
+fn cases(path: &str) -> Vec<Value> {
+    let Some(folder) = corpora() else {
+        return Vec::new();
+    };
+    let text = std::fs::read_to_string(folder.join(path)).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+fn bytes_of_hex(hex: &str) -> Vec<u8> {
+    hex.as_bytes()
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect()
+}
+
+#[test]
+fn every_damaged_log_is_read_as_far_as_it_can_be() {
+    let Some(folder) = corpora() else { return };
+    let folder = folder.join("own/jsonl-files");
+    let expected = std::fs::read(folder.join("expected.json")).unwrap();
+    let expected: Value = serde_json::from_slice(&expected).unwrap();
+    let expected = expected.as_object().unwrap();
+    assert_eq!(expected.len(), 46);
+    for (name, expected) in expected {
+        let mut bytes = std::fs::read(folder.join(name)).unwrap();
+        if name.ends_with(".gen") {
+            bytes = logs::build(&serde_json::from_slice(&bytes).unwrap());
+            assert!(bytes.len() > 3 * 1024 * 1024);
+        }
+        logs::check(name, &bytes, expected);
+    }
+}
+
+#[test]
+fn what_is_not_utf8_is_shown_as_every_browser_shows_it() {
+    for case in cases("own/utf8-boundaries.jsonl") {
+        let bytes = bytes_of_hex(case["hex"].as_str().unwrap());
+        let lossy = case["lossy"].as_str().unwrap();
+        assert!(!bytes.contains(&b'\n'));
+        let unreadable = [b"x", bytes.as_slice(), b"x\n"].concat();
+        let (records, _) = logs::read(&unreadable, &mut |_| 1);
+        let content = records[0].content.as_ref().unwrap_err();
+        assert_eq!(content.text, format!("x{lossy}x"), "{case}");
+        // Control characters must be escaped in JSON, so such a line is none whatever else is in it.
+        if bytes.iter().any(|&byte| byte < b' ') {
+            continue;
+        }
+        let head = br#"{"id":"e1","type":"user_message","payload":{"text":""#;
+        let event = [head, bytes.as_slice(), b"\"}}\n"].concat();
+        let (records, _) = logs::read(&event, &mut |_| 1);
+        let event = records[0].content.as_ref().unwrap();
+        let Payload::UserMessage(message) = &event.payload else {
+            panic!("{event:?}");
+        };
+        assert_eq!(message.text.preview(), lossy, "{case}");
+        assert_eq!(
+            records[0].flaws.not_utf8,
+            !case["valid"].as_bool().unwrap(),
+            "{case}"
+        );
+    }
+}
+
+#[test]
+fn session_ids_are_taken_and_refused_as_listed() {
+    for case in cases("own/session-ids.jsonl") {
+        let id = case["id"].as_str().unwrap();
+        let fits = session_id::fits(id);
+        match case["expect"].as_str().unwrap() {
+            "reject" => assert!(!fits, "{id:?}"),
+            // Device names are harmless here, because a session's files have longer names.
+            "ok" | "ok-but-not-object-key" | "distinct-from:s1" | "reject-or-prefix" => {
+                assert!(fits, "{id:?}");
+            }
+            other => panic!("no rule for {other}"),
+        }
+        let made = session_id::from_native(id);
+        assert!(session_id::fits(&made), "{id:?} became {made}");
+        assert_eq!(made == id, fits, "{id:?} became {made}");
+        assert_eq!(session_id::from_native(&made), made);
+    }
+}
+
+/// The text of a whole, sound WebSocket text frame of a client; what is wrong with any other is for a WebSocket library
+/// to find, and is held by the server's tests.
+fn text_of_frame(bytes: &[u8]) -> Option<String> {
+    let (head, rest) = bytes.split_first_chunk::<2>()?;
+    if head[0] != 0x81 || head[1] & 0x80 == 0 {
+        return None;
+    }
+    let (len, rest) = match head[1] & 0x7f {
+        126 => {
+            let (len, rest) = rest.split_first_chunk::<2>()?;
+            (usize::from(u16::from_be_bytes(*len)), rest)
+        }
+        127 => return None,
+        len => (usize::from(len), rest),
+    };
+    let (mask, payload) = rest.split_first_chunk::<4>()?;
+    assert_eq!(*mask, [0; 4]);
+    let payload = payload.get(..len).filter(|_| payload.len() == len)?;
+    String::from_utf8(payload.to_vec()).ok()
+}
+
+#[test]
+fn hostile_frames_are_refused_or_ignored_by_the_decoder() {
+    let mut decoded = Vec::new();
+    for case in cases("own/ws-frames.jsonl") {
+        let id = case["id"].as_str().unwrap();
+        let Some(text) = case["hex"]
+            .as_str()
+            .and_then(|hex| text_of_frame(&bytes_of_hex(hex)))
+        else {
+            continue;
+        };
+        decoded.push(id.to_owned());
+        // The corpus has the number to resume from in a frame of its own; here it is a part of `open`.
+        let text = text.replace(r#""op":"resume""#, r#""op":"open","sub":1,"session":"s1""#);
+        let frame = ClientFrame::read(&text);
+        match id {
+            "unknown-op" => assert_eq!(frame, Ok(None)),
+            // The server sees that it has no such event, and says `reset`.
+            "resume-future" => {
+                let Ok(Some(ClientFrame::Open(open))) = frame else {
+                    panic!("{frame:?}");
+                };
+                assert!(open.after.unwrap() > MAX_SEQ);
+            }
+            _ => assert!(frame.is_err(), "{id}: {frame:?}"),
+        }
+    }
+    if corpora().is_some() {
+        let expected = [
+            "len-nonminimal",
+            "not-json",
+            "json-not-object",
+            "json-depth",
+            "unknown-op",
+            "resume-future",
+            "resume-negative",
+            "resume-float",
+        ];
+        assert_eq!(decoded, expected);
+    }
+}
+
+#[test]
+fn json_is_what_the_standard_says_it_is() {
+    let Some(folder) = corpora() else { return };
+    let mut n_files = 0;
+    for entry in std::fs::read_dir(folder.join("json-test-suite/test_parsing")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let bytes = std::fs::read(&path).unwrap();
+        let json = serde_json::from_slice::<Json>(&bytes);
+        match name.split_once('_').unwrap().0 {
+            "y" => assert!(json.is_ok(), "{name}: {json:?}"),
+            "n" => assert!(json.is_err(), "{name}: {json:?}"),
+            // The standard leaves these to each reader; here they must not be more than right or wrong.
+            _ => {}
+        }
+        n_files += 1;
+        let Ok(json) = json else { continue };
+        // What is kept is compact, and reads as itself.
+        let again: Json = serde_json::from_str(json.as_text()).unwrap();
+        assert_eq!(again, json, "{name}");
+        assert!(!json.as_text().contains('\n'), "{name}");
+        // As a tree nothing is lost but what is nested deeper than any event may be.
+        let too_deep = name == "i_structure_500_nested_arrays.json";
+        assert_eq!(
+            json.to_value().is_null(),
+            json.is_null() || too_deep,
+            "{name}: {json:?}"
+        );
+    }
+    assert_eq!(n_files, 318);
+}
