@@ -12,8 +12,9 @@
 //!    [`Viewport::set_estimate`]; what the reader did → [`Viewport::on_scroll`] and the others;
 //! 2. [`Viewport::window`] → mount and unmount rows;
 //! 3. read the heights of mounted rows → [`Viewport::set_measured`];
-//! 4. [`Viewport::after_measure`]; write [`Viewport::scroll_height_px`] to the sizer, [`Window::top_px`] of a fresh
-//!    `window()` to the block of mounted rows, and then the scroll position, if there is one.
+//! 4. [`Viewport::after_measure`]; write [`Viewport::scroll_height_px`] to the sizer, [`Viewport::block_top_px`] of
+//!    the first mounted row to the block of mounted rows, and then the scroll position, if there is one. Where
+//!    the measurements call for other rows, the next frame's window has them.
 //!
 //! The page sets `overflow-anchor: none`: two correctors would fight.
 //!
@@ -445,6 +446,13 @@ impl Viewport {
             top_px: self.dom_top_px + first_px - list_px,
             total_px,
         }
+    }
+
+    /// Where the top edge of a row belongs in the sizer: of the first mounted one, after measurements. (A new
+    /// `window()` may begin with a row that is not mounted yet.)
+    #[must_use]
+    pub fn block_top_px(&self, first: RowId) -> Option<f64> {
+        Some(self.dom_top_px + self.screen_top_px(first)?)
     }
 
     /// Height of the sizer, the element that gives the scrollbar its length.
