@@ -2,11 +2,14 @@
 
 use std::borrow::Cow;
 
-/// Spells `prefix` + `name`, in double quotes with escapes where it holds a control character, `"` or `\`.
+/// Spells `prefix` + `name`, in double quotes with escapes where it holds a control character, `"` or `\`, and where
+/// it begins or ends with a space, which git would leave bare and patch would lose; with `spaces`, for any space.
 ///
 /// Letters beyond ASCII stay as they are (core.quotePath=false): git and patch read both, people only this.
-pub(crate) fn spell(prefix: &str, name: &str) -> String {
-    if !name.chars().any(needs_escape) {
+pub(crate) fn spell(prefix: &str, name: &str, spaces: bool) -> String {
+    let bare_spaces =
+        !name.starts_with(' ') && !name.ends_with(' ') && !(spaces && name.contains(' '));
+    if bare_spaces && !name.chars().any(needs_escape) {
         return format!("{prefix}{name}");
     }
     let mut out = format!("\"{prefix}");
@@ -166,7 +169,7 @@ mod tests {
             "a b/c d",
             "tab\there",
         ] {
-            let spelled = spell("a/", name);
+            let spelled = spell("a/", name, false);
             assert!(!spelled.contains('\n'));
             assert_eq!(
                 read(&spelled),

@@ -37,6 +37,8 @@ pub(crate) enum Body {
 /// Writes `diff --git` and its extended lines, `---` and `+++` above hunks, and the line that names binary files.
 pub(crate) fn write_header(out: &mut String, header: &Header<'_>, body: Body) {
     let (old_name, new_name) = (relative(&header.old_path), relative(&header.new_path));
+    // Without `---` and `+++`, patch takes names with spaces only in quotes; git takes them there, too.
+    let spell = |prefix, name| spell(prefix, name, body == Body::Nothing);
     let (old, new) = (spell("a/", old_name), spell("b/", new_name));
     let _ = writeln!(out, "diff --git {old} {new}");
     match header.change {
