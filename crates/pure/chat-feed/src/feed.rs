@@ -7,7 +7,7 @@ use crate::block::{Block, BlockBody, BlockId, EventIdx, ResponseIdx, TextIdx, Tu
 use crate::session::{Response, SessionFacts, Turn};
 
 /// Everything that is shown of a session.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Feed {
     pub(crate) slots: Vec<Slot>,
     pub(crate) first: Option<BlockId>,
@@ -22,7 +22,7 @@ pub struct Feed {
 }
 
 /// A block and its neighbours.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Slot {
     pub(crate) block: Block,
     pub(crate) prev: Option<BlockId>,
@@ -34,7 +34,7 @@ pub(crate) struct Slot {
 }
 
 /// A text that grew event by event.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct TextBody {
     pub(crate) text: String,
     /// How long it was after each event that changed it: what time travel needs, without a copy of the text.
@@ -69,7 +69,11 @@ impl Feed {
     /// The text of a text or thinking block, what a tool call has printed so far; empty for all others.
     pub fn text(&self, id: BlockId) -> &str {
         match &self.block(id).body {
-            BlockBody::Text(text) => &self.texts[text.text.0 as usize].text[text.start..text.end],
+            // A row that was taken out keeps its name but not its text.
+            BlockBody::Text(text) => self
+                .stream(text.text)
+                .get(text.start..text.end)
+                .unwrap_or(""),
             BlockBody::Thinking(thinking) => self.stream(thinking.text),
             BlockBody::ToolCall(call) => call.output.map_or("", |output| self.stream(output)),
             _ => "",

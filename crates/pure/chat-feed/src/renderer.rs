@@ -6,6 +6,7 @@
 
 mod asks;
 mod calls;
+mod check;
 mod place;
 mod says;
 mod seen;
@@ -37,7 +38,7 @@ use turns::TurnWork;
 /// assert_eq!(patches.len(), 1);
 /// assert!(renderer.render_event(&event).is_empty(), "an event seen twice changes nothing");
 /// ```
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ChatRenderer {
     feed: Feed,
     seen: Seen,
@@ -237,14 +238,20 @@ impl ChatRenderer {
         id
     }
 
-    /// Takes a row out of the feed; its rows within stay.
+    /// Takes a row out of the feed, with all that lies within it.
     fn remove(&mut self, id: BlockId) {
         if !self.feed.contains(id) {
             return;
         }
-        self.row_unlinking(id);
-        self.feed.unlink(id);
-        self.patches.push(FeedPatch::Remove { block: id });
+        loop {
+            let tail = self.feed.slot(id).tail;
+            self.row_unlinking(tail);
+            self.feed.unlink(tail);
+            self.patches.push(FeedPatch::Remove { block: tail });
+            if tail == id {
+                return;
+            }
+        }
     }
 
     /// Notes that the event in hand came to this row.

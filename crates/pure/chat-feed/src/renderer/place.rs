@@ -25,7 +25,7 @@ impl ChatRenderer {
         let parent = event
             .parent_tool_call_id
             .as_deref()
-            .map(|call_id| self.nearest_host(call_id, turn));
+            .and_then(|call_id| self.nearest_host(call_id, turn));
         let turn = parent.map_or(turn, |parent| self.feed.block(parent).turn);
         let response = event
             .response_id
@@ -38,18 +38,21 @@ impl ChatRenderer {
         }
     }
 
-    fn nearest_host(&mut self, call_id: &str, turn: TurnIdx) -> BlockId {
+    /// The call that the rows of its sub-agent are shown in; where it was taken back, the one around it.
+    fn nearest_host(&mut self, call_id: &str, turn: TurnIdx) -> Option<BlockId> {
         let place = Place {
             turn,
             parent: None,
             response: None,
         };
-        let host = self.call_or_placeholder(call_id, &place);
-        let block = self.feed.block(host);
-        match block.parent {
-            Some(parent) if block.depth >= MAX_DEPTH => parent,
-            _ => host,
+        let mut host = Some(self.call_or_placeholder(call_id, &place));
+        while let Some(id) = host {
+            if self.feed.contains(id) && self.feed.block(id).depth < MAX_DEPTH {
+                return host;
+            }
+            host = self.feed.block(id).parent;
         }
+        None
     }
 
     /// The response `id` within `parent`, or the one that bears no id in this turn.
@@ -172,5 +175,6 @@ impl ChatRenderer {
         let after = self.end_of(&at_top);
         let id = self.insert_after(&at_top, after, BlockBody::Prompt(prompt));
         self.feed.turns[place.turn.0 as usize].prompt = Some(id);
+        self.turn_changed(place.turn);
     }
 }

@@ -39,7 +39,8 @@ impl ChatRenderer {
             attachments,
             trigger,
         };
-        let known = self.feed.turn(place.turn).prompt.filter(|_| !nested);
+        let known = self.feed.turn(place.turn).prompt;
+        let known = known.filter(|&id| !nested && self.feed.contains(id));
         if let Some(id) = known
             && let BlockBody::Prompt(known) = &mut self.feed.slot(id).block.body
             && known.text.is_none()

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use chat_event::ChatEvent;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
     /// Runs of `seq`s, first → last: a log in order is one run however long it is.
     runs: BTreeMap<u64, u64>,

@@ -47,7 +47,7 @@ impl<'e> Piece<'e> {
 }
 
 /// The texts of one response.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct ResponseWork {
     texts: Parts,
     thinking: Parts,
@@ -62,7 +62,7 @@ impl ResponseWork {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Parts {
     by_number: BTreeMap<u32, Part>,
     /// The part that a chunk without a number goes to.
@@ -80,7 +80,7 @@ impl Parts {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Part {
     text: TextIdx,
     done: bool,
@@ -285,6 +285,12 @@ impl ChatRenderer {
         part.n_closed += pieces.len();
         pieces.extend(part.splitter.tail(text));
         let n_rows = first + pieces.len();
+        // The row that was the last one may have been closed by a line that began no other.
+        if let Some(&row) = first.checked_sub(1).and_then(|idx| part.rows.get(idx)) {
+            let streaming = part.streaming && n_rows == first;
+            let block = self.text_block(row).clone();
+            self.mend_text(row, TextBlock { streaming, ..block }, unchanged);
+        }
         for (nth, piece) in pieces.into_iter().enumerate() {
             let row_idx = first + nth;
             let block = TextBlock {

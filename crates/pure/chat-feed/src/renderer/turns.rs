@@ -12,7 +12,7 @@ use crate::session::{Turn, TurnState};
 use crate::tool::ToolStatus;
 
 /// What a turn needs to know beside what is shown of it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct TurnWork {
     /// Its last row.
     pub(super) last: Option<BlockId>,

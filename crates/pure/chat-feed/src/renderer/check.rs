@@ -1,0 +1,129 @@
+//! All invariants of a feed in one place. Every property test calls it after every event.
+
+use super::ChatRenderer;
+use crate::block::{Block, BlockBody, BlockId};
+
+impl ChatRenderer {
+    /// Holds the feed against everything that is promised of it.
+    ///
+    /// # Errors
+    ///
+    /// The first promise that is broken, in words.
+    pub fn check(&self) -> Result<(), String> {
+        self.check_list()?;
+        self.check_turns_and_calls()?;
+        self.check_texts()?;
+        for block in self.feed.rows() {
+            self.check_nothing_waits(block)?;
+        }
+        Ok(())
+    }
+
+    fn check_list(&self) -> Result<(), String> {
+        let mut n_rows = 0;
+        let mut before: Option<BlockId> = None;
+        for block in self.feed.rows() {
+            let slot = &self.feed.slots[block.id.0 as usize];
+            if slot.prev != before || !slot.live {
+                return Err(format!("{:?} is not linked behind {before:?}", block.id));
+            }
+            before = Some(block.id);
+            n_rows += 1;
+        }
+        if before != self.feed.last || n_rows != self.feed.n_rows {
+            return Err(format!(
+                "{n_rows} rows are linked, {} counted",
+                self.feed.n_rows
+            ));
+        }
+        let n_live = self.feed.slots.iter().filter(|slot| slot.live).count();
+        match n_live == n_rows {
+            true => Ok(()),
+            false => Err(format!("{n_rows} rows are linked, {n_live} are live")),
+        }
+    }
+
+    /// Rows of a turn stand together, rows of a call stand behind it and end with its tail.
+    fn check_turns_and_calls(&self) -> Result<(), String> {
+        let mut last_of_turn = std::collections::BTreeMap::new();
+        let mut newest = None;
+        let mut hosts: Vec<BlockId> = Vec::new();
+        for block in self.feed.rows() {
+            if newest > Some(block.turn) {
+                return Err(format!("{:?} stands behind a later turn", block.id));
+            }
+            newest = Some(block.turn);
+            last_of_turn.insert(block.turn, block.id);
+            let live_parent = block.parent.filter(|&parent| self.feed.contains(parent));
+            while hosts.last().is_some_and(|&host| Some(host) != live_parent) {
+                let Some(host) = hosts.pop() else { break };
+                let tail = self.feed.slots[host.0 as usize].tail;
+                if self.feed.prev(block.id) != Some(tail) && !self.is_within(tail, &hosts) {
+                    return Err(format!("{host:?} ends before its tail {tail:?}"));
+                }
+            }
+            if let Some(parent) = live_parent
+                && hosts.last() != Some(&parent)
+            {
+                return Err(format!("{:?} does not stand within {parent:?}", block.id));
+            }
+            if self.feed.slots[block.id.0 as usize].tail != block.id {
+                hosts.push(block.id);
+            }
+        }
+        for (turn, last) in last_of_turn {
+            if self.turn_works[turn.0 as usize].last != Some(last) {
+                return Err(format!("{turn:?} ends with {last:?} and does not know it"));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_within(&self, row: BlockId, hosts: &[BlockId]) -> bool {
+        let mut host = self.feed.block(row).parent;
+        while let Some(parent) = host {
+            if hosts.contains(&parent) {
+                return true;
+            }
+            host = self.feed.block(parent).parent;
+        }
+        false
+    }
+
+    /// The rows of a text are stretches of it, in order.
+    fn check_texts(&self) -> Result<(), String> {
+        let mut ends = std::collections::BTreeMap::new();
+        for block in self.feed.rows() {
+            let BlockBody::Text(text) = &block.body else {
+                continue;
+            };
+            let whole = self.feed.stream(text.text);
+            if whole.get(text.start..text.end).is_none() {
+                return Err(format!("{:?} is no stretch of its text", block.id));
+            }
+            let end = ends.insert(text.text.0, text.end);
+            if end.is_some_and(|end| end > text.start) {
+                return Err(format!("{:?} overlaps the row before it", block.id));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_nothing_waits(&self, block: &Block) -> Result<(), String> {
+        if !self.turn_works[block.turn.0 as usize].closed {
+            return Ok(());
+        }
+        let waits = match &block.body {
+            BlockBody::Text(text) => text.streaming,
+            BlockBody::Thinking(thinking) => thinking.streaming,
+            BlockBody::ToolCall(call) => call.status.runs(),
+            BlockBody::Permission(ask) => ask.resolved.is_none() && !ask.expired,
+            BlockBody::Question(ask) => ask.resolved.is_none() && !ask.expired,
+            _ => false,
+        };
+        match waits {
+            true => Err(format!("{:?} waits although its turn is over", block.id)),
+            false => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The laws of the event log, held over generated sessions.
+//!
+//! The generator makes sessions that no agent would write: ids come again, halves are missing, ends come first. What
+//! holds for these holds for what agents do write; the recordings are held to the same laws in the workspace's tests.
+
+mod support;
+
+use chat_event::ChatEvent;
+use chat_feed::inbox::Inbox;
+use chat_feed::{ChatRenderer, Feed, FeedPatch};
+use proptest::prelude::*;
+use support::{Mirror, log, text_of, view};
+
+fn replay(events: &[ChatEvent]) -> ChatRenderer {
+    let mut renderer = ChatRenderer::new();
+    renderer.replay_events(events);
+    renderer
+}
+
+fn same_view(left: &Feed, right: &Feed) -> Result<(), TestCaseError> {
+    prop_assert_eq!(view(left), view(right));
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_events_in_any_order_keep_the_feed_whole(events in log(60).prop_shuffle()) {
+        let mut renderer = ChatRenderer::new();
+        for event in &events {
+            renderer.render_event(event);
+            prop_assert_eq!(renderer.check(), Ok(()));
+        }
+        renderer.end_of_log(&mut Vec::new());
+        prop_assert_eq!(renderer.check(), Ok(()));
+    }
+
+    #[test]
+    fn patches_turn_the_old_feed_into_the_new_one(
+        events in log(60).prop_shuffle(),
+        sizes in proptest::collection::vec(1usize..9, 1..60),
+    ) {
+        let mut renderer = ChatRenderer::new();
+        let mut mirror = Mirror::default();
+        let mut rest = &events[..];
+        for size in sizes.into_iter().cycle() {
+            if rest.is_empty() {
+                break;
+            }
+            let (batch, later) = rest.split_at(size.min(rest.len()));
+            rest = later;
+            let mut patches = Vec::new();
+            for event in batch {
+                renderer.apply(event, &mut patches);
+            }
+            mirror.apply(renderer.feed(), &patches);
+            prop_assert_eq!(mirror.view(), view(renderer.feed()));
+        }
+    }
+
+    #[test]
+    fn a_repeated_event_changes_nothing(events in log(40), again in 0usize..40) {
+        let mut renderer = replay(&events);
+        let before = view(renderer.feed());
+        if let Some(event) = events.get(again) {
+            prop_assert_eq!(renderer.render_event(event), vec![]);
+        }
+        prop_assert_eq!(view(renderer.feed()), before);
+    }
+
+    #[test]
+    fn live_is_replay_whatever_is_late_or_comes_twice(
+        events in log(80),
+        jitter in proptest::collection::vec((0usize..60, any::<bool>()), 80),
+    ) {
+        // Each event is late by up to 60 places, and some come twice.
+        let mut wire: Vec<(usize, &ChatEvent)> = Vec::new();
+        for ((nth, event), (late, twice)) in events.iter().enumerate().zip(jitter) {
+            wire.push((nth + late, event));
+            if twice {
+                wire.push((nth + late / 2, event));
+            }
+        }
+        wire.sort_by_key(|&(at, _)| at);
+        let mut inbox = Inbox::default();
+        let mut live = ChatRenderer::new();
+        for (_, event) in wire {
+            let mut ready = Vec::new();
+            inbox.push(event.clone(), &mut ready);
+            prop_assert!(!inbox.overfull());
+            for event in &ready {
+                live.handle_new_event(event);
+            }
+        }
+        same_view(live.feed(), replay(&events).feed())?;
+    }
+
+    #[test]
+    fn saved_and_continued_is_never_stopped(events in log(50), at in 0usize..50) {
+        let at = at.min(events.len());
+        let mut saved = replay(&events[..at]).clone();
+        for event in &events[at..] {
+            saved.render_event(event);
+        }
+        same_view(saved.feed(), replay(&events).feed())?;
+    }
+
+    #[test]
+    fn the_view_at_an_event_is_the_view_of_the_lines_up_to_it(events in log(50), at in 0usize..50) {
+        let at = at.min(events.len());
+        let mut renderer = ChatRenderer::new();
+        for event in &events[..at] {
+            renderer.render_event(event);
+        }
+        same_view(renderer.feed(), replay(&events[..at]).feed())?;
+    }
+
+    #[test]
+    fn any_chunks_give_the_text_of_their_done(
+        text in "([a-z `#~\n]|é|\n\n|```\n){0,60}",
+        cuts in proptest::collection::vec(0usize..80, 0..10),
+    ) {
+        let mut chunked = support::chunks_of(&text, cuts);
+        let done = support::done(&text, chunked.len());
+        chunked.push(done.clone());
+        let live = replay(&chunked);
+        let stored = replay(&[done]);
+        prop_assert_eq!(text_of(live.feed()), text_of(stored.feed()));
+        prop_assert_eq!(live.check(), Ok(()));
+    }
+
+    #[test]
+    fn numbered_chunks_may_come_in_any_order(
+        order in Just((0u64..12).collect::<Vec<_>>()).prop_shuffle(),
+    ) {
+        let shuffled: Vec<_> = order.iter().map(|&index| support::numbered_chunk(index)).collect();
+        let sorted: Vec<_> = (0..12).map(support::numbered_chunk).collect();
+        prop_assert_eq!(text_of(replay(&shuffled).feed()), text_of(replay(&sorted).feed()));
+    }
+}
+
+#[test]
+fn nothing_runs_after_each_kind_of_end() {
+    for end in ["turn_end", "interrupt", "error", "session_end"] {
+        let events = support::running_turn_and(end);
+        let renderer = replay(&events);
+        for block in renderer.feed().rows() {
+            assert!(!support::waits(block), "{end}: {block:?}");
+        }
+    }
+}
+
+#[test]
+fn a_done_with_the_same_text_leaves_the_rows_alone() {
+    let mut renderer = ChatRenderer::new();
+    for chunk in support::chunks_of("one\n\ntwo", vec![2, 5]) {
+        renderer.render_event(&chunk);
+    }
+    let patches = renderer.render_event(&support::done("one\n\ntwo", 9));
+    let structural = patches.iter().any(|patch| {
+        matches!(
+            patch,
+            FeedPatch::Insert { .. } | FeedPatch::Remove { .. } | FeedPatch::AppendText { .. }
+        )
+    });
+    assert!(!structural, "{patches:?}");
+}

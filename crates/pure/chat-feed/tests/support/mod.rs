@@ -1,0 +1,293 @@
+//! Generated sessions, and the view that the laws compare.
+
+use std::collections::BTreeMap;
+
+use chat_event::{ChatEvent, Json, payload::*};
+use chat_feed::{Block, BlockBody, BlockId, Feed, FeedPatch};
+use proptest::prelude::*;
+use serde_json::json;
+
+/// One row as far as it is shown: `last_event` is for time travel, and a text row's end follows from its text.
+fn frame(block: &Block) -> String {
+    let mut block = block.clone();
+    block.last_event = 0;
+    if let BlockBody::Text(text) = &mut block.body {
+        text.end = 0;
+    }
+    format!("{block:?}")
+}
+
+/// All that is shown of a feed.
+pub(crate) fn view(feed: &Feed) -> Vec<String> {
+    let rows = feed
+        .rows()
+        .map(|block| format!("{} {:?}", frame(block), feed.text(block.id)));
+    let turns = feed.turns().iter().map(|turn| format!("{turn:?}"));
+    let session = std::iter::once(format!("{:?}", feed.session()));
+    rows.chain(turns).chain(session).collect()
+}
+
+/// The texts of all rows.
+pub(crate) fn text_of(feed: &Feed) -> Vec<String> {
+    feed.rows()
+        .map(|block| feed.text(block.id).to_owned())
+        .collect()
+}
+
+/// A copy of a feed that knows nothing but patches, and reads only what they name.
+#[derive(Default)]
+pub(crate) struct Mirror {
+    rows: Vec<(BlockId, String, String)>,
+    turns: BTreeMap<u32, String>,
+    session: String,
+}
+
+impl Mirror {
+    pub(crate) fn apply(&mut self, feed: &Feed, patches: &[FeedPatch]) {
+        if self.session.is_empty() {
+            self.session = format!("{:?}", Feed::default().session());
+        }
+        for patch in patches {
+            match *patch {
+                FeedPatch::Clear => *self = Mirror::default(),
+                FeedPatch::Insert { block, after } => {
+                    let at = after.map_or(0, |after| self.position(after) + 1);
+                    let text = feed.text(block).to_owned();
+                    self.rows
+                        .insert(at, (block, frame(feed.block(block)), text));
+                }
+                FeedPatch::Remove { block } => {
+                    let at = self.position(block);
+                    self.rows.remove(at);
+                }
+                FeedPatch::AppendText { block, from } => {
+                    let at = self.position(block);
+                    let (_, _, text) = &mut self.rows[at];
+                    // Patches are read once a frame: the text may be longer by now than the patch knew.
+                    if text.len() < feed.text(block).len() {
+                        assert!(from <= text.len());
+                        text.truncate(from);
+                        text.push_str(&feed.text(block)[from..]);
+                    }
+                }
+                FeedPatch::Update { block } => {
+                    let at = self.position(block);
+                    self.rows[at].1 = frame(feed.block(block));
+                    self.rows[at].2 = feed.text(block).to_owned();
+                }
+                FeedPatch::Turn { turn } => {
+                    self.turns.insert(turn.0, format!("{:?}", feed.turn(turn)));
+                }
+                FeedPatch::Session => self.session = format!("{:?}", feed.session()),
+            }
+        }
+        // Times of the session are facts that every event moves; no patch is worth that.
+        self.session = format!("{:?}", feed.session());
+    }
+
+    fn position(&self, id: BlockId) -> usize {
+        self.rows
+            .iter()
+            .position(|(row, ..)| *row == id)
+            .expect("a patch names a row that is there")
+    }
+
+    pub(crate) fn view(&self) -> Vec<String> {
+        let rows = self
+            .rows
+            .iter()
+            .map(|(_, frame, text)| format!("{frame} {text:?}"));
+        let turns = self.turns.values().cloned();
+        let session = std::iter::once(self.session.clone());
+        rows.chain(turns).chain(session).collect()
+    }
+}
+
+/// A log of up to `most` events, numbered.
+pub(crate) fn log(most: usize) -> impl Strategy<Value = Vec<ChatEvent>> {
+    proptest::collection::vec(event(), 0..most).prop_map(|events| {
+        let number = |(nth, event): (usize, ChatEvent)| ChatEvent {
+            seq: Some(nth as u64 + 1),
+            id: format!("e{nth}"),
+            timestamp: Some(1_000 + nth as i64 * 10),
+            ..event
+        };
+        let mut events: Vec<_> = events.into_iter().enumerate().map(number).collect();
+        // Some sources take back what they sent.
+        for nth in (7..events.len()).step_by(11) {
+            events[nth].payload = Retract {
+                event_ids: vec![format!("e{}", nth - 3), format!("e{}", nth - 6)],
+                ..Retract::default()
+            }
+            .into();
+        }
+        events
+    })
+}
+
+fn event() -> impl Strategy<Value = ChatEvent> {
+    let some = |of: &'static str| proptest::option::weighted(0.7, of);
+    (
+        payload(),
+        some("t[123]"),
+        some("r[123]"),
+        proptest::option::weighted(0.2, "c[1234]"),
+    )
+        .prop_map(|(payload, turn_id, response_id, parent)| {
+            let (event_type, payload) = payload;
+            let mut event = ChatEvent::new(
+                "e",
+                0,
+                "s",
+                chat_event::Payload::from_json(event_type, payload),
+            );
+            event.turn_id = turn_id;
+            event.response_id = response_id;
+            event.parent_tool_call_id = parent;
+            event
+        })
+}
+
+fn payload() -> impl Strategy<Value = (&'static str, Json)> {
+    let text = "(ab|x y|\n|\n\n|```|# h|é|~~~ rs\n){0,4}";
+    let id = "c[1234]";
+    let part = proptest::option::weighted(0.4, 0u32..3);
+    let index = proptest::option::weighted(0.2, 0u64..5);
+    let choices = prop_oneof![
+        3 => (text, part.clone(), index.clone()).prop_map(|(text, part, index)| ("assistant_chunk", json!({"text": text, "part": part, "index": index}))),
+        2 => (text, part.clone()).prop_map(|(text, part)| ("assistant_done", json!({"text": text, "part": part}))),
+        2 => (text, part.clone(), index).prop_map(|(text, part, index)| ("thinking_chunk", json!({"text": text, "part": part, "index": index}))),
+        1 => (text, part, any::<bool>()).prop_map(|(text, part, redacted)| ("thinking_done", json!({"text": text, "part": part, "redacted": redacted}))),
+        3 => (id, "(Read|Bash|Task)").prop_map(|(id, name)| ("tool_call", json!({"toolCallId": id, "toolName": name, "args": {"command": "ls"}}))),
+        1 => (id, text, proptest::option::of(0u64..9)).prop_map(|(id, text, offset)| ("tool_input_chunk", json!({"toolCallId": id, "toolName": "Read", "chunk": text, "offset": offset}))),
+        1 => (id, text).prop_map(|(id, text)| ("tool_output_chunk", json!({"toolCallId": id, "chunk": text}))),
+        2 => (id, any::<bool>()).prop_map(|(id, failed)| ("tool_result", json!({"toolCallId": id, "result": "done", "error": failed.then(|| json!({"message": "no"}))}))),
+        1 => id.prop_map(|id| ("file_edit", json!({"toolCallId": id, "filePath": "a", "changeType": "modified", "linesAdded": 1}))),
+        1 => "m[12]".prop_map(|id| ("agent_message", json!({"messageId": id, "targetAgentId": "b", "message": "do", "wait": true}))),
+        1 => "m[12]".prop_map(|id| ("agent_callback", json!({"messageId": id, "fromAgentId": "b", "result": "did"}))),
+        1 => "p[12]".prop_map(|id| ("permission_request", json!({"requestId": id, "toolName": "Bash"}))),
+        1 => "p[12]".prop_map(|id| ("permission_resolved", json!({"requestId": id, "decision": "allow", "by": "user"}))),
+        1 => "q[12]".prop_map(|id| ("question_request", json!({"requestId": id, "questions": [{"text": "why?"}]}))),
+        1 => "q[12]".prop_map(|id| ("question_resolved", json!({"requestId": id, "outcome": "answered"}))),
+        1 => "(user|system)".prop_map(|trigger| ("turn_start", json!({"trigger": trigger}))),
+        1 => proptest::option::of("(completed|interrupted|failed)").prop_map(|outcome| ("turn_end", json!({"outcome": outcome}))),
+        1 => text.prop_map(|text| ("user_message", json!({"text": text}))),
+        1 => "[ab]".prop_map(|message| ("error", json!({"code": "x", "message": message}))),
+        3 => prop_oneof![
+            Just(("interrupt", json!({"reason": "user_cancel"}))),
+            Just(("session_end", json!({"reason": "done"}))),
+            Just(("session_start", json!({"agent": "a", "model": "m"}))),
+            Just(("session_status", json!({"status": "busy"}))),
+            Just(("plan", json!({"entries": [{"content": "x", "status": "pending"}]}))),
+            Just(("progress", json!({"message": "half", "percent": 50}))),
+            Just(("progress", json!({"message": "half", "toolCallId": "c1"}))),
+            Just(("user_audio", json!({"transcription": "hello"}))),
+            Just(("audio_chunk", json!({"data": "AA==", "seq": 0}))),
+            Just(("audio_done", json!({"durationMs": 10}))),
+            Just(("agent_switch", json!({"fromAgentId": "a", "toAgentId": "b"}))),
+            Just(("compaction", json!({"trigger": "auto"}))),
+            Just(("notice", json!({"level": "warning", "text": "odd"}))),
+            Just(("usage", json!({"scope": "turn", "inputTokens": 3}))),
+            Just(("raw", json!({"format": "f", "value": [1]}))),
+            Just(("hologram", json!({"x": 1}))),
+            Just(("tool_call", json!({"toolCallId": []}))),
+            Just(("log_gap", json!({"from": 3, "to": 5, "why": "torn"}))),
+        ],
+    ];
+    choices.prop_map(|(event_type, payload)| (event_type, Json::from(payload)))
+}
+
+fn text_event(id: String, payload: impl Into<chat_event::Payload>) -> ChatEvent {
+    let mut event = ChatEvent::new(id, 0, "s", payload);
+    event.turn_id = Some("t1".to_owned());
+    event.response_id = Some("r1".to_owned());
+    event
+}
+
+/// The text as chunks, cut at `cuts` (where these are character boundaries).
+pub(crate) fn chunks_of(text: &str, mut cuts: Vec<usize>) -> Vec<ChatEvent> {
+    cuts.retain(|&cut| text.is_char_boundary(cut) && cut <= text.len());
+    cuts.push(text.len());
+    cuts.sort_unstable();
+    let mut start = 0;
+    let mut chunks = Vec::new();
+    for (nth, cut) in cuts.into_iter().enumerate() {
+        let chunk = AssistantChunk {
+            text: text[start..cut].to_owned(),
+            ..AssistantChunk::default()
+        };
+        chunks.push(text_event(format!("c{nth}"), chunk));
+        start = cut;
+    }
+    chunks
+}
+
+/// The `assistant_done` of a text.
+pub(crate) fn done(text: &str, nth: usize) -> ChatEvent {
+    text_event(
+        format!("d{nth}"),
+        AssistantDone {
+            text: text.to_owned(),
+            ..AssistantDone::default()
+        },
+    )
+}
+
+/// One of a part's numbered chunks.
+pub(crate) fn numbered_chunk(index: u64) -> ChatEvent {
+    let text = if index % 4 == 3 {
+        format!("{index}\n\n")
+    } else {
+        format!("{index} ")
+    };
+    let chunk = AssistantChunk {
+        text,
+        part: Some(0),
+        index: Some(index),
+        ..AssistantChunk::default()
+    };
+    text_event(format!("n{index}"), chunk)
+}
+
+/// A turn in which everything runs, and then ends.
+pub(crate) fn running_turn_and(end: &str) -> Vec<ChatEvent> {
+    let lines = [
+        ("turn_start", json!({"trigger": "user"})),
+        ("assistant_chunk", json!({"text": "half a sen"})),
+        ("thinking_chunk", json!({"text": "hm"})),
+        (
+            "tool_call",
+            json!({"toolCallId": "c1", "toolName": "Bash", "args": {}}),
+        ),
+        (
+            "tool_input_chunk",
+            json!({"toolCallId": "c2", "chunk": "{"}),
+        ),
+        (
+            "permission_request",
+            json!({"requestId": "p1", "toolName": "Bash"}),
+        ),
+        (
+            "question_request",
+            json!({"requestId": "q1", "questions": []}),
+        ),
+        (end, json!({"reason": "x", "message": "x"})),
+    ];
+    let event = |(nth, (event_type, payload)): (usize, &(&str, serde_json::Value))| {
+        let payload = chat_event::Payload::from_json(event_type, Json::from(payload));
+        text_event(format!("e{nth}"), payload)
+    };
+    lines.iter().enumerate().map(event).collect()
+}
+
+/// Whether a row is shown as running or waiting.
+pub(crate) fn waits(block: &Block) -> bool {
+    match &block.body {
+        BlockBody::Text(text) => text.streaming,
+        BlockBody::Thinking(thinking) => thinking.streaming,
+        BlockBody::ToolCall(call) => call.status.runs(),
+        BlockBody::Permission(ask) => ask.resolved.is_none() && !ask.expired,
+        BlockBody::Question(ask) => ask.resolved.is_none() && !ask.expired,
+        _ => false,
+    }
+}
