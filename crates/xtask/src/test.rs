@@ -182,9 +182,10 @@ impl Run<'_> {
     }
 
     fn command(&mut self, name: &str, arguments: &[&str]) -> Result<(), Error> {
-        let root = self.root.clone();
+        let mut cargo = command::cargo();
+        cargo.args(arguments).current_dir(&self.root);
         self.timed(name, |_| {
-            command::run(command::cargo().args(arguments).current_dir(root))
+            command::run(&mut cargo).map_err(|_| not_passed(name, "see above", &cargo))
         })
     }
 
@@ -211,14 +212,8 @@ impl Run<'_> {
             if status.success() {
                 return Ok(());
             }
-            Err(Error::Failed {
-                what: format!("pass \"{name}\""),
-                why: format!(
-                    "{} failed; to repeat it: {}",
-                    counts.failed,
-                    command::line(&cargo)
-                ),
-            })
+            let why = format!("{} failed", counts.failed);
+            Err(not_passed(name, &why, &cargo))
         })
     }
 
@@ -321,6 +316,13 @@ impl std::fmt::Display for Counts {
             write!(f, ", {} ignored", self.ignored)?;
         }
         Ok(())
+    }
+}
+
+fn not_passed(name: &str, why: &str, command: &Command) -> Error {
+    Error::Failed {
+        what: format!("pass the step \"{name}\""),
+        why: format!("{why}\nTo repeat it: {}", command::line(command)),
     }
 }
 
