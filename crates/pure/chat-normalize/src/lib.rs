@@ -1,1 +1,25 @@
-//! chat-normalize
+//! Providers' logs and streams as ChatEvents: the only code that knows providers.
+//!
+//! - [`SessionReader`] takes bytes in any pieces and gives events; it tells the dialect itself.
+//! - [`detect`] tells the dialect alone.
+//! - Each dialect has a module of its own below these.
+//!
+//! Nothing here reads a clock, a file or the environment: time comes in as arrival times, ids come from the source. Any
+//! cut of the bytes gives the same events, and the same source gives the same ids. What a line means that cannot be
+//! read is a `notice`, what no rule knows a `raw`; nothing is dropped without being counted.
+//!
+//! How events look is for `chat-feed`, where they are kept for `chat-store`, who runs the agent for `chat-capture`.
+
+mod detect;
+mod reader;
+
+mod agent_events;
+mod chat_events;
+mod claude;
+
+mod emit;
+mod value;
+
+pub use detect::{Detection, Dialect, HEAD_BYTES, NotASession, detect};
+pub use emit::Report;
+pub use reader::{Context, SessionReader};

@@ -1,0 +1,60 @@
+//! ChatEvents, passed through.
+//!
+//! An event without an id gets one from its line; where a session is wanted, events are moved into it.
+
+use chat_event::ChatEvent;
+
+use crate::emit::{Emitter, clean_id};
+
+/// Reads the lines of a ChatEvent log.
+#[derive(Debug)]
+pub(crate) struct ChatEvents {
+    /// Events shall belong to the emitter's session, whatever they say.
+    move_them: bool,
+}
+
+impl ChatEvents {
+    pub(crate) fn new(move_them: bool) -> Self {
+        ChatEvents { move_them }
+    }
+
+    /// Takes a line.
+    pub(crate) fn line(&mut self, emitter: &mut Emitter, text: &str) {
+        match ChatEvent::from_json(text) {
+            Ok(event) => self.event(emitter, event),
+            Err(why) => self.salvage(emitter, text, &why.to_string()),
+        }
+    }
+
+    fn event(&mut self, emitter: &mut Emitter, mut event: ChatEvent) {
+        if event.id.is_empty() && !event.is_control() {
+            event.id = clean_id(&format!("l{}", emitter.line_no));
+        }
+        if event.session_id.is_empty() || self.move_them {
+            event.session_id.clone_from(&emitter.session_id);
+        }
+        emitter.push(event);
+    }
+
+    /// A line can hold several events, as two writers leave them; what is left over is said.
+    fn salvage(&mut self, emitter: &mut Emitter, text: &str, reason: &str) {
+        let mut stream = serde_json::Deserializer::from_str(text)
+            .into_iter::<Box<serde_json::value::RawValue>>();
+        let mut kept_to = 0;
+        let mut found = Vec::new();
+        while let Some(Ok(raw)) = stream.next() {
+            match ChatEvent::from_json(raw.get()) {
+                Ok(event) => found.push(event),
+                Err(_) => break,
+            }
+            kept_to = stream.byte_offset();
+        }
+        for event in found {
+            self.event(emitter, event);
+        }
+        let rest = text.get(kept_to..).unwrap_or("").trim();
+        if !rest.is_empty() {
+            emitter.unreadable(reason, rest);
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Claude Code: its stream-json and its transcripts.
+//!
+//! What both have in common stands in `session` (turns, tool calls, messages) and the files below it; what a line of
+//! either dialect means, in `stream` and `transcript`. Seen: 1.0.51 to 2.1.330.
+
+mod blocks;
+mod edits;
+mod facts;
+mod permissions;
+mod plan;
+mod results;
+mod said;
+mod session;
+mod stream;
+mod tools;
+mod transcript;
+mod usage;
+
+pub(crate) use stream::ClaudeStream;
+pub(crate) use transcript::{ClaudeTranscript, is_side_line};

@@ -1,0 +1,409 @@
+//! Permissions and questions: asked over the control channel, decided by rules, or seen only by what came of them.
+//!
+//! The host's answer is not in the agent's output, so it is taken from the tool's result where no `control_response`
+//! shows it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chat_event::payload::{
+    PermissionOption, PermissionRequest, PermissionResolved, Question, QuestionOption,
+    QuestionRequest, QuestionResolved,
+};
+use chat_event::{Extra, Json};
+use serde_json::Value;
+
+use super::session::{Call, Session};
+use crate::emit::{Emitter, Place, cut};
+use crate::value::{is_true, list_of, str_of, text_of};
+
+/// What was asked and not answered yet.
+#[derive(Debug, Default)]
+pub(crate) struct Asks {
+    /// By the id of the request.
+    open: BTreeMap<String, Ask>,
+    /// Calls whose refusal was written.
+    denied: BTreeSet<String>,
+}
+
+#[derive(Clone, Debug)]
+struct Ask {
+    call_id: Option<String>,
+    place: Place,
+    question: bool,
+}
+
+impl Session {
+    /// `control_request`: the program asks the host.
+    pub(crate) fn control_request(&mut self, emitter: &mut Emitter, line: &Value) {
+        let request = line.get("request").unwrap_or(&Value::Null);
+        let request_id =
+            text_of(line, "request_id").map_or_else(|| emitter.line_id().to_owned(), str::to_owned);
+        let place = self.place(None, text_of(request, "agent_id"));
+        match str_of(request, "subtype") {
+            Some("can_use_tool") => self.can_use_tool(emitter, &request_id, request),
+            Some("interrupt") => emitter.pass_over("control_request interrupt"),
+            // What else is asked is plumbing between the program and its host.
+            Some(
+                kind @ ("initialize"
+                | "hook_callback"
+                | "mcp_message"
+                | "set_permission_mode"
+                | "set_model"
+                | "set_max_thinking_tokens"
+                | "mcp_status"),
+            ) => emitter.pass_over(&format!("control_request {kind}")),
+            Some(kind) => emitter.raw(
+                &place,
+                self.format,
+                &format!("control_request {kind}"),
+                line,
+            ),
+            None => emitter.raw(&place, self.format, "control_request", line),
+        }
+    }
+
+    fn can_use_tool(&mut self, emitter: &mut Emitter, request_id: &str, request: &Value) {
+        let native_id = text_of(request, "tool_use_id");
+        let call = native_id.and_then(|id| self.calls.get(id));
+        let place = call.map_or_else(
+            || self.place(None, text_of(request, "agent_id")),
+            |call| call.place.clone(),
+        );
+        let call_id = call
+            .map(|call| call.id.clone())
+            .or_else(|| native_id.map(|id| self.call_id(id)));
+        let name = str_of(request, "tool_name").unwrap_or("");
+        let input = request.get("input").unwrap_or(&Value::Null);
+        if name == "AskUserQuestion" {
+            self.asks
+                .ask_question(emitter, request_id, call_id, &place, input);
+            return;
+        }
+        let mut options = vec![option("allow", "Allow", "allow_once")];
+        if !list_of(request, "permission_suggestions").is_empty() {
+            options.push(option("allow_always", "Allow and remember", "allow_always"));
+        }
+        options.push(option("deny", "Deny", "reject_once"));
+        let payload = PermissionRequest {
+            request_id: request_id.to_owned(),
+            tool_call_id: call_id.clone(),
+            tool_name: name.to_owned(),
+            title: text_of(request, "description")
+                .or_else(|| text_of(request, "display_name"))
+                .map(str::to_owned),
+            args: Some(Json::from(input)),
+            options,
+            reason: text_of(request, "decision_reason")
+                .or_else(|| text_of(request, "blocked_path"))
+                .map(str::to_owned),
+            extra: Extra::default(),
+        };
+        emitter.add_as(&format!("{request_id}:ask"), &place, payload);
+        self.asks.open.insert(
+            request_id.to_owned(),
+            Ask {
+                call_id,
+                place,
+                question: false,
+            },
+        );
+    }
+
+    /// `control_response`: an answer, where the recording holds both directions.
+    pub(crate) fn control_response(&mut self, emitter: &mut Emitter, line: &Value) {
+        let response = line.get("response").unwrap_or(&Value::Null);
+        let request_id = text_of(response, "request_id").unwrap_or("");
+        let Some(ask) = self.asks.open.remove(request_id) else {
+            // Answers to the host's own requests: initialize, interrupt, set_model …
+            emitter.pass_over("control_response");
+            return;
+        };
+        let answer = response.get("response").unwrap_or(&Value::Null);
+        let allowed = str_of(answer, "behavior") == Some("allow");
+        let scope = if list_of(answer, "updatedPermissions").is_empty() {
+            "once"
+        } else {
+            "always"
+        };
+        let answers = answer
+            .get("updatedInput")
+            .and_then(|input| input.get("answers"));
+        self.asks.resolve(
+            emitter,
+            request_id,
+            &ask,
+            allowed,
+            Some(scope),
+            "user",
+            text_of(answer, "message"),
+            answers,
+        );
+    }
+
+    /// `control_cancel_request`: the question is no longer open.
+    pub(crate) fn control_cancel(&mut self, emitter: &mut Emitter, line: &Value) {
+        let request_id = text_of(line, "request_id").unwrap_or("");
+        match self.asks.open.remove(request_id) {
+            Some(ask) => self.asks.cancel(emitter, request_id, &ask),
+            None => emitter.pass_over("control_cancel_request"),
+        }
+    }
+
+    /// A call that was refused without asking anyone: `system/permission_denied`, or `result.permission_denials`.
+    pub(crate) fn denied(
+        &mut self,
+        emitter: &mut Emitter,
+        native_id: &str,
+        name: &str,
+        args: Option<&Value>,
+        by: &str,
+        message: Option<&str>,
+    ) {
+        let call_id = self.call_id(native_id);
+        if self.asks.denied.contains(&call_id) {
+            return;
+        }
+        let place = match self.calls.get(native_id) {
+            Some(call) => call.place.clone(),
+            None => self.place(None, None),
+        };
+        let args = self
+            .calls
+            .get(native_id)
+            .map(|call| &call.args)
+            .or(args)
+            .cloned();
+        self.asks
+            .refuse(emitter, &call_id, name, args.as_ref(), &place, by, message);
+    }
+}
+
+impl Asks {
+    /// Writes a question as an event.
+    pub(crate) fn ask_question(
+        &mut self,
+        emitter: &mut Emitter,
+        request_id: &str,
+        call_id: Option<String>,
+        place: &Place,
+        input: &Value,
+    ) {
+        let questions = list_of(input, "questions").iter().map(question).collect();
+        let payload = QuestionRequest {
+            request_id: request_id.to_owned(),
+            tool_call_id: call_id.clone(),
+            questions,
+            extra: Extra::default(),
+        };
+        emitter.add_as(&format!("{request_id}:ask"), place, payload);
+        self.open.insert(
+            request_id.to_owned(),
+            Ask {
+                call_id,
+                place: place.clone(),
+                question: true,
+            },
+        );
+    }
+
+    fn of_call(&self, call_id: &str) -> Option<(String, Ask)> {
+        let mut open = self.open.iter();
+        open.find(|(_, ask)| ask.call_id.as_deref() == Some(call_id))
+            .map(|(id, ask)| (id.clone(), ask.clone()))
+    }
+
+    /// What the result of `call` tells of the answer.
+    pub(crate) fn settle(
+        &mut self,
+        emitter: &mut Emitter,
+        call: &Call,
+        failed: bool,
+        text: &str,
+        details: Option<&Value>,
+        meta: &Value,
+    ) {
+        if call.name == "AskUserQuestion" && self.of_call(&call.id).is_none() {
+            let request_id = call.id.clone();
+            self.ask_question(
+                emitter,
+                &request_id,
+                Some(call.id.clone()),
+                &call.place,
+                &call.args,
+            );
+        }
+        let refused_kind = text_of(meta, "non_execution_kind");
+        let decision = meta.get("permission_decision").unwrap_or(&Value::Null);
+        let by = match (str_of(decision, "source"), refused_kind) {
+            (Some("hook"), _) => "hook",
+            (Some("config"), Some("permission-rule")) => "rule",
+            (Some("config"), _) if str_of(decision, "reason_type") == Some("mode") => "mode",
+            (Some("config"), _) if str_of(decision, "reason_type") == Some("rule") => "rule",
+            _ => "user",
+        };
+        if let Some((request_id, ask)) = self.of_call(&call.id) {
+            self.open.remove(&request_id);
+            let refused = refused_kind.is_some()
+                || str_of(decision, "decision") == Some("reject")
+                || (failed && decision.is_null() && !ran(text));
+            let answers = details.and_then(|details| details.get("answers"));
+            let message = refused.then(|| cut(text, 500));
+            let by = if ask.question { "user" } else { by };
+            self.resolve(
+                emitter,
+                &request_id,
+                &ask,
+                !refused,
+                None,
+                by,
+                message,
+                answers,
+            );
+            if refused {
+                self.denied.insert(call.id.clone());
+            }
+        } else if refused_kind.is_some() && !self.denied.contains(&call.id) {
+            self.refuse(
+                emitter,
+                &call.id,
+                &call.name,
+                Some(&call.args),
+                &call.place,
+                by,
+                Some(cut(text, 500)),
+            );
+        }
+    }
+
+    /// `call` gets no result: what was asked about it is no longer open.
+    pub(crate) fn expire(&mut self, emitter: &mut Emitter, call: &Call) {
+        if let Some((request_id, ask)) = self.of_call(&call.id) {
+            self.open.remove(&request_id);
+            self.cancel(emitter, &request_id, &ask);
+        }
+    }
+
+    /// Nothing that was asked will be answered any more.
+    pub(crate) fn expire_all(&mut self, emitter: &mut Emitter) {
+        for (request_id, ask) in std::mem::take(&mut self.open) {
+            self.cancel(emitter, &request_id, &ask);
+        }
+    }
+
+    fn cancel(&mut self, emitter: &mut Emitter, request_id: &str, ask: &Ask) {
+        let id = format!("{request_id}:answer");
+        if ask.question {
+            let payload = QuestionResolved {
+                request_id: request_id.to_owned(),
+                outcome: "expired".to_owned(),
+                ..QuestionResolved::default()
+            };
+            emitter.add_as(&id, &ask.place, payload);
+        } else {
+            let payload = PermissionResolved {
+                request_id: request_id.to_owned(),
+                decision: "cancel".to_owned(),
+                ..PermissionResolved::default()
+            };
+            emitter.add_as(&id, &ask.place, payload);
+        }
+    }
+
+    /// Writes a request that nobody could answer and its refusal.
+    #[allow(clippy::too_many_arguments)]
+    fn refuse(
+        &mut self,
+        emitter: &mut Emitter,
+        call_id: &str,
+        name: &str,
+        args: Option<&Value>,
+        place: &Place,
+        by: &str,
+        message: Option<&str>,
+    ) {
+        self.denied.insert(call_id.to_owned());
+        let request_id = format!("{call_id}:denied");
+        let request = PermissionRequest {
+            request_id: request_id.clone(),
+            tool_call_id: Some(call_id.to_owned()),
+            tool_name: name.to_owned(),
+            args: args.map(Json::from),
+            ..PermissionRequest::default()
+        };
+        emitter.add_as(&format!("{request_id}:ask"), place, request);
+        let ask = Ask {
+            call_id: Some(call_id.to_owned()),
+            place: place.clone(),
+            question: false,
+        };
+        self.resolve(emitter, &request_id, &ask, false, None, by, message, None);
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn resolve(
+        &mut self,
+        emitter: &mut Emitter,
+        request_id: &str,
+        ask: &Ask,
+        allowed: bool,
+        scope: Option<&str>,
+        by: &str,
+        message: Option<&str>,
+        answers: Option<&Value>,
+    ) {
+        let id = format!("{request_id}:answer");
+        if ask.question {
+            let payload = QuestionResolved {
+                request_id: request_id.to_owned(),
+                answers: answers.map(Json::from),
+                outcome: if allowed { "answered" } else { "rejected" }.to_owned(),
+                extra: Extra::default(),
+            };
+            emitter.add_as(&id, &ask.place, payload);
+        } else {
+            let payload = PermissionResolved {
+                request_id: request_id.to_owned(),
+                decision: if allowed { "allow" } else { "deny" }.to_owned(),
+                scope: scope.map(str::to_owned),
+                by: Some(by.to_owned()),
+                message: message.map(str::to_owned),
+                extra: Extra::default(),
+            };
+            emitter.add_as(&id, &ask.place, payload);
+        }
+    }
+}
+
+/// Whether the text of a failure shows that the tool ran.
+fn ran(text: &str) -> bool {
+    text.starts_with("Exit code ") || text.starts_with("Error: Exit code ")
+}
+
+fn option(id: &str, label: &str, kind: &str) -> PermissionOption {
+    PermissionOption {
+        id: id.to_owned(),
+        label: label.to_owned(),
+        kind: kind.to_owned(),
+        extra: Extra::default(),
+    }
+}
+
+fn question(question: &Value) -> Question {
+    let text = str_of(question, "question").unwrap_or("");
+    Question {
+        // Answers come back by the question's text.
+        id: text.to_owned(),
+        header: text_of(question, "header").map(str::to_owned),
+        text: text.to_owned(),
+        options: list_of(question, "options")
+            .iter()
+            .map(|option| QuestionOption {
+                label: str_of(option, "label").unwrap_or("").to_owned(),
+                description: text_of(option, "description").map(str::to_owned),
+                extra: Extra::default(),
+            })
+            .collect(),
+        multi: is_true(question, "multiSelect").then_some(true),
+        ..Question::default()
+    }
+}

@@ -1,0 +1,271 @@
+//! Tool results: paired with their calls, with exit code, summary, and what they changed.
+//!
+//! `is_error` alone says whether a call failed; it is absent where it did not. The sibling of the message
+//! (`tool_use_result`, in transcripts `toolUseResult`) is an object on success, a string on failure, an array for MCP
+//! content, and absent before 2.0 and for sub-agents.
+
+use chat_event::payload::{ToolError, ToolResult};
+use chat_event::{Extra, Json};
+use serde_json::{Map, Value};
+
+use super::edits;
+use super::session::{Call, Session};
+use super::tools;
+use crate::emit::{Emitter, Place, cut};
+use crate::value::{count_of, is_true, str_of, text_of};
+
+/// The longest error text; the whole stands in the result.
+const MAX_ERROR_BYTES: usize = 2000;
+
+/// The longest string among a result's details; the result itself says the rest.
+const MAX_DETAIL_BYTES: usize = 400;
+
+impl Session {
+    /// A `tool_result` block. `details` is what stands beside the message, `line` the line that says more of the call.
+    pub(crate) fn tool_result(
+        &mut self,
+        emitter: &mut Emitter,
+        place: &Place,
+        block: &Value,
+        details: Option<&Value>,
+        line: Option<&Value>,
+    ) {
+        let Some(native_id) = text_of(block, "tool_use_id") else {
+            emitter.raw(place, self.format, "tool_result without an id", block);
+            return;
+        };
+        let native_id = native_id.to_owned();
+        let call = self.take_call(&native_id);
+        if call.is_none() && self.is_finished(&native_id) {
+            emitter.raw(place, self.format, "second tool_result", block);
+            return;
+        }
+        if let Some(call) = call.as_ref().filter(|call| !call.announced) {
+            let args = serde_json::from_str(&call.input)
+                .unwrap_or_else(|_| Value::String(call.input.clone()));
+            self.write_call(emitter, call, &args, "call");
+        }
+        let unknown;
+        let call = match &call {
+            Some(call) => call,
+            None => {
+                unknown = Call::unknown(self.call_id(&native_id), place.clone(), emitter.time_ms);
+                &unknown
+            }
+        };
+        let content = block.get("content").unwrap_or(&Value::Null);
+        let text = text_of_content(content);
+        let failed = is_true(block, "is_error");
+        let meta = line.map_or(Value::Null, |line| meta_of(line, &native_id));
+        self.asks
+            .settle(emitter, call, failed, &text, details, &meta);
+        self.write_result(emitter, call, content, &text, failed, details, &meta);
+        if !failed {
+            self.after_success(emitter, call, details, &text);
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn write_result(
+        &mut self,
+        emitter: &mut Emitter,
+        call: &Call,
+        content: &Value,
+        text: &str,
+        failed: bool,
+        details: Option<&Value>,
+        meta: &Value,
+    ) {
+        let exit_code = exit_code(call, text, failed, details);
+        let error = failed.then(|| ToolError {
+            code: error_code(meta, text, exit_code).map(str::to_owned),
+            message: cut(without_error_tags(text), MAX_ERROR_BYTES).to_owned(),
+            extra: Extra::default(),
+        });
+        let mut result = ToolResult {
+            tool_call_id: call.id.clone(),
+            result: result_json(content, text),
+            error,
+            summary: tools::summary(&call.name, &call.args, details, text, failed, exit_code),
+            duration_ms: self.duration_ms(emitter, call, details),
+            exit_code,
+            ..ToolResult::default()
+        };
+        if let Some(details) = details.and_then(short_details) {
+            result.extra.insert("details", details);
+        }
+        emitter.add_as(&format!("{}:result", call.id), &call.place, result);
+    }
+
+    fn after_success(
+        &mut self,
+        emitter: &mut Emitter,
+        call: &Call,
+        details: Option<&Value>,
+        text: &str,
+    ) {
+        if let Some(edit) = self.edits().file_edit(call, details, text) {
+            emitter.add_as(&format!("{}:edit", call.id), &call.place, edit);
+        }
+        if let Some(plan) = self.tasks.after(call, details) {
+            emitter.add_as(&format!("{}:plan", call.id), &call.place, plan);
+        }
+    }
+
+    fn edits(&mut self) -> edits::Edits<'_> {
+        edits::Edits {
+            cwd: self.facts.cwd(),
+            empty_files: &mut self.empty_files,
+        }
+    }
+
+    /// What the source says, else the time between call and result where both are the source's.
+    fn duration_ms(&self, emitter: &Emitter, call: &Call, details: Option<&Value>) -> Option<u64> {
+        let said = details.and_then(|details| {
+            count_of(details, "durationMs")
+                .or_else(|| count_of(details, "totalDurationMs"))
+                .or_else(|| {
+                    count_of(details, "durationSeconds").map(|seconds| seconds.saturating_mul(1000))
+                })
+        });
+        said.or_else(|| {
+            let known = self.has_times && !call.name.is_empty();
+            known
+                .then(|| u64::try_from(emitter.time_ms.saturating_sub(call.called_ms)).ok())
+                .flatten()
+        })
+    }
+}
+
+/// What the line says of the call beside its result: `tool_result_meta[]` in a stream, the line itself in a transcript.
+fn meta_of(line: &Value, native_id: &str) -> Value {
+    if let Some(entries) = line.get("tool_result_meta").and_then(Value::as_array) {
+        return entries
+            .iter()
+            .find(|entry| str_of(entry, "id") == Some(native_id))
+            .cloned()
+            .unwrap_or(Value::Null);
+    }
+    let mut meta = Map::new();
+    for (from, to) in [
+        ("toolDenialKind", "non_execution_kind"),
+        ("permissionDecision", "permission_decision"),
+    ] {
+        if let Some(value) = line.get(from) {
+            meta.insert(to.to_owned(), value.clone());
+        }
+    }
+    if meta.is_empty() {
+        Value::Null
+    } else {
+        Value::Object(meta)
+    }
+}
+
+fn error_code(meta: &Value, text: &str, exit_code: Option<i64>) -> Option<&'static str> {
+    match text_of(meta, "non_execution_kind") {
+        Some("user-rejected") => return Some("rejected"),
+        Some("permission-rule") => return Some("denied"),
+        Some(_) => return Some("not_run"),
+        None => {}
+    }
+    if exit_code.is_some() {
+        Some("exit_code")
+    } else if text.starts_with("The user doesn't want to") {
+        Some("rejected")
+    } else if text.contains("<tool_use_error>") {
+        Some("tool_use_error")
+    } else {
+        None
+    }
+}
+
+fn without_error_tags(text: &str) -> &str {
+    let text = text.trim();
+    text.strip_prefix("<tool_use_error>")
+        .and_then(|text| text.strip_suffix("</tool_use_error>"))
+        .unwrap_or(text)
+}
+
+/// A command's exit code: failures say it in their first line; a success that ended says none and is 0.
+fn exit_code(call: &Call, text: &str, failed: bool, details: Option<&Value>) -> Option<i64> {
+    if call.name != "Bash" {
+        return None;
+    }
+    if failed {
+        let first = text
+            .strip_prefix("Error: ")
+            .unwrap_or(text)
+            .lines()
+            .next()?;
+        return first.strip_prefix("Exit code ")?.trim().parse().ok();
+    }
+    let ended = details.is_some_and(|details| {
+        details.is_object()
+            && details.get("backgroundTaskId").is_none_or(Value::is_null)
+            && details
+                .get("returnCodeInterpretation")
+                .is_none_or(Value::is_null)
+            && !is_true(details, "interrupted")
+    });
+    ended.then_some(0)
+}
+
+/// The text of a result's content, its blocks joined by newlines; a picture is named, not shown.
+pub(crate) fn text_of_content(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let texts: Vec<String> = blocks
+                .iter()
+                .filter_map(|block| match str_of(block, "type") {
+                    Some("text") => str_of(block, "text").map(str::to_owned),
+                    Some("image") => Some("[image]".to_owned()),
+                    Some(_) | None => block.as_str().map(str::to_owned),
+                })
+                .collect();
+            texts.join("\n")
+        }
+        Value::Null => String::new(),
+        Value::Object(_) | Value::Number(_) | Value::Bool(_) => content.to_string(),
+    }
+}
+
+/// The content as `tool_result.result`: a string where it is nothing but text, else as the provider has it.
+fn result_json(content: &Value, text: &str) -> Json {
+    let only_text = match content {
+        Value::Array(blocks) => blocks
+            .iter()
+            .all(|block| str_of(block, "type") == Some("text")),
+        Value::String(_) | Value::Null => true,
+        Value::Object(_) | Value::Number(_) | Value::Bool(_) => false,
+    };
+    if only_text {
+        Json::string(text)
+    } else {
+        Json::from(content)
+    }
+}
+
+/// The short members of the details: what the result's text and the diff do not say.
+fn short_details(details: &Value) -> Option<Json> {
+    let members = details.as_object()?;
+    let mut kept = Map::new();
+    for (name, value) in members {
+        let short = match value {
+            Value::String(text) => {
+                text.len() <= MAX_DETAIL_BYTES
+                    && !matches!(
+                        name.as_str(),
+                        "stdout" | "oldString" | "newString" | "content"
+                    )
+            }
+            Value::Number(_) | Value::Bool(_) => true,
+            Value::Null | Value::Array(_) | Value::Object(_) => false,
+        };
+        if short {
+            kept.insert(name.clone(), value.clone());
+        }
+    }
+    (!kept.is_empty()).then(|| Json::from(Value::Object(kept)))
+}

@@ -1,0 +1,501 @@
+//! What both dialects of Claude Code keep while they are read: open turns, open tool calls, open messages.
+//!
+//! | state | what happens | next |
+//! |---|---|---|
+//! | no turn | `open_turn` | turn open |
+//! | turn open | `open_turn` | two turns open; new events go to the newest |
+//! | turn open | `close_turn` | its open parts and calls are closed, then it is |
+//! | any | `close_all` (the source ended) | every open turn is closed as interrupted |
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use chat_event::payload::{
+    AssistantDone, Interrupt, SessionStatus, ThinkingDone, ToolCall, ToolError, ToolResult,
+    TurnEnd, TurnStart,
+};
+use chat_event::{Extra, Json};
+use serde_json::Value;
+
+use super::facts::Facts;
+use super::permissions::Asks;
+use super::plan::Tasks;
+use super::tools;
+use super::usage::Spent;
+use crate::emit::{Emitter, Place};
+
+/// A turn that is open.
+#[derive(Debug, Default)]
+pub(crate) struct Turn {
+    pub(crate) id: String,
+    pub(crate) interrupted: bool,
+    pub(crate) failed: bool,
+    pub(crate) has_user_message: bool,
+    pub(crate) started_ms: i64,
+    pub(crate) last_ms: i64,
+}
+
+/// A tool call without its result.
+#[derive(Debug)]
+pub(crate) struct Call {
+    /// The call's number in the session; closing goes by it.
+    pub(crate) order: u64,
+    /// The id its events bear.
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) args: Value,
+    pub(crate) place: Place,
+    pub(crate) called_ms: i64,
+    /// `tool_call` was made; before that, `input` grows.
+    pub(crate) announced: bool,
+    pub(crate) input: String,
+    pub(crate) input_chars: u64,
+}
+
+/// What is known of a message while its lines come.
+#[derive(Debug, Default)]
+pub(crate) struct Message {
+    /// The id its events bear: the provider's, made different where it was used in another turn.
+    pub(crate) response_id: String,
+    turn_id: Option<String>,
+    pub(crate) text: Parts,
+    pub(crate) thinking: Parts,
+}
+
+/// The text blocks, or the thinking blocks, of one message.
+#[derive(Debug, Default)]
+pub(crate) struct Parts {
+    pub(crate) started: u32,
+    pub(crate) done: u32,
+    /// What the chunks of open parts built, by part, with the place of their events.
+    pub(crate) open: BTreeMap<u32, (String, Place)>,
+}
+
+/// The state of one session.
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    pub(crate) format: &'static str,
+    pub(crate) facts: Facts,
+    pub(crate) turns: Vec<Turn>,
+    pub(crate) calls: BTreeMap<String, Call>,
+    pub(crate) messages: HashMap<String, Message>,
+    pub(crate) asks: Asks,
+    pub(crate) tasks: Tasks,
+    pub(crate) spent: Spent,
+    n_turns: u64,
+    n_calls: u64,
+    /// Provider ids of calls that are over, and the number of calls each stood for.
+    uses: HashMap<String, u32>,
+    /// Provider id → the id its events bear, where that differs.
+    renamed: HashMap<String, String>,
+    /// Calls whose result came: a second result of theirs is shown, not paired.
+    finished: BTreeSet<String>,
+    response_ids: HashMap<String, u32>,
+    /// Call id → the turn it was made in; sub-agents' events go there.
+    call_turns: HashMap<String, String>,
+    /// Paths that were read and held nothing: a file "created" there was there before.
+    pub(crate) empty_files: BTreeSet<String>,
+    /// Times are the source's, so that differences mean something.
+    pub(crate) has_times: bool,
+    says_status: bool,
+    busy: bool,
+}
+
+impl Session {
+    /// `says_status` for a live stream, which tells busy from idle.
+    pub(crate) fn new(format: &'static str, says_status: bool) -> Self {
+        Session {
+            format,
+            says_status,
+            has_times: !says_status,
+            ..Session::default()
+        }
+    }
+
+    /// The place of what the main agent does now, or of what the sub-agent does that `parent` started.
+    pub(crate) fn place(&self, parent: Option<&str>, agent_id: Option<&str>) -> Place {
+        let newest = self.turns.last().map(|turn| turn.id.clone());
+        let parent = parent.map(|id| self.call_id(id));
+        let of_parent = parent
+            .as_ref()
+            .and_then(|id| self.call_turns.get(id))
+            .cloned();
+        let turn_id = match of_parent {
+            Some(id) if newest.is_none() || self.turns.iter().any(|turn| turn.id == id) => Some(id),
+            _ => newest,
+        };
+        Place {
+            turn_id,
+            response_id: None,
+            agent_id: agent_id.map(str::to_owned),
+            parent_tool_call_id: parent,
+        }
+    }
+
+    /// Whether a turn is open.
+    pub(crate) fn in_turn(&self) -> bool {
+        !self.turns.is_empty()
+    }
+
+    /// Opens a turn.
+    pub(crate) fn open_turn(&mut self, emitter: &mut Emitter, id: &str, trigger: &str) {
+        self.n_turns += 1;
+        let id = if id.is_empty() {
+            format!("turn-{}", self.n_turns)
+        } else {
+            id.to_owned()
+        };
+        self.turns.push(Turn {
+            id: id.clone(),
+            started_ms: emitter.time_ms,
+            last_ms: emitter.time_ms,
+            ..Turn::default()
+        });
+        let place = self.place(None, None);
+        emitter.add(
+            "turn",
+            &place,
+            TurnStart {
+                trigger: trigger.to_owned(),
+                ..TurnStart::default()
+            },
+        );
+        if self.says_status && !self.busy {
+            self.busy = true;
+            self.status(emitter, "busy", None);
+        }
+    }
+
+    /// Opens a turn where the source shows work without having said that a turn began.
+    pub(crate) fn need_turn(&mut self, emitter: &mut Emitter) {
+        if self.turns.is_empty() {
+            let id = format!("t-{}", emitter.line_id());
+            let trigger = if self.n_turns == 0 { "user" } else { "system" };
+            self.open_turn(emitter, &id, trigger);
+        }
+    }
+
+    /// Says what the session is doing.
+    pub(crate) fn status(&mut self, emitter: &mut Emitter, status: &str, message: Option<String>) {
+        let place = self.place(None, None);
+        let tag = format!("status-{status}");
+        emitter.add(
+            &tag,
+            &place,
+            SessionStatus {
+                status: status.to_owned(),
+                message,
+                ..SessionStatus::default()
+            },
+        );
+    }
+
+    /// Says that nothing runs any more, where that is so.
+    pub(crate) fn maybe_idle(&mut self, emitter: &mut Emitter, background: bool) {
+        if self.says_status && self.busy && self.turns.is_empty() && !background {
+            self.busy = false;
+            self.status(emitter, "idle", None);
+        }
+    }
+
+    /// Marks the newest turn as stopped by the user.
+    pub(crate) fn interrupt(&mut self, emitter: &mut Emitter, place: &Place, reason: &str) {
+        if place.parent_tool_call_id.is_none()
+            && let Some(turn) = self.turns.last_mut()
+        {
+            if turn.interrupted {
+                return;
+            }
+            turn.interrupted = true;
+        }
+        emitter.add(
+            "interrupt",
+            place,
+            Interrupt {
+                reason: reason.to_owned(),
+                extra: Extra::default(),
+            },
+        );
+    }
+
+    /// Closes the oldest open turn with what the source says of it.
+    pub(crate) fn close_turn(&mut self, emitter: &mut Emitter, end: TurnEnd) {
+        if self.turns.is_empty() {
+            return;
+        }
+        let turn = self.turns.remove(0);
+        let stays_open = |place: &Place| place.turn_id.as_deref() != Some(turn.id.as_str());
+        self.close_parts(emitter, &stays_open);
+        self.close_calls(emitter, &|call| {
+            // A sub-agent in the background outlives the turn that started it.
+            stays_open(&call.place) || call.place.parent_tool_call_id.is_some()
+        });
+        let place = Place {
+            turn_id: Some(turn.id.clone()),
+            ..Place::default()
+        };
+        let id = format!("{}:end", turn.id);
+        emitter.add_as(&id, &place, end);
+    }
+
+    /// Closes everything: the source is at its end.
+    pub(crate) fn close_all(
+        &mut self,
+        emitter: &mut Emitter,
+        outcome: impl Fn(&Turn) -> &'static str,
+    ) {
+        self.close_parts(emitter, &|_| false);
+        while let Some(turn) = self.turns.first() {
+            let outcome = outcome(turn);
+            let is_last = self.turns.len() == 1;
+            if is_last {
+                self.close_calls(emitter, &|_| false);
+            }
+            let end = TurnEnd {
+                outcome: Some(outcome.to_owned()),
+                ..TurnEnd::default()
+            };
+            self.close_turn(emitter, end);
+        }
+        self.close_calls(emitter, &|_| false);
+        self.maybe_idle(emitter, false);
+    }
+
+    /// Writes the `_done` of parts whose chunks came and whose whole text did not.
+    pub(crate) fn close_parts(
+        &mut self,
+        emitter: &mut Emitter,
+        stays_open: &dyn Fn(&Place) -> bool,
+    ) {
+        let mut ids: Vec<&String> = self.messages.keys().collect();
+        ids.sort();
+        let ids: Vec<String> = ids.into_iter().cloned().collect();
+        for id in ids {
+            let Some(message) = self.messages.get_mut(&id) else {
+                continue;
+            };
+            let response_id = message.response_id.clone();
+            for (part, text, place) in message.text.take_open(stays_open) {
+                let done = AssistantDone {
+                    text,
+                    part: Some(part),
+                    ..AssistantDone::default()
+                };
+                emitter.add_as(&format!("{response_id}:text{part}:cut"), &place, done);
+            }
+            for (part, text, place) in message.thinking.take_open(stays_open) {
+                let done = ThinkingDone {
+                    text,
+                    part: Some(part),
+                    ..ThinkingDone::default()
+                };
+                emitter.add_as(&format!("{response_id}:thinking{part}:cut"), &place, done);
+            }
+        }
+    }
+
+    /// Gives a result to calls that will not get one, but for those that `stays_open`.
+    fn close_calls(&mut self, emitter: &mut Emitter, stays_open: &dyn Fn(&Call) -> bool) {
+        let mut open: Vec<(u64, String)> = self
+            .calls
+            .iter()
+            .filter(|(_, call)| !stays_open(call))
+            .map(|(key, call)| (call.order, key.clone()))
+            .collect();
+        open.sort();
+        for (_, key) in open {
+            let Some(call) = self.calls.remove(&key) else {
+                continue;
+            };
+            let message = if call.announced {
+                "no result recorded"
+            } else {
+                "the call was cut off before its input was whole"
+            };
+            if !call.announced {
+                let args: Value = serde_json::from_str(&call.input)
+                    .unwrap_or_else(|_| Value::String(call.input.clone()));
+                self.write_call(emitter, &call, &args, "cut");
+            }
+            self.asks.expire(emitter, &call);
+            let result = ToolResult {
+                tool_call_id: call.id.clone(),
+                error: Some(ToolError {
+                    code: Some("no_result".to_owned()),
+                    message: message.to_owned(),
+                    extra: Extra::default(),
+                }),
+                ..ToolResult::default()
+            };
+            emitter.add_as(&format!("{}:closed", call.id), &call.place, result);
+        }
+    }
+
+    /// The message with the provider's id `id`, as it stands in the turn of `place`.
+    pub(crate) fn message(&mut self, id: &str, place: &Place) -> &mut Message {
+        let uses = &mut self.response_ids;
+        let fresh = |uses: &mut HashMap<String, u32>| {
+            let n = uses.entry(id.to_owned()).or_default();
+            *n += 1;
+            let response_id = if *n == 1 {
+                id.to_owned()
+            } else {
+                format!("{id}~{n}")
+            };
+            Message {
+                response_id,
+                turn_id: place.turn_id.clone(),
+                ..Message::default()
+            }
+        };
+        let message = self
+            .messages
+            .entry(id.to_owned())
+            .or_insert_with(|| fresh(uses));
+        if message.turn_id != place.turn_id
+            && message.text.open.is_empty()
+            && message.thinking.open.is_empty()
+        {
+            *message = fresh(uses);
+        }
+        message
+    }
+
+    /// The id that events of the provider's call `id` bear.
+    pub(crate) fn call_id(&self, id: &str) -> String {
+        self.renamed
+            .get(id)
+            .cloned()
+            .unwrap_or_else(|| id.to_owned())
+    }
+
+    /// Opens a call; an id that was used before gets a number, so that two calls never share their events.
+    pub(crate) fn open_call(
+        &mut self,
+        emitter: &mut Emitter,
+        native_id: &str,
+        name: &str,
+        place: &Place,
+    ) -> &mut Call {
+        if !self.calls.contains_key(native_id) {
+            let n = self.uses.entry(native_id.to_owned()).or_default();
+            *n += 1;
+            let id = if *n == 1 {
+                native_id.to_owned()
+            } else {
+                format!("{native_id}~{n}")
+            };
+            if *n > 1 {
+                self.renamed.insert(native_id.to_owned(), id.clone());
+            }
+            if let Some(turn_id) = &place.turn_id {
+                self.call_turns.insert(id.clone(), turn_id.clone());
+            }
+            self.n_calls += 1;
+            let call = Call {
+                order: self.n_calls,
+                id,
+                name: name.to_owned(),
+                args: Value::Null,
+                place: place.clone(),
+                called_ms: emitter.time_ms,
+                announced: false,
+                input: String::new(),
+                input_chars: 0,
+            };
+            self.calls.insert(native_id.to_owned(), call);
+        }
+        // The entry stands, for it was put there above.
+        self.calls
+            .entry(native_id.to_owned())
+            .or_insert_with(|| Call::unknown(String::new(), Place::default(), 0))
+    }
+
+    /// Whether the result of the call came.
+    pub(crate) fn is_finished(&self, native_id: &str) -> bool {
+        self.finished.contains(&self.call_id(native_id))
+    }
+
+    /// Writes the `tool_call` of `call`.
+    pub(crate) fn write_call(
+        &mut self,
+        emitter: &mut Emitter,
+        call: &Call,
+        args: &Value,
+        tag: &str,
+    ) {
+        let payload = ToolCall {
+            tool_call_id: call.id.clone(),
+            tool_name: call.name.clone(),
+            args: Json::from(args),
+            title: tools::title(&call.name, args),
+            kind: Some(tools::kind(&call.name).to_owned()),
+            extra: Extra::default(),
+        };
+        emitter.add_as(&format!("{}:{tag}", call.id), &call.place, payload);
+    }
+
+    /// Takes the call that `native_id`'s result ends, where it is open.
+    pub(crate) fn take_call(&mut self, native_id: &str) -> Option<Call> {
+        let call = self.calls.remove(native_id);
+        let id = call
+            .as_ref()
+            .map_or_else(|| self.call_id(native_id), |call| call.id.clone());
+        if call.is_some() {
+            self.finished.insert(id);
+        }
+        call
+    }
+
+    /// The newest open call that started an agent with this prompt; without one, the newest open agent call.
+    pub(crate) fn agent_call(&self, prompt: Option<&str>) -> Option<String> {
+        let agents = || {
+            self.calls
+                .iter()
+                .filter(|(_, call)| tools::kind(&call.name) == "agent")
+        };
+        let with_prompt = prompt.and_then(|prompt| {
+            agents()
+                .filter(|(_, call)| call.args.get("prompt").and_then(Value::as_str) == Some(prompt))
+                .max_by_key(|(_, call)| call.order)
+        });
+        with_prompt
+            .or_else(|| agents().max_by_key(|(_, call)| call.order))
+            .map(|(id, _)| id.clone())
+    }
+}
+
+impl Parts {
+    fn take_open(&mut self, stays_open: &dyn Fn(&Place) -> bool) -> Vec<(u32, String, Place)> {
+        let parts: Vec<u32> = self
+            .open
+            .iter()
+            .filter(|(_, (_, place))| !stays_open(place))
+            .map(|(part, _)| *part)
+            .collect();
+        let mut taken = Vec::new();
+        for part in parts {
+            if let Some((text, place)) = self.open.remove(&part) {
+                self.done = self.done.max(part + 1);
+                taken.push((part, text, place));
+            }
+        }
+        taken
+    }
+}
+
+impl Call {
+    /// A call that was not seen, for a result that names it.
+    pub(crate) fn unknown(id: String, place: Place, called_ms: i64) -> Self {
+        Call {
+            order: 0,
+            id,
+            name: String::new(),
+            args: Value::Null,
+            place,
+            called_ms,
+            announced: true,
+            input: String::new(),
+            input_chars: 0,
+        }
+    }
+}

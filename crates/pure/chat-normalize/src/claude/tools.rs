@@ -1,0 +1,262 @@
+//! What Claude Code's tools are: their kind, a title for a call, a summary of its result.
+
+use serde_json::Value;
+
+use crate::emit::cut;
+use crate::value::{count_of, is_true, list_of, str_of, text_of};
+
+/// Titles and summaries are one line of at most this many bytes.
+const MAX_LINE_BYTES: usize = 200;
+
+/// The kind of a tool, after `design/events.md`.
+pub(crate) fn kind(name: &str) -> &'static str {
+    match name {
+        "Read" | "NotebookRead" | "ReadMcpResourceTool" | "ReadMcpResource" => "read",
+        "Edit" | "Write" | "MultiEdit" | "NotebookEdit" => "edit",
+        "Grep" | "Glob" | "LS" | "ToolSearch" | "LSP" => "search",
+        "Bash" | "BashOutput" | "KillBash" | "KillShell" | "PowerShell" | "REPL" | "Monitor" => {
+            "execute"
+        }
+        "WebFetch" | "WebSearch" | "web_search" | "web_fetch" => "fetch",
+        "Task" | "Agent" | "TaskOutput" | "AgentOutputTool" | "TaskStop" | "SendMessage"
+        | "Workflow" => "agent",
+        "TodoWrite" | "TaskCreate" | "TaskUpdate" | "TaskGet" | "TaskList" | "EnterPlanMode"
+        | "ExitPlanMode" => "plan",
+        "Think" => "think",
+        _ => "other",
+    }
+}
+
+/// One line for a call.
+pub(crate) fn title(name: &str, args: &Value) -> Option<String> {
+    let text = match name {
+        "Bash" | "PowerShell" => str_of(args, "command"),
+        "Read" | "Edit" | "Write" | "MultiEdit" => str_of(args, "file_path"),
+        "NotebookEdit" | "NotebookRead" => str_of(args, "notebook_path"),
+        "Grep" | "Glob" => str_of(args, "pattern"),
+        "LS" => str_of(args, "path"),
+        "WebFetch" => str_of(args, "url"),
+        "WebSearch" | "web_search" | "ToolSearch" => str_of(args, "query"),
+        "Task" | "Agent" => str_of(args, "description"),
+        "TaskCreate" => str_of(args, "subject"),
+        "TaskUpdate" | "TaskGet" => str_of(args, "taskId"),
+        "BashOutput" | "KillBash" | "KillShell" => {
+            str_of(args, "bash_id").or_else(|| str_of(args, "shell_id"))
+        }
+        "Skill" => str_of(args, "skill").or_else(|| str_of(args, "command")),
+        "AskUserQuestion" => list_of(args, "questions")
+            .first()
+            .and_then(|question| str_of(question, "question")),
+        "TodoWrite" => return Some(counted(list_of(args, "todos").len(), "entry", "entries")),
+        _ => [
+            "description",
+            "file_path",
+            "path",
+            "query",
+            "command",
+            "url",
+            "name",
+        ]
+        .iter()
+        .find_map(|key| str_of(args, key)),
+    };
+    text.map(one_line).filter(|line| !line.is_empty())
+}
+
+/// One line for a result: what a reader wants to know without opening it.
+pub(crate) fn summary(
+    name: &str,
+    args: &Value,
+    details: Option<&Value>,
+    text: &str,
+    failed: bool,
+    exit_code: Option<i64>,
+) -> Option<String> {
+    let details = details
+        .filter(|details| details.is_object())
+        .unwrap_or(&Value::Null);
+    if name == "Bash" {
+        return Some(bash_summary(details, text, exit_code, failed));
+    }
+    if failed {
+        let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+        return Some(one_line(
+            line.trim_start_matches("<tool_use_error>")
+                .trim_end_matches("</tool_use_error>"),
+        ));
+    }
+    match name {
+        "Read" => Some(read_summary(details, text)),
+        "Write" => {
+            let lines = str_of(args, "content").map_or(0, |content| content.lines().count());
+            let verb = if str_of(details, "type") == Some("update") {
+                "replaced"
+            } else {
+                "wrote"
+            };
+            Some(format!("{verb} {}", counted(lines, "line", "lines")))
+        }
+        "Edit" | "MultiEdit" => Some(edit_summary(details)),
+        "NotebookEdit" => Some(format!(
+            "{} cell",
+            str_of(details, "edit_mode").unwrap_or("edited")
+        )),
+        "Grep" | "Glob" => search_summary(details, text),
+        "WebFetch" => count_of(details, "code").map(|code| {
+            format!(
+                "HTTP {code}, {} bytes",
+                count_of(details, "bytes").unwrap_or(0)
+            )
+        }),
+        "WebSearch" => Some(counted(
+            list_of(details, "results").len(),
+            "result",
+            "results",
+        )),
+        "Task" | "Agent" => agent_summary(details, text),
+        "TodoWrite" => Some(counted(list_of(args, "todos").len(), "entry", "entries")),
+        _ => text
+            .lines()
+            .map(str::trim)
+            .find(|line| !line.is_empty())
+            .map(one_line),
+    }
+}
+
+fn bash_summary(details: &Value, text: &str, exit_code: Option<i64>, failed: bool) -> String {
+    let n_lines = if text == "(Bash completed with no output)" {
+        0
+    } else {
+        text.lines().count()
+    };
+    // The first line of a failure is its exit code.
+    let n_lines = if failed && exit_code.is_some() {
+        n_lines.saturating_sub(1)
+    } else {
+        n_lines
+    };
+    let lines = if n_lines == 0 {
+        "no output".to_owned()
+    } else {
+        counted(n_lines, "line", "lines")
+    };
+    if text_of(details, "backgroundTaskId").is_some() {
+        return "moved to the background".to_owned();
+    }
+    if let Some(bytes) = count_of(details, "persistedOutputSize") {
+        return format!("exit {}, {bytes} bytes", exit_code.unwrap_or(0));
+    }
+    if is_true(details, "interrupted") {
+        return format!("interrupted, {lines}");
+    }
+    match exit_code {
+        Some(code) => format!("exit {code}, {lines}"),
+        None if failed => format!("failed, {lines}"),
+        None => lines,
+    }
+}
+
+fn read_summary(details: &Value, text: &str) -> String {
+    let file = details.get("file").unwrap_or(&Value::Null);
+    match str_of(details, "type") {
+        Some("image") => return "image".to_owned(),
+        Some("pdf") => return "PDF".to_owned(),
+        Some("notebook") => return counted(list_of(file, "cells").len(), "cell", "cells"),
+        Some(_) | None => {}
+    }
+    let n_lines = match str_of(file, "content") {
+        Some(content) => content.lines().count(),
+        None => text
+            .lines()
+            .take_while(|line| !line.contains("<system-reminder>"))
+            .filter(|line| !line.is_empty())
+            .count(),
+    };
+    let total = count_of(file, "totalLines").unwrap_or(0);
+    let lines = counted(n_lines, "line", "lines");
+    // The program counts the empty line behind the last newline.
+    if total > n_lines as u64 + 1 {
+        format!("{lines} of {total}")
+    } else {
+        lines
+    }
+}
+
+fn edit_summary(details: &Value) -> String {
+    let lines = || {
+        list_of(details, "structuredPatch")
+            .iter()
+            .flat_map(|hunk| list_of(hunk, "lines"))
+            .filter_map(Value::as_str)
+    };
+    if lines().next().is_none() {
+        return "edited".to_owned();
+    }
+    let added = lines().filter(|line| line.starts_with('+')).count();
+    let removed = lines().filter(|line| line.starts_with('-')).count();
+    format!("+{added} −{removed}")
+}
+
+fn search_summary(details: &Value, text: &str) -> Option<String> {
+    let n_files =
+        count_of(details, "numFiles").unwrap_or(list_of(details, "filenames").len() as u64);
+    match str_of(details, "mode") {
+        Some("content") => Some(counted(
+            count_of(details, "numLines").unwrap_or(0),
+            "line",
+            "lines",
+        )),
+        Some("count") => Some(format!(
+            "{} in {}",
+            counted(
+                count_of(details, "numMatches").unwrap_or(0),
+                "match",
+                "matches"
+            ),
+            counted(n_files, "file", "files")
+        )),
+        Some(_) => Some(counted(n_files, "file", "files")),
+        None if details.get("filenames").is_some() => Some(counted(n_files, "file", "files")),
+        None => text.lines().next().map(one_line),
+    }
+}
+
+fn agent_summary(details: &Value, text: &str) -> Option<String> {
+    if str_of(details, "status") == Some("async_launched") {
+        return Some("started in the background".to_owned());
+    }
+    match (
+        count_of(details, "totalToolUseCount"),
+        count_of(details, "totalTokens"),
+    ) {
+        (Some(tools), Some(tokens)) => Some(format!(
+            "{}, {tokens} tokens",
+            counted(tools, "tool call", "tool calls")
+        )),
+        _ => text
+            .lines()
+            .map(str::trim)
+            .find(|line| !line.is_empty())
+            .map(one_line),
+    }
+}
+
+fn counted<N: TryInto<u64>>(n: N, one: &str, many: &str) -> String {
+    let n = n.try_into().unwrap_or(u64::MAX);
+    if n == 1 {
+        format!("1 {one}")
+    } else {
+        format!("{n} {many}")
+    }
+}
+
+/// The first line of `text`, cut to what a card shows.
+pub(crate) fn one_line(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or("").trim_end();
+    let cut_line = cut(line, MAX_LINE_BYTES);
+    if cut_line.len() < line.len() || text.trim().len() > line.len() {
+        format!("{cut_line}…")
+    } else {
+        cut_line.to_owned()
+    }
+}

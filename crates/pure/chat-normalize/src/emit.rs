@@ -1,0 +1,268 @@
+//! Events on their way out: ids, times, places and the counts of the report.
+//!
+//! What the events say is for the dialects; that no id stands twice in a session is seen to here.
+
+use std::collections::{BTreeMap, HashSet};
+
+use chat_event::payload::{Notice, Raw};
+use chat_event::{ChatEvent, Extra, Json, Payload};
+use serde_json::Value;
+
+/// The longest text of an unreadable line that its notice keeps.
+const KEPT_TEXT_BYTES: usize = 4096;
+
+/// How many bytes an event id has at most, after `design/protocol.md` 5.1.
+const MAX_ID_BYTES: usize = 128;
+
+/// What was read so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Lines taken, blank ones not counted.
+    pub lines: u64,
+    /// Events made.
+    pub events: u64,
+    /// Lines that could not be read; each gave a `notice`.
+    pub unreadable: u64,
+    /// Lines and parts that no rule knows, by their kind; each gave a `raw`.
+    pub raw: BTreeMap<String, u64>,
+    /// Lines that a rule passes over, by their kind.
+    pub passed_over: BTreeMap<String, u64>,
+    /// Lines that came before, word for word the same id.
+    pub repeated: u64,
+}
+
+/// Where an event stands: the envelope's linking ids.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) turn_id: Option<String>,
+    pub(crate) response_id: Option<String>,
+    pub(crate) agent_id: Option<String>,
+    pub(crate) parent_tool_call_id: Option<String>,
+}
+
+impl Place {
+    /// The same place, within another response.
+    pub(crate) fn in_response(&self, response_id: &str) -> Place {
+        Place {
+            response_id: Some(response_id.to_owned()).filter(|id| !id.is_empty()),
+            ..self.clone()
+        }
+    }
+}
+
+/// Collects the events of one session.
+#[derive(Debug)]
+pub(crate) struct Emitter {
+    /// The session all events belong to.
+    pub(crate) session_id: String,
+    /// The line that is read now, from 1.
+    pub(crate) line_no: u64,
+    /// The time that the next events bear, Unix epoch in milliseconds.
+    pub(crate) time_ms: i64,
+    /// What was made and not yet taken.
+    pub(crate) out: Vec<ChatEvent>,
+    /// Counts.
+    pub(crate) report: Report,
+    line_id: String,
+    n_of_line: u32,
+    used_ids: HashSet<u64>,
+}
+
+impl Emitter {
+    pub(crate) fn new(session_id: &str) -> Self {
+        Emitter {
+            session_id: session_id.to_owned(),
+            line_no: 0,
+            time_ms: 0,
+            out: Vec::new(),
+            report: Report::default(),
+            line_id: "0".to_owned(),
+            n_of_line: 0,
+            used_ids: HashSet::new(),
+        }
+    }
+
+    /// Begins a line; `native_id` is the id its source gave it.
+    pub(crate) fn begin_line(&mut self, native_id: Option<&str>) {
+        self.line_id = match native_id {
+            Some(id) if !id.is_empty() => clean_id(id),
+            _ => format!("l{}", self.line_no),
+        };
+        self.n_of_line = 0;
+    }
+
+    /// The id of the line that is read now.
+    pub(crate) fn line_id(&self) -> &str {
+        &self.line_id
+    }
+
+    /// Adds an event whose id is that of the line and `tag`.
+    pub(crate) fn add(
+        &mut self,
+        tag: &str,
+        place: &Place,
+        payload: impl Into<Payload>,
+    ) -> &mut ChatEvent {
+        let id = if tag.is_empty() {
+            self.line_id.clone()
+        } else {
+            format!("{}:{tag}", self.line_id)
+        };
+        self.add_as(&id, place, payload)
+    }
+
+    /// Adds an event with an id of its own; where it was used before, a number is put behind it.
+    pub(crate) fn add_as(
+        &mut self,
+        id: &str,
+        place: &Place,
+        payload: impl Into<Payload>,
+    ) -> &mut ChatEvent {
+        let mut id = clean_id(id);
+        let mut n = 1u32;
+        while !self.used_ids.insert(hash(id.as_bytes())) {
+            n += 1;
+            id = clean_id(&format!(
+                "{}:n{n}",
+                id.rsplit_once(":n")
+                    .filter(|_| n > 2)
+                    .map_or(id.as_str(), |(stem, _)| stem)
+            ));
+        }
+        let mut event = ChatEvent::new(id, self.time_ms, self.session_id.clone(), payload);
+        event.turn_id.clone_from(&place.turn_id);
+        event.response_id.clone_from(&place.response_id);
+        event.agent_id.clone_from(&place.agent_id);
+        event
+            .parent_tool_call_id
+            .clone_from(&place.parent_tool_call_id);
+        self.push(event)
+    }
+
+    /// Adds an event as it is.
+    pub(crate) fn push(&mut self, event: ChatEvent) -> &mut ChatEvent {
+        self.report.events += 1;
+        let at = self.out.len();
+        self.out.push(event);
+        &mut self.out[at]
+    }
+
+    /// Adds a notice about the line that is read now.
+    pub(crate) fn notice(
+        &mut self,
+        level: &str,
+        place: &Place,
+        source: &str,
+        text: impl Into<String>,
+    ) -> &mut ChatEvent {
+        let tag = self.next_tag("notice");
+        let notice = Notice {
+            level: level.to_owned(),
+            text: text.into(),
+            source: Some(source.to_owned()),
+            line: Some(self.line_no),
+            extra: Extra::default(),
+        };
+        self.add(&tag, place, notice)
+    }
+
+    /// Adds the notice for a line that could not be read; what stands there is kept with it.
+    pub(crate) fn unreadable(&mut self, reason: &str, text: &str) {
+        self.report.unreadable += 1;
+        let tag = self.next_tag("unreadable");
+        let mut extra = Extra::default();
+        let kept = cut(text, KEPT_TEXT_BYTES);
+        if !kept.is_empty() {
+            extra.insert("found", Json::string(kept));
+        }
+        if kept.len() < text.len() {
+            extra.insert("bytes", Json::from(Value::from(text.len())));
+        }
+        let notice = Notice {
+            level: "warning".to_owned(),
+            text: format!("line {} could not be read: {reason}", self.line_no),
+            source: Some("reader".to_owned()),
+            line: Some(self.line_no),
+            extra,
+        };
+        self.add(&tag, &Place::default(), notice);
+    }
+
+    /// Keeps what no rule knows.
+    pub(crate) fn raw(&mut self, place: &Place, format: &str, kind: &str, value: &Value) {
+        *self.report.raw.entry(clip_kind(kind)).or_default() += 1;
+        let tag = self.next_tag("raw");
+        let raw = Raw {
+            format: format.to_owned(),
+            value: Json::from(value),
+            extra: Extra::default(),
+        };
+        self.add(&tag, place, raw);
+    }
+
+    /// Counts a line that a rule passes over on purpose.
+    pub(crate) fn pass_over(&mut self, kind: &str) {
+        *self.report.passed_over.entry(clip_kind(kind)).or_default() += 1;
+    }
+
+    fn next_tag(&mut self, stem: &str) -> String {
+        self.n_of_line += 1;
+        if self.n_of_line == 1 {
+            stem.to_owned()
+        } else {
+            format!("{stem}{}", self.n_of_line)
+        }
+    }
+}
+
+/// Kinds come from the source, so their length is bounded before they are counted.
+fn clip_kind(kind: &str) -> String {
+    cut(kind, 80).to_owned()
+}
+
+/// The first `max_bytes` of `text`, cut on a character.
+pub(crate) fn cut(text: &str, max_bytes: usize) -> &str {
+    if text.len() <= max_bytes {
+        return text;
+    }
+    let mut end = max_bytes;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// `id` in the characters and length an event id may have; an id that must be changed gets a hash of the old one.
+pub(crate) fn clean_id(id: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ':' | '-');
+    if !id.is_empty() && id.len() <= MAX_ID_BYTES && id.chars().all(fits) {
+        return id.to_owned();
+    }
+    let clean: String = id
+        .chars()
+        .map(|c| if fits(c) { c } else { '-' })
+        .take(MAX_ID_BYTES - 20)
+        .collect();
+    format!("{clean}-{:016x}", hash(id.as_bytes()))
+}
+
+/// `id` as a session id: `[A-Za-z0-9_][A-Za-z0-9_-]{0,63}`; an id that must be changed gets a hash of the old one.
+pub(crate) fn session_id_of(id: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if !id.is_empty() && id.len() <= 64 && !id.starts_with('-') && id.chars().all(fits) {
+        return id.to_owned();
+    }
+    let clean: String = id
+        .chars()
+        .map(|c| if fits(c) { c } else { '_' })
+        .take(40)
+        .collect();
+    format!("s{clean}-{:016x}", hash(id.as_bytes()))
+}
+
+/// FNV-1a, 64 bits: the same on every machine and in every version, which std's hashers do not promise.
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}

@@ -1,0 +1,434 @@
+//! The one door: bytes in any pieces in, ChatEvents out.
+//!
+//! Lines are held until their dialect and their session's id are known; each keeps the time at which its end arrived.
+
+use chat_event::ChatEvent;
+use chat_event::jsonl::{LineContent, LineSplitter, foreign_format};
+use serde_json::Value;
+
+use crate::agent_events::AgentEvents;
+use crate::chat_events::ChatEvents;
+use crate::claude::{ClaudeStream, ClaudeTranscript};
+use crate::detect::{Detector, Dialect, HEAD_BYTES, NotASession};
+use crate::emit::{Emitter, Report, hash, session_id_of};
+use crate::value::{parse_line, text_of};
+
+/// How many lines are held at most for one that names the session, once the dialect is known.
+const MAX_HELD_LINES: usize = 64;
+
+/// What the reader is told from outside.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Context {
+    /// The session the events shall belong to; without it, the source's own id, mapped where it does not fit.
+    pub session_id: Option<String>,
+    /// What the user asked, where the source does not say it (`claude -p`).
+    pub prompt: Option<String>,
+}
+
+/// Makes ChatEvents of the bytes of one session.
+///
+/// ```
+/// use chat_normalize::{Context, Dialect, SessionReader};
+/// let mut reader = SessionReader::new(Context::default());
+/// let mut events = Vec::new();
+/// let line = br#"{"id":"e1","timestamp":1,"sessionId":"s1","type":"user_message","payload":{"text":"Hi"}}"#;
+/// reader.push(line, 0, &mut events).unwrap();
+/// reader.finish(0, &mut events).unwrap();
+/// assert_eq!(reader.dialect(), Some(Dialect::ChatEvents));
+/// assert_eq!(events[0].session_id, "s1");
+/// ```
+#[derive(Debug)]
+pub struct SessionReader {
+    splitter: LineSplitter,
+    core: Core,
+}
+
+/// All but the splitter, which lends its lines.
+#[derive(Debug)]
+struct Core {
+    context: Context,
+    dialect: Option<Dialect>,
+    detector: Detector,
+    held: Vec<Held>,
+    held_bytes: usize,
+    named: Option<String>,
+    running: Option<Running>,
+    failed: Option<NotASession>,
+    finished: bool,
+}
+
+#[derive(Debug)]
+struct Held {
+    line_no: u64,
+    arrival_ms: i64,
+    line: OwnLine,
+}
+
+#[derive(Debug)]
+enum OwnLine {
+    Text {
+        text: String,
+        lossy: bool,
+        ended: bool,
+    },
+    Zeros,
+    TooLong,
+}
+
+#[derive(Debug)]
+struct Running {
+    emitter: Emitter,
+    normalizer: Normalizer,
+}
+
+#[derive(Debug)]
+enum Normalizer {
+    ChatEvents(ChatEvents),
+    ClaudeStream(Box<ClaudeStream>),
+    ClaudeTranscript(Box<ClaudeTranscript>),
+    AgentEvents(Box<AgentEvents>),
+}
+
+impl SessionReader {
+    /// A reader that tells the dialect by itself.
+    pub fn new(context: Context) -> Self {
+        SessionReader {
+            splitter: LineSplitter::new(),
+            core: Core {
+                context,
+                dialect: None,
+                detector: Detector::default(),
+                held: Vec::new(),
+                held_bytes: 0,
+                named: None,
+                running: None,
+                failed: None,
+                finished: false,
+            },
+        }
+    }
+
+    /// A reader of one dialect.
+    pub fn with_dialect(context: Context, dialect: Dialect) -> Self {
+        let mut reader = Self::new(context);
+        reader.core.dialect = Some(dialect);
+        reader
+    }
+
+    /// Takes the next bytes, which arrived at `arrival_ms` (Unix epoch), and appends what they give to `out`.
+    ///
+    /// # Errors
+    ///
+    /// Where enough was seen to say that this is no session; the same error comes again from then on.
+    pub fn push(
+        &mut self,
+        bytes: &[u8],
+        arrival_ms: i64,
+        out: &mut Vec<ChatEvent>,
+    ) -> Result<(), NotASession> {
+        if self.core.finished {
+            return Ok(());
+        }
+        let core = &mut self.core;
+        self.splitter
+            .push(bytes, &mut |line| core.take(&line, arrival_ms));
+        self.core.hand_over(out)
+    }
+
+    /// Takes the end of the source: what is open is closed.
+    ///
+    /// # Errors
+    ///
+    /// Where the whole source is no session.
+    pub fn finish(&mut self, arrival_ms: i64, out: &mut Vec<ChatEvent>) -> Result<(), NotASession> {
+        if self.core.finished {
+            return Ok(());
+        }
+        let core = &mut self.core;
+        self.splitter
+            .finish(&mut |line| core.take(&line, arrival_ms));
+        self.core.end(arrival_ms);
+        self.core.hand_over(out)
+    }
+
+    /// The dialect, once it is known.
+    pub fn dialect(&self) -> Option<Dialect> {
+        self.core.dialect
+    }
+
+    /// The session the events belong to, once it is known.
+    pub fn session_id(&self) -> Option<&str> {
+        self.core
+            .running
+            .as_ref()
+            .map(|running| running.emitter.session_id.as_str())
+    }
+
+    /// What was read so far; empty as long as the dialect is not known.
+    pub fn report(&self) -> Report {
+        self.core
+            .running
+            .as_ref()
+            .map(|running| running.emitter.report.clone())
+            .unwrap_or_default()
+    }
+}
+
+impl Core {
+    fn take(&mut self, line: &chat_event::jsonl::Line<'_>, arrival_ms: i64) {
+        if self.failed.is_some() {
+            return;
+        }
+        let own = match line.content {
+            LineContent::Bytes(bytes) => {
+                if line.number == 1
+                    && self.dialect.is_none()
+                    && let Some(what) = foreign_format(bytes)
+                {
+                    self.failed = Some(NotASession {
+                        line: 1,
+                        found: what.to_owned(),
+                    });
+                    return;
+                }
+                let text = String::from_utf8_lossy(bytes);
+                let lossy = matches!(text, std::borrow::Cow::Owned(_));
+                OwnLine::Text {
+                    text: text.into_owned(),
+                    lossy,
+                    ended: line.ended,
+                }
+            }
+            LineContent::Zeros => OwnLine::Zeros,
+            LineContent::TooLong => OwnLine::TooLong,
+        };
+        let held = Held {
+            line_no: line.number,
+            arrival_ms,
+            line: own,
+        };
+        match &mut self.running {
+            Some(running) => running.line(&held),
+            None => self.hold(held),
+        }
+    }
+
+    fn hold(&mut self, held: Held) {
+        match &held.line {
+            OwnLine::Text { text, .. } => {
+                self.held_bytes += text.len() + 1;
+                if self.dialect.is_none() {
+                    self.dialect = self
+                        .detector
+                        .line(held.line_no, text)
+                        .or_else(|| self.detector.settled());
+                }
+                if self.named.is_none() {
+                    self.named = parse_line(text).values.iter().find_map(native_session_id);
+                }
+            }
+            OwnLine::Zeros => self.detector.other(held.line_no, "nothing but zero bytes"),
+            OwnLine::TooLong => self
+                .detector
+                .other(held.line_no, "a line of more than 16 MiB"),
+        }
+        self.held.push(held);
+        let named = self.named.is_some() || self.context.session_id.is_some();
+        let long = self.held.len() > MAX_HELD_LINES || self.held_bytes > HEAD_BYTES;
+        match self.dialect {
+            Some(dialect) if named || long => self.start(dialect),
+            Some(_) => {}
+            None if self.detector.gave_up() => self.failed = Some(self.detector.not_a_session()),
+            None => {}
+        }
+    }
+
+    fn start(&mut self, dialect: Dialect) {
+        let wanted = self
+            .context
+            .session_id
+            .clone()
+            .or_else(|| self.named.clone());
+        let session_id = match wanted {
+            Some(id) => session_id_of(&id),
+            None => {
+                let first = self.held.iter().find_map(|held| match &held.line {
+                    OwnLine::Text { text, .. } => Some(text.as_str()),
+                    OwnLine::Zeros | OwnLine::TooLong => None,
+                });
+                format!("s-{:016x}", hash(first.unwrap_or("").as_bytes()))
+            }
+        };
+        let mut running = Running {
+            emitter: Emitter::new(&session_id),
+            normalizer: match dialect {
+                Dialect::ChatEvents => {
+                    Normalizer::ChatEvents(ChatEvents::new(self.context.session_id.is_some()))
+                }
+                Dialect::ClaudeStream => Normalizer::ClaudeStream(Box::new(ClaudeStream::new(
+                    self.context.prompt.clone(),
+                ))),
+                Dialect::ClaudeTranscript => {
+                    Normalizer::ClaudeTranscript(Box::new(ClaudeTranscript::new()))
+                }
+                Dialect::AgentEvents => Normalizer::AgentEvents(Box::new(AgentEvents::new())),
+            },
+        };
+        for held in std::mem::take(&mut self.held) {
+            running.line(&held);
+        }
+        self.running = Some(running);
+    }
+
+    fn end(&mut self, arrival_ms: i64) {
+        self.finished = true;
+        if self.failed.is_some() {
+            return;
+        }
+        if self.running.is_none() {
+            let dialect = self.dialect.or_else(|| self.detector.at_end());
+            let Some(dialect) = dialect else {
+                self.failed = Some(self.detector.not_a_session());
+                return;
+            };
+            if self.dialect.is_none()
+                && let Some(document) = self.detector.document()
+            {
+                // A document printed over several lines is read as the one line it could be.
+                let text = document.to_owned();
+                self.named = self
+                    .named
+                    .take()
+                    .or_else(|| parse_line(&text).values.iter().find_map(native_session_id));
+                self.held = vec![Held {
+                    line_no: 1,
+                    arrival_ms,
+                    line: OwnLine::Text {
+                        text,
+                        lossy: false,
+                        ended: true,
+                    },
+                }];
+            }
+            self.dialect = Some(dialect);
+            self.start(dialect);
+        }
+        if let Some(running) = &mut self.running {
+            running.finish(arrival_ms);
+        }
+    }
+
+    fn hand_over(&mut self, out: &mut Vec<ChatEvent>) -> Result<(), NotASession> {
+        if let Some(running) = &mut self.running {
+            out.append(&mut running.emitter.out);
+        }
+        match &self.failed {
+            Some(why) => Err(why.clone()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Running {
+    fn line(&mut self, held: &Held) {
+        let emitter = &mut self.emitter;
+        emitter.line_no = held.line_no;
+        emitter.time_ms = held.arrival_ms;
+        emitter.report.lines += 1;
+        emitter.begin_line(None);
+        let (text, lossy, ended) = match &held.line {
+            OwnLine::Text { text, lossy, ended } => (text, *lossy, *ended),
+            OwnLine::Zeros => return emitter.unreadable("it holds nothing but zero bytes", ""),
+            OwnLine::TooLong => return emitter.unreadable("it is longer than 16 MiB", ""),
+        };
+        if text.trim().is_empty() {
+            return;
+        }
+        if let Normalizer::ChatEvents(normalizer) = &mut self.normalizer {
+            return normalizer.line(emitter, text);
+        }
+        if !text.trim_start().starts_with(['{', '[']) {
+            // The program's own words on its standard output, or what a shell put between the lines.
+            emitter.notice(
+                "warning",
+                &crate::emit::Place::default(),
+                "stdout",
+                text.trim_end(),
+            );
+            return;
+        }
+        let parsed = parse_line(text);
+        if lossy {
+            emitter.notice(
+                "warning",
+                &crate::emit::Place::default(),
+                "reader",
+                format!(
+                    "line {} is not UTF-8; what was not is replaced",
+                    held.line_no
+                ),
+            );
+        }
+        if parsed.mended {
+            emitter.notice(
+                "warning",
+                &crate::emit::Place::default(),
+                "reader",
+                format!(
+                    "line {} has half surrogate pairs; they are replaced",
+                    held.line_no
+                ),
+            );
+        }
+        for value in &parsed.values {
+            self.value(value, held.arrival_ms);
+        }
+        if let Some((reason, at)) = parsed.rest {
+            let reason = if parsed.cut_off && !ended {
+                "it ends in the middle of a record".to_owned()
+            } else {
+                reason
+            };
+            self.emitter.begin_line(None);
+            self.emitter
+                .unreadable(&reason, text.get(at..).unwrap_or(text).trim_start());
+        }
+    }
+
+    fn value(&mut self, value: &Value, arrival_ms: i64) {
+        let emitter = &mut self.emitter;
+        if !value.is_object() {
+            emitter.raw(&crate::emit::Place::default(), "json", "no object", value);
+            return;
+        }
+        emitter.time_ms = arrival_ms;
+        emitter.begin_line(text_of(value, "uuid"));
+        match &mut self.normalizer {
+            // Its lines are read as text.
+            Normalizer::ChatEvents(_) => {}
+            Normalizer::ClaudeStream(normalizer) => normalizer.line(emitter, value),
+            Normalizer::ClaudeTranscript(normalizer) => normalizer.line(emitter, value),
+            Normalizer::AgentEvents(normalizer) => normalizer.line(emitter, value),
+        }
+    }
+
+    fn finish(&mut self, arrival_ms: i64) {
+        let emitter = &mut self.emitter;
+        emitter.time_ms = arrival_ms;
+        emitter.begin_line(Some("finish"));
+        match &mut self.normalizer {
+            // A ChatEvent log says itself what ended.
+            Normalizer::ChatEvents(_) => {}
+            Normalizer::ClaudeStream(normalizer) => normalizer.finish(emitter),
+            Normalizer::ClaudeTranscript(normalizer) => normalizer.finish(emitter),
+            Normalizer::AgentEvents(normalizer) => normalizer.finish(emitter),
+        }
+    }
+}
+
+/// The id a source gives its session.
+fn native_session_id(value: &Value) -> Option<String> {
+    let id = text_of(value, "session_id").or_else(|| text_of(value, "sessionId"));
+    id.map(str::to_owned)
+        .or_else(|| crate::agent_events::session_of(value))
+}

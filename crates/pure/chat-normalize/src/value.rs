@@ -1,0 +1,244 @@
+//! Small looks into JSON trees, and lines as JSON.
+
+use serde_json::Value;
+
+/// The string member `key`.
+pub(crate) fn str_of<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+    value.get(key).and_then(Value::as_str)
+}
+
+/// The string member `key`, where it is not empty.
+pub(crate) fn text_of<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+    str_of(value, key).filter(|text| !text.is_empty())
+}
+
+/// Whether the member `key` is `true`.
+pub(crate) fn is_true(value: &Value, key: &str) -> bool {
+    value.get(key).and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// The number member `key` as a count; a fraction is cut.
+pub(crate) fn count_of(value: &Value, key: &str) -> Option<u64> {
+    let number = value.get(key)?;
+    number
+        .as_u64()
+        .or_else(|| number.as_f64().filter(|number| *number >= 0.0).map(whole))
+}
+
+// `as` saturates, which is what is wanted here.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn whole(number: f64) -> u64 {
+    number as u64
+}
+
+/// The array member `key`; empty where there is none.
+pub(crate) fn list_of<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value
+        .get(key)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+/// Milliseconds since the Unix epoch of an RFC 3339 time (`2026-02-03T10:00:00.000Z`, or with an offset).
+pub(crate) fn millis_of_rfc3339(text: &str) -> Option<i64> {
+    let bytes = text.as_bytes();
+    let number = |from: usize, to: usize| -> Option<i64> {
+        let digits = bytes.get(from..to)?;
+        digits.iter().try_fold(0i64, |sum, digit| {
+            digit
+                .is_ascii_digit()
+                .then(|| sum * 10 + i64::from(digit - b'0'))
+        })
+    };
+    let separators = [(4, b'-'), (7, b'-'), (13, b':'), (16, b':')];
+    if separators
+        .iter()
+        .any(|(at, byte)| bytes.get(*at) != Some(byte))
+        || !matches!(bytes.get(10), Some(b'T' | b't' | b' '))
+    {
+        return None;
+    }
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    if !(1..=12).contains(&month)
+        || !(1..=31).contains(&day)
+        || hour > 24
+        || minute > 59
+        || second > 60
+    {
+        return None;
+    }
+    let mut at = 19;
+    let mut millis = 0;
+    if bytes.get(at) == Some(&b'.') {
+        at += 1;
+        let mut scale = 100;
+        while let Some(digit) = bytes.get(at).filter(|byte| byte.is_ascii_digit()) {
+            millis += i64::from(digit - b'0') * scale;
+            scale /= 10;
+            at += 1;
+        }
+    }
+    let offset_minutes = match bytes.get(at) {
+        // A time without a zone is taken as UTC.
+        Some(b'Z' | b'z') | None => 0,
+        Some(sign @ (b'+' | b'-')) => {
+            let minutes = number(at + 1, at + 3)? * 60 + number(at + 4, at + 6)?;
+            if *sign == b'+' { minutes } else { -minutes }
+        }
+        Some(_) => return None,
+    };
+    // Days since 1970-01-01 in the proleptic Gregorian calendar, counted in years that begin in March.
+    let (march_year, march_month) = if month > 2 {
+        (year, month - 3)
+    } else {
+        (year - 1, month + 9)
+    };
+    let era = march_year.div_euclid(400);
+    let year_of_era = march_year.rem_euclid(400);
+    let day_of_year = (153 * march_month + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    let days = era * 146_097 + day_of_era - 719_468;
+    Some((((days * 24 + hour) * 60 + minute - offset_minutes) * 60 + second) * 1000 + millis)
+}
+
+/// What one line holds.
+pub(crate) struct Parsed {
+    /// The values that could be read, in order; a line of several agents can hold several.
+    pub(crate) values: Vec<Value>,
+    /// Why the rest could not be read, and where it begins.
+    pub(crate) rest: Option<(String, usize)>,
+    /// The line ends in the middle of a value.
+    pub(crate) cut_off: bool,
+    /// Half surrogate pairs were replaced.
+    pub(crate) mended: bool,
+}
+
+/// Reads a line; an array stands for its items, and values may follow each other without a newline.
+pub(crate) fn parse_line(text: &str) -> Parsed {
+    let parsed = parse_values(text);
+    if parsed.rest.is_some()
+        && let Some(mended) = mend_surrogates(text)
+    {
+        let again = parse_values(&mended);
+        if again.rest.is_none() {
+            return Parsed {
+                mended: true,
+                ..again
+            };
+        }
+    }
+    parsed
+}
+
+fn parse_values(text: &str) -> Parsed {
+    let mut parsed = Parsed {
+        values: Vec::new(),
+        rest: None,
+        cut_off: false,
+        mended: false,
+    };
+    let mut stream = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    loop {
+        let start = stream.byte_offset();
+        match stream.next() {
+            Some(Ok(Value::Array(items))) => parsed.values.extend(items),
+            Some(Ok(value)) => parsed.values.push(value),
+            Some(Err(why)) => {
+                parsed.cut_off = why.is_eof();
+                parsed.rest = Some((reason_of(&why), start));
+                return parsed;
+            }
+            None => return parsed,
+        }
+    }
+}
+
+/// serde_json's message without its position, which counts from a place of its own.
+fn reason_of(why: &serde_json::Error) -> String {
+    let text = why.to_string();
+    match text.rfind(" at line ") {
+        Some(at) => text[..at].to_owned(),
+        None => text,
+    }
+}
+
+/// The text with U+FFFD for each escape that is half a surrogate pair; `None` where there is none.
+fn mend_surrogates(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let unit = |at: usize| -> Option<u32> {
+        if bytes.get(at) != Some(&b'\\') || bytes.get(at + 1) != Some(&b'u') {
+            return None;
+        }
+        u32::from_str_radix(text.get(at + 2..at + 6)?, 16).ok()
+    };
+    let mut mended = String::new();
+    let mut kept_to = 0;
+    let mut at = 0;
+    while at < bytes.len() {
+        if bytes[at] != b'\\' {
+            at += 1;
+            continue;
+        }
+        match unit(at) {
+            Some(0xd800..=0xdbff) if matches!(unit(at + 6), Some(0xdc00..=0xdfff)) => at += 12,
+            Some(0xd800..=0xdfff) => {
+                mended.push_str(&text[kept_to..at]);
+                mended.push_str("\\ufffd");
+                at += 6;
+                kept_to = at;
+            }
+            Some(_) => at += 6,
+            None => at += 2,
+        }
+    }
+    if kept_to == 0 {
+        return None;
+    }
+    mended.push_str(&text[kept_to..]);
+    Some(mended)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_with_zone_and_fraction() {
+        assert_eq!(millis_of_rfc3339("1970-01-01T00:00:00Z"), Some(0));
+        assert_eq!(
+            millis_of_rfc3339("2024-02-29T12:30:45.678Z"),
+            Some(1_709_209_845_678)
+        );
+        assert_eq!(
+            millis_of_rfc3339("2024-02-29T13:30:45.678901+01:00"),
+            Some(1_709_209_845_678)
+        );
+        assert_eq!(millis_of_rfc3339("1969-12-31T23:59:59.999Z"), Some(-1));
+        for no_time in [
+            "",
+            "2024",
+            "2024-13-01T00:00:00Z",
+            "2024-01-01T00:00:00X",
+            "20240-1-01T00:00:00Z",
+            "é024-01-01T00:00:00Z",
+        ] {
+            assert_eq!(millis_of_rfc3339(no_time), None, "{no_time}");
+        }
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_is_replaced_and_the_rest_kept() {
+        let parsed = parse_line(r#"{"a":"x\ud83d y\ud83d\ude00\\ud83d"}"#);
+        assert!(parsed.mended && parsed.rest.is_none());
+        assert_eq!(parsed.values[0]["a"], "x\u{fffd} y😀\\ud83d");
+    }
+
+    #[test]
+    fn glued_records_and_arrays_are_all_read() {
+        let parsed = parse_line(r#"{"a":1}{"a":2} [{"a":3},{"a":4}] {"a""#);
+        assert_eq!(parsed.values.len(), 4);
+        assert!(parsed.cut_off);
+        assert_eq!(parsed.rest.map(|rest| rest.1), Some(32));
+    }
+}
