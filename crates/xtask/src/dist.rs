@@ -103,10 +103,10 @@ pub(crate) fn build_page(root: &Path, tools: &Tools) -> Result<(), Error> {
 /// # Errors
 /// When the build fails.
 pub(crate) fn build_server(root: &Path) -> Result<PathBuf, Error> {
-    report::say("Building the server in release");
+    report::say("Building the server in release (the first time about 2 minutes)");
     let mut build = command::cargo();
     build
-        .args(["build", "--quiet", "--release", "--package", SERVER])
+        .args(["build", "--release", "--package", SERVER])
         .current_dir(root);
     command::run(&mut build)?;
     let name = format!("{SERVER}{}", std::env::consts::EXE_SUFFIX);

@@ -95,11 +95,10 @@ impl Run<'_> {
         self.command("format", &["fmt", "--all", "--check"])?;
         self.cargo_test("rules of the project", &rule_arguments(), None)?;
         let deny: &[&str] = &["--", "-D", "warnings"];
-        let host = ["clippy", "--quiet", "--workspace", "--all-targets"];
+        let host = ["clippy", "--workspace", "--all-targets"];
         self.command("clippy, host", &[&host[..], deny].concat())?;
         let page = [
             "clippy",
-            "--quiet",
             "--package",
             PAGE,
             "--all-targets",
@@ -109,7 +108,7 @@ impl Run<'_> {
         self.command("clippy, page in wasm32", &[&page[..], deny].concat())?;
         // Alone, so that no feature another package asks for hides what these lack. Their tests are the host's.
         let pure_packages = packages_in(&self.root.join("crates/pure"))?;
-        let mut pure = vec!["clippy", "--quiet", "--target", WASM_TARGET];
+        let mut pure = vec!["clippy", "--target", WASM_TARGET];
         pure.extend(
             pure_packages
                 .iter()
