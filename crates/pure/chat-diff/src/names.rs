@@ -7,9 +7,9 @@ use std::borrow::Cow;
 ///
 /// Letters beyond ASCII stay as they are (core.quotePath=false): git and patch read both, people only this.
 pub(crate) fn spell(prefix: &str, name: &str, spaces: bool) -> String {
-    let bare_spaces =
-        !name.starts_with(' ') && !name.ends_with(' ') && !(spaces && name.contains(' '));
-    if bare_spaces && !name.chars().any(needs_escape) {
+    let ends_in_space = name.starts_with(' ') || name.ends_with(' ');
+    let quoted_spaces = ends_in_space || (spaces && name.contains(' '));
+    if !quoted_spaces && !name.chars().any(needs_escape) {
         return format!("{prefix}{name}");
     }
     let mut out = format!("\"{prefix}");

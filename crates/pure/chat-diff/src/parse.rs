@@ -111,13 +111,14 @@ impl<'a> Parser<'a> {
             self.hunk_header(content, start);
         } else if let Some(open) = &mut self.open
             && open.file.hunks.is_empty()
+            && !(open.file.binary && is_binary_line(content))
         {
             if open.mark_names.is_some() && content.starts_with(['+', '-', ' ']) {
                 self.hunk_without_header(line);
             } else {
                 open.extended_header(content);
             }
-        } else if content.starts_with("Binary files ") && content.ends_with(" differ") {
+        } else if is_binary_line(content) {
             self.start(start).extended_header(content);
         }
     }
@@ -435,6 +436,11 @@ impl<'a> Open<'a> {
         file.new_path = new_path.filter(|_| file.change != Change::Deleted);
         file
     }
+}
+
+/// The line that stands for the content of a binary file: of the file above, or, of diff, of a file of its own.
+fn is_binary_line(content: &str) -> bool {
+    content.starts_with("Binary files ") && content.ends_with(" differ")
 }
 
 /// The name behind `---` or `+++`; `None` for a side that is not there, which bzr and patch say by a time of 0.

@@ -128,7 +128,7 @@ impl PatchFile {
 
     /// The file's diff on its own, as this package writes diffs; `source` is the text it was parsed from.
     ///
-    /// The diff of a merge keeps its text: it has no such form.
+    /// The diffs of a merge and of a copy keep their text: they have no such form.
     pub fn to_file_diff(&self, source: &str) -> FileDiff {
         FileDiff {
             path: self.path().to_owned(),
@@ -154,15 +154,21 @@ impl PatchFile {
         )
     }
 
-    /// Prints the file's diff; headers stand above it where it is named.
+    /// Prints the file's diff; headers stand above it where it is named. Only a rename has two names: the sides of
+    /// `diff -u` are often named apart (`x.orig`), which git would not take for one file.
     pub fn print(&self, source: &str) -> String {
-        if self.combined {
+        let copied = self.change == Change::Created && self.old_path.is_some();
+        if self.combined || copied {
             return source.get(self.range.clone()).unwrap_or("").to_owned();
         }
         let mut out = String::new();
         if !self.path().is_empty() {
+            let renamed_from = self
+                .old_path
+                .as_deref()
+                .filter(|_| self.change == Change::Renamed);
             let header = Header {
-                old_path: Cow::Borrowed(self.old_path.as_deref().unwrap_or(self.path())),
+                old_path: Cow::Borrowed(renamed_from.unwrap_or(self.path())),
                 new_path: Cow::Borrowed(self.path()),
                 change: self.change,
                 old_mode: self.old_mode,

@@ -1,0 +1,112 @@
+//! Large and hostile inputs stay within bounds that a slow machine and an unoptimized build keep, too.
+
+// The clock is the test's, not the package's.
+#![allow(clippy::disallowed_methods)]
+
+use std::time::{Duration, Instant};
+
+use chat_diff::{apply, diff_texts, parse, preview, words};
+
+const LINES: usize = 100_000;
+
+fn lines(line: impl Fn(usize) -> usize) -> String {
+    (0..LINES).map(|n| format!("line {}\n", line(n))).collect()
+}
+
+/// Far above what is measured (a second, unoptimized), far below what a quadratic search needs (minutes).
+const BOUND: Duration = Duration::from_secs(20);
+
+fn check(name: &str, old: &str, new: &str) {
+    let start = Instant::now();
+    let diff = diff_texts("x", Some(old), Some(new));
+    let made = start.elapsed();
+    assert_eq!(apply(&diff.text, old).as_deref(), Ok(new), "{name}");
+    assert!(!preview(&diff.text).is_empty());
+    println!(
+        "{name}: made in {made:?}, {} hunks",
+        diff.text.matches("\n@@ ").count()
+    );
+    assert!(made < BOUND, "{name} took {made:?}");
+}
+
+/// Numbers that repeat in no order.
+fn scattered(n: usize, seed: usize, of: usize) -> usize {
+    let mixed = (n + 1)
+        .wrapping_mul(seed)
+        .wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as usize);
+    ((mixed >> 7) ^ (mixed >> 19)) % of
+}
+
+#[test]
+fn a_hundred_thousand_lines_are_diffed_in_bounded_time() {
+    let old = lines(|n| n);
+    check("total rewrite", &old, &lines(|n| n + LINES));
+    check("reversed", &old, &lines(|n| LINES - n));
+    check("rotated", &old, &lines(|n| (n + LINES / 2) % LINES));
+    check(
+        "every tenth line",
+        &old,
+        &lines(|n| if n % 10 == 0 { n + LINES } else { n }),
+    );
+    check(
+        "of 2 lines",
+        &lines(|n| scattered(n, 3, 2)),
+        &lines(|n| scattered(n, 5, 2)),
+    );
+    check(
+        "of 1000 lines",
+        &lines(|n| scattered(n, 3, 1_000)),
+        &lines(|n| scattered(n, 5, 1_000)),
+    );
+    check("one line again and again", &lines(|_| 0), &lines(|n| n % 2));
+}
+
+#[test]
+fn beyond_the_cap_a_change_is_whole_and_right() {
+    let old = lines(|n| n).repeat(2);
+    let new = format!("new\n{old}").replace("line 7\n", "");
+    check("beyond the cap", &old, &format!("{new}end"));
+}
+
+#[test]
+fn one_long_line_is_a_line() {
+    let old = "x".repeat(5_000_000);
+    check("long line", &format!("a\n{old}\n"), &format!("a\n{old}y"));
+    assert_eq!(words(&old, "x"), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn hostile_patches_are_read_in_bounded_time() {
+    let many = |text: &str| text.repeat(4_000_000 / text.len());
+    for text in [
+        many("--- a\n"),
+        many("--- a\n+++ b\n"),
+        many("@@ -1 +1 @@\n"),
+        many("--- a\n+++ b\n-- \n"),
+        many("@@@@@@@@"),
+        many("\n"),
+        many("\\ x\n"),
+        many("diff --git a/x b/y b/z\n"),
+        format!("diff --git {}", many("a b/")),
+        format!("diff --git \"{}", many("\\")),
+        format!(
+            "--- a\n+++ b\n@@ -1,99999999999 +1,99999999999 @@\n{}",
+            many(" x\n\n")
+        ),
+        format!("--- a\n+++ b\n@@\n{}", many("\n")),
+        format!("--- /dev/null\n+++ b\n{}", many("+\n")),
+        format!("{} -1 +1 @@", many("@")),
+        format!("diff --git a/x b/x\nBinary files {} differ", many(" and ")),
+    ] {
+        let start = Instant::now();
+        let patch = parse(&text);
+        let printed = patch.print(&text);
+        assert!(
+            start.elapsed() < BOUND,
+            "{} took {:?}",
+            &text[..40],
+            start.elapsed()
+        );
+        assert!(parse(&printed).files.len() <= patch.files.len());
+    }
+}
