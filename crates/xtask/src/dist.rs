@@ -67,14 +67,7 @@ pub(crate) fn build_page(root: &Path, tools: &Tools) -> Result<(), Error> {
     let host = host_target(root)?;
     command::run(
         command::cargo()
-            .args([
-                "fetch",
-                "--quiet",
-                "--target",
-                WASM_TARGET,
-                "--target",
-                &host,
-            ])
+            .args(["fetch", "--target", WASM_TARGET, "--target", &host])
             .current_dir(root),
     )?;
     let mut trunk = command::new("trunk");
