@@ -77,8 +77,8 @@ struct Fit {
     y: f64,
     xx: f64,
     xy: f64,
-    /// What a middling row was estimated at when `take_revised` last looked.
-    told_px: f64,
+    /// Own part and height of a line when `take_revised` last told of them.
+    told: (f64, f64),
 }
 
 /// The oracle; see the module.
@@ -115,12 +115,12 @@ impl Estimator {
                 y: 0.0,
                 xx: 0.0,
                 xy: 0.0,
-                told_px: 0.0,
+                told: (0.0, 0.0),
             };
             for lines in PRIOR_LINES {
                 fit.add(lines, own_px + lines * line_px);
             }
-            fit.told_px = fit.middling_px();
+            fit.told = fit.line();
             fit
         };
         Estimator {
@@ -157,9 +157,10 @@ impl Estimator {
     pub fn take_revised(&mut self) -> bool {
         let mut revised = false;
         for fit in &mut self.fits {
-            let now_px = fit.middling_px();
-            if (now_px - fit.told_px).abs() > REVISED_SHARE * fit.told_px {
-                fit.told_px = now_px;
+            let (now, middling_lines) = (fit.line(), fit.x / fit.n);
+            let px = |(own_px, line_px): (f64, f64)| own_px + line_px * middling_lines;
+            if (px(now) - px(fit.told)).abs() > REVISED_SHARE * px(fit.told) {
+                fit.told = now;
                 revised = true;
             }
         }
@@ -253,9 +254,92 @@ impl Fit {
             (0.0, self.xy / self.xx)
         }
     }
+}
 
-    fn middling_px(&self) -> f64 {
-        let (own_px, line_px) = self.line();
-        own_px + line_px * self.x / self.n
+#[cfg(test)]
+mod tests {
+    use super::{Estimator, KINDS, RowKind, RowShape};
+    use proptest::prelude::*;
+
+    fn shape(kind: RowKind, chars: u32, lines: u32) -> RowShape {
+        RowShape { kind, chars, lines }
+    }
+
+    #[test]
+    fn kinds_are_listed_by_their_number() {
+        assert!(
+            KINDS
+                .iter()
+                .enumerate()
+                .all(|(place, kind)| *kind as usize == place)
+        );
+    }
+
+    #[test]
+    fn it_learns_a_page_whose_rows_are_unlike_the_first_guess() {
+        let mut estimator = Estimator::default();
+        let real_px = |lines: u32| 57.0 + f64::from(lines) * 13.5;
+        let before_px = estimator.estimate_px(shape(RowKind::Code, 0, 40), 700.0);
+        for lines in (1..60).chain(1..60) {
+            estimator.observe(
+                shape(RowKind::Code, lines * 30, lines),
+                700.0,
+                real_px(lines),
+            );
+        }
+        for lines in [1, 10, 40, 200] {
+            let estimate_px = estimator.estimate_px(shape(RowKind::Code, 0, lines), 700.0);
+            let off = (estimate_px - real_px(lines)).abs() / real_px(lines);
+            assert!(off < 0.05, "{estimate_px} for {}", real_px(lines));
+        }
+        assert!((before_px - real_px(40)).abs() / real_px(40) > 0.2);
+        // Other kinds know nothing of it.
+        let text = shape(RowKind::Text, 500, 1);
+        assert_eq!(
+            estimator.estimate_px(text, 700.0),
+            Estimator::default().estimate_px(text, 700.0)
+        );
+    }
+
+    #[test]
+    fn a_revision_is_told_once_and_only_when_it_matters() {
+        let mut estimator = Estimator::default();
+        assert!(!estimator.take_revised());
+        let row = shape(RowKind::OneLine, 80, 1);
+        let known_px = estimator.estimate_px(row, 700.0);
+        estimator.observe(row, 700.0, known_px);
+        assert!(!estimator.take_revised());
+        (0..50).for_each(|_| estimator.observe(row, 700.0, known_px * 2.0));
+        assert!(estimator.take_revised());
+        assert!(!estimator.take_revised());
+    }
+
+    #[test]
+    fn rows_that_are_not_laid_out_teach_nothing() {
+        let mut estimator = Estimator::default();
+        for height_px in [0.0, -5.0, f64::NAN, f64::INFINITY] {
+            estimator.observe(shape(RowKind::Text, 100, 1), 700.0, height_px);
+        }
+        estimator.observe(shape(RowKind::Text, 100, 1), 0.0, 50.0);
+        assert_eq!(estimator, Estimator::default());
+    }
+
+    proptest! {
+        #[test]
+        fn estimates_are_sane_and_grow_with_the_text_whatever_was_seen(
+            seen in prop::collection::vec((0usize..9, 0u32..20_000, 0u32..500, 0.0..2000.0f64, 0.1..9000.0f64), 0..80),
+            (kind, chars, lines) in (0usize..9, any::<u32>(), any::<u32>()),
+            width_px in prop_oneof![Just(0.0), 1.0..2000.0f64],
+        ) {
+            let mut estimator = Estimator::default();
+            for (kind, chars, lines, width_px, height_px) in seen {
+                estimator.observe(shape(KINDS[kind], chars, lines), width_px, height_px);
+            }
+            let small_px = estimator.estimate_px(shape(KINDS[kind], chars / 2, lines), width_px);
+            let large_px = estimator.estimate_px(shape(KINDS[kind], chars, lines), width_px);
+            let wide_px = estimator.estimate_px(shape(KINDS[kind], chars, lines), width_px * 2.0);
+            prop_assert!(small_px >= 1.0 && large_px.is_finite());
+            prop_assert!(small_px <= large_px + 1e-6 && wide_px <= large_px + 1e-6);
+        }
     }
 }
