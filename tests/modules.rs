@@ -28,8 +28,14 @@ const TABLE: &[(&str, &[&str])] = &[
 
 const ROOTS: &[&str] = &["main", "lib"];
 
-/// Packages of the browser. What Leptos passes on under its own name (`leptos::ev`, `leptos::web_sys`) is Leptos.
-const BROWSER: &[&str] = &["web_sys", "js_sys"];
+/// Outside packages that not every module may name. What Leptos passes on under its own name (`leptos::ev`,
+/// `leptos::web_sys`) is Leptos.
+const OUTSIDE: &[(&str, &[&str])] = &[
+    ("web_sys", &["platform"]),
+    ("js_sys", &["platform"]),
+    // A component cannot open a socket.
+    ("gloo_net", &["platform", "transport"]),
+];
 
 #[test]
 fn modules_use_only_what_the_table_allows() {
@@ -83,6 +89,13 @@ fn a_breach_is_named_however_it_is_written() {
     assert_eq!(
         one("app.rs", "use ::web_sys::Window;"),
         "src/app.rs: only platform may name web_sys, here `web_sys::Window`"
+    );
+    assert_eq!(
+        one(
+            "components/tool.rs",
+            "fn f() { gloo_net::http::Request::get(url) }"
+        ),
+        "src/components/tool.rs: only platform and transport may name gloo_net, here `gloo_net::http::Request::get`"
     );
     assert_eq!(
         one("drawing.rs", ""),
@@ -144,17 +157,16 @@ fn breaches_in(below_src: &str, text: &str) -> Vec<String> {
     let mut breaches: Vec<String> = forbidden
         .map(|used| format!("src/{below_src}: {module} may not use {used}"))
         .collect();
-    if module != "platform" {
-        let named = paths
-            .iter()
-            .filter(|path| BROWSER.contains(&path[0].as_str()));
-        breaches.extend(named.map(|path| {
-            format!(
-                "src/{below_src}: only platform may name {}, here `{}`",
-                path[0],
-                path.join("::")
-            )
-        }));
+    for path in &paths {
+        let outside = OUTSIDE.iter().find(|(package, _)| *package == path[0]);
+        if let Some((package, may_name)) = outside.filter(|(_, modules)| !modules.contains(&module))
+        {
+            let named = path.join("::");
+            let may_name = may_name.join(" and ");
+            breaches.push(format!(
+                "src/{below_src}: only {may_name} may name {package}, here `{named}`"
+            ));
+        }
     }
     breaches.dedup();
     breaches

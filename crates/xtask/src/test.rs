@@ -76,6 +76,8 @@ impl Run<'_> {
         })?;
         if self.options.filters.is_empty() {
             self.checks()?;
+        } else {
+            self.cargo_test("rules of the project", &rule_arguments(), None)?;
         }
         let program = self.timed("page and server", |_| {
             dist::build_page(&root, &tools)?;
