@@ -235,6 +235,7 @@ impl ChatRenderer {
         self.row_linked(id, after);
         self.patches.push(FeedPatch::Insert { block: id, after });
         self.touch(id);
+        self.remember_row(id);
         id
     }
 
@@ -261,6 +262,12 @@ impl ChatRenderer {
         if let Some(row) = self.feed.rows_of_events.get_mut(event as usize) {
             *row = Some(id);
         }
+    }
+
+    /// Keeps by which event a row was made or changed, in case the source takes it back.
+    ///
+    /// Chunks that only lengthen a text are not kept: they are most events, and no source takes back one of them.
+    fn remember_row(&mut self, id: BlockId) {
         if !self.event_id.is_empty() {
             self.rows_of_ids.insert(seen::hash(&self.event_id), id);
         }
@@ -269,6 +276,7 @@ impl ChatRenderer {
     /// Notes that this row changed.
     fn update(&mut self, id: BlockId) {
         self.touch(id);
+        self.remember_row(id);
         let known = |patch: &FeedPatch| matches!(patch, FeedPatch::Insert { block, .. } | FeedPatch::Update { block } if *block == id);
         if self.feed.contains(id) && !self.patches.iter().any(known) {
             self.patches.push(FeedPatch::Update { block: id });
