@@ -3,10 +3,11 @@
 /// Whether `text` opens more than `limit` arrays and objects within each other.
 pub(crate) fn exceeds(text: &str, limit: usize) -> bool {
     // Most texts have fewer brackets than the limit, and counting those is cheaper than following the strings.
-    let n_openings = text
-        .bytes()
-        .filter(|byte| matches!(byte, b'[' | b'{'))
-        .count();
+    let n_openings: usize = text
+        .as_bytes()
+        .chunks(128)
+        .map(|chunk| usize::from(chunk.iter().map(opening).sum::<u8>()))
+        .sum();
     if n_openings <= limit {
         return false;
     }
@@ -30,4 +31,9 @@ pub(crate) fn exceeds(text: &str, limit: usize) -> bool {
         }
     }
     false
+}
+
+/// 1 for `[` and `{`, which differ in one bit; summed in bytes, many go in one step.
+fn opening(byte: &u8) -> u8 {
+    u8::from(byte | 0x20 == b'{')
 }

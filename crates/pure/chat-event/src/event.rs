@@ -131,38 +131,13 @@ impl ChatEvent {
     }
 }
 
-/// An event to be written without its place in the log: `seq` and `recv`.
-pub(crate) struct WithoutPlace<'a>(&'a ChatEvent);
-
-impl Serialize for WithoutPlace<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.write(serializer, None, None)
-    }
-}
-
 impl Serialize for ChatEvent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.write(serializer, self.seq.as_ref(), self.recv.as_ref())
-    }
-}
-
-impl ChatEvent {
-    /// The event as it is apart from its place in the log; two with the same text say the same.
-    pub(crate) fn without_place(&self) -> WithoutPlace<'_> {
-        WithoutPlace(self)
-    }
-
-    fn write<S: Serializer>(
-        &self,
-        serializer: S,
-        seq: Option<&u64>,
-        recv: Option<&i64>,
-    ) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        entry(&mut map, "seq", seq)?;
+        entry(&mut map, "seq", self.seq.as_ref())?;
         entry(&mut map, "id", Some(&self.id).filter(|id| !id.is_empty()))?;
         entry(&mut map, "timestamp", self.timestamp.as_ref())?;
-        entry(&mut map, "recv", recv)?;
+        entry(&mut map, "recv", self.recv.as_ref())?;
         let session_id = Some(&self.session_id).filter(|id| !id.is_empty());
         entry(&mut map, "sessionId", session_id)?;
         map.serialize_entry("type", self.event_type())?;

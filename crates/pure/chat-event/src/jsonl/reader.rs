@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::foreign::{HEAD_BYTES, foreign_mark};
 use super::lines::{Line, LineContent, LineSplitter};
 use super::report::{Flaws, ReadReport, Record, SeqGap, Tail, Unreadable, UnreadableKind};
-use super::salvage::{Damage, Found, one_value, read_record, salvage};
+use super::salvage::{Damage, Found, one_value, read_record, salvage, split_checksum};
 use crate::{ChatEvent, Payload};
 
 /// As much of what could not be read as is handed on.
@@ -20,8 +20,8 @@ const MAX_GAPS: usize = 1000;
 
 /// Makes events of the bytes of a log that come in any pieces.
 ///
-/// Events come out in the order of the file. An event whose id came before in the same session is left out: silently
-/// where it says the same (`seq` and `recv` aside), else with an [`Unreadable`] of the kind [`UnreadableKind::Conflict`].
+/// Events come out in the order of the file. An event whose id came before in the same session is left out: without a word
+/// where it says the same (`seq`, `recv` and the checksum aside), else with an [`Unreadable`] of the kind [`UnreadableKind::Conflict`].
 /// An event without an id is given `line-N`; `seq` stays empty where the log gives none.
 /// Lines about the log itself (`log_start` …) always come out.
 ///
@@ -107,8 +107,6 @@ struct RecordReader {
     /// The session whose numbers are being followed, and the highest of them.
     session_id: String,
     last_seq: Option<u64>,
-    /// Room for an event's text while it is hashed.
-    scratch: Vec<u8>,
 }
 
 /// A place that could not be read.
@@ -116,6 +114,14 @@ struct Unread<'a> {
     line: u64,
     range: Range<u64>,
     text: &'a str,
+}
+
+/// Where a record was found.
+struct Place {
+    line: u64,
+    range: Range<u64>,
+    /// How many records the line gave before it.
+    n_before: u64,
 }
 
 impl RecordReader {
@@ -152,8 +158,13 @@ impl RecordReader {
         };
         match read_record(&text, bytes) {
             Ok(found) => {
-                let range = place(line, bytes, 0..bytes.len(), flaws);
-                self.accept(line, range, 0, found, flaws, on_record);
+                let range = range_of(line, bytes, 0..bytes.len(), flaws);
+                let place = Place {
+                    line: line.number,
+                    range,
+                    n_before: 0,
+                };
+                self.accept(place, bytes, found, flaws, on_record);
             }
             // A whole value is not torn, so there is nothing to save within it.
             Err(why) if why.0 == UnreadableKind::Checksum || one_value(&text) => {
@@ -175,14 +186,20 @@ impl RecordReader {
         let mut n_before = 0;
         let mut damaged = false;
         salvage(text, &mut |within, piece| {
-            let range = place(line, bytes, within.clone(), flaws);
+            let range = range_of(line, bytes, within.clone(), flaws);
             match piece {
                 Ok(found) => {
                     let flaws = Flaws {
                         salvaged: damaged,
                         ..flaws
                     };
-                    self.accept(line, range, n_before, found, flaws, on_record);
+                    let written = text.get(within).unwrap_or_default().as_bytes();
+                    let place = Place {
+                        line: line.number,
+                        range,
+                        n_before,
+                    };
+                    self.accept(place, written, found, flaws, on_record);
                     n_before += 1;
                 }
                 Err(mut why) => {
@@ -208,24 +225,23 @@ impl RecordReader {
     /// Hands on an event, unless it came before.
     fn accept(
         &mut self,
-        line: &Line<'_>,
-        range: Range<u64>,
-        n_before: u64,
+        place: Place,
+        written: &[u8],
         (mut event, lone_surrogate): Found,
         mut flaws: Flaws,
         on_record: &mut dyn FnMut(Record),
     ) {
         if event.id.is_empty() {
-            event.id = match n_before {
-                0 => format!("line-{}", line.number),
-                n_before => format!("line-{}.{}", line.number, n_before + 1),
+            event.id = match place.n_before {
+                0 => format!("line-{}", place.line),
+                n_before => format!("line-{}.{}", place.line, n_before + 1),
             };
         }
         if !event.is_control() {
-            let said = self.hash_of_content(&event);
+            let said = hash_of_content(&event, written);
             match self.seen.entry(hash_of_id(&event)) {
-                Entry::Vacant(place) => {
-                    place.insert(said);
+                Entry::Vacant(entry) => {
+                    entry.insert(said);
                 }
                 Entry::Occupied(before) if *before.get() == said => {
                     self.report.duplicates += 1;
@@ -243,8 +259,8 @@ impl RecordReader {
                         text: preview(&event.to_line()),
                     });
                     on_record(Record {
-                        line: line.number,
-                        range,
+                        line: place.line,
+                        range: place.range,
                         content,
                         flaws,
                     });
@@ -252,13 +268,13 @@ impl RecordReader {
                 }
             }
         }
-        self.follow_numbers(&event, line.number);
+        self.follow_numbers(&event, place.line);
         flaws.lone_surrogate = lone_surrogate;
         self.report.events += 1;
         self.report.mended += u64::from(!flaws.none());
         on_record(Record {
-            line: line.number,
-            range,
+            line: place.line,
+            range: place.range,
             content: Ok(event),
             flaws,
         });
@@ -344,19 +360,10 @@ impl RecordReader {
             flaws: Flaws::default(),
         });
     }
-
-    /// A hash of all that an event says, without its place in the log.
-    fn hash_of_content(&mut self, event: &ChatEvent) -> u64 {
-        self.scratch.clear();
-        // Writing to memory cannot fail, and what was read can be written.
-        let written = serde_json::to_writer(&mut self.scratch, &event.without_place());
-        debug_assert!(written.is_ok());
-        mix(&self.scratch)
-    }
 }
 
 /// Where a stretch of a line's text is in the source.
-fn place(line: &Line<'_>, bytes: &[u8], within: Range<usize>, flaws: Flaws) -> Range<u64> {
+fn range_of(line: &Line<'_>, bytes: &[u8], within: Range<usize>, flaws: Flaws) -> Range<u64> {
     if flaws.not_utf8 || within.len() == bytes.len() {
         // U+FFFD is longer than what it stands for, so offsets in the text are not those in the source.
         return line.range.clone();
@@ -377,20 +384,72 @@ fn hash_of_id(event: &ChatEvent) -> u64 {
     hasher.finish()
 }
 
+/// A hash of what is written for an event, without its place in the log: `seq`, `recv` and the checksum, where our
+/// writer puts them.
+///
+/// It is taken of the bytes because writing each event anew would cost as much as reading it; so the same event in
+/// another spelling is another content.
+fn hash_of_content(event: &ChatEvent, written: &[u8]) -> u64 {
+    let written = match split_checksum(written) {
+        Some((before, _)) => before,
+        None => written.strip_suffix(b"}").unwrap_or(written),
+    };
+    let written = match written.strip_prefix(b"{\"seq\":") {
+        Some(behind) => behind_number(behind).strip_prefix(b",").unwrap_or_default(),
+        None => written.strip_prefix(b"{").unwrap_or(written),
+    };
+    let recv = event
+        .recv
+        .and_then(|_| written.windows(RECV.len()).position(|it| it == RECV));
+    let Some(recv) = recv else {
+        return mix(written);
+    };
+    let (before, behind) = written.split_at(recv);
+    let behind = behind.get(RECV.len()..).unwrap_or_default();
+    mix(&[before, behind_number(behind)].concat())
+}
+
+const RECV: &[u8] = b",\"recv\":";
+
+fn behind_number(mut bytes: &[u8]) -> &[u8] {
+    while let [b'0'..=b'9' | b'-', rest @ ..] = bytes {
+        bytes = rest;
+    }
+    bytes
+}
+
 /// A fast hash of bytes.
 ///
 /// Whoever makes two texts with one hash on purpose gains that a conflict is counted as a double: the first event counts
 /// either way.
 fn mix(bytes: &[u8]) -> u64 {
-    // An odd number without pattern: the golden ratio's fraction.
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut hash = bytes.len() as u64;
+    // Odd numbers without pattern, so that the four lanes tell their words apart.
+    const FACTORS: [u64; 4] = [
+        0x9e37_79b9_7f4a_7c15,
+        0xc2b2_ae3d_27d4_eb4f,
+        0x1656_67b1_9e37_79f9,
+        0x27d4_eb2f_1656_67c5,
+    ];
+    let step =
+        |lane: u64, word: u64, factor: u64| (lane.rotate_left(23) ^ word).wrapping_mul(factor);
+    let mut lanes = FACTORS;
     let (words, rest) = bytes.as_chunks::<8>();
+    let (blocks, words) = words.as_chunks::<4>();
+    for block in blocks {
+        for ((lane, word), factor) in lanes.iter_mut().zip(block).zip(FACTORS) {
+            *lane = step(*lane, u64::from_le_bytes(*word), factor);
+        }
+    }
+    let [factor, ..] = FACTORS;
+    let mut hash = bytes.len() as u64;
+    for lane in lanes {
+        hash = step(hash, lane, factor);
+    }
     for word in words {
-        hash = (hash.rotate_left(23) ^ u64::from_le_bytes(*word)).wrapping_mul(FACTOR);
+        hash = step(hash, u64::from_le_bytes(*word), factor);
     }
     for &byte in rest {
-        hash = (hash.rotate_left(23) ^ u64::from(byte)).wrapping_mul(FACTOR);
+        hash = step(hash, u64::from(byte), factor);
     }
     hash ^ (hash >> 32)
 }

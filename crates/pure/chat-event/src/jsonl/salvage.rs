@@ -43,7 +43,7 @@ pub(crate) fn read_record(text: &str, bytes: &[u8]) -> Result<Found, Damage> {
 }
 
 /// The bytes that a checksum at the end of a record is about, and the checksum.
-fn split_checksum(bytes: &[u8]) -> Option<(&[u8], u32)> {
+pub(super) fn split_checksum(bytes: &[u8]) -> Option<(&[u8], u32)> {
     let (before, end) = bytes.trim_ascii_end().split_last_chunk::<16>()?;
     let digits = end.strip_prefix(b",\"c\":\"")?.strip_suffix(b"\"}")?;
     let digits = std::str::from_utf8(digits).ok()?;
