@@ -64,6 +64,23 @@ pub(crate) fn line(command: &Command) -> String {
         .join(" ")
 }
 
+/// The command with the variables that were set for it, so that it can be typed again and does the same.
+pub(crate) fn line_with_environment(command: &Command) -> String {
+    let own_path = std::env::var("PATH").unwrap_or_default();
+    let set = command
+        .get_envs()
+        .filter_map(|(name, value)| Some((name.to_str()?, value?.to_str()?)));
+    let assignments = set
+        .filter(|(name, _)| *name != "CARGO_TERM_COLOR")
+        .map(
+            |(name, value)| match value.strip_suffix(&own_path).filter(|_| name == "PATH") {
+                Some(added) => format!("PATH={}$PATH ", quoted(added)),
+                None => format!("{name}={} ", quoted(value)),
+            },
+        );
+    assignments.chain([line(command)]).collect()
+}
+
 fn quoted(argument: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@+".contains(c);
     if !argument.is_empty() && argument.chars().all(plain) {
@@ -234,6 +251,21 @@ mod tests {
         assert_eq!(
             line(&command),
             r"cargo test -p agent-feed -- 'it'\''s here' ''"
+        );
+    }
+
+    #[test]
+    fn a_printed_command_keeps_the_variables_set_for_it() {
+        let mut command = Command::new("cargo");
+        let path = format!("/tools/bin:{}", std::env::var("PATH").unwrap_or_default());
+        command
+            .arg("test")
+            .env("PATH", path)
+            .env("TURNREEL_FULL", "1")
+            .env_remove("OUT_DIR");
+        assert_eq!(
+            line_with_environment(&command),
+            "PATH=/tools/bin:$PATH TURNREEL_FULL=1 cargo test"
         );
     }
 

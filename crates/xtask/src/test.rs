@@ -136,7 +136,15 @@ impl Run<'_> {
             &self.page_arguments(&others),
             Some(environment),
         )?;
+        // wasm-bindgen's test runner takes one filter at most.
+        let filters = &self.options.filters;
+        let runs: Vec<&[String]> = if filters.is_empty() {
+            vec![&[]]
+        } else {
+            filters.chunks(1).collect()
+        };
         for package in self.packages_with_browser_tests()? {
+            let name = format!("{package}, in the browser");
             let arguments = [
                 "test",
                 "--package",
@@ -146,11 +154,14 @@ impl Run<'_> {
                 "--test",
                 IN_BROWSER,
             ];
-            self.cargo_test(
-                &format!("{package}, in the browser"),
-                &arguments.map(str::to_owned),
-                Some(environment),
-            )?;
+            for filters in &runs {
+                self.filtered(
+                    &name,
+                    &arguments.map(str::to_owned),
+                    filters,
+                    Some(environment),
+                )?;
+            }
         }
         if !end_to_end.is_empty() {
             self.cargo_test(
@@ -197,10 +208,20 @@ impl Run<'_> {
         arguments: &[String],
         environment: Option<&Environment<'_>>,
     ) -> Result<(), Error> {
+        self.filtered(name, arguments, &self.options.filters, environment)
+    }
+
+    fn filtered(
+        &mut self,
+        name: &str,
+        arguments: &[String],
+        filters: &[String],
+        environment: Option<&Environment<'_>>,
+    ) -> Result<(), Error> {
         let mut cargo = command::cargo();
         cargo.args(arguments).current_dir(&self.root);
-        if !self.options.filters.is_empty() {
-            cargo.arg("--").args(&self.options.filters);
+        if !filters.is_empty() {
+            cargo.arg("--").args(filters);
         }
         if self.options.full {
             cargo.env("TURNREEL_FULL", "1");
@@ -213,7 +234,10 @@ impl Run<'_> {
             if status.success() {
                 return Ok(());
             }
-            let why = format!("{} failed", counts.failed);
+            let why = match counts.failed {
+                0 => "see above".to_owned(),
+                n_failed => format!("{n_failed} failed"),
+            };
             Err(not_passed(name, &why, &cargo))
         })
     }
@@ -323,7 +347,10 @@ impl std::fmt::Display for Counts {
 fn not_passed(name: &str, why: &str, command: &Command) -> Error {
     Error::Failed {
         what: format!("pass the step \"{name}\""),
-        why: format!("{why}\nTo repeat it: {}", command::line(command)),
+        why: format!(
+            "{why}\nTo repeat it: {}",
+            command::line_with_environment(command)
+        ),
     }
 }
 
