@@ -2,6 +2,8 @@
 //!
 //! A step is a command and its name. The first that fails ends the run, with the command to repeat it.
 
+mod counts;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
@@ -11,6 +13,7 @@ use crate::browser::Browser;
 use crate::error::Error;
 use crate::tools::{Tools, WASM_TARGET};
 use crate::{browser, command, dist, report, tools, workspace};
+use counts::Counts;
 
 /// The page's package, which is the root of the workspace.
 const PAGE: &str = "agent-feed";
@@ -56,14 +59,6 @@ struct Done {
     elapsed: Duration,
     counts: Counts,
     succeeded: bool,
-}
-
-/// Sums of cargo's `test result:` lines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counts {
-    passed: u64,
-    failed: u64,
-    ignored: u64,
 }
 
 impl Run<'_> {
@@ -313,37 +308,6 @@ impl Environment<'_> {
     }
 }
 
-impl Counts {
-    /// Reads `test result: ok. 5 passed; 0 failed; 1 ignored; …`, coloured or not.
-    fn add_line(&mut self, line: &str) {
-        let Some((_, sums)) = line.split_once("test result: ") else {
-            return;
-        };
-        let mut words = sums.split_whitespace().peekable();
-        while let Some(word) = words.next() {
-            let (Ok(count), Some(what)) = (word.parse::<u64>(), words.peek()) else {
-                continue;
-            };
-            match what.trim_end_matches(';') {
-                "passed" => self.passed += count,
-                "failed" => self.failed += count,
-                "ignored" => self.ignored += count,
-                _ => {}
-            }
-        }
-    }
-}
-
-impl std::fmt::Display for Counts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} passed, {} failed", self.passed, self.failed)?;
-        if self.ignored > 0 {
-            write!(f, ", {} ignored", self.ignored)?;
-        }
-        Ok(())
-    }
-}
-
 fn not_passed(name: &str, why: &str, command: &Command) -> Error {
     Error::Failed {
         what: format!("pass the step \"{name}\""),
@@ -402,22 +366,6 @@ fn names_in(folder: &Path, keep: impl Fn(&Path) -> bool) -> Result<Vec<String>, 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn results_are_summed_over_lines_with_and_without_colour() {
-        let mut counts = Counts::default();
-        counts.add_line("running 3 tests");
-        counts.add_line("test result: ok. 5 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.1s");
-        counts.add_line("test result: \u{1b}[31mFAILED\u{1b}(B\u{1b}[m. 2 passed; 3 failed; 0 ignored; 0 measured");
-        assert_eq!(
-            counts,
-            Counts {
-                passed: 7,
-                failed: 3,
-                ignored: 1
-            }
-        );
-    }
 
     #[test]
     fn packages_are_found_by_their_folders() {
