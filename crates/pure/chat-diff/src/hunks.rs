@@ -29,7 +29,8 @@ pub struct Hunk {
 ///
 /// Counts are taken from the lines. A `change` the lines contradict (a created file with old lines, a deleted one with
 /// new lines, a rename, which hunks cannot name) is `Modified`. Without hunks, a created file is an empty one: where
-/// the agent sends the content instead, use [`crate::diff_texts`].
+/// the agent sends the content instead, use [`crate::diff_texts`]; also where it sends the old text along, for hunks
+/// may be altered for display (Claude Code's show tabs as spaces and CRLF as LF) and then do not apply.
 pub fn from_hunks(path: &str, change: Change, hunks: &[Hunk]) -> FileDiff {
     let mut body = String::new();
     let mut total = Counts::default();
