@@ -101,8 +101,6 @@ pub struct Viewport {
     goal: Option<(RowId, Align)>,
     /// The scroll position the browser has, as far as is known here.
     dom_top_px: f64,
-    /// The scrollbar is to be put where the list is, even if it could stay.
-    place_anew: bool,
     /// The width has changed, and the anchor was not measured since.
     reflowing: bool,
     velocity_px_per_s: f64,
@@ -131,7 +129,6 @@ impl Viewport {
             anchor: None,
             goal: None,
             dom_top_px: 0.0,
-            place_anew: false,
             reflowing: false,
             velocity_px_per_s: 0.0,
             last_scroll_ms: None,
@@ -285,7 +282,6 @@ impl Viewport {
             self.stop_following();
         }
         self.goal = None;
-        self.place_anew = false;
         self.reflowing = false;
         self.anchor_at(list_px);
         self.mark_seen_rows(list_px);
@@ -301,7 +297,6 @@ impl Viewport {
     pub fn on_home(&mut self) {
         self.stop_following();
         self.goal = None;
-        self.place_anew = true;
         self.anchor = self.heights.first().map(|id| Anchor { id, top_px: 0.0 });
     }
 
@@ -309,7 +304,6 @@ impl Viewport {
     pub fn follow_end(&mut self) {
         self.following = true;
         self.goal = None;
-        self.place_anew = true;
     }
 
     /// Stops following where the reader is: text selected, find opened, focus moved up, a moment sought.
@@ -342,7 +336,6 @@ impl Viewport {
         }
         self.stop_following();
         self.goal = Some((id, align));
-        self.place_anew = true;
         self.aim();
         true
     }
@@ -478,9 +471,7 @@ impl Viewport {
             self.mark_seen_rows(list_px);
         }
         let dom_px = self.to_device(space.place(list_px)).min(space.max_dom_px);
-        let stay =
-            space.may_stay(self.dom_top_px, list_px) && !(self.place_anew && space.compressed());
-        self.place_anew = false;
+        let stay = space.may_stay(self.dom_top_px, list_px);
         if stay || (dom_px - self.dom_top_px).abs() < 0.5 / self.device_pixel_ratio {
             return None;
         }

@@ -431,3 +431,35 @@ fn a_new_width_touches_no_row_and_restates_some_at_a_time() {
     assert_eq!(index.height_of(RowId(5000)), Some(60.0));
     assert_eq!(index.total_px(), 9_998.0 * 30.0 + 106.0 + 60.0);
 }
+
+#[test]
+fn leaves_of_two_layouts_merge_into_the_present_one() {
+    for (thin, other) in [(0..64u32, 64..128u32), (64..128, 0..64)] {
+        let mut index = HeightIndex::new();
+        index.extend_back((0..128).map(|id| (RowId(id), 10.0)));
+        index.set_measured(RowId(thin.start), 20.0);
+        index.invalidate();
+        index.set_measured(RowId(other.start), 30.0);
+        // Both leaves become thin enough to be one.
+        for id in thin.skip(1).step_by(1).chain(other.clone().skip(20)) {
+            index.remove(RowId(id));
+        }
+        assert_eq!(index.check(), Ok(()));
+        assert!(index.is_measured(RowId(other.start)));
+        assert!(!index.is_measured(RowId(64 - other.start)));
+    }
+}
+
+#[test]
+fn rows_that_move_behind_the_walk_are_restated_too() {
+    let mut index = HeightIndex::new();
+    index.extend_back((0..192).map(|id| (RowId(id), 10.0)));
+    index.invalidate();
+    assert!(!index.restate(1, |_, _| 25.0));
+    // What is left of the second leaf goes into the first, which was done.
+    for id in (0..40).chain(66..128) {
+        index.remove(RowId(id));
+    }
+    while !index.restate(64, |_, _| 25.0) {}
+    assert_eq!(index.total_px(), index.len() as f64 * 25.0);
+}

@@ -703,3 +703,39 @@ fn positions_and_sizes_that_are_no_numbers_change_nothing() {
     page.check();
     assert_eq!(page.on_screen_px(RowId(99)), Some(850.0));
 }
+
+#[test]
+fn hidden_rows_between_tall_ones_are_mounted_in_bounds() {
+    let mut page = Page::with_rows(50_000, 0.0, |_| 0.0);
+    for _ in 0..10 {
+        page.insert_at(0, 400.0, 400.0);
+    }
+    page.append(10, 400.0, |_| 400.0);
+    page.settle();
+    for top_px in [3900.0, 4000.0, 4100.0, 3000.0] {
+        page.user_scrolls_to(top_px);
+        page.frame();
+        let window = page.viewport.window();
+        assert!(
+            window.ids.len() < 2000,
+            "{} rows at {top_px}",
+            window.ids.len()
+        );
+    }
+}
+
+#[test]
+fn a_place_that_fell_with_a_shorter_list_does_not_come_back_with_a_longer_one() {
+    let mut page = Page::with_rows(100, 50.0, |_| 50.0);
+    page.user_scrolls_to(3000.0);
+    page.settle();
+    for id in 62..100 {
+        page.viewport.remove(RowId(id));
+    }
+    page.settle();
+    let seen_px = page.on_screen_px(RowId(61));
+    assert_eq!(seen_px, Some(850.0));
+    page.append(100, 50.0, |_| 50.0);
+    page.settle();
+    assert_eq!(page.on_screen_px(RowId(61)), seen_px);
+}

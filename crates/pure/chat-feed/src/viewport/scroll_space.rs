@@ -144,6 +144,14 @@ mod tests {
     }
 
     #[test]
+    fn a_thumb_far_from_its_share_is_put_right() {
+        let space = ScrollSpace::new(170e6, 900.0, 1.0);
+        let dom_px = space.place(85e6);
+        assert!(space.may_stay(dom_px + 100_000.0, 85e6));
+        assert!(!space.may_stay(dom_px + 400_000.0, 85e6));
+    }
+
+    #[test]
     fn no_element_is_taller_than_the_browser_allows() {
         for device_pixel_ratio in [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 8.0] {
             let element_px = ScrollSpace::new(170e6, 900.0, device_pixel_ratio).element_px;
