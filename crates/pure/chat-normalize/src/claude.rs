@@ -11,10 +11,13 @@ mod plan;
 mod results;
 mod said;
 mod session;
+mod side_lines;
 mod stream;
 mod tools;
 mod transcript;
+mod tree;
 mod usage;
 
+pub(crate) use side_lines::is_side_line;
 pub(crate) use stream::ClaudeStream;
-pub(crate) use transcript::{ClaudeTranscript, is_side_line};
+pub(crate) use transcript::ClaudeTranscript;

@@ -2,7 +2,7 @@
 //!
 //! What the events say is for the dialects; that no id stands twice in a session is seen to here.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use chat_event::payload::{Notice, Raw};
 use chat_event::{ChatEvent, Extra, Json, Payload};
@@ -66,6 +66,9 @@ pub(crate) struct Emitter {
     line_id: String,
     n_of_line: u32,
     used_ids: HashSet<u64>,
+    /// The ids of the events of lines that a later line may take back.
+    kept_ids: HashMap<String, Vec<String>>,
+    keeps_ids: bool,
 }
 
 impl Emitter {
@@ -79,6 +82,8 @@ impl Emitter {
             line_id: "0".to_owned(),
             n_of_line: 0,
             used_ids: HashSet::new(),
+            kept_ids: HashMap::new(),
+            keeps_ids: false,
         }
     }
 
@@ -94,6 +99,19 @@ impl Emitter {
     /// The id of the line that is read now.
     pub(crate) fn line_id(&self) -> &str {
         &self.line_id
+    }
+
+    /// Whether the ids of what is added are kept by the line that is read now.
+    pub(crate) fn keep_ids(&mut self, keep: bool) {
+        self.keeps_ids = keep;
+    }
+
+    /// The ids kept by the line `uuid`.
+    pub(crate) fn ids_of(&self, uuid: &str) -> Vec<String> {
+        self.kept_ids
+            .get(&clean_id(uuid))
+            .cloned()
+            .unwrap_or_default()
     }
 
     /// Adds an event whose id is that of the line and `tag`.
@@ -128,6 +146,12 @@ impl Emitter {
                     .filter(|_| n > 2)
                     .map_or(id.as_str(), |(stem, _)| stem)
             ));
+        }
+        if self.keeps_ids {
+            self.kept_ids
+                .entry(self.line_id.clone())
+                .or_default()
+                .push(id.clone());
         }
         let mut event = ChatEvent::new(id, self.time_ms, self.session_id.clone(), payload);
         event.turn_id.clone_from(&place.turn_id);

@@ -415,7 +415,9 @@ impl Running {
     fn finish(&mut self, arrival_ms: i64) {
         let emitter = &mut self.emitter;
         emitter.time_ms = arrival_ms;
-        emitter.begin_line(Some("finish"));
+        // A session that is resumed ends more than once; the last line makes the ends different.
+        let last = format!("end.{}", emitter.line_id());
+        emitter.begin_line(Some(&last));
         match &mut self.normalizer {
             // A ChatEvent log says itself what ended.
             Normalizer::ChatEvents(_) => {}

@@ -163,6 +163,7 @@ impl Session {
             .or_insert_with(|| (String::new(), place.clone()))
             .0
             .push_str(text);
+        self.open_messages.insert(native_id.to_owned());
         let chunk = AssistantChunk {
             text: text.to_owned(),
             part: Some(part),
@@ -192,6 +193,7 @@ impl Session {
             .or_insert_with(|| (String::new(), place.clone()))
             .0
             .push_str(text);
+        self.open_messages.insert(native_id.to_owned());
         let chunk = ThinkingChunk {
             text: text.to_owned(),
             part: Some(part),

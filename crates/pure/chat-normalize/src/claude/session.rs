@@ -10,8 +10,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chat_event::payload::{
-    AssistantDone, Interrupt, SessionStatus, ThinkingDone, ToolCall, ToolError, ToolResult,
-    TurnEnd, TurnStart,
+    AssistantDone, Interrupt, Retract, SessionStatus, ThinkingDone, ToolCall, ToolError,
+    ToolResult, TurnEnd, TurnStart,
 };
 use chat_event::{Extra, Json};
 use serde_json::Value;
@@ -29,9 +29,8 @@ pub(crate) struct Turn {
     pub(crate) id: String,
     pub(crate) interrupted: bool,
     pub(crate) failed: bool,
-    pub(crate) has_user_message: bool,
-    pub(crate) started_ms: i64,
-    pub(crate) last_ms: i64,
+    /// The agent did something in it.
+    pub(crate) answered: bool,
 }
 
 /// A tool call without its result.
@@ -56,7 +55,7 @@ pub(crate) struct Call {
 pub(crate) struct Message {
     /// The id its events bear: the provider's, made different where it was used in another turn.
     pub(crate) response_id: String,
-    turn_id: Option<String>,
+    pub(crate) turn_id: Option<String>,
     pub(crate) text: Parts,
     pub(crate) thinking: Parts,
 }
@@ -78,6 +77,8 @@ pub(crate) struct Session {
     pub(crate) turns: Vec<Turn>,
     pub(crate) calls: BTreeMap<String, Call>,
     pub(crate) messages: HashMap<String, Message>,
+    /// Those of which chunks came whose whole text did not, by the provider's id.
+    pub(crate) open_messages: BTreeSet<String>,
     pub(crate) asks: Asks,
     pub(crate) tasks: Tasks,
     pub(crate) spent: Spent,
@@ -146,8 +147,6 @@ impl Session {
         };
         self.turns.push(Turn {
             id: id.clone(),
-            started_ms: emitter.time_ms,
-            last_ms: emitter.time_ms,
             ..Turn::default()
         });
         let place = self.place(None, None);
@@ -222,13 +221,21 @@ impl Session {
         if self.turns.is_empty() {
             return;
         }
-        let turn = self.turns.remove(0);
-        let stays_open = |place: &Place| place.turn_id.as_deref() != Some(turn.id.as_str());
-        self.close_parts(emitter, &stays_open);
+        let id = self.turns[0].id.clone();
         self.close_calls(emitter, &|call| {
             // A sub-agent in the background outlives the turn that started it.
-            stays_open(&call.place) || call.place.parent_tool_call_id.is_some()
+            call.place.turn_id.as_ref() != Some(&id) || call.place.parent_tool_call_id.is_some()
         });
+        self.close_turn_leaving_calls(emitter, end);
+    }
+
+    /// Closes the oldest open turn; its calls may still get their results.
+    pub(crate) fn close_turn_leaving_calls(&mut self, emitter: &mut Emitter, end: TurnEnd) {
+        if self.turns.is_empty() {
+            return;
+        }
+        let turn = self.turns.remove(0);
+        self.close_parts(emitter, &|place| place.turn_id.as_ref() != Some(&turn.id));
         let place = Place {
             turn_id: Some(turn.id.clone()),
             ..Place::default()
@@ -266,10 +273,7 @@ impl Session {
         emitter: &mut Emitter,
         stays_open: &dyn Fn(&Place) -> bool,
     ) {
-        let mut ids: Vec<&String> = self.messages.keys().collect();
-        ids.sort();
-        let ids: Vec<String> = ids.into_iter().cloned().collect();
-        for id in ids {
+        for id in std::mem::take(&mut self.open_messages) {
             let Some(message) = self.messages.get_mut(&id) else {
                 continue;
             };
@@ -289,6 +293,9 @@ impl Session {
                     ..ThinkingDone::default()
                 };
                 emitter.add_as(&format!("{response_id}:thinking{part}:cut"), &place, done);
+            }
+            if !message.text.open.is_empty() || !message.thinking.open.is_empty() {
+                self.open_messages.insert(id);
             }
         }
     }
@@ -327,6 +334,25 @@ impl Session {
                 ..ToolResult::default()
             };
             emitter.add_as(&format!("{}:closed", call.id), &call.place, result);
+        }
+    }
+
+    /// Takes back what the lines with these ids said.
+    pub(crate) fn retract(&mut self, emitter: &mut Emitter, place: &Place, uuids: &[Value]) {
+        let event_ids: Vec<String> = uuids
+            .iter()
+            .filter_map(Value::as_str)
+            .flat_map(|uuid| emitter.ids_of(uuid))
+            .collect();
+        if !event_ids.is_empty() {
+            emitter.add(
+                "retract",
+                place,
+                Retract {
+                    event_ids,
+                    extra: Extra::default(),
+                },
+            );
         }
     }
 

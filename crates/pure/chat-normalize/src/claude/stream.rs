@@ -251,12 +251,7 @@ impl ClaudeStream {
             "thinking_tokens" => emitter.pass_over("system/thinking_tokens"),
             // The lines around it say what is busy and what is idle.
             "session_state_changed" => emitter.pass_over("system/session_state_changed"),
-            "informational"
-            | "notification"
-            | "local_command_output"
-            | "memory_recall"
-            | "model_refusal_fallback"
-            | "model_refusal_no_fallback" => {
+            "informational" | "notification" | "local_command_output" | "memory_recall" => {
                 let text = ["content", "text", "message", "output"]
                     .iter()
                     .find_map(|key| text_of(line, key));
@@ -402,7 +397,11 @@ impl ClaudeStream {
             }
             return;
         }
+        self.session
+            .retract(emitter, &place, list_of(line, "supersedes"));
+        emitter.keep_ids(true);
         self.session.assistant_blocks(emitter, &place, message);
+        emitter.keep_ids(false);
     }
 
     fn user(&mut self, emitter: &mut Emitter, line: &Value, place: &Place) {
@@ -512,9 +511,6 @@ impl ClaudeStream {
         attachments: Option<Json>,
     ) {
         let place = self.session.place(None, None);
-        if let Some(turn) = self.session.turns.last_mut() {
-            turn.has_user_message = true;
-        }
         emitter.add(
             tag,
             &place,
