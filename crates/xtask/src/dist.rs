@@ -55,7 +55,7 @@ pub(crate) fn build_page(root: &Path, tools: &Tools) -> Result<(), Error> {
             ),
         });
     }
-    let stamp_path = stamp_path(root)?;
+    let stamp_path = stamp_path(root, "page")?;
     let made_of = fingerprint(root)?;
     let stamp = std::fs::read_to_string(&stamp_path).ok();
     if stamp.is_some() && stamp == stamp_text(root, &made_of) {
@@ -91,17 +91,29 @@ pub(crate) fn build_page(root: &Path, tools: &Tools) -> Result<(), Error> {
     Ok(())
 }
 
-/// Builds the server in release and returns its program. Cargo itself sees whether `dist/` has changed.
+/// Builds the server in release, with the page of `dist/` in it, and returns its program.
 ///
 /// # Errors
 /// When the build fails.
 pub(crate) fn build_server(root: &Path) -> Result<PathBuf, Error> {
     report::say("Building the server in release (the first time about 2 minutes)");
+    // Cargo follows the files that were embedded last time. It does not see the first ones arrive in an empty folder.
+    let page_stamp = std::fs::read_to_string(stamp_path(root, "page")?).unwrap_or_default();
+    let server_stamp_path = stamp_path(root, "server")?;
+    if std::fs::read_to_string(&server_stamp_path).ok().as_ref() != Some(&page_stamp) {
+        let mut clean = command::cargo();
+        clean
+            .args(["clean", "--quiet", "--release", "--package", SERVER])
+            .current_dir(root);
+        command::run(&mut clean)?;
+    }
     let mut build = command::cargo();
     build
         .args(["build", "--release", "--package", SERVER])
         .current_dir(root);
     command::run(&mut build)?;
+    std::fs::write(&server_stamp_path, page_stamp)
+        .map_err(|source| Error::file("write a stamp", &server_stamp_path, source))?;
     let name = format!("{SERVER}{}", std::env::consts::EXE_SUFFIX);
     let program = workspace::target_dir(root).join("release").join(name);
     if program.is_file() {
@@ -130,10 +142,10 @@ fn fingerprint(root: &Path) -> Result<String, Error> {
 }
 
 /// One target folder may serve several clones: each has a stamp of its own.
-fn stamp_path(root: &Path) -> Result<PathBuf, Error> {
+fn stamp_path(root: &Path, of: &str) -> Result<PathBuf, Error> {
     let mut place = Fingerprint::new();
     place.add(root.as_os_str().as_encoded_bytes());
-    Ok(workspace::scratch_dir(root)?.join(format!("page-{}.stamp", place.to_hex())))
+    Ok(workspace::scratch_dir(root)?.join(format!("{of}-{}.stamp", place.to_hex())))
 }
 
 /// What the page was made of and when it was written, so that a page built by other means is not taken for this one.
