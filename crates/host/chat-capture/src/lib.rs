@@ -1,1 +1,18 @@
-//! chat-capture
+//! The only code that touches agents.
+//!
+//! - [`Pipe`] passes an agent's output through, untouched and at once, and sends what it says to a server on the way.
+//! - [`Leftover`] is what an earlier pipe could not send: events that wait in the spool.
+//!
+//! What the output means is for `chat-normalize`; where events are kept is the server's business. Nothing here is
+//! async: an agent's output is one stream.
+
+mod client;
+mod pipe;
+mod queue;
+mod sender;
+mod spool;
+
+pub use chat_normalize::Dialect;
+pub use client::{Endpoint, Error, check_endpoint};
+pub use pipe::{FindEndpoint, Outcome, Pipe};
+pub use spool::{Batch, Leftover, leftovers};

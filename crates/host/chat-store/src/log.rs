@@ -47,6 +47,8 @@ pub struct Appended {
     pub stored: Vec<Stored>,
     /// Whether they are on the disk, or only with the operating system.
     pub synced: bool,
+    /// The session's row after it.
+    pub summary: Summary,
     /// Whether nothing was stored because the batch was to be stored whole or not at all.
     pub refused: bool,
 }
@@ -359,6 +361,7 @@ impl Log {
             epoch: self.epoch.clone(),
             results,
             stored,
+            summary: self.summary.clone(),
             synced,
             refused,
         })
@@ -429,6 +432,10 @@ impl Log {
 
     pub(crate) fn head(&self) -> u64 {
         self.head
+    }
+
+    pub(crate) fn oldest(&self) -> u64 {
+        self.oldest
     }
 
     pub(crate) fn damaged(&self) -> u64 {

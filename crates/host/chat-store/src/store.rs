@@ -278,6 +278,11 @@ impl Session {
         (log.epoch().to_owned(), log.head())
     }
 
+    /// The number of the first event there is.
+    pub fn oldest(&self) -> u64 {
+        locked(&self.log).oldest()
+    }
+
     /// How many damaged lines were found on opening.
     pub fn damaged_lines(&self) -> u64 {
         locked(&self.log).damaged()

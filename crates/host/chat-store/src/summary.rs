@@ -44,9 +44,6 @@ pub struct Summary {
     pub events: u64,
     /// The log's epoch.
     pub epoch: String,
-    /// Whether `title` is the session's own.
-    #[serde(skip)]
-    pub(crate) titled: bool,
 }
 
 /// A title longer than this is cut: a list has one line for it.
@@ -80,7 +77,6 @@ impl Summary {
                 replace(&mut self.sandbox_id, &start.sandbox_id);
                 if let Some(title) = start.title.as_deref().and_then(first_line) {
                     self.title = Some(title);
-                    self.titled = true;
                 }
                 self.sample |= start
                     .extra
@@ -90,10 +86,11 @@ impl Summary {
                     "idle".clone_into(&mut self.status);
                 }
             }
-            Payload::UserMessage(message) => {
-                if !self.titled && self.title.is_none() && event.parent_tool_call_id.is_none() {
-                    self.title = first_line(message.text.preview());
-                }
+            // What a sub-agent is told is not what the session is about.
+            Payload::UserMessage(message)
+                if self.title.is_none() && event.parent_tool_call_id.is_none() =>
+            {
+                self.title = first_line(message.text.preview());
             }
             Payload::TurnStart(_) => "busy".clone_into(&mut self.status),
             Payload::TurnEnd(_) | Payload::Interrupt(_) => "idle".clone_into(&mut self.status),

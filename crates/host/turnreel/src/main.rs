@@ -1,2 +1,7 @@
-//! turnreel
-fn main() {}
+//! The program `turnreel`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    turnreel::main()
+}

@@ -1,0 +1,257 @@
+//! Speaking to the server: one batch, one body.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::spool::Batch;
+
+/// Where the server is, and what opens it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// `http://127.0.0.1:PORT`
+    pub url: String,
+    /// Its token.
+    pub token: String,
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A token has no place in a log.
+        f.debug_struct("Endpoint")
+            .field("url", &self.url)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why something was not sent.
+#[derive(Debug)]
+pub enum Error {
+    /// The address is none that is spoken to.
+    BadEndpoint {
+        /// The address.
+        url: String,
+        /// Why.
+        why: &'static str,
+    },
+    /// The server is away or asks to wait; it is worth trying again, with the same ids.
+    Later {
+        /// What happened.
+        why: String,
+        /// How long it asks to wait, in milliseconds.
+        after_ms: Option<u64>,
+    },
+    /// The server refuses this client.
+    Unauthorized {
+        /// What it said.
+        why: String,
+    },
+    /// The batch is too large for the server.
+    TooLarge,
+    /// The server refuses the batch, and would each time.
+    Refused {
+        /// What it said.
+        why: String,
+    },
+    /// The spool could not be written or read.
+    Spool {
+        /// What was tried.
+        doing: &'static str,
+        /// The file.
+        path: std::path::PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::BadEndpoint { url, why } => write!(f, "could not use the endpoint: {why}: {url}"),
+            Error::Later { why, .. } => write!(f, "could not send yet: {why}"),
+            Error::Unauthorized { why } => write!(f, "could not send: {why}"),
+            Error::TooLarge => write!(f, "could not send: the batch is too large"),
+            Error::Refused { why } => write!(f, "could not send: {why}"),
+            Error::Spool {
+                doing,
+                path,
+                source,
+            } => write!(f, "could not {doing} the spool: {source}: {}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// What the server said of a batch.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Taken {
+    /// Items it refused, one line each.
+    pub(crate) refused: Vec<String>,
+}
+
+/// A client that keeps its connection.
+#[derive(Debug)]
+pub(crate) struct Client {
+    agent: ureq::Agent,
+}
+
+impl Client {
+    pub(crate) fn new() -> Self {
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            // The server is on this machine: a proxy is never on the way, whatever the environment says.
+            .proxy(None)
+            .timeout_connect(Some(Duration::from_secs(2)))
+            .timeout_global(Some(Duration::from_secs(60)))
+            .build();
+        Client {
+            agent: config.new_agent(),
+        }
+    }
+
+    /// Sends one batch.
+    pub(crate) fn post(&self, endpoint: &Endpoint, batch: &Batch) -> Result<Taken, Error> {
+        check_endpoint(&endpoint.url)?;
+        let url = format!(
+            "{}/api/v1/sessions/{}/events",
+            endpoint.url.trim_end_matches('/'),
+            batch.session_id
+        );
+        let sent = self
+            .agent
+            .post(&url)
+            .header("Authorization", format!("Bearer {}", endpoint.token))
+            .header("Content-Type", "application/json")
+            .send(batch.body());
+        let answer = read_answer(sent)?;
+        let items = answer["results"].as_array().into_iter().flatten();
+        let refused = items
+            .filter_map(|item| match item["status"].as_str()? {
+                "rejected" => Some(text_of(&item["message"])),
+                "conflict" => Some(format!("another event has the id {}", text_of(&item["id"]))),
+                _ => None,
+            })
+            .collect();
+        Ok(Taken { refused })
+    }
+
+    /// Sends one body, and gives its hash.
+    pub(crate) fn put(&self, endpoint: &Endpoint, body: &str) -> Result<String, Error> {
+        use fmt::Write as _;
+        check_endpoint(&endpoint.url)?;
+        let mut sha256 = String::with_capacity(64);
+        for byte in Sha256::digest(body) {
+            // Writing to a string cannot fail.
+            let _ = write!(sha256, "{byte:02x}");
+        }
+        let url = format!(
+            "{}/api/v1/blobs/{sha256}",
+            endpoint.url.trim_end_matches('/')
+        );
+        let sent = self
+            .agent
+            .put(&url)
+            .header("Authorization", format!("Bearer {}", endpoint.token))
+            .header("Content-Type", "application/octet-stream")
+            .send(body);
+        read_answer(sent)?;
+        Ok(sha256)
+    }
+}
+
+fn read_answer(
+    sent: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+) -> Result<Value, Error> {
+    let later = |why: String, after_ms| Error::Later { why, after_ms };
+    let mut response = sent.map_err(|why| later(format!("no answer: {why}"), None))?;
+    let status = response.status().as_u16();
+    let after_ms = response
+        .headers()
+        .get("retry-after")
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.parse::<u64>().ok())
+        .map(|seconds| seconds.saturating_mul(1000));
+    let text = response
+        .body_mut()
+        .with_config()
+        .limit(16 * 1024 * 1024)
+        .read_to_string()
+        .map_err(|why| later(format!("half an answer: {why}"), None))?;
+    let answer: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
+    let why = || match answer["error"]["message"].as_str() {
+        Some(message) => format!("{status}: {message}"),
+        None => format!("status {status}"),
+    };
+    match status {
+        200..=299 => Ok(answer),
+        401 | 403 | 421 => Err(Error::Unauthorized { why: why() }),
+        413 => Err(Error::TooLarge),
+        408 | 429 | 500..=599 => Err(later(
+            why(),
+            answer["error"]["retryAfterMs"].as_u64().or(after_ms),
+        )),
+        _ => Err(Error::Refused { why: why() }),
+    }
+}
+
+fn text_of(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// Whether the address is one that is spoken to: plain HTTP, which must not leave this machine.
+///
+/// # Errors
+///
+/// [`Error::BadEndpoint`] for any other.
+pub fn check_endpoint(url: &str) -> Result<(), Error> {
+    let refuse = |why| {
+        Err(Error::BadEndpoint {
+            url: url.to_owned(),
+            why,
+        })
+    };
+    if url.starts_with("https://") {
+        return refuse("https is not spoken yet; use a server on this machine");
+    }
+    let Some(rest) = url.strip_prefix("http://") else {
+        return refuse("expected http://127.0.0.1:PORT");
+    };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => authority,
+    };
+    match host {
+        "127.0.0.1" | "localhost" | "[::1]" => Ok(()),
+        _ => refuse("the token would travel in clear; only this machine is spoken to over http"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_token_goes_to_this_machine_only() {
+        for url in [
+            "http://127.0.0.1:4860",
+            "http://localhost:80/",
+            "http://[::1]:4860",
+        ] {
+            assert!(check_endpoint(url).is_ok(), "{url}");
+        }
+        for url in [
+            "https://127.0.0.1:4860",
+            "http://example.org",
+            "http://127.0.0.1@example.org",
+            "http://127.0.0.1.example.org:80",
+            "127.0.0.1:4860",
+        ] {
+            assert!(check_endpoint(url).is_err(), "{url}");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Sending what is in a spool, until the server has it.
+
+use std::time::{Duration, Instant};
+
+use chat_event::{ChatEvent, bodies};
+
+use crate::client::{Client, Endpoint, Error};
+use crate::pipe::FindEndpoint;
+use crate::spool::{Batch, Reader, Spool};
+
+/// Between the starts of two batches: a chunk leaves at once, and a flood in few requests.
+const PACE: Duration = Duration::from_millis(50);
+
+/// The longest wait between two tries.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// Lines over this are sent with their bodies beside them; the server takes requests of 8 MiB.
+const LINE_BYTES: usize = 7 * 1024 * 1024;
+
+/// Bodies over this go beside such a line.
+const BODY_BYTES: usize = 128 * 1024;
+
+/// What the operator should know at the end, at most so many lines of it.
+const MAX_NOTES: usize = 10;
+
+pub(crate) struct Sender<'a> {
+    find_endpoint: &'a FindEndpoint,
+    client: Client,
+    tries: u32,
+    notes: Vec<String>,
+    /// The last reason for which the server has not taken something.
+    pub(crate) last_refusal: Option<String>,
+}
+
+impl<'a> Sender<'a> {
+    pub(crate) fn new(find_endpoint: &'a FindEndpoint) -> Self {
+        Sender {
+            find_endpoint,
+            client: Client::new(),
+            tries: 0,
+            notes: Vec::new(),
+            last_refusal: None,
+        }
+    }
+
+    /// Sends the spool up to its end, as it grows; `sent` is told how far the server has it.
+    pub(crate) fn run(
+        &mut self,
+        spool: &Spool,
+        sent: &dyn Fn(u64),
+        note_refusal: &dyn Fn(&str),
+    ) -> Result<(), Error> {
+        let mut at = 0;
+        let mut reader: Option<Reader> = None;
+        while spool.wait_beyond(at) {
+            let started = Instant::now();
+            let Some(path) = spool.path() else {
+                return Ok(());
+            };
+            let reader = match &mut reader {
+                Some(reader) => reader,
+                None => reader.insert(Reader::open(&path)?),
+            };
+            let end = spool.written();
+            while let Some(batch) = reader.next_batch(end)? {
+                self.send(&batch, &mut |wait, why| {
+                    note_refusal(why);
+                    spool.rest(wait);
+                });
+                at = batch.end;
+                sent(at);
+            }
+            at = end;
+            sent(at);
+            if let Some(rest) = PACE.checked_sub(started.elapsed()) {
+                spool.rest(rest);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends one batch, however long that takes.
+    pub(crate) fn send(&mut self, batch: &Batch, wait: &mut dyn FnMut(Duration, &str)) {
+        loop {
+            let why = match self.send_once(batch) {
+                Ok(()) => {
+                    self.tries = 0;
+                    self.last_refusal = None;
+                    return;
+                }
+                Err(Error::TooLarge) if batch.lines.len() > 1 => {
+                    let (first, second) = halves(batch);
+                    self.send(&first, wait);
+                    self.send(&second, wait);
+                    return;
+                }
+                Err(why @ (Error::TooLarge | Error::Refused { .. })) => {
+                    // It would be refused each time, and hold up all that follows.
+                    self.note(why.to_string());
+                    return;
+                }
+                Err(why) => why,
+            };
+            self.tries = self.tries.saturating_add(1);
+            let asked = match &why {
+                Error::Later { after_ms, .. } => after_ms.map(Duration::from_millis),
+                _ => None,
+            };
+            let text = why.to_string();
+            wait(backoff(self.tries, asked), &text);
+            self.last_refusal = Some(text);
+        }
+    }
+
+    fn send_once(&mut self, batch: &Batch) -> Result<(), Error> {
+        let endpoint = (self.find_endpoint)().map_err(|why| Error::Later {
+            why,
+            after_ms: None,
+        })?;
+        let taken = if batch.lines.iter().any(|line| line.len() > LINE_BYTES) {
+            let small = self.with_bodies_beside(batch, &endpoint)?;
+            self.client.post(&endpoint, &small)?
+        } else {
+            self.client.post(&endpoint, batch)?
+        };
+        for refused in taken.refused {
+            self.note(format!("the server refused an event: {refused}"));
+        }
+        Ok(())
+    }
+
+    /// The batch with its large bodies uploaded and referred to.
+    fn with_bodies_beside(&self, batch: &Batch, endpoint: &Endpoint) -> Result<Batch, Error> {
+        let mut small = batch.clone();
+        for line in &mut small.lines {
+            let Ok(mut event) = ChatEvent::from_json(line) else {
+                continue;
+            };
+            bodies::take_out(&mut event, BODY_BYTES, &mut |body| {
+                let sha256 = self.client.put(endpoint, body)?;
+                Ok::<_, Error>(bodies::reference_to(body, sha256))
+            })?;
+            *line = event.to_line();
+        }
+        Ok(small)
+    }
+
+    fn note(&mut self, note: String) {
+        if self.notes.len() < MAX_NOTES && self.notes.last() != Some(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    pub(crate) fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+}
+
+fn halves(batch: &Batch) -> (Batch, Batch) {
+    let (first, second) = batch.lines.split_at(batch.lines.len() / 2);
+    let half = |lines: &[String]| Batch {
+        session_id: batch.session_id.clone(),
+        lines: lines.to_vec(),
+        end: batch.end,
+    };
+    (half(first), half(second))
+}
+
+/// A random part of a time that doubles with each try, so that many clients do not come back together; what the server
+/// asks for is waited at least.
+fn backoff(tries: u32, asked: Option<Duration>) -> Duration {
+    let most = Duration::from_millis(250)
+        .saturating_mul(1 << tries.min(10))
+        .min(LONGEST_WAIT);
+    let mut random = [0; 2];
+    // Without randomness they come back together, which is only less even.
+    let _ = getrandom::fill(&mut random);
+    let part = most.mul_f64(f64::from(u16::from_le_bytes(random)) / f64::from(u16::MAX));
+    asked.unwrap_or_default() + part.max(Duration::from_millis(20))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_grow_to_a_bound_and_are_at_least_what_was_asked() {
+        for tries in 1..40 {
+            assert!(backoff(tries, None) <= LONGEST_WAIT);
+            assert!(backoff(tries, Some(Duration::from_secs(9))) >= Duration::from_secs(9));
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! Events on their way: lines in a file, from the moment they are made until the server has them.
+//!
+//! The file is locked by the process that writes it; one that nobody holds was left over.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use chat_event::ChatEvent;
+
+use crate::client::Error;
+
+/// Events of one batch.
+const BATCH_EVENTS: usize = 1000;
+/// Bytes of one batch; the server takes twice as many.
+const BATCH_BYTES: usize = 4 * 1024 * 1024;
+
+/// Lines that go to the server together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// The session of all of them.
+    pub session_id: String,
+    /// One event each, as JSON text.
+    pub lines: Vec<String>,
+    /// Bytes of the file up to their end.
+    pub(crate) end: u64,
+}
+
+impl Batch {
+    /// The JSON array that is sent.
+    pub fn body(&self) -> String {
+        format!("[{}]", self.lines.join(","))
+    }
+}
+
+/// The spool of a running pipe.
+#[derive(Debug)]
+pub(crate) struct Spool {
+    dir: PathBuf,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    file: Option<(File, PathBuf)>,
+    written: u64,
+    /// No more events come.
+    finished: bool,
+}
+
+impl Spool {
+    pub(crate) fn new(dir: PathBuf) -> Self {
+        Spool {
+            dir,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Appends the events.
+    pub(crate) fn append(&self, events: &[ChatEvent]) -> Result<(), Error> {
+        let Some(first) = events.first() else {
+            return Ok(());
+        };
+        let mut bytes = Vec::new();
+        for event in events {
+            bytes.extend_from_slice(event.to_line().as_bytes());
+            bytes.push(b'\n');
+        }
+        let mut state = self.locked();
+        if state.file.is_none() {
+            state.file = Some(self.create(&first.session_id)?);
+        }
+        let Some((file, path)) = &mut state.file else {
+            return Ok(());
+        };
+        file.write_all(&bytes)
+            .map_err(|source| spool_error("write", path, source))?;
+        state.written += bytes.len() as u64;
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    /// Says that no more events come.
+    pub(crate) fn finish(&self) {
+        self.locked().finished = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until there is more than `sent` bytes; false where there is not and never will be.
+    pub(crate) fn wait_beyond(&self, sent: u64) -> bool {
+        let state = self.locked();
+        let state = self
+            .changed
+            .wait_while(state, |state| state.written <= sent && !state.finished)
+            .unwrap_or_else(PoisonError::into_inner);
+        state.written > sent
+    }
+
+    /// Waits at most `timeout`, less where the end comes.
+    pub(crate) fn rest(&self, timeout: Duration) {
+        let state = self.locked();
+        // Woken early only by the end: what is written in the meantime goes with the next batch.
+        let _ = self
+            .changed
+            .wait_timeout_while(state, timeout, |state| !state.finished)
+            .unwrap_or_else(PoisonError::into_inner);
+    }
+
+    pub(crate) fn written(&self) -> u64 {
+        self.locked().written
+    }
+
+    /// The file, once there is one.
+    pub(crate) fn path(&self) -> Option<PathBuf> {
+        let state = self.locked();
+        state.file.as_ref().map(|(_, path)| path.clone())
+    }
+
+    /// Deletes the file: the server has all of it.
+    pub(crate) fn remove(&self) -> Result<(), Error> {
+        match self.locked().file.take() {
+            Some((_, path)) => {
+                std::fs::remove_file(&path).map_err(|source| spool_error("delete", &path, source))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn create(&self, session_id: &str) -> Result<(File, PathBuf), Error> {
+        make_dir(&self.dir)?;
+        let pid = std::process::id();
+        let mut n = 1;
+        loop {
+            // An id that fits the wire fits a file name; anything else stays out of it.
+            let safe: String = session_id
+                .chars()
+                .filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
+                .take(64)
+                .collect();
+            let again = if n == 1 { String::new() } else { format!("-{n}") };
+            let path = self.dir.join(format!("{safe}-{pid}{again}.jsonl"));
+            let mut options = File::options();
+            options.append(true).create_new(true);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            match options.open(&path) {
+                Ok(file) => {
+                    file.lock()
+                        .map_err(|source| spool_error("lock", &path, source))?;
+                    return Ok((file, path));
+                }
+                // A process that had our number left it.
+                Err(why) if why.kind() == std::io::ErrorKind::AlreadyExists => n += 1,
+                Err(source) => return Err(spool_error("open", &path, source)),
+            }
+        }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads batches off a spool from its beginning.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    lines: BufReader<File>,
+    path: PathBuf,
+    /// Bytes up to the end of the last batch.
+    at: u64,
+    /// A line that was read and belongs to the next batch.
+    ahead: Option<(String, String, u64)>,
+}
+
+impl Reader {
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        let file = File::open(path).map_err(|source| spool_error("read", path, source))?;
+        Ok(Reader {
+            lines: BufReader::new(file),
+            path: path.to_owned(),
+            at: 0,
+            ahead: None,
+        })
+    }
+
+    /// The next batch of what stands before `end`; `None` where there is none.
+    pub(crate) fn next_batch(&mut self, end: u64) -> Result<Option<Batch>, Error> {
+        let mut batch: Option<Batch> = None;
+        let mut bytes = 0;
+        while let Some((session_id, line, line_end)) = self.next_line(end)? {
+            let fits = batch.as_ref().is_none_or(|batch| {
+                batch.session_id == session_id
+                    && batch.lines.len() < BATCH_EVENTS
+                    && bytes + line.len() < BATCH_BYTES
+            });
+            if !fits {
+                self.ahead = Some((session_id, line, line_end));
+                break;
+            }
+            bytes += line.len() + 1;
+            let batch = batch.get_or_insert_with(|| Batch {
+                session_id,
+                lines: Vec::new(),
+                end: 0,
+            });
+            batch.lines.push(line);
+            batch.end = line_end;
+        }
+        Ok(batch)
+    }
+
+    /// The next event's session, its line, and where it ends. Half a line, which a killed process leaves, is no line.
+    fn next_line(&mut self, end: u64) -> Result<Option<(String, String, u64)>, Error> {
+        if let Some(ahead) = self.ahead.take() {
+            return Ok(Some(ahead));
+        }
+        while self.at < end {
+            let mut bytes = Vec::new();
+            let n = self
+                .lines
+                .read_until(b'\n', &mut bytes)
+                .map_err(|source| spool_error("read", &self.path, source))?;
+            if n == 0 {
+                return Ok(None);
+            }
+            self.at += n as u64;
+            if bytes.pop() != Some(b'\n') {
+                return Ok(None);
+            }
+            let Ok(line) = String::from_utf8(bytes) else {
+                continue;
+            };
+            if let Some(session_id) = session_of(&line) {
+                return Ok(Some((session_id, line, self.at)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn session_of(line: &str) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Envelope {
+        #[serde(rename = "sessionId")]
+        session_id: String,
+    }
+    let envelope: Envelope = serde_json::from_str(line).ok()?;
+    Some(envelope.session_id)
+}
+
+/// A spool that nobody writes to any more.
+#[derive(Debug)]
+pub struct Leftover {
+    reader: Reader,
+    /// Held until it is sent, so that only one process sends it.
+    _lock: File,
+}
+
+impl Leftover {
+    /// Takes the file; `None` where a process holds it, or it is gone.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses.
+    pub fn open(path: &Path) -> Result<Option<Self>, Error> {
+        let lock = match File::open(path) {
+            Ok(lock) => lock,
+            Err(why) if why.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(spool_error("open", path, source)),
+        };
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(std::fs::TryLockError::WouldBlock) => return Ok(None),
+            Err(std::fs::TryLockError::Error(source)) => {
+                return Err(spool_error("lock", path, source));
+            }
+        }
+        // Its owner may have deleted it between our two steps.
+        if !path.exists() {
+            return Ok(None);
+        }
+        Ok(Some(Leftover {
+            reader: Reader::open(path)?,
+            _lock: lock,
+        }))
+    }
+
+    /// The next batch; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses.
+    pub fn next_batch(&mut self) -> Result<Option<Batch>, Error> {
+        self.reader.next_batch(u64::MAX)
+    }
+
+    /// Deletes the file: the server has all of it.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses.
+    pub fn remove(self) -> Result<(), Error> {
+        let path = &self.reader.path;
+        std::fs::remove_file(path).map_err(|source| spool_error("delete", path, source))
+    }
+}
+
+/// The files in a spool folder, in the order of their names.
+pub fn leftovers(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"))
+        .collect();
+    paths.sort();
+    paths
+}
+
+fn make_dir(dir: &Path) -> Result<(), Error> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+        .create(dir)
+        .map_err(|source| spool_error("make the folder of", dir, source))
+}
+
+pub(crate) fn spool_error(doing: &'static str, path: &Path, source: std::io::Error) -> Error {
+    Error::Spool {
+        doing,
+        path: path.to_owned(),
+        source,
+    }
+}

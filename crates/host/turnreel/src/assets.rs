@@ -1,0 +1,178 @@
+//! The built page, embedded in the program from `dist/`.
+//!
+//! Each file is compressed once, when it is first asked for, or at start-up by [`warm_up`].
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use rust_embed::RustEmbed;
+
+#[derive(RustEmbed)]
+#[folder = "$CARGO_MANIFEST_DIR/../../../dist/"]
+#[allow_missing = true]
+struct Dist;
+
+/// One file.
+pub(crate) struct Asset {
+    name: String,
+    bytes: std::borrow::Cow<'static, [u8]>,
+    sha256: [u8; 32],
+    pub(crate) content_type: &'static str,
+    /// Whether another content would have another name.
+    pub(crate) name_is_hashed: bool,
+}
+
+/// How bytes travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Encoding {
+    Plain,
+    Gzip,
+    Brotli,
+}
+
+/// Files below this gain nothing.
+const COMPRESS_OVER_BYTES: usize = 1024;
+
+/// Brotli's steps above 9 take tens of times as long for some percent.
+const BROTLI_QUALITY: u32 = 9;
+
+type Compressed = HashMap<(String, Encoding), Arc<[u8]>>;
+static COMPRESSED: LazyLock<Mutex<Compressed>> = LazyLock::new(Mutex::default);
+
+/// The file of that name.
+pub(crate) fn find(name: &str) -> Option<Asset> {
+    let file = Dist::get(name)?;
+    Some(Asset {
+        name: name.to_owned(),
+        sha256: file.metadata.sha256_hash(),
+        bytes: file.data,
+        content_type: content_type(name),
+        name_is_hashed: name_is_hashed(name),
+    })
+}
+
+/// Compresses what browsers will ask for.
+pub(crate) fn warm_up() {
+    for name in Dist::iter() {
+        if let Some(asset) = find(&name) {
+            asset.encoded(Encoding::Brotli);
+        }
+    }
+}
+
+impl Asset {
+    pub(crate) fn etag(&self, encoding: Encoding) -> String {
+        let hex: String = self.sha256[..12]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        format!("\"{hex}-{}\"", encoding.name().unwrap_or("id"))
+    }
+
+    /// The bytes in that encoding, or plain where it gains nothing.
+    pub(crate) fn encoded(&self, encoding: Encoding) -> (Arc<[u8]>, Encoding) {
+        let compresses = encoding != Encoding::Plain
+            && self.bytes.len() > COMPRESS_OVER_BYTES
+            && !self.content_type.starts_with("image/png")
+            && !self.content_type.starts_with("font/");
+        let encoding = if compresses { encoding } else { Encoding::Plain };
+        let key = (self.name.clone(), encoding);
+        let cache = || COMPRESSED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bytes) = cache().get(&key) {
+            return (bytes.clone(), encoding);
+        }
+        let bytes: Arc<[u8]> = compress(&self.bytes, encoding).into();
+        cache().insert(key, bytes.clone());
+        (bytes, encoding)
+    }
+}
+
+impl Encoding {
+    /// The best of what the client takes.
+    pub(crate) fn accepted(accept: &str) -> Self {
+        let takes = |wanted: &str| {
+            accept.split(',').any(|offer| {
+                let mut parts = offer.split(';').map(str::trim);
+                let name = parts.next().unwrap_or_default();
+                let refused = parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"));
+                name.eq_ignore_ascii_case(wanted) && !refused
+            })
+        };
+        if takes("br") {
+            Encoding::Brotli
+        } else if takes("gzip") {
+            Encoding::Gzip
+        } else {
+            Encoding::Plain
+        }
+    }
+
+    pub(crate) fn name(self) -> Option<&'static str> {
+        match self {
+            Encoding::Plain => None,
+            Encoding::Gzip => Some("gzip"),
+            Encoding::Brotli => Some("br"),
+        }
+    }
+}
+
+fn compress(bytes: &[u8], encoding: Encoding) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len() / 3);
+    // Writing to memory cannot fail.
+    let _ = match encoding {
+        Encoding::Plain => out.write_all(bytes),
+        Encoding::Gzip => {
+            let mut gzip = flate2::write::GzEncoder::new(&mut out, flate2::Compression::best());
+            gzip.write_all(bytes).and_then(|()| gzip.try_finish())
+        }
+        Encoding::Brotli => {
+            let mut brotli = brotli::CompressorWriter::new(&mut out, 64 * 1024, BROTLI_QUALITY, 22);
+            brotli.write_all(bytes).and_then(|()| brotli.flush())
+        }
+    };
+    out
+}
+
+fn content_type(name: &str) -> &'static str {
+    match name.rsplit('.').next().unwrap_or_default() {
+        "html" => "text/html; charset=utf-8",
+        "js" | "mjs" => "text/javascript; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "wasm" => "application/wasm",
+        "json" | "map" => "application/json",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "ico" => "image/x-icon",
+        "woff2" => "font/woff2",
+        "txt" => "text/plain; charset=utf-8",
+        _ => "application/octet-stream",
+    }
+}
+
+/// `agent-feed-1f0c…9a.js`, `agent-feed-1f0c…9a_bg.wasm`: a run of eight hex digits or more after a dash.
+fn name_is_hashed(name: &str) -> bool {
+    name.split(['-', '.', '_', '/'])
+        .skip(1)
+        .any(|part| part.len() >= 8 && part.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_hashed_names_are_kept_for_ever() {
+        assert!(name_is_hashed("agent-feed-1f0c93ab77de129a.js"));
+        assert!(name_is_hashed("agent-feed-1f0c93ab77de129a_bg.wasm"));
+        assert!(!name_is_hashed("agent-feed.js"));
+        assert!(!name_is_hashed("index.html"));
+    }
+
+    #[test]
+    fn an_encoding_that_is_refused_is_not_used() {
+        assert_eq!(Encoding::accepted("gzip, deflate, br, zstd"), Encoding::Brotli);
+        assert_eq!(Encoding::accepted("br;q=0, gzip;q=0.5"), Encoding::Gzip);
+        assert_eq!(Encoding::accepted(""), Encoding::Plain);
+    }
+}

@@ -1,0 +1,120 @@
+//! What lies in the data folder beside the logs: the token, the server's address, the spool.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// Where a running server can be reached.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ServerFile {
+    /// Its address, without a path.
+    pub(crate) url: String,
+    /// Its process.
+    pub(crate) pid: u32,
+}
+
+/// The platform's folder for a program's own data.
+pub(crate) fn default_dir() -> Option<PathBuf> {
+    let env = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    if let Some(data) = env("XDG_DATA_HOME") {
+        return Some(data.join("turnreel"));
+    }
+    if cfg!(windows) {
+        return env("LOCALAPPDATA").map(|data| data.join("turnreel"));
+    }
+    let home = env("HOME")?;
+    Some(if cfg!(target_os = "macos") {
+        home.join("Library/Application Support/turnreel")
+    } else {
+        home.join(".local/share/turnreel")
+    })
+}
+
+/// The folder asked for, or the platform's.
+///
+/// # Errors
+///
+/// Where the platform names none.
+pub(crate) fn resolve(asked: Option<PathBuf>) -> Result<PathBuf, String> {
+    asked
+        .or_else(default_dir)
+        .ok_or_else(|| "could not find a data folder: HOME is not set; give one with --data".to_owned())
+}
+
+/// The token of earlier starts, so that a page that is open goes on after a restart; else a new one.
+///
+/// # Errors
+///
+/// Where the folder refuses.
+pub(crate) fn token(dir: &Path) -> Result<String, String> {
+    let path = dir.join("token");
+    if let Ok(text) = std::fs::read_to_string(&path) {
+        let token = text.trim();
+        if is_token(token) {
+            return Ok(token.to_owned());
+        }
+    }
+    let token = chat_store::random_base64url::<32>().map_err(|why| why.to_string())?;
+    write_private(&path, token.as_bytes())?;
+    Ok(token)
+}
+
+/// 256 bits as base64url.
+fn is_token(text: &str) -> bool {
+    text.len() == 43
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+/// Writes a file that only its owner can read, whole or not at all.
+///
+/// # Errors
+///
+/// Where the folder refuses.
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let temporary = path.with_extension("new");
+    let write = || -> std::io::Result<()> {
+        let _ = std::fs::remove_file(&temporary);
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&temporary)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        std::fs::rename(&temporary, path)
+    };
+    write().map_err(|why| format!("could not write: {why}: {}", path.display()))
+}
+
+/// Says where the server can be reached.
+///
+/// # Errors
+///
+/// Where the folder refuses.
+pub(crate) fn write_server_file(dir: &Path, url: &str) -> Result<(), String> {
+    let server = ServerFile {
+        url: url.to_owned(),
+        pid: std::process::id(),
+    };
+    let text = serde_json::to_string(&server).map_err(|why| why.to_string())?;
+    write_private(&dir.join("server.json"), text.as_bytes())
+}
+
+/// Takes the address back, where it is still ours.
+pub(crate) fn remove_server_file(dir: &Path) {
+    let path = dir.join("server.json");
+    let ours = std::fs::read_to_string(&path)
+        .ok()
+        .and_then(|text| serde_json::from_str::<ServerFile>(&text).ok())
+        .is_some_and(|server| server.pid == std::process::id());
+    if ours {
+        let _ = std::fs::remove_file(path);
+    }
+}

@@ -1,0 +1,113 @@
+//! What a request is answered where it is refused, in one place.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+/// A refusal: `{"error":{"code","message","retryAfterMs"?}}`.
+#[derive(Debug)]
+pub(crate) struct ApiError {
+    pub(crate) status: StatusCode,
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    pub(crate) retry_after_ms: Option<u64>,
+    /// Fields beside `error`.
+    pub(crate) more: Option<serde_json::Map<String, serde_json::Value>>,
+}
+
+impl ApiError {
+    pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        ApiError {
+            status,
+            code,
+            message: message.into(),
+            retry_after_ms: None,
+            more: None,
+        }
+    }
+
+    pub(crate) fn bad_request(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, code, message)
+    }
+
+    /// The same words whatever is not there, so that nobody learns what is.
+    pub(crate) fn not_found() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", "there is no such thing here")
+    }
+
+    pub(crate) fn too_large(limit_bytes: usize) -> Self {
+        Self::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "too_large",
+            format!("the body is over the limit of {limit_bytes} bytes"),
+        )
+    }
+
+    fn retry_after(mut self, retry_after_ms: u64) -> Self {
+        self.retry_after_ms = Some(retry_after_ms);
+        self
+    }
+}
+
+impl From<chat_store::Error> for ApiError {
+    fn from(why: chat_store::Error) -> Self {
+        use chat_store::Error as E;
+        let message = why.to_string();
+        match why {
+            E::BadSessionId => Self::bad_request("bad_session", message),
+            E::BadHash => Self::bad_request("bad_hash", message),
+            E::HashMismatch => Self::bad_request("hash_mismatch", message),
+            E::DiskFull => {
+                tracing::error!("{message}");
+                Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk_full", message).retry_after(2000)
+            }
+            E::Degraded { .. } | E::Locked { .. } => {
+                tracing::error!("{message}");
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "degraded", message).retry_after(10_000)
+            }
+            E::NotALog { .. } | E::Io { .. } => {
+                // The cause names paths of this machine: it stays in our own log.
+                tracing::error!("{message}");
+                Self::new(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "internal",
+                    "the server could not read or write its files; its log says why",
+                )
+            }
+        }
+    }
+}
+
+impl From<tokio::task::JoinError> for ApiError {
+    fn from(why: tokio::task::JoinError) -> Self {
+        tracing::error!("a task failed: {why}");
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal",
+            "the server failed; its log says where",
+        )
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut error = json!({"code": self.code, "message": self.message});
+        if let Some(ms) = self.retry_after_ms {
+            error["retryAfterMs"] = ms.into();
+        }
+        let mut body = json!({"error": error});
+        if let (Some(more), Some(object)) = (self.more, body.as_object_mut()) {
+            object.extend(more);
+        }
+        let mut response = (self.status, Json(body)).into_response();
+        let headers = response.headers_mut();
+        if let Some(ms) = self.retry_after_ms {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(ms.div_ceil(1000)));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}

@@ -1,0 +1,59 @@
+//! The example sessions that an empty data folder begins with, so that the first page shows something.
+//!
+//! They are logs as the server writes them, made by `turnreel pipe` of recordings of a real agent.
+
+use chat_event::{ChatEvent, Payload};
+use chat_store::SessionId;
+
+use crate::state::State;
+
+const LOGS: &[(&str, &str)] = &[];
+
+/// Imports them. What cannot be imported is said in the log, and no reason not to serve.
+pub(crate) async fn import(state: &State) {
+    for &(name, text) in LOGS {
+        let importing = state.clone();
+        let imported = tokio::task::spawn_blocking(move || import_one(&importing, text)).await;
+        let why = match imported {
+            Ok(Ok(())) => continue,
+            Ok(Err(why)) => why,
+            Err(why) => why.to_string(),
+        };
+        tracing::warn!(name, "could not import an example session: {why}");
+    }
+}
+
+fn import_one(state: &State, text: &str) -> Result<(), String> {
+    let mut events = Vec::new();
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        let mut event = ChatEvent::from_json(line).map_err(|why| why.to_string())?;
+        if let Payload::SessionStart(start) = &mut event.payload {
+            start.extra.insert("sample", true_json());
+        }
+        if !event.is_control() {
+            events.push(event);
+        }
+    }
+    let Some(first) = events.first() else {
+        return Ok(());
+    };
+    let id = SessionId::parse(&first.session_id).map_err(|why| why.to_string())?;
+    // They are as old as they say: a list by activity shows what is new first.
+    let recv_ms = events.last().and_then(|event| event.timestamp).unwrap_or(0);
+    let live = state.live_or_new(&id).map_err(|why| why.message)?;
+    let appended = live
+        .session
+        .append(events, true, recv_ms)
+        .map_err(|why| why.to_string())?;
+    live.publish(
+        &appended.epoch,
+        appended.stored,
+        appended.summary,
+        &state.list,
+    );
+    Ok(())
+}
+
+fn true_json() -> chat_event::Json {
+    chat_event::Json::from(serde_json::Value::Bool(true))
+}

@@ -1,0 +1,58 @@
+//! Events that waited in the spool while no server was there: taken in at start-up.
+//!
+//! A file that a running `pipe` holds is its own to send. Sending twice does no harm: events are known by their ids.
+
+use std::path::{Path, PathBuf};
+
+use chat_capture::Leftover;
+use chat_store::SessionId;
+
+use crate::ingest;
+use crate::serve::spool_dir;
+use crate::state::State;
+
+/// Takes in what lies in the data folder's spool.
+pub(crate) async fn take_in(state: State, data: PathBuf) {
+    let dir = spool_dir(&data);
+    let listing = tokio::task::spawn_blocking(move || chat_capture::leftovers(&dir)).await;
+    for path in listing.unwrap_or_default() {
+        if let Err(why) = take_in_one(&state, &path).await {
+            tracing::warn!("could not take in {}: {why}", path.display());
+        }
+    }
+}
+
+async fn take_in_one(state: &State, path: &Path) -> Result<(), String> {
+    let opening = path.to_owned();
+    let opened = tokio::task::spawn_blocking(move || Leftover::open(&opening)).await;
+    let Some(mut leftover) = opened.map_err(|why| why.to_string())?.map_err(|why| why.to_string())?
+    else {
+        return Ok(());
+    };
+    let mut n_events = 0;
+    loop {
+        let reading = tokio::task::spawn_blocking(move || {
+            let batch = leftover.next_batch();
+            (leftover, batch)
+        });
+        let (back, batch) = reading.await.map_err(|why| why.to_string())?;
+        leftover = back;
+        let Some(batch) = batch.map_err(|why| why.to_string())? else {
+            break;
+        };
+        let id = SessionId::parse(&batch.session_id).map_err(|why| why.to_string())?;
+        let items = ingest::read_batch(batch.body().as_bytes(), &id, state)
+            .map_err(|why| why.message)?;
+        n_events += items.len();
+        match ingest::ingest(state, id, items, false).await {
+            Ok(_) => {}
+            // Bad through and through: it would be bad each time.
+            Err(why) if why.status.is_client_error() => {
+                tracing::warn!("some events of {} are left out: {}", path.display(), why.message);
+            }
+            Err(why) => return Err(why.message),
+        }
+    }
+    tracing::info!(events = n_events, "took in {}", path.display());
+    leftover.remove().map_err(|why| why.to_string())
+}

@@ -1,0 +1,161 @@
+//! `turnreel pipe`: the command around `chat_capture::Pipe`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use chat_capture::{Dialect, Endpoint, Outcome, Pipe};
+
+use crate::cli::DataArg;
+use crate::data_dir::{self, ServerFile};
+use crate::serve::spool_dir;
+
+/// What `turnreel pipe` is told.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What the agent was asked, where its output does not say it.
+    #[arg(long, value_name = "TEXT")]
+    prompt: Option<String>,
+
+    /// Show the events as this session, and not as the agent's own.
+    #[arg(long, value_name = "ID", value_parser = parse_session)]
+    session: Option<String>,
+
+    /// The server's address [default: the one that serves the data folder].
+    #[arg(long, value_name = "URL", env = "TURNREEL_ENDPOINT")]
+    endpoint: Option<String>,
+
+    /// The server's token [default: the data folder's].
+    #[arg(long, value_name = "TOKEN", env = "TURNREEL_TOKEN", hide_env_values = true)]
+    token: Option<String>,
+
+    #[command(flatten)]
+    data: DataArg,
+
+    /// Read the input as this format [default: told from its first lines].
+    #[arg(long, value_name = "DIALECT", value_parser = parse_dialect)]
+    from: Option<Dialect>,
+
+    /// Wait so many seconds for the server at the end; what it has not taken then is sent later.
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    wait: u64,
+}
+
+fn parse_session(text: &str) -> Result<String, String> {
+    chat_store::SessionId::parse(text)
+        .map(|id| id.as_str().to_owned())
+        .map_err(|why| why.to_string())
+}
+
+/// The formats by the words that `--from` takes.
+const DIALECTS: [(&str, Dialect); 4] = [
+    ("claude-stream", Dialect::ClaudeStream),
+    ("claude-transcript", Dialect::ClaudeTranscript),
+    ("agent-events", Dialect::AgentEvents),
+    ("chat-events", Dialect::ChatEvents),
+];
+
+fn parse_dialect(text: &str) -> Result<Dialect, String> {
+    let found = DIALECTS.iter().find(|(name, _)| *name == text);
+    found.map(|(_, dialect)| *dialect).ok_or_else(|| {
+        let names = DIALECTS.map(|(name, _)| name).join(", ");
+        format!("expected one of: {names}")
+    })
+}
+
+/// Runs the command to the end of its input.
+pub(crate) fn command(args: Args) -> ExitCode {
+    match run(args) {
+        Ok(code) => code,
+        Err(why) => {
+            eprintln!("turnreel pipe: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: Args) -> Result<ExitCode, String> {
+    if let Some(url) = &args.endpoint {
+        chat_capture::check_endpoint(url).map_err(|why| why.to_string())?;
+    }
+    let dir = data_dir::resolve(args.data.data)?;
+    let stops = Arc::new(AtomicUsize::new(0));
+    count_signals(&stops)?;
+    let pipe = Pipe {
+        session_id: args.session,
+        prompt: args.prompt,
+        dialect: args.from,
+        spool_dir: spool_dir(&dir),
+        find_endpoint: endpoint_finder(dir, args.endpoint, args.token),
+        wait: Duration::from_secs(args.wait),
+        stops,
+    };
+    let outcome = pipe.run(std::io::stdin(), std::io::stdout())?;
+    Ok(report(&outcome))
+}
+
+fn report(outcome: &Outcome) -> ExitCode {
+    for note in &outcome.notes {
+        eprintln!("turnreel pipe: {note}");
+    }
+    if let Some(why) = &outcome.not_a_session {
+        eprintln!("turnreel pipe: {why}");
+        return ExitCode::from(2);
+    }
+    if let Some(path) = &outcome.spooled {
+        eprintln!(
+            "turnreel pipe: the server has not taken all events; they wait in {} and are sent by the next pipe, or taken in when the server starts",
+            path.display()
+        );
+    }
+    ExitCode::SUCCESS
+}
+
+/// Looks for the server anew each time: it may have been started again on another port.
+fn endpoint_finder(
+    dir: PathBuf,
+    endpoint: Option<String>,
+    token: Option<String>,
+) -> Box<dyn Fn() -> Result<Endpoint, String> + Send + Sync> {
+    Box::new(move || {
+        let url = match &endpoint {
+            Some(url) => url.clone(),
+            None => {
+                let path = dir.join("server.json");
+                let text = std::fs::read_to_string(&path)
+                    .map_err(|_| format!("no server is running for {}", dir.display()))?;
+                let file: ServerFile = serde_json::from_str(&text)
+                    .map_err(|why| format!("could not read {}: {why}", path.display()))?;
+                file.url
+            }
+        };
+        let token = match &token {
+            Some(token) => token.clone(),
+            None => std::fs::read_to_string(dir.join("token"))
+                .map_err(|why| format!("could not read the token: {why}"))?
+                .trim()
+                .to_owned(),
+        };
+        Ok(Endpoint { url, token })
+    })
+}
+
+/// Ctrl-c reaches the agent too, whose last words are still to come: the second one is for us. So is SIGTERM.
+fn count_signals(stops: &Arc<AtomicUsize>) -> Result<(), String> {
+    #[cfg(unix)]
+    {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
+            .map_err(|why| format!("could not listen for signals: {why}"))?;
+        let stops = stops.clone();
+        std::thread::spawn(move || {
+            for signal in signals.forever() {
+                let weight = if signal == SIGTERM { 2 } else { 1 };
+                stops.fetch_add(weight, Ordering::SeqCst);
+            }
+        });
+    }
+    Ok(())
+}

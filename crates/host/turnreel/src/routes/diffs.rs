@@ -1,0 +1,63 @@
+//! Whole diffs: `{file_path, diff}`, 404 only for what was never stored.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State as FromState};
+use chat_event::{Body, Payload};
+use chat_store::SessionId;
+use serde_json::{Value, json};
+
+use crate::error::ApiError;
+use crate::live::Live;
+use crate::state::State;
+
+pub(super) async fn of_session(
+    FromState(state): FromState<State>,
+    Path((session, event)): Path<(String, String)>,
+) -> Result<Json<Value>, ApiError> {
+    let live = state
+        .live(&SessionId::parse(&session)?)
+        .ok_or_else(ApiError::not_found)?;
+    find(vec![live], event).await
+}
+
+/// Among the sessions of that sandbox; a session that names none is its own.
+pub(super) async fn of_sandbox(
+    FromState(state): FromState<State>,
+    Path((sandbox, event)): Path<(String, String)>,
+) -> Result<Json<Value>, ApiError> {
+    let mut sessions = state.all_live();
+    sessions.retain(|live| {
+        let row = live.row().1;
+        row.sandbox_id.unwrap_or(row.id) == sandbox
+    });
+    find(sessions, event).await
+}
+
+async fn find(sessions: Vec<Arc<Live>>, event_id: String) -> Result<Json<Value>, ApiError> {
+    let finding = move || -> Result<Option<Value>, ApiError> {
+        for live in sessions {
+            let Some(event) = live.session.event_whole(&event_id)? else {
+                continue;
+            };
+            let Payload::FileEdit(edit) = event.payload else {
+                continue;
+            };
+            let diff = match edit.full_diff {
+                Some(Body::Inline(diff)) => diff,
+                // The body was promised by its producer and never came.
+                Some(Body::Ref { .. }) => continue,
+                // A preview that is the whole needs no second copy.
+                None if edit.diff_preview.len() as u64 >= edit.full_diff_size => edit.diff_preview,
+                None => continue,
+            };
+            return Ok(Some(json!({"file_path": edit.file_path, "diff": diff})));
+        }
+        Ok(None)
+    };
+    tokio::task::spawn_blocking(finding)
+        .await??
+        .map(Json)
+        .ok_or_else(ApiError::not_found)
+}

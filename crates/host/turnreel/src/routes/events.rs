@@ -1,0 +1,121 @@
+//! A session's events: taken in, given in pages, and one by one with all they say.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, Query, State as FromState};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use chat_store::{PageRequest, SessionId};
+use serde::Deserialize;
+
+use super::body;
+use crate::error::ApiError;
+use crate::ingest::{self, Answer};
+use crate::socket::parse_cursor;
+use crate::state::State;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct PostQuery {
+    #[serde(default)]
+    atomic: Option<String>,
+}
+
+pub(super) async fn post(
+    FromState(state): FromState<State>,
+    Path(session): Path<String>,
+    Query(query): Query<PostQuery>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Answer>, ApiError> {
+    let id = SessionId::parse(&session)?;
+    body::must_be_json(&headers)?;
+    let settings = state.settings;
+    let bytes = body::read(
+        &headers,
+        body,
+        settings.body_bytes,
+        settings.body_timeout_ms,
+    )
+    .await?;
+    // Reading 8 MiB of JSON takes long enough to hold up others on this thread.
+    let reading = state.clone();
+    let batch_id = id.clone();
+    let items =
+        tokio::task::spawn_blocking(move || ingest::read_batch(&bytes, &batch_id, &reading))
+            .await??;
+    let atomic = matches!(query.atomic.as_deref(), Some("1" | "true"));
+    Ok(Json(ingest::ingest(&state, id, items, atomic).await?))
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct PageQuery {
+    #[serde(default)]
+    after: Option<String>,
+    #[serde(default)]
+    limit: Option<usize>,
+    #[serde(default)]
+    max_bytes: Option<usize>,
+}
+
+/// Events of one page, and the bytes of their lines.
+const PAGE_EVENTS: usize = 1000;
+const PAGE_BYTES: usize = 1024 * 1024;
+
+pub(super) async fn page(
+    FromState(state): FromState<State>,
+    Path(session): Path<String>,
+    Query(query): Query<PageQuery>,
+) -> Result<Response, ApiError> {
+    let live = state
+        .live(&SessionId::parse(&session)?)
+        .ok_or_else(ApiError::not_found)?;
+    let after = query.after.as_deref().unwrap_or("0");
+    let (epoch, after) = parse_cursor(after).ok_or_else(|| {
+        ApiError::bad_request("bad_cursor", "after: expected a number or a cursor")
+    })?;
+    let (current, head, _) = live.position();
+    if epoch.is_some_and(|epoch| epoch != current) || after > head {
+        return Err(ApiError::new(
+            StatusCode::GONE,
+            "cursor_unknown",
+            "the log has not this cursor any more; begin anew",
+        ));
+    }
+    let request = PageRequest {
+        after,
+        limit: query.limit.unwrap_or(PAGE_EVENTS).clamp(1, PAGE_EVENTS),
+        max_bytes: query.max_bytes.unwrap_or(PAGE_BYTES).clamp(1, PAGE_BYTES),
+    };
+    let session = live.session.clone();
+    let page = tokio::task::spawn_blocking(move || session.page(request)).await??;
+    // The events are lines of the log, so they are put into the answer as they are.
+    let mut text = format!(
+        r#"{{"epoch":"{}","next":{},"head":{},"oldest":{},"gaps":{},"events":["#,
+        page.epoch,
+        page.next,
+        page.head,
+        page.oldest,
+        serde_json::to_string(&page.gaps).unwrap_or_else(|_| "[]".to_owned()),
+    );
+    text.push_str(&page.lines.join(","));
+    text.push_str("]}");
+    Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
+}
+
+/// The event with its bodies where they were.
+pub(super) async fn full(
+    FromState(state): FromState<State>,
+    Path((session, event)): Path<(String, String)>,
+) -> Result<Response, ApiError> {
+    let live = state
+        .live(&SessionId::parse(&session)?)
+        .ok_or_else(ApiError::not_found)?;
+    let finding = move || -> Result<Option<String>, ApiError> {
+        let event = live.session.event_whole(&event)?;
+        Ok(event.map(|event| event.to_line()))
+    };
+    let text = tokio::task::spawn_blocking(finding)
+        .await??
+        .ok_or_else(ApiError::not_found)?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
+}

@@ -1,0 +1,104 @@
+//! The page and what it is made of. It carries no data, so anyone who can reach the server may load it.
+
+use axum::extract::Path;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use crate::assets::{self, Asset, Encoding};
+use crate::error::ApiError;
+
+/// `protocol.md` 5.10 says why each word is there.
+const PAGE_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; worker-src 'self'; media-src 'self' blob: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types agent-feed";
+
+/// What is shown where the program was built without the page.
+const NO_PAGE: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>turnreel</title>\
+<h1>The page is not in this program</h1>\
+<p>It was built while <code>dist/</code> was empty. Build the page and the server with <code>cargo xtask start</code>.</p>\
+<p>The server itself works: events are taken, kept and published.</p></html>\n";
+
+pub(super) async fn index(headers: HeaderMap) -> Response {
+    let Some(index) = assets::find("index.html") else {
+        let html = HeaderValue::from_static("text/html; charset=utf-8");
+        return with_page_headers(([(header::CONTENT_TYPE, html)], NO_PAGE).into_response());
+    };
+    with_page_headers(answer(index, &headers).await)
+}
+
+fn with_page_headers(mut response: Response) -> Response {
+    let fixed = [
+        ("content-security-policy", PAGE_POLICY),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
+        ("cache-control", "no-cache"),
+    ];
+    for (name, value) in fixed {
+        response
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// Scripts, styles and the module. Other pages may load them: that is what `<agent-feed>` is for.
+pub(super) async fn asset(Path(path): Path<String>, headers: HeaderMap) -> Response {
+    if path == "index.html" {
+        return index(headers).await;
+    }
+    let Some(asset) = assets::find(&path) else {
+        return ApiError::not_found().into_response();
+    };
+    let cache = if asset.name_is_hashed {
+        "public, max-age=31536000, immutable"
+    } else {
+        "no-cache"
+    };
+    let mut response = answer(asset, &headers).await;
+    let fixed = [
+        ("cache-control", cache),
+        ("cross-origin-resource-policy", "cross-origin"),
+        ("access-control-allow-origin", "*"),
+    ];
+    for (name, value) in fixed {
+        response
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+async fn answer(asset: Asset, asked: &HeaderMap) -> Response {
+    let encoding = Encoding::accepted(
+        asked
+            .get(header::ACCEPT_ENCODING)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default(),
+    );
+    let etag = asset.etag(encoding);
+    let known = asked
+        .get(header::IF_NONE_MATCH)
+        .and_then(|value| value.to_str().ok())
+        .is_some_and(|tags| tags.split(',').any(|tag| tag.trim() == etag));
+    let content_type = asset.content_type;
+    let mut response = if known {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        match tokio::task::spawn_blocking(move || asset.encoded(encoding)).await {
+            Ok((bytes, encoding)) => {
+                let mut response = axum::body::Bytes::from_owner(bytes).into_response();
+                if let Some(name) = encoding.name() {
+                    let name = HeaderValue::from_static(name);
+                    response.headers_mut().insert(header::CONTENT_ENCODING, name);
+                }
+                response
+            }
+            Err(why) => return ApiError::from(why).into_response(),
+        }
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+    if let Ok(etag) = HeaderValue::try_from(etag) {
+        headers.insert(header::ETAG, etag);
+    }
+    response
+}

@@ -1,0 +1,40 @@
+//! The list of sessions.
+
+use axum::Json;
+use axum::extract::{Query, State as FromState};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::state::State;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ListQuery {
+    /// Sessions whose id comes after this one.
+    #[serde(default)]
+    after: Option<String>,
+    #[serde(default)]
+    limit: Option<usize>,
+}
+
+/// Rows of one answer.
+const LIMIT: usize = 1000;
+
+/// `{"sessions":[…],"next"}`, by id; `next` is what to ask on from, `null` at the end.
+pub(super) async fn list(
+    FromState(state): FromState<State>,
+    Query(query): Query<ListQuery>,
+) -> Json<Value> {
+    let limit = query.limit.unwrap_or(LIMIT).clamp(1, LIMIT);
+    let after = query.after.unwrap_or_default();
+    let mut rows: Vec<_> = state
+        .all_live()
+        .iter()
+        .filter(|live| live.session.id().as_str() > after.as_str())
+        .take(limit + 1)
+        .map(|live| live.row().1)
+        .collect();
+    let more = rows.len() > limit;
+    rows.truncate(limit);
+    let next = rows.last().filter(|_| more).map(|row| row.id.clone());
+    Json(json!({"sessions": rows, "next": next}))
+}

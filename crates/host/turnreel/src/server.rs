@@ -1,0 +1,102 @@
+//! Listening, and stopping.
+
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::routes;
+use crate::state::{State, stopped};
+
+/// A request's head may be this long.
+const HEAD_BYTES: usize = 32 * 1024;
+/// And have this many headers.
+const HEAD_HEADERS: usize = 100;
+
+/// How long requests that are under way may take to end once the server stops.
+const GRACE: Duration = Duration::from_secs(4);
+
+/// Serves until `shutdown` is ready, then lets what is under way end, and leaves the logs marked as closed.
+///
+/// # Errors
+///
+/// Where the listener has no address any more.
+pub async fn run(
+    listener: TcpListener,
+    state: State,
+    shutdown: impl Future<Output = ()> + Send,
+) -> std::io::Result<()> {
+    listener.local_addr()?;
+    let router = routes::router(state.clone());
+    let mut connections = JoinSet::new();
+    tokio::pin!(shutdown);
+    loop {
+        let accepted = tokio::select! {
+            () = &mut shutdown => break,
+            Some(_) = connections.join_next() => continue,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                let stopping = state.stopping.subscribe();
+                connections.spawn(connection(stream, router.clone(), state.clone(), stopping));
+            }
+            Err(why) => {
+                // Most often there are no file descriptors left; some are freed when others leave.
+                tracing::warn!("could not accept a connection: {why}");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+    drop(listener);
+    tracing::info!("stopping");
+    state.stopping.send_replace(true);
+    let all_ended = async {
+        while connections.join_next().await.is_some() {}
+        // Sockets have left their connections; each holds a permit.
+        let all = u32::try_from(state.settings.sockets).unwrap_or(u32::MAX);
+        let _ = state.sockets.acquire_many(all).await;
+    };
+    if tokio::time::timeout(GRACE, all_ended).await.is_err() {
+        tracing::warn!("some connections did not end in time");
+    }
+    let closing = tokio::task::spawn_blocking(move || state.store.close()).await;
+    if let Err(why) = closing {
+        tracing::error!("could not close the logs: {why}");
+    }
+    Ok(())
+}
+
+async fn connection(
+    stream: TcpStream,
+    router: Router,
+    state: State,
+    mut stopping: watch::Receiver<bool>,
+) {
+    // Frames are small and must leave at once.
+    let _ = stream.set_nodelay(true);
+    let service = TowerToHyperService::new(router);
+    let serving = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(Duration::from_millis(state.settings.head_timeout_ms))
+        .max_buf_size(HEAD_BYTES)
+        .max_headers(HEAD_HEADERS)
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
+    tokio::pin!(serving);
+    let ended = tokio::select! {
+        ended = &mut serving => ended,
+        () = stopped(&mut stopping) => {
+            serving.as_mut().graceful_shutdown();
+            serving.await
+        }
+    };
+    if let Err(why) = ended {
+        tracing::debug!("a connection ended: {why}");
+    }
+}

@@ -1,0 +1,477 @@
+//! One socket: what its client follows, and the frames that go to it.
+//!
+//! It is written over a stream and a sink of messages, so that a test can speak to it through channels.
+//!
+//! | while | when | then |
+//! |---|---|---|
+//! | open | `open` | `hello`, which says how the resume went; the session is followed |
+//! | open | events are released | `ev` from the follower's number on |
+//! | open | its number left the ring | `lag`; no longer followed until it opens again |
+//! | open | another epoch | `reset`; no longer followed |
+//! | open | heartbeat is due | `hb` for each session |
+//! | open | ten bad frames | close 1008 |
+//! | open | a frame is not taken in time | dropped |
+//! | open | the server stops | `bye`, close 1012 |
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes};
+use chat_store::{SessionId, Summary};
+use futures_util::{Sink, SinkExt, Stream, StreamExt};
+use tokio::sync::{mpsc, watch};
+use tokio::task::AbortHandle;
+
+use crate::frames::{self, After, ClientFrame, Limits, Open, ServerFrame};
+use crate::live::{FRAME_BYTES, Live, Next, RING_EVENTS};
+use crate::state::{State, stopped};
+
+/// Bytes of a client's message.
+pub(crate) const MESSAGE_BYTES: usize = 64 * 1024;
+
+/// Sessions one socket may follow.
+const SUBS: usize = 64;
+
+/// Frames that are no frames, until the socket is closed.
+const BAD_FRAMES: u32 = 10;
+
+/// Changes of the list are told at most this often.
+const LIST_WINDOW: Duration = Duration::from_millis(200);
+
+/// Why a socket ends.
+enum End {
+    /// The client is gone, or takes nothing.
+    Gone,
+    /// We close it.
+    Close { code: u16, why: &'static str },
+}
+
+struct Socket<S> {
+    sink: S,
+    state: State,
+    subs: BTreeMap<u32, Sub>,
+    /// Subs that have something to send.
+    woken: mpsc::Sender<u32>,
+    bad_frames: u32,
+}
+
+struct Sub {
+    follows: Follows,
+    /// The task that wakes us; it ends with the sub.
+    waker: AbortHandle,
+}
+
+enum Follows {
+    Session {
+        live: Arc<Live>,
+        epoch: String,
+        /// The last number that was sent.
+        sent: u64,
+    },
+    List {
+        /// The last change that was sent.
+        seen: u64,
+    },
+}
+
+impl Drop for Sub {
+    fn drop(&mut self) {
+        self.waker.abort();
+    }
+}
+
+/// Speaks with one client until one of both ends it.
+pub(crate) async fn serve<R, S>(mut incoming: R, sink: S, state: State)
+where
+    R: Stream<Item = Result<Message, axum::Error>> + Unpin,
+    S: Sink<Message, Error = axum::Error> + Unpin,
+{
+    let (woken, mut wakes) = mpsc::channel(SUBS);
+    let mut stopping = state.stopping.subscribe();
+    let mut heartbeat = tokio::time::interval(heartbeat_period(state.settings.heartbeat_ms));
+    heartbeat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    heartbeat.tick().await;
+    let mut socket = Socket {
+        sink,
+        state,
+        subs: BTreeMap::new(),
+        woken,
+        bad_frames: 0,
+    };
+    let end = loop {
+        let went = tokio::select! {
+            () = stopped(&mut stopping) => socket.say_bye().await,
+            message = incoming.next() => match message {
+                None => Err(End::Gone),
+                Some(message) => socket.take(message).await,
+            },
+            Some(sub) = wakes.recv() => socket.send_news(sub).await,
+            _ = heartbeat.tick() => socket.send_heartbeats().await,
+        };
+        if let Err(end) = went {
+            break end;
+        }
+    };
+    if let End::Close { code, why } = end {
+        let reason = Utf8Bytes::from_static(why);
+        let close = Message::Close(Some(CloseFrame { code, reason }));
+        if socket.send(close).await.is_ok() {
+            // The client answers our close; until then its last words would be answered by a reset.
+            let drain = async { while let Some(Ok(_)) = incoming.next().await {} };
+            let _ = tokio::time::timeout(Duration::from_secs(1), drain).await;
+        }
+    }
+}
+
+/// 15 s, a tenth more or less: the sockets of a restart shall not all beat at once.
+fn heartbeat_period(heartbeat_ms: u64) -> Duration {
+    let spread = u64::from(random_byte()) * heartbeat_ms / 5 / 255;
+    Duration::from_millis((heartbeat_ms * 9 / 10 + spread).max(1))
+}
+
+fn random_byte() -> u8 {
+    let mut byte = [0];
+    // Without randomness they beat together, which is only less even.
+    let _ = getrandom::fill(&mut byte);
+    byte[0]
+}
+
+impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
+    async fn take(&mut self, message: Result<Message, axum::Error>) -> Result<(), End> {
+        let text = match message {
+            Ok(Message::Text(text)) => text,
+            Ok(Message::Binary(_)) => {
+                return Err(End::Close {
+                    code: 1003,
+                    why: "frames are text",
+                });
+            }
+            Ok(Message::Ping(_) | Message::Pong(_)) => return Ok(()),
+            Ok(Message::Close(_)) => return Err(End::Gone),
+            Err(why) => return Err(closing_for(&why)),
+        };
+        match serde_json::from_str::<ClientFrame>(&text) {
+            Ok(ClientFrame::Open(open)) => self.open(open).await,
+            Ok(ClientFrame::Close { sub }) => {
+                self.subs.remove(&sub);
+                Ok(())
+            }
+            Ok(ClientFrame::Ping { n }) => {
+                let head = self.only_head();
+                self.send_frame(&ServerFrame::Pong { n, head }).await
+            }
+            Ok(ClientFrame::Ack {} | ClientFrame::Unknown) => Ok(()),
+            Err(why) => {
+                self.bad_frames += 1;
+                if self.bad_frames >= BAD_FRAMES {
+                    return Err(End::Close {
+                        code: 1008,
+                        why: "too many bad frames",
+                    });
+                }
+                self.refuse(None, "bad_frame", why.to_string()).await
+            }
+        }
+    }
+
+    async fn open(&mut self, open: Open) -> Result<(), End> {
+        let sub = open.sub;
+        self.subs.remove(&sub);
+        if self.subs.len() >= SUBS {
+            let msg = format!("a socket follows at most {SUBS} sessions");
+            return self.refuse(Some(sub), "too_many_subs", msg).await;
+        }
+        if open.session == "*" {
+            return self.open_list(sub).await;
+        }
+        let live = SessionId::parse(&open.session)
+            .ok()
+            .and_then(|id| self.state.live(&id));
+        let Some(live) = live else {
+            let msg = "there is no such session".to_owned();
+            return self.refuse(Some(sub), "no_session", msg).await;
+        };
+        let Some(cursor) = Cursor::of(&open) else {
+            let msg = "after: expected a number or a cursor".to_owned();
+            return self.refuse(Some(sub), "bad_cursor", msg).await;
+        };
+        // Followed first: what is published from here on is in the ring.
+        let released = live.follow();
+        let (epoch, head, _) = live.position();
+        let (resume, why, sent) = match cursor {
+            Cursor::Start => ("none", None, head),
+            Cursor::At { epoch: other, .. } if other.as_ref().is_some_and(|it| *it != epoch) => {
+                ("reset", Some("unclean_boot"), head)
+            }
+            Cursor::At { seq, .. } if seq > head => ("reset", Some("cursor_unknown"), head),
+            Cursor::At { seq, .. } if live.reaches(seq) => ("ok", None, seq),
+            Cursor::At { .. } => ("behind", None, head),
+        };
+        self.send_frame(&ServerFrame::Hello {
+            proto: 1,
+            sub,
+            epoch: Some(&epoch),
+            head: Some(head),
+            oldest: Some(live.oldest),
+            resume,
+            why,
+            hb_ms: self.state.settings.heartbeat_ms,
+            limits: limits(),
+        })
+        .await?;
+        let waker = self.wake_on(sub, released);
+        let follows = Follows::Session { live, epoch, sent };
+        self.subs.insert(sub, Sub { follows, waker });
+        self.send_news(sub).await
+    }
+
+    async fn open_list(&mut self, sub: u32) -> Result<(), End> {
+        let changed = self.state.list.follow();
+        self.send_frame(&ServerFrame::Hello {
+            proto: 1,
+            sub,
+            epoch: None,
+            head: None,
+            oldest: None,
+            resume: "none",
+            why: None,
+            hb_ms: self.state.settings.heartbeat_ms,
+            limits: limits(),
+        })
+        .await?;
+        let waker = self.wake_on(sub, changed);
+        let follows = Follows::List { seen: 0 };
+        self.subs.insert(sub, Sub { follows, waker });
+        self.send_news(sub).await
+    }
+
+    /// A task that wakes us when `changed` does. It waits for room, so wakes are never many.
+    fn wake_on(&self, sub: u32, mut changed: watch::Receiver<u64>) -> AbortHandle {
+        let woken = self.woken.clone();
+        changed.mark_unchanged();
+        let waking = tokio::spawn(async move {
+            while changed.changed().await.is_ok() && woken.send(sub).await.is_ok() {}
+        });
+        waking.abort_handle()
+    }
+
+    /// Sends all that the sub has not had.
+    async fn send_news(&mut self, sub: u32) -> Result<(), End> {
+        loop {
+            let Some(entry) = self.subs.get_mut(&sub) else {
+                return Ok(());
+            };
+            let (live, epoch, sent) = match &mut entry.follows {
+                Follows::List { seen } => {
+                    let seen = *seen;
+                    return self.send_list(sub, seen).await;
+                }
+                Follows::Session { live, epoch, sent } => (live, epoch, sent),
+            };
+            match live.next(epoch, *sent) {
+                Next::Nothing => return Ok(()),
+                Next::Events { from, to, json } => {
+                    *sent = to;
+                    let text = frames::ev(sub, from, to, &json);
+                    self.send(Message::Text(text.into())).await?;
+                }
+                Next::Lag { head } => {
+                    self.subs.remove(&sub);
+                    return self.send_frame(&ServerFrame::Lag { sub, head }).await;
+                }
+                Next::Reset { epoch, .. } => {
+                    self.subs.remove(&sub);
+                    let frame = ServerFrame::Reset {
+                        sub,
+                        epoch: &epoch,
+                        why: "restored",
+                    };
+                    return self.send_frame(&frame).await;
+                }
+            }
+        }
+    }
+
+    async fn send_list(&mut self, sub: u32, seen: u64) -> Result<(), End> {
+        let rows: Vec<(u64, Summary)> = self
+            .state
+            .all_live()
+            .iter()
+            .map(|live| live.row())
+            .filter(|(version, _)| *version > seen)
+            .collect();
+        let newest = rows.iter().map(|(version, _)| *version).max();
+        let mut rows = rows.into_iter().map(|(_, row)| row).peekable();
+        let mut first = seen == 0;
+        while rows.peek().is_some() || first {
+            first = false;
+            let frame = ServerFrame::Sessions {
+                sub,
+                changed: rows.by_ref().take(200).collect(),
+                gone: Vec::new(),
+            };
+            self.send_frame(&frame).await?;
+        }
+        let Some(entry) = self.subs.get_mut(&sub) else {
+            return Ok(());
+        };
+        entry.follows = Follows::List {
+            seen: newest.unwrap_or(seen).max(seen),
+        };
+        // A busy session changes its row with each event. The next wake is let in only after the window.
+        let mut changed = self.state.list.follow();
+        let has_changed = *changed.borrow_and_update() > newest.unwrap_or(seen);
+        let woken = self.woken.clone();
+        entry.waker.abort();
+        let waking = tokio::spawn(async move {
+            tokio::time::sleep(LIST_WINDOW).await;
+            if has_changed || changed.changed().await.is_ok() {
+                let _ = woken.send(sub).await;
+            }
+        });
+        entry.waker = waking.abort_handle();
+        Ok(())
+    }
+
+    async fn send_heartbeats(&mut self) -> Result<(), End> {
+        let beats: Vec<String> = self
+            .subs
+            .iter()
+            .map(|(&sub, entry)| {
+                let head = match &entry.follows {
+                    Follows::Session { live, .. } => Some(live.position().2),
+                    Follows::List { .. } => None,
+                };
+                ServerFrame::Hb { sub, head }.to_text()
+            })
+            .collect();
+        if beats.is_empty() {
+            return self.send(Message::Ping(Vec::new().into())).await;
+        }
+        for beat in beats {
+            self.send(Message::Text(beat.into())).await?;
+        }
+        Ok(())
+    }
+
+    /// The head of the one session that is followed, where it is one.
+    fn only_head(&self) -> Option<u64> {
+        let mut heads = self.subs.values().filter_map(|sub| match &sub.follows {
+            Follows::Session { live, .. } => Some(live.position().2),
+            Follows::List { .. } => None,
+        });
+        let head = heads.next();
+        head.filter(|_| heads.next().is_none())
+    }
+
+    async fn say_bye(&mut self) -> Result<(), End> {
+        let reconnect_after_ms = u64::from(random_byte()) * 1000 / 255;
+        let frame = ServerFrame::Bye {
+            why: "restart",
+            reconnect_after_ms,
+        };
+        self.send_frame(&frame).await?;
+        Err(End::Close {
+            code: 1012,
+            why: "restart",
+        })
+    }
+
+    async fn refuse(
+        &mut self,
+        sub: Option<u32>,
+        code: &'static str,
+        msg: String,
+    ) -> Result<(), End> {
+        let fatal = false;
+        self.send_frame(&ServerFrame::Err {
+            sub,
+            code,
+            msg,
+            fatal,
+        })
+        .await
+    }
+
+    async fn send_frame(&mut self, frame: &ServerFrame<'_>) -> Result<(), End> {
+        self.send(Message::Text(frame.to_text().into())).await
+    }
+
+    async fn send(&mut self, message: Message) -> Result<(), End> {
+        let stall = Duration::from_millis(self.state.settings.stall_ms);
+        match tokio::time::timeout(stall, self.sink.send(message)).await {
+            Ok(Ok(())) => Ok(()),
+            // It takes nothing, so it would not take a close either.
+            Ok(Err(_)) | Err(_) => Err(End::Gone),
+        }
+    }
+}
+
+/// Where a client wants to go on.
+enum Cursor {
+    Start,
+    At { epoch: Option<String>, seq: u64 },
+}
+
+impl Cursor {
+    fn of(open: &Open) -> Option<Self> {
+        Some(match &open.after {
+            None => Cursor::Start,
+            Some(After::Seq(seq)) => Cursor::At {
+                epoch: open.epoch.clone(),
+                seq: *seq,
+            },
+            Some(After::Cursor(text)) => {
+                let (epoch, seq) = parse_cursor(text)?;
+                Cursor::At {
+                    epoch: epoch.map(str::to_owned).or_else(|| open.epoch.clone()),
+                    seq,
+                }
+            }
+        })
+    }
+}
+
+/// `v1.<epoch>.<seq>`, or a bare number.
+pub(crate) fn parse_cursor(text: &str) -> Option<(Option<&str>, u64)> {
+    match text.strip_prefix("v1.") {
+        Some(rest) => {
+            let (epoch, seq) = rest.rsplit_once('.')?;
+            Some((Some(epoch), seq.parse().ok()?))
+        }
+        None => Some((None, text.parse().ok()?)),
+    }
+}
+
+fn limits() -> Limits {
+    Limits {
+        frame_bytes: FRAME_BYTES,
+        message_bytes: MESSAGE_BYTES,
+        ring_events: RING_EVENTS,
+        subs: SUBS,
+    }
+}
+
+/// The close that answers what the client did wrong, by RFC 6455 7.4.1.
+fn closing_for(why: &axum::Error) -> End {
+    let text = why.to_string().to_ascii_lowercase();
+    if text.contains("too long") || text.contains("too big") {
+        End::Close {
+            code: 1009,
+            why: "message too big",
+        }
+    } else if text.contains("utf-8") || text.contains("utf8") {
+        End::Close {
+            code: 1007,
+            why: "not utf-8",
+        }
+    } else if text.contains("protocol") && !text.contains("handshake") {
+        End::Close {
+            code: 1002,
+            why: "protocol error",
+        }
+    } else {
+        End::Gone
+    }
+}

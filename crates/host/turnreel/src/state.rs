@@ -1,0 +1,136 @@
+//! What all requests share.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chat_store::{SessionId, Store};
+use tokio::sync::watch;
+
+use crate::access::Access;
+use crate::error::ApiError;
+use crate::live::{List, Live};
+
+/// Limits of what a client may send; `protocol.md` 5.1 has them.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Bytes of a request's body.
+    pub body_bytes: usize,
+    /// Bytes of an uploaded body.
+    pub blob_bytes: usize,
+    /// Events of a batch.
+    pub batch_events: usize,
+    /// How deep JSON may nest.
+    pub depth: usize,
+    /// How long a request's body may take, in milliseconds.
+    pub body_timeout_ms: u64,
+    /// How long a request's head may take, in milliseconds.
+    pub head_timeout_ms: u64,
+    /// Between two heartbeats of a socket, in milliseconds.
+    pub heartbeat_ms: u64,
+    /// A socket that takes nothing for so long is closed, in milliseconds.
+    pub stall_ms: u64,
+    /// Sockets at once.
+    pub sockets: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            body_bytes: 8 * 1024 * 1024,
+            blob_bytes: 256 * 1024 * 1024,
+            batch_events: 1000,
+            depth: 64,
+            body_timeout_ms: 30_000,
+            head_timeout_ms: 10_000,
+            heartbeat_ms: 15_000,
+            stall_ms: 10_000,
+            sockets: 10_000,
+        }
+    }
+}
+
+/// What the server is made of. Cloning it is cheap.
+#[derive(Clone)]
+pub struct State(Arc<Inner>);
+
+#[doc(hidden)]
+/// The parts of [`State`].
+pub struct Inner {
+    pub(crate) store: Store,
+    pub(crate) access: Access,
+    pub(crate) settings: Settings,
+    pub(crate) list: List,
+    /// Room for sockets.
+    pub(crate) sockets: Arc<tokio::sync::Semaphore>,
+    /// True once the server is to stop.
+    pub(crate) stopping: watch::Sender<bool>,
+    live: Mutex<BTreeMap<SessionId, Arc<Live>>>,
+}
+
+impl State {
+    /// The state of a server that listens on `port` and asks for `token`; pages of `embed_origins` may read too.
+    pub fn new(
+        store: Store,
+        token: &str,
+        port: u16,
+        embed_origins: &[String],
+        settings: Settings,
+    ) -> Self {
+        let list = List::default();
+        let mut live = BTreeMap::new();
+        for session in store.sessions() {
+            let id = session.id().clone();
+            live.insert(id, Arc::new(Live::new(session, &list)));
+        }
+        State(Arc::new(Inner {
+            store,
+            access: Access::new(token, port, embed_origins),
+            settings,
+            list,
+            sockets: Arc::new(tokio::sync::Semaphore::new(settings.sockets)),
+            stopping: watch::Sender::new(false),
+            live: Mutex::new(live),
+        }))
+    }
+
+    /// The session of that id.
+    pub(crate) fn live(&self, id: &SessionId) -> Option<Arc<Live>> {
+        self.map().get(id).cloned()
+    }
+
+    /// The session of that id, made where there is none. Waits for the disk.
+    pub(crate) fn live_or_new(&self, id: &SessionId) -> Result<Arc<Live>, ApiError> {
+        if let Some(live) = self.live(id) {
+            return Ok(live);
+        }
+        let session = self.store.session_or_new(id)?;
+        let mut map = self.map();
+        let live = map
+            .entry(id.clone())
+            .or_insert_with(|| Arc::new(Live::new(session, &self.list)));
+        Ok(live.clone())
+    }
+
+    /// All sessions, by id.
+    pub(crate) fn all_live(&self) -> Vec<Arc<Live>> {
+        self.map().values().cloned().collect()
+    }
+
+    fn map(&self) -> std::sync::MutexGuard<'_, BTreeMap<SessionId, Arc<Live>>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::ops::Deref for State {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+/// Ready once the server is to stop.
+pub(crate) async fn stopped(stopping: &mut watch::Receiver<bool>) {
+    // A sender that is gone has stopped too.
+    let _ = stopping.wait_for(|stopping| *stopping).await;
+}
