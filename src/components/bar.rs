@@ -1,0 +1,213 @@
+//! The bar above a feed: title, agent and model, connection, tokens and cost; below it the turn the reader is in.
+
+use std::rc::Rc;
+
+use chat_feed::viewport::Align;
+use chat_feed::{BlockBody, Feed, Turn};
+use leptos::ev;
+use leptos::html::{button, div, header, span};
+use leptos::prelude::*;
+
+use super::icon::{Icon, icon};
+use super::rows::{block_of, row_of};
+use super::{Context, Ctx, units};
+use crate::virtual_list::View;
+
+/// How what is shown comes here, in a word and a shape.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Connection {
+    /// `live`, `connecting`, `catching-up`, `reconnecting`, `offline`, `replay`, `ended`, `error`
+    pub(crate) state: &'static str,
+    /// What the chip says.
+    pub(crate) text: String,
+}
+
+/// A note across the feed: what is wrong, where, and what can be done.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Note {
+    /// What.
+    pub(crate) what: String,
+    /// Where, and what next.
+    pub(crate) more: String,
+}
+
+/// What the bar shows beyond the feed's facts.
+#[derive(Clone)]
+pub(crate) struct BarState {
+    /// The connection.
+    pub(crate) connection: ArcRwSignal<Connection>,
+    /// The share of a file that was read, in percent, while it is read.
+    pub(crate) progress: ArcRwSignal<Option<u8>>,
+    /// What is wrong.
+    pub(crate) note: ArcRwSignal<Option<Note>>,
+    /// Whether there is a bar at all.
+    pub(crate) shown: ArcRwSignal<bool>,
+    view: ArcRwSignal<View>,
+}
+
+impl BarState {
+    /// A bar that says nothing yet.
+    pub(crate) fn new(view: ArcRwSignal<View>) -> BarState {
+        BarState {
+            connection: ArcRwSignal::new(Connection::default()),
+            progress: ArcRwSignal::new(None),
+            note: ArcRwSignal::new(None),
+            shown: ArcRwSignal::new(true),
+            view,
+        }
+    }
+}
+
+/// The bar and the turn header.
+pub(crate) fn view(ctx: Ctx, state: BarState) -> impl IntoView {
+    let facts = ctx.with_value(|context| context.store.facts());
+    let for_bar = facts.clone();
+    let bar = {
+        let state = state.clone();
+        move || {
+            for_bar.track();
+            state.shown.get().then(|| ctx.with_value(|context| bar(context, &state)))
+        }
+    };
+    let turn = {
+        let view = state.view.clone();
+        let shown = state.shown.clone();
+        move || {
+            facts.track();
+            let top = view.read().top;
+            shown.get().then(|| ctx.with_value(|context| turn_header(ctx, context, top.map(block_of)))).flatten()
+        }
+    };
+    let progress = {
+        let progress = state.progress.clone();
+        move || {
+            progress.get().map(|percent| {
+                div()
+                    .class("loading")
+                    .attr("role", "progressbar")
+                    .attr("aria-label", "Reading the session")
+                    .attr("aria-valuenow", percent.to_string())
+                    .child(div().class("loading__done").style(("inline-size", format!("{percent}%"))))
+            })
+        }
+    };
+    let note = {
+        let note = state.note.clone();
+        move || note.get().map(note_view)
+    };
+    (bar, turn, progress, note)
+}
+
+fn bar(context: &Rc<Context>, state: &BarState) -> AnyView {
+    let feed = context.store.feed();
+    let session = feed.session();
+    let title = session.title.clone().unwrap_or_else(|| "Session".to_owned());
+    let by: Vec<&str> =
+        [&session.agent, &session.model].into_iter().filter_map(Option::as_deref).filter(|text| !text.is_empty()).collect();
+    let elapsed = session
+        .first_ms
+        .zip(session.last_ms)
+        .and_then(|(first, last)| u64::try_from(last - first).ok())
+        .filter(|ms| *ms >= 1_000)
+        .map(units::duration);
+    let spent = spent(&feed);
+    let connection = state.connection.clone();
+    let chip = move || {
+        let connection = connection.get();
+        (!connection.text.is_empty()).then(|| {
+            span()
+                .class("connection")
+                .attr("data-state", connection.state)
+                .attr("role", "status")
+                .child((icon(connection_icon(connection.state)), connection.text))
+        })
+    };
+    header()
+        .class("bar")
+        .child((
+            div().class("bar__title").attr("title", title.clone()).child(units::first_line(&title, 200)),
+            div().class("bar__by").child(by.join(" · ")),
+            div().class("bar__facts").child((chip, elapsed.map(|text| span().child(text)), spent.map(|text| span().child(text)))),
+        ))
+        .into_any()
+}
+
+fn spent(feed: &Feed) -> Option<String> {
+    let usage = feed.session().usage.as_ref()?;
+    let n_tokens = usage.input_tokens.saturating_add(usage.output_tokens);
+    let tokens = (n_tokens > 0).then(|| units::tokens(n_tokens));
+    let cost = usage.cost_usd.map(units::dollars);
+    let parts: Vec<String> = [tokens, cost].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(" · "))
+}
+
+fn connection_icon(state: &str) -> Icon {
+    match state {
+        "live" => Icon::Live,
+        "replay" => Icon::Clock,
+        "ended" => Icon::Done,
+        "offline" | "error" => Icon::Off,
+        _ => Icon::Retry,
+    }
+}
+
+/// The turn at the top edge; nothing while its prompt is itself to be seen there.
+fn turn_header(ctx: Ctx, context: &Rc<Context>, top: Option<chat_feed::BlockId>) -> Option<AnyView> {
+    let feed = context.store.feed();
+    let top = top.filter(|id| feed.contains(*id))?;
+    let turn: &Turn = feed.turn(feed.block(top).turn);
+    if turn.number == 0 {
+        return None;
+    }
+    let prompt = turn.prompt.filter(|id| feed.contains(*id));
+    let title = prompt
+        .and_then(|id| match &feed.block(id).body {
+            BlockBody::Prompt(prompt) => prompt.text.as_ref().map(|body| units::first_line(body.preview(), 200)),
+            _ => None,
+        })
+        .unwrap_or_default();
+    let took = turn
+        .started_ms
+        .zip(turn.ended_ms)
+        .and_then(|(from, to)| u64::try_from(to - from).ok())
+        .filter(|ms| *ms > 0)
+        .map(units::duration);
+    let files = (turn.edits > 0).then(|| units::count(u64::from(turn.edits), "edit", "edits"));
+    let counts = (turn.edits > 0).then(|| {
+        (
+            span().class("plus").child(format!("+{}", turn.lines_added)),
+            span().class("minus").child(format!("−{}", turn.lines_removed)),
+        )
+    });
+    let number = span().class("turn-header__number").child(format!("Turn {}", turn.number));
+    let what = span().class("turn-header__title").child(title);
+    let right = span().class("turn-header__facts").child((
+        took.map(|text| span().child(text)),
+        files.map(|text| span().child(text)),
+        counts.map(|counts| span().child(counts)),
+    ));
+    let go = move || {
+        ctx.with_value(|context| {
+            if let (Some(id), Some(list)) = (prompt, &*context.list.borrow()) {
+                list.scroll_to(row_of(id), Align::Start);
+            }
+        });
+    };
+    Some(
+        button()
+            .attr("type", "button")
+            .class("turn-header")
+            .on(ev::click, move |_| go())
+            .child((number, what, right))
+            .into_any(),
+    )
+}
+
+fn note_view(note: Note) -> impl IntoView {
+    let what = span().class("note__what").child(note.what);
+    let more = (!note.more.is_empty()).then(|| div().class("note__more").child(note.more));
+    div()
+        .class("note")
+        .attr("role", "alert")
+        .child((icon(Icon::Broken), div().child((what, more))))
+}

@@ -1,0 +1,125 @@
+//! Icons: 16 × 16, drawn as nodes, named by what they show.
+
+use leptos::prelude::*;
+use leptos::svg;
+
+/// What an icon shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Icon {
+    Terminal,
+    Pencil,
+    Plus,
+    Minus,
+    File,
+    Search,
+    Globe,
+    List,
+    Branch,
+    Plug,
+    Dotted,
+    Shield,
+    Question,
+    Alert,
+    Arrows,
+    Chevron,
+    Down,
+    Back,
+    Unfold,
+    Copy,
+    Cross,
+    Check,
+    Ring,
+    Dot,
+    Live,
+    Clock,
+    Retry,
+    Off,
+    Lock,
+    Broken,
+    Drop,
+    Running,
+    NeedsYou,
+    Failed,
+    Done,
+    Cancelled,
+    Quiet,
+    Brackets,
+    Panel,
+}
+
+impl Icon {
+    /// The strokes, in the 16 × 16 grid.
+    fn path(self) -> &'static str {
+        match self {
+            Icon::Terminal => "M2.5 4.5 6 8l-3.5 3.5M8 12h5.5",
+            Icon::Pencil => "m3 13 .6-2.7L10.9 3a1.2 1.2 0 0 1 1.7 0l.4.4a1.2 1.2 0 0 1 0 1.7L5.7 12.4 3 13Z",
+            Icon::Plus => "M8 3v10M3 8h10",
+            Icon::Minus => "M3 8h10",
+            Icon::File => "M9 2H4.5A1.5 1.5 0 0 0 3 3.5v9A1.5 1.5 0 0 0 4.5 14h7a1.5 1.5 0 0 0 1.5-1.5V6L9 2Zm0 0v4h4",
+            Icon::Search => "M11.5 7a4.5 4.5 0 1 1-9 0 4.5 4.5 0 0 1 9 0Zm-1.3 3.2L14 14",
+            Icon::Globe => {
+                "M14 8A6 6 0 1 1 2 8a6 6 0 0 1 12 0ZM2 8h12M8 2c1.7 1.8 2.4 3.8 2.4 6S9.700 12.200 8 14C6.300 12.200 5.600 10.200 5.600 8S6.300 3.800 8 2Z"
+            }
+            Icon::List => "m2 4 1 1 2-2M2 8l1 1 2-2M2 12l1 1 2-2M8 4h6M8 8h6M8 12h6",
+            Icon::Branch => {
+                "M4.500 5.500v5M6 4a1.500 1.500 0 1 1-3 0 1.500 1.500 0 0 1 3 0Zm0 8a1.500 1.500 0 1 1-3 0 1.500 1.500 0 0 1 3 0Zm7-6a1.500 1.500 0 1 1-3 0 1.500 1.500 0 0 1 3 0Zm-1.500 1.500C11.500 9.500 9 9.500 4.500 10.500"
+            }
+            Icon::Plug => "M6 2v3M10 2v3M4 5h8v2.500a4 4 0 0 1-8 0V5Zm4 6.500V14",
+            Icon::Dotted => {
+                "M8 2a6 6 0 0 1 2.300.5M12.200 3.800a6 6 0 0 1 1.300 1.900M14 8a6 6 0 0 1-.5 2.300M12.200 12.200a6 6 0 0 1-1.900 1.300M8 14a6 6 0 0 1-2.300-.5M3.800 12.200a6 6 0 0 1-1.300-1.900M2 8a6 6 0 0 1 .5-2.300M3.800 3.800a6 6 0 0 1 1.900-1.300"
+            }
+            Icon::Shield => "M8 2 3 4v4c0 3 2 5 5 6 3-1 5-3 5-6V4L8 2Z",
+            Icon::Question => {
+                "M14 8A6 6 0 1 1 2 8a6 6 0 0 1 12 0ZM6.300 6.500a1.700 1.700 0 1 1 2.500 1.500c-.5.300-.8.600-.8 1.200M8 11.300v.1"
+            }
+            Icon::Alert => "M14 8A6 6 0 1 1 2 8a6 6 0 0 1 12 0ZM8 5v3.500M8 11v.1",
+            Icon::Arrows => "M3 5.500h10M10.500 3 13 5.500 10.500 8M13 10.500H3M5.500 8 3 10.500 5.500 13",
+            Icon::Chevron => "m6 3.500 4.500 4.500L6 12.500",
+            Icon::Down => "M8 3v10M4 9l4 4 4-4",
+            Icon::Back => "M10 3.500 5.500 8l4.500 4.500",
+            Icon::Unfold => "M2 8h12M8 2v3.500M6 4l2 2 2-2M8 14v-3.500M6 12l2-2 2 2",
+            Icon::Copy => {
+                "M5.500 5.500v-2A1.500 1.500 0 0 1 7 2h5.500A1.500 1.500 0 0 1 14 3.500V9a1.500 1.500 0 0 1-1.500 1.500h-2M3.500 5.500H9A1.500 1.500 0 0 1 10.500 7v5.500A1.500 1.500 0 0 1 9 14H3.500A1.500 1.500 0 0 1 2 12.500V7a1.500 1.500 0 0 1 1.500-1.500Z"
+            }
+            Icon::Cross => "m4 4 8 8M12 4l-8 8",
+            Icon::Check => "m3 8.500 3.200 3L13 4.500",
+            Icon::Ring => "M13 8A5 5 0 1 1 3 8a5 5 0 0 1 10 0Z",
+            Icon::Dot => "M13 8A5 5 0 1 1 3 8a5 5 0 0 1 10 0ZM9 8a1 1 0 1 1-2 0 1 1 0 0 1 2 0Z",
+            Icon::Live => {
+                "M4.100 12a5.500 5.500 0 0 1 0-8M11.900 4a5.500 5.500 0 0 1 0 8M6 10a2.800 2.800 0 0 1 0-4M10 6a2.800 2.800 0 0 1 0 4M8 8v.1"
+            }
+            Icon::Clock => "M14 8A6 6 0 1 1 2 8a6 6 0 0 1 12 0ZM8 4.500V8l2.500 1.500",
+            Icon::Retry => "M13 8a5 5 0 1 1-1.500-3.500L13 6M13 2.500V6H9.500",
+            Icon::Off => "M2 2l12 12M3 7a7 7 0 0 1 3-1.700M13 7a7 7 0 0 0-5-2M5.500 9.500a3.500 3.500 0 0 1 3-.9M8 12v.1",
+            Icon::Lock => "M4 7h8v6.500H4V7Zm1.500 0V5a2.500 2.500 0 0 1 5 0v2",
+            Icon::Broken => "M3 8V3.500A1.500 1.500 0 0 1 4.500 2H9l4 4v2M9 2v4h4M3 11v1.500A1.500 1.500 0 0 0 4.500 14h7a1.500 1.500 0 0 0 1.500-1.500V11M2 9.500l3 1 3-2 3 2 3-1",
+            Icon::Drop => "M8 2v8M5 7l3 3 3-3M2.500 10v2A1.500 1.500 0 0 0 4 13.500h8a1.500 1.500 0 0 0 1.500-1.500v-2",
+            Icon::Running => "M8 2a6 6 0 1 1-4.200 1.800M9.500 8a1.500 1.500 0 1 1-3 0 1.500 1.500 0 0 1 3 0Z",
+            Icon::NeedsYou => "M8 1.800 14.200 8 8 14.200 1.800 8 8 1.800ZM8 5.500v3M8 10.500v.1",
+            Icon::Failed => "M14 8A6 6 0 1 1 2 8a6 6 0 0 1 12 0ZM6 6l4 4M10 6l-4 4",
+            Icon::Done => "M14 8A6 6 0 1 1 2 8a6 6 0 0 1 12 0ZM5.500 8.200l1.700 1.700 3.300-3.600",
+            Icon::Cancelled => "M14 8A6 6 0 1 1 2 8a6 6 0 0 1 12 0ZM5.500 10.500l5-5",
+            Icon::Quiet => "M8 2a6 6 0 0 1 4.200 1.800M14 8a6 6 0 0 1-1.800 4.200M8 14a6 6 0 0 1-4.200-1.800M2 8a6 6 0 0 1 1.800-4.200M8 5.500V8l1.500 1",
+            Icon::Brackets => "M6 3H5a1.500 1.500 0 0 0-1.500 1.500v2L2 8l1.500 1.500v2A1.500 1.500 0 0 0 5 13h1M10 3h1a1.500 1.500 0 0 1 1.500 1.500v2L14 8l-1.500 1.500v2A1.500 1.500 0 0 1 11 13h-1",
+            Icon::Panel => "M3.500 3h9A1.500 1.500 0 0 1 14 4.500v7a1.500 1.500 0 0 1-1.500 1.500h-9A1.500 1.500 0 0 1 2 11.500v-7A1.500 1.500 0 0 1 3.500 3ZM6 3v10",
+        }
+    }
+}
+
+/// The icon as nodes; silent for those who listen, since a word always stands beside it.
+pub(crate) fn icon(icon: Icon) -> impl IntoView {
+    drawn(icon, "icon")
+}
+
+/// The icon with another class beside its own.
+pub(crate) fn icon_with(icon: Icon, class: &'static str) -> impl IntoView {
+    drawn(icon, class)
+}
+
+fn drawn(icon: Icon, class: &'static str) -> impl IntoView {
+    svg::svg()
+        .attr("class", class)
+        .attr("viewBox", "0 0 16 16")
+        .attr("aria-hidden", "true")
+        .child(svg::path().attr("d", icon.path()))
+}

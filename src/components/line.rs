@@ -1,0 +1,84 @@
+//! The one line of a row: icon · verb + object … outcome · duration · chevron.
+
+use chat_feed::BlockId;
+use leptos::ev;
+use leptos::html::{button, div, span};
+use leptos::prelude::*;
+
+use super::Ctx;
+use super::icon::{Icon, icon, icon_with};
+
+/// What a line says.
+pub(crate) struct Line {
+    icon: Icon,
+    icon_class: &'static str,
+    what: AnyView,
+    outcome: Option<AnyView>,
+    time: String,
+}
+
+impl Line {
+    /// A line with its icon and what it says first.
+    pub(crate) fn new(icon: Icon, what: impl IntoView + Send + 'static) -> Line {
+        Line { icon, icon_class: "icon", what: what.into_any(), outcome: None, time: String::new() }
+    }
+
+    /// The icon's class, where it has a colour of its own.
+    pub(crate) fn icon_class(mut self, class: &'static str) -> Line {
+        self.icon_class = class;
+        self
+    }
+
+    /// How it ended, at the right.
+    pub(crate) fn outcome(mut self, outcome: impl IntoView + Send + 'static) -> Line {
+        self.outcome = Some(outcome.into_any());
+        self
+    }
+
+    /// How long it took, at the right.
+    pub(crate) fn time(mut self, time: String) -> Line {
+        self.time = time;
+        self
+    }
+
+    /// A line that only says.
+    pub(crate) fn view(self) -> AnyView {
+        let (mark, rest) = self.parts();
+        div().class("line").child((mark, rest)).into_any()
+    }
+
+    /// A line that opens and closes its row.
+    pub(crate) fn toggles(self, ctx: Ctx, id: BlockId, open: bool) -> AnyView {
+        let (mark, rest) = self.parts();
+        button()
+            .attr("type", "button")
+            .class("line")
+            .attr("aria-expanded", if open { "true" } else { "false" })
+            .on(ev::click, move |_| ctx.with_value(|context| context.toggle(id)))
+            .child((mark, rest, icon_with(Icon::Chevron, "icon icon--chevron")))
+            .into_any()
+    }
+
+    fn parts(self) -> (AnyView, AnyView) {
+        let what = span().class("line__what").child(self.what);
+        let outcome = span().class("line__outcome").child(self.outcome);
+        let time = span().class("line__time").child(self.time);
+        let mark = if self.icon_class == "icon" {
+            icon(self.icon).into_any()
+        } else {
+            icon_with(self.icon, self.icon_class).into_any()
+        };
+        (mark, (what, outcome, time).into_any())
+    }
+}
+
+/// Verb in the interface font, object in its own.
+pub(crate) fn verb_and_object(verb: String, object: String, mono: bool) -> impl IntoView {
+    let class = if mono { "object mono" } else { "object" };
+    (span().class("verb").child(verb), " ", span().class(class).child(object))
+}
+
+/// A chip for what went wrong: a shape and a word.
+pub(crate) fn failure_chip(word: String) -> impl IntoView {
+    span().class("chip").child((icon(Icon::Cross), word))
+}

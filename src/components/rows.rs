@@ -1,0 +1,210 @@
+//! Rows for the list: their wrappers, the class and attributes of their elements, their expected heights, and the
+//! mounting of their content.
+
+use std::any::Any;
+use std::rc::Rc;
+
+use chat_feed::viewport::{RowId, RowKind, RowShape};
+use chat_feed::{Block, BlockBody, BlockId, Feed, TextKind, ToolKind};
+use leptos::mount::mount_to;
+use leptos::prelude::*;
+
+use super::{Context, Ctx, block_view};
+use crate::feed_store::TextSink;
+use crate::platform::dom::{self, Element};
+use crate::virtual_list::{Dress, Group, Rows};
+
+/// The list's name of a block.
+pub(crate) fn row_of(id: BlockId) -> RowId {
+    RowId(id.0)
+}
+
+/// The block of a row of the list.
+pub(crate) fn block_of(id: RowId) -> BlockId {
+    BlockId(id.0)
+}
+
+/// The rows of one feed.
+pub(crate) struct FeedRows {
+    /// What rows need.
+    pub(crate) context: Rc<Context>,
+    /// The same, for views.
+    pub(crate) ctx: Ctx,
+}
+
+impl Rows for FeedRows {
+    fn shape(&self, id: RowId) -> RowShape {
+        let id = block_of(id);
+        shape(&self.context.store.feed(), id, self.context.store.is_open(id))
+    }
+
+    fn groups(&self, id: RowId) -> Vec<Group> {
+        let feed = self.context.store.feed();
+        groups(&feed, feed.block(block_of(id)))
+    }
+
+    fn dress(&self, id: RowId) -> Dress {
+        dress(self.context.store.feed().block(block_of(id)))
+    }
+
+    fn mount(&self, id: RowId, element: &Element) -> Box<dyn Any> {
+        let id = block_of(id);
+        let version = self.context.store.mount(id);
+        self.context.store.set_sink(id, Some(Box::new(GrowingText(element.clone()))));
+        let ctx = self.ctx;
+        let content = mount_to(dom::as_html(element), move || {
+            move || {
+                version.track();
+                ctx.with_value(|context| {
+                    let feed = context.store.feed();
+                    block_view(ctx, &feed, feed.block(id))
+                })
+            }
+        });
+        Box::new(MountedBlock { context: self.context.clone(), id, _content: Box::new(content) })
+    }
+}
+
+/// Keeps a row's content; the store hears when it goes.
+struct MountedBlock {
+    context: Rc<Context>,
+    id: BlockId,
+    _content: Box<dyn Any>,
+}
+
+impl Drop for MountedBlock {
+    fn drop(&mut self) {
+        self.context.store.unmount(self.id);
+    }
+}
+
+/// The text node of a row whose text grows: the first node of the element with class `grows`.
+struct GrowingText(Element);
+
+impl TextSink for GrowingText {
+    fn append(&self, text: &str) -> bool {
+        match dom::first_text(&self.0, ".grows") {
+            Some(node) => {
+                dom::append_text(&node, text);
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+/// What stands around a block: its turn, its response, and the run of calls or messages it belongs to.
+fn groups(feed: &Feed, block: &Block) -> Vec<Group> {
+    let turn = feed.turn(block.turn);
+    let id_of = |name: &'static str, id: &Option<Box<str>>| id.as_deref().map(|id| (name, Rc::from(id)));
+    let mut groups = vec![Group { class: "turn", attribute: id_of("data-turn-id", &turn.id) }];
+    if let Some(response) = block.response {
+        let response = feed.response(response);
+        groups.push(Group { class: "assistant-response", attribute: id_of("data-response-id", &response.id) });
+    }
+    match &block.body {
+        BlockBody::ToolCall(_) | BlockBody::FileEdit(_) => {
+            groups.push(Group { class: "tool-calls", attribute: None });
+        }
+        BlockBody::AgentMessage(_) => groups.push(Group { class: "agent-messages", attribute: None }),
+        _ => {}
+    }
+    groups
+}
+
+fn dress(block: &Block) -> Dress {
+    let mut attributes = vec![
+        ("data-event-id", block.event_id.to_string()),
+        ("data-depth", block.depth.min(3).to_string()),
+    ];
+    let (class, label) = match &block.body {
+        BlockBody::Prompt(_) => ("row user-message", "Prompt".to_owned()),
+        BlockBody::Text(text) => match text.kind {
+            TextKind::Code { .. } => ("row assistant-text assistant-text--code", "Answer, code".to_owned()),
+            TextKind::Paragraph | TextKind::Heading(_) => ("row assistant-text", "Answer".to_owned()),
+        },
+        BlockBody::Thinking(_) => ("row rail thinking", "Thinking".to_owned()),
+        BlockBody::ToolCall(call) => {
+            attributes.push(("data-tool-call-id", call.tool_call_id.to_string()));
+            attributes.push(("data-kind", call.kind.as_str().to_owned()));
+            attributes.push(("data-status", call.status.as_str().replace(' ', "-")));
+            ("row rail tool-call", format!("{}, {}", call.tool_name, call.status.as_str()))
+        }
+        BlockBody::FileEdit(edit) => {
+            attributes.push(("data-kind", "edit".to_owned()));
+            ("row rail file-edit", format!("File {}", edit.edit.file_path))
+        }
+        BlockBody::AgentMessage(message) => {
+            attributes.push(("data-message-id", message.message_id.to_string()));
+            let class = match (&message.result, message.wait) {
+                (None, true) => "row rail agent-message pending",
+                (None, false) | (Some(_), _) => "row rail agent-message resolved",
+            };
+            (class, "Agent message".to_owned())
+        }
+        BlockBody::Permission(ask) => (ask_class(ask.resolved.is_some(), ask.expired), "Permission".to_owned()),
+        BlockBody::Question(ask) => (ask_class(ask.resolved.is_some(), ask.expired), "Question".to_owned()),
+        BlockBody::Plan(_) => ("row rail plan", "Plan".to_owned()),
+        BlockBody::Progress(_) => ("row rail progress", "Progress".to_owned()),
+        BlockBody::AgentSwitch(_) => ("row rail agent-switch", "Agent".to_owned()),
+        BlockBody::Interrupt { .. } => ("row rail interrupt", "Interrupted".to_owned()),
+        BlockBody::Error { .. } => ("row rail error", "Error".to_owned()),
+        BlockBody::Audio { .. } => ("row rail audio", "Audio".to_owned()),
+        BlockBody::Compaction(_) => ("row compaction", "Context compacted".to_owned()),
+        BlockBody::Notice { warning: true, .. } => ("row rail notice notice--warning", "Warning".to_owned()),
+        BlockBody::Notice { warning: false, .. } => ("row rail notice", "Notice".to_owned()),
+        BlockBody::Raw { .. } => ("row rail raw", "Raw event".to_owned()),
+        BlockBody::SessionStart(_) => ("row rail session-start", "Session started".to_owned()),
+        BlockBody::SessionEnd { .. } => ("row rail session-end", "Session ended".to_owned()),
+        BlockBody::Gap(_) => ("row rail gap", "Gap".to_owned()),
+        BlockBody::TurnEnd(_) => ("row turn-end-row", "End of turn".to_owned()),
+    };
+    attributes.push(("aria-label", label));
+    Dress { class: class.to_owned(), attributes }
+}
+
+fn ask_class(answered: bool, expired: bool) -> &'static str {
+    if answered || expired { "row rail asked" } else { "row rail asked asked--open" }
+}
+
+/// What a row's height is guessed from.
+fn shape(feed: &Feed, id: BlockId, open: bool) -> RowShape {
+    let one = |kind| RowShape { kind, chars: 60, lines: 1 };
+    let long = |kind, text: &str| RowShape {
+        kind,
+        chars: u32::try_from(text.len()).unwrap_or(u32::MAX),
+        lines: u32::try_from(text.lines().count().max(1)).unwrap_or(u32::MAX),
+    };
+    let card = |lines: u32| RowShape { kind: RowKind::Card, chars: lines.saturating_mul(60), lines };
+    match &feed.block(id).body {
+        BlockBody::Prompt(prompt) => {
+            let text = prompt.text.as_ref().map_or("", |body| body.preview());
+            RowShape { kind: RowKind::List, lines: long(RowKind::List, text).lines.min(8) + 3, ..long(RowKind::List, text) }
+        }
+        BlockBody::Text(text) => match text.kind {
+            TextKind::Paragraph => long(RowKind::Text, feed.text(id)),
+            TextKind::Heading(_) => long(RowKind::Heading, feed.text(id)),
+            TextKind::Code { .. } => long(RowKind::Code, feed.text(id)),
+        },
+        BlockBody::ToolCall(call) if open => match call.kind {
+            ToolKind::Execute => card(10),
+            _ => card(14),
+        },
+        BlockBody::Thinking(_) if open => long(RowKind::Text, feed.text(id)),
+        BlockBody::FileEdit(edit) if open => {
+            let lines = edit.edit.lines_added.saturating_add(edit.edit.lines_removed).saturating_add(7);
+            RowShape { kind: RowKind::Diff, chars: lines.saturating_mul(40), lines: lines.min(110) }
+        }
+        BlockBody::Permission(_) | BlockBody::Question(_) if open => card(5),
+        BlockBody::Plan(entries) if open => card(u32::try_from(entries.len()).unwrap_or(u32::MAX)),
+        BlockBody::AgentMessage(message) if open => {
+            let said = message.message.as_ref().map_or(0, |body| body.preview().len());
+            let answered = message.result.as_ref().map_or(0, |body| body.preview().len());
+            card(u32::try_from((said + answered) / 80 + 2).unwrap_or(u32::MAX))
+        }
+        BlockBody::Error { message, .. } if open => card(long(RowKind::Text, message).lines.min(21)),
+        BlockBody::Compaction(compaction) if compaction.summary.is_none() => one(RowKind::Rule),
+        _ if open => card(8),
+        _ => one(RowKind::OneLine),
+    }
+}

@@ -1,0 +1,65 @@
+//! Durations, counts and sizes as words.
+
+/// A duration: `0.4 s`, `12 s`, `1m 40s`, `2h 05m`
+pub(crate) fn duration(duration_ms: u64) -> String {
+    match duration_ms {
+        // Tenths are told apart up to ten seconds, as a reader would.
+        0..=9_949 => format!("{}.{} s", (duration_ms + 50) / 1_000, (duration_ms + 50) / 100 % 10),
+        9_950..=59_499 => format!("{} s", (duration_ms + 500) / 1_000),
+        _ => {
+            let seconds = (duration_ms + 500) / 1_000;
+            let (minutes, hours) = (seconds / 60 % 60, seconds / 3_600);
+            if hours > 0 { format!("{hours}h {minutes:02}m") } else { format!("{minutes}m {:02}s", seconds % 60) }
+        }
+    }
+}
+
+/// A size in bytes: `212 KB`
+pub(crate) fn bytes(n_bytes: u64) -> String {
+    match n_bytes {
+        0..=999 => format!("{n_bytes} B"),
+        1_000..=999_499 => format!("{} KB", (n_bytes + 500) / 1_000),
+        _ => format!("{}.{} MB", n_bytes / 1_000_000, n_bytes / 100_000 % 10),
+    }
+}
+
+/// A count of tokens: `912`, `31k`, `1.2M`
+pub(crate) fn tokens(n_tokens: u64) -> String {
+    match n_tokens {
+        0..=999 => n_tokens.to_string(),
+        1_000..=999_499 => format!("{}k", (n_tokens + 500) / 1_000),
+        _ => format!("{}.{}M", n_tokens / 1_000_000, n_tokens / 100_000 % 10),
+    }
+}
+
+/// A count of things: `1 file`, `3 files`, `12,481 lines`
+pub(crate) fn count(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(n), if n == 1 { one } else { many })
+}
+
+/// A number with its thousands apart.
+pub(crate) fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Dollars: `$0.22`
+pub(crate) fn dollars(usd: f64) -> String {
+    if usd > 0.0 && usd < 0.01 { "<$0.01".to_owned() } else { format!("${usd:.2}") }
+}
+
+/// The first line of a text, cut to so many characters.
+pub(crate) fn first_line(text: &str, most_chars: usize) -> String {
+    let line = text.trim_start().lines().next().unwrap_or_default().trim_end();
+    match line.char_indices().nth(most_chars) {
+        Some((at, _)) => format!("{}…", line[..at].trim_end()),
+        None => line.to_owned(),
+    }
+}

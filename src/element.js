@@ -1,0 +1,61 @@
+// The class of <agent-feed>. Only a script can extend HTMLElement; everything else about the element is in wasm,
+// behind the handle that `connect` returns.
+export function defineElement(name, observed, connect) {
+  if (customElements.get(name)) return;
+  const encoder = new TextEncoder();
+  const lines = (events) => {
+    if (typeof events === "string") return encoder.encode(events.endsWith("\n") ? events : events + "\n");
+    if (events instanceof Uint8Array) return events;
+    const list = Array.isArray(events) ? events : [events];
+    return encoder.encode(list.map((event) => JSON.stringify(event) + "\n").join(""));
+  };
+  customElements.define(name, class AgentFeed extends HTMLElement {
+    static observedAttributes = observed;
+    #root = this.attachShadow({ mode: "open" });
+    #feed;
+    #token;
+    #early = [];
+
+    connectedCallback() {
+      if (this.#feed) return;
+      // What was set before the class was known lies on the element itself, in front of the accessors.
+      for (const property of ["token", "events"]) {
+        if (!Object.hasOwn(this, property)) continue;
+        const value = this[property];
+        delete this[property];
+        this[property] = value;
+      }
+      this.#feed = connect(this, this.#root);
+      if (this.#token !== undefined) this.#feed.setToken(this.#token);
+      for (const attribute of observed) {
+        if (this.hasAttribute(attribute)) this.#feed.attributeChanged(attribute, this.getAttribute(attribute));
+      }
+      for (const job of this.#early.splice(0)) job(this.#feed);
+    }
+    disconnectedCallback() {
+      // A move within the page disconnects and connects again at once; that must not empty the feed.
+      queueMicrotask(() => {
+        if (this.isConnected || !this.#feed) return;
+        this.#feed.disconnect();
+        this.#feed.free();
+        this.#feed = undefined;
+      });
+    }
+    attributeChangedCallback(attribute, before, value) {
+      if (before !== value) this.#feed?.attributeChanged(attribute, value ?? undefined);
+    }
+    #when(job) { if (this.#feed) job(this.#feed); else this.#early.push(job); }
+
+    get token() { return this.#token; }
+    set token(token) { this.#token = token ?? undefined; this.#feed?.setToken(this.#token); }
+    set events(events) { this.clear(); this.append(events); }
+    get eventCount() { return this.#feed?.eventCount() ?? 0; }
+    get rowCount() { return this.#feed?.rowCount() ?? 0; }
+    get scroller() { return this.#feed?.scroller() ?? null; }
+    load(file) { this.#when((feed) => feed.load(file)); }
+    append(events) { const bytes = lines(events); this.#when((feed) => feed.append(bytes)); }
+    clear() { this.#when((feed) => feed.clear()); }
+    goToEvent(index) { return this.#feed?.goToEvent(index) ?? -1; }
+    async serializeRows(options) { return this.#feed ? this.#feed.serializeRows(options?.maskTimes ?? false) : ""; }
+  });
+}

@@ -1,0 +1,14 @@
+//! The browser: the only module that names web-sys and js-sys. Everything above speaks of elements, frames, bytes and
+//! times by the names given here.
+//!
+//! Nothing here knows what a session is, and nothing here turns text into markup or into a request of its own.
+
+pub(crate) mod clock;
+pub(crate) mod custom_element;
+pub(crate) mod dom;
+pub(crate) mod frame;
+pub(crate) mod location;
+pub(crate) mod measure;
+pub(crate) mod outline;
+pub(crate) mod stream;
+pub(crate) mod style;

@@ -1,0 +1,125 @@
+//! The bridge between the class of `<agent-feed>`, which only a script can define, and what stands behind it.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use wasm_bindgen::prelude::*;
+
+use super::dom::{Element, window};
+use super::stream::Blob;
+
+/// What one `<agent-feed>` of the page can be told and asked.
+pub(crate) trait Feed {
+    /// An attribute has a new value, or none.
+    fn attribute_changed(&self, name: &str, value: Option<&str>);
+    /// The secret that opens the server.
+    fn set_token(&self, token: Option<String>);
+    /// Shows a file.
+    fn load(&self, file: Blob);
+    /// More of a log: lines in any pieces.
+    fn append(&self, bytes: &[u8]);
+    /// Empties the feed.
+    fn clear(&self);
+    /// Events reduced so far.
+    fn event_count(&self) -> u32;
+    /// Rows in the whole session.
+    fn row_count(&self) -> u32;
+    /// The element that scrolls.
+    fn scroller(&self) -> Option<Element>;
+    /// Brings the row of an event into view and returns its index.
+    fn go_to_event(&self, event_idx: u32) -> Option<u32>;
+    /// The rows of the whole session as text.
+    fn serialize_rows(&self, mask_times: bool) -> Pin<Box<dyn Future<Output = String>>>;
+    /// The element left the page: everything of it must go.
+    fn disconnect(&self);
+}
+
+/// What the element's class holds of its feed.
+#[wasm_bindgen]
+pub struct FeedHandle(Rc<dyn Feed>);
+
+#[wasm_bindgen]
+impl FeedHandle {
+    #[allow(missing_docs)]
+    #[wasm_bindgen(js_name = attributeChanged)]
+    pub fn attribute_changed(&self, name: &str, value: Option<String>) {
+        self.0.attribute_changed(name, value.as_deref());
+    }
+    #[allow(missing_docs)]
+    #[wasm_bindgen(js_name = setToken)]
+    pub fn set_token(&self, token: Option<String>) {
+        self.0.set_token(token);
+    }
+    #[allow(missing_docs)]
+    pub fn load(&self, file: Blob) {
+        self.0.load(file);
+    }
+    #[allow(missing_docs)]
+    pub fn append(&self, bytes: &[u8]) {
+        self.0.append(bytes);
+    }
+    #[allow(missing_docs)]
+    pub fn clear(&self) {
+        self.0.clear();
+    }
+    #[allow(missing_docs)]
+    #[wasm_bindgen(js_name = eventCount)]
+    pub fn event_count(&self) -> u32 {
+        self.0.event_count()
+    }
+    #[allow(missing_docs)]
+    #[wasm_bindgen(js_name = rowCount)]
+    pub fn row_count(&self) -> u32 {
+        self.0.row_count()
+    }
+    #[allow(missing_docs)]
+    pub fn scroller(&self) -> Option<Element> {
+        self.0.scroller()
+    }
+    #[allow(missing_docs)]
+    #[wasm_bindgen(js_name = goToEvent)]
+    pub fn go_to_event(&self, event_idx: u32) -> Option<u32> {
+        self.0.go_to_event(event_idx)
+    }
+    #[allow(missing_docs)]
+    #[wasm_bindgen(js_name = serializeRows)]
+    pub fn serialize_rows(&self, mask_times: bool) -> js_sys::Promise {
+        let rows = self.0.serialize_rows(mask_times);
+        wasm_bindgen_futures::future_to_promise(async move { Ok(rows.await.into()) })
+    }
+    #[allow(missing_docs)]
+    pub fn disconnect(&self) {
+        self.0.disconnect();
+    }
+}
+
+#[wasm_bindgen(module = "/src/element.js")]
+extern "C" {
+    #[wasm_bindgen(js_name = defineElement)]
+    fn define_element(
+        name: &str,
+        observed: Vec<String>,
+        connect: &Closure<dyn FnMut(web_sys::HtmlElement, web_sys::ShadowRoot) -> FeedHandle>,
+    );
+}
+
+/// Teaches the browser the element; `connect` is called with each one that enters the page.
+pub(crate) fn define(
+    name: &str,
+    observed: &[&str],
+    mut connect: impl FnMut(Element, web_sys::ShadowRoot) -> Rc<dyn Feed> + 'static,
+) {
+    let observed = observed.iter().map(|name| (*name).to_owned()).collect();
+    let connect = Closure::new(move |host: web_sys::HtmlElement, root| FeedHandle(connect(host.into(), root)));
+    define_element(name, observed, &connect);
+    // An element's class lives as long as the page.
+    connect.forget();
+}
+
+/// Tells that the elements of this page work now.
+pub(crate) fn announce_ready(name: &str) {
+    if let Ok(event) = web_sys::Event::new(name) {
+        let _ = window().dispatch_event(&event);
+    }
+}

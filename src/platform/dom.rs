@@ -1,0 +1,287 @@
+//! Nodes: making them, placing them, listening to them. Text goes in as text nodes and attributes only.
+
+use std::cell::RefCell;
+
+use wasm_bindgen::prelude::*;
+use wasm_bindgen::JsCast;
+
+/// An element of the page.
+pub(crate) type Element = web_sys::Element;
+/// A text node.
+pub(crate) type Text = web_sys::Text;
+/// Something that happened in the page.
+pub(crate) type Event = web_sys::Event;
+
+thread_local! {
+    // Asking the window for its document crosses the border each time; the document never changes.
+    static DOCUMENT: RefCell<Option<web_sys::Document>> = const { RefCell::new(None) };
+}
+
+/// The window. There is always one: this program runs in pages only.
+pub(crate) fn window() -> web_sys::Window {
+    js_sys::global().unchecked_into()
+}
+
+/// The document.
+pub(crate) fn document() -> web_sys::Document {
+    DOCUMENT.with_borrow_mut(|kept| {
+        kept.get_or_insert_with(|| {
+            js_sys::Reflect::get(&js_sys::global(), &"document".into())
+                .unwrap_or_default()
+                .unchecked_into()
+        })
+        .clone()
+    })
+}
+
+/// A new element. A tag the browser refuses becomes a `div`, which it never does.
+pub(crate) fn create(tag: &str) -> Element {
+    let document = document();
+    document
+        .create_element(tag)
+        .or_else(|_| document.create_element("div"))
+        .unwrap_or_else(|refused| refused.unchecked_into())
+}
+
+/// The element by the type that Leptos mounts into; nodes are all it uses of it.
+pub(crate) fn as_html(element: &Element) -> web_sys::HtmlElement {
+    element.clone().unchecked_into()
+}
+
+/// The text node that is the first child of the first element that a selector finds.
+pub(crate) fn first_text(element: &Element, selector: &str) -> Option<Text> {
+    element.query_selector(selector).ok()??.first_child()?.dyn_into().ok()
+}
+
+/// Adds to a text node; nothing else of the page is touched.
+pub(crate) fn append_text(node: &Text, text: &str) {
+    let _ = node.append_data(text);
+}
+
+/// The element of this id.
+pub(crate) fn by_id(id: &str) -> Option<Element> {
+    document().get_element_by_id(id)
+}
+
+/// Calls a method of an element's own class with a file.
+pub(crate) fn call_with_file(element: &Element, method: &str, file: &web_sys::File) {
+    let called = js_sys::Reflect::get(element, &method.into());
+    if let Some(called) = called.ok().as_ref().and_then(|called| called.dyn_ref::<js_sys::Function>()) {
+        let _ = called.call1(element, file);
+    }
+}
+
+/// Writes an attribute.
+pub(crate) fn write_attribute(element: &Element, name: &str, value: &str) {
+    let _ = element.set_attribute(name, value);
+}
+
+/// Sets or removes an attribute without a value.
+pub(crate) fn toggle_attribute(element: &Element, name: &str, present: bool) {
+    let _ = element.toggle_attribute_with_force(name, present);
+}
+
+/// Sets one style property by the object model, which a content security policy allows.
+pub(crate) fn set_style(element: &Element, property: &str, value: &str) {
+    let element: &web_sys::HtmlElement = element.unchecked_ref();
+    let _ = element.style().set_property(property, value);
+}
+
+/// Sets a property of the element object.
+pub(crate) fn set_property(element: &Element, name: &str, value: &JsValue) {
+    let _ = js_sys::Reflect::set(element, &name.into(), value);
+}
+
+/// Puts `child` before `next`, at the end where that is `None`.
+pub(crate) fn insert_before(parent: &Element, child: &Element, next: Option<&Element>) {
+    let _ = parent.insert_before(child, next.map(|next| next.unchecked_ref()));
+}
+
+/// Whether `child` stands in `parent`, right before `next`.
+pub(crate) fn stands_before(parent: &Element, child: &Element, next: Option<&Element>) -> bool {
+    child.parent_element().as_ref() == Some(parent) && child.next_element_sibling().as_ref() == next
+}
+
+/// Whether the event began at this very element and at none within it.
+pub(crate) fn is_target(event: &Event, element: &Element) -> bool {
+    event.composed_path().get(0).dyn_ref::<Element>() == Some(element)
+}
+
+/// Whether the element is, or holds, the one that has the focus, shadow roots included.
+pub(crate) fn has_focus(element: &Element) -> bool {
+    let root = element.get_root_node();
+    let active = match root.dyn_ref::<web_sys::ShadowRoot>() {
+        Some(shadow) => shadow_active_element(shadow),
+        None => document().active_element(),
+    };
+    active.is_some_and(|active| element.contains(Some(active.as_ref())))
+}
+
+fn shadow_active_element(shadow: &web_sys::ShadowRoot) -> Option<Element> {
+    js_sys::Reflect::get(shadow, &"activeElement".into()).ok()?.dyn_into().ok()
+}
+
+/// Moves the focus without scrolling.
+pub(crate) fn focus(element: &Element) {
+    let options = js_sys::Object::new();
+    let _ = js_sys::Reflect::set(&options, &"preventScroll".into(), &true.into());
+    if let Ok(focus) = js_sys::Reflect::get(element, &"focus".into())
+        && let Some(focus) = focus.dyn_ref::<js_sys::Function>()
+    {
+        let _ = focus.call1(element, &options);
+    }
+}
+
+/// Sends a DOM event up from the element; `detail` is what listeners read.
+pub(crate) fn dispatch(element: &Element, name: &str, detail: &JsValue) {
+    let init = web_sys::CustomEventInit::new();
+    init.set_detail(detail);
+    init.set_bubbles(true);
+    init.set_composed(true);
+    if let Ok(event) = web_sys::CustomEvent::new_with_event_init_dict(name, &init) {
+        let _ = element.dispatch_event(&event);
+    }
+}
+
+/// An object of strings, for the `detail` of an event.
+pub(crate) fn object_of(members: &[(&str, &str)]) -> JsValue {
+    let object = js_sys::Object::new();
+    for (name, value) in members {
+        let _ = js_sys::Reflect::set(&object, &(*name).into(), &(*value).into());
+    }
+    object.into()
+}
+
+/// A listener that is taken off again when this is dropped.
+pub(crate) struct Listener {
+    target: web_sys::EventTarget,
+    name: &'static str,
+    capture: bool,
+    closure: Closure<dyn FnMut(Event)>,
+}
+
+/// Listens on an element.
+pub(crate) fn listen(target: &Element, name: &'static str, handler: impl FnMut(Event) + 'static) -> Listener {
+    listen_to(target.unchecked_ref(), name, false, handler)
+}
+
+/// Listens on an element without a say in what the browser does, so that scrolling does not wait for it.
+pub(crate) fn listen_passive(
+    target: &Element,
+    name: &'static str,
+    handler: impl FnMut(Event) + 'static,
+) -> Listener {
+    let closure = Closure::<dyn FnMut(Event)>::new(handler);
+    let options = web_sys::AddEventListenerOptions::new();
+    options.set_passive(true);
+    let handler = closure.as_ref().unchecked_ref();
+    let target: &web_sys::EventTarget = target;
+    let _ = target.add_event_listener_with_callback_and_add_event_listener_options(name, handler, &options);
+    Listener { target: target.clone(), name, capture: false, closure }
+}
+
+/// Listens on the window.
+pub(crate) fn listen_window(name: &'static str, handler: impl FnMut(Event) + 'static) -> Listener {
+    listen_to(window().unchecked_ref(), name, false, handler)
+}
+
+/// Listens on the document.
+pub(crate) fn listen_document(name: &'static str, handler: impl FnMut(Event) + 'static) -> Listener {
+    listen_to(document().unchecked_ref(), name, false, handler)
+}
+
+fn listen_to(
+    target: &web_sys::EventTarget,
+    name: &'static str,
+    capture: bool,
+    handler: impl FnMut(Event) + 'static,
+) -> Listener {
+    let closure = Closure::<dyn FnMut(Event)>::new(handler);
+    let _ = target.add_event_listener_with_callback_and_bool(name, closure.as_ref().unchecked_ref(), capture);
+    Listener { target: target.clone(), name, capture, closure }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let handler = self.closure.as_ref().unchecked_ref();
+        let _ = self.target.remove_event_listener_with_callback_and_bool(self.name, handler, self.capture);
+    }
+}
+
+/// What a key event says; `None` for other events and for keys meant for the browser or a text field.
+pub(crate) fn key_of(event: &Event) -> Option<Key> {
+    let key: &web_sys::KeyboardEvent = event.dyn_ref()?;
+    if key.alt_key() || key.meta_key() || key.is_composing() {
+        return None;
+    }
+    let from = event.composed_path().get(0);
+    if let Some(element) = from.dyn_ref::<Element>()
+        && (matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT")
+            || element.has_attribute("contenteditable"))
+    {
+        return None;
+    }
+    Some(Key { name: key.key(), shift: key.shift_key(), control: key.ctrl_key() })
+}
+
+/// A pressed key.
+pub(crate) struct Key {
+    /// As the browser names it: `j`, `Enter`, `PageDown` …
+    pub(crate) name: String,
+    /// Whether Shift was down.
+    pub(crate) shift: bool,
+    /// Whether Ctrl was down.
+    pub(crate) control: bool,
+}
+
+/// The nearest element from where the event began up, with the attribute; it may lie within a shadow root.
+pub(crate) fn origin_with_attribute(event: &Event, name: &str) -> Option<Element> {
+    event
+        .composed_path()
+        .iter()
+        .filter_map(|node| node.dyn_into::<Element>().ok())
+        .find(|element| element.has_attribute(name))
+}
+
+/// Whether the event began at, or in, a control that has a use of its own for Enter and clicks.
+pub(crate) fn began_in_control(event: &Event, until: &Element) -> bool {
+    for node in event.composed_path().iter() {
+        let Ok(element) = node.dyn_into::<Element>() else { return false };
+        if &element == until {
+            return false;
+        }
+        if matches!(element.tag_name().as_str(), "BUTTON" | "A" | "INPUT" | "SELECT" | "TEXTAREA" | "SUMMARY") {
+            return true;
+        }
+    }
+    false
+}
+
+/// How far a wheel event goes down; 0 for other events.
+pub(crate) fn wheel_delta(event: &Event) -> f64 {
+    event.dyn_ref::<web_sys::WheelEvent>().map_or(0.0, web_sys::WheelEvent::delta_y)
+}
+
+/// The value of an input element that an event came from.
+pub(crate) fn input_value(event: &Event) -> String {
+    event
+        .target()
+        .and_then(|target| target.dyn_into::<web_sys::HtmlInputElement>().ok())
+        .map(|input| input.value())
+        .unwrap_or_default()
+}
+
+/// Puts text on the clipboard.
+pub(crate) fn copy_text(text: &str) {
+    let clipboard = window().navigator().clipboard();
+    let copied = clipboard.write_text(text);
+    wasm_bindgen_futures::spawn_local(async move {
+        // A page that may not write says so in its permissions; there is nothing else to try.
+        let _ = wasm_bindgen_futures::JsFuture::from(copied).await;
+    });
+}
+
+/// Writes a line to the console.
+pub(crate) fn console_error(text: &str) {
+    web_sys::console::error_1(&text.into());
+}

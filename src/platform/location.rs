@@ -1,0 +1,58 @@
+//! The page's own address: what it asks for, and the secret that must not stay in it.
+
+use wasm_bindgen::JsValue;
+
+use super::dom;
+
+/// The value of a query parameter.
+pub(crate) fn query(name: &str) -> Option<String> {
+    let search = dom::window().location().search().ok()?;
+    web_sys::UrlSearchParams::new_with_str(&search).ok()?.get(name)
+}
+
+/// The value of a parameter in the fragment: `#token=…&session=…`
+pub(crate) fn fragment(name: &str) -> Option<String> {
+    let hash = dom::window().location().hash().ok()?;
+    let parameters = web_sys::UrlSearchParams::new_with_str(hash.strip_prefix('#')?).ok()?;
+    parameters.get(name)
+}
+
+/// Writes the fragment anew without a step in the history; empty takes it away.
+pub(crate) fn replace_fragment(parameters: &[(&str, &str)]) {
+    let window = dom::window();
+    let (Ok(path), Ok(search)) = (window.location().pathname(), window.location().search()) else { return };
+    let mut address = path + &search;
+    if let Ok(written) = web_sys::UrlSearchParams::new() {
+        for (name, value) in parameters {
+            written.append(name, value);
+        }
+        let text = String::from(written.to_string());
+        if !text.is_empty() {
+            address = address + "#" + &text;
+        }
+    }
+    if let Ok(history) = window.history() {
+        let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&address));
+    }
+}
+
+/// The page's own origin: `http://127.0.0.1:8080`
+pub(crate) fn origin() -> String {
+    dom::window().location().origin().unwrap_or_default()
+}
+
+/// An address made whole against the page's own; `None` where it is none.
+pub(crate) fn resolve(address: &str) -> Option<String> {
+    let base = dom::document().base_uri().ok().flatten()?;
+    web_sys::Url::new_with_base(address, &base).ok().map(|url| url.href())
+}
+
+/// Whether an address, made whole, has the page's own origin.
+pub(crate) fn is_same_origin(address: &str) -> bool {
+    web_sys::Url::new(address).is_ok_and(|url| url.origin() == origin())
+}
+
+/// Sets the page's title.
+pub(crate) fn set_title(title: &str) {
+    dom::document().set_title(title);
+}

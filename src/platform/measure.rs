@@ -1,0 +1,90 @@
+//! Sizes: a scroller's, and those of rows as the browser reports them after layout.
+
+use wasm_bindgen::JsCast;
+use wasm_bindgen::prelude::*;
+
+use super::dom::Element;
+
+/// Tells the heights of watched elements after each layout in which one changed.
+pub(crate) struct HeightObserver {
+    observer: web_sys::ResizeObserver,
+    _callback: Closure<dyn FnMut(js_sys::Array)>,
+}
+
+impl HeightObserver {
+    /// `report` gets each element with its border-box size in px: (element, width, height).
+    pub(crate) fn new(report: impl Fn(&[(Element, f64, f64)]) + 'static) -> Option<HeightObserver> {
+        let callback = Closure::<dyn FnMut(js_sys::Array)>::new(move |entries: js_sys::Array| {
+            let sizes: Vec<_> = entries.iter().filter_map(|entry| size_of(entry.unchecked_ref())).collect();
+            report(&sizes);
+        });
+        let observer = web_sys::ResizeObserver::new(callback.as_ref().unchecked_ref()).ok()?;
+        Some(HeightObserver { observer, _callback: callback })
+    }
+
+    /// Begins to watch an element; its first size is told after the next layout.
+    pub(crate) fn watch(&self, element: &Element) {
+        let options = web_sys::ResizeObserverOptions::new();
+        options.set_box(web_sys::ResizeObserverBoxOptions::BorderBox);
+        self.observer.observe_with_options(element, &options);
+    }
+
+    /// Stops watching an element.
+    pub(crate) fn unwatch(&self, element: &Element) {
+        self.observer.unobserve(element);
+    }
+}
+
+impl Drop for HeightObserver {
+    fn drop(&mut self) {
+        self.observer.disconnect();
+    }
+}
+
+fn size_of(entry: &web_sys::ResizeObserverEntry) -> Option<(Element, f64, f64)> {
+    let size: web_sys::ResizeObserverSize = entry.border_box_size().get(0).dyn_into().ok()?;
+    Some((entry.target(), size.inline_size(), size.block_size()))
+}
+
+/// Where a scroller stands, in px from the top.
+pub(crate) fn scroll_top(scroller: &Element) -> f64 {
+    // web-sys knows only the whole number; the fraction matters on screens with fractional scale.
+    js_sys::Reflect::get(scroller, &"scrollTop".into())
+        .ok()
+        .and_then(|top| top.as_f64())
+        .unwrap_or_default()
+}
+
+/// Moves a scroller.
+pub(crate) fn set_scroll_top(scroller: &Element, top_px: f64) {
+    let _ = js_sys::Reflect::set(scroller, &"scrollTop".into(), &top_px.into());
+}
+
+/// Width and height of an element's inside, in px.
+pub(crate) fn client_size(element: &Element) -> (f64, f64) {
+    (f64::from(element.client_width()), f64::from(element.client_height()))
+}
+
+/// Top and height of an element within the browser's window, in px.
+pub(crate) fn top_and_height(element: &Element) -> (f64, f64) {
+    let rect = element.get_bounding_client_rect();
+    (rect.top(), rect.height())
+}
+
+/// Device pixels per px.
+pub(crate) fn device_pixel_ratio() -> f64 {
+    super::dom::window().device_pixel_ratio()
+}
+
+/// A number kept on an element under a name, by the page alone.
+pub(crate) fn set_number(element: &Element, name: &str, number: u32) {
+    let _ = js_sys::Reflect::set(element, &name.into(), &number.into());
+}
+
+/// The number kept by `set_number`.
+pub(crate) fn number_of(element: &Element, name: &str) -> Option<u32> {
+    let number = js_sys::Reflect::get(element, &name.into()).ok()?.as_f64()?;
+    // Only whole numbers of 32 bits are put in.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    Some(number as u32)
+}

@@ -1,0 +1,56 @@
+//! The document as text, for comparing: what two pages show is equal where this is.
+
+use wasm_bindgen::JsCast;
+
+use super::dom::Element;
+
+/// Attributes that may differ between two pages that show the same.
+const PLACE: &[&str] = &["style", "data-row", "tabindex"];
+
+/// The children of an element as indented text. With `mask_times`, what elements with `data-time` say is left out.
+pub(crate) fn outline(element: &Element, mask_times: bool) -> String {
+    let mut text = String::new();
+    write_children(element, mask_times, 0, &mut text);
+    text
+}
+
+fn write_children(element: &Element, mask_times: bool, depth: usize, text: &mut String) {
+    let mut child = element.first_child();
+    // Neighbouring text nodes show as one.
+    let mut run = String::new();
+    while let Some(node) = child {
+        child = node.next_sibling();
+        if let Some(written) = node.dyn_ref::<web_sys::Text>() {
+            run.push_str(&written.data());
+        } else if let Some(element) = node.dyn_ref::<Element>() {
+            flush(&mut run, depth, text);
+            write_element(element, mask_times, depth, text);
+        }
+    }
+    flush(&mut run, depth, text);
+}
+
+fn flush(run: &mut String, depth: usize, text: &mut String) {
+    if !run.is_empty() {
+        text.push_str(&"  ".repeat(depth));
+        text.push_str(&format!("{run:?}\n"));
+        run.clear();
+    }
+}
+
+fn write_element(element: &Element, mask_times: bool, depth: usize, text: &mut String) {
+    text.push_str(&"  ".repeat(depth));
+    text.push_str(&element.tag_name().to_lowercase());
+    let mut names: Vec<String> = element.get_attribute_names().iter().filter_map(|name| name.as_string()).collect();
+    names.sort();
+    for name in names.iter().filter(|name| !PLACE.contains(&name.as_str())) {
+        text.push_str(&format!(" {name}={:?}", element.get_attribute(name).unwrap_or_default()));
+    }
+    text.push('\n');
+    if mask_times && element.has_attribute("data-time") {
+        text.push_str(&"  ".repeat(depth + 1));
+        text.push_str("…\n");
+    } else {
+        write_children(element, mask_times, depth + 1, text);
+    }
+}

@@ -1,0 +1,117 @@
+//! Bytes: from a dropped file or an address, piece by piece, copied once into this program's memory.
+
+use wasm_bindgen::JsCast;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+
+use super::dom;
+
+/// A file, or anything else the browser holds as bytes.
+pub(crate) type Blob = web_sys::Blob;
+
+/// Bytes that come piece by piece.
+pub(crate) struct ByteStream {
+    reader: web_sys::ReadableStreamDefaultReader,
+    /// Length of the whole in bytes, where it is known.
+    pub(crate) byte_len: Option<u64>,
+}
+
+impl ByteStream {
+    /// Reads a file.
+    pub(crate) fn of_blob(blob: &Blob) -> Result<ByteStream, String> {
+        let reader = reader_of(&blob.stream())?;
+        Ok(ByteStream { reader, byte_len: whole_number(blob.size()) })
+    }
+
+    /// Reads what an address gives. `token` goes out as `Authorization` where there is one.
+    pub(crate) async fn of_address(address: &str, token: Option<&str>) -> Result<ByteStream, FetchError> {
+        let response = fetch(address, token).await?;
+        let length = response.headers().get("content-length").ok().flatten();
+        // A compressed answer is longer than its header says.
+        let compressed = response.headers().get("content-encoding").ok().flatten().is_some();
+        let byte_len = length.filter(|_| !compressed).and_then(|length| length.parse().ok());
+        let body = response.body().ok_or_else(|| FetchError::Failed("the answer has no body".to_owned()))?;
+        Ok(ByteStream { reader: reader_of(&body).map_err(FetchError::Failed)?, byte_len })
+    }
+
+    /// The next piece; `None` at the end.
+    pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, String> {
+        let piece = JsFuture::from(self.reader.read()).await.map_err(|why| message_of(&why))?;
+        let value = js_sys::Reflect::get(&piece, &"value".into()).unwrap_or_default();
+        Ok(value.dyn_ref::<js_sys::Uint8Array>().map(js_sys::Uint8Array::to_vec))
+    }
+}
+
+impl Drop for ByteStream {
+    fn drop(&mut self) {
+        // Whoever stops listening stops the transfer too.
+        let cancelled = self.reader.cancel();
+        wasm_bindgen_futures::spawn_local(async move {
+            let _ = JsFuture::from(cancelled).await;
+        });
+    }
+}
+
+/// Why an address gave nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum FetchError {
+    /// The server answered with this status.
+    Status(u16),
+    /// Nobody answered, or not with what was asked for.
+    Failed(String),
+}
+
+impl std::fmt::Display for FetchError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            FetchError::Status(status) => write!(f, "the server answered {status}"),
+            FetchError::Failed(why) => f.write_str(why),
+        }
+    }
+}
+
+/// Fetches an address whole, as text.
+pub(crate) async fn fetch_text(address: &str, token: Option<&str>) -> Result<String, FetchError> {
+    let response = fetch(address, token).await?;
+    let text = response.text().map_err(|why| FetchError::Failed(message_of(&why)))?;
+    let text = JsFuture::from(text).await.map_err(|why| FetchError::Failed(message_of(&why)))?;
+    Ok(text.as_string().unwrap_or_default())
+}
+
+async fn fetch(address: &str, token: Option<&str>) -> Result<web_sys::Response, FetchError> {
+    let failed = |why: JsValue| FetchError::Failed(message_of(&why));
+    let init = web_sys::RequestInit::new();
+    let headers = web_sys::Headers::new().map_err(failed)?;
+    if let Some(token) = token {
+        headers.set("authorization", &format!("Bearer {token}")).map_err(failed)?;
+    }
+    init.set_headers(&headers);
+    let response = JsFuture::from(dom::window().fetch_with_str_and_init(address, &init)).await.map_err(failed)?;
+    let response: web_sys::Response = response.unchecked_into();
+    if response.ok() { Ok(response) } else { Err(FetchError::Status(response.status())) }
+}
+
+fn reader_of(stream: &web_sys::ReadableStream) -> Result<web_sys::ReadableStreamDefaultReader, String> {
+    stream.get_reader().dyn_into().map_err(|_| "the browser gives no bytes".to_owned())
+}
+
+fn message_of(why: &JsValue) -> String {
+    match why.dyn_ref::<js_sys::Error>() {
+        Some(error) => String::from(error.message()),
+        None => "the browser gives no reason".to_owned(),
+    }
+}
+
+/// The first file of a drop or of a file field.
+pub(crate) fn file_of(event: &dom::Event) -> Option<web_sys::File> {
+    if let Some(drag) = event.dyn_ref::<web_sys::DragEvent>() {
+        return drag.data_transfer()?.files()?.get(0);
+    }
+    event.target()?.dyn_into::<web_sys::HtmlInputElement>().ok()?.files()?.get(0)
+}
+
+fn whole_number(number: f64) -> Option<u64> {
+    // A file is shorter than 2^53 bytes.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    (number >= 0.0).then_some(number as u64)
+}

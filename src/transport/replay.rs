@@ -1,0 +1,92 @@
+//! A session from a file or an address: bytes in pieces, reduced in slices short enough for a frame between them.
+//!
+//! The bytes never become a string or an object of the browser's. Nothing of a file leaves the page.
+
+use chat_normalize::{Context, SessionReader};
+
+use super::{Failure, Running, Sink, Stopped, Update};
+use crate::platform::stream::{Blob, ByteStream, FetchError};
+use crate::platform::{clock, frame};
+
+/// How long the page may be held at once; the rest of a frame is for layout and paint.
+const SLICE_MS: f64 = 8.0;
+/// Bytes reduced between two looks at the clock: a fraction of a millisecond.
+const STEP_BYTES: usize = 32 * 1024;
+
+/// Reads a dropped file.
+pub(crate) fn of_file(file: Blob, sink: Sink) -> Running {
+    let (running, stopped) = Running::new();
+    wasm_bindgen_futures::spawn_local(async move {
+        match ByteStream::of_blob(&file) {
+            Ok(bytes) => read(bytes, &sink, &stopped).await,
+            Err(why) => fail(&sink, format!("could not read the file: {why}"), false),
+        }
+    });
+    running
+}
+
+/// Reads what an address gives; it must have the page's own origin, or allow it.
+pub(crate) fn of_address(address: String, token: Option<String>, sink: Sink) -> Running {
+    let (running, stopped) = Running::new();
+    wasm_bindgen_futures::spawn_local(async move {
+        match ByteStream::of_address(&address, token.as_deref()).await {
+            Ok(bytes) => read(bytes, &sink, &stopped).await,
+            Err(why) => {
+                let refused = matches!(why, FetchError::Status(401 | 403));
+                fail(&sink, format!("could not load the session: {why}: {address}"), refused);
+            }
+        }
+    });
+    running
+}
+
+async fn read(mut bytes: ByteStream, sink: &Sink, stopped: &Stopped) {
+    let mut reader = SessionReader::new(Context::default());
+    let mut n_read: u64 = 0;
+    let mut events = Vec::new();
+    let mut slice_began_ms = frame::now_ms();
+    loop {
+        let piece = match bytes.next().await {
+            Ok(Some(piece)) => piece,
+            Ok(None) => break,
+            Err(why) => return fail(sink, format!("could not read on: {why}"), false),
+        };
+        for step in piece.chunks(STEP_BYTES) {
+            if stopped.get() {
+                return;
+            }
+            n_read += step.len() as u64;
+            if let Err(why) = reader.push(step, clock::epoch_ms(), &mut events) {
+                return fail(sink, why.to_string(), false);
+            }
+            if !events.is_empty() {
+                sink(Update::Events(std::mem::take(&mut events)));
+            }
+            if frame::now_ms() - slice_began_ms > SLICE_MS {
+                tell_progress(sink, n_read, bytes.byte_len);
+                frame::yield_now().await;
+                slice_began_ms = frame::now_ms();
+            }
+        }
+    }
+    if stopped.get() {
+        return;
+    }
+    if let Err(why) = reader.finish(clock::epoch_ms(), &mut events) {
+        return fail(sink, why.to_string(), false);
+    }
+    sink(Update::Events(events));
+    sink(Update::End);
+}
+
+fn tell_progress(sink: &Sink, n_read: u64, byte_len: Option<u64>) {
+    if let Some(len) = byte_len.filter(|len| *len > 0) {
+        // At most 100, whatever a header claims.
+        let percent = u8::try_from((n_read * 100 / len).min(100)).unwrap_or(100);
+        sink(Update::Progress(percent));
+    }
+}
+
+fn fail(sink: &Sink, what: String, refused: bool) {
+    sink(Update::Failed(Failure { what, refused }));
+}

@@ -1,0 +1,539 @@
+//! The virtualised list: mounts the rows that `chat_feed::viewport` chooses, tells it what they measure, and puts
+//! them where it says.
+//!
+//! A frame: changes have come in by [`VirtualList::insert`] and its like; [`VirtualList::update`] mounts and unmounts;
+//! the browser lays out and reports heights ([`measure`]); [`VirtualList::settle`] writes the sizer, the block of rows
+//! and the scroll position, before anything is painted. Reads come before writes, and each happens once.
+//!
+//! What a row shows is left to the [`Rows`] it was made with; where the reader is, to the viewport.
+
+mod groups;
+pub(crate) mod measure;
+pub(crate) mod scroll;
+
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+
+use chat_feed::viewport::{Align, Estimator, FontMetrics, RowId, RowShape, Viewport};
+
+use crate::platform::dom::{self, Element};
+use crate::platform::{frame, measure as sizes};
+
+pub(crate) use groups::Group;
+
+/// Rows whose estimates are made anew a frame, after the width changed.
+const RESTATED_A_FRAME: usize = 4_000;
+/// How long a row that is rarely seen may keep an old `aria-setsize`.
+const OVERSCAN_VIEWPORTS: f64 = 0.75;
+
+/// Where the rows come from.
+pub(crate) trait Rows {
+    /// What the height is guessed from.
+    fn shape(&self, id: RowId) -> RowShape;
+    /// The wrappers around the row, outermost first.
+    fn groups(&self, id: RowId) -> Vec<Group>;
+    /// Class and attributes of the row's element, as they are now.
+    fn dress(&self, id: RowId) -> Dress;
+    /// Fills the row's element. What is returned keeps the content alive; dropping it takes the content down.
+    fn mount(&self, id: RowId, element: &Element) -> Box<dyn std::any::Any>;
+}
+
+/// Class and attributes of a row's element.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Dress {
+    /// The classes, with spaces between.
+    pub(crate) class: String,
+    /// Attributes by name; an empty value takes one away.
+    pub(crate) attributes: Vec<(&'static str, String)>,
+}
+
+/// Where the reader is, for the controls around the list.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct View {
+    /// Whether the list keeps to its end.
+    pub(crate) following: bool,
+    /// Whether the end is near.
+    pub(crate) at_end: bool,
+    /// Rows that came since following stopped and were not seen.
+    pub(crate) unseen: usize,
+    /// The row at the top edge.
+    pub(crate) top: Option<RowId>,
+}
+
+/// One list in the page.
+pub(crate) struct VirtualList {
+    scroller: Element,
+    sizer: Element,
+    window: Element,
+    rows: Rc<dyn Rows>,
+    /// Asks for the next frame, in which `update` is called.
+    request_frame: Box<dyn Fn()>,
+    /// Called after a frame that changed where the reader is.
+    on_view: Box<dyn Fn(View)>,
+    viewport: RefCell<Viewport>,
+    estimator: RefCell<Estimator>,
+    mounted: RefCell<Vec<MountedRow>>,
+    groups: RefCell<groups::Groups>,
+    observer: RefCell<Option<measure::RowObserver>>,
+    intent: scroll::Intent,
+    listeners: RefCell<Vec<dom::Listener>>,
+    width_px: Cell<f64>,
+    size_told: Cell<bool>,
+    view: Cell<View>,
+    written: Cell<(f64, f64)>,
+    n_rows_told: Cell<usize>,
+    rank_shift: Cell<bool>,
+    /// While set, the window is this stretch of ranks and not what the viewport says.
+    forced: RefCell<Option<std::ops::Range<usize>>>,
+    had_focus: Cell<Option<RowId>>,
+}
+
+struct MountedRow {
+    id: RowId,
+    rank: usize,
+    element: Element,
+    dress: Dress,
+    groups: Vec<Group>,
+    /// The wrappers it stands in.
+    path: Vec<u32>,
+    content: Option<Box<dyn std::any::Any>>,
+}
+
+impl VirtualList {
+    /// A list in these elements: `scroller` holds `sizer`, which holds `window`, which holds the rows.
+    pub(crate) fn new(
+        [scroller, sizer, window]: [Element; 3],
+        rows: Rc<dyn Rows>,
+        request_frame: impl Fn() + 'static,
+        on_view: impl Fn(View) + 'static,
+    ) -> Rc<VirtualList> {
+        let mut viewport = Viewport::new();
+        viewport.set_overscan(OVERSCAN_VIEWPORTS);
+        let list = Rc::new(VirtualList {
+            scroller,
+            sizer,
+            window,
+            rows,
+            request_frame: Box::new(request_frame),
+            on_view: Box::new(on_view),
+            viewport: RefCell::new(viewport),
+            estimator: RefCell::new(Estimator::new(FontMetrics::default())),
+            mounted: RefCell::default(),
+            groups: RefCell::default(),
+            observer: RefCell::new(None),
+            intent: scroll::Intent::default(),
+            listeners: RefCell::default(),
+            width_px: Cell::new(0.0),
+            size_told: Cell::new(false),
+            view: Cell::default(),
+            written: Cell::new((-1.0, -1.0)),
+            n_rows_told: Cell::new(0),
+            rank_shift: Cell::new(false),
+            forced: RefCell::new(None),
+            had_focus: Cell::new(None),
+        });
+        *list.observer.borrow_mut() = measure::RowObserver::new(Rc::downgrade(&list));
+        *list.listeners.borrow_mut() = scroll::listen(&list.scroller, Rc::downgrade(&list));
+        list
+    }
+
+    // Changes.
+
+    /// A new row behind `after`, at the top where that is `None`.
+    pub(crate) fn insert(&self, id: RowId, after: Option<RowId>) {
+        let estimate_px = self.estimate_px(id);
+        let mut viewport = self.viewport.borrow_mut();
+        if after != viewport.heights().last() {
+            self.rank_shift.set(true);
+        }
+        viewport.insert_after(after, id, estimate_px);
+    }
+
+    /// A row is gone.
+    pub(crate) fn remove(&self, id: RowId) {
+        self.viewport.borrow_mut().remove(id);
+        self.rank_shift.set(true);
+    }
+
+    /// A row changed; where it is mounted its element is dressed anew, else its height is guessed anew.
+    pub(crate) fn changed(&self, id: RowId) {
+        let mut mounted = self.mounted.borrow_mut();
+        match mounted.iter_mut().find(|row| row.id == id) {
+            Some(row) => {
+                let dress = self.rows.dress(id);
+                put_on(&row.element, &mut row.dress, dress);
+                row.groups = self.rows.groups(id);
+            }
+            None => {
+                let estimate_px = self.estimate_px(id);
+                self.viewport.borrow_mut().set_estimate(id, estimate_px);
+            }
+        }
+    }
+
+    /// Whether a row is mounted.
+    pub(crate) fn is_mounted(&self, id: RowId) -> bool {
+        self.mounted.borrow().iter().any(|row| row.id == id)
+    }
+
+    /// All rows are gone.
+    pub(crate) fn clear(&self) {
+        self.viewport.borrow_mut().clear();
+        let ids: Vec<RowId> = self.mounted.borrow().iter().map(|row| row.id).collect();
+        self.unmount(|row| ids.contains(&row.id));
+        self.arrange();
+    }
+
+    fn estimate_px(&self, id: RowId) -> f64 {
+        self.estimator.borrow().estimate_px(self.rows.shape(id), self.width_px.get())
+    }
+
+    // The reader.
+
+    /// Goes to the end and stays there.
+    pub(crate) fn follow_end(&self) {
+        self.viewport.borrow_mut().follow_end();
+        (self.request_frame)();
+    }
+
+    /// Stops keeping to the end.
+    pub(crate) fn stop_following(&self) {
+        self.viewport.borrow_mut().stop_following();
+        (self.request_frame)();
+    }
+
+    /// Goes to the top.
+    pub(crate) fn go_home(&self) {
+        self.viewport.borrow_mut().on_home();
+        (self.request_frame)();
+    }
+
+    /// Shows a row; false where there is none of that name.
+    pub(crate) fn scroll_to(&self, id: RowId, align: Align) -> bool {
+        let found = self.viewport.borrow_mut().scroll_to(id, align);
+        (self.request_frame)();
+        found
+    }
+
+    /// Keeps a row where it is on the screen while its height changes.
+    pub(crate) fn pin(&self, id: RowId) {
+        self.viewport.borrow_mut().pin(id);
+    }
+
+    /// Counts every row as seen.
+    pub(crate) fn mark_all_seen(&self) {
+        self.viewport.borrow_mut().mark_all_seen();
+    }
+
+    /// Another density or font: every height is due.
+    pub(crate) fn invalidate(&self) {
+        self.viewport.borrow_mut().invalidate();
+        (self.request_frame)();
+    }
+
+    /// Number of rows.
+    pub(crate) fn len(&self) -> usize {
+        self.viewport.borrow().heights().len()
+    }
+
+    /// How many rows stand before this one.
+    pub(crate) fn rank_of(&self, id: RowId) -> Option<usize> {
+        self.viewport.borrow().heights().rank_of(id)
+    }
+
+    /// The row after or before another one; the first or last where there is no other.
+    pub(crate) fn neighbour(&self, id: Option<RowId>, forward: bool) -> Option<RowId> {
+        let viewport = self.viewport.borrow();
+        let heights = viewport.heights();
+        match (id, forward) {
+            (Some(id), true) => heights.next(id),
+            (Some(id), false) => heights.prev(id),
+            (None, true) => heights.first(),
+            (None, false) => heights.last(),
+        }
+    }
+
+    /// The element that scrolls.
+    pub(crate) fn scroller(&self) -> &Element {
+        &self.scroller
+    }
+
+    /// The element of a mounted row.
+    pub(crate) fn element_of(&self, id: RowId) -> Option<Element> {
+        self.mounted.borrow().iter().find(|row| row.id == id).map(|row| row.element.clone())
+    }
+
+    /// The mounted row that has the focus, or holds what has it.
+    pub(crate) fn focused(&self) -> Option<RowId> {
+        self.mounted.borrow().iter().find(|row| dom::has_focus(&row.element)).map(|row| row.id)
+    }
+
+    /// The first row whose top edge is on the screen.
+    pub(crate) fn first_on_screen(&self) -> Option<RowId> {
+        let viewport = self.viewport.borrow();
+        let (id, within_px) = viewport.heights().at_offset(viewport.list_top_px())?;
+        if within_px > 0.0 { viewport.heights().next(id).or(Some(id)) } else { Some(id) }
+    }
+
+    /// Where the reader is.
+    pub(crate) fn view(&self) -> View {
+        self.view.get()
+    }
+
+    // A frame.
+
+    /// Mounts what is to be seen and unmounts the rest.
+    pub(crate) fn update(&self) {
+        self.learn_size();
+        let changed = self.mount_window();
+        self.restate();
+        // New rows are measured after this frame's layout, and settled then.
+        if !changed {
+            self.settle();
+        }
+    }
+
+    /// Writes sizer, block and scroll position after the heights are known.
+    pub(crate) fn settle(&self) {
+        let (scroll_to_px, sizer_px, top_px, covered) = {
+            let mut viewport = self.viewport.borrow_mut();
+            let scroll_to_px = viewport.after_measure();
+            let mounted = self.mounted.borrow();
+            let top_px = mounted
+                .first()
+                .and_then(|row| viewport.screen_top_px(row.id))
+                .map_or(0.0, |on_screen_px| viewport.scroll_top_px() + on_screen_px);
+            let list_px = viewport.list_top_px();
+            let first = viewport.heights().at_offset(list_px).map(|(id, _)| id);
+            let covered = first.is_none_or(|first| mounted.iter().any(|row| row.id == first));
+            (scroll_to_px, viewport.scroll_height_px(), top_px, covered)
+        };
+        let (written_sizer_px, written_top_px) = self.written.replace((sizer_px, top_px));
+        if written_sizer_px != sizer_px {
+            dom::set_style(&self.sizer, "height", &format!("{sizer_px}px"));
+        }
+        if written_top_px != top_px {
+            dom::set_style(&self.window, "transform", &format!("translateY({top_px}px)"));
+        }
+        if let Some(top_px) = scroll_to_px {
+            sizes::set_scroll_top(&self.scroller, top_px);
+        }
+        if !covered && self.forced.borrow().is_none() {
+            (self.request_frame)();
+        }
+        self.tell_view();
+    }
+
+    /// A row of the list was measured. Called for all of a frame, then `settle`.
+    fn measured(&self, id: RowId, height_px: f64) {
+        let shape = self.rows.shape(id);
+        let mut viewport = self.viewport.borrow_mut();
+        viewport.set_measured(id, height_px);
+        self.estimator.borrow_mut().observe(shape, self.width_px.get(), height_px);
+    }
+
+    fn learn_size(&self) {
+        if self.size_told.replace(true) {
+            return;
+        }
+        let (width_px, height_px) = sizes::client_size(&self.scroller);
+        self.width_px.set(width_px);
+        self.viewport.borrow_mut().on_resize(width_px, height_px, sizes::device_pixel_ratio());
+    }
+
+    /// Estimates rows anew, a stretch a frame, after the width changed or the oracle learned.
+    fn restate(&self) {
+        if self.estimator.borrow_mut().take_revised() {
+            self.viewport.borrow_mut().invalidate_estimates();
+        }
+        let done = self.viewport.borrow_mut().restate(RESTATED_A_FRAME, |id, _| self.estimate_px(id));
+        if !done {
+            (self.request_frame)();
+        }
+    }
+
+    /// Returns whether any row was mounted, so that a measurement will follow.
+    fn mount_window(&self) -> bool {
+        let (ids, first_rank, n_rows) = {
+            let viewport = self.viewport.borrow();
+            let n_rows = viewport.heights().len();
+            match &*self.forced.borrow() {
+                Some(ranks) => {
+                    let first = viewport.heights().at_rank(ranks.start);
+                    let ids = first.map_or_else(Vec::new, |first| {
+                        viewport.heights().iter_from(first).take(ranks.len()).map(|(id, _)| id).collect()
+                    });
+                    (ids, ranks.start, n_rows)
+                }
+                None => {
+                    let window = viewport.window();
+                    (window.ids, window.ranks.start, n_rows)
+                }
+            }
+        };
+        let same = {
+            let mounted = self.mounted.borrow();
+            mounted.len() == ids.len() && mounted.iter().zip(&ids).all(|(row, id)| row.id == *id)
+        };
+        let counted_anew = self.n_rows_told.replace(n_rows) != n_rows;
+        if same && !counted_anew && !self.rank_shift.get() {
+            return false;
+        }
+        let mut mounted_any = false;
+        if !same {
+            self.unmount(|row| !ids.contains(&row.id));
+            let mut old: Vec<MountedRow> = std::mem::take(&mut *self.mounted.borrow_mut());
+            let mut rows = Vec::with_capacity(ids.len());
+            for id in &ids {
+                if let Some(at) = old.iter().position(|row| row.id == *id) {
+                    rows.push(old.swap_remove(at));
+                } else {
+                    rows.push(self.mount(*id));
+                    mounted_any = true;
+                }
+            }
+            *self.mounted.borrow_mut() = rows;
+            self.arrange();
+        }
+        self.rank_shift.set(false);
+        let set_size = n_rows.to_string();
+        for (at, row) in self.mounted.borrow_mut().iter_mut().enumerate() {
+            let rank = first_rank + at;
+            if row.rank != rank {
+                row.rank = rank;
+                dom::write_attribute(&row.element, "data-row", &rank.to_string());
+                dom::write_attribute(&row.element, "aria-posinset", &(rank + 1).to_string());
+            }
+            if counted_anew || mounted_any {
+                dom::write_attribute(&row.element, "aria-setsize", &set_size);
+            }
+        }
+        if mounted_any {
+            self.restore_focus();
+        }
+        mounted_any
+    }
+
+    fn mount(&self, id: RowId) -> MountedRow {
+        let element = dom::create("div");
+        dom::write_attribute(&element, "role", "article");
+        dom::write_attribute(&element, "tabindex", "0");
+        let mut worn = Dress::default();
+        put_on(&element, &mut worn, self.rows.dress(id));
+        let content = self.rows.mount(id, &element);
+        if let Some(observer) = &*self.observer.borrow() {
+            observer.watch(id, &element);
+        }
+        MountedRow {
+            id,
+            rank: usize::MAX,
+            element,
+            dress: worn,
+            groups: self.rows.groups(id),
+            path: Vec::new(),
+            content: Some(content),
+        }
+    }
+
+    fn unmount(&self, gone: impl Fn(&MountedRow) -> bool) {
+        let mut kept = Vec::new();
+        for mut row in std::mem::take(&mut *self.mounted.borrow_mut()) {
+            if !gone(&row) {
+                kept.push(row);
+                continue;
+            }
+            if dom::has_focus(&row.element) {
+                self.had_focus.set(Some(row.id));
+            }
+            if let Some(observer) = &*self.observer.borrow() {
+                observer.unwatch(row.id, &row.element);
+            }
+            row.content.take();
+            row.element.remove();
+        }
+        *self.mounted.borrow_mut() = kept;
+    }
+
+    /// A row that had the focus when it was unmounted has it again when it is back.
+    fn restore_focus(&self) {
+        let Some(id) = self.had_focus.get() else { return };
+        if let Some(element) = self.element_of(id) {
+            self.had_focus.set(None);
+            dom::focus(&element);
+        }
+    }
+
+    fn arrange(&self) {
+        self.groups.borrow_mut().arrange(&self.window, &mut self.mounted.borrow_mut());
+    }
+
+    fn tell_view(&self) {
+        let view = {
+            let viewport = self.viewport.borrow();
+            let top = viewport.heights().at_offset(viewport.list_top_px() + 1.0);
+            View {
+                following: viewport.following(),
+                at_end: viewport.at_end(),
+                unseen: viewport.unseen(),
+                top: top.map(|(id, _)| id),
+            }
+        };
+        if self.view.replace(view) != view {
+            (self.on_view)(view);
+        }
+    }
+
+    /// The scroller has another size.
+    fn resized(&self) {
+        self.size_told.set(false);
+        (self.request_frame)();
+    }
+
+    /// The scroller scrolled.
+    fn scrolled(&self) {
+        let top_px = sizes::scroll_top(&self.scroller);
+        let now_ms = frame::now_ms();
+        let by_user = self.intent.acted(now_ms);
+        self.viewport.borrow_mut().on_scroll(top_px, now_ms, by_user);
+        (self.request_frame)();
+    }
+
+    /// Mounts this stretch of ranks instead of the window, until `None` is given.
+    pub(crate) fn force(&self, ranks: Option<std::ops::Range<usize>>) {
+        *self.forced.borrow_mut() = ranks;
+        self.mount_window();
+        (self.request_frame)();
+    }
+
+    /// The block of mounted rows, wrappers included.
+    pub(crate) fn window(&self) -> &Element {
+        &self.window
+    }
+
+    /// Takes everything down.
+    pub(crate) fn close(&self) {
+        self.listeners.borrow_mut().clear();
+        self.clear();
+        self.observer.borrow_mut().take();
+    }
+}
+
+/// Changes an element from what it wears to what it is to wear.
+fn put_on(element: &Element, worn: &mut Dress, dress: Dress) {
+    if worn.class != dress.class {
+        dom::write_attribute(element, "class", &dress.class);
+    }
+    for (name, value) in &dress.attributes {
+        if !worn.attributes.iter().any(|(other, old)| other == name && old == value) {
+            if value.is_empty() {
+                let _ = element.remove_attribute(name);
+            } else {
+                dom::write_attribute(element, name, value);
+            }
+        }
+    }
+    *worn = dress;
+}
+
+/// What listeners hold: the list, unless it is gone.
+type WeakList = Weak<VirtualList>;
