@@ -69,7 +69,9 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::BadEndpoint { url, why } => write!(f, "could not use the endpoint: {why}: {url}"),
+            Error::BadEndpoint { url, why } => {
+                write!(f, "could not use the endpoint: {why}: {url}")
+            }
             Error::Later { why, .. } => write!(f, "could not send yet: {why}"),
             Error::Unauthorized { why } => write!(f, "could not send: {why}"),
             Error::TooLarge => write!(f, "could not send: the batch is too large"),
@@ -78,7 +80,11 @@ impl fmt::Display for Error {
                 doing,
                 path,
                 source,
-            } => write!(f, "could not {doing} the spool: {source}: {}", path.display()),
+            } => write!(
+                f,
+                "could not {doing} the spool: {source}: {}",
+                path.display()
+            ),
         }
     }
 }

@@ -240,7 +240,9 @@ fn read(mut reader: SessionReader, shared: &Shared) -> Outcome {
                 Some(reader.push(&bytes, arrival_ms, &mut events))
             }
             Err(why) => {
-                outcome.notes.push(format!("could not read what was set aside: {why}"));
+                outcome
+                    .notes
+                    .push(format!("could not read what was set aside: {why}"));
                 None
             }
         };
@@ -283,5 +285,7 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    since.map_or(0, |since| {
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    })
 }

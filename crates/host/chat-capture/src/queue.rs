@@ -47,7 +47,10 @@ struct Spill {
 /// What [`Queue::pop`] gives.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Popped {
-    Piece { bytes: Vec<u8>, arrival_ms: i64 },
+    Piece {
+        bytes: Vec<u8>,
+        arrival_ms: i64,
+    },
     /// Nothing came in time.
     Nothing,
     /// Nothing will come any more.

@@ -141,7 +141,11 @@ impl Spool {
                 .filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
                 .take(64)
                 .collect();
-            let again = if n == 1 { String::new() } else { format!("-{n}") };
+            let again = if n == 1 {
+                String::new()
+            } else {
+                format!("-{n}")
+            };
             let path = self.dir.join(format!("{safe}-{pid}{again}.jsonl"));
             let mut options = File::options();
             options.append(true).create_new(true);

@@ -61,9 +61,7 @@ impl Blobs {
             .map_err(|why| Error::io("make the folder", folder, why))?;
         // Written under a name of its own and renamed when whole: a reader never sees half a body.
         let nth = self.written.fetch_add(1, Ordering::Relaxed);
-        let temporary = self
-            .dir
-            .join(format!(".new-{}-{nth}", std::process::id()));
+        let temporary = self.dir.join(format!(".new-{}-{nth}", std::process::id()));
         let write = || -> std::io::Result<()> {
             let mut file = platform::private_file()
                 .write(true)

@@ -80,7 +80,10 @@ impl fmt::Display for Error {
                 f,
                 "could not take the session id: it is not of the form [A-Za-z0-9_][A-Za-z0-9_-]{{0,63}}"
             ),
-            Error::BadHash => write!(f, "could not take the hash: it is no lower-case hex SHA-256"),
+            Error::BadHash => write!(
+                f,
+                "could not take the hash: it is no lower-case hex SHA-256"
+            ),
             Error::HashMismatch => write!(f, "could not keep the body: its hash is another"),
             Error::DiskFull => write!(f, "could not write: the disk is full"),
             Error::Degraded { why } => write!(f, "could not write: the log is read-only: {why}"),

@@ -230,8 +230,7 @@ impl Log {
                 why: "torn".to_owned(),
                 ..LogGap::default()
             };
-            gap.extra
-                .insert("keptAs", chat_event::Json::string(&name));
+            gap.extra.insert("keptAs", chat_event::Json::string(&name));
             gap.extra.insert(
                 "bytes",
                 chat_event::Json::from(serde_json::Value::from(torn.bytes.len())),
@@ -542,12 +541,8 @@ impl Log {
             "the log was changed by somebody else; it goes on under a new epoch"
         );
         let head = self.head;
-        let mut fresh = Self::open_path(
-            self.path.clone(),
-            self.id.clone(),
-            Some("restored"),
-            now_ms,
-        )?;
+        let mut fresh =
+            Self::open_path(self.path.clone(), self.id.clone(), Some("restored"), now_ms)?;
         // Numbers that were given are not given again, whatever became of their events.
         fresh.head = fresh.head.max(head);
         *self = fresh;
@@ -612,4 +607,3 @@ fn compare(mut before: ChatEvent, event: ChatEvent) -> ItemResult {
         ItemResult::Conflict { id: now.id, seq }
     }
 }
-

@@ -14,13 +14,7 @@ impl SessionId {
     ///
     /// [`Error::BadSessionId`] for any other text.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let mut bytes = text.bytes();
-        let first_fits = bytes
-            .next()
-            .is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        let rest_fits =
-            bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
-        if first_fits && rest_fits && text.len() <= 64 {
+        if chat_event::session_id::fits(text) {
             Ok(SessionId(text.to_owned()))
         } else {
             Err(Error::BadSessionId)
@@ -62,7 +56,9 @@ mod tests {
 
     #[test]
     fn paths_and_options_are_no_ids() {
-        for text in ["", ".", "..", "../x", "x/y", "-rf", "x y", "x\0y", "é", "x."] {
+        for text in [
+            "", ".", "..", "../x", "x/y", "-rf", "x y", "x\0y", "é", "x.",
+        ] {
             assert!(SessionId::parse(text).is_err(), "{text:?}");
         }
         assert!(SessionId::parse(&"a".repeat(64)).is_ok());

@@ -334,7 +334,10 @@ fn lock(dir: &Path) -> Result<File, Error> {
             let _ = file.read_to_string(&mut text);
             return Err(Error::Locked {
                 dir: dir.to_owned(),
-                pid: text.split_whitespace().next().and_then(|pid| pid.parse().ok()),
+                pid: text
+                    .split_whitespace()
+                    .next()
+                    .and_then(|pid| pid.parse().ok()),
             });
         }
         Err(std::fs::TryLockError::Error(why)) => {
@@ -386,7 +389,9 @@ fn session_of(path: &Path, stem: &str) -> Result<SessionId, Error> {
     let lower = stem.get(..stem.len().saturating_sub(9)).unwrap_or_default();
     match SessionId::parse(lower) {
         Ok(id) if id.stem() == stem => Ok(id),
-        _ => Err(not_a_log("no line of it names the session of its file name")),
+        _ => Err(not_a_log(
+            "no line of it names the session of its file name",
+        )),
     }
 }
 
@@ -412,5 +417,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    since.map_or(0, |since| {
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    })
 }

@@ -13,9 +13,6 @@ use subtle::ConstantTimeEq;
 use crate::error::ApiError;
 use crate::state::State;
 
-/// The protocol of our frames.
-pub(crate) const PROTOCOL: &str = "turnreel.v1";
-
 /// How a token stands among the subprotocols: browsers can set no other header on a socket.
 const TOKEN_PROTOCOL: &str = "tr.tok.";
 
@@ -140,8 +137,15 @@ pub(crate) async fn guard(
             .entry(header::CACHE_CONTROL)
             .or_insert(HeaderValue::from_static("no-store"));
         let embedded = allow.filter(|_| origin == Origin::Embedding);
-        let policy = if embedded.is_some() { "cross-origin" } else { "same-origin" };
-        headers.insert("cross-origin-resource-policy", HeaderValue::from_static(policy));
+        let policy = if embedded.is_some() {
+            "cross-origin"
+        } else {
+            "same-origin"
+        };
+        headers.insert(
+            "cross-origin-resource-policy",
+            HeaderValue::from_static(policy),
+        );
         if let Some(allow) = embedded {
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, allow);
             headers.insert(

@@ -76,7 +76,11 @@ impl Asset {
             && self.bytes.len() > COMPRESS_OVER_BYTES
             && !self.content_type.starts_with("image/png")
             && !self.content_type.starts_with("font/");
-        let encoding = if compresses { encoding } else { Encoding::Plain };
+        let encoding = if compresses {
+            encoding
+        } else {
+            Encoding::Plain
+        };
         let key = (self.name.clone(), encoding);
         let cache = || COMPRESSED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bytes) = cache().get(&key) {
@@ -95,7 +99,8 @@ impl Encoding {
             accept.split(',').any(|offer| {
                 let mut parts = offer.split(';').map(str::trim);
                 let name = parts.next().unwrap_or_default();
-                let refused = parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"));
+                let refused =
+                    parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"));
                 name.eq_ignore_ascii_case(wanted) && !refused
             })
         };
@@ -171,7 +176,10 @@ mod tests {
 
     #[test]
     fn an_encoding_that_is_refused_is_not_used() {
-        assert_eq!(Encoding::accepted("gzip, deflate, br, zstd"), Encoding::Brotli);
+        assert_eq!(
+            Encoding::accepted("gzip, deflate, br, zstd"),
+            Encoding::Brotli
+        );
         assert_eq!(Encoding::accepted("br;q=0, gzip;q=0.5"), Encoding::Gzip);
         assert_eq!(Encoding::accepted(""), Encoding::Plain);
     }

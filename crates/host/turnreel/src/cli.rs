@@ -25,7 +25,9 @@ enum Command {
     ///
     /// What comes in goes out unchanged and at once. Where the server is away, events wait in the data folder and are sent
     /// later.
-    #[command(after_help = "Example:\n  claude -p \"…\" --output-format stream-json --verbose --include-partial-messages | turnreel pipe --prompt \"…\"")]
+    #[command(
+        after_help = "Example:\n  claude -p \"…\" --output-format stream-json --verbose --include-partial-messages | turnreel pipe --prompt \"…\""
+    )]
     Pipe(pipe::Args),
 }
 
@@ -43,8 +45,8 @@ pub fn main() -> ExitCode {
 
 /// The data folder that all commands share.
 #[derive(Clone, Debug, clap::Args)]
-pub struct DataArg {
+pub(crate) struct DataArg {
     /// Keep sessions in this folder [default: $XDG_DATA_HOME/turnreel, else the platform's].
     #[arg(long, value_name = "DIR", env = "TURNREEL_DATA")]
-    pub data: Option<PathBuf>,
+    pub(crate) data: Option<PathBuf>,
 }

@@ -41,9 +41,9 @@ pub(crate) fn default_dir() -> Option<PathBuf> {
 ///
 /// Where the platform names none.
 pub(crate) fn resolve(asked: Option<PathBuf>) -> Result<PathBuf, String> {
-    asked
-        .or_else(default_dir)
-        .ok_or_else(|| "could not find a data folder: HOME is not set; give one with --data".to_owned())
+    asked.or_else(default_dir).ok_or_else(|| {
+        "could not find a data folder: HOME is not set; give one with --data".to_owned()
+    })
 }
 
 /// The token of earlier starts, so that a page that is open goes on after a restart; else a new one.

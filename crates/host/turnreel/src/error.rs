@@ -33,7 +33,11 @@ impl ApiError {
 
     /// The same words whatever is not there, so that nobody learns what is.
     pub(crate) fn not_found() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "not_found", "there is no such thing here")
+        Self::new(
+            StatusCode::NOT_FOUND,
+            "not_found",
+            "there is no such thing here",
+        )
     }
 
     pub(crate) fn too_large(limit_bytes: usize) -> Self {

@@ -68,13 +68,18 @@ pub(crate) fn read_batch(
     session: &SessionId,
     state: &State,
 ) -> Result<Vec<Result<ChatEvent, Rejected>>, ApiError> {
-    let text = std::str::from_utf8(body)
-        .map_err(|why| ApiError::bad_request("bad_json", format!("the body is not UTF-8: {why}")))?;
-    let items: Vec<&RawValue> = serde_json::from_str(text)
-        .map_err(|why| ApiError::bad_request("bad_json", format!("the body is no JSON array: {why}")))?;
+    let text = std::str::from_utf8(body).map_err(|why| {
+        ApiError::bad_request("bad_json", format!("the body is not UTF-8: {why}"))
+    })?;
+    let items: Vec<&RawValue> = serde_json::from_str(text).map_err(|why| {
+        ApiError::bad_request("bad_json", format!("the body is no JSON array: {why}"))
+    })?;
     let limit = state.settings.batch_events;
     if items.len() > limit {
-        let message = format!("the batch has {} events, over the limit of {limit}", items.len());
+        let message = format!(
+            "the batch has {} events, over the limit of {limit}",
+            items.len()
+        );
         return Err(ApiError::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "too_large",
@@ -95,7 +100,7 @@ pub(crate) fn read_batch(
 type FieldAndReason = (Option<String>, String);
 
 fn read_event(text: &str, session: &SessionId, depth: usize) -> Result<ChatEvent, FieldAndReason> {
-    if nests_deeper(text, depth) {
+    if chat_event::depth::exceeds(text, depth) {
         return Err((None, format!("nested deeper than {depth}")));
     }
     let event = ChatEvent::from_json(text).map_err(|why| {
@@ -141,30 +146,6 @@ fn field_of(reason: &str) -> Option<String> {
     (is_name && !field.is_empty()).then(|| field.to_owned())
 }
 
-/// Whether the text opens more than `limit` arrays and objects within each other.
-fn nests_deeper(text: &str, limit: usize) -> bool {
-    let mut depth = 0usize;
-    let mut inside = false;
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'"' => inside = !inside,
-            b'\\' if inside => {
-                bytes.next();
-            }
-            b'[' | b'{' if !inside => {
-                depth += 1;
-                if depth > limit {
-                    return true;
-                }
-            }
-            b']' | b'}' if !inside => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    false
-}
-
 /// Stores a batch and tells those who follow. The answer comes after the events are in the log, and they are followed
 /// only after that too.
 ///
@@ -192,7 +173,11 @@ pub(crate) async fn ingest(
         } else {
             StatusCode::BAD_REQUEST
         };
-        return Err(refuse_batch(status, "bad_event", rejected.into_iter().map(Item::Rejected)));
+        return Err(refuse_batch(
+            status,
+            "bad_event",
+            rejected.into_iter().map(Item::Rejected),
+        ));
     }
     let appended = append(state, id, events, atomic).await?;
     let first = appended.first;
@@ -241,7 +226,11 @@ pub(crate) async fn ingest(
         return Err(refuse_batch(status, "id_conflict", conflicts));
     }
     if conflicts > 0 && conflicts == n_items {
-        return Err(refuse_batch(StatusCode::CONFLICT, "id_conflict", results.into_iter()));
+        return Err(refuse_batch(
+            StatusCode::CONFLICT,
+            "id_conflict",
+            results.into_iter(),
+        ));
     }
     Ok(Answer {
         epoch: appended.epoch,
@@ -324,5 +313,7 @@ fn refuse_batch(
 /// The server's clock, Unix epoch in milliseconds.
 pub(crate) fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    since.map_or(0, |since| {
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    })
 }

@@ -25,7 +25,9 @@ pub(crate) async fn take_in(state: State, data: PathBuf) {
 async fn take_in_one(state: &State, path: &Path) -> Result<(), String> {
     let opening = path.to_owned();
     let opened = tokio::task::spawn_blocking(move || Leftover::open(&opening)).await;
-    let Some(mut leftover) = opened.map_err(|why| why.to_string())?.map_err(|why| why.to_string())?
+    let Some(mut leftover) = opened
+        .map_err(|why| why.to_string())?
+        .map_err(|why| why.to_string())?
     else {
         return Ok(());
     };
@@ -41,14 +43,18 @@ async fn take_in_one(state: &State, path: &Path) -> Result<(), String> {
             break;
         };
         let id = SessionId::parse(&batch.session_id).map_err(|why| why.to_string())?;
-        let items = ingest::read_batch(batch.body().as_bytes(), &id, state)
-            .map_err(|why| why.message)?;
+        let items =
+            ingest::read_batch(batch.body().as_bytes(), &id, state).map_err(|why| why.message)?;
         n_events += items.len();
         match ingest::ingest(state, id, items, false).await {
             Ok(_) => {}
             // Bad through and through: it would be bad each time.
             Err(why) if why.status.is_client_error() => {
-                tracing::warn!("some events of {} are left out: {}", path.display(), why.message);
+                tracing::warn!(
+                    "some events of {} are left out: {}",
+                    path.display(),
+                    why.message
+                );
             }
             Err(why) => return Err(why.message),
         }

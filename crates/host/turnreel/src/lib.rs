@@ -1,9 +1,9 @@
 //! The only code that listens: the server of `protocol.md`, and the commands of the program `turnreel`.
 //!
-//! - [`run`] serves until it is told to stop; [`serve`] opens the world for it: folder, token, address.
+//! - [`run`] serves until it is told to stop; `serve` opens the world for it: folder, token, address.
 //! - `access` decides who may ask, `routes` answer, `ingest` stores and publishes, `live` holds what readers follow,
 //!   `socket` sends it to them.
-//! - [`pipe`] is the other end: an agent's output on its way through.
+//! - `pipe` is the other end: an agent's output on its way through.
 //!
 //! Bytes are kept by `chat-store`; agents are touched by `chat-capture`; what is shown is the page's own business.
 
@@ -13,13 +13,12 @@ mod cli;
 mod data_dir;
 mod error;
 mod examples;
-mod frames;
 mod ingest;
 mod leftovers;
 mod live;
-pub mod pipe;
+mod pipe;
 mod routes;
-pub mod serve;
+mod serve;
 mod server;
 mod socket;
 mod state;

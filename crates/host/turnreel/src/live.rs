@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use chat_event::frame::{EvText, MAX_SERVER_BYTES};
 use chat_event::{ChatEvent, Payload};
 use chat_store::{Session, Stored, Summary};
 use tokio::sync::watch;
@@ -19,8 +20,8 @@ use tokio::sync::watch;
 pub(crate) const RING_EVENTS: usize = 4096;
 const RING_BYTES: usize = 8 * 1024 * 1024;
 
-/// The events of one `ev` frame are at most this many bytes, but always one event.
-pub(crate) const FRAME_BYTES: usize = 256 * 1024;
+/// The events of one `ev` frame, which has some words of its own; but always one event.
+const FRAME_BYTES: usize = MAX_SERVER_BYTES - 256;
 
 /// A frame leaves when this many events wait.
 const BATCH_EVENTS: u64 = 100;
@@ -61,17 +62,12 @@ struct ChannelState {
 pub(crate) enum Next {
     /// Nothing yet.
     Nothing,
-    /// Events that follow its number, as JSON texts.
-    Events {
-        from: u64,
-        to: u64,
-        /// `[…]`
-        json: String,
-    },
+    /// Events that follow its number, up to `to`.
+    Events { to: u64, text: EvText },
     /// Its number has left the ring.
     Lag { head: u64 },
     /// The log goes on under another epoch.
-    Reset { epoch: String, head: u64 },
+    Reset { epoch: String },
 }
 
 impl Live {
@@ -129,8 +125,8 @@ impl Live {
             return;
         }
         let Some(urgency) = urgency else { return };
-        let crowded = state.head - state.released >= BATCH_EVENTS
-            || state.waiting_bytes >= BATCH_BYTES;
+        let crowded =
+            state.head - state.released >= BATCH_EVENTS || state.waiting_bytes >= BATCH_BYTES;
         let window = match urgency {
             Urgency::Now => Duration::ZERO,
             Urgency::Chunk => CHUNK_WINDOW,
@@ -185,35 +181,32 @@ impl Live {
         if state.epoch != epoch {
             return Next::Reset {
                 epoch: state.epoch.clone(),
-                head: state.head,
             };
         }
         if seq >= state.released {
             return Next::Nothing;
         }
         let Some(first) = state.ring.front().filter(|first| first.seq <= seq + 1) else {
-            return Next::Lag { head: state.released };
+            return Next::Lag {
+                head: state.released,
+            };
         };
         // The ring's numbers follow each other, so the place of one is its distance from the first.
         let skip = usize::try_from(seq + 1 - first.seq).unwrap_or(usize::MAX);
-        let mut json = String::from("[");
-        let mut to = seq;
+        let mut bytes = 0;
+        let mut lines = Vec::new();
         for stored in state.ring.iter().skip(skip) {
-            let over = json.len() + stored.line.len() > FRAME_BYTES && to > seq;
+            let over = bytes + stored.line.len() > FRAME_BYTES && bytes > 0;
             if over || stored.seq > state.released {
                 break;
             }
-            if to > seq {
-                json.push(',');
-            }
-            json.push_str(&stored.line);
-            to = stored.seq;
+            bytes += stored.line.len() + 1;
+            lines.push(stored.line.as_str());
         }
-        json.push(']');
+        let to = seq + lines.len() as u64;
         Next::Events {
-            from: seq + 1,
             to,
-            json,
+            text: EvText::new(seq + 1, to, lines),
         }
     }
 
@@ -284,7 +277,8 @@ impl List {
     /// Counts a change and wakes those who follow the list.
     fn changed(&self) -> u64 {
         let version = self.version.fetch_add(1, Ordering::SeqCst) + 1;
-        self.changed.send_modify(|newest| *newest = version.max(*newest));
+        self.changed
+            .send_modify(|newest| *newest = version.max(*newest));
         version
     }
 

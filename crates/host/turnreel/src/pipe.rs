@@ -14,7 +14,7 @@ use crate::serve::spool_dir;
 
 /// What `turnreel pipe` is told.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// What the agent was asked, where its output does not say it.
     #[arg(long, value_name = "TEXT")]
     prompt: Option<String>,
@@ -28,7 +28,12 @@ pub struct Args {
     endpoint: Option<String>,
 
     /// The server's token [default: the data folder's].
-    #[arg(long, value_name = "TOKEN", env = "TURNREEL_TOKEN", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        env = "TURNREEL_TOKEN",
+        hide_env_values = true
+    )]
     token: Option<String>,
 
     #[command(flatten)]

@@ -21,12 +21,36 @@ use crate::state::State;
 fn api() -> Vec<(&'static str, &'static str, MethodRouter<State>)> {
     vec![
         ("GET", "/api/v1/sessions", get(sessions::list)),
-        ("GET", "/api/v1/sessions/{session}/events", get(events::page)),
-        ("POST", "/api/v1/sessions/{session}/events", post(events::post)),
-        ("GET", "/api/v1/sessions/{session}/events/{event}/full", get(events::full)),
-        ("GET", "/api/v1/sessions/{session}/file-diffs/{event}", get(diffs::of_session)),
-        ("GET", "/api/v1/sandbox/{sandbox}/file-diffs/{event}", get(diffs::of_sandbox)),
-        ("GET", "/api/v1/sandboxes/{sandbox}/file-diffs/{event}", get(diffs::of_sandbox)),
+        (
+            "GET",
+            "/api/v1/sessions/{session}/events",
+            get(events::page),
+        ),
+        (
+            "POST",
+            "/api/v1/sessions/{session}/events",
+            post(events::post),
+        ),
+        (
+            "GET",
+            "/api/v1/sessions/{session}/events/{event}/full",
+            get(events::full),
+        ),
+        (
+            "GET",
+            "/api/v1/sessions/{session}/file-diffs/{event}",
+            get(diffs::of_session),
+        ),
+        (
+            "GET",
+            "/api/v1/sandbox/{sandbox}/file-diffs/{event}",
+            get(diffs::of_sandbox),
+        ),
+        (
+            "GET",
+            "/api/v1/sandboxes/{sandbox}/file-diffs/{event}",
+            get(diffs::of_sandbox),
+        ),
         ("GET", "/api/v1/blobs/{sha256}", get(blobs::read)),
         ("PUT", "/api/v1/blobs/{sha256}", put(blobs::store)),
         ("GET", "/api/v1/ws", get(ws::upgrade)),
@@ -67,4 +91,3 @@ async fn nowhere(method: Method) -> Response {
         wrong_method().await
     }
 }
-

@@ -17,7 +17,7 @@ const DEFAULT_PORT: u16 = 4860;
 
 /// What `turnreel serve` is told.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Listen on this address; port 0 takes a free one. Only addresses of this machine itself are taken.
     #[arg(long, value_name = "ADDR:PORT", default_value_t = SocketAddr::from(([127, 0, 0, 1], DEFAULT_PORT)))]
     listen: SocketAddr,
@@ -65,14 +65,19 @@ fn parse_origin(text: &str) -> Result<String, String> {
         Some(host) if !host.is_empty() && !host.contains(['/', '*', '@', ' ', '?', '#']) => {
             Ok(text.to_ascii_lowercase())
         }
-        _ => Err("expected an origin such as https://example.org, without a path or a wildcard".to_owned()),
+        _ => Err(
+            "expected an origin such as https://example.org, without a path or a wildcard"
+                .to_owned(),
+        ),
     }
 }
 
 /// Runs the command until the process is told to stop.
 pub(crate) fn command(args: Args) -> ExitCode {
-    let level: tracing::level_filters::LevelFilter =
-        args.log.parse().unwrap_or(tracing::level_filters::LevelFilter::INFO);
+    let level: tracing::level_filters::LevelFilter = args
+        .log
+        .parse()
+        .unwrap_or(tracing::level_filters::LevelFilter::INFO);
     let logging = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_writer(std::io::stderr)
@@ -81,7 +86,10 @@ pub(crate) fn command(args: Args) -> ExitCode {
     if let Err(why) = logging {
         eprintln!("turnreel: could not log: {why}");
     }
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(why) => return fail(&format!("could not start: {why}")),
     };
@@ -152,7 +160,11 @@ async fn serve(args: Args) -> Result<(), String> {
 fn announce(url: &str, token: &str, ready_json: bool, dir: &Path) -> Result<(), String> {
     let mut stdout = std::io::stdout().lock();
     let printed = if ready_json {
-        writeln!(stdout, "{}", serde_json::json!({"url": url, "token": token}))
+        writeln!(
+            stdout,
+            "{}",
+            serde_json::json!({"url": url, "token": token})
+        )
     } else {
         writeln!(
             stdout,
@@ -180,7 +192,8 @@ fn stop_signal() -> Result<impl Future<Output = ()> + Send, String> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        let listen = |kind| signal(kind).map_err(|why| format!("could not listen for signals: {why}"));
+        let listen =
+            |kind| signal(kind).map_err(|why| format!("could not listen for signals: {why}"));
         let mut terminate = listen(SignalKind::terminate())?;
         let mut interrupt = listen(SignalKind::interrupt())?;
         Ok(async move {

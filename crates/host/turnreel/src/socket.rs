@@ -18,23 +18,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes};
+use chat_event::Json;
+use chat_event::cursor::Cursor;
+use chat_event::frame::{
+    Bye, ClientFrame, Head, Hello, MAX_CLIENT_BYTES, MAX_SERVER_BYTES, Open, Pong, Problem, Reset,
+    Resume, ServerFrame, Sessions,
+};
 use chat_store::{SessionId, Summary};
 use futures_util::{Sink, SinkExt, Stream, StreamExt};
 use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 
-use crate::frames::{self, After, ClientFrame, Limits, Open, ServerFrame};
-use crate::live::{FRAME_BYTES, Live, Next, RING_EVENTS};
+use crate::live::{Live, Next, RING_EVENTS};
 use crate::state::{State, stopped};
-
-/// Bytes of a client's message.
-pub(crate) const MESSAGE_BYTES: usize = 64 * 1024;
 
 /// Sessions one socket may follow.
 const SUBS: usize = 64;
 
 /// Frames that are no frames, until the socket is closed.
 const BAD_FRAMES: u32 = 10;
+
+/// Rows of the list in one frame: they are some hundred bytes each.
+const ROWS_A_FRAME: usize = 200;
 
 /// Changes of the list are told at most this often.
 const LIST_WINDOW: Duration = Duration::from_millis(200);
@@ -50,9 +55,9 @@ enum End {
 struct Socket<S> {
     sink: S,
     state: State,
-    subs: BTreeMap<u32, Sub>,
+    subs: BTreeMap<u64, Sub>,
     /// Subs that have something to send.
-    woken: mpsc::Sender<u32>,
+    woken: mpsc::Sender<u64>,
     bad_frames: u32,
 }
 
@@ -151,17 +156,18 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
             Ok(Message::Close(_)) => return Err(End::Gone),
             Err(why) => return Err(closing_for(&why)),
         };
-        match serde_json::from_str::<ClientFrame>(&text) {
-            Ok(ClientFrame::Open(open)) => self.open(open).await,
-            Ok(ClientFrame::Close { sub }) => {
+        match ClientFrame::read(&text) {
+            Ok(Some(ClientFrame::Open(open))) => self.open(open).await,
+            Ok(Some(ClientFrame::Close { sub })) => {
                 self.subs.remove(&sub);
                 Ok(())
             }
-            Ok(ClientFrame::Ping { n }) => {
+            Ok(Some(ClientFrame::Ping { n })) => {
                 let head = self.only_head();
-                self.send_frame(&ServerFrame::Pong { n, head }).await
+                self.send_frame(&ServerFrame::Pong(Pong { n, head })).await
             }
-            Ok(ClientFrame::Ack {} | ClientFrame::Unknown) => Ok(()),
+            // A follower's place is known here; what it has shown is its own business. Unknown words are a newer client's.
+            Ok(Some(ClientFrame::Ack { .. }) | None) => Ok(()),
             Err(why) => {
                 self.bad_frames += 1;
                 if self.bad_frames >= BAD_FRAMES {
@@ -192,33 +198,26 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
             let msg = "there is no such session".to_owned();
             return self.refuse(Some(sub), "no_session", msg).await;
         };
-        let Some(cursor) = Cursor::of(&open) else {
-            let msg = "after: expected a number or a cursor".to_owned();
-            return self.refuse(Some(sub), "bad_cursor", msg).await;
-        };
         // Followed first: what is published from here on is in the ring.
         let released = live.follow();
         let (epoch, head, _) = live.position();
-        let (resume, why, sent) = match cursor {
-            Cursor::Start => ("none", None, head),
-            Cursor::At { epoch: other, .. } if other.as_ref().is_some_and(|it| *it != epoch) => {
-                ("reset", Some("unclean_boot"), head)
-            }
-            Cursor::At { seq, .. } if seq > head => ("reset", Some("cursor_unknown"), head),
-            Cursor::At { seq, .. } if live.reaches(seq) => ("ok", None, seq),
-            Cursor::At { .. } => ("behind", None, head),
+        let other_epoch = open.epoch.as_ref().is_some_and(|asked| *asked != epoch);
+        let (resume, sent) = match open.after {
+            None => (Resume::None, head),
+            Some(seq) if other_epoch || seq > head => (Resume::Reset, head),
+            Some(seq) if live.reaches(seq) => (Resume::Ok, seq),
+            Some(_) => (Resume::Behind, head),
         };
-        self.send_frame(&ServerFrame::Hello {
-            proto: 1,
+        self.send_frame(&ServerFrame::Hello(Hello {
             sub,
-            epoch: Some(&epoch),
-            head: Some(head),
-            oldest: Some(live.oldest),
+            proto: 1,
+            epoch: epoch.clone(),
+            head,
+            oldest: live.oldest,
             resume,
-            why,
             hb_ms: self.state.settings.heartbeat_ms,
             limits: limits(),
-        })
+        }))
         .await?;
         let waker = self.wake_on(sub, released);
         let follows = Follows::Session { live, epoch, sent };
@@ -226,19 +225,15 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
         self.send_news(sub).await
     }
 
-    async fn open_list(&mut self, sub: u32) -> Result<(), End> {
+    async fn open_list(&mut self, sub: u64) -> Result<(), End> {
         let changed = self.state.list.follow();
-        self.send_frame(&ServerFrame::Hello {
-            proto: 1,
+        self.send_frame(&ServerFrame::Hello(Hello {
             sub,
-            epoch: None,
-            head: None,
-            oldest: None,
-            resume: "none",
-            why: None,
+            proto: 1,
             hb_ms: self.state.settings.heartbeat_ms,
             limits: limits(),
-        })
+            ..Hello::default()
+        }))
         .await?;
         let waker = self.wake_on(sub, changed);
         let follows = Follows::List { seen: 0 };
@@ -247,7 +242,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
     }
 
     /// A task that wakes us when `changed` does. It waits for room, so wakes are never many.
-    fn wake_on(&self, sub: u32, mut changed: watch::Receiver<u64>) -> AbortHandle {
+    fn wake_on(&self, sub: u64, mut changed: watch::Receiver<u64>) -> AbortHandle {
         let woken = self.woken.clone();
         changed.mark_unchanged();
         let waking = tokio::spawn(async move {
@@ -257,7 +252,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
     }
 
     /// Sends all that the sub has not had.
-    async fn send_news(&mut self, sub: u32) -> Result<(), End> {
+    async fn send_news(&mut self, sub: u64) -> Result<(), End> {
         loop {
             let Some(entry) = self.subs.get_mut(&sub) else {
                 return Ok(());
@@ -271,29 +266,28 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
             };
             match live.next(epoch, *sent) {
                 Next::Nothing => return Ok(()),
-                Next::Events { from, to, json } => {
+                Next::Events { to, text } => {
                     *sent = to;
-                    let text = frames::ev(sub, from, to, &json);
-                    self.send(Message::Text(text.into())).await?;
+                    self.send(Message::Text(text.for_sub(sub).into())).await?;
                 }
                 Next::Lag { head } => {
                     self.subs.remove(&sub);
-                    return self.send_frame(&ServerFrame::Lag { sub, head }).await;
+                    return self.send_frame(&ServerFrame::Lag(Head { sub, head })).await;
                 }
-                Next::Reset { epoch, .. } => {
+                Next::Reset { epoch } => {
                     self.subs.remove(&sub);
-                    let frame = ServerFrame::Reset {
+                    let frame = ServerFrame::Reset(Reset {
                         sub,
-                        epoch: &epoch,
-                        why: "restored",
-                    };
+                        epoch,
+                        why: "restored".to_owned(),
+                    });
                     return self.send_frame(&frame).await;
                 }
             }
         }
     }
 
-    async fn send_list(&mut self, sub: u32, seen: u64) -> Result<(), End> {
+    async fn send_list(&mut self, sub: u64, seen: u64) -> Result<(), End> {
         let rows: Vec<(u64, Summary)> = self
             .state
             .all_live()
@@ -306,11 +300,15 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
         let mut first = seen == 0;
         while rows.peek().is_some() || first {
             first = false;
-            let frame = ServerFrame::Sessions {
+            let frame = ServerFrame::Sessions(Sessions {
                 sub,
-                changed: rows.by_ref().take(200).collect(),
+                changed: rows
+                    .by_ref()
+                    .take(ROWS_A_FRAME)
+                    .map(|row| row_json(&row))
+                    .collect(),
                 gone: Vec::new(),
-            };
+            });
             self.send_frame(&frame).await?;
         }
         let Some(entry) = self.subs.get_mut(&sub) else {
@@ -340,10 +338,10 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
             .iter()
             .map(|(&sub, entry)| {
                 let head = match &entry.follows {
-                    Follows::Session { live, .. } => Some(live.position().2),
-                    Follows::List { .. } => None,
+                    Follows::Session { live, .. } => live.position().2,
+                    Follows::List { .. } => 0,
                 };
-                ServerFrame::Hb { sub, head }.to_text()
+                ServerFrame::Hb(Head { sub, head }).to_text()
             })
             .collect();
         if beats.is_empty() {
@@ -367,10 +365,10 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
 
     async fn say_bye(&mut self) -> Result<(), End> {
         let reconnect_after_ms = u64::from(random_byte()) * 1000 / 255;
-        let frame = ServerFrame::Bye {
-            why: "restart",
+        let frame = ServerFrame::Bye(Bye {
+            why: "restart".to_owned(),
             reconnect_after_ms,
-        };
+        });
         self.send_frame(&frame).await?;
         Err(End::Close {
             code: 1012,
@@ -380,21 +378,21 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
 
     async fn refuse(
         &mut self,
-        sub: Option<u32>,
+        sub: Option<u64>,
         code: &'static str,
         msg: String,
     ) -> Result<(), End> {
-        let fatal = false;
-        self.send_frame(&ServerFrame::Err {
+        self.send_frame(&ServerFrame::Err(Problem {
             sub,
-            code,
+            code: code.to_owned(),
             msg,
-            fatal,
-        })
+            fatal: false,
+            retry_after_ms: None,
+        }))
         .await
     }
 
-    async fn send_frame(&mut self, frame: &ServerFrame<'_>) -> Result<(), End> {
+    async fn send_frame(&mut self, frame: &ServerFrame) -> Result<(), End> {
         self.send(Message::Text(frame.to_text().into())).await
     }
 
@@ -408,49 +406,28 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
     }
 }
 
-/// Where a client wants to go on.
-enum Cursor {
-    Start,
-    At { epoch: Option<String>, seq: u64 },
-}
-
-impl Cursor {
-    fn of(open: &Open) -> Option<Self> {
-        Some(match &open.after {
-            None => Cursor::Start,
-            Some(After::Seq(seq)) => Cursor::At {
-                epoch: open.epoch.clone(),
-                seq: *seq,
-            },
-            Some(After::Cursor(text)) => {
-                let (epoch, seq) = parse_cursor(text)?;
-                Cursor::At {
-                    epoch: epoch.map(str::to_owned).or_else(|| open.epoch.clone()),
-                    seq,
-                }
-            }
-        })
-    }
-}
-
 /// `v1.<epoch>.<seq>`, or a bare number.
-pub(crate) fn parse_cursor(text: &str) -> Option<(Option<&str>, u64)> {
-    match text.strip_prefix("v1.") {
-        Some(rest) => {
-            let (epoch, seq) = rest.rsplit_once('.')?;
-            Some((Some(epoch), seq.parse().ok()?))
-        }
-        None => Some((None, text.parse().ok()?)),
+pub(crate) fn parse_cursor(text: &str) -> Option<(Option<String>, u64)> {
+    if let Ok(seq) = text.parse() {
+        return Some((None, seq));
     }
+    let cursor: Cursor = text.parse().ok()?;
+    Some((Some(cursor.epoch), cursor.seq))
 }
 
-fn limits() -> Limits {
-    Limits {
-        frame_bytes: FRAME_BYTES,
-        message_bytes: MESSAGE_BYTES,
-        ring_events: RING_EVENTS,
-        subs: SUBS,
-    }
+fn row_json(row: &Summary) -> Json {
+    serde_json::to_value(row)
+        .map(Json::from)
+        .unwrap_or_default()
+}
+
+fn limits() -> Json {
+    Json::from(serde_json::json!({
+        "frameBytes": MAX_SERVER_BYTES,
+        "messageBytes": MAX_CLIENT_BYTES,
+        "ringEvents": RING_EVENTS,
+        "subs": SUBS,
+    }))
 }
 
 /// The close that answers what the client did wrong, by RFC 6455 7.4.1.

@@ -1,7 +1,7 @@
 //! How deep a JSON text nests, without building anything.
 
 /// Whether `text` opens more than `limit` arrays and objects within each other.
-pub(crate) fn exceeds(text: &str, limit: usize) -> bool {
+pub fn exceeds(text: &str, limit: usize) -> bool {
     // Most texts have fewer brackets than the limit, and counting those is cheaper than following the strings.
     let n_openings: usize = text
         .as_bytes()

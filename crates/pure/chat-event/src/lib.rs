@@ -12,7 +12,7 @@
 pub mod bodies;
 mod body;
 pub mod cursor;
-mod depth;
+pub mod depth;
 mod error;
 mod event;
 pub mod frame;

@@ -42,7 +42,10 @@ impl<'a> Lines<'a> {
     pub(super) fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
         let mut searched = self.used;
         loop {
-            if let Some(n) = self.block[searched..].iter().position(|&byte| byte == b'\n') {
+            if let Some(n) = self.block[searched..]
+                .iter()
+                .position(|&byte| byte == b'\n')
+            {
                 let newline = searched + n;
                 let start = self.used;
                 self.used = newline + 1;

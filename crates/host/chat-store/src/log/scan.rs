@@ -76,7 +76,10 @@ pub(super) fn scan(log: &mut Log) -> Result<Found, Error> {
             Payload::LogStart(start) if start.schema > chat_event::SCHEMA => {
                 return Err(Error::NotALog {
                     path: log.path.clone(),
-                    why: format!("it was written by a newer program (schema {})", start.schema),
+                    why: format!(
+                        "it was written by a newer program (schema {})",
+                        start.schema
+                    ),
                 });
             }
             Payload::LogStart(start) => log.epoch.clone_from(&start.epoch),

@@ -19,8 +19,7 @@ pub(super) async fn store(
     let settings = state.settings;
     let timeout_ms = settings.body_timeout_ms * 10;
     let bytes = body::read(&headers, body, settings.blob_bytes, timeout_ms).await?;
-    tokio::task::spawn_blocking(move || state.store.blobs().put_checked(&sha256, &bytes))
-        .await??;
+    tokio::task::spawn_blocking(move || state.store.blobs().put_checked(&sha256, &bytes)).await??;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -59,7 +58,10 @@ pub(super) async fn read(
         (header::CONTENT_DISPOSITION, "attachment"),
         (header::CONTENT_SECURITY_POLICY, "sandbox"),
         (header::ACCEPT_RANGES, "bytes"),
-        (header::CACHE_CONTROL, "private, max-age=31536000, immutable"),
+        (
+            header::CACHE_CONTROL,
+            "private, max-age=31536000, immutable",
+        ),
     ];
     for (name, value) in fixed {
         headers.insert(name, HeaderValue::from_static(value));

@@ -32,12 +32,13 @@ pub(super) fn must_be_json(headers: &HeaderMap) -> Result<(), ApiError> {
     {
         return refuse("expected Content-Type: application/json");
     }
-    let other_charset = parts
-        .filter_map(|parameter| parameter.split_once('='))
-        .any(|(name, value)| {
-            name.trim().eq_ignore_ascii_case("charset")
-                && !value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
-        });
+    let other_charset =
+        parts
+            .filter_map(|parameter| parameter.split_once('='))
+            .any(|(name, value)| {
+                name.trim().eq_ignore_ascii_case("charset")
+                    && !value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
+            });
     if other_charset {
         return refuse("expected UTF-8");
     }

@@ -87,7 +87,9 @@ async fn answer(asset: Asset, asked: &HeaderMap) -> Response {
                 let mut response = axum::body::Bytes::from_owner(bytes).into_response();
                 if let Some(name) = encoding.name() {
                     let name = HeaderValue::from_static(name);
-                    response.headers_mut().insert(header::CONTENT_ENCODING, name);
+                    response
+                        .headers_mut()
+                        .insert(header::CONTENT_ENCODING, name);
                 }
                 response
             }

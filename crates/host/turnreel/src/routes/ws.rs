@@ -8,9 +8,11 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use futures_util::StreamExt;
 
-use crate::access::{PROTOCOL, protocols};
+use chat_event::frame::{MAX_CLIENT_BYTES, SUBPROTOCOL};
+
+use crate::access::protocols;
 use crate::error::ApiError;
-use crate::socket::{self, MESSAGE_BYTES};
+use crate::socket;
 use crate::state::State;
 
 pub(super) async fn upgrade(
@@ -20,7 +22,9 @@ pub(super) async fn upgrade(
 ) -> Result<Response, ApiError> {
     let version = headers.get(header::SEC_WEBSOCKET_VERSION);
     if version.is_some_and(|version| version.as_bytes() != b"13") {
-        return Ok(upgrade_required("this server speaks version 13 of WebSocket"));
+        return Ok(upgrade_required(
+            "this server speaks version 13 of WebSocket",
+        ));
     }
     let upgrade = upgrade
         .map_err(|why| ApiError::bad_request("bad_upgrade", format!("no upgrade: {why}")))?;
@@ -31,7 +35,7 @@ pub(super) async fn upgrade(
         let message = "Sec-WebSocket-Key: expected 16 bytes in base64";
         return Err(ApiError::bad_request("bad_upgrade", message));
     }
-    if !protocols(&headers).any(|protocol| protocol == PROTOCOL) {
+    if !protocols(&headers).any(|protocol| protocol == SUBPROTOCOL) {
         return Ok(upgrade_required("this server speaks turnreel.v1"));
     }
     let Ok(permit) = state.sockets.clone().try_acquire_owned() else {
@@ -48,9 +52,9 @@ pub(super) async fn upgrade(
         .read_buffer_size(4 * 1024)
         .write_buffer_size(4 * 1024)
         .max_write_buffer_size(16 * 1024 * 1024)
-        .max_message_size(MESSAGE_BYTES)
-        .max_frame_size(MESSAGE_BYTES)
-        .protocols([PROTOCOL]);
+        .max_message_size(MAX_CLIENT_BYTES)
+        .max_frame_size(MAX_CLIENT_BYTES)
+        .protocols([SUBPROTOCOL]);
     Ok(upgrade.on_upgrade(move |socket| async move {
         let (sink, stream) = socket.split();
         socket::serve(stream, sink, state).await;
@@ -63,8 +67,14 @@ fn upgrade_required(message: &str) -> Response {
     let refusal = ApiError::new(StatusCode::UPGRADE_REQUIRED, "upgrade_required", message);
     let mut response = refusal.into_response();
     let headers = response.headers_mut();
-    headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
-    headers.insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(PROTOCOL));
+    headers.insert(
+        header::SEC_WEBSOCKET_VERSION,
+        HeaderValue::from_static("13"),
+    );
+    headers.insert(
+        header::SEC_WEBSOCKET_PROTOCOL,
+        HeaderValue::from_static(SUBPROTOCOL),
+    );
     headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
     response
 }
