@@ -20,4 +20,5 @@ mod usage;
 
 pub(crate) use side_lines::is_side_line;
 pub(crate) use stream::ClaudeStream;
+pub(crate) use tools::{kind as tool_kind, title as tool_title};
 pub(crate) use transcript::ClaudeTranscript;

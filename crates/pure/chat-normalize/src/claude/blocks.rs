@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::session::Session;
 use crate::emit::{Emitter, Place};
-use crate::value::{str_of, text_of};
+use crate::value::{list_of, str_of, text_of};
 
 impl Session {
     /// The blocks of an `assistant` line.
@@ -36,6 +36,26 @@ impl Session {
             }
             Some(other) => emitter.raw(&place, self.format, "assistant content", other),
             None => emitter.raw(&place, self.format, "assistant without content", message),
+        }
+    }
+
+    /// What an API error's line holds beside its text, which is the error.
+    pub(crate) fn blocks_beside_text(
+        &mut self,
+        emitter: &mut Emitter,
+        place: &Place,
+        message: &Value,
+    ) {
+        let rest: Vec<Value> = list_of(message, "content")
+            .iter()
+            .filter(|block| str_of(block, "type") != Some("text"))
+            .cloned()
+            .collect();
+        if !rest.is_empty()
+            && let Some(mut members) = message.as_object().cloned()
+        {
+            members.insert("content".to_owned(), Value::Array(rest));
+            self.assistant_blocks(emitter, place, &Value::Object(members));
         }
     }
 

@@ -326,6 +326,7 @@ impl Session {
             self.asks.expire(emitter, &call);
             let result = ToolResult {
                 tool_call_id: call.id.clone(),
+                result: Json::string(""),
                 error: Some(ToolError {
                     code: Some("no_result".to_owned()),
                     message: message.to_owned(),

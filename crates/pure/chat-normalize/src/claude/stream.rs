@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
 
 use super::said::{Said, pieces};
 use super::session::Session;
+use super::side_lines;
 use super::usage;
 use crate::emit::{Emitter, Place};
 use crate::value::{count_of, is_true, list_of, str_of, text_of};
@@ -59,6 +60,7 @@ pub(crate) struct ClaudeStream {
     retrying: bool,
     open_hooks: std::collections::BTreeMap<String, String>,
     ended_well: bool,
+    pending_compaction: Option<(String, Place, Compaction)>,
 }
 
 impl ClaudeStream {
@@ -77,12 +79,16 @@ impl ClaudeStream {
             retrying: false,
             open_hooks: std::collections::BTreeMap::new(),
             ended_well: false,
+            pending_compaction: None,
         }
     }
 
     /// Takes a line.
     pub(crate) fn line(&mut self, emitter: &mut Emitter, line: &Value) {
         let place = self.place(line);
+        if !is_true(line, "isSynthetic") {
+            self.flush_compaction(emitter);
+        }
         match str_of(line, "type").unwrap_or("") {
             "system" => self.system(emitter, line, &place),
             "assistant" => self.assistant(emitter, line, &place),
@@ -120,6 +126,7 @@ impl ClaudeStream {
 
     /// The stream ended.
     pub(crate) fn finish(&mut self, emitter: &mut Emitter) {
+        self.flush_compaction(emitter);
         for (_, name) in std::mem::take(&mut self.open_hooks) {
             emitter.notice(
                 "info",
@@ -149,6 +156,13 @@ impl ClaudeStream {
         );
     }
 
+    /// A compaction is written with the summary that follows it, or without where none does.
+    fn flush_compaction(&mut self, emitter: &mut Emitter) {
+        if let Some((id, place, compaction)) = self.pending_compaction.take() {
+            emitter.add_as(&id, &place, compaction);
+        }
+    }
+
     fn place(&self, line: &Value) -> Place {
         self.session.place(
             text_of(line, "parent_tool_use_id"),
@@ -168,7 +182,8 @@ impl ClaudeStream {
                     tokens_before: count_of(about, "pre_tokens"),
                     extra: Extra::default(),
                 };
-                emitter.add("compaction", place, compaction);
+                let id = format!("{}:compaction", emitter.line_id());
+                self.pending_compaction = Some((id, place.clone(), compaction));
             }
             "api_retry" => {
                 let attempt = count_of(line, "attempt").unwrap_or(0);
@@ -395,6 +410,7 @@ impl ClaudeStream {
             if let Some(turn) = self.session.turns.last_mut() {
                 turn.failed = true;
             }
+            self.session.blocks_beside_text(emitter, &place, message);
             return;
         }
         self.session
@@ -459,7 +475,13 @@ impl ClaudeStream {
             return;
         }
         if is_true(line, "isSynthetic") {
-            emitter.notice("info", place, "claude-code", text);
+            match &mut self.pending_compaction {
+                Some((_, _, compaction)) => {
+                    compaction.summary = Some(text.to_owned());
+                    self.flush_compaction(emitter);
+                }
+                None => side_lines::said_by_program(emitter, place, text),
+            }
             return;
         }
         let replay = is_true(line, "isReplay");

@@ -11,12 +11,11 @@ const MAX_LINE_BYTES: usize = 200;
 /// The kind of a tool, after `design/events.md`.
 pub(crate) fn kind(name: &str) -> &'static str {
     match name {
-        "Read" | "NotebookRead" | "ReadMcpResourceTool" | "ReadMcpResource" => "read",
-        "Edit" | "Write" | "MultiEdit" | "NotebookEdit" => "edit",
+        "Read" | "read_file" | "NotebookRead" | "ReadMcpResourceTool" | "ReadMcpResource" => "read",
+        "Edit" | "Write" | "MultiEdit" | "NotebookEdit" | "edit_file" | "write_file" => "edit",
         "Grep" | "Glob" | "LS" | "ToolSearch" | "LSP" => "search",
-        "Bash" | "BashOutput" | "KillBash" | "KillShell" | "PowerShell" | "REPL" | "Monitor" => {
-            "execute"
-        }
+        "Bash" | "bash" | "BashOutput" | "KillBash" | "KillShell" | "PowerShell" | "REPL"
+        | "Monitor" => "execute",
         "WebFetch" | "WebSearch" | "web_search" | "web_fetch" => "fetch",
         "Task" | "Agent" | "TaskOutput" | "AgentOutputTool" | "TaskStop" | "SendMessage"
         | "Workflow" => "agent",
@@ -172,6 +171,9 @@ fn read_summary(details: &Value, text: &str) -> String {
             .filter(|line| !line.is_empty())
             .count(),
     };
+    if n_lines == 0 {
+        return "empty".to_owned();
+    }
     let total = count_of(file, "totalLines").unwrap_or(0);
     let lines = counted(n_lines, "line", "lines");
     // The program counts the empty line behind the last newline.

@@ -269,6 +269,7 @@ impl ClaudeTranscript {
             {
                 turn.failed = true;
             }
+            self.session.blocks_beside_text(emitter, &place, message);
             return;
         }
         if chain.is_none()

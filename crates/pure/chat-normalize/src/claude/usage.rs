@@ -29,7 +29,7 @@ impl Spent {
                 since
                     .values()
                     .filter_map(|model| model.get("costUSD").and_then(Value::as_f64))
-                    .sum(),
+                    .fold(0.0, |sum, cost| sum + cost),
             );
         }
         let total = total?;
