@@ -54,6 +54,12 @@ pub(super) fn split_checksum(bytes: &[u8]) -> Option<(&[u8], u32)> {
     Some((before, u32::from_str_radix(digits, 16).ok()?))
 }
 
+/// What a try costs of the budget at least, in bytes read: about as much as making an error.
+const TRY_COST: usize = 64;
+
+/// No plausible record is shorter.
+const SHORTEST_RECORD: &str = r#"{"id":"a","timestamp":1,"sessionId":"s","type":"x"}"#;
+
 /// Finds the records in a line that is not one record; calls `on_piece` for each, and for each stretch between them, in
 /// order.
 ///
@@ -74,32 +80,36 @@ pub(super) fn salvage(text: &str, on_piece: &mut dyn FnMut(Range<usize>, Result<
         };
         let next = match value_len(rest) {
             Ok(len) => {
-                budget = budget.saturating_sub(len);
+                budget = budget.saturating_sub(len.max(TRY_COST));
                 let value = rest.get(..len).unwrap_or_default();
-                let read = read_record(value, value.as_bytes());
-                match read {
-                    Ok(found) if damage.is_none() || plausible(&found.0) => {
-                        if let Some((start, why)) = damage.take() {
-                            on_piece(start..at, Err(why));
+                // Behind damage most values are parts of torn records, and too short to be one.
+                if damage.is_none() || len >= SHORTEST_RECORD.len() {
+                    match read_record(value, value.as_bytes()) {
+                        Ok(found) if damage.is_none() || plausible(&found.0) => {
+                            if let Some((start, why)) = damage.take() {
+                                on_piece(start..at, Err(why));
+                            }
+                            on_piece(at..at + len, Ok(found));
                         }
-                        on_piece(at..at + len, Ok(found));
-                    }
-                    Ok(_) => {}
-                    Err(why) => {
-                        damage.get_or_insert((at, why));
+                        Ok(_) => {}
+                        Err(why) => {
+                            damage.get_or_insert((at, why));
+                        }
                     }
                 }
                 // What stands within a whole value is a part of it, and no record.
                 at + len
             }
             Err(why) => {
-                budget = budget.saturating_sub(why.column());
-                let reason = format!(
-                    "{} at byte {} of the line",
-                    without_position(&why.to_string()),
-                    at + why.column()
-                );
-                damage.get_or_insert((at, (UnreadableKind::NoEvent, reason)));
+                budget = budget.saturating_sub(why.column().max(TRY_COST));
+                damage.get_or_insert_with(|| {
+                    let reason = format!(
+                        "{} at byte {} of the line",
+                        without_position(&why.to_string()),
+                        at + why.column()
+                    );
+                    (at, (UnreadableKind::NoEvent, reason))
+                });
                 at + 1
             }
         };
