@@ -73,8 +73,11 @@ fn nearly_a_log() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(cut, 0..24).prop_map(|parts| parts.concat())
 }
 
-/// The lines of `bytes`, the plain way: number, range, what is kept.
-fn plain_lines(bytes: &[u8], limit: usize) -> Vec<(u64, usize, usize, Option<Vec<u8>>, bool)> {
+/// Number, start, end, what is kept, whether it was ended.
+type PlainLine = (u64, usize, usize, Option<Vec<u8>>, bool);
+
+/// The lines of `bytes`, the plain way.
+fn plain_lines(bytes: &[u8], limit: usize) -> Vec<PlainLine> {
     let mut lines = Vec::new();
     let mut start = 0;
     for (n_before, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
