@@ -1,0 +1,188 @@
+//! The laws of the event log, held over recorded sessions of real agents: what `chat-feed` holds over generated logs.
+//!
+//! Recordings are copied into `tests/sessions`; many more lie in the shared folder, and are read where they lie.
+#![cfg(not(target_arch = "wasm32"))]
+
+#[path = "../crates/pure/chat-feed/tests/support/mirror.rs"]
+mod mirror;
+#[path = "support/shared.rs"]
+mod shared;
+
+use std::path::{Path, PathBuf};
+
+use chat_event::ChatEvent;
+use chat_feed::inbox::{Inbox, MOST_WAITING};
+use chat_feed::{BlockBody, ChatRenderer};
+use chat_normalize::{Context, SessionReader};
+use mirror::{Mirror, view};
+
+/// Arrival times stand apart by this much, in milliseconds.
+const STEP_MS: i64 = 7;
+
+/// The recordings that the normalizers read.
+fn recordings() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sessions");
+    collect(&own, &mut found);
+    if let Some(folder) = shared::shared("recordings") {
+        for agent in ["claude-code", "claude-code-1.0.128", "claude-code-2.1.197"] {
+            collect(&folder.join(agent), &mut found);
+        }
+    }
+    found.retain(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.ends_with(".jsonl") && (name.contains(".stream.") || name.contains(".transcript."))
+    });
+    found.sort();
+    assert!(!found.is_empty(), "there are recordings in tests/sessions");
+    found
+}
+
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => collect(&entry.path(), found),
+            _ => found.push(entry.path()),
+        }
+    }
+}
+
+/// The events of a recording, numbered as a server would number them.
+fn events(path: &Path) -> Vec<ChatEvent> {
+    let bytes = std::fs::read(path).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
+    let mut reader = SessionReader::new(Context::default());
+    let mut events = Vec::new();
+    for (nth, line) in bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
+        reader
+            .push(line, nth as i64 * STEP_MS, &mut events)
+            .unwrap_or_else(|why| panic!("{}: {why}", path.display()));
+    }
+    reader
+        .finish(0, &mut events)
+        .unwrap_or_else(|why| panic!("{}: {why}", path.display()));
+    for (seq, event) in (1..).zip(&mut events) {
+        event.seq = Some(seq);
+    }
+    events
+}
+
+fn replay(events: &[ChatEvent]) -> ChatRenderer {
+    let mut renderer = ChatRenderer::new();
+    renderer.replay_events(events);
+    renderer
+}
+
+/// Numbers without a pattern, the same in every run.
+fn numbers() -> impl FnMut(u64) -> u64 {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    move |below| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below.max(1)
+    }
+}
+
+#[test]
+fn every_invariant_holds_after_every_event_and_nothing_runs_at_the_end() {
+    for path in recordings() {
+        let mut renderer = ChatRenderer::new();
+        for event in events(&path) {
+            renderer.render_event(&event);
+            assert_eq!(renderer.check(), Ok(()), "{}", path.display());
+        }
+        for block in renderer.feed().rows() {
+            let runs = match &block.body {
+                BlockBody::ToolCall(call) => call.status.runs(),
+                BlockBody::Text(text) => text.streaming,
+                BlockBody::Thinking(thinking) => thinking.streaming,
+                _ => false,
+            };
+            assert!(!runs, "{}: {block:?} still runs", path.display());
+        }
+    }
+}
+
+#[test]
+fn patches_in_any_batches_are_enough() {
+    let mut number = numbers();
+    for path in recordings() {
+        let events = events(&path);
+        let mut renderer = ChatRenderer::new();
+        let mut mirror = Mirror::default();
+        let mut rest = &events[..];
+        while !rest.is_empty() {
+            let size = 1 + number(40) as usize;
+            let (batch, later) = rest.split_at(size.min(rest.len()));
+            rest = later;
+            let mut patches = Vec::new();
+            for event in batch {
+                renderer.apply(event, &mut patches);
+            }
+            mirror.apply(renderer.feed(), &patches);
+            assert!(mirror.view() == view(renderer.feed()), "{}", path.display());
+        }
+        assert!(
+            view(renderer.feed()) == view(replay(&events).feed()),
+            "{}",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn cut_repeated_late_and_resumed_delivery_ends_in_the_view_of_a_replay() {
+    let mut number = numbers();
+    for path in recordings() {
+        let events = events(&path);
+        let expected = view(replay(&events).feed());
+        for _ in 0..4 {
+            // Each event is late by less than the inbox can hold; every cut delivers some events again.
+            let mut wire: Vec<(u64, &ChatEvent)> = Vec::new();
+            for (nth, event) in (0..).zip(&events) {
+                wire.push((nth + number(MOST_WAITING as u64 - 4), event));
+                if number(5) == 0 {
+                    wire.push((nth + number(50), event));
+                }
+            }
+            wire.sort_by_key(|&(at, _)| at);
+            let mut inbox = Inbox::default();
+            let mut renderer = ChatRenderer::new();
+            let mut ready = Vec::new();
+            for (_, event) in wire {
+                inbox.push(event.clone(), &mut ready);
+                assert!(!inbox.overfull(), "{}", path.display());
+                for event in ready.drain(..) {
+                    renderer.handle_new_event(&event);
+                }
+                if number(30) == 0 {
+                    // The page is reloaded from what it has, or the reducer is saved and continued.
+                    renderer = renderer.clone();
+                    inbox = Inbox::after(inbox.last_seq());
+                    let seen = inbox.last_seq() as usize;
+                    for event in &events[seen..(seen + 70).min(events.len())] {
+                        inbox.push(event.clone(), &mut ready);
+                    }
+                    for event in ready.drain(..) {
+                        renderer.handle_new_event(&event);
+                    }
+                }
+            }
+            assert!(view(renderer.feed()) == expected, "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_log_that_was_written_and_read_shows_the_same() {
+    for path in recordings() {
+        let events = events(&path);
+        let read: Vec<ChatEvent> = events
+            .iter()
+            .map(|event| ChatEvent::from_json(&event.to_line()))
+            .collect::<Result<_, _>>()
+            .unwrap_or_else(|why| panic!("{}: {why}", path.display()));
+        assert!(read == events, "{}", path.display());
+        assert!(view(replay(&read).feed()) == view(replay(&events).feed()));
+    }
+}
