@@ -1,0 +1,253 @@
+//! `turnreel pipe`: what goes through, what arrives, and what waits.
+
+mod support;
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use support::{PROGRAM, Server, soon};
+
+const SMALL: &str = concat!(
+    r#"{"id":"a","timestamp":1,"sessionId":"s1","type":"turn_start","payload":{"trigger":"user"}}"#,
+    "\n",
+    r#"{"id":"b","timestamp":2,"sessionId":"s1","type":"assistant_chunk","payload":{"text":"Hi"}}"#,
+    "\n",
+    r#"{"id":"c","timestamp":3,"sessionId":"s1","type":"turn_end","payload":{}}"#,
+    "\n",
+);
+
+fn start(data: &Path, more: &[&str]) -> Child {
+    Command::new(PROGRAM)
+        .args(["pipe", "--data"])
+        .arg(data)
+        .args(more)
+        .env_remove("TURNREEL_ENDPOINT")
+        .env_remove("TURNREEL_TOKEN")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn run(data: &Path, more: &[&str], input: &[u8]) -> Output {
+    let mut child = start(data, more);
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    let writing = std::thread::spawn(move || {
+        let _ = stdin.write_all(&input);
+    });
+    let output = child.wait_with_output().unwrap();
+    writing.join().unwrap();
+    output
+}
+
+fn spooled(data: &Path) -> usize {
+    let entries = std::fs::read_dir(data.join("spool"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    entries
+        .filter(|entry| entry.file_name().to_string_lossy().ends_with(".jsonl"))
+        .count()
+}
+
+#[test]
+fn what_goes_in_comes_out_byte_for_byte_and_the_session_arrives() {
+    let Some(path) = support::shared("recordings/claude-code/read-edit.stream.jsonl") else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let input = std::fs::read(path).unwrap();
+    let output = run(dir.path(), &["--prompt", "Read README.md"], &input);
+    assert_eq!(output.stdout, input);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let row = server.get("/api/v1/sessions").1["sessions"][0].clone();
+    assert_eq!(row["title"], "Read README.md");
+    assert!(row["events"].as_u64().unwrap() > 20, "{row}");
+    assert_ne!(row["status"], "busy");
+    assert_eq!(spooled(dir.path()), 0);
+    // The same once more changes nothing: the source's ids are the events' ids.
+    let id = row["id"].as_str().unwrap();
+    let before = server.all(id, 1000);
+    run(dir.path(), &["--prompt", "Read README.md"], &input);
+    assert_eq!(server.all(id, 1000).len(), before.len());
+}
+
+#[test]
+fn a_piece_goes_through_and_arrives_while_the_agent_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let mut child = start(dir.path(), &[]);
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    let lines: Vec<&str> = SMALL.lines().collect();
+    for (n, line) in lines.iter().enumerate() {
+        let line = format!("{line}\n");
+        let written = Instant::now();
+        stdin.write_all(line.as_bytes()).unwrap();
+        let mut back = vec![0; line.len()];
+        stdout.read_exact(&mut back).unwrap();
+        assert_eq!(back, line.as_bytes());
+        assert!(written.elapsed() < Duration::from_secs(1));
+        soon("the event arrives", || {
+            let head = &server.get("/api/v1/sessions").1["sessions"][0]["head"];
+            head.as_u64() == Some(n as u64 + 1)
+        });
+    }
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn events_wait_while_the_server_is_away_and_arrive_when_it_is_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = Server::start(dir.path());
+    let address = server.address();
+    let mut child = start(dir.path(), &["--wait", "20"]);
+    let mut stdin = child.stdin.take().unwrap();
+    let lines: Vec<&str> = SMALL.lines().collect();
+    writeln!(stdin, "{}", lines[0]).unwrap();
+    soon("the first event arrives", || {
+        server.get("/api/v1/sessions/s1/events").0 == 200
+    });
+    server.kill();
+    writeln!(stdin, "{}", lines[1]).unwrap();
+    soon("the second waits", || {
+        let spool = std::fs::read_dir(dir.path().join("spool")).unwrap();
+        let mut texts = spool.map(|it| std::fs::read_to_string(it.unwrap().path()).unwrap());
+        texts.any(|text| text.contains(r#""id":"b""#))
+    });
+    let server = Server::start_on(dir.path(), &address, &["--no-examples"]);
+    writeln!(stdin, "{}", lines[2]).unwrap();
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8_lossy(&output.stdout), SMALL);
+    let ids: Vec<_> = server.all("s1", 10).into_iter().map(|(_, id)| id).collect();
+    assert_eq!(ids, ["a", "b", "c"]);
+    assert_eq!(spooled(dir.path()), 0);
+}
+
+#[test]
+fn what_was_left_is_taken_in_when_a_server_starts() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = run(dir.path(), &["--wait", "0"], SMALL.as_bytes());
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), SMALL);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("they wait in"), "{said}");
+    assert_eq!(spooled(dir.path()), 1);
+    let server = Server::start(dir.path());
+    soon("the events are taken in", || spooled(dir.path()) == 0);
+    assert_eq!(server.all("s1", 10).len(), 3);
+}
+
+#[test]
+fn what_was_left_is_sent_by_the_next_pipe() {
+    let (away, dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    run(away.path(), &["--wait", "0"], SMALL.as_bytes());
+    assert_eq!(spooled(away.path()), 1);
+    let server = Server::start(dir.path());
+    let to = ["--endpoint", &server.url, "--token", &server.token];
+    let mut child = start(away.path(), &to);
+    soon("it is sent", || spooled(away.path()) == 0);
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+    assert_eq!(server.all("s1", 10).len(), 3);
+}
+
+#[test]
+fn input_that_is_no_agents_goes_through_and_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let input = "total 12\n".repeat(20_000);
+    let output = run(dir.path(), &["--wait", "0"], input.as_bytes());
+    assert_eq!(output.stdout, input.as_bytes());
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("not a session log: line 1 is"), "{said}");
+    assert!(said.contains("formats read are"), "{said}");
+}
+
+#[test]
+fn a_reader_that_leaves_ends_the_pipe_and_what_was_said_arrives() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let mut child = start(dir.path(), &[]);
+    drop(child.stdout.take());
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(SMALL.as_bytes()).unwrap();
+    // The input stays open: the pipe must not wait for more of it.
+    let status = support::wait_for(&mut child, Duration::from_secs(10));
+    assert_eq!(status.code(), Some(0));
+    drop(stdin);
+    assert_eq!(server.all("s1", 10).len(), 3);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_lets_the_agent_finish_and_the_second_ends_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let mut child = start(dir.path(), &[]);
+    let mut stdin = child.stdin.take().unwrap();
+    let lines: Vec<&str> = SMALL.lines().collect();
+    writeln!(stdin, "{}", lines[0]).unwrap();
+    soon("the first event arrives", || {
+        server.get("/api/v1/sessions/s1/events").0 == 200
+    });
+    support::signal(&child, "INT");
+    std::thread::sleep(Duration::from_millis(200));
+    writeln!(stdin, "{}", lines[1]).unwrap();
+    soon("the agent's last words arrive", || {
+        server.all("s1", 10).len() == 2
+    });
+    support::signal(&child, "INT");
+    support::wait_for(&mut child, Duration::from_secs(5));
+}
+
+#[test]
+fn one_event_over_the_servers_limit_arrives_with_its_body_beside_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let body = "0123456789abcdef".repeat(700_000);
+    let line = format!(
+        r#"{{"id":"big","timestamp":1,"sessionId":"s1","type":"tool_result","payload":{{"toolCallId":"t","result":"{body}"}}}}"#
+    );
+    let output = run(
+        dir.path(),
+        &["--wait", "30"],
+        format!("{line}\n").as_bytes(),
+    );
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let (status, whole) = server.get("/api/v1/sessions/s1/events/big/full");
+    assert_eq!(status, 200);
+    assert_eq!(
+        whole["payload"]["result"].as_str().map(str::len),
+        Some(body.len())
+    );
+}
+
+#[test]
+fn a_wrong_token_and_a_far_endpoint_are_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let output = run(
+        dir.path(),
+        &["--token", "wrong", "--wait", "1"],
+        SMALL.as_bytes(),
+    );
+    assert_eq!(output.status.code(), Some(0));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("401"), "{said}");
+    assert!(said.contains("they wait in"), "{said}");
+    drop(server);
+    let output = run(dir.path(), &["--endpoint", "https://example.org"], b"");
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("https"), "{said}");
+}

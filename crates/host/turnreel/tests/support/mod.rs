@@ -1,0 +1,324 @@
+//! Real servers and pipes for tests: processes of their own on free ports, in folders of their own.
+
+// Each test file uses its own part of this.
+#![allow(dead_code)]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tungstenite::client::IntoClientRequest;
+use tungstenite::{Message, WebSocket};
+
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_turnreel");
+
+pub(crate) struct Server {
+    pub(crate) child: Child,
+    pub(crate) url: String,
+    pub(crate) token: String,
+    pub(crate) data: PathBuf,
+}
+
+impl Server {
+    /// A server on a free port, without examples.
+    pub(crate) fn start(data: &Path) -> Server {
+        Server::start_on(data, "127.0.0.1:0", &["--no-examples"])
+    }
+
+    pub(crate) fn start_on(data: &Path, listen: &str, more: &[&str]) -> Server {
+        let mut child = Command::new(PROGRAM)
+            .args(["serve", "--listen", listen, "--ready-json", "--log", "warn"])
+            .arg("--data")
+            .arg(data)
+            .args(more)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let ready: Value = serde_json::from_str(&line).expect("the server says that it is ready");
+        Server {
+            child,
+            url: ready["url"].as_str().unwrap().to_owned(),
+            token: ready["token"].as_str().unwrap().to_owned(),
+            data: data.to_owned(),
+        }
+    }
+
+    pub(crate) fn address(&self) -> String {
+        self.url.strip_prefix("http://").unwrap().to_owned()
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.address().rsplit_once(':').unwrap().1.parse().unwrap()
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// SIGTERM, and the exit.
+    pub(crate) fn stop(&mut self) -> ExitStatus {
+        signal(&self.child, "TERM");
+        wait_for(&mut self.child, Duration::from_secs(10))
+    }
+
+    /// Killed, and started again on the same port.
+    pub(crate) fn kill_and_restart(&mut self) {
+        let address = self.address();
+        let data = self.data.clone();
+        self.kill();
+        *self = Server::start_on(&data, &address, &["--no-examples"]);
+    }
+
+    pub(crate) fn get(&self, path: &str) -> (u16, Value) {
+        read(
+            agent()
+                .get(format!("{}{path}", self.url))
+                .header("Authorization", format!("Bearer {}", self.token))
+                .call(),
+        )
+    }
+
+    pub(crate) fn post(&self, session: &str, events: &Value) -> (u16, Value) {
+        self.post_text(
+            &format!("/api/v1/sessions/{session}/events"),
+            &events.to_string(),
+        )
+    }
+
+    pub(crate) fn post_text(&self, path: &str, body: &str) -> (u16, Value) {
+        read(
+            agent()
+                .post(format!("{}{path}", self.url))
+                .header("Authorization", format!("Bearer {}", self.token))
+                .header("Content-Type", "application/json")
+                .send(body),
+        )
+    }
+
+    pub(crate) fn put_blob(&self, sha256: &str, body: &[u8]) -> u16 {
+        read(
+            agent()
+                .put(format!("{}/api/v1/blobs/{sha256}", self.url))
+                .header("Authorization", format!("Bearer {}", self.token))
+                .send(body),
+        )
+        .0
+    }
+
+    /// The `seq`s and ids of all events of a session, read in pages of `limit`.
+    pub(crate) fn all(&self, session: &str, limit: usize) -> Vec<(u64, String)> {
+        let mut after = 0;
+        let mut all = Vec::new();
+        loop {
+            let path = format!("/api/v1/sessions/{session}/events?after={after}&limit={limit}");
+            let (status, page) = self.get(&path);
+            assert_eq!(status, 200, "{page}");
+            assert_eq!(page["gaps"], json!([]), "{page}");
+            let events = page["events"].as_array().unwrap();
+            all.extend(events.iter().map(seq_and_id));
+            after = page["next"].as_u64().unwrap();
+            if after >= page["head"].as_u64().unwrap() {
+                return all;
+            }
+            assert!(!events.is_empty(), "{page}");
+        }
+    }
+
+    pub(crate) fn socket(&self) -> Socket {
+        let mut request = format!("ws://{}/api/v1/ws", self.address())
+            .into_client_request()
+            .unwrap();
+        let protocols = format!("turnreel.v1, tr.tok.{}", self.token);
+        request
+            .headers_mut()
+            .insert("Sec-WebSocket-Protocol", protocols.parse().unwrap());
+        let stream = TcpStream::connect(self.address()).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(10)))
+            .unwrap();
+        let (socket, response) = tungstenite::client(request, stream).unwrap();
+        assert_eq!(response.headers()["sec-websocket-protocol"], "turnreel.v1");
+        Socket { socket }
+    }
+
+    /// One request word for word, and what comes back.
+    pub(crate) fn raw(&self, request: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(self.address()).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut head = Vec::new();
+        let mut byte = [0];
+        while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap_or(0) == 1 {
+            head.push(byte[0]);
+        }
+        let head = String::from_utf8_lossy(&head).into_owned();
+        let status = head
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok())
+            .unwrap_or(0);
+        (status, head)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(crate) struct Socket {
+    pub(crate) socket: WebSocket<TcpStream>,
+}
+
+impl Socket {
+    pub(crate) fn send(&mut self, frame: &Value) {
+        self.socket.send(Message::text(frame.to_string())).unwrap();
+    }
+
+    pub(crate) fn open(&mut self, sub: u64, session: &str, resume: Option<(&str, u64)>) -> Value {
+        let mut frame = json!({"op": "open", "sub": sub, "session": session});
+        if let Some((epoch, after)) = resume {
+            frame["epoch"] = epoch.into();
+            frame["after"] = after.into();
+        }
+        self.send(&frame);
+        let hello = self.next();
+        assert_eq!(hello["op"], "hello", "{hello}");
+        assert_eq!(hello["sub"], sub);
+        hello
+    }
+
+    /// The next frame that is no heartbeat.
+    pub(crate) fn next(&mut self) -> Value {
+        loop {
+            match self.socket.read().unwrap() {
+                Message::Text(text) => {
+                    let frame: Value = serde_json::from_str(&text).unwrap();
+                    if frame["op"] != "hb" {
+                        return frame;
+                    }
+                }
+                Message::Ping(_) | Message::Pong(_) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// Events until `to`, which must follow `from` without a hole.
+    pub(crate) fn events(&mut self, from: u64, to: u64) -> Vec<(u64, String)> {
+        let mut next = from;
+        let mut events = Vec::new();
+        while next <= to {
+            let frame = self.next();
+            assert_eq!(frame["op"], "ev", "{frame}");
+            assert_eq!(frame["from"], next, "{frame}");
+            for event in frame["e"].as_array().unwrap() {
+                let (seq, id) = seq_and_id(event);
+                assert_eq!(seq, next);
+                next += 1;
+                events.push((seq, id));
+            }
+            assert_eq!(frame["to"], next - 1);
+        }
+        events
+    }
+
+    /// The code of the close that comes, whatever comes before it.
+    pub(crate) fn close_code(&mut self) -> Option<u16> {
+        loop {
+            match self.socket.read() {
+                Ok(Message::Close(close)) => return close.map(|close| close.code.into()),
+                Ok(_) => {}
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
+pub(crate) fn agent() -> ureq::Agent {
+    ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .proxy(None)
+        .timeout_global(Some(Duration::from_secs(30)))
+        .build()
+        .new_agent()
+}
+
+fn read(answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> (u16, Value) {
+    let mut answer = answer.unwrap();
+    let text = answer
+        .body_mut()
+        .with_config()
+        .limit(64 * 1024 * 1024)
+        .read_to_string()
+        .unwrap();
+    let value = serde_json::from_str(&text).unwrap_or(Value::String(text));
+    (answer.status().as_u16(), value)
+}
+
+pub(crate) fn seq_and_id(event: &Value) -> (u64, String) {
+    (
+        event["seq"].as_u64().unwrap(),
+        event["id"].as_str().unwrap().to_owned(),
+    )
+}
+
+/// Chunks with the ids `e<from>` to `e<to>`.
+pub(crate) fn chunks(from: u64, to: u64) -> Value {
+    let chunk = |n: u64| json!({"id": format!("e{n}"), "timestamp": n, "type": "assistant_chunk", "responseId": "r1", "payload": {"text": format!("word {n} ")}});
+    (from..=to).map(chunk).collect()
+}
+
+pub(crate) fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill")
+        .args([&format!("-{name}"), &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(sent.success());
+}
+
+pub(crate) fn wait_for(child: &mut Child, at_most: Duration) -> ExitStatus {
+    let deadline = Instant::now() + at_most;
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        assert!(Instant::now() < deadline, "the process does not end");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Waits until `done`, which it should soon be.
+pub(crate) fn soon(what: &str, mut done: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(15);
+    while !done() {
+        assert!(Instant::now() < deadline, "not in time: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A file of the shared test material; `None`, and a word about it, where that is not there.
+pub(crate) fn shared(path: &str) -> Option<PathBuf> {
+    let root = std::env::var_os("TURNREEL_SHARED").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared"),
+        PathBuf::from,
+    );
+    let path = root.join(path);
+    if path.exists() {
+        return Some(path);
+    }
+    eprintln!("skipped: {} is not here", path.display());
+    None
+}
