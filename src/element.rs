@@ -14,6 +14,7 @@ use std::rc::{Rc, Weak};
 use chat_normalize::{Context, SessionReader};
 use leptos::prelude::*;
 
+use crate::components::FetchDiff;
 use crate::components::bar::{Connection, Note};
 use crate::components::feed::FeedView;
 use crate::feed_store::FeedStore;
@@ -21,7 +22,8 @@ use crate::platform::custom_element::{self, Feed};
 use crate::platform::dom::{self, Element};
 use crate::platform::stream::Blob;
 use crate::platform::{clock, frame, location, outline, style};
-use crate::transport::{self, Running, Sink, Update, replay};
+use crate::transport::link::Server;
+use crate::transport::{self, Running, Sink, Update, live, replay};
 
 /// The element's name.
 pub(crate) const NAME: &str = "agent-feed";
@@ -121,19 +123,26 @@ impl FeedElement {
             (attributes.src.clone(), attributes.session.clone(), attributes.endpoint.clone())
         };
         if let Some(src) = src {
-            self.begin();
+            self.begin_reading();
             let token = self.token.borrow().clone().filter(|_| {
                 // The token is for the server the page came from and for no other.
                 location::resolve(&src).is_some_and(|address| location::is_same_origin(&address))
             });
-            self.set_connection("replay", "Replay");
             let Some(address) = location::resolve(&src) else {
                 return self.fail(&format!("could not load the session: no address: {src}"), false);
             };
             *self.running.borrow_mut() = Some(replay::of_address(address, token, self.sink()));
         } else if let Some(session) = session {
             self.begin();
-            let _ = (session, endpoint);
+            let token = self.token.borrow().clone();
+            let Some(server) = Server::new(endpoint.as_deref(), token) else {
+                return self.fail(&format!("could not reach a server: no address: {}", endpoint.unwrap_or_default()), false);
+            };
+            let (for_diffs, diffs_of) = (server.clone(), session.clone());
+            let fetch: FetchDiff =
+                Rc::new(move |event_id| Box::pin(live::full_diff(for_diffs.clone(), diffs_of.clone(), event_id.to_owned())));
+            *self.view.context.fetch_diff.borrow_mut() = Some(fetch);
+            *self.running.borrow_mut() = Some(live::follow(server, session, self.sink()));
         }
     }
 
@@ -143,10 +152,19 @@ impl FeedElement {
         self.pushed.borrow_mut().take();
         self.store.clear();
         self.view.context.forget();
+        *self.view.context.fetch_diff.borrow_mut() = None;
         self.view.bar.note.set(None);
         self.view.bar.progress.set(None);
         *self.told_session.borrow_mut() = None;
         self.set_state("loading");
+    }
+
+    /// A log is read from its top; following it would mount every row on the way to its end.
+    fn begin_reading(&self) {
+        self.begin();
+        self.view.settle();
+        self.view.set_following(false);
+        self.set_connection("replay", "Replay");
     }
 
     fn sink(&self) -> Sink {
@@ -163,11 +181,20 @@ impl FeedElement {
             Update::Clear => self.store.clear(),
             Update::Events(events) => self.store.apply(&events),
             Update::Progress(percent) => self.view.bar.progress.set(Some(percent)),
+            Update::Connection(connection) => self.show_connection(&connection),
+            Update::CaughtUp => {
+                self.view.settle();
+                self.set_state("live");
+                dom::dispatch(&self.host, "af-ready", &dom::object_of(&[]));
+            }
             Update::End => {
                 self.store.end_of_log();
                 self.view.bar.progress.set(None);
                 self.view.settle();
-                self.view.set_following(self.follows());
+                // A log opens at its end, for reading, unless the reader is already somewhere.
+                if self.follows() && !self.view.reader_moved() {
+                    self.view.set_following(true);
+                }
                 self.set_state("ready");
                 dom::dispatch(&self.host, "af-ready", &dom::object_of(&[]));
             }
@@ -190,6 +217,28 @@ impl FeedElement {
             dom::write_attribute(&self.host, "state", state);
             dom::dispatch(&self.host, "af-state", &dom::object_of(&[("state", state)]));
         }
+    }
+
+    fn show_connection(&self, connection: &transport::Connection) {
+        use transport::Connection as Is;
+        let (state, text) = match connection {
+            Is::Connecting => ("connecting", "Connecting".to_owned()),
+            Is::CatchingUp(0) => ("catching-up", "Catching up".to_owned()),
+            Is::CatchingUp(behind) => ("catching-up", format!("Catching up, {behind} behind")),
+            Is::Live => ("live", "Live".to_owned()),
+            Is::Ended => ("ended", "Ended".to_owned()),
+            Is::Reconnecting(seconds) => ("reconnecting", format!("Reconnecting in {seconds} s")),
+            Is::Offline => {
+                let since = self.store.feed().session().last_ms.map(clock::time_of_day).unwrap_or_default();
+                ("offline", format!("Offline, data as of {since}"))
+            }
+        };
+        match connection {
+            Is::Ended => self.set_state("ended"),
+            Is::Live => self.set_state("live"),
+            _ => {}
+        }
+        self.set_connection(state, &text);
     }
 
     fn set_connection(&self, state: &'static str, text: &str) {
@@ -252,8 +301,7 @@ impl Feed for FeedElement {
     }
 
     fn load(&self, file: Blob) {
-        self.begin();
-        self.set_connection("replay", "Replay");
+        self.begin_reading();
         *self.running.borrow_mut() = Some(replay::of_file(file, self.sink()));
     }
 

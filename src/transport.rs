@@ -1,13 +1,18 @@
 //! Where events come from. Live and replay differ here and in nothing else: both tell what comes by [`Update`]s.
 //!
-//! What becomes of the events is for `element`.
+//! What becomes of the events is for `element`; the list of sessions, which has no feed, is told to `app`.
 
+pub(crate) mod lines;
+pub(crate) mod link;
+pub(crate) mod list;
+pub(crate) mod live;
 pub(crate) mod replay;
 
-use std::cell::Cell;
+use std::future::Future;
 use std::rc::Rc;
 
 use chat_event::ChatEvent;
+use futures_util::future::{AbortHandle, abortable};
 
 /// What a transport tells.
 #[derive(Debug)]
@@ -18,10 +23,31 @@ pub(crate) enum Update {
     Events(Vec<ChatEvent>),
     /// How much of a source was read, in percent.
     Progress(u8),
+    /// How what is shown comes here now.
+    Connection(Connection),
+    /// All there was when the source was opened is here; more may come.
+    CaughtUp,
     /// The source is at its end, for good.
     End,
     /// It cannot go on.
     Failed(Failure),
+}
+
+/// How what is shown comes here.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Connection {
+    /// Not there yet.
+    Connecting,
+    /// So many events behind.
+    CatchingUp(u64),
+    /// All is here as it happens.
+    Live,
+    /// The session has ended and all of it is here.
+    Ended,
+    /// Nobody answers; tried again in so many seconds.
+    Reconnecting(u32),
+    /// The browser has no network.
+    Offline,
 }
 
 /// Why a source gives no session.
@@ -38,29 +64,22 @@ pub(crate) type Sink = Rc<dyn Fn(Update)>;
 
 /// A transport at work; it stops when this is dropped.
 #[must_use]
-pub(crate) struct Running(Rc<Cell<bool>>);
+pub(crate) struct Running(AbortHandle);
 
 impl Running {
-    /// A flag for the work, and the end that stops it.
-    pub(crate) fn new() -> (Running, Stopped) {
-        let stopped = Rc::new(Cell::new(false));
-        (Running(stopped.clone()), Stopped(stopped))
+    /// Begins the work.
+    pub(crate) fn begin(work: impl Future<Output = ()> + 'static) -> Running {
+        let (work, handle) = abortable(work);
+        wasm_bindgen_futures::spawn_local(async move {
+            // Aborted is what stopping is.
+            let _ = work.await;
+        });
+        Running(handle)
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.0.set(true);
-    }
-}
-
-/// Tells the work whether it is to stop.
-#[derive(Clone)]
-pub(crate) struct Stopped(Rc<Cell<bool>>);
-
-impl Stopped {
-    /// Whether nobody listens any more.
-    pub(crate) fn get(&self) -> bool {
-        self.0.get()
+        self.0.abort();
     }
 }

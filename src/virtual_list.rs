@@ -171,11 +171,6 @@ impl VirtualList {
         }
     }
 
-    /// Whether a row is mounted.
-    pub(crate) fn is_mounted(&self, id: RowId) -> bool {
-        self.mounted.borrow().iter().any(|row| row.id == id)
-    }
-
     /// All rows are gone.
     pub(crate) fn clear(&self) {
         self.viewport.borrow_mut().clear();
@@ -199,6 +194,7 @@ impl VirtualList {
     /// Stops keeping to the end.
     pub(crate) fn stop_following(&self) {
         self.viewport.borrow_mut().stop_following();
+        self.intent.forget();
         (self.request_frame)();
     }
 
@@ -215,14 +211,14 @@ impl VirtualList {
         found
     }
 
+    /// Whether the reader has scrolled since following was stopped.
+    pub(crate) fn reader_moved(&self) -> bool {
+        self.intent.moved()
+    }
+
     /// Keeps a row where it is on the screen while its height changes.
     pub(crate) fn pin(&self, id: RowId) {
         self.viewport.borrow_mut().pin(id);
-    }
-
-    /// Counts every row as seen.
-    pub(crate) fn mark_all_seen(&self) {
-        self.viewport.borrow_mut().mark_all_seen();
     }
 
     /// Another density or font: every height is due.

@@ -141,9 +141,9 @@ impl FeedView {
         if follow { self.list.follow_end() } else { self.list.stop_following() }
     }
 
-    /// Goes to the top, for reading.
-    pub(crate) fn go_home(&self) {
-        self.list.go_home();
+    /// Whether the reader has scrolled since following was last set.
+    pub(crate) fn reader_moved(&self) -> bool {
+        self.list.reader_moved()
     }
 
     /// Another density: every height is due.

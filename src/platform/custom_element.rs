@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use wasm_bindgen::prelude::*;
 
-use super::dom::{Element, window};
+use super::dom::Element;
 use super::stream::Blob;
 
 /// What one `<agent-feed>` of the page can be told and asked.
@@ -115,11 +115,4 @@ pub(crate) fn define(
     define_element(name, observed, &connect);
     // An element's class lives as long as the page.
     connect.forget();
-}
-
-/// Tells that the elements of this page work now.
-pub(crate) fn announce_ready(name: &str) {
-    if let Ok(event) = web_sys::Event::new(name) {
-        let _ = window().dispatch_event(&event);
-    }
 }

@@ -71,6 +71,25 @@ pub(crate) fn call_with_file(element: &Element, method: &str, file: &web_sys::Fi
     }
 }
 
+/// Calls a method of an element's own class with bytes.
+pub(crate) fn call_with_bytes(element: &Element, method: &str, bytes: &[u8]) {
+    let called = js_sys::Reflect::get(element, &method.into());
+    if let Some(called) = called.ok().as_ref().and_then(|called| called.dyn_ref::<js_sys::Function>()) {
+        let _ = called.call1(element, &js_sys::Uint8Array::from(bytes));
+    }
+}
+
+/// A member of an event's `detail`, where it is text.
+pub(crate) fn detail_of(event: &Event, name: &str) -> Option<String> {
+    let detail = event.dyn_ref::<web_sys::CustomEvent>()?.detail();
+    js_sys::Reflect::get(&detail, &name.into()).ok()?.as_string()
+}
+
+/// Takes an attribute away.
+pub(crate) fn remove_attribute(element: &Element, name: &str) {
+    let _ = element.remove_attribute(name);
+}
+
 /// Writes an attribute.
 pub(crate) fn write_attribute(element: &Element, name: &str, value: &str) {
     let _ = element.set_attribute(name, value);
@@ -87,9 +106,10 @@ pub(crate) fn set_style(element: &Element, property: &str, value: &str) {
     let _ = element.style().set_property(property, value);
 }
 
-/// Sets a property of the element object.
-pub(crate) fn set_property(element: &Element, name: &str, value: &JsValue) {
-    let _ = js_sys::Reflect::set(element, &name.into(), value);
+/// Sets a property of the element object: text, or nothing.
+pub(crate) fn set_text_property(element: &Element, name: &str, value: Option<&str>) {
+    let value = value.map_or(JsValue::UNDEFINED, JsValue::from_str);
+    let _ = js_sys::Reflect::set(element, &name.into(), &value);
 }
 
 /// Puts `child` before `next`, at the end where that is `None`.
@@ -221,26 +241,15 @@ pub(crate) fn key_of(event: &Event) -> Option<Key> {
     {
         return None;
     }
-    Some(Key { name: key.key(), shift: key.shift_key(), control: key.ctrl_key() })
+    Some(Key { name: key.key(), control: key.ctrl_key() })
 }
 
 /// A pressed key.
 pub(crate) struct Key {
     /// As the browser names it: `j`, `Enter`, `PageDown` …
     pub(crate) name: String,
-    /// Whether Shift was down.
-    pub(crate) shift: bool,
     /// Whether Ctrl was down.
     pub(crate) control: bool,
-}
-
-/// The nearest element from where the event began up, with the attribute; it may lie within a shadow root.
-pub(crate) fn origin_with_attribute(event: &Event, name: &str) -> Option<Element> {
-    event
-        .composed_path()
-        .iter()
-        .filter_map(|node| node.dyn_into::<Element>().ok())
-        .find(|element| element.has_attribute(name))
 }
 
 /// Whether the event began at, or in, a control that has a use of its own for Enter and clicks.
@@ -255,20 +264,6 @@ pub(crate) fn began_in_control(event: &Event, until: &Element) -> bool {
         }
     }
     false
-}
-
-/// How far a wheel event goes down; 0 for other events.
-pub(crate) fn wheel_delta(event: &Event) -> f64 {
-    event.dyn_ref::<web_sys::WheelEvent>().map_or(0.0, web_sys::WheelEvent::delta_y)
-}
-
-/// The value of an input element that an event came from.
-pub(crate) fn input_value(event: &Event) -> String {
-    event
-        .target()
-        .and_then(|target| target.dyn_into::<web_sys::HtmlInputElement>().ok())
-        .map(|input| input.value())
-        .unwrap_or_default()
 }
 
 /// Puts text on the clipboard.

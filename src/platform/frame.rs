@@ -100,9 +100,22 @@ pub(crate) async fn yield_now() {
     let _ = wasm_bindgen_futures::JsFuture::from(promise).await;
 }
 
+/// Whether the browser has a network at all.
+pub(crate) fn is_online() -> bool {
+    dom::window().navigator().on_line()
+}
+
+/// A number from 0 up to 1, another each time.
+pub(crate) fn random() -> f64 {
+    js_sys::Math::random()
+}
+
+/// A wait; dropping it ends it.
+pub(crate) type Sleep = gloo_timers::future::TimeoutFuture;
+
 /// Waits so many milliseconds.
-pub(crate) async fn sleep_ms(delay_ms: u32) {
-    gloo_timers::future::TimeoutFuture::new(delay_ms).await;
+pub(crate) fn sleep(delay_ms: u32) -> Sleep {
+    Sleep::new(delay_ms)
 }
 
 /// Milliseconds since the page began, with fractions.

@@ -65,12 +65,6 @@ pub(crate) fn client_size(element: &Element) -> (f64, f64) {
     (f64::from(element.client_width()), f64::from(element.client_height()))
 }
 
-/// Top and height of an element within the browser's window, in px.
-pub(crate) fn top_and_height(element: &Element) -> (f64, f64) {
-    let rect = element.get_bounding_client_rect();
-    (rect.top(), rect.height())
-}
-
 /// Device pixels per px.
 pub(crate) fn device_pixel_ratio() -> f64 {
     super::dom::window().device_pixel_ratio()

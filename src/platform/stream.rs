@@ -9,6 +9,9 @@ use super::dom;
 /// A file, or anything else the browser holds as bytes.
 pub(crate) type Blob = web_sys::Blob;
 
+/// A file with its name.
+pub(crate) type File = web_sys::File;
+
 /// Bytes that come piece by piece.
 pub(crate) struct ByteStream {
     reader: web_sys::ReadableStreamDefaultReader,
@@ -70,12 +73,12 @@ impl std::fmt::Display for FetchError {
     }
 }
 
-/// Fetches an address whole, as text.
-pub(crate) async fn fetch_text(address: &str, token: Option<&str>) -> Result<String, FetchError> {
+/// Fetches an address whole.
+pub(crate) async fn fetch_bytes(address: &str, token: Option<&str>) -> Result<Vec<u8>, FetchError> {
     let response = fetch(address, token).await?;
-    let text = response.text().map_err(|why| FetchError::Failed(message_of(&why)))?;
-    let text = JsFuture::from(text).await.map_err(|why| FetchError::Failed(message_of(&why)))?;
-    Ok(text.as_string().unwrap_or_default())
+    let buffer = response.array_buffer().map_err(|why| FetchError::Failed(message_of(&why)))?;
+    let buffer = JsFuture::from(buffer).await.map_err(|why| FetchError::Failed(message_of(&why)))?;
+    Ok(js_sys::Uint8Array::new(&buffer).to_vec())
 }
 
 async fn fetch(address: &str, token: Option<&str>) -> Result<web_sys::Response, FetchError> {
@@ -103,7 +106,7 @@ fn message_of(why: &JsValue) -> String {
 }
 
 /// The first file of a drop or of a file field.
-pub(crate) fn file_of(event: &dom::Event) -> Option<web_sys::File> {
+pub(crate) fn file_of(event: &dom::Event) -> Option<File> {
     if let Some(drag) = event.dyn_ref::<web_sys::DragEvent>() {
         return drag.data_transfer()?.files()?.get(0);
     }

@@ -4,7 +4,7 @@
 
 use chat_normalize::{Context, SessionReader};
 
-use super::{Failure, Running, Sink, Stopped, Update};
+use super::{Failure, Running, Sink, Update};
 use crate::platform::stream::{Blob, ByteStream, FetchError};
 use crate::platform::{clock, frame};
 
@@ -15,32 +15,28 @@ const STEP_BYTES: usize = 32 * 1024;
 
 /// Reads a dropped file.
 pub(crate) fn of_file(file: Blob, sink: Sink) -> Running {
-    let (running, stopped) = Running::new();
-    wasm_bindgen_futures::spawn_local(async move {
+    Running::begin(async move {
         match ByteStream::of_blob(&file) {
-            Ok(bytes) => read(bytes, &sink, &stopped).await,
+            Ok(bytes) => read(bytes, &sink).await,
             Err(why) => fail(&sink, format!("could not read the file: {why}"), false),
         }
-    });
-    running
+    })
 }
 
 /// Reads what an address gives; it must have the page's own origin, or allow it.
 pub(crate) fn of_address(address: String, token: Option<String>, sink: Sink) -> Running {
-    let (running, stopped) = Running::new();
-    wasm_bindgen_futures::spawn_local(async move {
+    Running::begin(async move {
         match ByteStream::of_address(&address, token.as_deref()).await {
-            Ok(bytes) => read(bytes, &sink, &stopped).await,
+            Ok(bytes) => read(bytes, &sink).await,
             Err(why) => {
                 let refused = matches!(why, FetchError::Status(401 | 403));
                 fail(&sink, format!("could not load the session: {why}: {address}"), refused);
             }
         }
-    });
-    running
+    })
 }
 
-async fn read(mut bytes: ByteStream, sink: &Sink, stopped: &Stopped) {
+async fn read(mut bytes: ByteStream, sink: &Sink) {
     let mut reader = SessionReader::new(Context::default());
     let mut n_read: u64 = 0;
     let mut events = Vec::new();
@@ -52,9 +48,6 @@ async fn read(mut bytes: ByteStream, sink: &Sink, stopped: &Stopped) {
             Err(why) => return fail(sink, format!("could not read on: {why}"), false),
         };
         for step in piece.chunks(STEP_BYTES) {
-            if stopped.get() {
-                return;
-            }
             n_read += step.len() as u64;
             if let Err(why) = reader.push(step, clock::epoch_ms(), &mut events) {
                 return fail(sink, why.to_string(), false);
@@ -68,9 +61,6 @@ async fn read(mut bytes: ByteStream, sink: &Sink, stopped: &Stopped) {
                 slice_began_ms = frame::now_ms();
             }
         }
-    }
-    if stopped.get() {
-        return;
     }
     if let Err(why) = reader.finish(clock::epoch_ms(), &mut events) {
         return fail(sink, why.to_string(), false);

@@ -14,6 +14,7 @@ const ACT_LASTS_MS: f64 = 200.0;
 pub(crate) struct Intent {
     last_act_ms: Cell<f64>,
     holding: Cell<bool>,
+    moved: Cell<bool>,
 }
 
 impl Intent {
@@ -27,8 +28,19 @@ impl Intent {
         let acted = self.holding.get() || now_ms - self.last_act_ms.get() < ACT_LASTS_MS;
         if acted {
             self.last_act_ms.set(now_ms);
+            self.moved.set(true);
         }
         acted
+    }
+
+    /// Whether the reader has scrolled since `forget`.
+    pub(crate) fn moved(&self) -> bool {
+        self.moved.get()
+    }
+
+    /// What the reader did before no longer counts.
+    pub(crate) fn forget(&self) {
+        self.moved.set(false);
     }
 }
 
