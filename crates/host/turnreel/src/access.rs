@@ -16,6 +16,11 @@ use crate::state::State;
 /// How a token stands among the subprotocols: browsers can set no other header on a socket.
 const TOKEN_PROTOCOL: &str = "tr.tok.";
 
+/// An address may be this long.
+const URI_BYTES: usize = 8 * 1024;
+/// And the headers together.
+const HEADER_BYTES: usize = 32 * 1024;
+
 /// What a request is held against.
 pub(crate) struct Access {
     /// The token's hash: a copy of our memory does not give the token away.
@@ -185,12 +190,22 @@ fn admit(
     if !known.contains(method) {
         return Err(method_not_allowed());
     }
-    if headers.contains_key(header::TRANSFER_ENCODING)
-        && headers.contains_key(header::CONTENT_LENGTH)
-    {
-        return Err(ApiError::bad_request(
-            "bad_request",
-            "the body has two lengths",
+    if request.uri().to_string().len() > URI_BYTES {
+        return Err(ApiError::new(
+            StatusCode::URI_TOO_LONG,
+            "too_large",
+            format!("the address is over the limit of {URI_BYTES} bytes"),
+        ));
+    }
+    let header_bytes: usize = headers
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len() + 4)
+        .sum();
+    if header_bytes > HEADER_BYTES {
+        return Err(ApiError::new(
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            "too_large",
+            format!("the headers are over the limit of {HEADER_BYTES} bytes"),
         ));
     }
     if !state.access.host_allowed(headers) {

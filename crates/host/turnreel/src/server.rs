@@ -13,8 +13,8 @@ use tokio::task::JoinSet;
 use crate::routes;
 use crate::state::{State, stopped};
 
-/// A request's head may be this long.
-const HEAD_BYTES: usize = 32 * 1024;
+/// A request's head is read up to this length, so that the guard can say what is too long about it.
+const HEAD_BYTES: usize = 80 * 1024;
 /// And have this many headers.
 const HEAD_HEADERS: usize = 100;
 

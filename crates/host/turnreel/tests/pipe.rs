@@ -156,7 +156,9 @@ fn what_was_left_is_sent_by_the_next_pipe() {
     let to = ["--endpoint", &server.url, "--token", &server.token];
     let mut child = start(away.path(), &to);
     soon("it is sent", || spooled(away.path()) == 0);
-    drop(child.stdin.take());
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(SMALL.as_bytes()).unwrap();
+    drop(stdin);
     assert!(child.wait().unwrap().success());
     assert_eq!(server.all("s1", 10).len(), 3);
 }
