@@ -270,20 +270,6 @@ pub(crate) fn clean_id(id: &str) -> String {
     format!("{clean}-{:016x}", hash(id.as_bytes()))
 }
 
-/// `id` as a session id: `[A-Za-z0-9_][A-Za-z0-9_-]{0,63}`; an id that must be changed gets a hash of the old one.
-pub(crate) fn session_id_of(id: &str) -> String {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    if !id.is_empty() && id.len() <= 64 && !id.starts_with('-') && id.chars().all(fits) {
-        return id.to_owned();
-    }
-    let clean: String = id
-        .chars()
-        .map(|c| if fits(c) { c } else { '_' })
-        .take(40)
-        .collect();
-    format!("s{clean}-{:016x}", hash(id.as_bytes()))
-}
-
 /// FNV-1a, 64 bits: the same on every machine and in every version, which std's hashers do not promise.
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

@@ -10,7 +10,7 @@ use crate::agent_events::AgentEvents;
 use crate::chat_events::ChatEvents;
 use crate::claude::{ClaudeStream, ClaudeTranscript};
 use crate::detect::{Detector, Dialect, HEAD_BYTES, NotASession};
-use crate::emit::{Emitter, Report, hash, session_id_of};
+use crate::emit::{Emitter, Report, hash};
 use crate::value::{parse_line, text_of};
 
 /// How many lines are held at most for one that names the session, once the dialect is known.
@@ -250,7 +250,7 @@ impl Core {
             .clone()
             .or_else(|| self.named.clone());
         let session_id = match wanted {
-            Some(id) => session_id_of(&id),
+            Some(id) => chat_event::session_id::from_native(&id).into_owned(),
             None => {
                 let first = self.held.iter().find_map(|held| match &held.line {
                     OwnLine::Text { text, .. } => Some(text.as_str()),

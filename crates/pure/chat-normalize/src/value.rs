@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::emit::hash;
+
 /// The string member `key`.
 pub(crate) fn str_of<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key).and_then(Value::as_str)
@@ -100,6 +102,46 @@ pub(crate) fn millis_of_rfc3339(text: &str) -> Option<i64> {
     let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
     let days = era * 146_097 + day_of_era - 719_468;
     Some((((days * 24 + hour) * 60 + minute - offset_minutes) * 60 + second) * 1000 + millis)
+}
+
+/// A hash of what a line says, but for the members a copy of it changes: two lines with one id that differ are two.
+pub(crate) fn fingerprint(line: &Value) -> u64 {
+    const CHANGED_BY_COPIES: [&str; 6] = [
+        "sessionId",
+        "session_id",
+        "cwd",
+        "version",
+        "gitBranch",
+        "slug",
+    ];
+    let Some(members) = line.as_object() else {
+        return 0;
+    };
+    let members = members
+        .iter()
+        .filter(|(name, _)| !CHANGED_BY_COPIES.contains(&name.as_str()));
+    members.fold(hash(b"line"), |sum, (name, value)| {
+        sum ^ hash_more(hash(name.as_bytes()), value)
+    })
+}
+
+/// The order of members does not count, that of items does.
+fn hash_more(before: u64, value: &Value) -> u64 {
+    let mix =
+        |before: u64, more: u64| (before.rotate_left(5) ^ more).wrapping_mul(0x0100_0000_01b3);
+    match value {
+        Value::Null => mix(before, 1),
+        Value::Bool(truth) => mix(before, 2 + u64::from(*truth)),
+        Value::Number(number) => mix(before, hash(number.to_string().as_bytes())),
+        Value::String(text) => mix(before, hash(text.as_bytes())),
+        Value::Array(items) => items.iter().fold(mix(before, 5), hash_more),
+        Value::Object(members) => {
+            let sum = members.iter().fold(6u64, |sum, (name, value)| {
+                sum.wrapping_add(hash_more(hash(name.as_bytes()), value))
+            });
+            mix(before, sum)
+        }
+    }
 }
 
 /// What one line holds.

@@ -24,10 +24,10 @@ use serde_json::{Map, Value};
 use super::said::{Said, pieces};
 use super::session::Session;
 use super::side_lines;
-use super::tree::Tree;
+use super::tree::{Met, Tree};
 use super::usage::Pending;
 use crate::emit::{Emitter, Place};
-use crate::value::{count_of, is_true, list_of, millis_of_rfc3339, str_of, text_of};
+use crate::value::{count_of, fingerprint, is_true, list_of, millis_of_rfc3339, str_of, text_of};
 
 pub(crate) const FORMAT: &str = "claude-transcript";
 
@@ -77,11 +77,15 @@ impl ClaudeTranscript {
         self.last_ms = said_ms.or(self.last_ms);
         emitter.time_ms = self.last_ms.unwrap_or(emitter.time_ms);
         let kind = str_of(line, "type").unwrap_or("");
-        if let Some(uuid) = text_of(line, "uuid")
-            && self.tree.knows(uuid)
-        {
-            emitter.report.repeated += 1;
-            return;
+        if let Some(uuid) = text_of(line, "uuid") {
+            match self.tree.meet(uuid, fingerprint(line)) {
+                Met::Never => {}
+                Met::Same => {
+                    emitter.report.repeated += 1;
+                    return;
+                }
+                Met::Other => emitter.begin_line(None),
+            }
         }
         if !is_true(line, "isCompactSummary") {
             self.flush_compaction(emitter);
@@ -696,11 +700,10 @@ impl ClaudeTranscript {
             return false;
         };
         if let Some(uuid) = text_of(inner, "uuid") {
-            if self.tree.knows(uuid) {
+            if self.tree.meet(uuid, fingerprint(inner)) == Met::Same {
                 emitter.report.repeated += 1;
                 return true;
             }
-            self.tree.line(uuid, None);
             let outer_id = emitter.line_id().to_owned();
             emitter.begin_line(Some(uuid));
             let known = self.agent_line(emitter, data, inner, native);
