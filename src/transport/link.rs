@@ -98,7 +98,8 @@ pub(crate) struct Socket {
 impl Socket {
     /// Opens a socket and says `open`; `None` where that fails.
     pub(crate) async fn open(server: &Server, open: Open) -> Option<Socket> {
-        let token = server.token.as_deref().map(|token| format!("tr.tok.{}", base64url(token.as_bytes())));
+        // A socket can bear no header of its own; a token is base64url, which a subprotocol may be made of.
+        let token = server.token.as_deref().map(|token| format!("tr.tok.{token}"));
         let mut protocols = vec![SUBPROTOCOL];
         protocols.extend(token.as_deref());
         let stream = WebSocket::open_with_protocols(&server.socket_address(), &protocols).ok()?;
@@ -225,18 +226,4 @@ fn whole_ms(duration_ms: f64) -> u32 {
 
 fn seconds(duration_ms: f64) -> u32 {
     whole_ms(duration_ms).div_ceil(1_000)
-}
-
-/// RFC 4648 section 5, without padding.
-fn base64url(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for letter in 0..=group.len() {
-            text.push(char::from(LETTERS[(bits >> (18 - 6 * letter) & 63) as usize]));
-        }
-    }
-    text
 }
