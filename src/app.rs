@@ -58,6 +58,7 @@ struct State {
     open: RwSignal<Open>,
     connection: RwSignal<Option<Connection>>,
     refused: RwSignal<bool>,
+    problem: RwSignal<Option<String>>,
     filter: RwSignal<String>,
     list_shown: RwSignal<bool>,
     now_ms: RwSignal<i64>,
@@ -83,6 +84,7 @@ impl Page {
             open: RwSignal::new(Open::Nothing),
             connection: RwSignal::new(None),
             refused: RwSignal::new(false),
+            problem: RwSignal::new(None),
             filter: RwSignal::new(String::new()),
             list_shown: RwSignal::new(true),
             now_ms: RwSignal::new(clock::epoch_ms()),
@@ -153,10 +155,14 @@ impl Page {
     fn open_from_address(self: &Rc<Self>) {
         if let Some(src) = location::query("src") {
             let address = location::resolve(&src).filter(|address| location::is_same_origin(address));
-            self.show(Open::Other(src.clone()));
-            // Another origin's file may be private to it; this page opens its own origin's alone.
-            let src = address.unwrap_or_else(|| format!("data:,{}", "not-of-this-origin"));
-            dom::write_attribute(&self.feed, "src", &src);
+            if address.is_some() {
+                self.show(Open::Other(src.clone()));
+            }
+            match address {
+                Some(address) => dom::write_attribute(&self.feed, "src", &address),
+                // A link could make this page load, and show as its own, what a stranger wrote.
+                None => self.state.problem.set(Some(format!("Only logs of this page's own origin are opened: {src}"))),
+            }
         } else if let Some(address) = location::query("live") {
             self.show(Open::Other(address.clone()));
             let feed = self.feed.clone();
@@ -185,6 +191,7 @@ impl Page {
     }
 
     fn show(&self, open: Open) {
+        self.state.problem.set(None);
         let nothing = open == Open::Nothing;
         dom::toggle_attribute(&self.feed, "hidden", nothing);
         self.state.open.set(open);
@@ -243,10 +250,11 @@ fn view(page: &Rc<Page>) -> impl IntoView + use<> {
     let list_class = move || if state.list_shown.get() { "app" } else { "app app--wide" };
     let open_class = move || if state.open.get() == Open::Nothing { "content" } else { "content content--open" };
     let trouble = move || state.refused.get().then(|| token_form(page));
+    let problem = move || state.problem.get().map(|text| p().class("refused").attr("role", "alert").child(text));
     let nothing = move || (state.open.get() == Open::Nothing).then(|| empty::view(page, state));
     let content = main()
         .class(open_class)
-        .child((back_button(page), trouble, nothing, div().attr("id", "feed").class("feed-place")));
+        .child((back_button(page), trouble, problem, nothing, div().attr("id", "feed").class("feed-place")));
     let list = nav().class("sessions").attr("aria-label", "Sessions").child(sessions::view(page, state));
     div().class(list_class).attr("data-open", move || (state.open.get() != Open::Nothing).then_some("")).child((list, content))
 }

@@ -62,7 +62,7 @@ impl Line {
     fn parts(self) -> (AnyView, AnyView) {
         let what = span().class("line__what").child(self.what);
         let outcome = span().class("line__outcome").child(self.outcome);
-        let time = span().class("line__time").child(self.time);
+        let time = span().class("line__time").attr("data-time", "").child(self.time);
         let mark = if self.icon_class == "icon" {
             icon(self.icon).into_any()
         } else {

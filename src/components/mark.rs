@@ -24,7 +24,8 @@ pub(crate) fn interrupt(feed: &Feed, block: &Block, reason: &str) -> AnyView {
         "error" => " by an error".to_owned(),
         other => format!(": {}", units::first_line(other, 120)),
     };
-    let what = span().class("warn").child(format!("Interrupted{after}{why}"));
+    let after = span().attr("data-time", "").child(after);
+    let what = span().class("warn").child(("Interrupted", after, why));
     Line::new(Icon::Alert, what).icon_class("icon warn").view()
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, prompt: &Prompt) -> AnyView {
             .child(label)
     });
     let attachments = attachment_names(prompt);
-    let head = (span().class("prompt__who").child(who), time.map(|time| span().class("time").child(time)));
+    let head = (span().class("prompt__who").child(who), time.map(|time| span().class("time").attr("data-time", "").child(time)));
     div()
         .class("prompt")
         .child((

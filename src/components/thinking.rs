@@ -20,7 +20,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBloc
         (None, false) => "Thought".to_owned(),
     };
     let gist = (!open && !thinking.streaming).then(|| units::first_line(text, 160)).filter(|gist| !gist.is_empty());
-    let what = span().class("thinking__what").child((title, gist.map(|gist| format!(" — {gist}"))));
+    let what = span().class("thinking__what").child((span().attr("data-time", "").child(title), gist.map(|gist| format!(" — {gist}"))));
     let line = Line::new(Icon::Dotted, what).icon_class("icon thinking__icon").time(long.unwrap_or_default());
     if text.is_empty() {
         let line = if thinking.redacted { line.outcome("withheld") } else { line };

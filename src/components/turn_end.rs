@@ -1,7 +1,7 @@
 //! The end of a turn: what it took, muted.
 
 use chat_feed::TurnEndBlock;
-use leptos::html::div;
+use leptos::html::{div, span};
 use leptos::prelude::*;
 
 use super::units;
@@ -9,12 +9,12 @@ use super::units;
 /// Duration, tokens and cost, as far as they are known.
 pub(crate) fn view(end: &TurnEndBlock) -> AnyView {
     let mut facts = Vec::new();
-    match end.outcome.as_deref() {
-        Some("failed") => facts.push("Failed".to_owned()),
-        Some("interrupted") => facts.push("Interrupted".to_owned()),
-        _ => {}
-    }
-    facts.extend(end.duration_ms.map(units::duration));
+    let took = end.duration_ms.map(units::duration);
+    let outcome = match end.outcome.as_deref() {
+        Some("failed") => Some("Failed · "),
+        Some("interrupted") => Some("Interrupted · "),
+        _ => None,
+    };
     if let Some(usage) = &end.usage {
         facts.extend(usage.model.clone());
         let n_tokens = usage.input_tokens.saturating_add(usage.output_tokens);
@@ -23,5 +23,7 @@ pub(crate) fn view(end: &TurnEndBlock) -> AnyView {
         }
     }
     facts.extend(end.cost_usd.or(end.usage.as_ref().and_then(|usage| usage.cost_usd)).map(units::dollars));
-    div().class("turn-end").child(facts.join(" · ")).into_any()
+    let separator = (took.is_some() && !facts.is_empty()).then_some(" · ");
+    let took = span().attr("data-time", "").child((took, separator));
+    div().class("turn-end").child((outcome, took, facts.join(" · "))).into_any()
 }

@@ -7,7 +7,7 @@ use super::dom::Element;
 /// Attributes that may differ between two pages that show the same.
 const PLACE: &[&str] = &["style", "data-row", "tabindex"];
 
-/// The children of an element as indented text. With `mask_times`, what elements with `data-time` say is left out.
+/// The children of an element as indented text. With `mask_times`, what elements with `data-time` say (times, and durations by times of arrival) is left out.
 pub(crate) fn outline(element: &Element, mask_times: bool) -> String {
     let mut text = String::new();
     write_children(element, mask_times, 0, &mut text);
