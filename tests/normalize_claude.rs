@@ -93,8 +93,11 @@ fn objects(bytes: &[u8]) -> Vec<Value> {
     let whole = serde_json::from_str::<Value>(&text).into_iter().filter(|value| value.get("type").is_some());
     let values = whole.chain(text.lines().filter_map(|line| serde_json::from_str(line).ok()));
     for mut value in values {
-        let inner = value["data"]["message"].take();
-        let value = if inner.is_object() { inner } else { value };
+        if !value.is_object() {
+            continue;
+        }
+        let inner = value.pointer_mut("/data/message").map(Value::take).filter(Value::is_object);
+        let value = inner.unwrap_or(value);
         let copy = value.get("uuid").filter(|uuid| !uuid.is_null()).is_some_and(|_| !seen.insert(value.to_string()));
         if !copy {
             found.push(value);

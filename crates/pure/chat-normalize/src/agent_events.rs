@@ -230,7 +230,7 @@ impl AgentEvents {
                 }
             }
             Some("step_completed") => {
-                let percent = data.get("progress_percent").and_then(Value::as_f64);
+                let percent = crate::value::amount_of(data, "progress_percent");
                 let message = text_of(data, "message")
                     .unwrap_or("a step is done")
                     .to_owned();

@@ -10,6 +10,7 @@ mod permissions;
 mod plan;
 mod results;
 mod said;
+mod seen;
 mod session;
 mod side_lines;
 mod stream;

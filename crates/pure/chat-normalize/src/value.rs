@@ -33,6 +33,23 @@ fn whole(number: f64) -> u64 {
     number as u64
 }
 
+/// The number member `key`, rounded to a billionth: sums of costs end in digits that mean nothing, and short numbers are
+/// read back as they were written.
+pub(crate) fn amount_of(value: &Value, key: &str) -> Option<f64> {
+    value.get(key).and_then(Value::as_f64).map(rounded)
+}
+
+/// `amount`, rounded to a billionth.
+pub(crate) fn rounded(amount: f64) -> f64 {
+    let billionths = (amount * 1e9).round();
+    // Beyond this the rounding would take more than it mends.
+    if billionths.abs() < 9e15 {
+        billionths / 1e9
+    } else {
+        amount.round()
+    }
+}
+
 /// The array member `key`; empty where there is none.
 pub(crate) fn list_of<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value

@@ -91,7 +91,7 @@ impl Session {
             title: text_of(request, "description")
                 .or_else(|| text_of(request, "display_name"))
                 .map(str::to_owned),
-            args: Some(Json::from(input)),
+            args: known(Some(input)),
             options,
             reason: text_of(request, "decision_reason")
                 .or_else(|| text_of(request, "blocked_path"))
@@ -327,7 +327,7 @@ impl Asks {
             request_id: request_id.clone(),
             tool_call_id: Some(call_id.to_owned()),
             tool_name: name.to_owned(),
-            args: args.map(Json::from),
+            args: known(args),
             ..PermissionRequest::default()
         };
         emitter.add_as(&format!("{request_id}:ask"), place, request);
@@ -355,7 +355,7 @@ impl Asks {
         if ask.question {
             let payload = QuestionResolved {
                 request_id: request_id.to_owned(),
-                answers: answers.map(Json::from),
+                answers: known(answers),
                 outcome: if allowed { "answered" } else { "rejected" }.to_owned(),
                 extra: Extra::default(),
             };
@@ -372,6 +372,11 @@ impl Asks {
             emitter.add_as(&id, &ask.place, payload);
         }
     }
+}
+
+/// A value that says something.
+fn known(value: Option<&Value>) -> Option<Json> {
+    value.filter(|value| !value.is_null()).map(Json::from)
 }
 
 /// Whether the text of a failure shows that the tool ran.

@@ -19,6 +19,7 @@ use serde_json::Value;
 use super::facts::Facts;
 use super::permissions::Asks;
 use super::plan::Tasks;
+use super::seen::Seen;
 use super::tools;
 use super::usage::Spent;
 use crate::emit::{Emitter, Place};
@@ -74,6 +75,7 @@ pub(crate) struct Parts {
 pub(crate) struct Session {
     pub(crate) format: &'static str,
     pub(crate) facts: Facts,
+    pub(crate) seen: Seen,
     pub(crate) turns: Vec<Turn>,
     pub(crate) calls: BTreeMap<String, Call>,
     pub(crate) messages: HashMap<String, Message>,

@@ -17,6 +17,7 @@ use chat_event::{Body, Extra, Json};
 use serde_json::{Map, Value};
 
 use super::said::{Said, pieces};
+use super::seen::Met;
 use super::session::Session;
 use super::side_lines;
 use super::usage;
@@ -85,6 +86,16 @@ impl ClaudeStream {
 
     /// Takes a line.
     pub(crate) fn line(&mut self, emitter: &mut Emitter, line: &Value) {
+        if let Some(uuid) = text_of(line, "uuid") {
+            match self.session.seen.meet(uuid, line) {
+                Met::Never => {}
+                Met::Same => {
+                    emitter.report.repeated += 1;
+                    return;
+                }
+                Met::Other => emitter.begin_line(None),
+            }
+        }
         let place = self.place(line);
         if !is_true(line, "isSynthetic") {
             self.flush_compaction(emitter);
@@ -298,7 +309,10 @@ impl ClaudeStream {
             model: text_of(line, "model").map(str::to_owned),
             cwd: text_of(line, "cwd").map(str::to_owned),
             provider: Some("claude-code".to_owned()),
-            tools: line.get("tools").map(Json::from),
+            tools: line
+                .get("tools")
+                .filter(|tools| !tools.is_null())
+                .map(Json::from),
             timestamp_source: Some("arrival".to_owned()),
             ..SessionStart::default()
         };

@@ -22,12 +22,13 @@ use chat_event::{Body, Extra, Json, Payload};
 use serde_json::{Map, Value};
 
 use super::said::{Said, pieces};
+use super::seen::Met;
 use super::session::Session;
 use super::side_lines;
-use super::tree::{Met, Tree};
+use super::tree::Tree;
 use super::usage::Pending;
 use crate::emit::{Emitter, Place};
-use crate::value::{count_of, fingerprint, is_true, list_of, millis_of_rfc3339, str_of, text_of};
+use crate::value::{count_of, is_true, list_of, millis_of_rfc3339, str_of, text_of};
 
 pub(crate) const FORMAT: &str = "claude-transcript";
 
@@ -78,7 +79,7 @@ impl ClaudeTranscript {
         emitter.time_ms = self.last_ms.unwrap_or(emitter.time_ms);
         let kind = str_of(line, "type").unwrap_or("");
         if let Some(uuid) = text_of(line, "uuid") {
-            match self.tree.meet(uuid, fingerprint(line)) {
+            match self.session.seen.meet(uuid, line) {
                 Met::Never => {}
                 Met::Same => {
                     emitter.report.repeated += 1;
@@ -700,7 +701,7 @@ impl ClaudeTranscript {
             return false;
         };
         if let Some(uuid) = text_of(inner, "uuid") {
-            if self.tree.meet(uuid, fingerprint(inner)) == Met::Same {
+            if self.session.seen.meet(uuid, inner) == Met::Same {
                 emitter.report.repeated += 1;
                 return true;
             }

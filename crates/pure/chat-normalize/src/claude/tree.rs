@@ -10,19 +10,7 @@ use std::collections::HashMap;
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     turn_of: HashMap<String, Option<usize>>,
-    fingerprints: HashMap<String, u64>,
     turns: Vec<TreeTurn>,
-}
-
-/// Whether a line's id came before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Met {
-    /// It did not.
-    Never,
-    /// With the same content: the line was written again.
-    Same,
-    /// With another content: the id says nothing.
-    Other,
 }
 
 #[derive(Debug)]
@@ -37,18 +25,6 @@ impl Tree {
     /// Whether the line was seen.
     pub(crate) fn knows(&self, uuid: &str) -> bool {
         self.turn_of.contains_key(uuid)
-    }
-
-    /// How the line with this id was met before; it is remembered where it was not.
-    pub(crate) fn meet(&mut self, uuid: &str, fingerprint: u64) -> Met {
-        match self.fingerprints.get(uuid) {
-            Some(before) if *before == fingerprint => Met::Same,
-            Some(_) => Met::Other,
-            None => {
-                self.fingerprints.insert(uuid.to_owned(), fingerprint);
-                Met::Never
-            }
-        }
     }
 
     /// A line that begins no turn.

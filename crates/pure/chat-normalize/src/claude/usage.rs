@@ -7,7 +7,7 @@ use chat_event::Extra;
 use chat_event::payload::Usage;
 use serde_json::Value;
 
-use crate::value::{count_of, str_of};
+use crate::value::{amount_of, count_of, rounded, str_of};
 
 /// What was spent when the last turn ended.
 #[derive(Debug, Default)]
@@ -18,22 +18,20 @@ pub(crate) struct Spent {
 impl Spent {
     /// The cost of the turn that `result` ends.
     pub(crate) fn turn_cost(&mut self, result: &Value) -> Option<f64> {
-        let total = result.get("total_cost_usd").and_then(Value::as_f64);
+        let total = amount_of(result, "total_cost_usd");
         let before = self.total_cost_usd;
         self.total_cost_usd = total.or(before);
         if let Some(since) = result
             .get("model_usage_since_last_result")
             .and_then(Value::as_object)
         {
-            return Some(
-                since
-                    .values()
-                    .filter_map(|model| model.get("costUSD").and_then(Value::as_f64))
-                    .fold(0.0, |sum, cost| sum + cost),
-            );
+            let costs = since
+                .values()
+                .filter_map(|model| model.get("costUSD").and_then(Value::as_f64));
+            return Some(rounded(costs.fold(0.0, |sum, cost| sum + cost)));
         }
         let total = total?;
-        Some((total - before.unwrap_or(0.0)).max(0.0))
+        Some(rounded((total - before.unwrap_or(0.0)).max(0.0)))
     }
 }
 
@@ -53,10 +51,8 @@ pub(crate) fn usage(scope: &str, tokens: &Value, model: Option<&str>) -> Usage {
 /// The session's sums, from `modelUsage` and `total_cost_usd`.
 pub(crate) fn session_usage(result: &Value) -> Option<Usage> {
     let models = result.get("modelUsage").and_then(Value::as_object);
-    let cost_usd = result
-        .get("total_cost_usd")
-        .or_else(|| result.get("totalCostUSD"))
-        .and_then(Value::as_f64);
+    let cost_usd =
+        amount_of(result, "total_cost_usd").or_else(|| amount_of(result, "totalCostUSD"));
     if models.is_none_or(serde_json::Map::is_empty) && cost_usd.is_none() {
         return None;
     }

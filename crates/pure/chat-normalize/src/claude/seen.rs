@@ -1,0 +1,55 @@
+//! Lines that come again: a resumed session repeats what it continues, and a pipe may be read twice.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::emit::hash;
+use crate::value::fingerprint;
+
+/// The ids of lines, each with a fingerprint of what it said.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    // Hashes of ids, for a long stream has a million of them.
+    lines: HashMap<u64, u64>,
+}
+
+/// Whether a line's id came before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Met {
+    /// It did not.
+    Never,
+    /// With the same content: the line was written again.
+    Same,
+    /// With another content: the id says nothing.
+    Other,
+}
+
+impl Seen {
+    /// How the line with this id was met before; it is remembered where it was not.
+    pub(crate) fn meet(&mut self, uuid: &str, line: &Value) -> Met {
+        let fingerprint = fingerprint(line);
+        match self.lines.get(&hash(uuid.as_bytes())) {
+            Some(before) if *before == fingerprint => Met::Same,
+            Some(_) => Met::Other,
+            None => {
+                self.lines.insert(hash(uuid.as_bytes()), fingerprint);
+                Met::Never
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_into_another_session_is_the_same_line_and_other_words_are_not() {
+        let line = |session: &str, text: &str| serde_json::json!({"sessionId": session, "uuid": "u", "message": {"content": [text]}});
+        let mut seen = Seen::default();
+        assert_eq!(seen.meet("u", &line("s1", "a")), Met::Never);
+        assert_eq!(seen.meet("u", &line("s2", "a")), Met::Same);
+        assert_eq!(seen.meet("u", &line("s1", "b")), Met::Other);
+    }
+}
