@@ -177,9 +177,9 @@ impl Log {
         };
         if self.epoch.is_empty() {
             self.epoch = random_base64url::<16>()?;
-            let started = self.head > 0 || found.damaged_at_end > 0;
+            let started = self.head > 0 || found.damaged_up_to > 0;
             let payload = if started {
-                self.head += found.damaged_at_end;
+                self.head = self.head.max(found.damaged_up_to);
                 Payload::from(LogEpoch {
                     epoch: self.epoch.clone(),
                     base: self.head,
@@ -196,7 +196,7 @@ impl Log {
             };
             lines.push(self.control_line(payload, now_ms));
         } else {
-            let why = if found.damaged_at_end > 0 {
+            let why = if found.damaged_up_to > 0 {
                 Some("restored")
             } else if self.ends_clean {
                 None
@@ -205,7 +205,7 @@ impl Log {
             };
             if let Some(why) = why {
                 // The damaged lines at the end had numbers that somebody may have seen.
-                self.head += found.damaged_at_end;
+                self.head = self.head.max(found.damaged_up_to);
                 if let Some(seq) = found.torn.as_ref().and_then(|torn| torn.seq) {
                     self.head = self.head.max(seq);
                 }
@@ -541,6 +541,8 @@ impl Log {
             "the log was changed by somebody else; it goes on under a new epoch"
         );
         let head = self.head;
+        // Our lock goes with it; the file may still be the same.
+        self.file = None;
         let mut fresh =
             Self::open_path(self.path.clone(), self.id.clone(), Some("restored"), now_ms)?;
         // Numbers that were given are not given again, whatever became of their events.
@@ -598,10 +600,9 @@ fn compare(mut before: ChatEvent, event: ChatEvent) -> ItemResult {
     let seq = before.seq.take().unwrap_or_default();
     before.recv = None;
     before.extra.remove("c");
-    let mut now = event;
-    now.seq = None;
-    now.recv = None;
-    if before == now {
+    let now = event;
+    // Their lines are compared: a line escapes what the value that came may have had as it is.
+    if before.to_line() == now.to_line() {
         ItemResult::Duplicate { seq }
     } else {
         ItemResult::Conflict { id: now.id, seq }

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use chat_event::{ChatEvent, bodies};
@@ -17,6 +17,9 @@ use crate::log::{Appended, Log, Page, PageRequest};
 use crate::platform;
 use crate::session_id::SessionId;
 use crate::summary::Summary;
+
+/// How long the lock of another process is waited for: one that was killed may not be quite gone.
+const LOCK_WAIT: Duration = Duration::from_millis(500);
 
 /// When what is written is made to survive a power failure. It survives the end of this process in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -191,17 +194,30 @@ impl Store {
 
     /// Makes everything durable and says in each log that it was left on purpose.
     pub fn close(&self) {
+        self.stop_syncing();
+        for session in self.sessions() {
+            if let Err(why) = locked(&session.log).close(now_ms()) {
+                tracing::error!(session = session.id.as_str(), "{why}");
+            }
+        }
+    }
+}
+
+impl Store {
+    fn stop_syncing(&self) {
         drop(locked(&self.stop_syncing).take());
         if let Some(syncing) = locked(&self.syncing).take()
             && syncing.join().is_err()
         {
             tracing::error!("the syncing thread had failed");
         }
-        for session in self.sessions() {
-            if let Err(why) = locked(&session.log).close(now_ms()) {
-                tracing::error!(session = session.id.as_str(), "{why}");
-            }
-        }
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        // The thread may hold the folder for a moment; it is free when this returns.
+        self.stop_syncing();
     }
 }
 
@@ -327,7 +343,16 @@ fn lock(dir: &Path) -> Result<File, Error> {
         .truncate(false)
         .open(&path)
         .map_err(|why| Error::io("lock the data folder", &path, why))?;
-    match file.try_lock() {
+    let deadline = Instant::now() + LOCK_WAIT;
+    let locked = loop {
+        match file.try_lock() {
+            Err(std::fs::TryLockError::WouldBlock) if Instant::now() < deadline => {
+                std::thread::sleep(LOCK_WAIT / 25);
+            }
+            locked => break locked,
+        }
+    };
+    match locked {
         Ok(()) => {}
         Err(std::fs::TryLockError::WouldBlock) => {
             let mut text = String::new();

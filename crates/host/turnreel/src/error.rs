@@ -13,7 +13,7 @@ pub(crate) struct ApiError {
     pub(crate) message: String,
     pub(crate) retry_after_ms: Option<u64>,
     /// Fields beside `error`.
-    pub(crate) more: Option<serde_json::Map<String, serde_json::Value>>,
+    pub(crate) more: Option<Box<serde_json::Map<String, serde_json::Value>>>,
 }
 
 impl ApiError {
@@ -102,7 +102,7 @@ impl IntoResponse for ApiError {
         }
         let mut body = json!({"error": error});
         if let (Some(more), Some(object)) = (self.more, body.as_object_mut()) {
-            object.extend(more);
+            object.extend(*more);
         }
         let mut response = (self.status, Json(body)).into_response();
         let headers = response.headers_mut();

@@ -305,7 +305,8 @@ fn refuse_batch(
     };
     let mut refusal = ApiError::new(status, code, format!("nothing was stored: {first}"));
     if let Ok(items) = serde_json::to_value(items) {
-        refusal.more = Some(serde_json::Map::from_iter([("results".to_owned(), items)]));
+        let more = serde_json::Map::from_iter([("results".to_owned(), items)]);
+        refusal.more = Some(Box::new(more));
     }
     refusal
 }

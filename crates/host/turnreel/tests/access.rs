@@ -1,5 +1,8 @@
 //! Who may ask: tokens, hosts, origins, and limits, on every route.
 
+// Helpers of tests may panic as the tests do.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 mod support;
 
 use std::io::{Read, Write};

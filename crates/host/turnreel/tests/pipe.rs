@@ -1,5 +1,8 @@
 //! `turnreel pipe`: what goes through, what arrives, and what waits.
 
+// Helpers of tests may panic as the tests do.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 mod support;
 
 use std::io::{Read, Write};

@@ -1,5 +1,8 @@
 //! Events in, pages and frames out, across crashes and restarts.
 
+// Helpers of tests may panic as the tests do.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 mod support;
 
 use std::time::{Duration, Instant};

@@ -115,15 +115,17 @@ pub(super) fn read_line_at(file: &File, offset: u64, end: u64) -> io::Result<Str
     String::from_utf8(block).map_err(|_| io::ErrorKind::InvalidData.into())
 }
 
-/// Whether the line's checksum is right; `None` where it has none.
-pub(super) fn checksum_holds(line: &[u8]) -> Option<bool> {
-    // `,"c":"9f3a11c2"}` at the end.
-    const LEN: usize = 16;
-    let at = line.len().checked_sub(LEN)?;
-    let tail = std::str::from_utf8(line.get(at..)?).ok()?;
-    let hex = tail.strip_prefix(",\"c\":\"")?.strip_suffix("\"}")?;
-    let said = u32::from_str_radix(hex, 16).ok()?;
-    Some(said == crc32c(&line[..at]))
+/// Whether the line has its checksum, and the right one. Every line of ours has.
+pub(super) fn checksum_holds(line: &[u8]) -> bool {
+    const LEN: usize = r#","c":"9f3a11c2"}"#.len();
+    let Some((before, tail)) = line
+        .len()
+        .checked_sub(LEN)
+        .and_then(|at| line.split_at_checked(at))
+    else {
+        return false;
+    };
+    tail == format!(r#","c":"{:08x}"}}"#, crc32c(before)).as_bytes()
 }
 
 /// The number at the beginning of a line that we wrote.
@@ -131,4 +133,17 @@ pub(super) fn leading_seq(line: &[u8]) -> Option<u64> {
     let digits = line.strip_prefix(b"{\"seq\":")?;
     let len = digits.iter().position(|byte| !byte.is_ascii_digit())?;
     std::str::from_utf8(&digits[..len]).ok()?.parse().ok()
+}
+
+/// The highest number that begins a record in a damaged line, where it is near `expected`: what is damaged may say any
+/// number, and one that is far too high would cost all between.
+pub(super) fn highest_seq(line: &[u8], expected: u64) -> u64 {
+    const SHORTEST_LINE_BYTES: u64 = 64;
+    let most = expected + line.len() as u64 / SHORTEST_LINE_BYTES;
+    (0..line.len())
+        .filter(|&at| line[at] == b'{')
+        .filter_map(|at| leading_seq(&line[at..]))
+        .filter(|&seq| seq <= most)
+        .max()
+        .unwrap_or_default()
 }

@@ -85,16 +85,12 @@ impl Snapshot {
             let Some(seq) = leading_seq(line.bytes).filter(|&seq| seq > page.next) else {
                 continue;
             };
+            if seq > self.head || !checksum_holds(line.bytes) {
+                continue;
+            }
             let Ok(text) = std::str::from_utf8(line.bytes) else {
                 continue;
             };
-            let whole = match checksum_holds(line.bytes) {
-                Some(holds) => holds,
-                None => chat_event::ChatEvent::from_json(text).is_ok(),
-            };
-            if !whole || seq > self.head {
-                continue;
-            }
             if !page.lines.is_empty() && bytes + text.len() > request.max_bytes {
                 break;
             }

@@ -14,8 +14,8 @@ use crate::error::Error;
 pub(super) struct Found {
     /// The last number that was read.
     pub(super) head: u64,
-    /// Damaged lines after the last good one.
-    pub(super) damaged_at_end: u64,
+    /// The highest number that damaged lines after the last good one may have had; 0 where there are none.
+    pub(super) damaged_up_to: u64,
     /// Whether the last line is good and lacks only its newline.
     pub(super) unended_line: bool,
     /// The half of a line.
@@ -32,7 +32,7 @@ pub(super) struct Torn {
 pub(super) fn scan(log: &mut Log) -> Result<Found, Error> {
     let mut found = Found {
         head: 0,
-        damaged_at_end: 0,
+        damaged_up_to: 0,
         unended_line: false,
         torn: None,
     };
@@ -44,6 +44,7 @@ pub(super) fn scan(log: &mut Log) -> Result<Found, Error> {
     };
     let len = file.metadata().map_err(|why| failed(why, log))?.len();
     let mut lines = lines::Lines::new(&file, 0, len);
+    let mut n_read = 0u64;
     while let Some(line) = lines.next_line().map_err(|why| failed(why, log))? {
         let event = read(line.bytes);
         if !line.ended && event.is_none() {
@@ -60,7 +61,9 @@ pub(super) fn scan(log: &mut Log) -> Result<Found, Error> {
         let Some(event) = event else {
             if !blank {
                 log.damaged += 1;
-                found.damaged_at_end += 1;
+                // Each had at least a number of its own, and one that is glued of two may have had more.
+                let counted = found.damaged_up_to.max(log.head) + 1;
+                found.damaged_up_to = lines::highest_seq(line.bytes, counted).max(counted);
             }
             continue;
         };
@@ -70,7 +73,8 @@ pub(super) fn scan(log: &mut Log) -> Result<Found, Error> {
                 why: "its events are another session's".to_owned(),
             });
         }
-        found.damaged_at_end = 0;
+        n_read += 1;
+        found.damaged_up_to = 0;
         log.ends_clean = false;
         match &event.payload {
             Payload::LogStart(start) if start.schema > chat_event::SCHEMA => {
@@ -96,6 +100,16 @@ pub(super) fn scan(log: &mut Log) -> Result<Found, Error> {
             },
         }
     }
+    let is_ours = n_read > 0
+        || found.torn.as_ref().map_or(log.end == 0, |torn| {
+            log.end == 0 && is_begun_by_us(&torn.bytes)
+        });
+    if !is_ours {
+        return Err(Error::NotALog {
+            path: log.path.clone(),
+            why: "no line of it is one of ours".to_owned(),
+        });
+    }
     found.head = log.head;
     if log.damaged > 0 {
         tracing::warn!(
@@ -107,9 +121,16 @@ pub(super) fn scan(log: &mut Log) -> Result<Found, Error> {
     Ok(found)
 }
 
-/// The event of a line whose checksum is right, or that has none.
+/// Whether the half of a first line can be one of ours: they begin alike, and a crash may leave zeros.
+fn is_begun_by_us(half: &[u8]) -> bool {
+    const BEGINNING: &[u8] = b"{\"seq\":0,";
+    let len = half.len().min(BEGINNING.len());
+    half[..len] == BEGINNING[..len] || half.iter().all(|byte| *byte == 0)
+}
+
+/// The event of a line whose checksum is right.
 fn read(line: &[u8]) -> Option<ChatEvent> {
-    if lines::checksum_holds(line) == Some(false) {
+    if !lines::checksum_holds(line) {
         return None;
     }
     ChatEvent::from_json(std::str::from_utf8(line).ok()?).ok()
