@@ -7,7 +7,10 @@ use chat_store::SessionId;
 
 use crate::state::State;
 
-const LOGS: &[(&str, &str)] = &[];
+const LOGS: &[(&str, &str)] = &[
+    ("read-edit", include_str!("../examples/read-edit.jsonl")),
+    ("subagent", include_str!("../examples/subagent.jsonl")),
+];
 
 /// Imports them. What cannot be imported is said in the log, and no reason not to serve.
 pub(crate) async fn import(state: &State) {
