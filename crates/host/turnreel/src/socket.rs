@@ -152,8 +152,8 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
                     why: "frames are text",
                 });
             }
-            Ok(Message::Ping(_) | Message::Pong(_)) => return Ok(()),
-            Ok(Message::Close(_)) => return Err(End::Gone),
+            // Pongs and the answer to a close are sent by the next read; after a close that read is the last.
+            Ok(Message::Ping(_) | Message::Pong(_) | Message::Close(_)) => return Ok(()),
             Err(why) => return Err(closing_for(&why)),
         };
         match ClientFrame::read(&text) {
@@ -433,7 +433,8 @@ fn limits() -> Json {
 /// The close that answers what the client did wrong, by RFC 6455 7.4.1.
 fn closing_for(why: &axum::Error) -> End {
     let text = why.to_string().to_ascii_lowercase();
-    if text.contains("too long") || text.contains("too big") {
+    let is_control = text.contains("control frame");
+    if !is_control && (text.contains("too long") || text.contains("too big")) {
         End::Close {
             code: 1009,
             why: "message too big",
@@ -443,7 +444,7 @@ fn closing_for(why: &axum::Error) -> End {
             code: 1007,
             why: "not utf-8",
         }
-    } else if text.contains("protocol") && !text.contains("handshake") {
+    } else if is_control || (text.contains("protocol") && !text.contains("handshake")) {
         End::Close {
             code: 1002,
             why: "protocol error",
