@@ -158,7 +158,8 @@ impl Session {
         call.input = String::new();
         if let Some(call) = self.calls.remove(&native_id) {
             self.write_call(emitter, &call, &input, "call");
-            self.calls.insert(native_id, call);
+            self.calls.insert(native_id.clone(), call);
+            self.note_agent(&native_id);
         }
     }
 
@@ -183,7 +184,8 @@ impl Session {
             .or_insert_with(|| (String::new(), place.clone()))
             .0
             .push_str(text);
-        self.open_messages.insert(native_id.to_owned());
+        self.open_messages
+            .insert((place.parent_tool_call_id.clone(), native_id.to_owned()));
         let chunk = AssistantChunk {
             text: text.to_owned(),
             part: Some(part),
@@ -213,7 +215,8 @@ impl Session {
             .or_insert_with(|| (String::new(), place.clone()))
             .0
             .push_str(text);
-        self.open_messages.insert(native_id.to_owned());
+        self.open_messages
+            .insert((place.parent_tool_call_id.clone(), native_id.to_owned()));
         let chunk = ThinkingChunk {
             text: text.to_owned(),
             part: Some(part),

@@ -21,6 +21,8 @@ use crate::value::{is_true, list_of, str_of, text_of};
 pub(crate) struct Asks {
     /// By the id of the request.
     open: BTreeMap<String, Ask>,
+    /// The newest open request about a call.
+    by_call: BTreeMap<String, String>,
     /// Calls whose refusal was written.
     denied: BTreeSet<String>,
 }
@@ -99,8 +101,8 @@ impl Session {
             extra: Extra::default(),
         };
         emitter.add_as(&format!("{request_id}:ask"), &place, payload);
-        self.asks.open.insert(
-            request_id.to_owned(),
+        self.asks.asked(
+            request_id,
             Ask {
                 call_id,
                 place,
@@ -196,8 +198,8 @@ impl Asks {
             extra: Extra::default(),
         };
         emitter.add_as(&format!("{request_id}:ask"), place, payload);
-        self.open.insert(
-            request_id.to_owned(),
+        self.asked(
+            request_id,
             Ask {
                 call_id,
                 place: place.clone(),
@@ -207,9 +209,17 @@ impl Asks {
     }
 
     fn of_call(&self, call_id: &str) -> Option<(String, Ask)> {
-        let mut open = self.open.iter();
-        open.find(|(_, ask)| ask.call_id.as_deref() == Some(call_id))
-            .map(|(id, ask)| (id.clone(), ask.clone()))
+        let request_id = self.by_call.get(call_id)?;
+        self.open
+            .get(request_id)
+            .map(|ask| (request_id.clone(), ask.clone()))
+    }
+
+    fn asked(&mut self, request_id: &str, ask: Ask) {
+        if let Some(call_id) = &ask.call_id {
+            self.by_call.insert(call_id.clone(), request_id.to_owned());
+        }
+        self.open.insert(request_id.to_owned(), ask);
     }
 
     /// What the result of `call` tells of the answer.

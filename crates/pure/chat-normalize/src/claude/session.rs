@@ -22,7 +22,7 @@ use super::plan::Tasks;
 use super::seen::Seen;
 use super::tools;
 use super::usage::Spent;
-use crate::emit::{Emitter, Place};
+use crate::emit::{Emitter, Place, hash};
 
 /// A turn that is open.
 #[derive(Debug, Default)]
@@ -79,11 +79,14 @@ pub(crate) struct Session {
     pub(crate) turns: Vec<Turn>,
     pub(crate) calls: BTreeMap<String, Call>,
     pub(crate) messages: HashMap<String, Message>,
-    /// Those of which chunks came whose whole text did not, by the provider's id.
-    pub(crate) open_messages: BTreeSet<String>,
+    /// Those of which chunks came whose whole text did not, by the call they stand in and the provider's id.
+    pub(crate) open_messages: BTreeSet<(Option<String>, String)>,
     pub(crate) asks: Asks,
     pub(crate) tasks: Tasks,
     pub(crate) spent: Spent,
+    /// Open calls that started agents, by their order, and their orders by the hash of their prompt.
+    agents: BTreeMap<u64, String>,
+    agents_by_prompt: HashMap<u64, BTreeSet<u64>>,
     n_turns: u64,
     n_calls: u64,
     /// Provider ids of calls that are over, and the number of calls each stood for.
@@ -275,30 +278,58 @@ impl Session {
         emitter: &mut Emitter,
         stays_open: &dyn Fn(&Place) -> bool,
     ) {
-        for id in std::mem::take(&mut self.open_messages) {
-            let Some(message) = self.messages.get_mut(&id) else {
-                continue;
+        for (parent, id) in std::mem::take(&mut self.open_messages) {
+            self.close_parts_of(emitter, parent, id, stays_open);
+        }
+    }
+
+    /// As `close_parts`, for what stands in the call `parent`, or outside any call.
+    pub(crate) fn close_parts_in(
+        &mut self,
+        emitter: &mut Emitter,
+        parent: Option<&String>,
+        stays_open: &dyn Fn(&Place) -> bool,
+    ) {
+        let first = (parent.cloned(), String::new());
+        let open = self
+            .open_messages
+            .range(first..)
+            .take_while(|(of, _)| of.as_ref() == parent);
+        for (parent, id) in open.cloned().collect::<Vec<_>>() {
+            self.open_messages.remove(&(parent.clone(), id.clone()));
+            self.close_parts_of(emitter, parent, id, stays_open);
+        }
+    }
+
+    fn close_parts_of(
+        &mut self,
+        emitter: &mut Emitter,
+        parent: Option<String>,
+        id: String,
+        stays_open: &dyn Fn(&Place) -> bool,
+    ) {
+        let Some(message) = self.messages.get_mut(&id) else {
+            return;
+        };
+        let response_id = message.response_id.clone();
+        for (part, text, place) in message.text.take_open(stays_open) {
+            let done = AssistantDone {
+                text,
+                part: Some(part),
+                ..AssistantDone::default()
             };
-            let response_id = message.response_id.clone();
-            for (part, text, place) in message.text.take_open(stays_open) {
-                let done = AssistantDone {
-                    text,
-                    part: Some(part),
-                    ..AssistantDone::default()
-                };
-                emitter.add_as(&format!("{response_id}:text{part}:cut"), &place, done);
-            }
-            for (part, text, place) in message.thinking.take_open(stays_open) {
-                let done = ThinkingDone {
-                    text,
-                    part: Some(part),
-                    ..ThinkingDone::default()
-                };
-                emitter.add_as(&format!("{response_id}:thinking{part}:cut"), &place, done);
-            }
-            if !message.text.open.is_empty() || !message.thinking.open.is_empty() {
-                self.open_messages.insert(id);
-            }
+            emitter.add_as(&format!("{response_id}:text{part}:cut"), &place, done);
+        }
+        for (part, text, place) in message.thinking.take_open(stays_open) {
+            let done = ThinkingDone {
+                text,
+                part: Some(part),
+                ..ThinkingDone::default()
+            };
+            emitter.add_as(&format!("{response_id}:thinking{part}:cut"), &place, done);
+        }
+        if !message.text.open.is_empty() || !message.thinking.open.is_empty() {
+            self.open_messages.insert((parent, id));
         }
     }
 
@@ -315,6 +346,7 @@ impl Session {
             let Some(call) = self.calls.remove(&key) else {
                 continue;
             };
+            self.forget_agent(&call);
             let message = if call.announced {
                 "no result recorded"
             } else {
@@ -469,27 +501,54 @@ impl Session {
         let id = call
             .as_ref()
             .map_or_else(|| self.call_id(native_id), |call| call.id.clone());
-        if call.is_some() {
+        if let Some(call) = &call {
             self.finished.insert(id);
+            self.forget_agent(call);
         }
         call
     }
 
     /// The newest open call that started an agent with this prompt; without one, the newest open agent call.
-    pub(crate) fn agent_call(&self, prompt: Option<&str>) -> Option<String> {
-        let agents = || {
-            self.calls
-                .iter()
-                .filter(|(_, call)| tools::kind(&call.name) == "agent")
-        };
-        let with_prompt = prompt.and_then(|prompt| {
-            agents()
-                .filter(|(_, call)| call.args.get("prompt").and_then(Value::as_str) == Some(prompt))
-                .max_by_key(|(_, call)| call.order)
-        });
+    pub(crate) fn agent_call(&self, prompt: &str) -> Option<String> {
+        let with_prompt = self.agents_by_prompt.get(&hash(prompt.as_bytes()));
+        let with_prompt = with_prompt
+            .and_then(|orders| orders.iter().rev().find_map(|order| self.agents.get(order)));
         with_prompt
-            .or_else(|| agents().max_by_key(|(_, call)| call.order))
-            .map(|(id, _)| id.clone())
+            .or_else(|| self.agents.values().next_back())
+            .cloned()
+    }
+
+    /// Remembers an open call that started an agent.
+    pub(crate) fn note_agent(&mut self, native_id: &str) {
+        let Some(call) = self.calls.get(native_id) else {
+            return;
+        };
+        if tools::kind(&call.name) == "agent" {
+            let prompt = call
+                .args
+                .get("prompt")
+                .and_then(Value::as_str)
+                .unwrap_or("");
+            self.agents_by_prompt
+                .entry(hash(prompt.as_bytes()))
+                .or_default()
+                .insert(call.order);
+            self.agents.insert(call.order, native_id.to_owned());
+        }
+    }
+
+    /// Forgets it.
+    fn forget_agent(&mut self, call: &Call) {
+        if self.agents.remove(&call.order).is_some() {
+            let prompt = call
+                .args
+                .get("prompt")
+                .and_then(Value::as_str)
+                .unwrap_or("");
+            if let Some(orders) = self.agents_by_prompt.get_mut(&hash(prompt.as_bytes())) {
+                orders.remove(&call.order);
+            }
+        }
     }
 }
 

@@ -51,8 +51,8 @@ pub(crate) struct ClaudeStream {
     said_prompt: Option<String>,
     /// The main agent's message that streams now, by its parent call.
     current: Map<String, Value>,
-    /// Calls whose input streams now, by block index and parent.
-    streaming: std::collections::HashMap<(String, u64), String>,
+    /// Calls whose input streams now, by parent and block index.
+    streaming: std::collections::HashMap<String, std::collections::HashMap<u64, String>>,
     has_version: bool,
     inits: u64,
     woken: bool,
@@ -580,8 +580,9 @@ impl ClaudeStream {
                     other.parent_tool_call_id != place.parent_tool_call_id
                         || other.turn_id != place.turn_id
                 };
-                self.session.close_parts(emitter, &same);
-                self.streaming.retain(|(of, _), _| *of != parent);
+                let parent_call = place.parent_tool_call_id.as_ref();
+                self.session.close_parts_in(emitter, parent_call, &same);
+                self.streaming.remove(&parent);
                 let mut current = Map::new();
                 current.insert("id".to_owned(), Value::String(id));
                 if let Some(model) = event
@@ -656,7 +657,10 @@ impl ClaudeStream {
                 let native_id = super::blocks::call_id_of(emitter, block);
                 let name = str_of(block, "name").unwrap_or("").to_owned();
                 self.session.open_call(emitter, &native_id, &name, &place);
-                self.streaming.insert((parent.to_owned(), index), native_id);
+                self.streaming
+                    .entry(parent.to_owned())
+                    .or_default()
+                    .insert(index, native_id);
             }
             // Whatever else begins comes whole with the assistant's line.
             _ => {}
@@ -688,7 +692,12 @@ impl ClaudeStream {
                 &id,
                 str_of(delta, "thinking").unwrap_or(""),
             ),
-            "input_json_delta" => match self.streaming.get(&(parent.to_owned(), index)).cloned() {
+            "input_json_delta" => match self
+                .streaming
+                .get(parent)
+                .and_then(|blocks| blocks.get(&index))
+                .cloned()
+            {
                 Some(native_id) => {
                     self.session.input_chunk(
                         emitter,

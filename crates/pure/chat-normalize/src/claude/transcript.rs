@@ -224,7 +224,7 @@ impl ClaudeTranscript {
             .and_then(|message| message.get("content"))
             .unwrap_or(&Value::Null);
         let prompt = super::results::text_of_content(content);
-        let call = self.session.agent_call(Some(&prompt));
+        let call = self.session.agent_call(&prompt);
         self.chain_call.insert(key.clone(), call.clone());
         (call, key)
     }

@@ -4,21 +4,24 @@
 //! turn than the latest one leaves the turns between on a dead branch. Nothing is concluded from a parent that is not
 //! in the file, and a line can have no parent that comes after it, so there are no cycles to walk.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+
+/// How far is climbed through turns that were left before; a person does not go back into dead branches that often.
+const MAX_CLIMB: usize = 1000;
 
 /// The lines seen, each with the turn it stands in.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     turn_of: HashMap<String, Option<usize>>,
     turns: Vec<TreeTurn>,
+    /// Those that no one went back behind.
+    alive: BTreeSet<usize>,
 }
 
 #[derive(Debug)]
 struct TreeTurn {
     id: String,
     parent: Option<usize>,
-    /// On a dead branch, and said so.
-    left: bool,
 }
 
 impl Tree {
@@ -51,8 +54,8 @@ impl Tree {
         self.turns.push(TreeTurn {
             id: id.to_owned(),
             parent: above,
-            left: false,
         });
+        self.alive.insert(self.turns.len() - 1);
         self.turn_of
             .insert(uuid.to_owned(), Some(self.turns.len() - 1));
         left
@@ -61,20 +64,30 @@ impl Tree {
     /// Marks the turns below `above` as left behind.
     fn leave(&mut self, above: Option<usize>) -> Vec<String> {
         let first = above.map_or(0, |above| above + 1);
-        let mut below = vec![false; self.turns.len()];
-        let mut left = Vec::new();
-        for at in first..self.turns.len() {
-            let turn = &mut self.turns[at];
-            below[at] = turn.parent == above
-                || turn
-                    .parent
-                    .is_some_and(|parent| parent >= first && below[parent]);
-            if below[at] && !turn.left {
-                turn.left = true;
-                left.push(turn.id.clone());
+        let mut below = BTreeSet::new();
+        // A turn stands behind its parent, so one pass in order finds all.
+        for at in self.alive.range(first..) {
+            if self.is_below(*at, above, &below) {
+                below.insert(*at);
             }
         }
-        left
+        self.alive.retain(|at| !below.contains(at));
+        below.iter().map(|at| self.turns[*at].id.clone()).collect()
+    }
+
+    fn is_below(&self, at: usize, above: Option<usize>, below: &BTreeSet<usize>) -> bool {
+        let mut parent = self.turns[at].parent;
+        for _ in 0..MAX_CLIMB {
+            if parent == above || parent.is_some_and(|parent| below.contains(&parent)) {
+                return true;
+            }
+            match parent {
+                // Above a turn that is still alive and not below there is nothing more to find.
+                Some(at) if !self.alive.contains(&at) => parent = self.turns[at].parent,
+                Some(_) | None => return false,
+            }
+        }
+        false
     }
 }
 
