@@ -30,7 +30,9 @@ struct Source {
 fn corpus() -> Vec<Source> {
     let mut sources = Vec::new();
     for (folder, wanted) in [("recordings", "claude-code"), ("fixtures", "claude-")] {
-        let Some(root) = shared::shared(folder) else { continue };
+        let Some(root) = shared::shared(folder) else {
+            continue;
+        };
         for dialect in sorted(&root) {
             let name = file_name(&dialect);
             if !dialect.is_dir() || !name.starts_with(wanted) {
@@ -38,10 +40,14 @@ fn corpus() -> Vec<Source> {
             }
             for path in sorted(&dialect) {
                 let file = file_name(&path);
-                let of_recordings = file.ends_with(".jsonl") && (file.contains(".stream") || file.contains(".transcript"));
+                let of_recordings = file.ends_with(".jsonl")
+                    && (file.contains(".stream") || file.contains(".transcript"));
                 let of_fixtures = folder == "fixtures" && !file.ends_with(".meta.json");
                 if of_recordings || of_fixtures {
-                    sources.push(Source { name: format!("{name}/{file}"), bytes: std::fs::read(&path).unwrap() });
+                    sources.push(Source {
+                        name: format!("{name}/{file}"),
+                        bytes: std::fs::read(&path).unwrap(),
+                    });
                 }
             }
         }
@@ -50,7 +56,10 @@ fn corpus() -> Vec<Source> {
 }
 
 fn sorted(folder: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     paths.sort();
     paths
 }
@@ -78,7 +87,12 @@ fn read_pieces<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Read {
         }
     }
     let verdict = verdict.and_then(|()| reader.finish(0, &mut events));
-    Read { events, report: reader.report(), dialect: reader.dialect(), verdict }
+    Read {
+        events,
+        report: reader.report(),
+        dialect: reader.dialect(),
+        verdict,
+    }
 }
 
 fn read(bytes: &[u8]) -> Read {
@@ -90,15 +104,26 @@ fn objects(bytes: &[u8]) -> Vec<Value> {
     let text = String::from_utf8_lossy(bytes);
     let mut found: Vec<Value> = Vec::new();
     let mut seen = BTreeSet::new();
-    let whole = serde_json::from_str::<Value>(&text).into_iter().filter(|value| value.get("type").is_some());
-    let values = whole.chain(text.lines().filter_map(|line| serde_json::from_str(line).ok()));
+    let whole = serde_json::from_str::<Value>(&text)
+        .into_iter()
+        .filter(|value| value.get("type").is_some());
+    let values = whole.chain(
+        text.lines()
+            .filter_map(|line| serde_json::from_str(line).ok()),
+    );
     for mut value in values {
         if !value.is_object() {
             continue;
         }
-        let inner = value.pointer_mut("/data/message").map(Value::take).filter(Value::is_object);
+        let inner = value
+            .pointer_mut("/data/message")
+            .map(Value::take)
+            .filter(Value::is_object);
         let value = inner.unwrap_or(value);
-        let copy = value.get("uuid").filter(|uuid| !uuid.is_null()).is_some_and(|_| !seen.insert(value.to_string()));
+        let copy = value
+            .get("uuid")
+            .filter(|uuid| !uuid.is_null())
+            .is_some_and(|_| !seen.insert(value.to_string()));
         if !copy {
             found.push(value);
         }
@@ -109,12 +134,17 @@ fn objects(bytes: &[u8]) -> Vec<Value> {
 fn is_api_error(line: &Value) -> bool {
     line["is_api_error_message"] == true
         || line["isApiErrorMessage"] == true
-        || (line.get("session_id").is_some() && line["error"].as_str().is_some_and(|error| !error.is_empty()))
+        || (line.get("session_id").is_some()
+            && line["error"]
+                .as_str()
+                .is_some_and(|error| !error.is_empty()))
 }
 
 /// The text blocks of the assistant's lines, in order.
 fn said_texts(lines: &[Value]) -> Vec<String> {
-    let of_assistant = lines.iter().filter(|line| line["type"] == "assistant" && !is_api_error(line));
+    let of_assistant = lines
+        .iter()
+        .filter(|line| line["type"] == "assistant" && !is_api_error(line));
     of_assistant
         .flat_map(|line| match &line["message"]["content"] {
             Value::String(text) => vec![text.clone()],
@@ -134,7 +164,11 @@ fn every_source_is_told_and_read() {
         let read = read(&source.bytes);
         assert_eq!(read.verdict, Ok(()), "{}", source.name);
         let transcript = source.name.contains("transcript");
-        let dialect = if transcript { Dialect::ClaudeTranscript } else { Dialect::ClaudeStream };
+        let dialect = if transcript {
+            Dialect::ClaudeTranscript
+        } else {
+            Dialect::ClaudeStream
+        };
         assert_eq!(read.dialect, Some(dialect), "{}", source.name);
         assert!(!read.events.is_empty(), "{}", source.name);
     }
@@ -147,19 +181,40 @@ fn what_no_rule_knows_is_what_is_listed_here() {
     let sources = corpus();
     for source in &sources {
         for (kind, count) in read(&source.bytes).report.raw {
-            *found.entry(source.name.clone()).or_default().entry(kind).or_default() += count;
+            *found
+                .entry(source.name.clone())
+                .or_default()
+                .entry(kind)
+                .or_default() += count;
         }
     }
     let mut listed: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
     if !sources.is_empty() {
         let mut list = |name: &str, kinds: &[(&str, u64)]| {
-            let kinds = kinds.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect();
-            listed.insert(format!("claude-transcript/jazzyalex__agent-sessions__{name}.jsonl"), kinds);
+            let kinds = kinds
+                .iter()
+                .map(|(kind, count)| ((*kind).to_owned(), *count))
+                .collect();
+            listed.insert(
+                format!("claude-transcript/jazzyalex__agent-sessions__{name}.jsonl"),
+                kinds,
+            );
         };
         // Lines of another program's making, which Claude Code never wrote.
-        list("claude-schema_drift", &[("tool_result", 1), ("tool_use", 1)]);
+        list(
+            "claude-schema_drift",
+            &[("tool_result", 1), ("tool_use", 1)],
+        );
         // A workflow's lines, of which only this trimmed sample is known; blocks and lines without what they need.
-        list("claude-small", &[("block fallback", 1), ("result", 1), ("started", 1), ("tool_result without an id", 2)]);
+        list(
+            "claude-small",
+            &[
+                ("block fallback", 1),
+                ("result", 1),
+                ("started", 1),
+                ("tool_result without an id", 2),
+            ],
+        );
     }
     assert_eq!(found, listed);
 }
@@ -183,10 +238,14 @@ fn every_warning_has_its_reason() {
     ];
     for source in corpus() {
         for event in read(&source.bytes).events {
-            let Payload::Notice(notice) = &event.payload else { continue };
+            let Payload::Notice(notice) = &event.payload else {
+                continue;
+            };
             if notice.level == "warning" {
                 let by = notice.source.as_deref().unwrap_or("");
-                let known = reasons.iter().any(|(name, source_of)| source.name.contains(name) && *source_of == by);
+                let known = reasons
+                    .iter()
+                    .any(|(name, source_of)| source.name.contains(name) && *source_of == by);
                 assert!(known, "{}: {by}: {}", source.name, notice.text);
             }
         }
@@ -199,9 +258,24 @@ fn every_id_stands_once() {
         let mut seen = BTreeSet::new();
         for event in read(&source.bytes).events {
             let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ':' | '-');
-            assert!(!event.id.is_empty() && event.id.len() <= 128 && event.id.chars().all(fits), "{}: {}", source.name, event.id);
-            assert!(chat_event::session_id::fits(&event.session_id), "{}: {}", source.name, event.session_id);
-            assert!(seen.insert(event.id.clone()), "{}: {} stands twice", source.name, event.id);
+            assert!(
+                !event.id.is_empty() && event.id.len() <= 128 && event.id.chars().all(fits),
+                "{}: {}",
+                source.name,
+                event.id
+            );
+            assert!(
+                chat_event::session_id::fits(&event.session_id),
+                "{}: {}",
+                source.name,
+                event.session_id
+            );
+            assert!(
+                seen.insert(event.id.clone()),
+                "{}: {} stands twice",
+                source.name,
+                event.id
+            );
         }
     }
 }
@@ -212,8 +286,12 @@ fn every_call_has_one_result() {
         let mut calls: BTreeMap<String, (u32, u32)> = BTreeMap::new();
         for event in read(&source.bytes).events {
             match &event.payload {
-                Payload::ToolCall(call) => calls.entry(call.tool_call_id.clone()).or_default().0 += 1,
-                Payload::ToolResult(result) => calls.entry(result.tool_call_id.clone()).or_default().1 += 1,
+                Payload::ToolCall(call) => {
+                    calls.entry(call.tool_call_id.clone()).or_default().0 += 1
+                }
+                Payload::ToolResult(result) => {
+                    calls.entry(result.tool_call_id.clone()).or_default().1 += 1
+                }
                 _ => {}
             }
         }
@@ -221,7 +299,11 @@ fn every_call_has_one_result() {
         let sample = source.name.contains("-tool_") || source.name.contains("tool_use-");
         for (id, (n_calls, n_results)) in calls {
             assert_eq!(n_results, 1, "{}: {id}", source.name);
-            assert!(n_calls == 1 || (n_calls == 0 && sample), "{}: {id} is called {n_calls} times", source.name);
+            assert!(
+                n_calls == 1 || (n_calls == 0 && sample),
+                "{}: {id} is called {n_calls} times",
+                source.name
+            );
         }
     }
 }
@@ -235,9 +317,15 @@ fn every_turn_ends_once_and_a_stream_has_as_many_as_results() {
         for event in &events {
             let turn = event.turn_id.clone().unwrap_or_default();
             match &event.payload {
-                Payload::TurnStart(_) => assert!(open.insert(turn), "{}: begins twice", source.name),
+                Payload::TurnStart(_) => {
+                    assert!(open.insert(turn), "{}: begins twice", source.name)
+                }
                 Payload::TurnEnd(end) => {
-                    assert!(open.contains(&turn) && ended.insert(turn), "{}: ends twice", source.name);
+                    assert!(
+                        open.contains(&turn) && ended.insert(turn),
+                        "{}: ends twice",
+                        source.name
+                    );
                     assert!(end.outcome.is_some(), "{}", source.name);
                 }
                 _ => {}
@@ -245,10 +333,19 @@ fn every_turn_ends_once_and_a_stream_has_as_many_as_results() {
         }
         assert_eq!(open, ended, "{}", source.name);
         if source.name.contains(".stream") {
-            let n_results = objects(&source.bytes).iter().filter(|line| line["type"] == "result").count();
+            let n_results = objects(&source.bytes)
+                .iter()
+                .filter(|line| line["type"] == "result")
+                .count();
             // Killed, or stopped by a signal before 2.1: the stream has no result.
-            let stopped = source.name.contains("sigkill") || source.name.contains("1.0.128/sigint-tool");
-            assert_eq!(ended.len(), n_results + usize::from(stopped), "{}", source.name);
+            let stopped =
+                source.name.contains("sigkill") || source.name.contains("1.0.128/sigint-tool");
+            assert_eq!(
+                ended.len(),
+                n_results + usize::from(stopped),
+                "{}",
+                source.name
+            );
             let last = events.iter().rev().find_map(|event| match &event.payload {
                 Payload::TurnEnd(end) => end.outcome.clone(),
                 _ => None,
@@ -278,17 +375,25 @@ fn no_text_is_shown_twice_and_none_is_lost() {
             let response = event.response_id.clone().unwrap_or_default();
             match &event.payload {
                 Payload::AssistantChunk(chunk) => {
-                    chunks.entry((response, chunk.part.unwrap(), false)).or_default().push_str(&chunk.text);
+                    chunks
+                        .entry((response, chunk.part.unwrap(), false))
+                        .or_default()
+                        .push_str(&chunk.text);
                 }
                 Payload::ThinkingChunk(chunk) => {
-                    chunks.entry((response, chunk.part.unwrap(), true)).or_default().push_str(&chunk.text);
+                    chunks
+                        .entry((response, chunk.part.unwrap(), true))
+                        .or_default()
+                        .push_str(&chunk.text);
                 }
                 Payload::AssistantDone(done) => {
-                    let before = whole.insert((response, done.part.unwrap(), false), done.text.clone());
+                    let before =
+                        whole.insert((response, done.part.unwrap(), false), done.text.clone());
                     assert_eq!(before, None, "{}: a part is done twice", source.name);
                 }
                 Payload::ThinkingDone(done) => {
-                    let before = whole.insert((response, done.part.unwrap(), true), done.text.clone());
+                    let before =
+                        whole.insert((response, done.part.unwrap(), true), done.text.clone());
                     assert_eq!(before, None, "{}: a part is done twice", source.name);
                 }
                 _ => {}
@@ -308,20 +413,39 @@ fn every_diff_makes_the_new_text_of_the_old_one() {
         let mut diffs: HashMap<String, chat_event::payload::FileEdit> = HashMap::new();
         for event in read(&source.bytes).events {
             if let Payload::FileEdit(edit) = event.payload {
-                assert_eq!(edit.full_diff.is_some(), edit.full_diff_available, "{}", source.name);
+                assert_eq!(
+                    edit.full_diff.is_some(),
+                    edit.full_diff_available,
+                    "{}",
+                    source.name
+                );
                 diffs.insert(edit.tool_call_id.clone(), edit);
             }
         }
         for line in objects(&source.bytes) {
-            let details = [&line["tool_use_result"], &line["toolUseResult"]].into_iter().find(|details| details.is_object());
-            let (Some(details), Some(id)) = (details, line["message"]["content"][0]["tool_use_id"].as_str()) else { continue };
+            let details = [&line["tool_use_result"], &line["toolUseResult"]]
+                .into_iter()
+                .find(|details| details.is_object());
+            let (Some(details), Some(id)) = (
+                details,
+                line["message"]["content"][0]["tool_use_id"].as_str(),
+            ) else {
+                continue;
+            };
             let Some(edit) = diffs.get(id) else { continue };
-            let Some((old, new)) = both_texts(details) else { continue };
+            let Some((old, new)) = both_texts(details) else {
+                continue;
+            };
             let Some(chat_event::Body::Inline(diff)) = &edit.full_diff else {
                 assert_eq!(old, new, "{}: {id} has no diff", source.name);
                 continue;
             };
-            assert_eq!(chat_diff::apply(diff, &old).as_deref(), Ok(new.as_str()), "{}: {id}\n{diff}", source.name);
+            assert_eq!(
+                chat_diff::apply(diff, &old).as_deref(),
+                Ok(new.as_str()),
+                "{}: {id}\n{diff}",
+                source.name
+            );
             n_proved += 1;
         }
     }
@@ -345,7 +469,11 @@ fn both_texts(details: &Value) -> Option<(String, String)> {
     if from.is_empty() {
         return old.is_empty().then_some((old, to));
     }
-    let new = if details["replaceAll"] == true { old.replace(&from, &to) } else { old.replacen(&from, &to, 1) };
+    let new = if details["replaceAll"] == true {
+        old.replace(&from, &to)
+    } else {
+        old.replacen(&from, &to, 1)
+    };
     old.contains(&from).then_some((old, new))
 }
 
@@ -362,15 +490,24 @@ fn any_cut_of_the_bytes_gives_the_same_events() {
             let mut pieces = Vec::new();
             let mut rest = source.bytes.as_slice();
             while !rest.is_empty() {
-                let (piece, behind) = rest.split_at(random.below(longest).saturating_add(1).min(rest.len()));
+                let (piece, behind) =
+                    rest.split_at(random.below(longest).saturating_add(1).min(rest.len()));
                 pieces.push(piece);
                 rest = behind;
             }
             let cut = read_pieces(pieces.into_iter());
             assert_eq!(cut.verdict, whole.verdict, "{}", source.name);
-            assert!(cut.events == whole.events, "{}: pieces of up to {longest} bytes give other events", source.name);
+            assert!(
+                cut.events == whole.events,
+                "{}: pieces of up to {longest} bytes give other events",
+                source.name
+            );
         }
-        assert!(read(&source.bytes).events == whole.events, "{}: a second reading gives other events", source.name);
+        assert!(
+            read(&source.bytes).events == whole.events,
+            "{}: a second reading gives other events",
+            source.name
+        );
     }
 }
 
@@ -378,7 +515,10 @@ fn any_cut_of_the_bytes_gives_the_same_events() {
 #[test]
 fn damaged_lines_never_stop_the_reader() {
     let mut random = Random(11);
-    for source in corpus().iter().filter(|source| source.bytes.len() < 200_000) {
+    for source in corpus()
+        .iter()
+        .filter(|source| source.bytes.len() < 200_000)
+    {
         for _ in 0..6 {
             let mut damaged = Vec::new();
             for line in source.bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -388,7 +528,8 @@ fn damaged_lines_never_stop_the_reader() {
                         let mut line = line.to_vec();
                         for _ in 0..=random.below(4) {
                             let at = random.below(line.len());
-                            line[at] = [b'"', b'{', b'}', b'\\', 0, 0xff, b'0', b'n', b','][random.below(9)];
+                            line[at] = [b'"', b'{', b'}', b'\\', 0, 0xff, b'0', b'n', b',']
+                                [random.below(9)];
                         }
                         damaged.extend(line);
                     }
@@ -404,15 +545,28 @@ fn damaged_lines_never_stop_the_reader() {
             let read = read(&damaged);
             let mut ids = BTreeSet::new();
             for event in &read.events {
-                assert!(ids.insert(&event.id), "{}: {} stands twice", source.name, event.id);
+                assert!(
+                    ids.insert(&event.id),
+                    "{}: {} stands twice",
+                    source.name,
+                    event.id
+                );
                 let again = ChatEvent::from_json(&event.to_line()).unwrap();
                 assert_eq!(again.to_line(), event.to_line(), "{}", source.name);
             }
             let (mut begun, mut ended) = (BTreeSet::new(), BTreeSet::new());
             for event in &read.events {
                 match &event.payload {
-                    Payload::TurnStart(_) => assert!(begun.insert(&event.turn_id), "{}: a turn begins twice", source.name),
-                    Payload::TurnEnd(_) => assert!(ended.insert(&event.turn_id), "{}: a turn ends twice", source.name),
+                    Payload::TurnStart(_) => assert!(
+                        begun.insert(&event.turn_id),
+                        "{}: a turn begins twice",
+                        source.name
+                    ),
+                    Payload::TurnEnd(_) => assert!(
+                        ended.insert(&event.turn_id),
+                        "{}: a turn ends twice",
+                        source.name
+                    ),
                     _ => {}
                 }
             }
@@ -430,12 +584,24 @@ fn swapped_values(line: &[u8], random: &mut Random) -> Vec<u8> {
         *at = at.wrapping_sub(1);
         match value {
             Value::Array(items) => items.iter_mut().for_each(|item| swap(item, at, with)),
-            Value::Object(members) => members.values_mut().for_each(|member| swap(member, at, with)),
+            Value::Object(members) => members
+                .values_mut()
+                .for_each(|member| swap(member, at, with)),
             _ => {}
         }
     }
-    let Ok(mut value) = serde_json::from_slice::<Value>(line) else { return line.to_vec() };
-    let kinds = [Value::Null, Value::from(-1), Value::from(1e300), Value::from("x"), Value::from(vec![1]), serde_json::json!({"type": 1}), Value::Bool(true)];
+    let Ok(mut value) = serde_json::from_slice::<Value>(line) else {
+        return line.to_vec();
+    };
+    let kinds = [
+        Value::Null,
+        Value::from(-1),
+        Value::from(1e300),
+        Value::from("x"),
+        Value::from(vec![1]),
+        serde_json::json!({"type": 1}),
+        Value::Bool(true),
+    ];
     let mut at = 1 + random.below(40);
     swap(&mut value, &mut at, &kinds[random.below(kinds.len())]);
     let mut line = value.to_string().into_bytes();
@@ -449,11 +615,20 @@ fn shipped_sessions_give_the_events_beside_them() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sessions");
     let mut n_checked = 0;
     for story in sorted(&folder).into_iter().filter(|path| path.is_dir()) {
-        for (input, snapshot) in [("input.stream.jsonl", "events.jsonl"), ("input.transcript.jsonl", "transcript.events.jsonl")] {
-            let Ok(bytes) = std::fs::read(story.join(input)) else { continue };
+        for (input, snapshot) in [
+            ("input.stream.jsonl", "events.jsonl"),
+            ("input.transcript.jsonl", "transcript.events.jsonl"),
+        ] {
+            let Ok(bytes) = std::fs::read(story.join(input)) else {
+                continue;
+            };
             let read = read(&bytes);
             assert_eq!(read.verdict, Ok(()));
-            let lines: String = read.events.iter().map(|event| event.to_line() + "\n").collect();
+            let lines: String = read
+                .events
+                .iter()
+                .map(|event| event.to_line() + "\n")
+                .collect();
             let path = story.join(snapshot);
             if std::env::var_os("TURNREEL_BLESS").is_some() {
                 std::fs::write(&path, &lines).unwrap();
@@ -462,7 +637,12 @@ fn shipped_sessions_give_the_events_beside_them() {
             for (at, (got, wanted)) in lines.lines().zip(wanted.lines()).enumerate() {
                 assert_eq!(got, wanted, "{}: line {}", path.display(), at + 1);
             }
-            assert_eq!(lines.lines().count(), wanted.lines().count(), "{}", path.display());
+            assert_eq!(
+                lines.lines().count(),
+                wanted.lines().count(),
+                "{}",
+                path.display()
+            );
             n_checked += 1;
         }
     }
@@ -478,7 +658,9 @@ fn a_stream_and_its_transcript_tell_the_same_story() {
         let told = events.iter().filter_map(|event| match &event.payload {
             Payload::AssistantDone(done) => Some(format!("{} says {}", event.id, done.text)),
             Payload::ToolCall(call) => Some(format!("{} calls {}", event.id, call.tool_name)),
-            Payload::ToolResult(result) => Some(format!("{} gives {}", event.id, result.result.as_text())),
+            Payload::ToolResult(result) => {
+                Some(format!("{} gives {}", event.id, result.result.as_text()))
+            }
             Payload::FileEdit(edit) => Some(format!("{} changes {}", event.id, edit.diff_preview)),
             _ => None,
         });

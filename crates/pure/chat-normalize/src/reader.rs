@@ -345,7 +345,15 @@ impl Running {
             return;
         }
         if let Normalizer::ChatEvents(normalizer) = &mut self.normalizer {
-            return normalizer.line(emitter, text);
+            normalizer.line(emitter, text);
+            if lossy {
+                let text = format!(
+                    "line {} is not UTF-8; what was not is replaced",
+                    held.line_no
+                );
+                emitter.notice("warning", &crate::emit::Place::default(), "reader", text);
+            }
+            return;
         }
         if !text.trim_start().starts_with(['{', '[']) {
             // The program's own words on its standard output, or what a shell put between the lines.

@@ -1,0 +1,235 @@
+//! What a reader promises, each on the smallest input that shows it. Real sessions are read by the workspace's tests.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a promise that is not kept fails its test"
+)]
+
+use chat_event::{ChatEvent, Payload};
+use chat_normalize::{Context, Detection, Dialect, SessionReader, detect};
+use proptest::prelude::*;
+
+const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s1","uuid":"i1","cwd":"/w","model":"m","tools":["Bash"],"claude_code_version":"2.1.330"}"#;
+
+fn read_with(context: Context, text: &str) -> Vec<ChatEvent> {
+    let mut reader = SessionReader::new(context);
+    let mut events = Vec::new();
+    reader.push(text.as_bytes(), 5, &mut events).unwrap();
+    reader.finish(9, &mut events).unwrap();
+    events
+}
+
+fn read(lines: &[&str]) -> Vec<ChatEvent> {
+    read_with(Context::default(), &lines.join("\n"))
+}
+
+fn types(events: &[ChatEvent]) -> Vec<&str> {
+    events.iter().map(ChatEvent::event_type).collect()
+}
+
+fn transcript_line(kind: &str, uuid: &str, parent: &str, content: &str) -> String {
+    format!(
+        r#"{{"type":"{kind}","uuid":"{uuid}","parentUuid":{parent},"sessionId":"s1","timestamp":"2026-01-01T00:00:00Z","message":{{"id":"m-{uuid}","role":"{kind}","content":{content}}}}}"#
+    )
+}
+
+#[test]
+fn the_prompt_is_shown_where_the_stream_does_not_say_it_and_not_twice_where_it_does() {
+    let context = Context {
+        prompt: Some("Fix it".to_owned()),
+        ..Context::default()
+    };
+    let replay = r#"{"type":"user","isReplay":true,"session_id":"s1","uuid":"u1","parent_tool_use_id":null,"message":{"role":"user","content":"Fix it"}}"#;
+    for text in [INIT.to_owned(), format!("{INIT}\n{replay}")] {
+        let events = read_with(context.clone(), &text);
+        let said = events
+            .iter()
+            .filter(|event| event.event_type() == "user_message")
+            .count();
+        assert_eq!(said, 1, "{:?}", types(&events));
+    }
+}
+
+#[test]
+fn a_stream_that_stops_closes_what_is_open_and_says_why() {
+    let call = r#"{"type":"assistant","session_id":"s1","uuid":"a1","parent_tool_use_id":null,"message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"sleep 9"}}]}}"#;
+    let start = r#"{"type":"stream_event","session_id":"s1","uuid":"e1","parent_tool_use_id":null,"event":{"type":"message_start","message":{"id":"m2"}}}"#;
+    let chunk = r#"{"type":"stream_event","session_id":"s1","uuid":"e2","parent_tool_use_id":null,"event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hal"}}}"#;
+    let events = read(&[INIT, call, start, chunk]);
+    let tail = &types(&events)[types(&events).len() - 5..];
+    assert_eq!(
+        tail,
+        [
+            "assistant_done",
+            "tool_result",
+            "turn_end",
+            "session_status",
+            "session_end"
+        ]
+    );
+    let end = events.iter().find_map(|event| match &event.payload {
+        Payload::TurnEnd(end) => end.outcome.clone(),
+        _ => None,
+    });
+    assert_eq!(end.as_deref(), Some("interrupted"));
+}
+
+#[test]
+fn going_back_names_the_turns_that_were_left_and_hides_nothing() {
+    let events = read(&[
+        &transcript_line("user", "u1", "null", r#""First""#),
+        &transcript_line(
+            "assistant",
+            "a1",
+            r#""u1""#,
+            r#"[{"type":"text","text":"One."}]"#,
+        ),
+        &transcript_line("user", "u2", r#""a1""#, r#""Second""#),
+        &transcript_line(
+            "assistant",
+            "a2",
+            r#""u2""#,
+            r#"[{"type":"text","text":"Two."}]"#,
+        ),
+        &transcript_line("user", "u3", r#""a1""#, r#""Second, better""#),
+        &transcript_line(
+            "assistant",
+            "a3",
+            r#""u3""#,
+            r#"[{"type":"text","text":"Three."}]"#,
+        ),
+    ]);
+    let left = events.iter().find_map(|event| match &event.payload {
+        Payload::Notice(notice) => notice.extra.get("leftTurnIds").cloned(),
+        _ => None,
+    });
+    assert_eq!(left.unwrap().as_text(), r#"["u2"]"#);
+    assert_eq!(
+        events
+            .iter()
+            .filter(|event| event.event_type() == "assistant_done")
+            .count(),
+        3
+    );
+}
+
+#[test]
+fn an_id_that_is_used_again_in_a_later_turn_names_another_call() {
+    let call = |uuid: &str, parent: &str| {
+        transcript_line(
+            "assistant",
+            uuid,
+            parent,
+            r#"[{"type":"tool_use","id":"t1","name":"Read","input":{}}]"#,
+        )
+    };
+    let result = |uuid: &str, parent: &str| {
+        transcript_line(
+            "user",
+            uuid,
+            parent,
+            r#"[{"type":"tool_result","tool_use_id":"t1","content":"x"}]"#,
+        )
+    };
+    let events = read(&[
+        &transcript_line("user", "u1", "null", r#""First""#),
+        &call("a1", r#""u1""#),
+        &result("r1", r#""a1""#),
+        &transcript_line("user", "u2", r#""r1""#, r#""Second""#),
+        &call("a2", r#""u2""#),
+        &result("r2", r#""a2""#),
+    ]);
+    let ids: Vec<String> = events
+        .iter()
+        .filter_map(|event| match &event.payload {
+            Payload::ToolCall(call) => Some(call.tool_call_id.clone()),
+            Payload::ToolResult(result) => Some(result.tool_call_id.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ids, ["t1", "t1", "t1~2", "t1~2"]);
+}
+
+#[test]
+fn what_is_no_session_is_named_with_the_formats_that_are() {
+    let why = match detect(b"<html>\n", true) {
+        Detection::None(why) => why.to_string(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        why,
+        "not a session log: line 1 is plain text; formats read are ChatEvent JSONL, Claude Code stream-json, Claude Code transcript, agent.* events"
+    );
+    assert_eq!(detect(b"{\"type\":\"sys", false), Detection::NeedMore);
+    assert!(matches!(detect(b"", true), Detection::None(_)));
+    assert!(matches!(
+        detect(&b"x\n".repeat(40_000), false),
+        Detection::None(_)
+    ));
+    let codex = br#"{"timestamp":"2026-01-01T00:00:00Z","type":"event_msg","payload":{}}"#;
+    assert!(matches!(detect(codex, true), Detection::None(_)));
+    let document =
+        b"{\n  \"type\": \"system\",\n  \"subtype\": \"init\",\n  \"session_id\": \"s\"\n}\n";
+    assert_eq!(
+        detect(document, true),
+        Detection::Found(Dialect::ClaudeStream)
+    );
+}
+
+#[test]
+fn agent_events_are_read_flat_enveloped_and_in_batches() {
+    let events = read(&[
+        r#"{"event_type":"TOOL_STARTED","tool_id":"t1","tool_name":"Bash","tool_args":{"command":"ls"},"task_id":"task1"}"#,
+        r#"{"event_type":"TOOL_EVENTS_BATCH","entity_id":"task1","payload":{"events":[{"event_type":"agent.tool_completed","event_data":{"tool_id":"t1","duration_ms":3}}],"count":1}}"#,
+        r#"{"event_type":"AGENT_MESSAGE_CHUNK","payload":{"message_id":"m","chunk":"lo","chunk_index":1}}"#,
+        r#"{"event_type":"AGENT_MESSAGE_CHUNK","payload":{"message_id":"m","chunk":"Hel","chunk_index":0}}"#,
+        r#"{"event_type":"agent.message_end","event_data":{"message_id":"m"}}"#,
+    ]);
+    assert_eq!(
+        types(&events),
+        [
+            "session_start",
+            "turn_start",
+            "tool_call",
+            "tool_result",
+            "assistant_chunk",
+            "assistant_chunk",
+            "assistant_done",
+            "turn_end",
+            "session_end"
+        ]
+    );
+    assert!(events.iter().any(
+        |event| matches!(&event.payload, Payload::AssistantDone(done) if done.text == "Hello")
+    ));
+    assert!(events.iter().all(|event| event.session_id == "task1"));
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_stop_a_reader_of_any_dialect(bytes in proptest::collection::vec(any::<u8>(), 0..600), which in 0usize..4) {
+        let mut reader = SessionReader::with_dialect(Context::default(), Dialect::ALL[which]);
+        let mut events = Vec::new();
+        let _ = reader.push(&bytes, 0, &mut events);
+        let _ = reader.finish(0, &mut events);
+    }
+
+    #[test]
+    fn any_object_of_known_words_is_taken(
+        words in proptest::collection::vec((0usize..18, 0usize..16), 1..9), which in 0usize..4
+    ) {
+        const KEYS: [&str; 18] = ["type", "subtype", "message", "content", "uuid", "parentUuid", "session_id", "sessionId", "event", "delta", "tool_use_id", "id", "name", "input", "isSidechain", "attachment", "event_type", "payload"];
+        const VALUES: [&str; 16] = [r#""user""#, r#""assistant""#, r#""system""#, r#""init""#, r#""result""#, r#""stream_event""#, "null", "[]", "{}", r#"[{"type":"tool_result","tool_use_id":"t"}]"#, r#"[{"type":"tool_use","id":"t","name":"Edit"}]"#, r#"{"content":[{"type":"text"}]}"#, "-1", "true", r#"{"type":"content_block_delta","delta":{"type":"text_delta"}}"#, r#""agent.tool_failed""#];
+        let mut text = String::new();
+        for chunk in words.chunks(3) {
+            let members: Vec<String> = chunk.iter().map(|(key, value)| format!("\"{}\":{}", KEYS[*key], VALUES[*value])).collect();
+            text.push_str(&format!("{{{}}}\n", members.join(",")));
+        }
+        let mut reader = SessionReader::with_dialect(Context { session_id: Some("s".to_owned()), ..Context::default() }, Dialect::ALL[which]);
+        let mut events = Vec::new();
+        prop_assert!(reader.push(text.as_bytes(), 0, &mut events).is_ok());
+        prop_assert!(reader.finish(0, &mut events).is_ok());
+        let report = reader.report();
+        prop_assert!(!events.is_empty() || report.passed_over.values().sum::<u64>() > 0 || report.repeated > 0);
+    }
+}
