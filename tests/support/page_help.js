@@ -1,0 +1,60 @@
+// Runs in each page of a test before the page's own scripts: eyes and hands, nothing that the page could rely on.
+addEventListener("securitypolicyviolation", (event) => {
+  console.error("securitypolicyviolation", event.violatedDirective, event.blockedURI, event.sourceFile, event.lineNumber, event.sample);
+});
+window.__test = {
+  feeds: () => __test.all("agent-feed"),
+  feed: () => __test.feeds()[0],
+  // Elements of the page and of all shadow roots in it.
+  all(selector, root = document) {
+    const found = [...root.querySelectorAll(selector)];
+    for (const element of root.querySelectorAll("*")) if (element.shadowRoot) found.push(...__test.all(selector, element.shadowRoot));
+    return found;
+  },
+  one: (selector) => __test.all(selector)[0] ?? null,
+  visible: (selector) => __test.all(selector).find((element) => element.checkVisibility() && element.getClientRects().length > 0) ?? null,
+  // Text of the page and of all shadow roots, styles and scripts left out.
+  text(node = document.body) {
+    if (!node) return "";
+    if (node.nodeType === Node.TEXT_NODE) return node.data;
+    if (node.nodeName === "STYLE" || node.nodeName === "SCRIPT") return "";
+    const children = [...node.childNodes, ...(node.shadowRoot?.childNodes ?? [])];
+    return children.map((child) => __test.text(child)).join(" ");
+  },
+  rows: (feed = __test.feed()) => [...(feed?.shadowRoot?.querySelectorAll(".row") ?? [])],
+  middle(element) {
+    if (!element) return null;
+    const box = element.getBoundingClientRect();
+    return [box.left + box.width / 2, box.top + box.height / 2];
+  },
+  frame: () => new Promise((done) => requestAnimationFrame(() => done())),
+  // After the next frame was drawn. What a frame's own callbacks read may never be painted: heights are settled after them.
+  drawn: () => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0))),
+  async frames(count) { for (let at = 0; at < count; at += 1) await __test.frame(); },
+  sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
+  // When nothing of the feed has changed for some frames.
+  async rest(feed = __test.feed(), frames = 6) {
+    const look = () => {
+      const scroller = feed.scroller;
+      return [feed.rowCount, feed.eventCount, scroller.scrollTop, scroller.scrollHeight,
+        ...__test.rows(feed).map((row) => row.getBoundingClientRect().top)].join();
+    };
+    let before = look();
+    let calm = 0;
+    for (let at = 0; at < 900 && calm < frames; at += 1) {
+      await __test.frame();
+      const now = look();
+      calm = now === before ? calm + 1 : 0;
+      before = now;
+    }
+    return calm >= frames;
+  },
+  state: () => JSON.stringify({
+    url: location.href, visibility: document.visibilityState,
+    feeds: __test.feeds().map((feed) => ({
+      state: feed.getAttribute("state"), src: feed.getAttribute("src"), session: feed.getAttribute("session"),
+      events: feed.eventCount, rows: feed.rowCount, mounted: __test.rows(feed).length,
+    })),
+    text: __test.text().replace(/\s+/g, " ").slice(0, 700),
+  }),
+};

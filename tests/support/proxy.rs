@@ -1,0 +1,172 @@
+//! A small proxy between page and server that cuts connections: at once, or at moments drawn from a seed.
+//!
+//! The server answers only to its own Host and Origin, so heads of requests are rewritten on the way. Bodies, and what
+//! follows an upgrade, pass as they are.
+#![allow(
+    clippy::expect_used,
+    reason = "a proxy that cannot be started fails the test"
+)]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// Numbers that look random and are the same for the same seed (splitmix64).
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Dice {
+        Dice(seed)
+    }
+
+    /// A number from `from` to below `to`.
+    pub(crate) fn between(&mut self, from: u64, to: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        from + (mixed ^ (mixed >> 31)) % (to - from)
+    }
+}
+
+/// A running proxy.
+pub(crate) struct Proxy {
+    /// `http://127.0.0.1:PORT`
+    pub(crate) url: String,
+    /// Counts up at each cut; what is connected then ends.
+    cuts: watch::Sender<u64>,
+    n_open: Arc<AtomicUsize>,
+    n_cut: Arc<AtomicUsize>,
+    accepting: JoinHandle<()>,
+}
+
+impl Proxy {
+    /// Listens on a free port for the server on `server_port`.
+    pub(crate) async fn start(server_port: u16) -> Proxy {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        let (cuts, cut) = watch::channel(0);
+        let n_open = Arc::new(AtomicUsize::new(0));
+        let n_cut = Arc::new(AtomicUsize::new(0));
+        let (open, ended) = (n_open.clone(), n_cut.clone());
+        let accepting = tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let (mut cut, open, ended) = (cut.clone(), open.clone(), ended.clone());
+                cut.mark_unchanged();
+                tokio::spawn(async move {
+                    open.fetch_add(1, Ordering::Relaxed);
+                    tokio::select! {
+                        () = pass(client, port, server_port) => {}
+                        _ = cut.changed() => { ended.fetch_add(1, Ordering::Relaxed); }
+                    }
+                    open.fetch_sub(1, Ordering::Relaxed);
+                });
+            }
+        });
+        Proxy {
+            url: format!("http://127.0.0.1:{port}"),
+            cuts,
+            n_open,
+            n_cut,
+            accepting,
+        }
+    }
+
+    /// Cuts every connection, in the middle of whatever it carries.
+    pub(crate) fn cut_all(&self) {
+        self.cuts.send_modify(|count| *count += 1);
+    }
+
+    /// Connections that are open now.
+    pub(crate) fn n_open(&self) -> usize {
+        self.n_open.load(Ordering::Relaxed)
+    }
+
+    /// Connections that were cut so far.
+    pub(crate) fn n_cut(&self) -> usize {
+        self.n_cut.load(Ordering::Relaxed)
+    }
+
+    /// Cuts again and again, after pauses between `from_ms` and `to_ms`, until the handle is aborted.
+    pub(crate) fn cut_at_random(&self, seed: u64, (from_ms, to_ms): (u64, u64)) -> JoinHandle<()> {
+        let cuts = self.cuts.clone();
+        let mut dice = Dice::new(seed);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(Duration::from_millis(dice.between(from_ms, to_ms))).await;
+                cuts.send_modify(|count| *count += 1);
+            }
+        })
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.accepting.abort();
+        self.cut_all();
+    }
+}
+
+/// Carries one connection until either side ends it. A server that is away is a connection that is refused.
+async fn pass(client: TcpStream, port: u16, server_port: u16) {
+    let Ok(server) = TcpStream::connect(("127.0.0.1", server_port)).await else {
+        return;
+    };
+    let _ = client.set_nodelay(true);
+    let _ = server.set_nodelay(true);
+    let (from_client, to_client) = client.into_split();
+    let (from_server, to_server) = server.into_split();
+    let names = (
+        format!("127.0.0.1:{port}"),
+        format!("127.0.0.1:{server_port}"),
+    );
+    tokio::select! {
+        () = requests(from_client, to_server, names) => {}
+        () = copy(from_server, to_client) => {}
+    }
+}
+
+async fn copy(mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
+    let _ = tokio::io::copy(&mut from, &mut to).await;
+}
+
+/// Passes requests on with the server's own name in their heads; the page sends none with a body.
+async fn requests(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    (own, server): (String, String),
+) {
+    let mut held = Vec::new();
+    let mut piece = vec![0; 16 * 1024];
+    loop {
+        while let Some(end) = held.windows(4).position(|window| window == b"\r\n\r\n") {
+            let rest = held.split_off(end + 4);
+            let head = String::from_utf8_lossy(&held).into_owned();
+            let upgrades = head.to_lowercase().contains("\r\nupgrade:");
+            if to
+                .write_all(head.replace(&own, &server).as_bytes())
+                .await
+                .is_err()
+            {
+                return;
+            }
+            held = rest;
+            if upgrades {
+                if to.write_all(&held).await.is_ok() {
+                    copy(from, to).await;
+                }
+                return;
+            }
+        }
+        match from.read(&mut piece).await {
+            Ok(0) | Err(_) => return,
+            Ok(n_read) => held.extend_from_slice(&piece[..n_read]),
+        }
+    }
+}

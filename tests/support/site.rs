@@ -1,0 +1,138 @@
+//! A small web server of a test's own: files from memory, and a note of what was asked for.
+#![allow(
+    clippy::expect_used,
+    reason = "a server that cannot be started fails the test"
+)]
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+#[derive(Default)]
+struct Shelf {
+    /// Content type and content by path.
+    files: BTreeMap<String, (&'static str, Vec<u8>)>,
+    /// The Content-Security-Policy of pages.
+    policy: String,
+    asked: Vec<String>,
+}
+
+/// A running server.
+pub(crate) struct Site {
+    /// `http://127.0.0.1:PORT`
+    pub(crate) url: String,
+    shelf: Arc<Mutex<Shelf>>,
+    accepting: JoinHandle<()>,
+}
+
+impl Site {
+    /// Listens on a free port. Its pages may load `<agent-feed>` from `script_origin` and nothing else from elsewhere.
+    pub(crate) async fn start(script_origin: &str) -> Site {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let policy = format!(
+            "default-src 'none'; script-src {script_origin} 'wasm-unsafe-eval'; connect-src 'self' {script_origin}; \
+             style-src 'self'; img-src data:; require-trusted-types-for 'script'; trusted-types agent-feed"
+        );
+        let shelf = Arc::new(Mutex::new(Shelf {
+            policy,
+            ..Shelf::default()
+        }));
+        let served = shelf.clone();
+        let accepting = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(serve(stream, served.clone()));
+            }
+        });
+        let site = Site {
+            url,
+            shelf,
+            accepting,
+        };
+        site.put(
+            "/page.css",
+            "text/css",
+            "html, body { margin: 0; } agent-feed { height: 600px; }",
+        );
+        site
+    }
+
+    /// Puts a file at a path.
+    pub(crate) fn put(&self, path: &str, content_type: &'static str, content: impl Into<Vec<u8>>) {
+        self.shelf()
+            .files
+            .insert(path.to_owned(), (content_type, content.into()));
+    }
+
+    /// Puts a page at a path: the one script, and this body.
+    pub(crate) fn put_page(&self, path: &str, script_origin: &str, body: &str) {
+        let page = format!(
+            "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>A page of somebody else</title>\
+             <link rel=\"icon\" href=\"data:,\"><link rel=\"stylesheet\" href=\"/page.css\">\
+             <script type=\"module\" src=\"{script_origin}/agent-feed.js\"></script></head><body>{body}</body></html>"
+        );
+        self.put(path, "text/html; charset=utf-8", page);
+    }
+
+    /// Methods and paths that were asked for, in order.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        self.shelf().asked.clone()
+    }
+
+    fn shelf(&self) -> std::sync::MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+async fn serve(mut stream: TcpStream, shelf: Arc<Mutex<Shelf>>) {
+    let mut head = Vec::new();
+    let mut piece = [0; 4096];
+    while !head.windows(4).any(|window| window == b"\r\n\r\n") {
+        match stream.read(&mut piece).await {
+            Ok(0) | Err(_) => return,
+            Ok(n_read) => head.extend_from_slice(&piece[..n_read]),
+        }
+    }
+    let text = String::from_utf8_lossy(&head).into_owned();
+    let mut words = text.split_whitespace();
+    let (method, target) = (
+        words.next().unwrap_or_default(),
+        words.next().unwrap_or_default(),
+    );
+    let path = target.split('?').next().unwrap_or_default();
+    let (head, body) = {
+        let mut shelf = shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        shelf.asked.push(format!("{method} {target}"));
+        match shelf.files.get(path) {
+            Some((content_type, content)) => {
+                let policy = content_type
+                    .starts_with("text/html")
+                    .then(|| format!("content-security-policy: {}\r\n", shelf.policy))
+                    .unwrap_or_default();
+                let head = format!(
+                    "HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ncontent-length: {}\r\n{policy}connection: close\r\n\r\n",
+                    content.len()
+                );
+                (head, content.clone())
+            }
+            None => (
+                "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+                    .to_owned(),
+                Vec::new(),
+            ),
+        }
+    };
+    if stream.write_all(head.as_bytes()).await.is_ok() {
+        let _ = stream.write_all(&body).await;
+        let _ = stream.shutdown().await;
+    }
+}
