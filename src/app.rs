@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use leptos::ev;
-use leptos::html::{button, div, form, h2, input, main, nav, p};
+use leptos::html::{button, code, div, form, h2, input, main, nav, p};
 use leptos::mount::mount_to;
 use leptos::prelude::*;
 
@@ -28,7 +28,9 @@ const CLOCK_MS: u32 = 20_000;
 
 /// Mounts our page where this is it.
 pub(crate) fn mount() {
-    let Some(root) = dom::by_id(ROOT_ID) else { return };
+    let Some(root) = dom::by_id(ROOT_ID) else {
+        return;
+    };
     let page = Rc::new(Page::new());
     page.take_address();
     let for_view = page.clone();
@@ -105,7 +107,10 @@ impl Page {
         if let Some(token) = location::fragment("token") {
             self.set_token(Some(token));
             let session = location::fragment("session");
-            let kept: Vec<(&str, &str)> = session.iter().map(|session| ("session", session.as_str())).collect();
+            let kept: Vec<(&str, &str)> = session
+                .iter()
+                .map(|session| ("session", session.as_str()))
+                .collect();
             location::replace_fragment(&kept);
         }
     }
@@ -123,7 +128,9 @@ impl Page {
     }
 
     fn follow_list(self: &Rc<Self>) {
-        let Some(server) = Server::new(None, self.token.borrow().clone()) else { return };
+        let Some(server) = Server::new(None, self.token.borrow().clone()) else {
+            return;
+        };
         let page = Rc::downgrade(self);
         let following = list::follow(
             server,
@@ -142,7 +149,9 @@ impl Page {
             ListUpdate::Rows(changed, gone) => {
                 state.now_ms.set(clock::epoch_ms());
                 state.rows.update(|rows| {
-                    rows.retain(|row| !gone.contains(&row.id) && !changed.iter().any(|new| new.id == row.id));
+                    rows.retain(|row| {
+                        !gone.contains(&row.id) && !changed.iter().any(|new| new.id == row.id)
+                    });
                     rows.extend(changed);
                     sessions::sort(rows);
                 });
@@ -154,19 +163,24 @@ impl Page {
 
     fn open_from_address(self: &Rc<Self>) {
         if let Some(src) = location::query("src") {
-            let address = location::resolve(&src).filter(|address| location::is_same_origin(address));
+            let address =
+                location::resolve(&src).filter(|address| location::is_same_origin(address));
             if address.is_some() {
                 self.show(Open::Other(src.clone()));
             }
             match address {
                 Some(address) => dom::write_attribute(&self.feed, "src", &address),
                 // A link could make this page load, and show as its own, what a stranger wrote.
-                None => self.state.problem.set(Some(format!("Only logs of this page's own origin are opened: {src}"))),
+                None => self.state.problem.set(Some(format!(
+                    "Only logs of this page's own origin are opened: {src}"
+                ))),
             }
         } else if let Some(address) = location::query("live") {
             self.show(Open::Other(address.clone()));
             let feed = self.feed.clone();
-            let socket = lines::of_socket(&address, move |bytes| dom::call_with_bytes(&feed, "append", bytes));
+            let socket = lines::of_socket(&address, move |bytes| {
+                dom::call_with_bytes(&feed, "append", bytes)
+            });
             *self.socket.borrow_mut() = socket;
         } else if let Some(session) = location::fragment("session") {
             self.open_session(&session);
@@ -247,16 +261,45 @@ impl Page {
 fn view(page: &Rc<Page>) -> impl IntoView + use<> {
     let state = page.state;
     let page = PageRef::new_local(page.clone());
-    let list_class = move || if state.list_shown.get() { "app" } else { "app app--wide" };
-    let open_class = move || if state.open.get() == Open::Nothing { "content" } else { "content content--open" };
+    let list_class = move || {
+        if state.list_shown.get() {
+            "app"
+        } else {
+            "app app--wide"
+        }
+    };
+    let open_class = move || {
+        if state.open.get() == Open::Nothing {
+            "content"
+        } else {
+            "content content--open"
+        }
+    };
     let trouble = move || state.refused.get().then(|| token_form(page));
-    let problem = move || state.problem.get().map(|text| p().class("refused").attr("role", "alert").child(text));
+    let problem = move || {
+        state
+            .problem
+            .get()
+            .map(|text| p().class("refused").attr("role", "alert").child(text))
+    };
     let nothing = move || (state.open.get() == Open::Nothing).then(|| empty::view(page, state));
-    let content = main()
-        .class(open_class)
-        .child((back_button(page), trouble, problem, nothing, div().attr("id", "feed").class("feed-place")));
-    let list = nav().class("sessions").attr("aria-label", "Sessions").child(sessions::view(page, state));
-    div().class(list_class).attr("data-open", move || (state.open.get() != Open::Nothing).then_some("")).child((list, content))
+    let content = main().class(open_class).child((
+        back_button(page),
+        trouble,
+        problem,
+        nothing,
+        div().attr("id", "feed").class("feed-place"),
+    ));
+    let list = nav()
+        .class("sessions")
+        .attr("aria-label", "Sessions")
+        .child(sessions::view(page, state));
+    div()
+        .class(list_class)
+        .attr("data-open", move || {
+            (state.open.get() != Open::Nothing).then_some("")
+        })
+        .child((list, content))
 }
 
 /// On narrow pages the list and the feed take turns.
@@ -291,16 +334,31 @@ fn token_form(page: PageRef) -> impl IntoView {
         .attr("placeholder", "Paste the token")
         .attr("aria-label", "Token")
         .class("field")
-        .on(ev::input, move |event| typed.set(event_target_value(&event)));
-    let submit = button().attr("type", "submit").class("button button--primary").child("Connect");
-    let explained = "A server makes a new token when it starts on a new data folder. It is in the address that \
-                     `turnreel serve` prints, and in the file `token` in its data folder.";
+        .on(ev::input, move |event| {
+            typed.set(event_target_value(&event))
+        });
+    let submit = button()
+        .attr("type", "submit")
+        .class("button button--primary")
+        .child("Connect");
+    let title = if page.with_value(|page| page.token.borrow().is_some()) {
+        "The server refused the token (401)"
+    } else {
+        "This server asks for its token"
+    };
+    let explained = (
+        "It is in the address that ",
+        code().child("turnreel serve"),
+        " prints, and in the file ",
+        code().child("token"),
+        " in its data folder. Dropped files open without it.",
+    );
     form()
         .class("refused")
         .attr("role", "alert")
         .on(ev::submit, connect)
         .child((
-            h2().class("refused__title").child("The server refused the token (401)"),
+            h2().class("refused__title").child(title),
             p().class("muted").child(explained),
             div().class("refused__row").child((field, submit)),
         ))

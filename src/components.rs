@@ -106,7 +106,10 @@ impl Context {
     pub(crate) fn load_diff(self: &Rc<Self>, id: BlockId, event_id: &str) {
         let fetch = self.fetch_diff.borrow().clone();
         let Some(fetch) = fetch else { return };
-        if matches!(self.full_diff(id), Some(FullDiff::Loading | FullDiff::Ready(_))) {
+        if matches!(
+            self.full_diff(id),
+            Some(FullDiff::Loading | FullDiff::Ready(_))
+        ) {
             return;
         }
         self.diffs.borrow_mut().insert(id, FullDiff::Loading);
@@ -144,12 +147,23 @@ pub(crate) fn block_view(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {
         BlockBody::Progress(progress) => mark::progress(progress),
         BlockBody::AgentSwitch(switch) => mark::agent_switch(switch),
         BlockBody::Interrupt { reason } => mark::interrupt(feed, block, reason),
-        BlockBody::Error { code, message, count } => mark::error(ctx, block, code, message, *count),
-        BlockBody::Audio { chunks, duration_ms, done } => mark::audio(*chunks, *duration_ms, *done),
+        BlockBody::Error {
+            code,
+            message,
+            count,
+        } => mark::error(ctx, block, code, message, *count),
+        BlockBody::Audio {
+            chunks,
+            duration_ms,
+            done,
+        } => mark::audio(*chunks, *duration_ms, *done),
         BlockBody::Compaction(compaction) => mark::compaction(ctx, block, compaction),
-        BlockBody::Notice { warning, text, line, source } => {
-            mark::notice(*warning, text, *line, source.as_deref())
-        }
+        BlockBody::Notice {
+            warning,
+            text,
+            line,
+            source,
+        } => mark::notice(*warning, text, *line, source.as_deref()),
         BlockBody::Raw { label, value } => raw::view(ctx, block, label, value),
         BlockBody::SessionStart(start) => mark::session_start(start),
         BlockBody::SessionEnd { reason } => mark::session_end(reason),

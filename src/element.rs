@@ -28,7 +28,16 @@ use crate::transport::{self, Running, Sink, Update, live, replay};
 /// The element's name.
 pub(crate) const NAME: &str = "agent-feed";
 
-const ATTRIBUTES: &[&str] = &["src", "session", "endpoint", "theme", "density", "follow", "bar", "shortcuts"];
+const ATTRIBUTES: &[&str] = &[
+    "src",
+    "session",
+    "endpoint",
+    "theme",
+    "density",
+    "follow",
+    "bar",
+    "shortcuts",
+];
 
 const CSS: &str = concat!(
     include_str!("../style/tokens.css"),
@@ -72,7 +81,6 @@ struct FeedElement {
     opening: Cell<bool>,
     state: Cell<&'static str>,
     told_session: RefCell<Option<String>>,
-    _facts: RefCell<Option<Effect<LocalStorage>>>,
 }
 
 #[derive(Default)]
@@ -99,7 +107,6 @@ impl FeedElement {
             opening: Cell::new(false),
             state: Cell::new(""),
             told_session: RefCell::default(),
-            _facts: RefCell::default(),
         })
     }
 
@@ -120,7 +127,11 @@ impl FeedElement {
     fn open(&self) {
         let (src, session, endpoint) = {
             let attributes = self.attributes.borrow();
-            (attributes.src.clone(), attributes.session.clone(), attributes.endpoint.clone())
+            (
+                attributes.src.clone(),
+                attributes.session.clone(),
+                attributes.endpoint.clone(),
+            )
         };
         if let Some(src) = src {
             self.begin_reading();
@@ -129,18 +140,32 @@ impl FeedElement {
                 location::resolve(&src).is_some_and(|address| location::is_same_origin(&address))
             });
             let Some(address) = location::resolve(&src) else {
-                return self.fail(&format!("could not load the session: no address: {src}"), false);
+                return self.fail(
+                    &format!("could not load the session: no address: {src}"),
+                    false,
+                );
             };
             *self.running.borrow_mut() = Some(replay::of_address(address, token, self.sink()));
         } else if let Some(session) = session {
             self.begin();
             let token = self.token.borrow().clone();
             let Some(server) = Server::new(endpoint.as_deref(), token) else {
-                return self.fail(&format!("could not reach a server: no address: {}", endpoint.unwrap_or_default()), false);
+                return self.fail(
+                    &format!(
+                        "could not reach a server: no address: {}",
+                        endpoint.unwrap_or_default()
+                    ),
+                    false,
+                );
             };
             let (for_diffs, diffs_of) = (server.clone(), session.clone());
-            let fetch: FetchDiff =
-                Rc::new(move |event_id| Box::pin(live::full_diff(for_diffs.clone(), diffs_of.clone(), event_id.to_owned())));
+            let fetch: FetchDiff = Rc::new(move |event_id| {
+                Box::pin(live::full_diff(
+                    for_diffs.clone(),
+                    diffs_of.clone(),
+                    event_id.to_owned(),
+                ))
+            });
             *self.view.context.fetch_diff.borrow_mut() = Some(fetch);
             *self.running.borrow_mut() = Some(live::follow(server, session, self.sink()));
         }
@@ -150,7 +175,7 @@ impl FeedElement {
     fn begin(&self) {
         self.running.borrow_mut().take();
         self.pushed.borrow_mut().take();
-        self.store.clear();
+        self.empty();
         self.view.context.forget();
         *self.view.context.fetch_diff.borrow_mut() = None;
         self.view.bar.note.set(None);
@@ -159,10 +184,15 @@ impl FeedElement {
         self.set_state("loading");
     }
 
+    /// Takes all rows out, and from the list at once: the names of rows are given anew from here on.
+    fn empty(&self) {
+        self.store.clear();
+        self.view.settle();
+    }
+
     /// A log is read from its top; following it would mount every row on the way to its end.
     fn begin_reading(&self) {
         self.begin();
-        self.view.settle();
         self.view.set_following(false);
         self.set_connection("replay", "Replay");
     }
@@ -178,7 +208,7 @@ impl FeedElement {
 
     fn take(&self, update: Update) {
         match update {
-            Update::Clear => self.store.clear(),
+            Update::Clear => self.empty(),
             Update::Events(events) => self.store.apply(&events),
             Update::Progress(percent) => self.view.bar.progress.set(Some(percent)),
             Update::Connection(connection) => self.show_connection(&connection),
@@ -205,16 +235,28 @@ impl FeedElement {
 
     fn fail(&self, what: &str, refused: bool) {
         self.view.bar.progress.set(None);
-        let more = if self.store.event_count() > 0 { "What was read before is shown below." } else { "" };
-        self.view.bar.note.set(Some(Note { what: what.to_owned(), more: more.to_owned() }));
+        let more = if self.store.event_count() > 0 {
+            "What was read before is shown below."
+        } else {
+            ""
+        };
+        self.view.bar.note.set(Some(Note {
+            what: what.to_owned(),
+            more: more.to_owned(),
+        }));
         self.set_state("error");
         let refused = if refused { "true" } else { "" };
-        dom::dispatch(&self.host, "af-error", &dom::object_of(&[("message", what), ("refused", refused)]));
+        dom::dispatch(
+            &self.host,
+            "af-error",
+            &dom::object_of(&[("message", what), ("refused", refused)]),
+        );
     }
 
     fn set_state(&self, state: &'static str) {
         if self.state.replace(state) != state {
             dom::write_attribute(&self.host, "state", state);
+            self.view.set_busy(state == "loading");
             dom::dispatch(&self.host, "af-state", &dom::object_of(&[("state", state)]));
         }
     }
@@ -229,7 +271,13 @@ impl FeedElement {
             Is::Ended => ("ended", "Ended".to_owned()),
             Is::Reconnecting(seconds) => ("reconnecting", format!("Reconnecting in {seconds} s")),
             Is::Offline => {
-                let since = self.store.feed().session().last_ms.map(clock::time_of_day).unwrap_or_default();
+                let since = self
+                    .store
+                    .feed()
+                    .session()
+                    .last_ms
+                    .map(clock::time_of_day)
+                    .unwrap_or_default();
                 ("offline", format!("Offline, data as of {since}"))
             }
         };
@@ -242,11 +290,18 @@ impl FeedElement {
     }
 
     fn set_connection(&self, state: &'static str, text: &str) {
-        let connection = Connection { state, text: text.to_owned() };
+        let connection = Connection {
+            state,
+            text: text.to_owned(),
+        };
         let known = self.view.bar.connection.get_untracked();
         if known != connection {
             self.view.bar.connection.set(connection);
-            dom::dispatch(&self.host, "af-connection", &dom::object_of(&[("state", state), ("text", text)]));
+            dom::dispatch(
+                &self.host,
+                "af-connection",
+                &dom::object_of(&[("state", state), ("text", text)]),
+            );
         }
     }
 
@@ -256,13 +311,20 @@ impl FeedElement {
         if title.is_some() && *self.told_session.borrow() != title {
             let text = title.clone().unwrap_or_default();
             *self.told_session.borrow_mut() = title;
-            dom::dispatch(&self.host, "af-session", &dom::object_of(&[("title", &text)]));
+            dom::dispatch(
+                &self.host,
+                "af-session",
+                &dom::object_of(&[("title", &text)]),
+            );
         }
     }
 
     /// `follow` is on unless it is said to be off.
     fn follows(&self) -> bool {
-        !matches!(self.attributes.borrow().follow.as_deref(), Some("false" | "off" | "none"))
+        !matches!(
+            self.attributes.borrow().follow.as_deref(),
+            Some("false" | "off" | "none")
+        )
     }
 }
 
@@ -286,8 +348,14 @@ impl Feed for FeedElement {
                 self.attributes.borrow_mut().follow = value;
                 self.view.set_following(self.follows());
             }
-            "bar" => self.view.bar.shown.set(!matches!(value.as_deref(), Some("none" | "false"))),
-            "shortcuts" => self.view.set_shortcuts(!matches!(value.as_deref(), Some("off" | "false"))),
+            "bar" => self
+                .view
+                .bar
+                .shown
+                .set(!matches!(value.as_deref(), Some("none" | "false"))),
+            "shortcuts" => self
+                .view
+                .set_shortcuts(!matches!(value.as_deref(), Some("off" | "false"))),
             "density" => self.view.relayout(),
             _ => {}
         }

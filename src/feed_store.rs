@@ -20,6 +20,8 @@ const OPEN_BYTES: usize = 64 * 1024;
 pub(crate) trait TextSink {
     /// More text at the end; false where no text node shows it now.
     fn append(&self, text: &str) -> bool;
+    /// Another text in its place.
+    fn replace(&self, text: &str);
 }
 
 /// A change of the list of rows, or of one row.
@@ -60,6 +62,8 @@ enum Dirty {
 struct Mounted {
     version: ArcRwSignal<u32>,
     sink: Option<Box<dyn TextSink>>,
+    /// Whether the sink has shown more than the row's view knows of.
+    grown: Cell<bool>,
 }
 
 impl FeedStore {
@@ -132,7 +136,9 @@ impl FeedStore {
             let mut dirty = self.dirty.borrow_mut();
             for patch in patches.drain(..) {
                 match patch {
-                    FeedPatch::Insert { block, after } => structure.push(RowChange::Inserted(block, after)),
+                    FeedPatch::Insert { block, after } => {
+                        structure.push(RowChange::Inserted(block, after))
+                    }
                     FeedPatch::Remove { block } => {
                         dirty.remove(&block);
                         structure.push(RowChange::Removed(block));
@@ -185,9 +191,16 @@ impl FeedStore {
                 (Dirty::Appended(from), Some(sink))
                     if sink.append(self.feed().text(id).get(from..).unwrap_or_default()) =>
                 {
+                    row.grown.set(true);
                     return;
                 }
-                (Dirty::Appended(_) | Dirty::Changed, _) => row.version.clone(),
+                (Dirty::Appended(_) | Dirty::Changed, sink) => {
+                    // The view compares with what it wrote itself, and would leave what the sink added.
+                    if let (true, Some(sink)) = (row.grown.take(), sink) {
+                        sink.replace(self.feed().text(id));
+                    }
+                    row.version.clone()
+                }
             }
         };
         version.update(|count| *count = count.wrapping_add(1));
@@ -196,7 +209,13 @@ impl FeedStore {
     /// A row is mounted: the signal that counts up when it shows something else.
     pub(crate) fn mount(&self, id: BlockId) -> ArcRwSignal<u32> {
         let version = ArcRwSignal::new(0);
-        let row = Mounted { version: version.clone(), sink: None };
+        // It shows the row as it is now, so nothing that was gathered before is news to it.
+        self.dirty.borrow_mut().remove(&id);
+        let row = Mounted {
+            version: version.clone(),
+            sink: None,
+            grown: Cell::new(false),
+        };
         self.mounted.borrow_mut().insert(id, row);
         version
     }
@@ -217,7 +236,11 @@ impl FeedStore {
 
     /// Whether a row shows its body.
     pub(crate) fn is_open(&self, id: BlockId) -> bool {
-        self.opened.borrow().get(&id).copied().unwrap_or_else(|| opens_by_itself(&self.feed(), id))
+        self.opened
+            .borrow()
+            .get(&id)
+            .copied()
+            .unwrap_or_else(|| opens_by_itself(&self.feed(), id))
     }
 
     /// Opens or closes a row.
@@ -283,7 +306,12 @@ fn opens_by_itself(feed: &Feed, id: BlockId) -> bool {
 }
 
 fn body_bytes(feed: &Feed, id: BlockId) -> usize {
-    let BlockBody::ToolCall(call) = &feed.block(id).body else { return 0 };
-    let result = call.result.as_ref().map_or(0, |result| result.as_text().len());
+    let BlockBody::ToolCall(call) = &feed.block(id).body else {
+        return 0;
+    };
+    let result = call
+        .result
+        .as_ref()
+        .map_or(0, |result| result.as_text().len());
     feed.text(id).len().max(result)
 }

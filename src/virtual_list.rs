@@ -23,7 +23,7 @@ pub(crate) use groups::Group;
 
 /// Rows whose estimates are made anew a frame, after the width changed.
 const RESTATED_A_FRAME: usize = 4_000;
-/// How long a row that is rarely seen may keep an old `aria-setsize`.
+/// Rows mounted beyond the screen on either side, in screens: what one turn of a wheel shows.
 const OVERSCAN_VIEWPORTS: f64 = 0.75;
 
 /// Where the rows come from.
@@ -180,7 +180,9 @@ impl VirtualList {
     }
 
     fn estimate_px(&self, id: RowId) -> f64 {
-        self.estimator.borrow().estimate_px(self.rows.shape(id), self.width_px.get())
+        self.estimator
+            .borrow()
+            .estimate_px(self.rows.shape(id), self.width_px.get())
     }
 
     // The reader.
@@ -256,19 +258,31 @@ impl VirtualList {
 
     /// The element of a mounted row.
     pub(crate) fn element_of(&self, id: RowId) -> Option<Element> {
-        self.mounted.borrow().iter().find(|row| row.id == id).map(|row| row.element.clone())
+        self.mounted
+            .borrow()
+            .iter()
+            .find(|row| row.id == id)
+            .map(|row| row.element.clone())
     }
 
     /// The mounted row that has the focus, or holds what has it.
     pub(crate) fn focused(&self) -> Option<RowId> {
-        self.mounted.borrow().iter().find(|row| dom::has_focus(&row.element)).map(|row| row.id)
+        self.mounted
+            .borrow()
+            .iter()
+            .find(|row| dom::has_focus(&row.element))
+            .map(|row| row.id)
     }
 
     /// The first row whose top edge is on the screen.
     pub(crate) fn first_on_screen(&self) -> Option<RowId> {
         let viewport = self.viewport.borrow();
         let (id, within_px) = viewport.heights().at_offset(viewport.list_top_px())?;
-        if within_px > 0.0 { viewport.heights().next(id).or(Some(id)) } else { Some(id) }
+        if within_px > 0.0 {
+            viewport.heights().next(id).or(Some(id))
+        } else {
+            Some(id)
+        }
     }
 
     /// Where the reader is.
@@ -309,7 +323,11 @@ impl VirtualList {
             dom::set_style(&self.sizer, "height", &format!("{sizer_px}px"));
         }
         if written_top_px != top_px {
-            dom::set_style(&self.window, "transform", &format!("translateY({top_px}px)"));
+            dom::set_style(
+                &self.window,
+                "transform",
+                &format!("translateY({top_px}px)"),
+            );
         }
         if let Some(top_px) = scroll_to_px {
             sizes::set_scroll_top(&self.scroller, top_px);
@@ -325,7 +343,9 @@ impl VirtualList {
         let shape = self.rows.shape(id);
         let mut viewport = self.viewport.borrow_mut();
         viewport.set_measured(id, height_px);
-        self.estimator.borrow_mut().observe(shape, self.width_px.get(), height_px);
+        self.estimator
+            .borrow_mut()
+            .observe(shape, self.width_px.get(), height_px);
     }
 
     fn learn_size(&self) {
@@ -334,7 +354,9 @@ impl VirtualList {
         }
         let (width_px, height_px) = sizes::client_size(&self.scroller);
         self.width_px.set(width_px);
-        self.viewport.borrow_mut().on_resize(width_px, height_px, sizes::device_pixel_ratio());
+        self.viewport
+            .borrow_mut()
+            .on_resize(width_px, height_px, sizes::device_pixel_ratio());
     }
 
     /// Estimates rows anew, a stretch a frame, after the width changed or the oracle learned.
@@ -342,7 +364,10 @@ impl VirtualList {
         if self.estimator.borrow_mut().take_revised() {
             self.viewport.borrow_mut().invalidate_estimates();
         }
-        let done = self.viewport.borrow_mut().restate(RESTATED_A_FRAME, |id, _| self.estimate_px(id));
+        let done = self
+            .viewport
+            .borrow_mut()
+            .restate(RESTATED_A_FRAME, |id, _| self.estimate_px(id));
         if !done {
             (self.request_frame)();
         }
@@ -357,7 +382,12 @@ impl VirtualList {
                 Some(ranks) => {
                     let first = viewport.heights().at_rank(ranks.start);
                     let ids = first.map_or_else(Vec::new, |first| {
-                        viewport.heights().iter_from(first).take(ranks.len()).map(|(id, _)| id).collect()
+                        viewport
+                            .heights()
+                            .iter_from(first)
+                            .take(ranks.len())
+                            .map(|(id, _)| id)
+                            .collect()
                     });
                     (ids, ranks.start, n_rows)
                 }
@@ -452,7 +482,9 @@ impl VirtualList {
 
     /// A row that had the focus when it was unmounted has it again when it is back.
     fn restore_focus(&self) {
-        let Some(id) = self.had_focus.get() else { return };
+        let Some(id) = self.had_focus.get() else {
+            return;
+        };
         if let Some(element) = self.element_of(id) {
             self.had_focus.set(None);
             dom::focus(&element);
@@ -460,7 +492,9 @@ impl VirtualList {
     }
 
     fn arrange(&self) {
-        self.groups.borrow_mut().arrange(&self.window, &mut self.mounted.borrow_mut());
+        self.groups
+            .borrow_mut()
+            .arrange(&self.window, &mut self.mounted.borrow_mut());
     }
 
     fn tell_view(&self) {
@@ -490,7 +524,9 @@ impl VirtualList {
         let top_px = sizes::scroll_top(&self.scroller);
         let now_ms = frame::now_ms();
         let by_user = self.intent.acted(now_ms);
-        self.viewport.borrow_mut().on_scroll(top_px, now_ms, by_user);
+        self.viewport
+            .borrow_mut()
+            .on_scroll(top_px, now_ms, by_user);
         (self.request_frame)();
     }
 
@@ -520,7 +556,11 @@ fn put_on(element: &Element, worn: &mut Dress, dress: Dress) {
         dom::write_attribute(element, "class", &dress.class);
     }
     for (name, value) in &dress.attributes {
-        if !worn.attributes.iter().any(|(other, old)| other == name && old == value) {
+        if !worn
+            .attributes
+            .iter()
+            .any(|(other, old)| other == name && old == value)
+        {
             if value.is_empty() {
                 let _ = element.remove_attribute(name);
             } else {

@@ -21,7 +21,11 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
             }
         });
     let drop = label().class("drop").child((
-        span().class("drop__what").child(("Drop a ", code().child(".jsonl"), " file anywhere on this page")),
+        span().class("drop__what").child((
+            "Drop a ",
+            code().child(".jsonl"),
+            " file anywhere on this page",
+        )),
         span().class("button").child("Choose a file…"),
         choose,
     ));
@@ -30,7 +34,9 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
         .class("link")
         .on(ev::click, |_| dom::copy_text(COMMAND))
         .child("Copy");
-    let command = div().class("command").child((code().class("command__text").child(COMMAND), copy));
+    let command = div()
+        .class("command")
+        .child((code().class("command__text").child(COMMAND), copy));
     let hint = move || {
         let n_rows = state.rows.with(Vec::len);
         (n_rows > 0).then(|| p().class("muted").child("Or choose one from the list."))

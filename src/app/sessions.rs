@@ -13,7 +13,12 @@ use crate::transport::list::Row;
 /// The newest first; what waits and what runs before what rests.
 pub(super) fn sort(rows: &mut [Row]) {
     rows.sort_by(|a, b| {
-        let key = |row: &Row| (group_of(row), std::cmp::Reverse(row.last_activity_ms.or(row.started_ms)));
+        let key = |row: &Row| {
+            (
+                group_of(row),
+                std::cmp::Reverse(row.last_activity_ms.or(row.started_ms)),
+            )
+        };
         key(a).cmp(&key(b)).then_with(|| a.id.cmp(&b.id))
     });
 }
@@ -48,7 +53,9 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
     let n_rows = move || state.rows.with(Vec::len);
     let head = div().class("sessions__head").child((
         span().class("sessions__title").child("Sessions"),
-        span().class("sessions__count").child(move || n_rows().to_string()),
+        span()
+            .class("sessions__count")
+            .child(move || n_rows().to_string()),
     ));
     let filter = div().class("sessions__filter").child(
         input()
@@ -56,7 +63,9 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
             .attr("placeholder", "Filter")
             .attr("aria-label", "Filter sessions")
             .class("field")
-            .on(ev::input, move |event| state.filter.set(event_target_value(&event))),
+            .on(ev::input, move |event| {
+                state.filter.set(event_target_value(&event))
+            }),
     );
     let note = move || connection_note(state);
     let rows = move || {
@@ -69,7 +78,12 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
             for row in rows.iter().filter(|row| matches(row, &wanted)) {
                 let group = group_of(row);
                 if last.replace(group) != Some(group) {
-                    items.push(li().class("sessions__group").attr("role", "presentation").child(group.title()).into_any());
+                    items.push(
+                        li().class("sessions__group")
+                            .attr("role", "presentation")
+                            .child(group.title())
+                            .into_any(),
+                    );
                 }
                 let chosen = matches!(&open, Open::Session(id) if *id == row.id);
                 items.push(row_view(page, row, now_ms, chosen).into_any());
@@ -82,17 +96,43 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
 
 fn matches(row: &Row, wanted: &str) -> bool {
     wanted.split_whitespace().all(|word| {
-        let texts = [row.title.as_deref(), row.agent.as_deref(), row.cwd.as_deref(), Some(&row.status), Some(&row.id)];
-        texts.into_iter().flatten().any(|text| text.to_lowercase().contains(word))
+        let texts = [
+            row.title.as_deref(),
+            row.agent.as_deref(),
+            row.cwd.as_deref(),
+            Some(&row.status),
+            Some(&row.id),
+        ];
+        texts
+            .into_iter()
+            .flatten()
+            .any(|text| text.to_lowercase().contains(word))
     })
 }
 
 fn row_view(page: PageRef, row: &Row, now_ms: i64, chosen: bool) -> impl IntoView + use<> {
-    let title = row.title.clone().filter(|title| !title.trim().is_empty()).unwrap_or_else(|| row.id.clone());
-    let project = row.cwd.as_deref().and_then(|cwd| cwd.rsplit(['/', '\\']).find(|part| !part.is_empty()));
-    let by: Vec<&str> = [row.agent.as_deref(), project].into_iter().flatten().collect();
-    let by = if by.is_empty() { row.id.clone() } else { by.join(" · ") };
-    let when = row.last_activity_ms.map(|at_ms| relative(now_ms, at_ms)).unwrap_or_default();
+    let title = row
+        .title
+        .clone()
+        .filter(|title| !title.trim().is_empty())
+        .unwrap_or_else(|| row.id.clone());
+    let project = row
+        .cwd
+        .as_deref()
+        .and_then(|cwd| cwd.rsplit(['/', '\\']).find(|part| !part.is_empty()));
+    let by: Vec<&str> = [row.agent.as_deref(), project]
+        .into_iter()
+        .flatten()
+        .collect();
+    let by = if by.is_empty() {
+        row.id.clone()
+    } else {
+        by.join(" · ")
+    };
+    let when = row
+        .last_activity_ms
+        .map(|at_ms| relative(now_ms, at_ms))
+        .unwrap_or_default();
     let status = match row.status.as_str() {
         "busy" => "Running",
         "retrying" => "Retrying",
@@ -114,8 +154,14 @@ fn row_view(page: PageRef, row: &Row, now_ms: i64, chosen: bool) -> impl IntoVie
             .attr("data-session-id", row.id.clone())
             .attr("data-status", row.status.clone())
             .attr("aria-current", if chosen { Some("true") } else { None })
-            .on(ev::click, move |_| page.with_value(|page| page.open_session(&id)))
-            .child((glyph(&row.status), span().class("visually-hidden").child(status), text)),
+            .on(ev::click, move |_| {
+                page.with_value(|page| page.open_session(&id))
+            })
+            .child((
+                glyph(&row.status),
+                span().class("visually-hidden").child(status),
+                text,
+            )),
     )
 }
 
@@ -125,7 +171,9 @@ fn glyph(status: &str) -> impl IntoView + use<> {
         "busy" => "M8 2a6 6 0 1 1-4.200 1.800M9.500 8a1.500 1.500 0 1 1-3 0 1.500 1.500 0 0 1 3 0Z",
         "retrying" => "M13 8a5 5 0 1 1-1.500-3.500L13 6M13 2.500V6H9.500",
         "ended" => "M14 8A6 6 0 1 1 2 8a6 6 0 0 1 12 0ZM5.500 8.200l1.700 1.700 3.300-3.600",
-        _ => "M8 2a6 6 0 0 1 4.200 1.800M14 8a6 6 0 0 1-1.800 4.200M8 14a6 6 0 0 1-4.200-1.800M2 8a6 6 0 0 1 1.800-4.200M8 5.500V8l1.500 1",
+        _ => {
+            "M8 2a6 6 0 0 1 4.200 1.800M14 8a6 6 0 0 1-1.800 4.200M8 14a6 6 0 0 1-4.200-1.800M2 8a6 6 0 0 1 1.800-4.200M8 5.500V8l1.500 1"
+        }
     };
     svg::svg()
         .attr("class", "glyph")
@@ -147,9 +195,19 @@ fn relative(now_ms: i64, at_ms: i64) -> String {
 /// What is wrong with the connection to the list, if anything is; the list stays.
 fn connection_note(state: State) -> Option<impl IntoView + use<>> {
     let text = match state.connection.get()? {
-        Connection::Reconnecting(seconds) => format!("The server does not answer. Next try in {seconds} s."),
+        Connection::Reconnecting(seconds) => {
+            format!("The server does not answer. Next try in {seconds} s.")
+        }
         Connection::Offline => "No network. The list is as it was.".to_owned(),
-        Connection::Connecting | Connection::CatchingUp(_) | Connection::Live | Connection::Ended => return None,
+        Connection::Connecting
+        | Connection::CatchingUp(_)
+        | Connection::Live
+        | Connection::Ended => return None,
     };
-    Some(div().class("sessions__note").attr("role", "status").child(text))
+    Some(
+        div()
+            .class("sessions__note")
+            .attr("role", "status")
+            .child(text),
+    )
 }

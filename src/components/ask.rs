@@ -17,7 +17,8 @@ pub(crate) fn permission(ctx: Ctx, block: &Block, ask: &PermissionBlock) -> AnyV
     let request = &ask.request;
     let told = |key: &str| {
         let args = request.args.as_ref()?;
-        args.get(key).and_then(|value| value.as_str().map(|text| text.into_owned()))
+        args.get(key)
+            .and_then(|value| value.as_str().map(|text| text.into_owned()))
     };
     let object = told("command")
         .or_else(|| told("file_path"))
@@ -36,26 +37,61 @@ pub(crate) fn permission(ctx: Ctx, block: &Block, ask: &PermissionBlock) -> AnyV
         let what = (
             span().class("verb").child(verb),
             " ",
-            span().class("object mono").child(units::first_line(&object, 200)),
+            span()
+                .class("object mono")
+                .child(units::first_line(&object, 200)),
         );
         let line = Line::new(Icon::Shield, what).outcome(by.unwrap_or_default());
         let body = open.then(|| {
-            let said = resolved.message.clone().map(|message| p().class("muted").child(message));
-            div().class("body").child((said, request.args.as_ref().map(raw::fields)))
+            let said = resolved
+                .message
+                .clone()
+                .map(|message| p().class("muted").child(message));
+            div()
+                .class("body")
+                .child((said, request.args.as_ref().map(raw::fields)))
         });
         return (line.toggles(ctx, id, open), body).into_any();
     }
-    let tool = if request.tool_name.is_empty() { "this tool" } else { &request.tool_name };
-    let title = if ask.expired { format!("{tool} was not answered") } else { format!("Allow {tool}?") };
-    let options: Vec<_> =
-        request.options.iter().map(|option| span().class("ask__option").child(option.label.clone())).collect();
+    let tool = if request.tool_name.is_empty() {
+        "this tool"
+    } else {
+        &request.tool_name
+    };
+    let title = if ask.expired {
+        format!("{tool} was not answered")
+    } else {
+        format!("Allow {tool}?")
+    };
+    let options: Vec<&str> = request
+        .options
+        .iter()
+        .map(|option| option.label.as_str())
+        .filter(|label| !label.is_empty())
+        .collect();
+    let hint = if ask.expired {
+        String::new()
+    } else {
+        " – answered where the agent runs".to_owned()
+    };
+    let options = (!options.is_empty()).then(|| format!("{}{hint}", options.join(" · ")));
     div()
-        .class(if ask.expired { "ask ask--expired" } else { "ask" })
+        .class(if ask.expired {
+            "ask ask--expired"
+        } else {
+            "ask"
+        })
         .child((
-            div().class("ask__head").child((icon_with(Icon::Shield, "icon ask__icon"), span().child(title))),
+            div().class("ask__head").child((
+                icon_with(Icon::Shield, "icon ask__icon"),
+                span().child(title),
+            )),
             p().class("ask__object mono").child(object),
-            request.reason.clone().map(|reason| p().class("muted").child(reason)),
-            (!options.is_empty()).then(|| div().class("ask__options").child(options)),
+            request
+                .reason
+                .clone()
+                .map(|reason| p().class("muted").child(reason)),
+            options.map(|options| p().class("subtle").child(options)),
         ))
         .into_any()
 }
@@ -64,35 +100,72 @@ pub(crate) fn permission(ctx: Ctx, block: &Block, ask: &PermissionBlock) -> AnyV
 pub(crate) fn question(ctx: Ctx, block: &Block, ask: &QuestionBlock) -> AnyView {
     let id = block.id;
     let open = ctx.with_value(|context| context.store.is_open(id));
-    let first = ask.request.questions.first().map_or("Question", |question| question.text.as_str());
+    let first = ask
+        .request
+        .questions
+        .first()
+        .map_or("Question", |question| question.text.as_str());
     if let Some(resolved) = &ask.resolved {
         let verb = match resolved.outcome.as_str() {
             "rejected" => "Rejected",
             "expired" => "Not answered",
             _ => "Answered",
         };
-        let secret = ask.request.questions.iter().any(|question| question.secret == Some(true));
-        let what = (span().class("verb").child(verb), format!(" {}", units::first_line(first, 200)));
+        let secret = ask
+            .request
+            .questions
+            .iter()
+            .any(|question| question.secret == Some(true));
+        let what = (
+            span().class("verb").child(verb),
+            format!(" {}", units::first_line(first, 200)),
+        );
         let line = Line::new(Icon::Question, what);
         let body = open.then(|| {
-            let answers = resolved.answers.as_ref().filter(|_| !secret).map(raw::fields);
+            let answers = resolved
+                .answers
+                .as_ref()
+                .filter(|_| !secret)
+                .map(raw::fields);
             let hidden = secret.then(|| p().class("muted").child("The answer is not shown"));
             div().class("body").child((answers, hidden))
         });
         return (line.toggles(ctx, id, open), body).into_any();
     }
-    let questions: Vec<AnyView> = ask.request.questions.iter().map(|question| one(question).into_any()).collect();
-    div().class(if ask.expired { "ask ask--expired" } else { "ask" }).child(questions).into_any()
+    let questions: Vec<AnyView> = ask
+        .request
+        .questions
+        .iter()
+        .map(|question| one(question).into_any())
+        .collect();
+    div()
+        .class(if ask.expired {
+            "ask ask--expired"
+        } else {
+            "ask"
+        })
+        .child(questions)
+        .into_any()
 }
 
 fn one(question: &Question) -> impl IntoView + use<> {
-    let header = question.header.clone().map(|header| span().class("subtle").child(header));
-    let head = (icon_with(Icon::Question, "icon ask__icon"), span().child(question.text.clone()), header);
+    let header = question
+        .header
+        .clone()
+        .map(|header| span().class("subtle").child(header));
+    let head = (
+        icon_with(Icon::Question, "icon ask__icon"),
+        span().child(question.text.clone()),
+        header,
+    );
     let options: Vec<_> = question
         .options
         .iter()
         .map(|option| {
-            let more = option.description.clone().map(|text| span().class("muted").child(format!(" — {text}")));
+            let more = option
+                .description
+                .clone()
+                .map(|text| span().class("muted").child(format!(" — {text}")));
             li().child((option.label.clone(), more))
         })
         .collect();

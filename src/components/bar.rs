@@ -66,7 +66,10 @@ pub(crate) fn view(ctx: Ctx, state: BarState) -> impl IntoView {
         let state = state.clone();
         move || {
             for_bar.track();
-            state.shown.get().then(|| ctx.with_value(|context| bar(context, &state)))
+            state
+                .shown
+                .get()
+                .then(|| ctx.with_value(|context| bar(context, &state)))
         }
     };
     let turn = {
@@ -75,7 +78,10 @@ pub(crate) fn view(ctx: Ctx, state: BarState) -> impl IntoView {
         move || {
             facts.track();
             let top = view.read().top;
-            shown.get().then(|| ctx.with_value(|context| turn_header(ctx, context, top.map(block_of)))).flatten()
+            shown
+                .get()
+                .then(|| ctx.with_value(|context| turn_header(ctx, context, top.map(block_of))))
+                .flatten()
         }
     };
     let progress = {
@@ -87,7 +93,11 @@ pub(crate) fn view(ctx: Ctx, state: BarState) -> impl IntoView {
                     .attr("role", "progressbar")
                     .attr("aria-label", "Reading the session")
                     .attr("aria-valuenow", percent.to_string())
-                    .child(div().class("loading__done").style(("inline-size", format!("{percent}%"))))
+                    .child(
+                        div()
+                            .class("loading__done")
+                            .style(("inline-size", format!("{percent}%"))),
+                    )
             })
         }
     };
@@ -101,9 +111,16 @@ pub(crate) fn view(ctx: Ctx, state: BarState) -> impl IntoView {
 fn bar(context: &Rc<Context>, state: &BarState) -> AnyView {
     let feed = context.store.feed();
     let session = feed.session();
-    let title = session.title.clone().unwrap_or_else(|| "Session".to_owned());
-    let by: Vec<&str> =
-        [&session.agent, &session.model].into_iter().filter_map(Option::as_deref).filter(|text| !text.is_empty()).collect();
+    let title = session
+        .title
+        .clone()
+        .filter(|title| !title.is_empty())
+        .unwrap_or_else(|| session.session_id.clone());
+    let by: Vec<&str> = [&session.agent, &session.model]
+        .into_iter()
+        .filter_map(Option::as_deref)
+        .filter(|text| !text.is_empty())
+        .collect();
     let elapsed = session
         .first_ms
         .zip(session.last_ms)
@@ -125,9 +142,16 @@ fn bar(context: &Rc<Context>, state: &BarState) -> AnyView {
     header()
         .class("bar")
         .child((
-            div().class("bar__title").attr("title", title.clone()).child(units::first_line(&title, 200)),
+            div()
+                .class("bar__title")
+                .attr("title", title.clone())
+                .child(units::first_line(&title, 200)),
             div().class("bar__by").child(by.join(" · ")),
-            div().class("bar__facts").child((chip, elapsed.map(|text| span().child(text)), spent.map(|text| span().child(text)))),
+            div().class("bar__facts").child((
+                chip,
+                elapsed.map(|text| span().child(text)),
+                spent.map(|text| span().child(text)),
+            )),
         ))
         .into_any()
 }
@@ -152,7 +176,11 @@ fn connection_icon(state: &str) -> Icon {
 }
 
 /// The turn at the top edge; nothing while its prompt is itself to be seen there.
-fn turn_header(ctx: Ctx, context: &Rc<Context>, top: Option<chat_feed::BlockId>) -> Option<AnyView> {
+fn turn_header(
+    ctx: Ctx,
+    context: &Rc<Context>,
+    top: Option<chat_feed::BlockId>,
+) -> Option<AnyView> {
     let feed = context.store.feed();
     let top = top.filter(|id| feed.contains(*id))?;
     let turn: &Turn = feed.turn(feed.block(top).turn);
@@ -162,7 +190,10 @@ fn turn_header(ctx: Ctx, context: &Rc<Context>, top: Option<chat_feed::BlockId>)
     let prompt = turn.prompt.filter(|id| feed.contains(*id));
     let title = prompt
         .and_then(|id| match &feed.block(id).body {
-            BlockBody::Prompt(prompt) => prompt.text.as_ref().map(|body| units::first_line(body.preview(), 200)),
+            BlockBody::Prompt(prompt) => prompt
+                .text
+                .as_ref()
+                .map(|body| units::first_line(body.preview(), 200)),
             _ => None,
         })
         .unwrap_or_default();
@@ -176,10 +207,14 @@ fn turn_header(ctx: Ctx, context: &Rc<Context>, top: Option<chat_feed::BlockId>)
     let counts = (turn.edits > 0).then(|| {
         (
             span().class("plus").child(format!("+{}", turn.lines_added)),
-            span().class("minus").child(format!("−{}", turn.lines_removed)),
+            span()
+                .class("minus")
+                .child(format!("−{}", turn.lines_removed)),
         )
     });
-    let number = span().class("turn-header__number").child(format!("Turn {}", turn.number));
+    let number = span()
+        .class("turn-header__number")
+        .child(format!("Turn {}", turn.number));
     let what = span().class("turn-header__title").child(title);
     let right = span().class("turn-header__facts").child((
         took.map(|text| span().child(text)),

@@ -14,15 +14,28 @@ const MOST_LINES: usize = 2_000;
 /// A diff; `None` where the text is none.
 pub(crate) fn view(text: &str) -> Option<AnyView> {
     let patch: Patch = chat_diff::parse(text);
-    let n_lines: usize = patch.files.iter().flat_map(|file| &file.hunks).map(|hunk| hunk.lines.len()).sum();
+    let n_lines: usize = patch
+        .files
+        .iter()
+        .flat_map(|file| &file.hunks)
+        .map(|hunk| hunk.lines.len())
+        .sum();
     if n_lines == 0 {
         let binary = patch.files.iter().any(|file| file.binary);
-        return binary.then(|| div().class("diff").child(div().class("diff__hunk").child("Binary file")).into_any());
+        return binary.then(|| {
+            div()
+                .class("diff")
+                .child(div().class("diff__hunk").child("Binary file"))
+                .into_any()
+        });
     }
     let mut room = MOST_LINES;
     let several = patch.files.len() > 1;
-    let files: Vec<AnyView> =
-        patch.files.iter().map(|file| file_view(text, file, several, &mut room).into_any()).collect();
+    let files: Vec<AnyView> = patch
+        .files
+        .iter()
+        .map(|file| file_view(text, file, several, &mut room).into_any())
+        .collect();
     let left_out = n_lines.saturating_sub(MOST_LINES);
     let note = (left_out > 0).then(|| {
         let lines = super::units::count(left_out as u64, "line", "lines");
@@ -71,13 +84,17 @@ fn hunk_view(text: &str, hunk: &PatchHunk, room: &mut usize) -> impl IntoView + 
         .iter()
         .zip(tints)
         .map(|(line, tint)| {
-            let content = text.get(line.range.clone()).unwrap_or_default().trim_end_matches('\r');
+            let content = text
+                .get(line.range.clone())
+                .unwrap_or_default()
+                .trim_end_matches('\r');
             let (class, word) = match line.kind {
                 LineKind::Context => ("diff__line", ""),
                 LineKind::Added => ("diff__line diff__line--added", "added "),
                 LineKind::Removed => ("diff__line diff__line--removed", "removed "),
             };
-            let number = |number: Option<u32>| number.map(|number| number.to_string()).unwrap_or_default();
+            let number =
+                |number: Option<u32>| number.map(|number| number.to_string()).unwrap_or_default();
             // Numbers and signs are drawn from attributes, so that copied text is the code alone.
             div()
                 .class(class)
@@ -87,7 +104,8 @@ fn hunk_view(text: &str, hunk: &PatchHunk, room: &mut usize) -> impl IntoView + 
                 .child((
                     (!word.is_empty()).then(|| span().class("visually-hidden").child(word)),
                     tinted(content, &tint),
-                    line.no_newline.then(|| span().class("subtle").child(" no newline at the end")),
+                    line.no_newline
+                        .then(|| span().class("subtle").child(" no newline at the end")),
                 ))
         })
         .collect();
@@ -107,7 +125,11 @@ fn tinted(content: &str, tint: &[Range<usize>]) -> Vec<AnyView> {
     let mut at = 0;
     for range in tint {
         let end = range.end.min(content.len());
-        let (Some(plain), Some(word)) = (content.get(at..range.start), content.get(range.start..end)) else { break };
+        let (Some(plain), Some(word)) =
+            (content.get(at..range.start), content.get(range.start..end))
+        else {
+            break;
+        };
         if !plain.is_empty() {
             pieces.push(plain.to_owned().into_any());
         }

@@ -26,6 +26,7 @@ pub(crate) struct FeedView {
     /// What the bar above it says.
     pub(crate) bar: BarState,
     list: Rc<VirtualList>,
+    grid: Element,
     frame: Rc<Frame>,
     owner: Owner,
     listeners: RefCell<Vec<Listener>>,
@@ -43,8 +44,21 @@ impl FeedView {
         });
         let scroller = element("div", "scroller", &[("tabindex", "-1")]);
         let sizer = element("div", "sizer", &[]);
-        let log = element("div", "chat-log", &[("role", "feed"), ("aria-label", "Session"), ("aria-busy", "false")]);
-        let following = owner.with(|| ArcRwSignal::new(View { following: true, ..View::default() }));
+        let log = element(
+            "div",
+            "chat-log",
+            &[
+                ("role", "feed"),
+                ("aria-label", "Session"),
+                ("aria-busy", "false"),
+            ],
+        );
+        let following = owner.with(|| {
+            ArcRwSignal::new(View {
+                following: true,
+                ..View::default()
+            })
+        });
         let job: Rc<RefCell<Box<dyn FnMut()>>> = Rc::new(RefCell::new(Box::new(|| {})));
         let frame = Rc::new(Frame::new({
             let job = job.clone();
@@ -58,12 +72,20 @@ impl FeedView {
                 }
             }
         };
-        let rows = Rc::new(FeedRows { context: context.clone(), ctx });
+        let rows = Rc::new(FeedRows {
+            context: context.clone(),
+            ctx,
+        });
         let on_view = {
             let following = following.clone();
             move |view| following.set(view)
         };
-        let list = VirtualList::new([scroller.clone(), sizer.clone(), log.clone()], rows, ask.clone(), on_view);
+        let list = VirtualList::new(
+            [scroller.clone(), sizer.clone(), log.clone()],
+            rows,
+            ask.clone(),
+            on_view,
+        );
         *context.list.borrow_mut() = Some(list.clone());
         store.on_dirty(ask);
         *job.borrow_mut() = {
@@ -79,12 +101,19 @@ impl FeedView {
         let grid = element("div", "frame", &[("part", "frame")]);
         let top = element("div", "top", &[]);
         let bottom = element("div", "bottom", &[]);
-        for (parent, child) in [(&scroller, &sizer), (&sizer, &log), (&grid, &top), (&grid, &scroller), (&grid, &bottom)] {
+        for (parent, child) in [
+            (&scroller, &sizer),
+            (&sizer, &log),
+            (&grid, &top),
+            (&grid, &scroller),
+            (&grid, &bottom),
+        ] {
             dom::insert_before(parent, child, None);
         }
         dom::insert_before(root, &grid, None);
         let bar_state = bar.clone();
-        let top_content = owner.with(|| mount_to(dom::as_html(&top), move || bar::view(ctx, bar_state)));
+        let top_content =
+            owner.with(|| mount_to(dom::as_html(&top), move || bar::view(ctx, bar_state)));
         let pill_view = {
             let following = following.clone();
             move || pill(ctx, following)
@@ -94,6 +123,7 @@ impl FeedView {
             context,
             bar,
             list,
+            grid: grid.clone(),
             frame,
             owner,
             listeners: RefCell::default(),
@@ -101,11 +131,13 @@ impl FeedView {
             shortcuts: Rc::new(Cell::new(true)),
         });
         let for_keys = Rc::downgrade(&view);
-        view.listeners.borrow_mut().push(dom::listen(&grid, "keydown", move |event| {
-            if let Some(view) = for_keys.upgrade() {
-                view.on_key(&event);
-            }
-        }));
+        view.listeners
+            .borrow_mut()
+            .push(dom::listen(&grid, "keydown", move |event| {
+                if let Some(view) = for_keys.upgrade() {
+                    view.on_key(&event);
+                }
+            }));
         view.frame.request();
         view
     }
@@ -138,12 +170,25 @@ impl FeedView {
 
     /// Goes to the end and follows it, or stops.
     pub(crate) fn set_following(&self, follow: bool) {
-        if follow { self.list.follow_end() } else { self.list.stop_following() }
+        if follow {
+            self.list.follow_end()
+        } else {
+            self.list.stop_following()
+        }
     }
 
     /// Whether the reader has scrolled since following was last set.
     pub(crate) fn reader_moved(&self) -> bool {
         self.list.reader_moved()
+    }
+
+    /// Says whether the rows are still coming in.
+    pub(crate) fn set_busy(&self, busy: bool) {
+        dom::write_attribute(
+            self.list.window(),
+            "aria-busy",
+            if busy { "true" } else { "false" },
+        );
     }
 
     /// Another density: every height is due.
@@ -167,11 +212,14 @@ impl FeedView {
         self.list.close();
         *self.context.list.borrow_mut() = None;
         self.content.borrow_mut().take();
+        self.grid.remove();
         self.owner.cleanup();
     }
 
     fn on_key(&self, event: &dom::Event) {
-        let Some(key) = dom::key_of(event) else { return };
+        let Some(key) = dom::key_of(event) else {
+            return;
+        };
         let here = self.focused_row();
         let taken = match (key.name.as_str(), key.control) {
             ("Home", true) => {
@@ -185,7 +233,9 @@ impl FeedView {
             ("PageDown", false) if here.is_some() => self.step(here, true, |_| true),
             ("PageUp", false) if here.is_some() => self.step(here, false, |_| true),
             (_, true) => false,
-            ("Enter", _) if here.is_some() && !dom::began_in_control(event, self.list.scroller()) => {
+            ("Enter", _)
+                if here.is_some() && !dom::began_in_control(event, self.list.scroller()) =>
+            {
                 if let Some(id) = here {
                     self.context.toggle(block_of(id));
                 }
@@ -210,11 +260,31 @@ impl FeedView {
             "k" => self.step(here, false, |_| true),
             "J" => self.step(here, true, is(|body| matches!(body, BlockBody::Prompt(_)))),
             "K" => self.step(here, false, is(|body| matches!(body, BlockBody::Prompt(_)))),
-            "t" => self.step(here, true, is(|body| matches!(body, BlockBody::ToolCall(_)))),
-            "T" => self.step(here, false, is(|body| matches!(body, BlockBody::ToolCall(_)))),
-            "e" => self.step(here, true, is(|body| matches!(body, BlockBody::Error { .. }))),
-            "E" => self.step(here, false, is(|body| matches!(body, BlockBody::Error { .. }))),
-            "p" => self.step(here, true, is(|body| matches!(body, BlockBody::Permission(_) | BlockBody::Question(_)))),
+            "t" => self.step(
+                here,
+                true,
+                is(|body| matches!(body, BlockBody::ToolCall(_))),
+            ),
+            "T" => self.step(
+                here,
+                false,
+                is(|body| matches!(body, BlockBody::ToolCall(_))),
+            ),
+            "e" => self.step(
+                here,
+                true,
+                is(|body| matches!(body, BlockBody::Error { .. })),
+            ),
+            "E" => self.step(
+                here,
+                false,
+                is(|body| matches!(body, BlockBody::Error { .. })),
+            ),
+            "p" => self.step(
+                here,
+                true,
+                is(|body| matches!(body, BlockBody::Permission(_) | BlockBody::Question(_))),
+            ),
             "G" => {
                 self.list.follow_end();
                 true
@@ -301,5 +371,9 @@ fn pill(ctx: Ctx, view: ArcRwSignal<View>) -> impl IntoView {
                 }
             });
         })
-        .child((icon(Icon::Down), span().child(label), div().class("visually-hidden").child(": go to the newest")))
+        .child((
+            icon(Icon::Down),
+            span().child(label),
+            div().class("visually-hidden").child(": go to the newest"),
+        ))
 }

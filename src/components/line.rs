@@ -19,8 +19,14 @@ pub(crate) struct Line {
 
 impl Line {
     /// A line with its icon and what it says first.
-    pub(crate) fn new(icon: Icon, what: impl IntoView + Send + 'static) -> Line {
-        Line { icon, icon_class: "icon", what: what.into_any(), outcome: None, time: String::new() }
+    pub(crate) fn new(icon: Icon, what: impl IntoView) -> Line {
+        Line {
+            icon,
+            icon_class: "icon",
+            what: what.into_any(),
+            outcome: None,
+            time: String::new(),
+        }
     }
 
     /// The icon's class, where it has a colour of its own.
@@ -30,7 +36,7 @@ impl Line {
     }
 
     /// How it ended, at the right.
-    pub(crate) fn outcome(mut self, outcome: impl IntoView + Send + 'static) -> Line {
+    pub(crate) fn outcome(mut self, outcome: impl IntoView) -> Line {
         self.outcome = Some(outcome.into_any());
         self
     }
@@ -54,7 +60,9 @@ impl Line {
             .attr("type", "button")
             .class("line")
             .attr("aria-expanded", if open { "true" } else { "false" })
-            .on(ev::click, move |_| ctx.with_value(|context| context.toggle(id)))
+            .on(ev::click, move |_| {
+                ctx.with_value(|context| context.toggle(id))
+            })
             .child((mark, rest, icon_with(Icon::Chevron, "icon icon--chevron")))
             .into_any()
     }
@@ -62,7 +70,10 @@ impl Line {
     fn parts(self) -> (AnyView, AnyView) {
         let what = span().class("line__what").child(self.what);
         let outcome = span().class("line__outcome").child(self.outcome);
-        let time = span().class("line__time").attr("data-time", "").child(self.time);
+        let time = span()
+            .class("line__time")
+            .attr("data-time", "")
+            .child(self.time);
         let mark = if self.icon_class == "icon" {
             icon(self.icon).into_any()
         } else {
@@ -75,7 +86,11 @@ impl Line {
 /// Verb in the interface font, object in its own.
 pub(crate) fn verb_and_object(verb: String, object: String, mono: bool) -> impl IntoView {
     let class = if mono { "object mono" } else { "object" };
-    (span().class("verb").child(verb), " ", span().class(class).child(object))
+    (
+        span().class("verb").child(verb),
+        " ",
+        span().class(class).child(object),
+    )
 }
 
 /// A chip for what went wrong: a shape and a word.

@@ -35,36 +35,70 @@ pub(crate) fn error(ctx: Ctx, block: &Block, code: &str, message: &str, count: u
     let first = units::first_line(message, 300);
     let times = (count > 1).then(|| span().class("muted").child(format!(" × {count}")));
     let what = (span().class("verb").child(first.clone()), times);
-    let code = (!code.is_empty()).then(|| code.to_owned()).unwrap_or_default();
-    let line = Line::new(Icon::Alert, what).icon_class("icon icon--failed").outcome(code);
+    let line = Line::new(Icon::Alert, what)
+        .icon_class("icon icon--failed")
+        .outcome(code.to_owned());
     if message.trim() == first {
         return line.view();
     }
     let open = ctx.with_value(|context| context.store.is_open(id));
     let body = open.then(|| {
-        div().class("body").child(output::text_well(ctx, id, "well well--wrap", "Error", message))
+        div().class("body").child(output::text_well(
+            ctx,
+            id,
+            "well well--wrap",
+            "Error",
+            message,
+        ))
     });
     (line.toggles(ctx, id, open), body).into_any()
 }
 
 /// Something a reader should know.
-pub(crate) fn notice(warning: bool, text: &str, line: Option<u64>, source: Option<&str>) -> AnyView {
-    let place = line.map(|line| format!("Line {}: ", units::grouped(line))).unwrap_or_default();
+pub(crate) fn notice(
+    warning: bool,
+    text: &str,
+    line: Option<u64>,
+    source: Option<&str>,
+) -> AnyView {
+    let place = line
+        .filter(|_| warning)
+        .map(|line| format!("Line {}: ", units::grouped(line)))
+        .unwrap_or_default();
     let what = span().class("notice__text").child(format!("{place}{text}"));
-    let (icon, class) = if warning { (Icon::Broken, "icon warn") } else { (Icon::Alert, "icon") };
-    Line::new(icon, what).icon_class(class).outcome(source.unwrap_or_default().to_owned()).view()
+    let (icon, class) = if warning {
+        (Icon::Broken, "icon warn")
+    } else {
+        (Icon::Alert, "icon")
+    };
+    Line::new(icon, what)
+        .icon_class(class)
+        .outcome(source.unwrap_or_default().to_owned())
+        .view()
 }
 
 /// How far a long step is.
 pub(crate) fn progress(progress: &Progress) -> AnyView {
-    let percent = progress.percent.map(|percent| format!("{percent:.0} %")).unwrap_or_default();
-    Line::new(Icon::Clock, span().child(progress.message.clone())).outcome(percent).view()
+    let percent = progress
+        .percent
+        .map(|percent| format!("{percent:.0} %"))
+        .unwrap_or_default();
+    Line::new(Icon::Clock, span().child(progress.message.clone()))
+        .outcome(percent)
+        .view()
 }
 
 /// Another agent took over.
 pub(crate) fn agent_switch(switch: &AgentSwitch) -> AnyView {
-    let from = if switch.from_agent_id.is_empty() { String::new() } else { format!(" from {}", switch.from_agent_id) };
-    let what = (span().class("verb").child(switch.to_agent_id.clone()), format!(" took over{from}"));
+    let from = if switch.from_agent_id.is_empty() {
+        String::new()
+    } else {
+        format!(" from {}", switch.from_agent_id)
+    };
+    let what = (
+        span().class("verb").child(switch.to_agent_id.clone()),
+        format!(" took over{from}"),
+    );
     Line::new(Icon::Arrows, what).view()
 }
 
@@ -73,21 +107,36 @@ pub(crate) fn audio(chunks: u32, duration_ms: Option<u64>, done: bool) -> AnyVie
     let what = if done { "Spoken answer" } else { "Speaking" };
     let pieces = units::count(u64::from(chunks), "piece", "pieces");
     let time = duration_ms.map(units::duration).unwrap_or_default();
-    Line::new(Icon::Live, span().child(what)).outcome(pieces).time(time).view()
+    Line::new(Icon::Live, span().child(what))
+        .outcome(pieces)
+        .time(time)
+        .view()
 }
 
 /// The context was made shorter.
 pub(crate) fn compaction(ctx: Ctx, block: &Block, compaction: &Compaction) -> AnyView {
     let id = block.id;
-    let before = compaction.tokens_before.map(|before| format!(" from {}", units::tokens(before)));
+    let before = compaction
+        .tokens_before
+        .map(|before| format!(" from {}", units::tokens(before)));
     let label = format!("Context compacted{}", before.unwrap_or_default());
-    let Some(summary) = compaction.summary.as_deref().filter(|summary| !summary.is_empty()) else {
+    let Some(summary) = compaction
+        .summary
+        .as_deref()
+        .filter(|summary| !summary.is_empty())
+    else {
         return divider("divider divider--dashed", label);
     };
     let open = ctx.with_value(|context| context.store.is_open(id));
     let line = Line::new(Icon::Unfold, span().child(label)).toggles(ctx, id, open);
     let body = open.then(|| {
-        div().class("body").child(output::text_well(ctx, id, "well well--wrap", "Summary", summary))
+        div().class("body").child(output::text_well(
+            ctx,
+            id,
+            "well well--wrap",
+            "Summary",
+            summary,
+        ))
     });
     (line, body).into_any()
 }
@@ -99,23 +148,43 @@ pub(crate) fn session_start(start: &SessionStart) -> AnyView {
         .filter_map(Option::as_deref)
         .filter(|fact| !fact.is_empty())
         .collect();
-    let what = (span().class("muted").child("Session started "), span().class("subtle").child(facts.join(" · ")));
+    let what = (
+        span().class("muted").child("Session started "),
+        span().class("subtle").child(facts.join(" · ")),
+    );
     Line::new(Icon::Dot, what).view()
 }
 
 /// The source is at its end.
 pub(crate) fn session_end(reason: &str) -> AnyView {
-    let why = if reason.is_empty() { String::new() } else { format!(": {}", units::first_line(reason, 120)) };
-    Line::new(Icon::Done, span().class("muted").child(format!("Session ended{why}"))).view()
+    let why = if reason.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", units::first_line(reason, 120))
+    };
+    Line::new(
+        Icon::Done,
+        span().class("muted").child(format!("Session ended{why}")),
+    )
+    .view()
 }
 
 /// Events are missing.
 pub(crate) fn gap(gap: &LogGap) -> AnyView {
     let n_missing = gap.to.saturating_sub(gap.from).saturating_add(1);
-    let what = span().class("verb").child(format!("{} not retained", units::count(n_missing, "event", "events")));
-    Line::new(Icon::Broken, what).outcome(gap.why.clone()).view()
+    let what = span().class("verb").child(format!(
+        "{} not retained",
+        units::count(n_missing, "event", "events")
+    ));
+    Line::new(Icon::Broken, what)
+        .outcome(gap.why.clone())
+        .view()
 }
 
 fn divider(class: &'static str, label: String) -> AnyView {
-    div().class(class).attr("role", "separator").child(span().child(label)).into_any()
+    div()
+        .class(class)
+        .attr("role", "separator")
+        .child(span().child(label))
+        .into_any()
 }

@@ -17,7 +17,13 @@ const LINE_CHARS: usize = 4_000;
 const MOST_BYTES: usize = 512 * 1024;
 
 /// A long text in a well: both ends, and the whole on demand.
-pub(crate) fn text_well(ctx: Ctx, id: BlockId, class: &'static str, label: &'static str, text: &str) -> AnyView {
+pub(crate) fn text_well(
+    ctx: Ctx,
+    id: BlockId,
+    class: &'static str,
+    label: &'static str,
+    text: &str,
+) -> AnyView {
     let clean = strip_controls(text);
     let lines: Vec<&str> = clean.lines().collect();
     let whole = ctx.with_value(|context| context.store.shows_whole(id));
@@ -28,9 +34,20 @@ pub(crate) fn text_well(ctx: Ctx, id: BlockId, class: &'static str, label: &'sta
         return (well(class, label, text), less).into_any();
     }
     if whole {
-        let cut = clean.char_indices().find(|(at, _)| *at >= MOST_BYTES).map_or(clean.len(), |(at, _)| at);
-        let note = format!("The first {} of {}", units::bytes(MOST_BYTES as u64), units::bytes(clean.len() as u64));
-        return (well(class, label, clip(&clean[..cut])), div().class("subtle").child(note)).into_any();
+        let cut = clean
+            .char_indices()
+            .find(|(at, _)| *at >= MOST_BYTES)
+            .map_or(clean.len(), |(at, _)| at);
+        let note = format!(
+            "The first {} of {}",
+            units::bytes(MOST_BYTES as u64),
+            units::bytes(clean.len() as u64)
+        );
+        return (
+            well(class, label, clip(&clean[..cut])),
+            div().class("subtle").child(note),
+        )
+            .into_any();
     }
     let n_lines = units::count(lines.len() as u64, "line", "lines");
     let size = (text.len() >= 10_000).then(|| units::bytes(text.len() as u64));
@@ -49,7 +66,11 @@ pub(crate) fn text_well(ctx: Ctx, id: BlockId, class: &'static str, label: &'sta
 /// The last lines of a running command's output.
 pub(crate) fn tail_well(class: &'static str, label: &'static str, text: &str) -> AnyView {
     // The end alone is looked at: the text may be long and grow every frame.
-    let from = text.char_indices().rev().nth(8 * 1024).map_or(0, |(at, _)| at);
+    let from = text
+        .char_indices()
+        .rev()
+        .nth(8 * 1024)
+        .map_or(0, |(at, _)| at);
     let clean = strip_controls(&text[from..]);
     let lines: Vec<&str> = clean.lines().collect();
     let shown = lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n");
@@ -71,8 +92,14 @@ fn more_button(ctx: Ctx, id: BlockId, label: String, size: Option<String>) -> im
     button()
         .attr("type", "button")
         .class("link more")
-        .on(ev::click, move |_| ctx.with_value(|context| context.toggle_whole(id)))
-        .child((icon(Icon::Unfold), label, size.map(|size| span().class("subtle").child(size))))
+        .on(ev::click, move |_| {
+            ctx.with_value(|context| context.toggle_whole(id))
+        })
+        .child((
+            icon(Icon::Unfold),
+            label,
+            size.map(|size| span().class("subtle").child(size)),
+        ))
 }
 
 /// Cuts lines that are too long to lay out.
@@ -83,7 +110,11 @@ fn clip(text: &str) -> String {
     let lines: Vec<String> = text
         .lines()
         .map(|line| match line.char_indices().nth(LINE_CHARS) {
-            Some((at, _)) => format!("{} … ({} more)", &line[..at], units::bytes((line.len() - at) as u64)),
+            Some((at, _)) => format!(
+                "{} … ({} more)",
+                &line[..at],
+                units::bytes((line.len() - at) as u64)
+            ),
             None => line.to_owned(),
         })
         .collect();
@@ -103,7 +134,7 @@ pub(crate) fn strip_controls(text: &str) -> String {
             '\u{1b}' => match chars.next() {
                 Some('[') => {
                     // Parameters and intermediates up to the final byte.
-                    while let Some(next) = chars.next() {
+                    for next in chars.by_ref() {
                         if ('\u{40}'..='\u{7e}').contains(&next) {
                             break;
                         }

@@ -16,19 +16,33 @@ const MOST_BARS: usize = 24;
 pub(crate) fn view(ctx: Ctx, block: &Block, entries: &[PlanEntry]) -> AnyView {
     let id = block.id;
     let open = ctx.with_value(|context| context.store.is_open(id));
-    let n_done = entries.iter().filter(|entry| entry.status == "completed").count();
+    let n_done = entries
+        .iter()
+        .filter(|entry| entry.status == "completed")
+        .count();
     let now = entries.iter().find(|entry| entry.status == "in_progress");
     let what = (
-        span().class("verb").child(format!("Plan {n_done}/{}", entries.len())),
+        span()
+            .class("verb")
+            .child(format!("Plan {n_done}/{}", entries.len())),
         now.map(|now| format!(" — now: {}", now.content)),
     );
     let bars: Vec<_> = entries
         .iter()
         .take(MOST_BARS)
-        .map(|entry| span().class("plan__bar").attr("data-status", entry.status.clone()))
+        .map(|entry| {
+            span()
+                .class("plan__bar")
+                .attr("data-status", entry.status.clone())
+        })
         .collect();
-    let bars = span().class("plan__bars").attr("aria-hidden", "true").child(bars);
-    let line = Line::new(Icon::List, what).icon_class("icon plan__icon").outcome(bars);
+    let bars = span()
+        .class("plan__bars")
+        .attr("aria-hidden", "true")
+        .child(bars);
+    let line = Line::new(Icon::List, what)
+        .icon_class("icon plan__icon")
+        .outcome(bars);
     let body = open.then(|| {
         let items: Vec<_> = entries
             .iter()
@@ -39,10 +53,16 @@ pub(crate) fn view(ctx: Ctx, block: &Block, entries: &[PlanEntry]) -> AnyView {
                     _ => (Icon::Ring, "plan__item", "to do: "),
                 };
                 let word = span().class("visually-hidden").child(word);
-                li().class(class).child((icon_with(icon, "icon plan__mark"), word, entry.content.clone()))
+                li().class(class).child((
+                    icon_with(icon, "icon plan__mark"),
+                    word,
+                    entry.content.clone(),
+                ))
             })
             .collect();
-        div().class("body").child(ul().class("plan__list").child(items))
+        div()
+            .class("body")
+            .child(ul().class("plan__list").child(items))
     });
     (line.toggles(ctx, id, open), body).into_any()
 }

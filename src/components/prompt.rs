@@ -1,9 +1,9 @@
 //! What started a turn: the only filled ground in the column.
 
 use chat_feed::{Block, Prompt};
+use leptos::ev;
 use leptos::html::{button, div, p, span};
 use leptos::prelude::*;
-use leptos::ev;
 
 use super::{Ctx, units};
 use crate::platform::clock;
@@ -17,14 +17,19 @@ pub(crate) fn view(ctx: Ctx, block: &Block, prompt: &Prompt) -> AnyView {
     let Some(body) = &prompt.text else {
         return div()
             .class("prompt prompt--untold")
-            .child(p().class("prompt__untold").child("Prompt not in this stream"))
+            .child(
+                p().class("prompt__untold")
+                    .child("Prompt not in this stream"),
+            )
             .into_any();
     };
     let id = block.id;
     let whole = ctx.with_value(|context| context.store.shows_whole(id));
     let text = body.preview();
     let cut = if whole { None } else { cut_at(text) };
-    let shown = text[..cut.unwrap_or(text.len())].trim_end_matches('\n').to_owned();
+    let shown = text[..cut.unwrap_or(text.len())]
+        .trim_end_matches('\n')
+        .to_owned();
     let time = block.at_ms.map(clock::time_of_day);
     let who = match (&*prompt.trigger, prompt.spoken) {
         ("callback", _) => "Another agent",
@@ -37,11 +42,16 @@ pub(crate) fn view(ctx: Ctx, block: &Block, prompt: &Prompt) -> AnyView {
         button()
             .attr("type", "button")
             .class("link prompt__more")
-            .on(ev::click, move |_| ctx.with_value(|context| context.toggle_whole(id)))
+            .on(ev::click, move |_| {
+                ctx.with_value(|context| context.toggle_whole(id))
+            })
             .child(label)
     });
     let attachments = attachment_names(prompt);
-    let head = (span().class("prompt__who").child(who), time.map(|time| span().class("time").attr("data-time", "").child(time)));
+    let head = (
+        span().class("prompt__who").child(who),
+        time.map(|time| span().class("time").attr("data-time", "").child(time)),
+    );
     div()
         .class("prompt")
         .child((
@@ -54,7 +64,10 @@ pub(crate) fn view(ctx: Ctx, block: &Block, prompt: &Prompt) -> AnyView {
 }
 
 fn cut_at(text: &str) -> Option<usize> {
-    let by_lines = text.match_indices('\n').nth(SHOWN_LINES - 1).map(|(at, _)| at);
+    let by_lines = text
+        .match_indices('\n')
+        .nth(SHOWN_LINES - 1)
+        .map(|(at, _)| at);
     let by_chars = text.char_indices().nth(SHOWN_CHARS).map(|(at, _)| at);
     let cut = match (by_lines, by_chars) {
         (Some(lines), Some(chars)) => Some(lines.min(chars)),
@@ -65,14 +78,21 @@ fn cut_at(text: &str) -> Option<usize> {
 }
 
 fn attachment_names(prompt: &Prompt) -> String {
-    let Some(serde_json::Value::Array(list)) = prompt.attachments.as_ref().map(chat_event::Json::to_value) else {
+    let Some(serde_json::Value::Array(list)) =
+        prompt.attachments.as_ref().map(chat_event::Json::to_value)
+    else {
         return String::new();
     };
     let names: Vec<String> = list
         .iter()
         .map(|attachment| {
             let text = |key: &str| attachment.get(key).and_then(serde_json::Value::as_str);
-            units::first_line(text("name").or_else(|| text("mediaType")).unwrap_or("attachment"), 80)
+            units::first_line(
+                text("name")
+                    .or_else(|| text("mediaType"))
+                    .unwrap_or("attachment"),
+                80,
+            )
         })
         .collect();
     names.join(" · ")

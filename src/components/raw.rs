@@ -18,14 +18,19 @@ pub(crate) fn view(ctx: Ctx, block: &Block, label: &str, value: &Json) -> AnyVie
     let id = block.id;
     let open = ctx.with_value(|context| context.store.is_open(id));
     let gist = units::first_line(value.as_text(), 200);
-    let line = Line::new(Icon::Brackets, verb_and_object(label.to_owned(), gist, true));
+    let line = Line::new(
+        Icon::Brackets,
+        verb_and_object(label.to_owned(), gist, true),
+    );
     let body = open.then(|| div().class("body").child(tree(value)));
     (line.toggles(ctx, id, open), body).into_any()
 }
 
 /// The fields of an object, each value as text where it is text.
 pub(crate) fn fields(value: &Json) -> AnyView {
-    let serde_json::Value::Object(members) = value.to_value() else { return tree(value) };
+    let serde_json::Value::Object(members) = value.to_value() else {
+        return tree(value);
+    };
     let rows: Vec<_> = members
         .iter()
         .map(|(name, value)| {
@@ -57,7 +62,11 @@ fn indented(value: &serde_json::Value) -> String {
 
 fn clip(text: String) -> String {
     match text.char_indices().nth(MOST_CHARS) {
-        Some((at, _)) => format!("{} … ({} more)", &text[..at], units::bytes((text.len() - at) as u64)),
+        Some((at, _)) => format!(
+            "{} … ({} more)",
+            &text[..at],
+            units::bytes((text.len() - at) as u64)
+        ),
         None => text,
     }
 }

@@ -35,7 +35,15 @@ pub(crate) struct FeedRows {
 impl Rows for FeedRows {
     fn shape(&self, id: RowId) -> RowShape {
         let id = block_of(id);
-        shape(&self.context.store.feed(), id, self.context.store.is_open(id))
+        let feed = self.context.store.feed();
+        if !feed.contains(id) {
+            return RowShape {
+                kind: RowKind::OneLine,
+                chars: 0,
+                lines: 1,
+            };
+        }
+        shape(&feed, id, self.context.store.is_open(id))
     }
 
     fn groups(&self, id: RowId) -> Vec<Group> {
@@ -50,7 +58,9 @@ impl Rows for FeedRows {
     fn mount(&self, id: RowId, element: &Element) -> Box<dyn Any> {
         let id = block_of(id);
         let version = self.context.store.mount(id);
-        self.context.store.set_sink(id, Some(Box::new(GrowingText(element.clone()))));
+        self.context
+            .store
+            .set_sink(id, Some(Box::new(GrowingText(element.clone()))));
         let ctx = self.ctx;
         let content = mount_to(dom::as_html(element), move || {
             move || {
@@ -61,7 +71,11 @@ impl Rows for FeedRows {
                 })
             }
         });
-        Box::new(MountedBlock { context: self.context.clone(), id, _content: Box::new(content) })
+        Box::new(MountedBlock {
+            context: self.context.clone(),
+            id,
+            _content: Box::new(content),
+        })
     }
 }
 
@@ -91,22 +105,41 @@ impl TextSink for GrowingText {
             None => false,
         }
     }
+
+    fn replace(&self, text: &str) {
+        if let Some(node) = dom::first_text(&self.0, ".grows") {
+            dom::replace_text(&node, text);
+        }
+    }
 }
 
 /// What stands around a block: its turn, its response, and the run of calls or messages it belongs to.
 fn groups(feed: &Feed, block: &Block) -> Vec<Group> {
     let turn = feed.turn(block.turn);
-    let id_of = |name: &'static str, id: &Option<Box<str>>| id.as_deref().map(|id| (name, Rc::from(id)));
-    let mut groups = vec![Group { class: "turn", attribute: id_of("data-turn-id", &turn.id) }];
+    let id_of =
+        |name: &'static str, id: &Option<Box<str>>| id.as_deref().map(|id| (name, Rc::from(id)));
+    let mut groups = vec![Group {
+        class: "turn",
+        attribute: id_of("data-turn-id", &turn.id),
+    }];
     if let Some(response) = block.response {
         let response = feed.response(response);
-        groups.push(Group { class: "assistant-response", attribute: id_of("data-response-id", &response.id) });
+        groups.push(Group {
+            class: "assistant-response",
+            attribute: id_of("data-response-id", &response.id),
+        });
     }
     match &block.body {
         BlockBody::ToolCall(_) | BlockBody::FileEdit(_) => {
-            groups.push(Group { class: "tool-calls", attribute: None });
+            groups.push(Group {
+                class: "tool-calls",
+                attribute: None,
+            });
         }
-        BlockBody::AgentMessage(_) => groups.push(Group { class: "agent-messages", attribute: None }),
+        BlockBody::AgentMessage(_) => groups.push(Group {
+            class: "agent-messages",
+            attribute: None,
+        }),
         _ => {}
     }
     groups
@@ -120,19 +153,30 @@ fn dress(block: &Block) -> Dress {
     let (class, label) = match &block.body {
         BlockBody::Prompt(_) => ("row user-message", "Prompt".to_owned()),
         BlockBody::Text(text) => match text.kind {
-            TextKind::Code { .. } => ("row assistant-text assistant-text--code", "Answer, code".to_owned()),
-            TextKind::Paragraph | TextKind::Heading(_) => ("row assistant-text", "Answer".to_owned()),
+            TextKind::Code { .. } => (
+                "row assistant-text assistant-text--code",
+                "Answer, code".to_owned(),
+            ),
+            TextKind::Paragraph | TextKind::Heading(_) => {
+                ("row assistant-text", "Answer".to_owned())
+            }
         },
         BlockBody::Thinking(_) => ("row rail thinking", "Thinking".to_owned()),
         BlockBody::ToolCall(call) => {
             attributes.push(("data-tool-call-id", call.tool_call_id.to_string()));
             attributes.push(("data-kind", call.kind.as_str().to_owned()));
             attributes.push(("data-status", call.status.as_str().replace(' ', "-")));
-            ("row rail tool-call", format!("{}, {}", call.tool_name, call.status.as_str()))
+            (
+                "row rail tool-call",
+                format!("{}, {}", call.tool_name, call.status.as_str()),
+            )
         }
         BlockBody::FileEdit(edit) => {
             attributes.push(("data-kind", "edit".to_owned()));
-            ("row rail file-edit", format!("File {}", edit.edit.file_path))
+            (
+                "row rail file-edit",
+                format!("File {}", edit.edit.file_path),
+            )
         }
         BlockBody::AgentMessage(message) => {
             attributes.push(("data-message-id", message.message_id.to_string()));
@@ -142,8 +186,14 @@ fn dress(block: &Block) -> Dress {
             };
             (class, "Agent message".to_owned())
         }
-        BlockBody::Permission(ask) => (ask_class(ask.resolved.is_some(), ask.expired), "Permission".to_owned()),
-        BlockBody::Question(ask) => (ask_class(ask.resolved.is_some(), ask.expired), "Question".to_owned()),
+        BlockBody::Permission(ask) => (
+            ask_class(ask.resolved.is_some(), ask.expired),
+            "Permission".to_owned(),
+        ),
+        BlockBody::Question(ask) => (
+            ask_class(ask.resolved.is_some(), ask.expired),
+            "Question".to_owned(),
+        ),
         BlockBody::Plan(_) => ("row rail plan", "Plan".to_owned()),
         BlockBody::Progress(_) => ("row rail progress", "Progress".to_owned()),
         BlockBody::AgentSwitch(_) => ("row rail agent-switch", "Agent".to_owned()),
@@ -151,7 +201,9 @@ fn dress(block: &Block) -> Dress {
         BlockBody::Error { .. } => ("row rail error", "Error".to_owned()),
         BlockBody::Audio { .. } => ("row rail audio", "Audio".to_owned()),
         BlockBody::Compaction(_) => ("row compaction", "Context compacted".to_owned()),
-        BlockBody::Notice { warning: true, .. } => ("row rail notice notice--warning", "Warning".to_owned()),
+        BlockBody::Notice { warning: true, .. } => {
+            ("row rail notice notice--warning", "Warning".to_owned())
+        }
         BlockBody::Notice { warning: false, .. } => ("row rail notice", "Notice".to_owned()),
         BlockBody::Raw { .. } => ("row rail raw", "Raw event".to_owned()),
         BlockBody::SessionStart(_) => ("row rail session-start", "Session started".to_owned()),
@@ -160,26 +212,45 @@ fn dress(block: &Block) -> Dress {
         BlockBody::TurnEnd(_) => ("row turn-end-row", "End of turn".to_owned()),
     };
     attributes.push(("aria-label", label));
-    Dress { class: class.to_owned(), attributes }
+    Dress {
+        class: class.to_owned(),
+        attributes,
+    }
 }
 
 fn ask_class(answered: bool, expired: bool) -> &'static str {
-    if answered || expired { "row rail asked" } else { "row rail asked asked--open" }
+    if answered || expired {
+        "row rail asked"
+    } else {
+        "row rail asked asked--open"
+    }
 }
 
 /// What a row's height is guessed from.
 fn shape(feed: &Feed, id: BlockId, open: bool) -> RowShape {
-    let one = |kind| RowShape { kind, chars: 60, lines: 1 };
+    let one = |kind| RowShape {
+        kind,
+        chars: 60,
+        lines: 1,
+    };
     let long = |kind, text: &str| RowShape {
         kind,
         chars: u32::try_from(text.len()).unwrap_or(u32::MAX),
         lines: u32::try_from(text.lines().count().max(1)).unwrap_or(u32::MAX),
     };
-    let card = |lines: u32| RowShape { kind: RowKind::Card, chars: lines.saturating_mul(60), lines };
+    let card = |lines: u32| RowShape {
+        kind: RowKind::Card,
+        chars: lines.saturating_mul(60),
+        lines,
+    };
     match &feed.block(id).body {
         BlockBody::Prompt(prompt) => {
             let text = prompt.text.as_ref().map_or("", |body| body.preview());
-            RowShape { kind: RowKind::List, lines: long(RowKind::List, text).lines.min(8) + 3, ..long(RowKind::List, text) }
+            RowShape {
+                kind: RowKind::List,
+                lines: long(RowKind::List, text).lines.min(8) + 3,
+                ..long(RowKind::List, text)
+            }
         }
         BlockBody::Text(text) => match text.kind {
             TextKind::Paragraph => long(RowKind::Text, feed.text(id)),
@@ -192,17 +263,33 @@ fn shape(feed: &Feed, id: BlockId, open: bool) -> RowShape {
         },
         BlockBody::Thinking(_) if open => long(RowKind::Text, feed.text(id)),
         BlockBody::FileEdit(edit) if open => {
-            let lines = edit.edit.lines_added.saturating_add(edit.edit.lines_removed).saturating_add(7);
-            RowShape { kind: RowKind::Diff, chars: lines.saturating_mul(40), lines: lines.min(110) }
+            let lines = edit
+                .edit
+                .lines_added
+                .saturating_add(edit.edit.lines_removed)
+                .saturating_add(7);
+            RowShape {
+                kind: RowKind::Diff,
+                chars: lines.saturating_mul(40),
+                lines: lines.min(110),
+            }
         }
         BlockBody::Permission(_) | BlockBody::Question(_) if open => card(5),
         BlockBody::Plan(entries) if open => card(u32::try_from(entries.len()).unwrap_or(u32::MAX)),
         BlockBody::AgentMessage(message) if open => {
-            let said = message.message.as_ref().map_or(0, |body| body.preview().len());
-            let answered = message.result.as_ref().map_or(0, |body| body.preview().len());
+            let said = message
+                .message
+                .as_ref()
+                .map_or(0, |body| body.preview().len());
+            let answered = message
+                .result
+                .as_ref()
+                .map_or(0, |body| body.preview().len());
             card(u32::try_from((said + answered) / 80 + 2).unwrap_or(u32::MAX))
         }
-        BlockBody::Error { message, .. } if open => card(long(RowKind::Text, message).lines.min(21)),
+        BlockBody::Error { message, .. } if open => {
+            card(long(RowKind::Text, message).lines.min(21))
+        }
         BlockBody::Compaction(compaction) if compaction.summary.is_none() => one(RowKind::Rule),
         _ if open => card(8),
         _ => one(RowKind::OneLine),

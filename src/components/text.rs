@@ -11,25 +11,37 @@ use crate::platform::dom;
 /// A row of text.
 pub(crate) fn view(feed: &Feed, block: &Block, part: &TextBlock) -> AnyView {
     let text = feed.text(block.id).to_owned();
-    let caret = part.streaming.then(|| span().class("caret").attr("aria-hidden", "true"));
+    let caret = part
+        .streaming
+        .then(|| span().class("caret").attr("aria-hidden", "true"));
     match &part.kind {
-        TextKind::Paragraph => {
-            p().class("text grows").child((text, caret)).into_any()
-        }
+        TextKind::Paragraph => p().class("text grows").child((text, caret)).into_any(),
         TextKind::Heading(level) => div()
-            .class(if *level <= 2 { "text heading heading--large grows" } else { "text heading grows" })
+            .class(if *level <= 2 {
+                "text heading heading--large grows"
+            } else {
+                "text heading grows"
+            })
             .attr("role", "heading")
             .attr("aria-level", level.to_string())
             .child(text)
             .into_any(),
-        TextKind::Code { language, begins, ends } => {
+        TextKind::Code {
+            language,
+            begins,
+            ends,
+        } => {
             let class = match (*begins, *ends) {
                 (true, true) => "code code--begins code--ends",
                 (true, false) => "code code--begins",
                 (false, true) => "code code--ends",
                 (false, false) => "code",
             };
-            let label = if language.is_empty() { "Code".to_owned() } else { format!("Code, {language}") };
+            let label = if language.is_empty() {
+                "Code".to_owned()
+            } else {
+                format!("Code, {language}")
+            };
             let head = begins.then(|| code_head(language, text.clone()));
             let lines = pre()
                 .class("code__lines grows")
@@ -49,5 +61,7 @@ fn code_head(language: &str, text: String) -> impl IntoView {
         .attr("aria-label", "Copy code")
         .on(ev::click, move |_| dom::copy_text(&text))
         .child(icon(Icon::Copy));
-    div().class("code__head").child((span().child(language.to_owned()), copy))
+    div()
+        .class("code__head")
+        .child((span().child(language.to_owned()), copy))
 }

@@ -13,29 +13,58 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBloc
     let id = block.id;
     let open = ctx.with_value(|context| context.store.is_open(id));
     let text = feed.text(id);
-    let long = thinking.duration_ms.filter(|ms| *ms >= 1_000).map(units::duration);
+    let long = thinking
+        .duration_ms
+        .filter(|ms| *ms >= 1_000)
+        .map(units::duration);
     let title = match (&long, thinking.streaming) {
         (_, true) => "Thinking".to_owned(),
         (Some(long), false) => format!("Thought for {long}"),
         (None, false) => "Thought".to_owned(),
     };
-    let gist = (!open && !thinking.streaming).then(|| units::first_line(text, 160)).filter(|gist| !gist.is_empty());
-    let what = span().class("thinking__what").child((span().attr("data-time", "").child(title), gist.map(|gist| format!(" — {gist}"))));
-    let line = Line::new(Icon::Dotted, what).icon_class("icon thinking__icon").time(long.unwrap_or_default());
+    let gist = (!open && !thinking.streaming)
+        .then(|| units::first_line(text, 160))
+        .filter(|gist| !gist.is_empty());
+    let what = span().class("thinking__what").child((
+        span().attr("data-time", "").child(title),
+        gist.map(|gist| format!(" — {gist}")),
+    ));
+    let line = Line::new(Icon::Dotted, what)
+        .icon_class("icon thinking__icon")
+        .time(long.unwrap_or_default());
     if text.is_empty() {
-        let line = if thinking.redacted { line.outcome("withheld") } else { line };
+        let line = if thinking.redacted {
+            line.outcome("withheld")
+        } else {
+            line
+        };
         return line.view();
     }
-    let tail = (!open && thinking.streaming).then(|| p().class("thinking__tail").child(last_lines(text)));
-    let body = open.then(|| div().class("body").child(p().class("thinking__text grows").child(text.to_owned())));
+    let tail =
+        (!open && thinking.streaming).then(|| p().class("thinking__tail").child(last_lines(text)));
+    let body = open.then(|| {
+        div()
+            .class("body")
+            .child(p().class("thinking__text grows").child(text.to_owned()))
+    });
     (line.toggles(ctx, id, open), tail, body).into_any()
 }
 
 /// The end of a growing text: what three lines hold.
 fn last_lines(text: &str) -> String {
     const SHOWN_CHARS: usize = 240;
-    let from = text.char_indices().rev().nth(SHOWN_CHARS).map_or(0, |(at, _)| at);
+    let from = text
+        .char_indices()
+        .rev()
+        .nth(SHOWN_CHARS)
+        .map_or(0, |(at, _)| at);
     // Begin with a whole word where something was left out.
-    let from = if from == 0 { 0 } else { text[from..].find(' ').map_or(from, |space| from + space + 1) };
+    let from = if from == 0 {
+        0
+    } else {
+        text[from..]
+            .find(' ')
+            .map_or(from, |space| from + space + 1)
+    };
     text[from..].to_owned()
 }

@@ -15,8 +15,13 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
     let open = ctx.with_value(|context| context.store.is_open(id));
     let headline = call.headline();
     let command = call.kind == ToolKind::Execute && headline.verb == "$";
-    let mono = !matches!(call.kind, ToolKind::Agent | ToolKind::Think | ToolKind::Plan) || headline.verb == "$";
-    let name = span().class("tool-name visually-hidden").child(format!("{}: ", call.tool_name));
+    let mono = !matches!(
+        call.kind,
+        ToolKind::Agent | ToolKind::Think | ToolKind::Plan
+    ) || headline.verb == "$";
+    let name = span()
+        .class("tool-name visually-hidden")
+        .child(format!("{}: ", call.tool_name));
     let object = units::first_line(&headline.object, 400);
     let what = if command {
         span().class("object mono").child(object).into_any()
@@ -25,7 +30,11 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
     };
     let steps = (call.steps > 0).then(|| units::count(u64::from(call.steps), "step", "steps"));
     let outcome = outcome_view(call, headline.outcome, steps);
-    let time = call.duration_ms.filter(|_| !call.status.runs()).map(units::duration).unwrap_or_default();
+    let time = call
+        .duration_ms
+        .filter(|_| !call.status.runs())
+        .map(units::duration)
+        .unwrap_or_default();
     let mut line = Line::new(kind_icon(call.kind), (name, what)).time(time);
     if let Some(outcome) = outcome {
         line = line.outcome(outcome);
@@ -57,12 +66,19 @@ fn outcome_view(call: &ToolCallBlock, outcome: String, steps: Option<String>) ->
         ToolStatus::Preparing => Some(running("Preparing", outcome)),
         ToolStatus::Running => Some(running("Running", outcome)),
         ToolStatus::Failed => {
-            let word = if outcome.is_empty() { "failed".to_owned() } else { units::first_line(&outcome, 60) };
+            let word = if outcome.is_empty() {
+                "failed".to_owned()
+            } else {
+                units::first_line(&outcome, 60)
+            };
             Some(failure_chip(word).into_any())
         }
-        ToolStatus::Interrupted | ToolStatus::NoResult => {
-            Some(span().class("outcome--stopped").child(call.status.as_str()).into_any())
-        }
+        ToolStatus::Interrupted | ToolStatus::NoResult => Some(
+            span()
+                .class("outcome--stopped")
+                .child(call.status.as_str())
+                .into_any(),
+        ),
         ToolStatus::Succeeded => {
             let outcome = steps.unwrap_or_else(|| units::first_line(&outcome, 60));
             (!outcome.is_empty()).then(|| span().child(outcome).into_any())
@@ -71,8 +87,15 @@ fn outcome_view(call: &ToolCallBlock, outcome: String, steps: Option<String>) ->
 }
 
 fn running(word: &'static str, outcome: String) -> AnyView {
-    let what = if outcome.is_empty() { word.to_owned() } else { units::first_line(&outcome, 60) };
-    span().class("running").child((icon_with(Icon::Running, "icon icon--running"), what)).into_any()
+    let what = if outcome.is_empty() {
+        word.to_owned()
+    } else {
+        units::first_line(&outcome, 60)
+    };
+    span()
+        .class("running")
+        .child((icon_with(Icon::Running, "icon icon--running"), what))
+        .into_any()
 }
 
 fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock, command: bool) -> AnyView {
@@ -83,31 +106,62 @@ fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock, command
             Some(output::tail_well("well", "Output", printed))
         }
         (Some(result), _) if !result.is_null() => Some(result_view(ctx, block, result)),
-        (_, _) if !printed.is_empty() => Some(output::text_well(ctx, block.id, "well", "Output", printed)),
+        (_, _) if !printed.is_empty() => {
+            Some(output::text_well(ctx, block.id, "well", "Output", printed))
+        }
         (_, _) => None,
     };
     // Where an error has a message of its own that the result does not show, it stands above it.
     let error = call.error.as_ref().filter(|error| {
         !error.message.is_empty()
-            && call.result.as_ref().is_none_or(|result| !result.display_text().contains(&error.message))
+            && call
+                .result
+                .as_ref()
+                .is_none_or(|result| !result.display_text().contains(&error.message))
     });
     let error = error.map(|error| {
-        output::text_well(ctx, block.id, "well well--wrap tool-error", "Error", &error.message)
+        output::text_well(
+            ctx,
+            block.id,
+            "well well--wrap tool-error",
+            "Error",
+            &error.message,
+        )
     });
-    let result = (error.is_some() || result.is_some())
-        .then(|| div().class("tool-result").attr("data-event-id", block.event_id.to_string()).child((error, result)));
+    let result = (error.is_some() || result.is_some()).then(|| {
+        div()
+            .class("tool-result")
+            .attr("data-event-id", block.event_id.to_string())
+            .child((error, result))
+    });
     let conflicts = (call.conflicts > 0).then(|| {
-        let results = units::count(u64::from(call.conflicts), "further result", "further results");
-        div().class("subtle").child(format!("{results} said something else"))
+        let results = units::count(
+            u64::from(call.conflicts),
+            "further result",
+            "further results",
+        );
+        div()
+            .class("subtle")
+            .child(format!("{results} said something else"))
     });
-    let orphan = call.orphan.then(|| div().class("subtle").child("The call itself is not in this stream"));
-    div().class("body tool-body").child((orphan, args, result, conflicts)).into_any()
+    let orphan = call.orphan.then(|| {
+        div()
+            .class("subtle")
+            .child("The call itself is not in this stream")
+    });
+    div()
+        .class("body tool-body")
+        .child((orphan, args, result, conflicts))
+        .into_any()
 }
 
 /// The arguments: a command as it is run, others as their fields; the JSON as far as it came while it streams.
 fn args_view(feed: &Feed, call: &ToolCallBlock, command: bool) -> Option<AnyView> {
     if call.args.is_null() {
-        let coming = call.input.map(|input| feed.stream(input)).filter(|text| !text.is_empty())?;
+        let coming = call
+            .input
+            .map(|input| feed.stream(input))
+            .filter(|text| !text.is_empty())?;
         let args = output::well("well well--wrap", "Arguments so far", coming.to_owned());
         return Some(div().class("tool-args").child(args).into_any());
     }
@@ -115,7 +169,10 @@ fn args_view(feed: &Feed, call: &ToolCallBlock, command: bool) -> Option<AnyView
         return None;
     }
     // The line above shows a short command whole.
-    let text = call.args.get("command").and_then(|text| text.as_str().map(|text| text.into_owned()));
+    let text = call
+        .args
+        .get("command")
+        .and_then(|text| text.as_str().map(|text| text.into_owned()));
     let args = match text.filter(|_| command) {
         Some(text) if !text.contains('\n') && text.len() < 60 => return None,
         Some(text) => output::well("well well--wrap", "Command", text),
@@ -128,9 +185,15 @@ fn result_view(ctx: Ctx, block: &Block, result: &Json) -> AnyView {
     if let Some(body) = result.body_ref() {
         let note = body.truncated.then(|| {
             let size = units::bytes(body.bytes);
-            div().class("subtle").child(format!("The first part of {size}"))
+            div()
+                .class("subtle")
+                .child(format!("The first part of {size}"))
         });
-        return (output::text_well(ctx, block.id, "well", "Result", &body.preview), note).into_any();
+        return (
+            output::text_well(ctx, block.id, "well", "Result", &body.preview),
+            note,
+        )
+            .into_any();
     }
     match result_text(result) {
         Some(text) => output::text_well(ctx, block.id, "well", "Result", &text),
@@ -143,13 +206,22 @@ fn result_text(result: &Json) -> Option<String> {
     if let Some(text) = result.as_str() {
         return Some(text.into_owned());
     }
-    let serde_json::Value::Array(parts) = result.to_value() else { return None };
+    let serde_json::Value::Array(parts) = result.to_value() else {
+        return None;
+    };
     let texts: Option<Vec<String>> = parts
         .iter()
-        .map(|part| match part.get("type").and_then(serde_json::Value::as_str) {
-            Some("text") => part.get("text").and_then(serde_json::Value::as_str).map(str::to_owned),
-            _ => None,
-        })
+        .map(
+            |part| match part.get("type").and_then(serde_json::Value::as_str) {
+                Some("text") => part
+                    .get("text")
+                    .and_then(serde_json::Value::as_str)
+                    .map(str::to_owned),
+                _ => None,
+            },
+        )
         .collect();
-    texts.filter(|texts| !texts.is_empty()).map(|texts| texts.join("\n"))
+    texts
+        .filter(|texts| !texts.is_empty())
+        .map(|texts| texts.join("\n"))
 }

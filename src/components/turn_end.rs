@@ -22,8 +22,15 @@ pub(crate) fn view(end: &TurnEndBlock) -> AnyView {
             facts.push(format!("{} tokens", units::tokens(n_tokens)));
         }
     }
-    facts.extend(end.cost_usd.or(end.usage.as_ref().and_then(|usage| usage.cost_usd)).map(units::dollars));
+    facts.extend(
+        end.cost_usd
+            .or(end.usage.as_ref().and_then(|usage| usage.cost_usd))
+            .map(units::dollars),
+    );
     let separator = (took.is_some() && !facts.is_empty()).then_some(" · ");
     let took = span().attr("data-time", "").child((took, separator));
-    div().class("turn-end").child((outcome, took, facts.join(" · "))).into_any()
+    div()
+        .class("turn-end")
+        .child((outcome, took, facts.join(" · ")))
+        .into_any()
 }

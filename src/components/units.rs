@@ -4,12 +4,20 @@
 pub(crate) fn duration(duration_ms: u64) -> String {
     match duration_ms {
         // Tenths are told apart up to ten seconds, as a reader would.
-        0..=9_949 => format!("{}.{} s", (duration_ms + 50) / 1_000, (duration_ms + 50) / 100 % 10),
+        0..=9_949 => format!(
+            "{}.{} s",
+            (duration_ms + 50) / 1_000,
+            (duration_ms + 50) / 100 % 10
+        ),
         9_950..=59_499 => format!("{} s", (duration_ms + 500) / 1_000),
         _ => {
             let seconds = (duration_ms + 500) / 1_000;
             let (minutes, hours) = (seconds / 60 % 60, seconds / 3_600);
-            if hours > 0 { format!("{hours}h {minutes:02}m") } else { format!("{minutes}m {:02}s", seconds % 60) }
+            if hours > 0 {
+                format!("{hours}h {minutes:02}m")
+            } else {
+                format!("{minutes}m {:02}s", seconds % 60)
+            }
         }
     }
 }
@@ -42,7 +50,7 @@ pub(crate) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -52,12 +60,21 @@ pub(crate) fn grouped(n: u64) -> String {
 
 /// Dollars: `$0.22`
 pub(crate) fn dollars(usd: f64) -> String {
-    if usd > 0.0 && usd < 0.01 { "<$0.01".to_owned() } else { format!("${usd:.2}") }
+    if usd > 0.0 && usd < 0.01 {
+        "<$0.01".to_owned()
+    } else {
+        format!("${usd:.2}")
+    }
 }
 
 /// The first line of a text, cut to so many characters.
 pub(crate) fn first_line(text: &str, most_chars: usize) -> String {
-    let line = text.trim_start().lines().next().unwrap_or_default().trim_end();
+    let line = text
+        .trim_start()
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .trim_end();
     match line.char_indices().nth(most_chars) {
         Some((at, _)) => format!("{}…", line[..at].trim_end()),
         None => line.to_owned(),

@@ -27,18 +27,30 @@ pub(crate) fn day_and_time(epoch_ms: i64) -> String {
     format(epoch_ms, |formats| &formats.1)
 }
 
-fn format(epoch_ms: i64, which: fn(&(js_sys::Function, js_sys::Function)) -> &js_sys::Function) -> String {
+fn format(
+    epoch_ms: i64,
+    which: fn(&(js_sys::Function, js_sys::Function)) -> &js_sys::Function,
+) -> String {
     FORMATS.with_borrow_mut(|formats| {
         let formats = formats.get_or_insert_with(|| {
             (formatter(&[("hour", "2-digit"), ("minute", "2-digit")]), {
-                let parts = [("day", "numeric"), ("month", "short"), ("hour", "2-digit"), ("minute", "2-digit")];
+                let parts = [
+                    ("day", "numeric"),
+                    ("month", "short"),
+                    ("hour", "2-digit"),
+                    ("minute", "2-digit"),
+                ];
                 formatter(&parts)
             })
         });
         // A number of milliseconds is exact in a double.
         #[allow(clippy::cast_precision_loss)]
         let date = js_sys::Date::new(&JsValue::from_f64(epoch_ms as f64));
-        which(formats).call1(&JsValue::NULL, &date).ok().and_then(|text| text.as_string()).unwrap_or_default()
+        which(formats)
+            .call1(&JsValue::NULL, &date)
+            .ok()
+            .and_then(|text| text.as_string())
+            .unwrap_or_default()
     })
 }
 

@@ -111,7 +111,9 @@ pub(crate) fn define(
     mut connect: impl FnMut(Element, web_sys::ShadowRoot) -> Rc<dyn Feed> + 'static,
 ) {
     let observed = observed.iter().map(|name| (*name).to_owned()).collect();
-    let connect = Closure::new(move |host: web_sys::HtmlElement, root| FeedHandle(connect(host.into(), root)));
+    let connect = Closure::new(move |host: web_sys::HtmlElement, root| {
+        FeedHandle(connect(host.into(), root))
+    });
     define_element(name, observed, &connect);
     // An element's class lives as long as the page.
     connect.forget();

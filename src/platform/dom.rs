@@ -2,8 +2,8 @@
 
 use std::cell::RefCell;
 
-use wasm_bindgen::prelude::*;
 use wasm_bindgen::JsCast;
+use wasm_bindgen::prelude::*;
 
 /// An element of the page.
 pub(crate) type Element = web_sys::Element;
@@ -50,7 +50,17 @@ pub(crate) fn as_html(element: &Element) -> web_sys::HtmlElement {
 
 /// The text node that is the first child of the first element that a selector finds.
 pub(crate) fn first_text(element: &Element, selector: &str) -> Option<Text> {
-    element.query_selector(selector).ok()??.first_child()?.dyn_into().ok()
+    element
+        .query_selector(selector)
+        .ok()??
+        .first_child()?
+        .dyn_into()
+        .ok()
+}
+
+/// Writes a text node anew.
+pub(crate) fn replace_text(node: &Text, text: &str) {
+    node.set_data(text);
 }
 
 /// Adds to a text node; nothing else of the page is touched.
@@ -66,7 +76,11 @@ pub(crate) fn by_id(id: &str) -> Option<Element> {
 /// Calls a method of an element's own class with a file.
 pub(crate) fn call_with_file(element: &Element, method: &str, file: &web_sys::File) {
     let called = js_sys::Reflect::get(element, &method.into());
-    if let Some(called) = called.ok().as_ref().and_then(|called| called.dyn_ref::<js_sys::Function>()) {
+    if let Some(called) = called
+        .ok()
+        .as_ref()
+        .and_then(|called| called.dyn_ref::<js_sys::Function>())
+    {
         let _ = called.call1(element, file);
     }
 }
@@ -74,7 +88,11 @@ pub(crate) fn call_with_file(element: &Element, method: &str, file: &web_sys::Fi
 /// Calls a method of an element's own class with bytes.
 pub(crate) fn call_with_bytes(element: &Element, method: &str, bytes: &[u8]) {
     let called = js_sys::Reflect::get(element, &method.into());
-    if let Some(called) = called.ok().as_ref().and_then(|called| called.dyn_ref::<js_sys::Function>()) {
+    if let Some(called) = called
+        .ok()
+        .as_ref()
+        .and_then(|called| called.dyn_ref::<js_sys::Function>())
+    {
         let _ = called.call1(element, &js_sys::Uint8Array::from(bytes));
     }
 }
@@ -82,7 +100,9 @@ pub(crate) fn call_with_bytes(element: &Element, method: &str, bytes: &[u8]) {
 /// A member of an event's `detail`, where it is text.
 pub(crate) fn detail_of(event: &Event, name: &str) -> Option<String> {
     let detail = event.dyn_ref::<web_sys::CustomEvent>()?.detail();
-    js_sys::Reflect::get(&detail, &name.into()).ok()?.as_string()
+    js_sys::Reflect::get(&detail, &name.into())
+        .ok()?
+        .as_string()
 }
 
 /// Takes an attribute away.
@@ -138,7 +158,10 @@ pub(crate) fn has_focus(element: &Element) -> bool {
 }
 
 fn shadow_active_element(shadow: &web_sys::ShadowRoot) -> Option<Element> {
-    js_sys::Reflect::get(shadow, &"activeElement".into()).ok()?.dyn_into().ok()
+    js_sys::Reflect::get(shadow, &"activeElement".into())
+        .ok()?
+        .dyn_into()
+        .ok()
 }
 
 /// Moves the focus without scrolling.
@@ -181,7 +204,11 @@ pub(crate) struct Listener {
 }
 
 /// Listens on an element.
-pub(crate) fn listen(target: &Element, name: &'static str, handler: impl FnMut(Event) + 'static) -> Listener {
+pub(crate) fn listen(
+    target: &Element,
+    name: &'static str,
+    handler: impl FnMut(Event) + 'static,
+) -> Listener {
     listen_to(target.unchecked_ref(), name, false, handler)
 }
 
@@ -196,8 +223,14 @@ pub(crate) fn listen_passive(
     options.set_passive(true);
     let handler = closure.as_ref().unchecked_ref();
     let target: &web_sys::EventTarget = target;
-    let _ = target.add_event_listener_with_callback_and_add_event_listener_options(name, handler, &options);
-    Listener { target: target.clone(), name, capture: false, closure }
+    let _ = target
+        .add_event_listener_with_callback_and_add_event_listener_options(name, handler, &options);
+    Listener {
+        target: target.clone(),
+        name,
+        capture: false,
+        closure,
+    }
 }
 
 /// Listens on the window.
@@ -206,7 +239,10 @@ pub(crate) fn listen_window(name: &'static str, handler: impl FnMut(Event) + 'st
 }
 
 /// Listens on the document.
-pub(crate) fn listen_document(name: &'static str, handler: impl FnMut(Event) + 'static) -> Listener {
+pub(crate) fn listen_document(
+    name: &'static str,
+    handler: impl FnMut(Event) + 'static,
+) -> Listener {
     listen_to(document().unchecked_ref(), name, false, handler)
 }
 
@@ -217,14 +253,27 @@ fn listen_to(
     handler: impl FnMut(Event) + 'static,
 ) -> Listener {
     let closure = Closure::<dyn FnMut(Event)>::new(handler);
-    let _ = target.add_event_listener_with_callback_and_bool(name, closure.as_ref().unchecked_ref(), capture);
-    Listener { target: target.clone(), name, capture, closure }
+    let _ = target.add_event_listener_with_callback_and_bool(
+        name,
+        closure.as_ref().unchecked_ref(),
+        capture,
+    );
+    Listener {
+        target: target.clone(),
+        name,
+        capture,
+        closure,
+    }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
         let handler = self.closure.as_ref().unchecked_ref();
-        let _ = self.target.remove_event_listener_with_callback_and_bool(self.name, handler, self.capture);
+        let _ = self.target.remove_event_listener_with_callback_and_bool(
+            self.name,
+            handler,
+            self.capture,
+        );
     }
 }
 
@@ -241,7 +290,10 @@ pub(crate) fn key_of(event: &Event) -> Option<Key> {
     {
         return None;
     }
-    Some(Key { name: key.key(), control: key.ctrl_key() })
+    Some(Key {
+        name: key.key(),
+        control: key.ctrl_key(),
+    })
 }
 
 /// A pressed key.
@@ -255,11 +307,16 @@ pub(crate) struct Key {
 /// Whether the event began at, or in, a control that has a use of its own for Enter and clicks.
 pub(crate) fn began_in_control(event: &Event, until: &Element) -> bool {
     for node in event.composed_path().iter() {
-        let Ok(element) = node.dyn_into::<Element>() else { return false };
+        let Ok(element) = node.dyn_into::<Element>() else {
+            return false;
+        };
         if &element == until {
             return false;
         }
-        if matches!(element.tag_name().as_str(), "BUTTON" | "A" | "INPUT" | "SELECT" | "TEXTAREA" | "SUMMARY") {
+        if matches!(
+            element.tag_name().as_str(),
+            "BUTTON" | "A" | "INPUT" | "SELECT" | "TEXTAREA" | "SUMMARY"
+        ) {
             return true;
         }
     }

@@ -146,8 +146,16 @@ impl Yielder {
         });
         let channel = message_channel();
         let port = get(&channel, "port2");
-        let _ = js_sys::Reflect::set(&get(&channel, "port1"), &"onmessage".into(), on_message.as_ref());
-        Yielder { port, waiting, _on_message: on_message }
+        let _ = js_sys::Reflect::set(
+            &get(&channel, "port1"),
+            &"onmessage".into(),
+            on_message.as_ref(),
+        );
+        Yielder {
+            port,
+            waiting,
+            _on_message: on_message,
+        }
     }
 
     fn add(&self, resolve: js_sys::Function) {

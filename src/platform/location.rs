@@ -7,7 +7,9 @@ use super::dom;
 /// The value of a query parameter.
 pub(crate) fn query(name: &str) -> Option<String> {
     let search = dom::window().location().search().ok()?;
-    web_sys::UrlSearchParams::new_with_str(&search).ok()?.get(name)
+    web_sys::UrlSearchParams::new_with_str(&search)
+        .ok()?
+        .get(name)
 }
 
 /// The value of a parameter in the fragment: `#token=…&session=…`
@@ -20,7 +22,9 @@ pub(crate) fn fragment(name: &str) -> Option<String> {
 /// Writes the fragment anew without a step in the history; empty takes it away.
 pub(crate) fn replace_fragment(parameters: &[(&str, &str)]) {
     let window = dom::window();
-    let (Ok(path), Ok(search)) = (window.location().pathname(), window.location().search()) else { return };
+    let (Ok(path), Ok(search)) = (window.location().pathname(), window.location().search()) else {
+        return;
+    };
     let mut address = path + &search;
     if let Ok(written) = web_sys::UrlSearchParams::new() {
         for (name, value) in parameters {
@@ -44,7 +48,9 @@ pub(crate) fn origin() -> String {
 /// An address made whole against the page's own; `None` where it is none.
 pub(crate) fn resolve(address: &str) -> Option<String> {
     let base = dom::document().base_uri().ok().flatten()?;
-    web_sys::Url::new_with_base(address, &base).ok().map(|url| url.href())
+    web_sys::Url::new_with_base(address, &base)
+        .ok()
+        .map(|url| url.href())
 }
 
 /// Whether an address, made whole, has the page's own origin.

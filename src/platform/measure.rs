@@ -15,11 +15,17 @@ impl HeightObserver {
     /// `report` gets each element with its border-box size in px: (element, width, height).
     pub(crate) fn new(report: impl Fn(&[(Element, f64, f64)]) + 'static) -> Option<HeightObserver> {
         let callback = Closure::<dyn FnMut(js_sys::Array)>::new(move |entries: js_sys::Array| {
-            let sizes: Vec<_> = entries.iter().filter_map(|entry| size_of(entry.unchecked_ref())).collect();
+            let sizes: Vec<_> = entries
+                .iter()
+                .filter_map(|entry| size_of(entry.unchecked_ref()))
+                .collect();
             report(&sizes);
         });
         let observer = web_sys::ResizeObserver::new(callback.as_ref().unchecked_ref()).ok()?;
-        Some(HeightObserver { observer, _callback: callback })
+        Some(HeightObserver {
+            observer,
+            _callback: callback,
+        })
     }
 
     /// Begins to watch an element; its first size is told after the next layout.
@@ -62,7 +68,10 @@ pub(crate) fn set_scroll_top(scroller: &Element, top_px: f64) {
 
 /// Width and height of an element's inside, in px.
 pub(crate) fn client_size(element: &Element) -> (f64, f64) {
-    (f64::from(element.client_width()), f64::from(element.client_height()))
+    (
+        f64::from(element.client_width()),
+        f64::from(element.client_height()),
+    )
 }
 
 /// Device pixels per px.

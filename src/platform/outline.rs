@@ -41,10 +41,17 @@ fn flush(run: &mut String, depth: usize, text: &mut String) {
 fn write_element(element: &Element, mask_times: bool, depth: usize, text: &mut String) {
     text.push_str(&"  ".repeat(depth));
     text.push_str(&element.tag_name().to_lowercase());
-    let mut names: Vec<String> = element.get_attribute_names().iter().filter_map(|name| name.as_string()).collect();
+    let mut names: Vec<String> = element
+        .get_attribute_names()
+        .iter()
+        .filter_map(|name| name.as_string())
+        .collect();
     names.sort();
     for name in names.iter().filter(|name| !PLACE.contains(&name.as_str())) {
-        text.push_str(&format!(" {name}={:?}", element.get_attribute(name).unwrap_or_default()));
+        text.push_str(&format!(
+            " {name}={:?}",
+            element.get_attribute(name).unwrap_or_default()
+        ));
     }
     text.push('\n');
     if mask_times && element.has_attribute("data-time") {

@@ -23,25 +23,47 @@ impl ByteStream {
     /// Reads a file.
     pub(crate) fn of_blob(blob: &Blob) -> Result<ByteStream, String> {
         let reader = reader_of(&blob.stream())?;
-        Ok(ByteStream { reader, byte_len: whole_number(blob.size()) })
+        Ok(ByteStream {
+            reader,
+            byte_len: whole_number(blob.size()),
+        })
     }
 
     /// Reads what an address gives. `token` goes out as `Authorization` where there is one.
-    pub(crate) async fn of_address(address: &str, token: Option<&str>) -> Result<ByteStream, FetchError> {
+    pub(crate) async fn of_address(
+        address: &str,
+        token: Option<&str>,
+    ) -> Result<ByteStream, FetchError> {
         let response = fetch(address, token).await?;
         let length = response.headers().get("content-length").ok().flatten();
         // A compressed answer is longer than its header says.
-        let compressed = response.headers().get("content-encoding").ok().flatten().is_some();
-        let byte_len = length.filter(|_| !compressed).and_then(|length| length.parse().ok());
-        let body = response.body().ok_or_else(|| FetchError::Failed("the answer has no body".to_owned()))?;
-        Ok(ByteStream { reader: reader_of(&body).map_err(FetchError::Failed)?, byte_len })
+        let compressed = response
+            .headers()
+            .get("content-encoding")
+            .ok()
+            .flatten()
+            .is_some();
+        let byte_len = length
+            .filter(|_| !compressed)
+            .and_then(|length| length.parse().ok());
+        let body = response
+            .body()
+            .ok_or_else(|| FetchError::Failed("the answer has no body".to_owned()))?;
+        Ok(ByteStream {
+            reader: reader_of(&body).map_err(FetchError::Failed)?,
+            byte_len,
+        })
     }
 
     /// The next piece; `None` at the end.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, String> {
-        let piece = JsFuture::from(self.reader.read()).await.map_err(|why| message_of(&why))?;
+        let piece = JsFuture::from(self.reader.read())
+            .await
+            .map_err(|why| message_of(&why))?;
         let value = js_sys::Reflect::get(&piece, &"value".into()).unwrap_or_default();
-        Ok(value.dyn_ref::<js_sys::Uint8Array>().map(js_sys::Uint8Array::to_vec))
+        Ok(value
+            .dyn_ref::<js_sys::Uint8Array>()
+            .map(js_sys::Uint8Array::to_vec))
     }
 }
 
@@ -76,8 +98,12 @@ impl std::fmt::Display for FetchError {
 /// Fetches an address whole.
 pub(crate) async fn fetch_bytes(address: &str, token: Option<&str>) -> Result<Vec<u8>, FetchError> {
     let response = fetch(address, token).await?;
-    let buffer = response.array_buffer().map_err(|why| FetchError::Failed(message_of(&why)))?;
-    let buffer = JsFuture::from(buffer).await.map_err(|why| FetchError::Failed(message_of(&why)))?;
+    let buffer = response
+        .array_buffer()
+        .map_err(|why| FetchError::Failed(message_of(&why)))?;
+    let buffer = JsFuture::from(buffer)
+        .await
+        .map_err(|why| FetchError::Failed(message_of(&why)))?;
     Ok(js_sys::Uint8Array::new(&buffer).to_vec())
 }
 
@@ -86,16 +112,29 @@ async fn fetch(address: &str, token: Option<&str>) -> Result<web_sys::Response, 
     let init = web_sys::RequestInit::new();
     let headers = web_sys::Headers::new().map_err(failed)?;
     if let Some(token) = token {
-        headers.set("authorization", &format!("Bearer {token}")).map_err(failed)?;
+        headers
+            .set("authorization", &format!("Bearer {token}"))
+            .map_err(failed)?;
     }
     init.set_headers(&headers);
-    let response = JsFuture::from(dom::window().fetch_with_str_and_init(address, &init)).await.map_err(failed)?;
+    let response = JsFuture::from(dom::window().fetch_with_str_and_init(address, &init))
+        .await
+        .map_err(failed)?;
     let response: web_sys::Response = response.unchecked_into();
-    if response.ok() { Ok(response) } else { Err(FetchError::Status(response.status())) }
+    if response.ok() {
+        Ok(response)
+    } else {
+        Err(FetchError::Status(response.status()))
+    }
 }
 
-fn reader_of(stream: &web_sys::ReadableStream) -> Result<web_sys::ReadableStreamDefaultReader, String> {
-    stream.get_reader().dyn_into().map_err(|_| "the browser gives no bytes".to_owned())
+fn reader_of(
+    stream: &web_sys::ReadableStream,
+) -> Result<web_sys::ReadableStreamDefaultReader, String> {
+    stream
+        .get_reader()
+        .dyn_into()
+        .map_err(|_| "the browser gives no bytes".to_owned())
 }
 
 fn message_of(why: &JsValue) -> String {
@@ -110,7 +149,12 @@ pub(crate) fn file_of(event: &dom::Event) -> Option<File> {
     if let Some(drag) = event.dyn_ref::<web_sys::DragEvent>() {
         return drag.data_transfer()?.files()?.get(0);
     }
-    event.target()?.dyn_into::<web_sys::HtmlInputElement>().ok()?.files()?.get(0)
+    event
+        .target()?
+        .dyn_into::<web_sys::HtmlInputElement>()
+        .ok()?
+        .files()?
+        .get(0)
 }
 
 fn whole_number(number: f64) -> Option<u64> {

@@ -55,7 +55,10 @@ impl Server {
             Some(endpoint) => location::resolve(endpoint)?,
             None => location::origin(),
         };
-        Some(Server { base: base.trim_end_matches('/').to_owned(), token })
+        Some(Server {
+            base: base.trim_end_matches('/').to_owned(),
+            token,
+        })
     }
 
     /// The address of a route below `/api/v1/`.
@@ -65,7 +68,9 @@ impl Server {
 
     /// The server's name, for people.
     pub(crate) fn name(&self) -> &str {
-        self.base.split_once("://").map_or(self.base.as_str(), |(_, name)| name)
+        self.base
+            .split_once("://")
+            .map_or(self.base.as_str(), |(_, name)| name)
     }
 
     fn socket_address(&self) -> String {
@@ -99,7 +104,10 @@ impl Socket {
     /// Opens a socket and says `open`; `None` where that fails.
     pub(crate) async fn open(server: &Server, open: Open) -> Option<Socket> {
         // A socket can bear no header of its own; a token is base64url, which a subprotocol may be made of.
-        let token = server.token.as_deref().map(|token| format!("tr.tok.{token}"));
+        let token = server
+            .token
+            .as_deref()
+            .map(|token| format!("tr.tok.{token}"));
         let mut protocols = vec![SUBPROTOCOL];
         protocols.extend(token.as_deref());
         let stream = WebSocket::open_with_protocols(&server.socket_address(), &protocols).ok()?;
@@ -131,7 +139,10 @@ impl Socket {
 
     /// Sends a frame; false where the socket is gone.
     pub(crate) async fn send(&mut self, frame: ClientFrame) -> bool {
-        self.stream.send(Message::Text(frame.to_text())).await.is_ok()
+        self.stream
+            .send(Message::Text(frame.to_text()))
+            .await
+            .is_ok()
     }
 
     /// Waits for what comes next.
@@ -141,8 +152,12 @@ impl Socket {
                 Either::Left((message, _)) => Some(message),
                 Either::Right(((), _)) => None,
             };
-            let Some(message) = came else { return self.look_after().await };
-            let Some(Ok(message)) = message else { return Signal::Closed(None) };
+            let Some(message) = came else {
+                return self.look_after().await;
+            };
+            let Some(Ok(message)) = message else {
+                return Signal::Closed(None);
+            };
             self.heard_ms = frame::now_ms();
             self.pinged_ms = None;
             let text = match message {
@@ -150,7 +165,9 @@ impl Socket {
                 Message::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             };
             match ServerFrame::read(&text) {
-                Ok(Some(ServerFrame::Bye(bye))) => return Signal::Closed(Some(bye.reconnect_after_ms)),
+                Ok(Some(ServerFrame::Bye(bye))) => {
+                    return Signal::Closed(Some(bye.reconnect_after_ms));
+                }
                 Ok(Some(ServerFrame::Pong(_)) | None) => {}
                 Ok(Some(frame)) => return Signal::Frame(frame),
                 // What cannot be read may have held events: only a new beginning is sure to have them.
@@ -162,7 +179,9 @@ impl Socket {
     async fn look_after(&mut self) -> Signal {
         self.tick = frame::sleep(TICK_MS);
         let now_ms = frame::now_ms();
-        let unanswered = self.pinged_ms.is_some_and(|pinged_ms| now_ms - pinged_ms > PONG_MS);
+        let unanswered = self
+            .pinged_ms
+            .is_some_and(|pinged_ms| now_ms - pinged_ms > PONG_MS);
         if unanswered || now_ms - self.heard_ms > SILENCE_MS {
             return Signal::Closed(None);
         }
@@ -193,18 +212,27 @@ impl Backoff {
 
     /// Waits, telling each second for how long yet.
     pub(crate) async fn wait(&mut self, asked_ms: Option<u64>, tell: impl Fn(Connection)) {
-        let settled = self.live_since_ms.take().is_some_and(|since_ms| frame::now_ms() - since_ms > SETTLED_MS);
+        let settled = self
+            .live_since_ms
+            .take()
+            .is_some_and(|since_ms| frame::now_ms() - since_ms > SETTLED_MS);
         if settled {
             self.n_tries = 0;
         }
         let most_ms = (FIRST_WAIT_MS * 2_f64.powi(self.n_tries.min(10))).min(LONGEST_WAIT_MS);
         self.n_tries += 1;
         // What a server asks for is a hint, and not to be waited for without end.
-        let asked_ms = asked_ms.map_or(0.0, |asked_ms| f64::from(u32::try_from(asked_ms).unwrap_or(u32::MAX)));
+        let asked_ms = asked_ms.map_or(0.0, |asked_ms| {
+            f64::from(u32::try_from(asked_ms).unwrap_or(u32::MAX))
+        });
         let wait_ms = asked_ms.min(LONGEST_WAIT_MS) + frame::random() * most_ms;
         let began_ms = frame::now_ms();
         loop {
-            let hidden_ms = if frame::is_hidden() { HIDDEN_WAIT_MS } else { 0.0 };
+            let hidden_ms = if frame::is_hidden() {
+                HIDDEN_WAIT_MS
+            } else {
+                0.0
+            };
             let left_ms = wait_ms.max(hidden_ms) - (frame::now_ms() - began_ms);
             if !frame::is_online() {
                 tell(Connection::Offline);
@@ -213,7 +241,12 @@ impl Backoff {
             } else {
                 tell(Connection::Reconnecting(seconds(left_ms)));
             }
-            frame::sleep(if left_ms > 0.0 { TICK_MS.min(whole_ms(left_ms)) } else { TICK_MS }).await;
+            frame::sleep(if left_ms > 0.0 {
+                TICK_MS.min(whole_ms(left_ms))
+            } else {
+                TICK_MS
+            })
+            .await;
         }
     }
 }

@@ -52,7 +52,11 @@ pub(crate) fn follow(server: Server, sink: Rc<dyn Fn(ListUpdate)>) -> Running {
                 Ok(asked_ms) => asked_ms,
                 Err(Refused) => return sink(ListUpdate::Refused),
             };
-            backoff.wait(asked_ms, |connection| sink(ListUpdate::Connection(connection))).await;
+            backoff
+                .wait(asked_ms, |connection| {
+                    sink(ListUpdate::Connection(connection))
+                })
+                .await;
         }
     })
 }
@@ -71,8 +75,14 @@ async fn stretch(
         Err(FetchError::Status(401 | 403)) => return Err(Refused),
         Err(FetchError::Status(_) | FetchError::Failed(_)) => return Ok(None),
     }
-    let open = Open { sub: 1, session: "*".to_owned(), ..Open::default() };
-    let Some(mut socket) = Socket::open(server, open).await else { return Ok(None) };
+    let open = Open {
+        sub: 1,
+        session: "*".to_owned(),
+        ..Open::default()
+    };
+    let Some(mut socket) = Socket::open(server, open).await else {
+        return Ok(None);
+    };
     backoff.connected();
     sink(ListUpdate::Connection(Connection::Live));
     loop {
@@ -81,7 +91,11 @@ async fn stretch(
             Signal::Tick => {}
             Signal::Frame(ServerFrame::Sessions(sessions)) => {
                 // A row that is none is left out: the others are as good without it.
-                let rows = sessions.changed.iter().filter_map(chat_event::Json::parse).collect();
+                let rows = sessions
+                    .changed
+                    .iter()
+                    .filter_map(chat_event::Json::parse)
+                    .collect();
                 sink(ListUpdate::Rows(rows, sessions.gone));
             }
             Signal::Frame(_) => {}

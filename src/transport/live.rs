@@ -51,14 +51,25 @@ pub(crate) fn follow(server: Server, session: String, sink: Sink) -> Running {
 }
 
 /// Fetches the whole diff of a file edit.
-pub(crate) async fn full_diff(server: Server, session: String, event_id: String) -> Result<String, String> {
+pub(crate) async fn full_diff(
+    server: Server,
+    session: String,
+    event_id: String,
+) -> Result<String, String> {
     #[derive(Deserialize)]
     struct Answer {
         diff: String,
     }
-    let route = format!("sessions/{}/file-diffs/{}", encoded(&session), encoded(&event_id));
-    let bytes = fetch_bytes(&server.route(&route), server.token.as_deref()).await.map_err(|why| why.to_string())?;
-    let answer: Answer = serde_json::from_slice(&bytes).map_err(|_| "the answer is no diff".to_owned())?;
+    let route = format!(
+        "sessions/{}/file-diffs/{}",
+        encoded(&session),
+        encoded(&event_id)
+    );
+    let bytes = fetch_bytes(&server.route(&route), server.token.as_deref())
+        .await
+        .map_err(|why| why.to_string())?;
+    let answer: Answer =
+        serde_json::from_slice(&bytes).map_err(|_| "the answer is no diff".to_owned())?;
     Ok(answer.diff)
 }
 
@@ -114,7 +125,9 @@ impl Follower {
                 End::Lost(asked_ms) => {
                     let sink = self.sink.clone();
                     self.told = None;
-                    backoff.wait(asked_ms, |connection| sink(Update::Connection(connection))).await;
+                    backoff
+                        .wait(asked_ms, |connection| sink(Update::Connection(connection)))
+                        .await;
                 }
                 End::Reset => {
                     (self.sink)(Update::Clear);
@@ -133,7 +146,9 @@ impl Follower {
             return end;
         }
         self.tell_caught_up();
-        let Some(mut socket) = self.open().await else { return End::Lost(None) };
+        let Some(mut socket) = self.open().await else {
+            return End::Lost(None);
+        };
         backoff.connected();
         let Err(end) = self.listen(&mut socket).await;
         end
@@ -168,7 +183,8 @@ impl Follower {
                 Some(_) => hole_since_ms.or_else(|| Some(frame::now_ms())),
                 None => None,
             };
-            let overdue = hole_since_ms.is_some_and(|since_ms| frame::now_ms() - since_ms > HOLE_MS);
+            let overdue =
+                hole_since_ms.is_some_and(|since_ms| frame::now_ms() - since_ms > HOLE_MS);
             if overdue || self.inbox.overfull() {
                 hole_since_ms = None;
                 self.page_to_head().await?;
@@ -177,7 +193,12 @@ impl Follower {
             if self.inbox.last_seq() >= acked + ACK_EVENTS {
                 acked = self.inbox.last_seq();
                 // A receipt is for the server's figures; a socket that takes none is found out by the next wait.
-                let _ = socket.send(ClientFrame::Ack { sub: self.n_subs, seq: acked }).await;
+                let _ = socket
+                    .send(ClientFrame::Ack {
+                        sub: self.n_subs,
+                        seq: acked,
+                    })
+                    .await;
             }
         }
     }
@@ -185,8 +206,12 @@ impl Follower {
     async fn take_frame(&mut self, socket: &mut Socket, frame: ServerFrame) -> Result<(), End> {
         match frame {
             ServerFrame::Hello(hello) if hello.sub == self.n_subs => {
-                let other_log = self.epoch.as_ref().is_some_and(|epoch| *epoch != hello.epoch);
-                if other_log || hello.resume == Resume::Reset || hello.head < self.inbox.last_seq() {
+                let other_log = self
+                    .epoch
+                    .as_ref()
+                    .is_some_and(|epoch| *epoch != hello.epoch);
+                if other_log || hello.resume == Resume::Reset || hello.head < self.inbox.last_seq()
+                {
                     return Err(End::Reset);
                 }
                 if hello.resume != Resume::Ok && hello.head > self.inbox.last_seq() {
@@ -198,7 +223,9 @@ impl Follower {
                 self.take_events(ev.events);
                 self.tell_place();
             }
-            ServerFrame::Hb(beat) if beat.sub == self.n_subs && beat.head > self.inbox.last_seq() => {
+            ServerFrame::Hb(beat)
+                if beat.sub == self.n_subs && beat.head > self.inbox.last_seq() =>
+            {
                 self.page_to_head().await?;
                 self.tell_place();
             }
@@ -211,8 +238,12 @@ impl Follower {
             }
             ServerFrame::Gap(gap) if gap.sub == self.n_subs => self.take_gap(&gap),
             ServerFrame::Reset(reset) if reset.sub == self.n_subs => return Err(End::Reset),
-            ServerFrame::Err(problem) if problem.code == "no_session" => return Err(End::Lost(problem.retry_after_ms)),
-            ServerFrame::Err(problem) if problem.fatal => return Err(End::Lost(problem.retry_after_ms)),
+            ServerFrame::Err(problem) if problem.code == "no_session" => {
+                return Err(End::Lost(problem.retry_after_ms));
+            }
+            ServerFrame::Err(problem) if problem.fatal => {
+                return Err(End::Lost(problem.retry_after_ms));
+            }
             // What is left is about subscriptions that are over, or says nothing new.
             ServerFrame::Hello(_)
             | ServerFrame::Ev(_)
@@ -233,24 +264,43 @@ impl Follower {
         let mut after = self.inbox.last_seq();
         loop {
             let cursor = match &self.epoch {
-                Some(epoch) => Cursor { epoch: epoch.clone(), seq: after }.to_string(),
+                Some(epoch) => Cursor {
+                    epoch: epoch.clone(),
+                    seq: after,
+                }
+                .to_string(),
                 None => after.to_string(),
             };
-            let route = format!("sessions/{}/events?after={cursor}&limit={PAGE_EVENTS}", encoded(&self.session));
+            let route = format!(
+                "sessions/{}/events?after={cursor}&limit={PAGE_EVENTS}",
+                encoded(&self.session)
+            );
             let bytes = fetch_bytes(&self.server.route(&route), self.server.token.as_deref())
                 .await
                 .map_err(|why| self.end_for(&why))?;
             let page: Page<'_> = serde_json::from_slice(&bytes).map_err(|_| End::Lost(None))?;
-            if self.epoch.as_ref().is_some_and(|epoch| *epoch != page.epoch) {
+            if self
+                .epoch
+                .as_ref()
+                .is_some_and(|epoch| *epoch != page.epoch)
+            {
                 return Err(End::Reset);
             }
             self.epoch = Some(page.epoch);
             let n_events = page.events.len();
-            let events: Result<Vec<ChatEvent>, _> =
-                page.events.iter().map(|event| ChatEvent::from_json(event.get())).collect();
+            let events: Result<Vec<ChatEvent>, _> = page
+                .events
+                .iter()
+                .map(|event| ChatEvent::from_json(event.get()))
+                .collect();
             self.take_events(events.map_err(|_| End::Lost(None))?);
             for gap in page.gaps {
-                self.take_gap(&Gap { sub: self.n_subs, from: gap.from, to: gap.to, why: gap.why });
+                self.take_gap(&Gap {
+                    sub: self.n_subs,
+                    from: gap.from,
+                    to: gap.to,
+                    why: gap.why,
+                });
             }
             let next = seq_of(&page.next).unwrap_or_else(|| self.inbox.last_seq());
             if next >= page.head || (n_events == 0 && next <= after) {
@@ -284,7 +334,12 @@ impl Follower {
         if gap.to <= self.inbox.last_seq() {
             return;
         }
-        let hole = LogGap { from: gap.from, to: gap.to, why: gap.why.clone(), ..LogGap::default() };
+        let hole = LogGap {
+            from: gap.from,
+            to: gap.to,
+            why: gap.why.clone(),
+            ..LogGap::default()
+        };
         let mut mark = ChatEvent::new(format!("gap-{}", gap.from), 0, self.session.clone(), hole);
         mark.timestamp = None;
         let mut ready = vec![mark];
@@ -309,7 +364,11 @@ impl Follower {
     }
 
     fn tell_place(&mut self) {
-        self.tell(if self.ended { Connection::Ended } else { Connection::Live });
+        self.tell(if self.ended {
+            Connection::Ended
+        } else {
+            Connection::Live
+        });
     }
 
     fn tell_caught_up(&mut self) {
@@ -322,12 +381,24 @@ impl Follower {
     fn end_for(&self, why: &FetchError) -> End {
         let fatal = |what: String, refused| End::Fatal(Failure { what, refused });
         match why {
-            FetchError::Status(401 | 403) => fatal(format!("the server refused the token: {}", self.server.name()), true),
-            FetchError::Status(404) if !self.caught_up => {
-                fatal(format!("there is no session {} on {}", self.session, self.server.name()), false)
-            }
+            FetchError::Status(401 | 403) => fatal(
+                format!("the server refused the token: {}", self.server.name()),
+                true,
+            ),
+            FetchError::Status(404) if !self.caught_up => fatal(
+                format!(
+                    "there is no session {} on {}",
+                    self.session,
+                    self.server.name()
+                ),
+                false,
+            ),
             // The log was restored, or is another one by now.
             FetchError::Status(409 | 410) => End::Reset,
+            FetchError::Status(400) => fatal(
+                format!("{} is no session of {}", self.session, self.server.name()),
+                false,
+            ),
             FetchError::Status(_) | FetchError::Failed(_) => End::Lost(None),
         }
     }

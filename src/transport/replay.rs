@@ -30,7 +30,11 @@ pub(crate) fn of_address(address: String, token: Option<String>, sink: Sink) -> 
             Ok(bytes) => read(bytes, &sink).await,
             Err(why) => {
                 let refused = matches!(why, FetchError::Status(401 | 403));
-                fail(&sink, format!("could not load the session: {why}: {address}"), refused);
+                fail(
+                    &sink,
+                    format!("could not load the session: {why}: {address}"),
+                    refused,
+                );
             }
         }
     })

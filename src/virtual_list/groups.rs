@@ -72,7 +72,9 @@ impl Groups {
                 at += 1;
                 continue;
             };
-            let run = rows[at..range.end].iter().take_while(|row| row.groups.get(level) == Some(&group));
+            let run = rows[at..range.end]
+                .iter()
+                .take_while(|row| row.groups.get(level) == Some(&group));
             let end = at + run.count();
             let id = self.wrapper_for(&rows[at..end], level, group, used);
             used.insert(id);
@@ -96,10 +98,23 @@ impl Groups {
     }
 
     /// The wrapper that one of the rows stands in already, else a new one.
-    fn wrapper_for(&mut self, rows: &[MountedRow], level: usize, group: Group, used: &BTreeSet<u32>) -> u32 {
-        let standing = rows.iter().filter_map(|row| row.path.get(level)).find(|id| {
-            !used.contains(id) && self.wrappers.get(id).is_some_and(|wrapper| wrapper.group == group)
-        });
+    fn wrapper_for(
+        &mut self,
+        rows: &[MountedRow],
+        level: usize,
+        group: Group,
+        used: &BTreeSet<u32>,
+    ) -> u32 {
+        let standing = rows
+            .iter()
+            .filter_map(|row| row.path.get(level))
+            .find(|id| {
+                !used.contains(id)
+                    && self
+                        .wrappers
+                        .get(id)
+                        .is_some_and(|wrapper| wrapper.group == group)
+            });
         if let Some(id) = standing {
             return *id;
         }
@@ -110,7 +125,14 @@ impl Groups {
         }
         let id = self.next_id;
         self.next_id = self.next_id.wrapping_add(1);
-        self.wrappers.insert(id, Wrapper { element, group, children: Vec::new() });
+        self.wrappers.insert(
+            id,
+            Wrapper {
+                element,
+                group,
+                children: Vec::new(),
+            },
+        );
         id
     }
 
@@ -122,7 +144,10 @@ impl Groups {
         let mut next: Option<Element> = None;
         for child in children.iter().rev() {
             let element = match child {
-                Child::Row(id) => rows.iter().find(|row| row.id.0 == *id).map(|row| row.element.clone()),
+                Child::Row(id) => rows
+                    .iter()
+                    .find(|row| row.id.0 == *id)
+                    .map(|row| row.element.clone()),
                 Child::Wrapper(id) => self.wrappers.get(id).map(|wrapper| wrapper.element.clone()),
             };
             let Some(element) = element else { continue };

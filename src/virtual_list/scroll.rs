@@ -58,7 +58,10 @@ pub(crate) fn listen(scroller: &Element, list: WeakList) -> Vec<Listener> {
         let list = list.clone();
         move |event| {
             let scrolls = |name: &str| {
-                matches!(name, "PageUp" | "PageDown" | "Home" | "End" | "ArrowUp" | "ArrowDown" | " ")
+                matches!(
+                    name,
+                    "PageUp" | "PageDown" | "Home" | "End" | "ArrowUp" | "ArrowDown" | " "
+                )
             };
             if let (Some(list), Some(key)) = (list.upgrade(), dom::key_of(&event))
                 && scrolls(&key.name)
@@ -69,7 +72,11 @@ pub(crate) fn listen(scroller: &Element, list: WeakList) -> Vec<Listener> {
     };
     vec![
         dom::listen(scroller, "scroll", with(|list| list.scrolled())),
-        dom::listen(scroller, "scrollend", with(|list| list.viewport.borrow_mut().on_rest())),
+        dom::listen(
+            scroller,
+            "scrollend",
+            with(|list| list.viewport.borrow_mut().on_rest()),
+        ),
         dom::listen_passive(scroller, "wheel", with(|list| list.intent.act())),
         dom::listen_passive(scroller, "touchmove", with(|list| list.intent.act())),
         dom::listen(scroller, "keydown", on_key),
@@ -78,7 +85,9 @@ pub(crate) fn listen(scroller: &Element, list: WeakList) -> Vec<Listener> {
             let list = list.clone();
             move |event| {
                 if let Some(list) = list.upgrade() {
-                    list.intent.holding.set(dom::is_target(&event, list.scroller()));
+                    list.intent
+                        .holding
+                        .set(dom::is_target(&event, list.scroller()));
                 }
             }
         }),
