@@ -68,10 +68,10 @@ impl Page {
                 "Trunk's inline script (`<script type=\"module\">import init …`) is not in it",
             )?;
         let module =
-            file_name(quoted_after(script.text, " from ").ok_or("its script imports no module")?);
+            file_name(quoted_after(script.text, " from").ok_or("its script imports no module")?);
         let wasm = file_name(
-            quoted_after(script.text, "module_or_path: ")
-                .or_else(|| quoted_after(script.text, "__trunkInitializer(init, "))
+            quoted_after(script.text, "module_or_path:")
+                .or_else(|| quoted_after(script.text, "__trunkInitializer(init,"))
                 .ok_or("its script names no .wasm file")?,
         );
         let start_script = start_script(script.text);
@@ -161,10 +161,10 @@ fn inline_scripts(html: &str) -> Vec<InlineScript<'_>> {
     scripts
 }
 
-/// Text between the quotes that follow `marker`.
+/// Text between the quotes that follow `marker`, of whichever kind; a minifier leaves no space and likes backticks.
 fn quoted_after<'a>(text: &'a str, marker: &str) -> Option<&'a str> {
-    let rest = &text[text.find(marker)? + marker.len()..];
-    let quote = rest.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+    let rest = text[text.find(marker)? + marker.len()..].trim_start();
+    let quote = rest.chars().next().filter(|c| matches!(c, '\'' | '"' | '`'))?;
     rest[1..].split(quote).next()
 }
 
@@ -190,6 +190,19 @@ window.wasmBindings = bindings;
 dispatchEvent(new CustomEvent("TrunkApplicationStarted", {detail: {wasm}}));
 
 </script></body></html>"#;
+
+    /// As Trunk 0.22.1 writes it with `minify`.
+    const MINIFIED: &str = r#"<!doctype html><html lang=en><script type=module>import init,*as bindings from"/agent-feed-6a0.js";const wasm=await init({module_or_path:`/agent-feed-6a0_bg.wasm`});window.wasmBindings=bindings,dispatchEvent(new CustomEvent(`TrunkApplicationStarted`,{detail:{wasm}}));</script></body></html>"#;
+
+    #[test]
+    fn a_minified_script_is_read_as_well() {
+        let page = page(MINIFIED);
+        assert!(!page.html.contains("import init"), "{}", page.html);
+        assert!(page.start_script.contains("await start({module_or_path:"));
+        let entry = page.entry_script.expect("names are hashed");
+        assert!(entry.contains("from \"./agent-feed-6a0.js\""), "{entry}");
+        assert!(entry.contains("\"./agent-feed-6a0_bg.wasm\""), "{entry}");
+    }
 
     fn page(html: &str) -> Page {
         Page::from_html(html, "/", true).expect("this page can be prepared")
