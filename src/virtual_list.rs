@@ -353,10 +353,17 @@ impl VirtualList {
             return;
         }
         let (width_px, height_px) = sizes::client_size(&self.scroller);
-        self.width_px.set(width_px);
+        let is_reflow = self.width_px.replace(width_px) != width_px;
         self.viewport
             .borrow_mut()
             .on_resize(width_px, height_px, sizes::device_pixel_ratio());
+        if is_reflow && let Some(observer) = &*self.observer.borrow() {
+            // Every height is due now, also of rows that are as tall as before and would not be reported.
+            for row in self.mounted.borrow().iter() {
+                observer.unwatch(row.id, &row.element);
+                observer.watch(row.id, &row.element);
+            }
+        }
     }
 
     /// Estimates rows anew, a stretch a frame, after the width changed or the oracle learned.
