@@ -164,7 +164,10 @@ fn inline_scripts(html: &str) -> Vec<InlineScript<'_>> {
 /// Text between the quotes that follow `marker`, of whichever kind; a minifier leaves no space and likes backticks.
 fn quoted_after<'a>(text: &'a str, marker: &str) -> Option<&'a str> {
     let rest = text[text.find(marker)? + marker.len()..].trim_start();
-    let quote = rest.chars().next().filter(|c| matches!(c, '\'' | '"' | '`'))?;
+    let quote = rest
+        .chars()
+        .next()
+        .filter(|c| matches!(c, '\'' | '"' | '`'))?;
     rest[1..].split(quote).next()
 }
 
