@@ -61,8 +61,9 @@ pub(crate) fn notice(
     line: Option<u64>,
     source: Option<&str>,
 ) -> AnyView {
+    // Words that name their line themselves need no second one.
     let place = line
-        .filter(|_| warning)
+        .filter(|_| warning && !text.starts_with("line "))
         .map(|line| format!("Line {}: ", units::grouped(line)))
         .unwrap_or_default();
     let what = span().class("notice__text").child(format!("{place}{text}"));

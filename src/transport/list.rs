@@ -50,7 +50,8 @@ pub(crate) fn follow(server: Server, sink: Rc<dyn Fn(ListUpdate)>) -> Running {
         loop {
             let asked_ms = match stretch(&server, &sink, &mut backoff).await {
                 Ok(asked_ms) => asked_ms,
-                Err(Refused) => return sink(ListUpdate::Refused),
+                Err(End::Refused) => return sink(ListUpdate::Refused),
+                Err(End::Absent) => return,
             };
             backoff
                 .wait(asked_ms, |connection| {
@@ -61,18 +62,24 @@ pub(crate) fn follow(server: Server, sink: Rc<dyn Fn(ListUpdate)>) -> Running {
     })
 }
 
-/// The token is wrong.
-struct Refused;
+/// Why it is not tried again.
+enum End {
+    /// The token is wrong.
+    Refused,
+    /// What serves this page has no sessions: a folder of files, for one.
+    Absent,
+}
 
 async fn stretch(
     server: &Server,
     sink: &Rc<dyn Fn(ListUpdate)>,
     backoff: &mut Backoff,
-) -> Result<Option<u64>, Refused> {
+) -> Result<Option<u64>, End> {
     // A socket does not say why it was refused; a request does.
     match fetch_bytes(&server.route("sessions?limit=1"), server.token.as_deref()).await {
         Ok(_) => {}
-        Err(FetchError::Status(401 | 403)) => return Err(Refused),
+        Err(FetchError::Status(401 | 403)) => return Err(End::Refused),
+        Err(FetchError::Status(404 | 405 | 501)) => return Err(End::Absent),
         Err(FetchError::Status(_) | FetchError::Failed(_)) => return Ok(None),
     }
     let open = Open {
