@@ -5,7 +5,6 @@
 
 mod blocks;
 mod edits;
-mod facts;
 mod permissions;
 mod plan;
 mod results;

@@ -17,8 +17,11 @@ mod agent_events;
 mod chat_events;
 mod claude;
 
+mod edit;
 mod emit;
+mod facts;
 mod value;
+mod words;
 
 pub use detect::{Detection, Dialect, HEAD_BYTES, NotASession, detect};
 pub use emit::Report;

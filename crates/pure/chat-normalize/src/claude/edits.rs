@@ -11,10 +11,10 @@ use std::collections::BTreeSet;
 
 use chat_diff::{Change, FileDiff, Hunk, apply, diff_texts, from_hunks, preview};
 use chat_event::payload::FileEdit;
-use chat_event::{Body, Extra};
 use serde_json::Value;
 
 use super::session::Call;
+use crate::edit::{file_edit, shown_path};
 use crate::value::{count_of, is_true, list_of, str_of, text_of};
 
 /// What edits are judged by.
@@ -47,13 +47,13 @@ impl Edits<'_> {
             })
             .or_else(|| text_of(&call.args, path_key))?;
         let was_empty = self.empty_files.remove(path);
-        let shown = self.relative(path);
+        let shown = shown_path(self.cwd.as_deref(), path);
         let diff = match details {
             Some(details) => from_details(call, &shown, details, was_empty),
             None => None,
         };
         Some(match diff {
-            Some(diff) => event(call, path, &diff),
+            Some(diff) => file_edit(&call.id, path, &diff),
             None => from_call(call, path, &shown, text, was_empty),
         })
     }
@@ -74,19 +74,6 @@ impl Edits<'_> {
         } else {
             self.empty_files.remove(path);
         }
-    }
-
-    /// The path in a diff's header: below the working directory where it is there, so that `git apply` finds it.
-    fn relative(&self, path: &str) -> String {
-        let below = self
-            .cwd
-            .as_deref()
-            .and_then(|cwd| path.strip_prefix(cwd))
-            .and_then(|rest| rest.strip_prefix('/'));
-        below
-            .filter(|rest| !rest.is_empty())
-            .unwrap_or_else(|| path.trim_start_matches('/'))
-            .to_owned()
     }
 }
 
@@ -219,8 +206,8 @@ fn from_call(call: &Call, path: &str, shown: &str, text: &str, was_empty: bool) 
         && text.contains("created successfully")
         && let Some(content) = str_of(&call.args, "content")
     {
-        return event(
-            call,
+        return file_edit(
+            &call.id,
             path,
             &diff_texts(shown, was_empty.then_some(""), Some(content)),
         );
@@ -267,22 +254,5 @@ fn from_call(call: &Call, path: &str, shown: &str, text: &str, was_empty: bool) 
         diff_preview: preview(&made).to_owned(),
         full_diff_available: false,
         ..FileEdit::default()
-    }
-}
-
-fn event(call: &Call, path: &str, diff: &FileDiff) -> FileEdit {
-    FileEdit {
-        tool_call_id: call.id.clone(),
-        file_path: path.to_owned(),
-        change_type: diff.change.as_str().to_owned(),
-        old_path: diff.old_path.clone(),
-        lines_added: diff.lines_added,
-        lines_removed: diff.lines_removed,
-        diff_preview: preview(&diff.text).to_owned(),
-        full_diff_available: !diff.text.is_empty(),
-        full_diff_size: diff.text.len() as u64,
-        full_diff: (!diff.text.is_empty()).then(|| Body::Inline(diff.text.clone())),
-        binary: diff.binary.then_some(true),
-        extra: Extra::default(),
     }
 }

@@ -16,13 +16,13 @@ use chat_event::payload::{
 use chat_event::{Extra, Json};
 use serde_json::Value;
 
-use super::facts::Facts;
 use super::permissions::Asks;
 use super::plan::Tasks;
 use super::seen::Seen;
 use super::tools;
 use super::usage::Spent;
 use crate::emit::{Emitter, Place, hash};
+use crate::facts::Facts;
 
 /// A turn that is open.
 #[derive(Debug, Default)]

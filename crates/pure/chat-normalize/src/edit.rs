@@ -1,0 +1,34 @@
+//! Diffs as `file_edit` events, for every dialect that knows some.
+
+use chat_diff::{FileDiff, preview};
+use chat_event::payload::FileEdit;
+use chat_event::{Body, Extra};
+
+/// The edit that the call `call_id` made of the file at `path`.
+pub(crate) fn file_edit(call_id: &str, path: &str, diff: &FileDiff) -> FileEdit {
+    FileEdit {
+        tool_call_id: call_id.to_owned(),
+        file_path: path.to_owned(),
+        change_type: diff.change.as_str().to_owned(),
+        old_path: diff.old_path.clone(),
+        lines_added: diff.lines_added,
+        lines_removed: diff.lines_removed,
+        diff_preview: preview(&diff.text).to_owned(),
+        full_diff_available: !diff.text.is_empty(),
+        full_diff_size: diff.text.len() as u64,
+        full_diff: (!diff.text.is_empty()).then(|| Body::Inline(diff.text.clone())),
+        binary: diff.binary.then_some(true),
+        extra: Extra::default(),
+    }
+}
+
+/// The path in a diff's header: below the working directory where it is there, so that `git apply` finds it.
+pub(crate) fn shown_path(cwd: Option<&str>, path: &str) -> String {
+    let below = cwd
+        .and_then(|cwd| path.strip_prefix(cwd))
+        .and_then(|rest| rest.strip_prefix('/'));
+    below
+        .filter(|rest| !rest.is_empty())
+        .unwrap_or_else(|| path.trim_start_matches('/'))
+        .to_owned()
+}
