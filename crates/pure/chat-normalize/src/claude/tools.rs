@@ -2,11 +2,8 @@
 
 use serde_json::Value;
 
-use crate::emit::cut;
 use crate::value::{count_of, is_true, list_of, str_of, text_of};
-
-/// Titles and summaries are one line of at most this many bytes.
-const MAX_LINE_BYTES: usize = 200;
+use crate::words::{counted, one_line};
 
 /// The kind of a tool, after `design/events.md`.
 pub(crate) fn kind(name: &str) -> &'static str {
@@ -240,25 +237,5 @@ fn agent_summary(details: &Value, text: &str) -> Option<String> {
             .map(str::trim)
             .find(|line| !line.is_empty())
             .map(one_line),
-    }
-}
-
-fn counted<N: TryInto<u64>>(n: N, one: &str, many: &str) -> String {
-    let n = n.try_into().unwrap_or(u64::MAX);
-    if n == 1 {
-        format!("1 {one}")
-    } else {
-        format!("{n} {many}")
-    }
-}
-
-/// The first line of `text`, cut to what a card shows.
-pub(crate) fn one_line(text: &str) -> String {
-    let line = text.trim().lines().next().unwrap_or("").trim_end();
-    let cut_line = cut(line, MAX_LINE_BYTES);
-    if cut_line.len() < line.len() || text.trim().len() > line.len() {
-        format!("{cut_line}…")
-    } else {
-        cut_line.to_owned()
     }
 }
