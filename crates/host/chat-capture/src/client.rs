@@ -244,18 +244,18 @@ mod tests {
     #[test]
     fn the_token_goes_to_this_machine_only() {
         for url in [
-            "http://127.0.0.1:4860",
+            "http://127.0.0.1:7473",
             "http://localhost:80/",
-            "http://[::1]:4860",
+            "http://[::1]:7473",
         ] {
             assert!(check_endpoint(url).is_ok(), "{url}");
         }
         for url in [
-            "https://127.0.0.1:4860",
+            "https://127.0.0.1:7473",
             "http://example.org",
             "http://127.0.0.1@example.org",
             "http://127.0.0.1.example.org:80",
-            "127.0.0.1:4860",
+            "127.0.0.1:7473",
         ] {
             assert!(check_endpoint(url).is_err(), "{url}");
         }

@@ -13,7 +13,7 @@ use crate::state::{Settings, State};
 use crate::{assets, data_dir, examples, leftovers, server};
 
 /// The port where none is asked for.
-const DEFAULT_PORT: u16 = 4860;
+const DEFAULT_PORT: u16 = 7473;
 
 /// What `turnreel serve` is told.
 #[derive(Debug, clap::Args)]
