@@ -384,10 +384,7 @@ fn without_the_right_token_the_page_asks_for_it() {
             )
             .await;
             let text: String = tab.eval("__test.text()").await;
-            assert!(
-                text.contains("401") && text.to_lowercase().contains("token"),
-                "it says why: {text}"
-            );
+            assert!(text.to_lowercase().contains("token"), "it says why: {text}");
             assert!(
                 !text.contains("Prompt 1"),
                 "and shows nothing of the session"
@@ -553,7 +550,7 @@ fn the_page_is_served_under_its_policy_and_an_address_of_another_origin_is_not_o
             "neither text becomes code nor text becomes markup"
         );
         tab.expect_problems(
-            "securitypolicyviolation|Content Security Policy|TrustedHTML|Trusted Type",
+            "securitypolicyviolation|Content Security Policy|TrustedHTML|TrustedScript|Trusted Type",
         );
 
         let other = visit.tab("other_origin").await;
@@ -585,17 +582,17 @@ fn a_full_diff_is_fetched_on_demand_and_once() {
         let server = Server::start(&program).await;
         let mut writer = Writer::new("diffs");
         writer.turn(1);
-        let body: String = (1..=900)
+        let body: String = (1..=6000)
             .map(|line| format!("-old line {line}\n+new line {line}\n"))
             .collect();
-        let diff = format!("--- a/big.rs\n+++ b/big.rs\n@@ -1,900 +1,900 @@\n{body}");
+        let diff = format!("--- a/big.rs\n+++ b/big.rs\n@@ -1,6000 +1,6000 @@\n{body}");
         let preview: String = diff.split_inclusive('\n').take(60).collect();
         let place = json!({"turnId": "t1", "responseId": "r1"});
         writer.event("tool_call", &place, &json!({"toolCallId": "big", "toolName": "Edit", "kind": "edit", "args": {"file_path": "big.rs"}}));
         writer.event(
             "file_edit",
             &place,
-            &json!({"toolCallId": "big", "filePath": "big.rs", "changeType": "modified", "linesAdded": 900, "linesRemoved": 900,
+            &json!({"toolCallId": "big", "filePath": "big.rs", "changeType": "modified", "linesAdded": 6000, "linesRemoved": 6000,
                 "diffPreview": preview, "fullDiff": diff, "fullDiffAvailable": true, "fullDiffSize": diff.len()}),
         );
         writer.event(

@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 
 use chromiumoxide::cdp::browser_protocol::emulation::SetFocusEmulationEnabledParams;
 use chromiumoxide::cdp::browser_protocol::input::{
-    DispatchDragEventParams, DispatchDragEventType, DispatchKeyEventParams, DispatchKeyEventType,
-    DispatchMouseEventParams, DispatchMouseEventType, DragData, InsertTextParams,
+    DispatchKeyEventParams, DispatchKeyEventType, DispatchMouseEventParams, DispatchMouseEventType,
+    InsertTextParams,
 };
 use chromiumoxide::cdp::browser_protocol::log::{EventEntryAdded, LogEntryLevel, LogEntrySource};
 use chromiumoxide::cdp::browser_protocol::network::{
@@ -31,11 +31,13 @@ use chromiumoxide::cdp::js_protocol::runtime::{
 };
 use chromiumoxide::layout::Point;
 use chromiumoxide::page::ScreenshotParams;
+use chromiumoxide::types::{Command, Method, MethodId};
 use chromiumoxide::{Browser, BrowserConfig, Page};
 use futures::stream::{BoxStream, select_all};
 use futures::{FutureExt, StreamExt};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Runs before any script of each page.
 const PAGE_HELP: &str = include_str!("page_help.js");
@@ -53,6 +55,8 @@ static RUNTIME: LazyLock<tokio::runtime::Runtime> = LazyLock::new(|| {
 
 /// The browser, while a test uses it.
 static SHARED: tokio::sync::Mutex<Weak<Chrome>> = tokio::sync::Mutex::const_new(Weak::new());
+
+static POINTER: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 /// Runs a test in the browser. Where there is none the test is skipped, and says so; under `cargo xtask test`, which
 /// names the browser, that is a failure.
@@ -529,27 +533,37 @@ impl Tab {
 
     /// Drops files on the page, in its middle, as from the desktop.
     pub(crate) async fn drop_files(&self, paths: &[&Path]) {
-        let files: Vec<String> = paths
-            .iter()
-            .map(|path| path.to_string_lossy().into_owned())
-            .collect();
-        let data = DragData {
-            items: Vec::new(),
-            files: Some(files),
-            drag_operations_mask: 1,
-        };
-        for kind in [
-            DispatchDragEventType::DragEnter,
-            DispatchDragEventType::DragOver,
-            DispatchDragEventType::Drop,
-        ] {
-            let (x, y) = (f64::from(WINDOW_PX.0) * 0.6, f64::from(WINDOW_PX.1) * 0.5);
-            let params = DispatchDragEventParams::new(kind, x, y, data.clone());
-            self.page
-                .execute(params)
-                .await
-                .expect("the drop is dispatched");
+        // There is one pointer to drag with.
+        let _pointer = POINTER.lock().await;
+        self.page
+            .bring_to_front()
+            .await
+            .expect("the window comes to the front");
+        for _ in 0..5 {
+            let before: u64 = self.eval("__test.dropped").await;
+            for kind in ["dragEnter", "dragOver", "drop"] {
+                let drag = DragFiles {
+                    kind,
+                    x: f64::from(WINDOW_PX.0) * 0.6,
+                    y: f64::from(WINDOW_PX.1) * 0.5,
+                    data: json!({ "items": [], "files": paths, "dragOperationsMask": 1 }),
+                };
+                self.page
+                    .execute(drag)
+                    .await
+                    .expect("the drop is dispatched");
+                // The page's answer to a drag must be known before the next step; a busy browser takes its time.
+                self.run("await __test.frames(2)").await;
+            }
+            for _ in 0..20 {
+                let now: u64 = self.eval("__test.dropped").await;
+                if now > before {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
         }
+        panic!("{}: the browser delivered no drop", self.name);
     }
 
     /// Turns the wheel over a point.
@@ -621,6 +635,26 @@ impl Tab {
     }
 }
 
+/// `Input.dispatchDragEvent`. The typed one leaves an empty list of items out, which the browser wants.
+#[derive(Debug, Serialize)]
+struct DragFiles {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    x: f64,
+    y: f64,
+    data: Value,
+}
+
+impl Method for DragFiles {
+    fn identifier(&self) -> MethodId {
+        "Input.dispatchDragEvent".into()
+    }
+}
+
+impl Command for DragFiles {
+    type Response = Value;
+}
+
 /// What the browser itself logs. Connections that are refused or cut are the network's, and no fault of the page.
 fn of_entry(event: &EventEntryAdded) -> Option<Report> {
     let entry = &event.entry;
@@ -629,8 +663,13 @@ fn of_entry(event: &EventEntryAdded) -> Option<Report> {
     }
     let place = entry.url.as_deref().unwrap_or_default();
     let text = format!("{} ({place})", entry.text);
+    // A frame that was on its way when the connection was cut is the network's, too.
+    let of_sockets = [
+        "WebSocket connection to",
+        "WebSocket is already in CLOSING or CLOSED state",
+    ];
     let network = entry.source == LogEntrySource::Network
-        || entry.text.starts_with("WebSocket connection to");
+        || of_sockets.iter().any(|words| entry.text.starts_with(words));
     Some(if network {
         Report::Network(text)
     } else {

@@ -2,7 +2,9 @@
 addEventListener("securitypolicyviolation", (event) => {
   console.error("securitypolicyviolation", event.violatedDirective, event.blockedURI, event.sourceFile, event.lineNumber, event.sample);
 });
+addEventListener("drop", () => { __test.dropped += 1; }, true);
 window.__test = {
+  dropped: 0,
   feeds: () => __test.all("agent-feed"),
   feed: () => __test.feeds()[0],
   // Elements of the page and of all shadow roots in it.
