@@ -220,7 +220,14 @@ impl VirtualList {
 
     /// Keeps a row where it is on the screen while its height changes.
     pub(crate) fn pin(&self, id: RowId) {
-        self.viewport.borrow_mut().pin(id);
+        let mut viewport = self.viewport.borrow_mut();
+        // A row whose head is above the screen has nothing to keep in place there.
+        if viewport
+            .screen_top_px(id)
+            .is_some_and(|top_px| top_px >= 0.0)
+        {
+            viewport.pin(id);
+        }
     }
 
     /// Another density or font: every height is due.

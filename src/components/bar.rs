@@ -175,7 +175,7 @@ fn connection_icon(state: &str) -> Icon {
     }
 }
 
-/// The turn at the top edge; nothing while its prompt is itself to be seen there.
+/// The turn at the top edge: its number, its prompt's first line, what it took; a click goes to the prompt.
 fn turn_header(
     ctx: Ctx,
     context: &Rc<Context>,
