@@ -183,6 +183,7 @@ async fn tell(visit: &Visit, program: &Path, name: &'static str, seed: u64) -> V
     if !live.contains("class") || live.lines().count() < 10 {
         failures.push(format!("{name}: hardly anything was shown:\n{live}"));
     }
+    println!("{name}: {} lines of rows compared", live.lines().count());
     failures.extend(difference(
         &format!("{name}: live and loaded again"),
         &live,
@@ -676,5 +677,57 @@ fn a_feed_that_is_removed_closes_its_socket() {
             tab.open_sockets().len() == before
         })
         .await;
+    });
+}
+
+#[test]
+fn hostile_titles_and_file_names_are_text_in_the_list_and_on_the_page() {
+    with_server("hostile_names", 60, async |visit, program| {
+        let server = Server::start(&program).await;
+        let bad = "<img src=x onerror=window.__pwned=1>\"'><script>window.__pwned=1</script>";
+        let mut writer = Writer::new("hostile");
+        let facts = json!({"title": bad, "agent": bad, "model": bad, "cwd": format!("/{bad}"), "gitBranch": bad});
+        writer.event("session_start", &json!({}), &facts);
+        writer.turn(1);
+        let log = writer.take();
+        pipe_all(&server, &log).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        // A slash is the only character of it that a file's name cannot hold.
+        let path = folder
+            .path()
+            .join(format!("{}.jsonl", bad.replace('/', "\u{2215}")));
+        std::fs::write(&path, &log).expect("a file is written");
+
+        let tab = visit.tab("page").await;
+        tab.goto(&format!("{}/#token={}", server.url, server.token))
+            .await;
+        let own: usize = tab
+            .eval("document.querySelectorAll('img, iframe, object').length")
+            .await;
+        open_from_list(&tab, "hostile").await;
+        tab.wait_for(
+            "the title to be shown as it is written",
+            SHORT,
+            "__test.one('.session__title')?.textContent.includes('<img src=x') && __test.one('.bar__title')?.textContent.includes('<img src=x')",
+        )
+        .await;
+        tab.drop_files(&[&path]).await;
+        tab.wait_for(
+            "the file to be read",
+            SHORT,
+            "__test.feed().getAttribute('state') === 'ready'",
+        )
+        .await;
+        let made: usize = tab.eval("__test.all('img, iframe, object').length").await;
+        assert_eq!(made, own, "no text became an element");
+        let ran: bool = tab.eval("'__pwned' in window").await;
+        assert!(!ran, "no text ran");
+        assert_nothing_uploaded(&tab);
+        let elsewhere: Vec<_> = tab
+            .requests()
+            .into_iter()
+            .filter(|sent| !sent.url.starts_with(&server.url) && !sent.url.starts_with("data:,"))
+            .collect();
+        assert!(elsewhere.is_empty(), "{elsewhere:?}");
     });
 }

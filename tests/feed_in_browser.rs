@@ -630,15 +630,28 @@ fn a_card_that_was_opened_is_open_when_the_reader_comes_back() {
     );
 }
 
+/// Texts that would run, load or break out wherever they were taken for markup, an address or a terminal's.
+const HOSTILE: [&str; 12] = [
+    "<script>window.__pwned=1</script>",
+    "<img src=x onerror=\"window.__pwned=1\">",
+    "<svg onload=window.__pwned=1><a href=\"javascript:window.__pwned=1\">x</a></svg>",
+    "\"><iframe srcdoc=\"<script>parent.__pwned=1</script>\"></iframe>",
+    "' onmouseover='window.__pwned=1' style='background:url(//x.invalid/__pwned)'",
+    "[click](javascript:window.__pwned=1) ![x](https://x.invalid/__pwned.png)",
+    "</textarea></style></script><form action=//x.invalid/__pwned><input name=cookie>",
+    "<math><mtext><table><mglyph><style><img src=x onerror=window.__pwned=1>",
+    "\u{1b}]8;;javascript:window.__pwned=1\u{7}link\u{1b}]8;;\u{7}\u{1b}[2J\u{1b}[31mred",
+    "<link rel=stylesheet href=//x.invalid/__pwned.css><meta http-equiv=refresh content=0;//x.invalid>",
+    "{{constructor.constructor('window.__pwned=1')()}} ${window.__pwned=1}",
+    "\u{202e}txt.__pwned\u{202c} <base href=//x.invalid/> <object data=//x.invalid/__pwned>",
+];
+
 /// Elements that content must never become.
 const FORBIDDEN: &str = "script,iframe,object,embed,base,meta,link,form,style,img,video,audio,source,frame,frameset,applet,math,template,slot,marquee,input,textarea,select,dialog";
 
 #[test]
 fn hostile_content_is_text_and_nothing_else() {
-    let Some(payloads) = hostile_payloads() else {
-        return;
-    };
-    let log = hostile_log(&payloads);
+    let log = hostile_log(&hostile_payloads());
     on_stage(
         "hostile",
         FEED,
@@ -730,27 +743,27 @@ fn hostile_content_is_text_and_nothing_else() {
     );
 }
 
-fn hostile_payloads() -> Option<Vec<String>> {
+/// The corpus where it lies beside the checkout, else a few of each sort.
+fn hostile_payloads() -> Vec<String> {
     let shared = std::env::var_os("TURNREEL_SHARED").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"),
         PathBuf::from,
     );
     let path = shared.join("corpora/own/xss-feed.jsonl");
     let Ok(text) = std::fs::read_to_string(&path) else {
-        println!("skipped: no corpus at {}", path.display());
-        return None;
+        println!(
+            "no corpus at {}: a few texts of our own instead",
+            path.display()
+        );
+        return HOSTILE.map(str::to_owned).to_vec();
     };
     let payloads = text.lines().map(|line| {
         let line: Value = serde_json::from_str(line).expect("a line of the corpus");
         // Length is another test's subject.
-        line["payload"]
-            .as_str()
-            .expect("a payload")
-            .chars()
-            .take(1500)
-            .collect()
+        let payload = line["payload"].as_str().expect("a payload");
+        payload.chars().take(1500).collect()
     });
-    Some(payloads.collect())
+    payloads.collect()
 }
 
 /// Each payload in a turn of its own, in every place where content is shown.
