@@ -1,0 +1,315 @@
+//! What the server asks its client: approvals and questions, with their answers.
+//!
+//! The answer is in what the client writes. Where only the server's side is recorded, what became of the call tells it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use chat_event::payload::{
+    PermissionOption, PermissionRequest, PermissionResolved, Question, QuestionOption,
+    QuestionRequest, QuestionResolved,
+};
+use chat_event::{Extra, Json};
+use serde_json::Value;
+
+use super::session::Scope;
+use crate::emit::{Emitter, Place};
+use crate::value::{is_true, list_of, str_of, text_of};
+
+/// What was asked and not answered yet.
+#[derive(Debug, Default)]
+pub(crate) struct Asks {
+    /// By the server's number.
+    open: BTreeMap<String, Ask>,
+    uses: HashMap<String, u32>,
+}
+
+#[derive(Debug)]
+struct Ask {
+    request_id: String,
+    call_id: Option<String>,
+    place: Place,
+    turn: String,
+    is_question: bool,
+}
+
+/// What an approval is about.
+pub(crate) struct About {
+    pub(crate) call_id: Option<String>,
+    pub(crate) tool_name: String,
+    pub(crate) title: Option<String>,
+    pub(crate) args: Option<Json>,
+}
+
+impl Asks {
+    /// Whether the server waits for the answer to its request `native_id`.
+    pub(crate) fn is_open(&self, native_id: &str) -> bool {
+        self.open.contains_key(native_id)
+    }
+
+    /// An approval is wanted.
+    pub(crate) fn approval(
+        &mut self,
+        emitter: &mut Emitter,
+        scope: &Scope,
+        native_id: &str,
+        about: About,
+        params: &Value,
+    ) {
+        let request_id = self.opened(emitter, scope, native_id, about.call_id.clone(), false);
+        let said = list_of(params, "availableDecisions");
+        let mut options: Vec<PermissionOption> = said.iter().filter_map(option).collect();
+        if options.is_empty() {
+            let usual = ["accept", "acceptForSession", "decline", "cancel"];
+            options = usual
+                .iter()
+                .filter_map(|word| option(&Value::from(*word)))
+                .collect();
+        }
+        let payload = PermissionRequest {
+            request_id: request_id.clone(),
+            tool_call_id: about.call_id,
+            tool_name: about.tool_name,
+            title: about.title,
+            args: about.args,
+            options,
+            reason: text_of(params, "reason").map(str::to_owned),
+            extra: Extra::default(),
+        };
+        emitter.add_as(&format!("{request_id}:ask"), &scope.place, payload);
+    }
+
+    /// Answers are wanted.
+    pub(crate) fn question(
+        &mut self,
+        emitter: &mut Emitter,
+        scope: &Scope,
+        native_id: &str,
+        call_id: Option<String>,
+        params: &Value,
+    ) {
+        let request_id = self.opened(emitter, scope, native_id, call_id.clone(), true);
+        let mut questions: Vec<Question> =
+            list_of(params, "questions").iter().map(question).collect();
+        if questions.is_empty() {
+            questions.push(Question {
+                text: str_of(params, "message").unwrap_or("").to_owned(),
+                ..Question::default()
+            });
+        }
+        let payload = QuestionRequest {
+            request_id: request_id.clone(),
+            tool_call_id: call_id,
+            questions,
+            extra: Extra::default(),
+        };
+        emitter.add_as(&format!("{request_id}:ask"), &scope.place, payload);
+    }
+
+    fn opened(
+        &mut self,
+        emitter: &mut Emitter,
+        scope: &Scope,
+        native_id: &str,
+        call_id: Option<String>,
+        is_question: bool,
+    ) -> String {
+        if let Some(before) = self.open.remove(native_id) {
+            before.resolve(emitter, "cancel", None, None, None);
+        }
+        let n = self.uses.entry(native_id.to_owned()).or_default();
+        *n += 1;
+        let request_id = if *n == 1 {
+            format!("request-{native_id}")
+        } else {
+            format!("request-{native_id}~{n}")
+        };
+        let ask = Ask {
+            request_id: request_id.clone(),
+            call_id,
+            place: scope.place.clone(),
+            turn: scope.turn.clone(),
+            is_question,
+        };
+        self.open.insert(native_id.to_owned(), ask);
+        request_id
+    }
+
+    /// The client answered.
+    pub(crate) fn answer(
+        &mut self,
+        emitter: &mut Emitter,
+        native_id: &str,
+        result: Option<&Value>,
+    ) {
+        let Some(ask) = self.open.remove(native_id) else {
+            return;
+        };
+        let result = result.unwrap_or(&Value::Null);
+        if ask.is_question {
+            let answers = result.get("answers").or_else(|| result.get("content"));
+            let refused = matches!(str_of(result, "action"), Some("decline" | "cancel"));
+            let outcome = if refused || result.is_null() {
+                "deny"
+            } else {
+                "allow"
+            };
+            ask.resolve(
+                emitter,
+                outcome,
+                None,
+                Some("user"),
+                answers.map(Json::from),
+            );
+            return;
+        }
+        let said = result.get("decision").unwrap_or(&Value::Null);
+        let word = said.as_str().or_else(|| {
+            let mut names = said.as_object()?.keys();
+            names.next().map(String::as_str)
+        });
+        let (decision, scope) = match word {
+            Some("accept" | "approved") => ("allow", Some("once")),
+            Some("acceptForSession" | "approved_for_session") => ("allow", Some("session")),
+            Some(
+                "acceptWithExecpolicyAmendment"
+                | "applyNetworkPolicyAmendment"
+                | "approved_execpolicy_amendment",
+            ) => ("allow", Some("always")),
+            Some("cancel" | "abort") => ("cancel", None),
+            None if result.get("permissions").is_some() => (
+                "allow",
+                Some(
+                    str_of(result, "scope")
+                        .filter(|scope| *scope == "session")
+                        .unwrap_or("once"),
+                ),
+            ),
+            Some(_) | None => ("deny", None),
+        };
+        ask.resolve(emitter, decision, scope, Some("user"), None);
+    }
+
+    /// The server has its answer, which is not seen here. An approval is told by what becomes of its call.
+    pub(crate) fn answered(&mut self, emitter: &mut Emitter, native_id: &str) {
+        if self
+            .open
+            .get(native_id)
+            .is_some_and(|ask| ask.is_question || ask.call_id.is_none())
+            && let Some(ask) = self.open.remove(native_id)
+        {
+            ask.resolve(emitter, "allow", None, None, None);
+        }
+    }
+
+    /// The call `call_id` runs or ended, so what was asked about it is answered: whether it was allowed, where that shows.
+    pub(crate) fn settle(&mut self, emitter: &mut Emitter, call_id: &str, allowed: Option<bool>) {
+        let about = |ask: &Ask| ask.call_id.as_deref() == Some(call_id);
+        let ids: Vec<String> = self
+            .open
+            .iter()
+            .filter(|(_, ask)| about(ask))
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in ids {
+            if let Some(ask) = self.open.remove(&id) {
+                let (decision, by) = match allowed {
+                    Some(true) => ("allow", Some("user")),
+                    Some(false) => ("deny", Some("user")),
+                    None => ("cancel", None),
+                };
+                ask.resolve(emitter, decision, None, by, None);
+            }
+        }
+    }
+
+    /// What was asked in `turn`, or at all, is no longer open.
+    pub(crate) fn close(&mut self, emitter: &mut Emitter, turn: Option<&str>) {
+        let ids: Vec<String> = self
+            .open
+            .iter()
+            .filter(|(_, ask)| turn.is_none_or(|turn| ask.turn == turn))
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in ids {
+            if let Some(ask) = self.open.remove(&id) {
+                ask.resolve(emitter, "cancel", None, None, None);
+            }
+        }
+    }
+}
+
+impl Ask {
+    fn resolve(
+        self,
+        emitter: &mut Emitter,
+        decision: &str,
+        scope: Option<&str>,
+        by: Option<&str>,
+        answers: Option<Json>,
+    ) {
+        let id = format!("{}:answer", self.request_id);
+        if self.is_question {
+            let outcome = match decision {
+                "allow" => "answered",
+                "deny" => "rejected",
+                _ => "expired",
+            };
+            let payload = QuestionResolved {
+                request_id: self.request_id,
+                answers,
+                outcome: outcome.to_owned(),
+                extra: Extra::default(),
+            };
+            emitter.add_as(&id, &self.place, payload);
+        } else {
+            let payload = PermissionResolved {
+                request_id: self.request_id,
+                decision: decision.to_owned(),
+                scope: scope.map(str::to_owned),
+                by: by.map(str::to_owned),
+                ..PermissionResolved::default()
+            };
+            emitter.add_as(&id, &self.place, payload);
+        }
+    }
+}
+
+fn option(said: &Value) -> Option<PermissionOption> {
+    let word = said
+        .as_str()
+        .or_else(|| said.as_object()?.keys().next().map(String::as_str))?;
+    let (label, kind) = match word {
+        "accept" => ("Allow", "allow_once"),
+        "acceptForSession" => ("Allow for this session", "allow_always"),
+        "acceptWithExecpolicyAmendment" => ("Allow such commands always", "allow_always"),
+        "applyNetworkPolicyAmendment" => ("Allow this host always", "allow_always"),
+        "decline" => ("Deny", "reject_once"),
+        "cancel" => ("Deny and stop", "reject_once"),
+        other => (other, "other"),
+    };
+    Some(PermissionOption {
+        id: word.to_owned(),
+        label: label.to_owned(),
+        kind: kind.to_owned(),
+        extra: Extra::default(),
+    })
+}
+
+fn question(said: &Value) -> Question {
+    let options = list_of(said, "options")
+        .iter()
+        .map(|option| QuestionOption {
+            label: str_of(option, "label").unwrap_or("").to_owned(),
+            description: text_of(option, "description").map(str::to_owned),
+            extra: Extra::default(),
+        });
+    Question {
+        id: str_of(said, "id").unwrap_or("").to_owned(),
+        header: text_of(said, "header").map(str::to_owned),
+        text: str_of(said, "question").unwrap_or("").to_owned(),
+        options: options.collect(),
+        multi: None,
+        secret: is_true(said, "isSecret").then_some(true),
+        extra: Extra::default(),
+    }
+}

@@ -1,0 +1,144 @@
+//! `codex exec --json`: items as they begin and end, without times, texts as a whole, and without what the user asked.
+//!
+//! | line | what it gives |
+//! |---|---|
+//! | `thread.started` | `session_start` |
+//! | `turn.started`, `turn.completed`, `turn.failed` | the turn; `usage` counts from the thread's beginning |
+//! | `item.started`, `item.updated`, `item.completed` | `items` |
+//! | `error` | a retry where it says `Reconnecting...`, else the error that `turn.failed` repeats |
+//!
+//! Where the program is stopped the stream just ends.
+
+use chat_event::payload::SessionStart;
+use serde_json::{Map, Value};
+
+use super::items::Phase;
+use super::session::{Session, ended};
+use crate::emit::Emitter;
+use crate::value::{str_of, text_of};
+
+/// Whether a line is of this dialect.
+pub(crate) fn is_exec_line(value: &Value) -> bool {
+    let has_object = |key: &str| value.get(key).is_some_and(Value::is_object);
+    if value.get("properties").is_some() || value.get("payload").is_some() {
+        return false;
+    }
+    match str_of(value, "type") {
+        Some("thread.started") => value.get("thread_id").is_some(),
+        Some("turn.started") => true,
+        Some("turn.completed") => has_object("usage"),
+        Some("turn.failed") => has_object("error"),
+        Some("item.started" | "item.updated" | "item.completed") => has_object("item"),
+        Some(_) | None => false,
+    }
+}
+
+/// Reads it.
+#[derive(Debug)]
+pub(crate) struct CodexExec {
+    session: Session,
+    prompt: Option<String>,
+    is_begun: bool,
+}
+
+impl CodexExec {
+    /// `prompt` is what the user asked, where that is known.
+    pub(crate) fn new(prompt: Option<String>) -> Self {
+        CodexExec {
+            session: Session::new("codex-exec", true),
+            prompt,
+            is_begun: false,
+        }
+    }
+
+    /// Takes a line.
+    pub(crate) fn line(&mut self, emitter: &mut Emitter, line: &Value) {
+        let kind = str_of(line, "type").unwrap_or("");
+        if !self.is_begun {
+            self.is_begun = true;
+            let facts = SessionStart {
+                agent: Some("Codex".to_owned()),
+                native_id: text_of(line, "thread_id").map(str::to_owned),
+                provider: Some("codex".to_owned()),
+                timestamp_source: Some("arrival".to_owned()),
+                ..SessionStart::default()
+            };
+            self.session.facts.say(emitter, facts, Map::new());
+        }
+        match kind {
+            // A program that goes on with the thread says it again.
+            "thread.started" => self.close(emitter),
+            "turn.started" => {
+                self.session.open_turn(emitter, "", None, true);
+                self.ask(emitter);
+            }
+            "turn.completed" => {
+                let scope = self.session.scope("", None);
+                let tokens = line.get("usage").filter(|usage| usage.is_object());
+                if let Some(tokens) =
+                    tokens.filter(|tokens| self.session.tokens.is_news(Some(tokens)))
+                {
+                    let mut usage = super::tokens::usage("session", tokens, None);
+                    usage.cumulative = Some(true);
+                    emitter.add("usage", &scope.place, usage);
+                }
+                self.session.close_turn(emitter, "", ended("completed"));
+            }
+            "turn.failed" => {
+                let message = line.get("error").and_then(|error| str_of(error, "message"));
+                self.session.error(
+                    emitter,
+                    "",
+                    "turn_failed",
+                    message.unwrap_or("the turn failed"),
+                );
+                self.session.close_turn(emitter, "", ended("failed"));
+            }
+            "item.started" => self.item(emitter, line, Phase::Started),
+            "item.updated" => self.item(emitter, line, Phase::Updated),
+            "item.completed" => self.item(emitter, line, Phase::Completed),
+            "error" => {
+                let message = str_of(line, "message").unwrap_or("");
+                if message.starts_with("Reconnecting...") {
+                    self.session.retrying(emitter, message.to_owned());
+                } else {
+                    self.session.error(emitter, "", "error", message);
+                }
+            }
+            _ => {
+                let place = self.session.scope("", None).place;
+                emitter.raw(&place, self.session.format, kind, line);
+            }
+        }
+    }
+
+    fn item(&mut self, emitter: &mut Emitter, line: &Value, phase: Phase) {
+        match line.get("item").filter(|item| item.is_object()) {
+            Some(item) => self.session.item(emitter, "", None, item, phase),
+            None => {
+                let place = self.session.scope("", None).place;
+                emitter.raw(&place, self.session.format, "item without an item", line);
+            }
+        }
+    }
+
+    fn ask(&mut self, emitter: &mut Emitter) {
+        if let Some(prompt) = self.prompt.take() {
+            let scope = self.session.scope("", None);
+            let id = format!("{}:prompt", scope.turn);
+            self.session
+                .user_message(emitter, &scope, &id, &prompt, None);
+        }
+    }
+
+    fn close(&mut self, emitter: &mut Emitter) {
+        if self.session.turn("").is_some() {
+            self.session.close_turn(emitter, "", ended("interrupted"));
+        }
+    }
+
+    /// The source ended.
+    pub(crate) fn finish(&mut self, emitter: &mut Emitter) {
+        self.session.close_all(emitter, "interrupted");
+    }
+}

@@ -1,0 +1,701 @@
+//! Items: what a turn is made of, in any of the three spellings of their types and members.
+
+use chat_event::Body;
+use chat_event::payload::{
+    AgentCallback, AgentMessage, Compaction, Plan, PlanEntry, ToolError, ToolOutputChunk,
+    ToolResult, UserMessage,
+};
+use chat_event::{Extra, Json};
+use serde_json::Value;
+
+use super::changes;
+use super::session::{Call, Ended, Scope, Session};
+use super::texts::Part;
+use super::tools::{Given, Spec};
+use crate::emit::{Emitter, cut};
+use crate::value::{count_of, is_true, list_of, str_of, text_of};
+use crate::words::{counted, one_line};
+
+/// The longest error text; the whole stands in the result.
+const MAX_ERROR_BYTES: usize = 2000;
+
+/// Raw thoughts are numbered from here, behind the parts of their summary.
+pub(crate) const RAW_THOUGHTS: u32 = 1000;
+
+/// How far an item is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Started,
+    Updated,
+    Completed,
+}
+
+/// How a tool call went.
+#[derive(Debug, Default)]
+struct Outcome {
+    result: Json,
+    text: String,
+    error: Option<ToolError>,
+    exit_code: Option<i64>,
+    duration_ms: Option<u64>,
+    summary: Option<String>,
+    declined: bool,
+}
+
+/// The type of an item in one spelling.
+pub(crate) fn item_kind(item: &Value) -> String {
+    let said = str_of(item, "type").unwrap_or("");
+    said.chars()
+        .filter(|c| *c != '_')
+        .map(|c| c.to_ascii_lowercase())
+        .collect()
+}
+
+fn member<'a>(item: &'a Value, snake: &str, camel: &str) -> Option<&'a Value> {
+    let found = item.get(snake).or_else(|| item.get(camel));
+    found.filter(|value| !value.is_null())
+}
+
+impl Session {
+    /// An item of `thread` began, changed or ended.
+    pub(crate) fn item(
+        &mut self,
+        emitter: &mut Emitter,
+        thread: &str,
+        turn: Option<&str>,
+        item: &Value,
+        phase: Phase,
+    ) {
+        let kind = item_kind(item);
+        if kind == "error" {
+            // It can come before the turn.
+            if phase != Phase::Started {
+                let place = self.scope(thread, turn).place;
+                emitter.notice(
+                    "warning",
+                    &place,
+                    "codex",
+                    str_of(item, "message").unwrap_or(""),
+                );
+            }
+            return;
+        }
+        let scope = self.work_scope(emitter, thread, turn);
+        let native =
+            text_of(item, "id").map_or_else(|| emitter.line_id().to_owned(), str::to_owned);
+        let id = self.id_of(&scope.turn, &native);
+        let is_whole = phase == Phase::Completed;
+        match kind.as_str() {
+            "usermessage" if is_whole => {
+                let (text, attachments) = content_of(item);
+                self.user_message(emitter, &scope, &id, &text, attachments);
+            }
+            "agentmessage" | "plan" if is_whole => {
+                let text = message_text(item);
+                self.texts.done(emitter, &scope, part(&id, false, 0), &text);
+            }
+            "reasoning" if is_whole => self.reasoning(emitter, &scope, &id, item),
+            "usermessage" | "agentmessage" | "plan" | "reasoning" => {}
+            "todolist" => {
+                let items = item.get("items").cloned().unwrap_or(Value::Null);
+                // The end of the turn repeats what the last update said.
+                if self.last_todo.as_ref() == Some(&items) {
+                    emitter.pass_over("todo_list as before");
+                    return;
+                }
+                let entry = |entry: &Value| PlanEntry {
+                    content: str_of(entry, "text").unwrap_or("").to_owned(),
+                    status: if is_true(entry, "completed") {
+                        "completed"
+                    } else {
+                        "pending"
+                    }
+                    .to_owned(),
+                    extra: Extra::default(),
+                };
+                let entries = list_of(item, "items").iter().map(entry).collect();
+                self.last_todo = Some(items);
+                self.plan(emitter, &scope, entries);
+            }
+            "contextcompaction" => {
+                if is_whole {
+                    self.compaction(emitter, &scope, &id, None);
+                }
+            }
+            "enteredreviewmode" | "exitedreviewmode" | "hookprompt" if is_whole => {
+                let text = text_of(item, "review").or_else(|| text_of(item, "text"));
+                let words = if kind == "exitedreviewmode" {
+                    "the review ended"
+                } else {
+                    "a review began"
+                };
+                emitter.notice("info", &scope.place, "codex", text.unwrap_or(words));
+            }
+            "enteredreviewmode" | "exitedreviewmode" | "hookprompt" => {}
+            "subagentactivity" => {
+                if is_whole {
+                    self.sub_agent(emitter, &scope, &id, item);
+                }
+            }
+            _ => match Spec::of_item(&kind, item) {
+                Some(spec) => self.tool_item(emitter, &scope, &id, &kind, item, spec, phase),
+                None => emitter.raw(&scope.place, self.format, &format!("item {kind}"), item),
+            },
+        }
+    }
+
+    /// A person wrote.
+    pub(crate) fn user_message(
+        &mut self,
+        emitter: &mut Emitter,
+        scope: &Scope,
+        id: &str,
+        text: &str,
+        attachments: Option<Json>,
+    ) {
+        let message = UserMessage {
+            text: Body::from(text),
+            attachments,
+            extra: Extra::default(),
+        };
+        self.asked_in.insert(scope.turn.clone());
+        emitter.add_as(&format!("{id}:user"), &scope.place, message);
+    }
+
+    /// The agent's list of things to do.
+    pub(crate) fn plan(&mut self, emitter: &mut Emitter, scope: &Scope, entries: Vec<PlanEntry>) {
+        let plan = Plan {
+            entries,
+            extra: Extra::default(),
+        };
+        emitter.add("plan", &scope.place, plan);
+    }
+
+    /// The context was made shorter.
+    pub(crate) fn compaction(
+        &mut self,
+        emitter: &mut Emitter,
+        scope: &Scope,
+        id: &str,
+        summary: Option<&str>,
+    ) {
+        // A turn in which nobody asked anything was begun to compact.
+        let is_auto = self.asked_in.contains(&scope.turn);
+        let compaction = Compaction {
+            trigger: if is_auto { "auto" } else { "manual" }.to_owned(),
+            summary: summary.map(str::to_owned),
+            ..Compaction::default()
+        };
+        emitter.add_as(&format!("{id}:compaction"), &scope.place, compaction);
+    }
+
+    fn reasoning(&mut self, emitter: &mut Emitter, scope: &Scope, id: &str, item: &Value) {
+        let mut n_parts = 0;
+        let summary = member(item, "summary_text", "summary").or_else(|| item.get("text"));
+        for (number, text) in (0u32..).zip(texts_of(summary)) {
+            n_parts += 1;
+            self.texts
+                .done(emitter, scope, part(id, true, number), text);
+        }
+        let raw = member(item, "raw_content", "content");
+        for (number, text) in (RAW_THOUGHTS..).zip(texts_of(raw)) {
+            n_parts += 1;
+            self.texts
+                .done(emitter, scope, part(id, true, number), text);
+        }
+        if n_parts == 0 {
+            emitter.pass_over("reasoning without text");
+        }
+    }
+
+    /// A piece of a command's output.
+    pub(crate) fn output(&mut self, emitter: &mut Emitter, scope: &Scope, id: &str, chunk: &str) {
+        if self.ended(id) == Some(Ended::Told) {
+            emitter.pass_over("output after the result");
+            return;
+        }
+        self.asks.settle(emitter, id, Some(true));
+        let (n, place) = match self.calls.get_mut(id) {
+            Some(call) => {
+                call.printed.push_str(chunk);
+                call.n_chunks += 1;
+                (call.n_chunks.to_string(), call.place.clone())
+            }
+            // It outlived its turn, or was never begun.
+            None => (format!("late-{}", emitter.line_id()), scope.place.clone()),
+        };
+        let payload = ToolOutputChunk {
+            tool_call_id: id.to_owned(),
+            chunk: chunk.to_owned(),
+            ..ToolOutputChunk::default()
+        };
+        emitter.add_as(&format!("{id}:o{n}"), &place, payload);
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn tool_item(
+        &mut self,
+        emitter: &mut Emitter,
+        scope: &Scope,
+        id: &str,
+        kind: &str,
+        item: &Value,
+        spec: Spec,
+        phase: Phase,
+    ) {
+        if phase != Phase::Completed {
+            if !self.is_called(id) {
+                self.call(emitter, scope, id, spec);
+            }
+            return;
+        }
+        match self.ended(id) {
+            // 0.77 ends a declined command twice, and the first end is the true one.
+            Some(Ended::Told) => {
+                emitter.pass_over("second end of an item");
+                return;
+            }
+            Some(Ended::Closed) => {
+                let code = member(item, "exit_code", "exitCode").and_then(Value::as_i64);
+                let text = match code {
+                    Some(code) => {
+                        format!("a command that outlived its turn ended with exit code {code}")
+                    }
+                    None => "a call that outlived its turn ended".to_owned(),
+                };
+                emitter.notice("info", &scope.place, "codex", text);
+                return;
+            }
+            None => {}
+        }
+        if !self.is_called(id) {
+            self.call(emitter, scope, id, spec);
+        }
+        let Some(call) = self.take_call(id) else {
+            return;
+        };
+        let outcome = outcome(kind, item, &call);
+        self.asks.settle(emitter, id, Some(!outcome.declined));
+        let failed = outcome.error.is_some();
+        write_result(emitter, id, &call, outcome);
+        if kind == "filechange" && !failed {
+            let changes = changes::of_item(item.get("changes").unwrap_or(&Value::Null));
+            self.edits(emitter, id, &call, &changes);
+        }
+        if kind.starts_with("collab") {
+            self.collab(emitter, scope, id, item);
+        }
+    }
+
+    /// Writes what a call changed.
+    pub(crate) fn edits(
+        &mut self,
+        emitter: &mut Emitter,
+        id: &str,
+        call: &Call,
+        changes: &[changes::FileChange],
+    ) {
+        let cwd = self.facts.cwd();
+        for (n, change) in changes.iter().enumerate() {
+            let edit = self.files.edit(id, cwd.as_deref(), change);
+            emitter.add_as(&format!("{id}:edit{n}"), &call.place, edit);
+        }
+    }
+
+    /// A call's result as its text alone tells it, from a rollout's response items.
+    pub(crate) fn result_text(
+        &mut self,
+        emitter: &mut Emitter,
+        id: &str,
+        given: Given,
+        failed: bool,
+    ) {
+        let Some(call) = self.take_call(id) else {
+            return;
+        };
+        let code = given.exit_code.filter(|code| *code != 0);
+        let error = (failed || code.is_some()).then(|| ToolError {
+            code: code.map(|_| "exit_code".to_owned()),
+            message: cut(given.text.trim(), MAX_ERROR_BYTES).to_owned(),
+            extra: Extra::default(),
+        });
+        let outcome = Outcome {
+            result: Json::string(&given.text),
+            summary: summary(
+                call.spec.kind,
+                &given.text,
+                given.exit_code,
+                error.is_some(),
+            ),
+            text: given.text,
+            error,
+            exit_code: given.exit_code,
+            duration_ms: given.duration_ms,
+            declined: false,
+        };
+        let succeeded = outcome.error.is_none();
+        write_result(emitter, id, &call, outcome);
+        if !succeeded {
+            return;
+        }
+        match call.spec.name.as_str() {
+            "apply_patch" => {
+                let args = &call.spec.args;
+                let patch = args
+                    .as_str()
+                    .or_else(|| str_of(args, "input"))
+                    .unwrap_or("");
+                let cwd = self.facts.cwd();
+                let changes = changes::of_patch_text(patch, cwd.as_deref()).unwrap_or_default();
+                self.edits(emitter, id, &call, &changes);
+            }
+            "update_plan" => {
+                let entries = plan_entries(list_of(&call.spec.args, "plan"));
+                let scope = Scope {
+                    turn: String::new(),
+                    place: call.place.clone(),
+                };
+                self.plan(emitter, &scope, entries);
+            }
+            _ => {}
+        }
+    }
+
+    fn collab(&mut self, emitter: &mut Emitter, scope: &Scope, id: &str, item: &Value) {
+        let receivers = member(item, "receiver_thread_ids", "receiverThreadIds");
+        let receivers: Vec<&str> = receivers
+            .and_then(Value::as_array)
+            .map(|ids| ids.iter().filter_map(Value::as_str).collect())
+            .unwrap_or_default();
+        if let Some(prompt) = text_of(item, "prompt") {
+            for (n, receiver) in receivers.iter().enumerate() {
+                self.spawned
+                    .entry((*receiver).to_owned())
+                    .or_insert_with(|| id.to_owned());
+                let message = AgentMessage {
+                    message_id: format!("{id}.{n}"),
+                    target_agent_id: (*receiver).to_owned(),
+                    target_session_id: (*receiver).to_owned(),
+                    message: Body::from(prompt),
+                    wait: false,
+                    extra: Extra::default(),
+                };
+                emitter.add_as(&format!("{id}:message{n}"), &scope.place, message);
+            }
+        }
+        let states = member(item, "agents_states", "agentsStates").and_then(Value::as_object);
+        for (thread, state) in states.into_iter().flatten() {
+            let said = text_of(state, "message").or_else(|| text_of(state, "completed"));
+            if let Some(said) = said {
+                self.callback(
+                    emitter,
+                    scope,
+                    &format!("{id}:callback-{thread}"),
+                    thread,
+                    said,
+                );
+            }
+        }
+    }
+
+    /// A sub-agent's answer.
+    pub(crate) fn callback(
+        &mut self,
+        emitter: &mut Emitter,
+        scope: &Scope,
+        event_id: &str,
+        from: &str,
+        text: &str,
+    ) {
+        let message_id = self.spawned.get(from).map(|call| format!("{call}.0"));
+        let callback = AgentCallback {
+            message_id: message_id.unwrap_or_else(|| from.to_owned()),
+            from_agent_id: from.to_owned(),
+            from_session_id: from.to_owned(),
+            result: Body::from(text),
+            extra: Extra::default(),
+        };
+        emitter.add_as(event_id, &scope.place, callback);
+    }
+
+    /// A sub-agent began or ended; the call that started it is shown where nothing else shows it.
+    fn sub_agent(&mut self, emitter: &mut Emitter, scope: &Scope, id: &str, item: &Value) {
+        let thread = member(item, "agent_thread_id", "agentThreadId")
+            .and_then(Value::as_str)
+            .unwrap_or("");
+        let name = member(item, "agent_path", "agentPath").and_then(Value::as_str);
+        match str_of(item, "kind") {
+            Some("started") if !thread.is_empty() => {
+                self.spawned.insert(thread.to_owned(), id.to_owned());
+                if let Some(name) = name {
+                    self.spawned.insert(name.to_owned(), id.to_owned());
+                }
+                if !self.is_called(id) {
+                    let args = serde_json::json!({"agent": name.unwrap_or(thread)});
+                    let mut spec = Spec::of_call("spawn_agent", args);
+                    spec.title = name.map(one_line);
+                    self.call(emitter, scope, id, spec);
+                }
+            }
+            Some("completed" | "failed" | "interrupted") => {
+                let call_id = self.spawned.get(thread).cloned().unwrap_or_default();
+                match self.take_call(&call_id) {
+                    Some(call) => {
+                        let outcome = Outcome {
+                            result: Json::string(""),
+                            summary: Some(one_line(str_of(item, "kind").unwrap_or("completed"))),
+                            ..Outcome::default()
+                        };
+                        write_result(emitter, &call_id, &call, outcome);
+                    }
+                    None => emitter.pass_over("subAgentActivity"),
+                }
+            }
+            Some(_) | None => emitter.pass_over("subAgentActivity"),
+        }
+    }
+}
+
+/// One text of the item `id`.
+pub(crate) fn part(id: &str, is_thinking: bool, number: u32) -> Part {
+    Part {
+        item: id.to_owned(),
+        is_thinking,
+        number,
+    }
+}
+
+/// Entries of `update_plan` and `turn/plan/updated`.
+pub(crate) fn plan_entries(entries: &[Value]) -> Vec<PlanEntry> {
+    let entry = |entry: &Value| PlanEntry {
+        content: str_of(entry, "step").unwrap_or("").to_owned(),
+        status: match str_of(entry, "status") {
+            Some("inProgress" | "in_progress") => "in_progress",
+            Some("completed") => "completed",
+            Some(_) | None => "pending",
+        }
+        .to_owned(),
+        extra: Extra::default(),
+    };
+    entries.iter().map(entry).collect()
+}
+
+/// Texts in a list of texts, of `{text}`s, or a single one.
+pub(crate) fn texts_of(value: Option<&Value>) -> Vec<&str> {
+    match value {
+        Some(Value::String(text)) => vec![text.as_str()],
+        Some(Value::Array(items)) => items
+            .iter()
+            .filter_map(|item| item.as_str().or_else(|| str_of(item, "text")))
+            .collect(),
+        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => {
+            Vec::new()
+        }
+    }
+}
+
+/// The text of an agent's message.
+fn message_text(item: &Value) -> String {
+    match str_of(item, "text") {
+        Some(text) => text.to_owned(),
+        None => texts_of(item.get("content")).concat(),
+    }
+}
+
+/// What a person wrote: the text, and what was attached.
+pub(crate) fn content_of(item: &Value) -> (String, Option<Json>) {
+    let mut texts: Vec<&str> = Vec::new();
+    let mut attached: Vec<Value> = Vec::new();
+    let content = item.get("content").unwrap_or(&Value::Null);
+    if let Some(text) = content.as_str() {
+        texts.push(text);
+    }
+    for entry in content.as_array().into_iter().flatten() {
+        if let Some(text) = str_of(entry, "text") {
+            texts.push(text);
+            continue;
+        }
+        let path = text_of(entry, "path");
+        let url = text_of(entry, "url").or_else(|| text_of(entry, "image_url"));
+        match path.or(url) {
+            Some(at) => attached.push(attachment(at, str_of(entry, "type").unwrap_or(""))),
+            None => texts.extend(text_of(entry, "name")),
+        }
+    }
+    let attached = (!attached.is_empty()).then(|| Json::from(Value::Array(attached)));
+    (texts.join("\n"), attached)
+}
+
+/// Images (old versions) beside a message.
+pub(crate) fn images_of(message: &Value) -> Option<Json> {
+    let images = list_of(message, "images")
+        .iter()
+        .chain(list_of(message, "local_images"));
+    let attached: Vec<Value> = images
+        .filter_map(Value::as_str)
+        .map(|at| attachment(at, "image"))
+        .collect();
+    (!attached.is_empty()).then(|| Json::from(Value::Array(attached)))
+}
+
+/// An attachment from a data URL, another URL or a path.
+fn attachment(at: &str, kind: &str) -> Value {
+    let data = at
+        .strip_prefix("data:")
+        .and_then(|rest| rest.split_once(";base64,"));
+    if let Some((media_type, data)) = data {
+        return serde_json::json!({"mediaType": media_type, "data": data});
+    }
+    let ending = at.rsplit('.').next().unwrap_or("").to_ascii_lowercase();
+    let media_type = match ending.as_str() {
+        "png" | "gif" | "webp" => format!("image/{ending}"),
+        "jpg" | "jpeg" => "image/jpeg".to_owned(),
+        "wav" | "ogg" => format!("audio/{ending}"),
+        "mp3" => "audio/mpeg".to_owned(),
+        _ if kind.to_ascii_lowercase().contains("audio") => "audio/*".to_owned(),
+        _ => "image/*".to_owned(),
+    };
+    let name = at.rsplit('/').next().unwrap_or(at);
+    serde_json::json!({"name": name, "mediaType": media_type, "ref": at})
+}
+
+fn outcome(kind: &str, item: &Value, call: &Call) -> Outcome {
+    let status = str_of(item, "status")
+        .unwrap_or("completed")
+        .to_ascii_lowercase();
+    let exit_code = member(item, "exit_code", "exitCode").and_then(Value::as_i64);
+    let result = item.get("result").unwrap_or(&Value::Null);
+    let mut declined = status == "declined";
+    let mut made = Outcome {
+        exit_code,
+        duration_ms: duration_ms(item),
+        ..Outcome::default()
+    };
+    let mut failed = declined
+        || status == "failed"
+        || exit_code.is_some_and(|code| code != 0)
+        || is_true(result, "isError")
+        || item.get("success") == Some(&Value::Bool(false));
+    let mut said_error = None;
+    match kind {
+        "commandexecution" => {
+            let whole =
+                member(item, "aggregated_output", "aggregatedOutput").and_then(Value::as_str);
+            made.text = whole.map_or_else(|| call.printed.clone(), str::to_owned);
+            made.result = Json::string(&made.text);
+        }
+        "filechange" => {
+            let stderr = text_of(item, "stderr").filter(|_| failed);
+            made.text = stderr
+                .or_else(|| str_of(item, "stdout"))
+                .unwrap_or("")
+                .to_owned();
+            made.result = Json::string(&made.text);
+        }
+        "mcptoolcall" | "dynamictoolcall" => {
+            let content = result
+                .get("content")
+                .or_else(|| member(item, "content_items", "contentItems"));
+            let texts = texts_of(content);
+            let only_texts = content
+                .and_then(Value::as_array)
+                .is_none_or(|items| items.len() == texts.len());
+            made.text = texts.join("\n");
+            made.result = if only_texts {
+                Json::string(&made.text)
+            } else {
+                Json::from(result)
+            };
+            let error = item.get("error").unwrap_or(&Value::Null);
+            said_error = text_of(error, "message").or_else(|| error.as_str());
+            failed |= said_error.is_some();
+        }
+        "websearch" | "extension" => {
+            let results = item.get("results").filter(|results| !results.is_null());
+            made.result = results.map_or_else(|| Json::string(""), Json::from);
+            made.summary = results
+                .and_then(Value::as_array)
+                .map(|results| counted(results.len(), "result", "results"));
+        }
+        "collabtoolcall" | "collabagenttoolcall" => {
+            let states = member(item, "agents_states", "agentsStates");
+            made.result = states.map_or_else(|| Json::string(""), Json::from);
+        }
+        "imagegeneration" => {
+            let saved = member(item, "saved_path", "savedPath").and_then(Value::as_str);
+            made.result = match saved {
+                Some(path) => Json::string(path),
+                None => Json::from(result),
+            };
+        }
+        _ => made.result = Json::string(""),
+    }
+    if failed {
+        let code = if declined {
+            Some("declined")
+        } else {
+            exit_code.map(|_| "exit_code")
+        };
+        let message = match (said_error, made.text.trim()) {
+            (Some(message), _) => message,
+            (None, "") if declined => "the call was declined",
+            (None, "") => "the call failed",
+            (None, text) => text,
+        };
+        made.error = Some(ToolError {
+            code: code.map(str::to_owned),
+            message: cut(message, MAX_ERROR_BYTES).to_owned(),
+            extra: Extra::default(),
+        });
+    } else {
+        declined = false;
+    }
+    made.declined = declined;
+    if made.summary.is_none() {
+        made.summary = summary(call.spec.kind, &made.text, exit_code, failed);
+    }
+    made
+}
+
+fn summary(kind: &str, text: &str, exit_code: Option<i64>, failed: bool) -> Option<String> {
+    if kind == "execute" {
+        let lines = match text.lines().count() {
+            0 => "no output".to_owned(),
+            n => counted(n, "line", "lines"),
+        };
+        return Some(match exit_code.filter(|code| *code != 0) {
+            Some(code) => format!("exit {code}, {lines}"),
+            None if failed => format!("failed, {lines}"),
+            None => lines,
+        });
+    }
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    Some(one_line(line))
+}
+
+fn duration_ms(item: &Value) -> Option<u64> {
+    if let Some(said) = count_of(item, "durationMs").or_else(|| count_of(item, "duration_ms")) {
+        return Some(said);
+    }
+    let duration = item.get("duration")?;
+    let seconds = count_of(duration, "secs")?;
+    let nanos = count_of(duration, "nanos").unwrap_or(0);
+    Some(
+        seconds
+            .saturating_mul(1000)
+            .saturating_add(nanos / 1_000_000),
+    )
+}
+
+fn write_result(emitter: &mut Emitter, id: &str, call: &Call, outcome: Outcome) {
+    let result = ToolResult {
+        tool_call_id: id.to_owned(),
+        result: outcome.result,
+        error: outcome.error,
+        summary: outcome.summary,
+        duration_ms: outcome.duration_ms,
+        exit_code: outcome.exit_code,
+        ..ToolResult::default()
+    };
+    emitter.add_as(&format!("{id}:result"), &call.place, result);
+}

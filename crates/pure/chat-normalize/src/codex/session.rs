@@ -1,0 +1,440 @@
+//! What all dialects of Codex keep while they are read: threads with their turns, and open tool calls.
+//!
+//! | state of a thread | what happens | next |
+//! |---|---|---|
+//! | no turn | `open_turn`, or work without one | turn open |
+//! | turn open | `close_turn` | its open texts, calls and questions are closed, then it is |
+//! | any | `close_all` (the source ended) | every open turn is closed |
+//!
+//! The first thread is the session. Others are sub-agents: what they do stands in the turn and the call that started
+//! them, and their turns are not the session's.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use chat_event::payload::{
+    ErrorEvent, Interrupt, SessionStatus, ToolCall, ToolError, ToolResult, TurnEnd, TurnStart,
+};
+use chat_event::{Extra, Json};
+use serde_json::Value;
+
+use super::asks::Asks;
+use super::changes::Files;
+use super::texts::Texts;
+use super::tokens::Tokens;
+use super::tools::{Given, Spec};
+use crate::emit::{Emitter, Place};
+use crate::facts::Facts;
+
+/// The state of one session.
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    pub(crate) format: &'static str,
+    pub(crate) facts: Facts,
+    pub(crate) tokens: Tokens,
+    pub(crate) files: Files,
+    pub(crate) texts: Texts,
+    pub(crate) asks: Asks,
+    pub(crate) calls: BTreeMap<String, Call>,
+    pub(crate) model: Option<String>,
+    threads: BTreeMap<String, Thread>,
+    main: Option<String>,
+    n_turns: u64,
+    n_calls: u64,
+    turn_ids: HashMap<(String, String), String>,
+    turn_uses: HashMap<String, u32>,
+    /// (turn, provider's id) → the id events bear: providers' ids are unique within a turn only.
+    ids: HashMap<(String, String), String>,
+    id_uses: HashMap<String, u32>,
+    latest_ids: HashMap<String, String>,
+    ended: HashMap<String, Ended>,
+    /// Sub-agent's thread → the call that started it.
+    pub(crate) spawned: HashMap<String, String>,
+    /// The to-do list as it was said last.
+    pub(crate) last_todo: Option<Value>,
+    /// Turns in which a person wrote.
+    pub(crate) asked_in: BTreeSet<String>,
+    is_live: bool,
+    is_busy: bool,
+    retries: bool,
+}
+
+#[derive(Debug, Default)]
+struct Thread {
+    open: Option<Turn>,
+}
+
+/// A turn that is open.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Turn {
+    /// The id its events bear.
+    pub(crate) id: String,
+    /// The source said that it began, so it will say that it ends.
+    pub(crate) is_told: bool,
+    /// The error that was written in it.
+    error: Option<String>,
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// Its result came.
+    Told,
+    /// Its turn ended before.
+    Closed,
+}
+
+/// A tool call without its result.
+#[derive(Debug)]
+pub(crate) struct Call {
+    order: u64,
+    pub(crate) spec: Spec,
+    pub(crate) place: Place,
+    turn: String,
+    /// What its output chunks said.
+    pub(crate) printed: String,
+    pub(crate) n_chunks: u64,
+    /// What it gave, though it runs on.
+    pub(crate) so_far: Option<Given>,
+}
+
+/// Where a line belongs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scope {
+    /// The turn, by the id its events bear; empty where there is none. A sub-agent's is its own, not the session's.
+    pub(crate) turn: String,
+    pub(crate) place: Place,
+}
+
+impl Session {
+    /// `is_live` for a stream, which tells busy from idle and has no times.
+    pub(crate) fn new(format: &'static str, is_live: bool) -> Self {
+        Session {
+            format,
+            is_live,
+            ..Session::default()
+        }
+    }
+
+    /// Takes `thread` as the session's own, where there is none yet.
+    pub(crate) fn set_main(&mut self, thread: &str) {
+        if self.main.is_none() && !thread.is_empty() {
+            self.main = Some(thread.to_owned());
+        }
+    }
+
+    /// Whether `thread` is the session, and not a sub-agent.
+    pub(crate) fn is_main(&self, thread: &str) -> bool {
+        thread.is_empty() || self.main.as_deref().is_none_or(|main| main == thread)
+    }
+
+    /// The open turn of `thread`.
+    pub(crate) fn turn(&self, thread: &str) -> Option<&Turn> {
+        self.threads.get(self.key(thread))?.open.as_ref()
+    }
+
+    fn key<'a>(&'a self, thread: &'a str) -> &'a str {
+        if self.is_main(thread) { "" } else { thread }
+    }
+
+    /// Where something of `thread` belongs, in the turn it names or else the open one.
+    pub(crate) fn scope(&self, thread: &str, native_turn: Option<&str>) -> Scope {
+        let key = self.key(thread);
+        let named = native_turn
+            .and_then(|turn| self.turn_ids.get(&(key.to_owned(), turn.to_owned())))
+            .cloned();
+        let turn = named
+            .or_else(|| self.turn(thread).map(|turn| turn.id.clone()))
+            .unwrap_or_default();
+        let mut place = Place {
+            turn_id: Some(turn.clone()).filter(|turn| !turn.is_empty()),
+            ..Place::default()
+        };
+        if !key.is_empty() {
+            place.turn_id = self.turn("").map(|turn| turn.id.clone());
+            place.agent_id = Some(key.to_owned());
+            place.parent_tool_call_id = self.spawned.get(key).cloned();
+        }
+        Scope { turn, place }
+    }
+
+    /// As [`Session::scope`]; a turn is opened where the source shows work without having said that one began.
+    pub(crate) fn work_scope(
+        &mut self,
+        emitter: &mut Emitter,
+        thread: &str,
+        native_turn: Option<&str>,
+    ) -> Scope {
+        if self.retries {
+            self.retries = false;
+            self.status(emitter, "busy", None);
+        }
+        let scope = self.scope(thread, native_turn);
+        if !scope.turn.is_empty() {
+            return scope;
+        }
+        self.open_turn(emitter, thread, native_turn, false);
+        self.scope(thread, native_turn)
+    }
+
+    /// Opens a turn; one that is open is closed before.
+    pub(crate) fn open_turn(
+        &mut self,
+        emitter: &mut Emitter,
+        thread: &str,
+        native_turn: Option<&str>,
+        is_told: bool,
+    ) {
+        let key = self.key(thread).to_owned();
+        if let Some(native) = native_turn
+            && let Some(id) = self.turn_ids.get(&(key.clone(), native.to_owned()))
+            && self.turn(thread).is_some_and(|turn| turn.id == *id)
+        {
+            emitter.pass_over("turn that is open begins");
+            return;
+        }
+        if let Some(before) = self.turn(thread) {
+            let outcome = if before.is_told {
+                "interrupted"
+            } else {
+                "completed"
+            };
+            self.close_turn(emitter, thread, ended(outcome));
+        }
+        self.n_turns += 1;
+        let id = match native_turn.filter(|turn| !turn.is_empty()) {
+            // 0.77 counts them from 0.
+            Some(turn) if turn.len() < 8 => format!("turn-{turn}"),
+            Some(turn) => turn.to_owned(),
+            None => format!("turn-{}", self.n_turns),
+        };
+        let n = self.turn_uses.entry(id.clone()).or_default();
+        *n += 1;
+        let id = if *n == 1 { id } else { format!("{id}~{n}") };
+        if let Some(native) = native_turn {
+            self.turn_ids
+                .insert((key.clone(), native.to_owned()), id.clone());
+        }
+        let turn = Turn {
+            id: id.clone(),
+            is_told,
+            error: None,
+        };
+        self.threads.entry(key.clone()).or_default().open = Some(turn);
+        if !key.is_empty() {
+            return;
+        }
+        let place = self.scope("", None).place;
+        let start = TurnStart {
+            trigger: "user".to_owned(),
+            ..TurnStart::default()
+        };
+        emitter.add_as(&format!("{id}:start"), &place, start);
+        if self.is_live && !self.is_busy {
+            self.is_busy = true;
+            self.status(emitter, "busy", None);
+        }
+    }
+
+    /// Closes the open turn of `thread`, and before it what is open in it.
+    pub(crate) fn close_turn(&mut self, emitter: &mut Emitter, thread: &str, end: TurnEnd) {
+        let key = self.key(thread).to_owned();
+        let Some(turn) = self
+            .threads
+            .get_mut(&key)
+            .and_then(|thread| thread.open.take())
+        else {
+            emitter.pass_over("end of no turn");
+            return;
+        };
+        self.retries = false;
+        self.texts.close(emitter, Some(&turn.id));
+        self.close_calls(emitter, Some(&turn.id));
+        self.asks.close(emitter, Some(&turn.id));
+        if !key.is_empty() {
+            return;
+        }
+        let place = Place {
+            turn_id: Some(turn.id.clone()),
+            ..Place::default()
+        };
+        emitter.add_as(&format!("{}:end", turn.id), &place, end);
+        if self.is_live && self.is_busy {
+            self.is_busy = false;
+            self.status(emitter, "idle", None);
+        }
+    }
+
+    /// Closes everything: the source is at its end. `outcome` is what a turn without its end is.
+    pub(crate) fn close_all(&mut self, emitter: &mut Emitter, outcome: &str) {
+        let mut threads: Vec<String> = self.threads.keys().cloned().collect();
+        // Sub-agents before the session.
+        threads.sort_by(|one, other| other.cmp(one));
+        for thread in threads {
+            if self.turn(&thread).is_some() {
+                self.close_turn(emitter, &thread, ended(outcome));
+            }
+        }
+        self.texts.close(emitter, None);
+        self.close_calls(emitter, None);
+        self.asks.close(emitter, None);
+    }
+
+    /// The turn was stopped.
+    pub(crate) fn interrupt(&mut self, emitter: &mut Emitter, scope: &Scope, reason: &str) {
+        let interrupt = Interrupt {
+            reason: reason.to_owned(),
+            extra: Extra::default(),
+        };
+        emitter.add_as(
+            &format!("{}:interrupt", scope.turn),
+            &scope.place,
+            interrupt,
+        );
+    }
+
+    /// Something failed; the same words are not said twice in a turn.
+    pub(crate) fn error(&mut self, emitter: &mut Emitter, thread: &str, code: &str, message: &str) {
+        let key = self.key(thread).to_owned();
+        let place = self.scope(thread, None).place;
+        if let Some(turn) = self
+            .threads
+            .get_mut(&key)
+            .and_then(|thread| thread.open.as_mut())
+        {
+            if turn.error.as_deref() == Some(message) {
+                return;
+            }
+            turn.error = Some(message.to_owned());
+        }
+        let event = ErrorEvent {
+            code: code.to_owned(),
+            message: message.to_owned(),
+            extra: Extra::default(),
+        };
+        emitter.add("error", &place, event);
+    }
+
+    /// The provider is asked again.
+    pub(crate) fn retrying(&mut self, emitter: &mut Emitter, message: String) {
+        self.retries = self.is_live;
+        self.status(emitter, "retrying", Some(message));
+    }
+
+    fn status(&mut self, emitter: &mut Emitter, status: &str, message: Option<String>) {
+        let place = self.scope("", None).place;
+        let event = SessionStatus {
+            status: status.to_owned(),
+            message,
+            ..SessionStatus::default()
+        };
+        emitter.add(&format!("status-{status}"), &place, event);
+    }
+
+    /// The id that events of the item `native` of `turn` bear.
+    pub(crate) fn id_of(&mut self, turn: &str, native: &str) -> String {
+        let key = (turn.to_owned(), native.to_owned());
+        if let Some(id) = self.ids.get(&key) {
+            return id.clone();
+        }
+        let n = self.id_uses.entry(native.to_owned()).or_default();
+        *n += 1;
+        let id = if *n == 1 {
+            native.to_owned()
+        } else {
+            format!("{native}~{n}")
+        };
+        self.ids.insert(key, id.clone());
+        self.latest_ids.insert(native.to_owned(), id.clone());
+        id
+    }
+
+    /// The id of the newest item that the provider calls `native`.
+    pub(crate) fn latest_id(&self, native: &str) -> Option<String> {
+        self.latest_ids.get(native).cloned()
+    }
+
+    /// How the call ended, where it did.
+    pub(crate) fn ended(&self, id: &str) -> Option<Ended> {
+        self.ended.get(id).copied()
+    }
+
+    /// Whether the call stands.
+    pub(crate) fn is_called(&self, id: &str) -> bool {
+        self.calls.contains_key(id) || self.ended.contains_key(id)
+    }
+
+    /// Writes a call.
+    pub(crate) fn call(&mut self, emitter: &mut Emitter, scope: &Scope, id: &str, spec: Spec) {
+        let payload = ToolCall {
+            tool_call_id: id.to_owned(),
+            tool_name: spec.name.clone(),
+            args: Json::from(&spec.args),
+            title: spec.title.clone(),
+            kind: Some(spec.kind.to_owned()),
+            extra: Extra::default(),
+        };
+        emitter.add_as(&format!("{id}:call"), &scope.place, payload);
+        self.n_calls += 1;
+        let call = Call {
+            order: self.n_calls,
+            spec,
+            place: scope.place.clone(),
+            turn: scope.turn.clone(),
+            printed: String::new(),
+            n_chunks: 0,
+            so_far: None,
+        };
+        self.calls.insert(id.to_owned(), call);
+    }
+
+    /// Takes an open call, whose result comes.
+    pub(crate) fn take_call(&mut self, id: &str) -> Option<Call> {
+        let call = self.calls.remove(id)?;
+        self.ended.insert(id.to_owned(), Ended::Told);
+        Some(call)
+    }
+
+    fn close_calls(&mut self, emitter: &mut Emitter, turn: Option<&str>) {
+        let mut open: Vec<(u64, String)> = self
+            .calls
+            .iter()
+            .filter(|(_, call)| turn.is_none_or(|turn| call.turn == turn))
+            .map(|(id, call)| (call.order, id.clone()))
+            .collect();
+        open.sort();
+        for (_, id) in open {
+            let Some(call) = self.calls.remove(&id) else {
+                continue;
+            };
+            self.ended.insert(id.clone(), Ended::Closed);
+            self.asks.settle(emitter, &id, None);
+            let mut result = ToolResult {
+                tool_call_id: id.clone(),
+                result: Json::string(&call.printed),
+                ..ToolResult::default()
+            };
+            match call.so_far {
+                Some(so_far) => {
+                    result.result = Json::string(&so_far.text);
+                    result.summary = Some("still running when the turn ended".to_owned());
+                }
+                None => {
+                    result.error = Some(ToolError {
+                        code: Some("no_result".to_owned()),
+                        message: "no result recorded".to_owned(),
+                        extra: Extra::default(),
+                    });
+                }
+            }
+            emitter.add_as(&format!("{id}:closed"), &call.place, result);
+        }
+    }
+}
+
+/// The end of a turn of which nothing else is known.
+pub(crate) fn ended(outcome: &str) -> TurnEnd {
+    TurnEnd {
+        outcome: Some(outcome.to_owned()),
+        ..TurnEnd::default()
+    }
+}

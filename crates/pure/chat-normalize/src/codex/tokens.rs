@@ -1,0 +1,60 @@
+//! Tokens: `input_tokens` counts what came from the cache, too, and is written without it, as other providers say it.
+
+use chat_event::payload::Usage;
+use serde_json::Value;
+
+use crate::value::count_of;
+
+/// The session's tokens as they were said last: the same figures are not said again.
+#[derive(Debug, Default)]
+pub(crate) struct Tokens {
+    last_total: Option<Value>,
+}
+
+impl Tokens {
+    /// Whether `total` is another one than before.
+    pub(crate) fn is_news(&mut self, total: Option<&Value>) -> bool {
+        let Some(total) = total else {
+            return true;
+        };
+        if self.last_total.as_ref() == Some(total) {
+            return false;
+        }
+        self.last_total = Some(total.clone());
+        true
+    }
+
+    /// The session's sum as an event.
+    pub(crate) fn session_usage(&self, model: Option<String>) -> Option<Usage> {
+        let mut usage = usage("session", self.last_total.as_ref()?, model);
+        usage.cumulative = Some(true);
+        Some(usage)
+    }
+}
+
+/// A provider's figures as an event.
+pub(crate) fn usage(scope: &str, tokens: &Value, model: Option<String>) -> Usage {
+    let count =
+        |snake: &str, camel: &str| count_of(tokens, snake).or_else(|| count_of(tokens, camel));
+    let cached = count("cached_input_tokens", "cachedInputTokens");
+    let input = count("input_tokens", "inputTokens").unwrap_or(0);
+    Usage {
+        scope: scope.to_owned(),
+        input_tokens: input.saturating_sub(cached.unwrap_or(0)),
+        output_tokens: count("output_tokens", "outputTokens").unwrap_or(0),
+        cache_read_tokens: cached,
+        cache_write_tokens: count("cache_write_input_tokens", "cacheWriteInputTokens"),
+        reasoning_tokens: count("reasoning_output_tokens", "reasoningOutputTokens"),
+        model,
+        ..Usage::default()
+    }
+}
+
+/// As [`usage`], of one response and with how full the context is after it.
+pub(crate) fn response_usage(last: &Value, window: Option<u64>, model: Option<String>) -> Usage {
+    Usage {
+        context_used: count_of(last, "total_tokens").or_else(|| count_of(last, "totalTokens")),
+        context_size: window,
+        ..usage("response", last, model)
+    }
+}
