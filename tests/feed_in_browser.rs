@@ -580,6 +580,64 @@ fn the_feed_follows_its_end_until_the_reader_scrolls_up() {
 }
 
 #[test]
+fn cards_that_open_at_the_end_leave_the_window_filled() {
+    let log = log_of("filled", 1_000);
+    on_stage("filled", FEED, vec![("/log.jsonl", log)], async |stage| {
+        stage.show("/log.jsonl").await;
+        for open in [true, false] {
+            let n_toggled: usize = stage
+                .tab
+                .eval(&format!(
+                    "(() => {{
+                        const cards = __test.all('.row [aria-expanded={}]', __test.feed().shadowRoot);
+                        for (const card of cards) card.click();
+                        return cards.length;
+                    }})()",
+                    !open
+                ))
+                .await;
+            assert!(n_toggled > 1, "cards are on the screen");
+            stage.rest().await;
+            let mounted: Value = stage.tab.eval(MOUNTED).await;
+            assert_eq!(mounted["covered"], json!(true), "open: {open}: {mounted}");
+        }
+    });
+}
+
+#[test]
+fn what_is_mounted_is_painted() {
+    let log = log_of("painted", 30_000);
+    on_stage("painted", FEED, vec![("/log.jsonl", log)], async |stage| {
+        stage.show("/log.jsonl").await;
+        // Somebody else scrolls far away while the end is followed; the list goes back, and cards grow meanwhile.
+        stage
+            .tab
+            .run(
+                "__test.feed().scroller.scrollTop = 0;
+                await __test.frames(2);
+                for (const card of __test.all('.row [aria-expanded=false]', __test.feed().shadowRoot)) card.click();
+                await __test.frames(2);",
+            )
+            .await;
+        stage.rest().await;
+        let painted = stage.tab.pixels().await;
+        // A layer of its own is painted from nothing.
+        stage
+            .tab
+            .run(
+                "const style = __test.feed().scroller.style;
+                style.transform = 'translateZ(0)';
+                await __test.frames(3);
+                style.transform = '';
+                await __test.frames(3);",
+            )
+            .await;
+        let painted_anew = stage.tab.pixels().await;
+        assert!(painted == painted_anew, "some rows were not painted");
+    });
+}
+
+#[test]
 fn a_card_that_was_opened_is_open_when_the_reader_comes_back() {
     on_stage(
         "opened_stays",
@@ -681,12 +739,12 @@ fn hostile_content_is_text_and_nothing_else() {
             ))
             .await;
             stage.show("/hostile.jsonl").await;
+            scroll_to_share(&stage, 0.0).await;
             // Through the whole session, every card opened on the way.
             let walked: Value = stage
             .tab
             .eval("(async () => {
                 const scroller = __test.feed().scroller;
-                scroller.scrollTop = 0;
                 let texts = '', steps = 0, opened = 0;
                 for (; steps < 4000; steps += 1) {
                     await __test.frames(2);
@@ -757,7 +815,13 @@ fn hostile_payloads() -> Vec<String> {
         );
         return HOSTILE.map(str::to_owned).to_vec();
     };
-    let payloads = text.lines().map(|line| {
+    // All of them take a minute.
+    let step = if std::env::var_os("TURNREEL_FULL").is_some() {
+        1
+    } else {
+        4
+    };
+    let payloads = text.lines().step_by(step).map(|line| {
         let line: Value = serde_json::from_str(line).expect("a line of the corpus");
         // Length is another test's subject.
         let payload = line["payload"].as_str().expect("a payload");

@@ -621,17 +621,12 @@ impl Tab {
         }
     }
 
-    /// Takes a picture into the folder for tests' files.
-    pub(crate) async fn picture(&self, name: &str) -> PathBuf {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.png"));
+    /// What is painted, as a PNG.
+    pub(crate) async fn pixels(&self) -> Vec<u8> {
         let params = ScreenshotParams::builder()
             .format(CaptureScreenshotFormat::Png)
             .build();
-        self.page
-            .save_screenshot(params, &path)
-            .await
-            .expect("a picture");
-        path
+        self.page.screenshot(params).await.expect("a picture")
     }
 }
 
