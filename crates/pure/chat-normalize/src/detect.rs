@@ -9,7 +9,8 @@ use chat_event::Payload;
 use chat_event::jsonl::{LineContent, LineSplitter};
 use serde_json::Value;
 
-use crate::value::{parse_line, str_of};
+use crate::opencode::{Shape, shape};
+use crate::value::{event_data, parse_line, str_of};
 
 /// How much of a source is looked at before it is called no session.
 pub const HEAD_BYTES: usize = 64 * 1024;
@@ -25,15 +26,33 @@ pub enum Dialect {
     ClaudeTranscript,
     /// `{event_type, event_data}` of sandbox workers.
     AgentEvents,
+    /// `codex exec --json`.
+    CodexExec,
+    /// The files below `~/.codex/sessions`.
+    CodexRollout,
+    /// The JSON-RPC of `codex app-server`, one direction or both.
+    CodexAppServer,
+    /// `GET /event` of an OpenCode server.
+    OpenCodeEvents,
+    /// `opencode run --format json`.
+    OpenCodeRun,
+    /// `opencode export`.
+    OpenCodeExport,
 }
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Dialect; 4] = [
+    pub const ALL: [Dialect; 10] = [
         Dialect::ChatEvents,
         Dialect::ClaudeStream,
         Dialect::ClaudeTranscript,
         Dialect::AgentEvents,
+        Dialect::OpenCodeEvents,
+        Dialect::OpenCodeRun,
+        Dialect::OpenCodeExport,
+        Dialect::CodexExec,
+        Dialect::CodexRollout,
+        Dialect::CodexAppServer,
     ];
 
     /// Its name, for people.
@@ -43,6 +62,12 @@ impl Dialect {
             Dialect::ClaudeStream => "Claude Code stream-json",
             Dialect::ClaudeTranscript => "Claude Code transcript",
             Dialect::AgentEvents => "agent.* events",
+            Dialect::CodexExec => "Codex exec JSON",
+            Dialect::CodexRollout => "Codex rollout",
+            Dialect::CodexAppServer => "Codex app-server JSON-RPC",
+            Dialect::OpenCodeEvents => "OpenCode event bus",
+            Dialect::OpenCodeRun => "OpenCode run JSON",
+            Dialect::OpenCodeExport => "OpenCode export",
         }
     }
 }
@@ -140,7 +165,7 @@ impl Detector {
             document.push('\n');
             document.push_str(text);
         }
-        let trimmed = text.trim_start();
+        let trimmed = event_data(text).unwrap_or(text.trim_start());
         if trimmed.is_empty() {
             return None;
         }
@@ -233,6 +258,23 @@ fn verdict(value: &Value) -> Option<(Dialect, bool)> {
     }
     if crate::agent_events::is_agent_event(value) {
         return Some((Dialect::AgentEvents, true));
+    }
+    if let Some((shape, sure)) = shape(value) {
+        let dialect = match shape {
+            Shape::Event => Dialect::OpenCodeEvents,
+            Shape::Run => Dialect::OpenCodeRun,
+            Shape::Export => Dialect::OpenCodeExport,
+        };
+        return Some((dialect, sure));
+    }
+    if crate::codex::is_exec_line(value) {
+        return Some((Dialect::CodexExec, true));
+    }
+    if let Some(sure) = crate::codex::is_rollout_line(value) {
+        return Some((Dialect::CodexRollout, sure));
+    }
+    if let Some(sure) = crate::codex::is_app_server_line(value) {
+        return Some((Dialect::CodexAppServer, sure));
     }
     if is_object("payload") && has("type") {
         // Codex rollouts have a payload too, but times as text.

@@ -16,6 +16,8 @@ mod reader;
 mod agent_events;
 mod chat_events;
 mod claude;
+mod codex;
+mod opencode;
 
 mod edit;
 mod emit;

@@ -9,9 +9,11 @@ use serde_json::Value;
 use crate::agent_events::AgentEvents;
 use crate::chat_events::ChatEvents;
 use crate::claude::{ClaudeStream, ClaudeTranscript};
+use crate::codex::{CodexAppServer, CodexExec, CodexRollout};
 use crate::detect::{Detector, Dialect, HEAD_BYTES, NotASession};
 use crate::emit::{Emitter, Report, hash};
-use crate::value::{parse_line, text_of};
+use crate::opencode::{OpenCodeEvents, OpenCodeExport, OpenCodeRun};
+use crate::value::{event_data, is_event_field, parse_line, text_of};
 
 /// How many lines are held at most for one that names the session, once the dialect is known.
 const MAX_HELD_LINES: usize = 64;
@@ -87,6 +89,12 @@ enum Normalizer {
     ClaudeStream(Box<ClaudeStream>),
     ClaudeTranscript(Box<ClaudeTranscript>),
     AgentEvents(Box<AgentEvents>),
+    CodexExec(Box<CodexExec>),
+    CodexRollout(Box<CodexRollout>),
+    CodexAppServer(Box<CodexAppServer>),
+    OpenCodeEvents(Box<OpenCodeEvents>),
+    OpenCodeRun(Box<OpenCodeRun>),
+    OpenCodeExport(Box<OpenCodeExport>),
 }
 
 impl SessionReader {
@@ -224,6 +232,7 @@ impl Core {
                         .or_else(|| self.detector.settled());
                 }
                 if self.named.is_none() {
+                    let text = event_data(text).unwrap_or(text);
                     self.named = parse_line(text).values.iter().find_map(native_session_id);
                 }
             }
@@ -272,6 +281,22 @@ impl Core {
                     Normalizer::ClaudeTranscript(Box::new(ClaudeTranscript::new()))
                 }
                 Dialect::AgentEvents => Normalizer::AgentEvents(Box::new(AgentEvents::new())),
+                Dialect::CodexExec => {
+                    Normalizer::CodexExec(Box::new(CodexExec::new(self.context.prompt.clone())))
+                }
+                Dialect::CodexRollout => Normalizer::CodexRollout(Box::new(CodexRollout::new())),
+                Dialect::CodexAppServer => {
+                    Normalizer::CodexAppServer(Box::new(CodexAppServer::new()))
+                }
+                Dialect::OpenCodeEvents => {
+                    Normalizer::OpenCodeEvents(Box::new(OpenCodeEvents::new()))
+                }
+                Dialect::OpenCodeRun => {
+                    Normalizer::OpenCodeRun(Box::new(OpenCodeRun::new(self.context.prompt.clone())))
+                }
+                Dialect::OpenCodeExport => {
+                    Normalizer::OpenCodeExport(Box::new(OpenCodeExport::new()))
+                }
             },
         };
         for held in std::mem::take(&mut self.held) {
@@ -355,6 +380,11 @@ impl Running {
             }
             return;
         }
+        let streamed = matches!(self.normalizer, Normalizer::OpenCodeEvents(_));
+        let text = event_data(text).filter(|_| streamed).unwrap_or(text);
+        if streamed && is_event_field(text) {
+            return emitter.pass_over("a field of the event stream");
+        }
         if !text.trim_start().starts_with(['{', '[']) {
             // The program's own words on its standard output, or what a shell put between the lines.
             emitter.notice(
@@ -417,6 +447,12 @@ impl Running {
             Normalizer::ClaudeStream(normalizer) => normalizer.line(emitter, value),
             Normalizer::ClaudeTranscript(normalizer) => normalizer.line(emitter, value),
             Normalizer::AgentEvents(normalizer) => normalizer.line(emitter, value),
+            Normalizer::CodexExec(normalizer) => normalizer.line(emitter, value),
+            Normalizer::CodexRollout(normalizer) => normalizer.line(emitter, value),
+            Normalizer::CodexAppServer(normalizer) => normalizer.line(emitter, value),
+            Normalizer::OpenCodeEvents(normalizer) => normalizer.line(emitter, value),
+            Normalizer::OpenCodeRun(normalizer) => normalizer.line(emitter, value),
+            Normalizer::OpenCodeExport(normalizer) => normalizer.line(emitter, value),
         }
     }
 
@@ -432,6 +468,12 @@ impl Running {
             Normalizer::ClaudeStream(normalizer) => normalizer.finish(emitter),
             Normalizer::ClaudeTranscript(normalizer) => normalizer.finish(emitter),
             Normalizer::AgentEvents(normalizer) => normalizer.finish(emitter),
+            Normalizer::CodexExec(normalizer) => normalizer.finish(emitter),
+            Normalizer::CodexRollout(normalizer) => normalizer.finish(emitter),
+            Normalizer::CodexAppServer(normalizer) => normalizer.finish(emitter),
+            Normalizer::OpenCodeEvents(normalizer) => normalizer.finish(emitter),
+            Normalizer::OpenCodeRun(normalizer) => normalizer.finish(emitter),
+            Normalizer::OpenCodeExport(normalizer) => normalizer.finish(emitter),
         }
     }
 }
@@ -441,4 +483,6 @@ fn native_session_id(value: &Value) -> Option<String> {
     let id = text_of(value, "session_id").or_else(|| text_of(value, "sessionId"));
     id.map(str::to_owned)
         .or_else(|| crate::agent_events::session_of(value))
+        .or_else(|| crate::codex::session_of(value))
+        .or_else(|| crate::opencode::session_of(value))
 }

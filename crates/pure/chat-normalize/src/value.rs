@@ -161,6 +161,19 @@ fn hash_more(before: u64, value: &Value) -> u64 {
     }
 }
 
+/// What a line of a server-sent event stream carries: the value of its `data` field, where that is JSON.
+pub(crate) fn event_data(text: &str) -> Option<&str> {
+    let data = text.strip_prefix("data:")?.trim_start();
+    data.starts_with(['{', '[']).then_some(data)
+}
+
+/// Whether a line is one of an event stream's others: a comment, a name, an id, a pause.
+pub(crate) fn is_event_field(text: &str) -> bool {
+    [":", "event:", "id:", "retry:", "data:"]
+        .iter()
+        .any(|field| text.starts_with(field))
+}
+
 /// What one line holds.
 pub(crate) struct Parsed {
     /// The values that could be read, in order; a line of several agents can hold several.

@@ -1,0 +1,386 @@
+//! Tool calls: a part that goes from pending over running to completed or error.
+//!
+//! A call is written when its arguments are whole. What a command prints comes as the whole output so far; only what is
+//! new is written. A part that changes after its end changes nothing: the first end counts.
+
+use chat_event::payload::{
+    Plan, PlanEntry, ToolCall, ToolError, ToolInputChunk, ToolOutputChunk, ToolResult,
+};
+use chat_event::{Extra, Json};
+use serde_json::Value;
+
+use super::messages::attachment;
+use super::session::Session;
+use super::{times, tools};
+use crate::emit::{Emitter, Place, hash};
+use crate::value::{list_of, str_of, text_of};
+use crate::words::one_line;
+
+/// A tool call.
+#[derive(Debug, Default)]
+pub(crate) struct Call {
+    order: u64,
+    /// The id its events bear.
+    pub(crate) id: String,
+    pub(crate) session: String,
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    announced: bool,
+    over: bool,
+    /// Arguments as they were written by the model, so far.
+    raw: String,
+    printed: String,
+}
+
+impl Call {
+    /// Whether the tool starts a session.
+    pub(crate) fn starts_agent(&self) -> bool {
+        tools::kind(&self.name) == "agent"
+    }
+}
+
+impl Session {
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "a part, where it stands, and how it is read"
+    )]
+    pub(super) fn tool(
+        &mut self,
+        emitter: &mut Emitter,
+        native_id: &str,
+        message_id: &str,
+        id: &str,
+        part: &Value,
+        whole: bool,
+        place: &Place,
+    ) {
+        let state = part.get("state").unwrap_or(&Value::Null);
+        let input = state.get("input").unwrap_or(&Value::Null);
+        let status = str_of(state, "status").unwrap_or("");
+        if !self.calls.contains_key(id) {
+            self.new_call(native_id, message_id, id, part, place);
+        }
+        if let Some(child) = state
+            .get("metadata")
+            .and_then(|metadata| text_of(metadata, "sessionId"))
+            && str_of(part, "tool") == Some("task")
+        {
+            self.link(child, id, native_id);
+        }
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        if call.over {
+            return emitter.pass_over("a tool's state after its end");
+        }
+        // A tool that is not there is answered for by one named `invalid`.
+        let unknown = (str_of(part, "tool") == Some("invalid"))
+            .then(|| text_of(input, "tool"))
+            .flatten();
+        if let Some(name) = unknown.or_else(|| text_of(part, "tool")) {
+            name.clone_into(&mut call.name);
+        }
+        let time = state.get("time").unwrap_or(&Value::Null);
+        match status {
+            "pending" => self.arguments(emitter, id, str_of(state, "raw").unwrap_or("")),
+            "running" => {
+                self.announce(emitter, id, input);
+                let printed = state
+                    .get("metadata")
+                    .and_then(|metadata| str_of(metadata, "output"));
+                if let Some(printed) = printed.filter(|_| !whole) {
+                    self.prints(emitter, id, printed);
+                }
+            }
+            "completed" | "error" => {
+                if whole {
+                    Session::at(emitter, time, "start");
+                }
+                self.announce(emitter, id, input);
+                if whole {
+                    Session::at(emitter, time, "end");
+                }
+                self.result(emitter, message_id, id, part, state);
+            }
+            _ => {
+                let kind = format!("tool state {status}");
+                emitter.raw(place, self.format, &kind, part);
+            }
+        }
+    }
+
+    fn new_call(
+        &mut self,
+        native_id: &str,
+        message_id: &str,
+        id: &str,
+        part: &Value,
+        place: &Place,
+    ) {
+        let given = text_of(part, "callID").unwrap_or(id);
+        let n = self.call_uses.entry(given.to_owned()).or_default();
+        *n += 1;
+        // Models use an id again in another step.
+        let call_id = if *n == 1 {
+            given.to_owned()
+        } else {
+            format!("{given}~{n}")
+        };
+        self.n_parts += 1;
+        let call = Call {
+            order: self.n_parts,
+            id: call_id,
+            session: native_id.to_owned(),
+            place: place.clone(),
+            ..Call::default()
+        };
+        self.open_calls.insert(call.order, id.to_owned());
+        self.calls.insert(id.to_owned(), call);
+        let message = self.messages.entry(message_id.to_owned()).or_default();
+        message.parts.push(id.to_owned());
+        self.call_parts
+            .insert((message_id.to_owned(), given.to_owned()), id.to_owned());
+    }
+
+    /// The arguments as the model writes them.
+    fn arguments(&mut self, emitter: &mut Emitter, id: &str, raw: &str) {
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        let Some(more) = raw.strip_prefix(call.raw.as_str()) else {
+            return;
+        };
+        if more.is_empty() || call.announced || !self.live {
+            return;
+        }
+        let offset = u64::try_from(call.raw.chars().count()).ok();
+        call.raw.push_str(more);
+        let payload = ToolInputChunk {
+            tool_call_id: call.id.clone(),
+            tool_name: call.name.clone(),
+            chunk: more.to_owned(),
+            offset,
+            extra: Extra::default(),
+        };
+        let event_id = emitter.add("input", &call.place, payload).id.clone();
+        self.note(id, event_id);
+    }
+
+    fn announce(&mut self, emitter: &mut Emitter, id: &str, input: &Value) {
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        if std::mem::replace(&mut call.announced, true) {
+            return;
+        }
+        let place = call.place.clone();
+        let payload = ToolCall {
+            tool_call_id: call.id.clone(),
+            tool_name: call.name.clone(),
+            args: Json::from(input),
+            title: tools::title(&call.name, input),
+            kind: Some(tools::kind(&call.name).to_owned()),
+            extra: Extra::default(),
+        };
+        self.add(emitter, id, "call", &place, payload);
+    }
+
+    fn prints(&mut self, emitter: &mut Emitter, id: &str, printed: &str) {
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        // Where the beginning was dropped, the result has what counts.
+        let Some(more) = printed.strip_prefix(call.printed.as_str()) else {
+            return;
+        };
+        if more.is_empty() {
+            return;
+        }
+        call.printed.push_str(more);
+        let payload = ToolOutputChunk {
+            tool_call_id: call.id.clone(),
+            chunk: more.to_owned(),
+            ..ToolOutputChunk::default()
+        };
+        let event_id = emitter.add("output", &call.place, payload).id.clone();
+        self.note(id, event_id);
+    }
+
+    fn result(
+        &mut self,
+        emitter: &mut Emitter,
+        message_id: &str,
+        id: &str,
+        part: &Value,
+        state: &Value,
+    ) {
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        call.over = true;
+        call.printed = String::new();
+        call.raw = String::new();
+        let (call_id, name, place) = (call.id.clone(), call.name.clone(), call.place.clone());
+        let order = call.order;
+        self.open_calls.remove(&order);
+        let metadata = state.get("metadata").unwrap_or(&Value::Null);
+        let output = str_of(state, "output").unwrap_or("");
+        let error = failure(part, state, output);
+        let time = state.get("time").unwrap_or(&Value::Null);
+        let took = times::of_member(time, "start")
+            .zip(times::of_member(time, "end"))
+            .and_then(|(start, end)| u64::try_from(end.checked_sub(start)?).ok());
+        let edits = if error.is_none() {
+            self.edits.of_call(&call_id, &name, state)
+        } else {
+            Vec::new()
+        };
+        if let Some(message) = self.messages.get_mut(message_id) {
+            message
+                .edited
+                .extend(edits.iter().map(|edit| edit.file_path.clone()));
+        }
+        for edit in edits {
+            self.add(emitter, id, "edit", &place, edit);
+        }
+        let mut extra = Extra::default();
+        let attachments: Vec<Value> = list_of(state, "attachments")
+            .iter()
+            .map(attachment)
+            .collect();
+        if !attachments.is_empty() {
+            extra.insert("attachments", Json::from(&Value::Array(attachments)));
+        }
+        if let Some(path) = text_of(metadata, "outputPath") {
+            extra.insert("outputPath", Json::string(path));
+        }
+        let summary = match &error {
+            Some(error) => Some(one_line(&error.message)).filter(|line| !line.is_empty()),
+            None => tools::summary(&name, state, output),
+        };
+        let payload = ToolResult {
+            tool_call_id: call_id.clone(),
+            result: Json::string(output),
+            error,
+            summary,
+            duration_ms: took,
+            exit_code: metadata.get("exit").and_then(Value::as_i64),
+            extra,
+            ..ToolResult::default()
+        };
+        self.asks.expire(emitter, &call_id);
+        self.add(emitter, id, "result", &place, payload);
+        if name == "todowrite" {
+            let todos = match list_of(metadata, "todos") {
+                [] => list_of(state.get("input").unwrap_or(&Value::Null), "todos"),
+                todos => todos,
+            };
+            self.plan(emitter, &place, todos);
+        }
+    }
+
+    /// The list of things to do, where it is another than before.
+    pub(crate) fn plan(&mut self, emitter: &mut Emitter, place: &Place, todos: &[Value]) {
+        let entries: Vec<PlanEntry> = todos.iter().map(entry).collect();
+        let text = entries
+            .iter()
+            .flat_map(|entry| [entry.content.as_str(), "\0", entry.status.as_str(), "\0"])
+            .collect::<String>();
+        let agent = place.parent_tool_call_id.clone().unwrap_or_default();
+        let said = self.plans.insert(agent, hash(text.as_bytes()));
+        if said == Some(hash(text.as_bytes())) || (said.is_none() && entries.is_empty()) {
+            return;
+        }
+        let extra = Extra::default();
+        emitter.add("plan", place, Plan { entries, extra });
+    }
+
+    /// A call whose part was taken back gets no result.
+    pub(super) fn drop_call(&mut self, id: &str) {
+        if let Some(call) = self.calls.get_mut(id) {
+            call.over = true;
+            let order = call.order;
+            self.open_calls.remove(&order);
+        }
+    }
+
+    /// Gives a result to those of the open calls that will not get one.
+    pub(crate) fn close_calls(&mut self, emitter: &mut Emitter, wanted: &dyn Fn(&Call) -> bool) {
+        let open: Vec<String> = self.open_calls.values().cloned().collect();
+        for id in open {
+            if !self.calls.get(&id).is_some_and(wanted) {
+                continue;
+            }
+            self.announce(emitter, &id, &Value::Object(serde_json::Map::new()));
+            let Some(call) = self.calls.get_mut(&id) else {
+                continue;
+            };
+            call.over = true;
+            let (call_id, order, place) = (call.id.clone(), call.order, call.place.clone());
+            self.open_calls.remove(&order);
+            self.asks.expire(emitter, &call_id);
+            let payload = ToolResult {
+                tool_call_id: call_id,
+                result: Json::string(""),
+                error: Some(ToolError {
+                    code: Some("no_result".to_owned()),
+                    message: "no result recorded".to_owned(),
+                    extra: Extra::default(),
+                }),
+                ..ToolResult::default()
+            };
+            self.add(emitter, &id, "closed", &place, payload);
+        }
+    }
+}
+
+/// Why a call failed. A command that ends with another code than 0 did what it was asked.
+fn failure(part: &Value, state: &Value, output: &str) -> Option<ToolError> {
+    let error = |code: &str, message: &str| {
+        Some(ToolError {
+            code: Some(code.to_owned()),
+            message: message.to_owned(),
+            extra: Extra::default(),
+        })
+    };
+    if str_of(state, "status") == Some("error") {
+        let message = str_of(state, "error").unwrap_or("");
+        let refused = message.starts_with("The user rejected permission")
+            || message.starts_with("The user has specified a rule which prevents");
+        return error(if refused { "rejected" } else { "tool_error" }, message);
+    }
+    let input = state.get("input").unwrap_or(&Value::Null);
+    if str_of(part, "tool") == Some("invalid") {
+        return error("invalid_call", str_of(input, "error").unwrap_or(output));
+    }
+    // Stopped, by a time limit or by the user: the end of the output says which.
+    let stopped = str_of(part, "tool") == Some("bash")
+        && state
+            .get("metadata")
+            .and_then(|metadata| metadata.get("exit"))
+            .is_some_and(Value::is_null);
+    if stopped {
+        let why = output
+            .rsplit_once("<shell_metadata>")
+            .map_or("", |(_, rest)| rest)
+            .trim()
+            .trim_end_matches("</shell_metadata>")
+            .trim();
+        return error("stopped", if why.is_empty() { "stopped" } else { why });
+    }
+    None
+}
+
+fn entry(todo: &Value) -> PlanEntry {
+    let status = match str_of(todo, "status") {
+        Some(status @ ("in_progress" | "completed")) => status,
+        // What is called off is over.
+        Some("cancelled") => "completed",
+        Some(_) | None => "pending",
+    };
+    PlanEntry {
+        content: str_of(todo, "content").unwrap_or("").to_owned(),
+        status: status.to_owned(),
+        extra: Extra::default(),
+    }
+}

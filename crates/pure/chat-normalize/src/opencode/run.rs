@@ -1,0 +1,90 @@
+//! `opencode run --format json`: parts that are whole, one a line; no prompt, no end.
+
+use chat_event::payload::UserMessage;
+use chat_event::{Body, Extra};
+use serde_json::Value;
+
+use super::session::Session;
+use super::times;
+use crate::emit::{Emitter, Place};
+use crate::value::{str_of, text_of};
+
+/// Reads the lines of a run.
+#[derive(Debug)]
+pub(crate) struct OpenCodeRun {
+    session: Session,
+    prompt: Option<String>,
+    last_ms: Option<i64>,
+}
+
+impl OpenCodeRun {
+    /// `prompt` is what the user asked, which the source does not say.
+    pub(crate) fn new(prompt: Option<String>) -> Self {
+        OpenCodeRun {
+            session: Session::new("opencode-run", true),
+            prompt,
+            last_ms: None,
+        }
+    }
+
+    /// Takes a line.
+    pub(crate) fn line(&mut self, emitter: &mut Emitter, line: &Value) {
+        let kind = str_of(line, "type").unwrap_or("");
+        if let Some(time_ms) = times::of_member(line, "timestamp").or(self.last_ms) {
+            emitter.time_ms = time_ms;
+            self.last_ms = Some(time_ms);
+        }
+        let native_id = text_of(line, "sessionID").unwrap_or("").to_owned();
+        let part = line.get("part").unwrap_or(&Value::Null);
+        let session = &mut self.session;
+        if native_id.is_empty() || session.root.as_ref().is_some_and(|root| *root != native_id) {
+            return emitter.raw(&Place::default(), session.format, kind, line);
+        }
+        session.root = Some(native_id.clone());
+        session.about(emitter, &native_id, None);
+        if session.turns.is_empty() {
+            let stem = text_of(part, "messageID").unwrap_or(&native_id);
+            let turn_id = session.open_turn(emitter, &format!("t-{stem}"), "user");
+            if let Some(prompt) = self.prompt.take() {
+                let place = Place {
+                    turn_id: Some(turn_id),
+                    ..Place::default()
+                };
+                let payload = UserMessage {
+                    text: Body::Inline(prompt),
+                    attachments: None,
+                    extra: Extra::default(),
+                };
+                emitter.add("prompt", &place, payload);
+            }
+        }
+        match kind {
+            "step_start" | "text" | "reasoning" | "tool_use" | "step_finish" => {
+                session.part(emitter, &native_id, part, true);
+                if kind == "step_finish"
+                    && let Some(message_id) = text_of(part, "messageID")
+                    && let Some(turn) = session.turns.last_mut()
+                {
+                    turn.open_messages.remove(message_id);
+                }
+            }
+            "error" => {
+                let place = session.place(&native_id);
+                let error = line.get("error").unwrap_or(&Value::Null);
+                session.failed(emitter, &native_id, &place, error);
+            }
+            _ => {
+                let place = session.place(&native_id);
+                emitter.raw(&place, session.format, kind, line);
+            }
+        }
+    }
+
+    /// The source ended: so did the run.
+    pub(crate) fn finish(&mut self, emitter: &mut Emitter) {
+        if let Some(time_ms) = self.last_ms {
+            emitter.time_ms = time_ms;
+        }
+        self.session.close_all(emitter);
+    }
+}
