@@ -35,7 +35,7 @@ use turns::TurnWork;
 /// ).unwrap();
 /// let mut renderer = ChatRenderer::new();
 /// let patches = renderer.render_event(&event);
-/// assert_eq!(patches.len(), 1);
+/// assert!(!patches.is_empty());
 /// assert!(renderer.render_event(&event).is_empty(), "an event seen twice changes nothing");
 /// ```
 #[derive(Clone, Debug, Default)]
