@@ -55,9 +55,12 @@ fn parse_session(text: &str) -> Result<String, String> {
 }
 
 /// The formats by the words that `--from` takes.
-const DIALECTS: [(&str, Dialect); 4] = [
+const DIALECTS: [(&str, Dialect); 7] = [
     ("claude-stream", Dialect::ClaudeStream),
     ("claude-transcript", Dialect::ClaudeTranscript),
+    ("codex-exec", Dialect::CodexExec),
+    ("codex-rollout", Dialect::CodexRollout),
+    ("codex-app-server", Dialect::CodexAppServer),
     ("agent-events", Dialect::AgentEvents),
     ("chat-events", Dialect::ChatEvents),
 ];

@@ -73,12 +73,15 @@ pub(crate) fn thread_of(value: &Value) -> Option<&str> {
 #[derive(Debug)]
 pub(crate) struct CodexAppServer {
     session: Session,
+    /// The newest time that a line bore; answers and old versions bear none.
+    last_ms: Option<i64>,
 }
 
 impl CodexAppServer {
     pub(crate) fn new() -> Self {
         CodexAppServer {
             session: Session::new("codex-app-server", true),
+            last_ms: None,
         }
     }
 
@@ -86,7 +89,8 @@ impl CodexAppServer {
     pub(crate) fn line(&mut self, emitter: &mut Emitter, line: &Value) {
         let (message, by_client) = unwrap(line);
         let params = message.get("params").unwrap_or(&Value::Null);
-        if let Some(time_ms) = time_of(message, params) {
+        self.last_ms = time_of(message, params).or(self.last_ms);
+        if let Some(time_ms) = self.last_ms {
             emitter.time_ms = time_ms;
         }
         match (str_of(message, "method"), message.get("id")) {
@@ -159,6 +163,7 @@ impl CodexAppServer {
             title: text_of(thread, "name").map(str::to_owned),
             git_branch: text_of(git, "branch").map(str::to_owned),
             provider: Some("codex".to_owned()),
+            timestamp_source: self.last_ms.is_none().then(|| "arrival".to_owned()),
             ..SessionStart::default()
         };
         self.session.facts.say(emitter, facts, Map::new());

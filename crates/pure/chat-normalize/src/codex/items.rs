@@ -651,6 +651,15 @@ fn outcome(kind: &str, item: &Value, call: &Call) -> Outcome {
         declined = false;
     }
     made.declined = declined;
+    if declined {
+        made.summary = Some("declined".to_owned());
+    } else if kind == "filechange" && !failed {
+        made.summary = Some(counted(
+            list_of(&call.spec.args, "paths").len(),
+            "file",
+            "files",
+        ));
+    }
     if made.summary.is_none() {
         made.summary = summary(call.spec.kind, &made.text, exit_code, failed);
     }

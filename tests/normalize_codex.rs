@@ -1,0 +1,452 @@
+//! What becomes of Codex's real output: every recording and fixture of its three dialects, and the sessions shipped with
+//! the tests.
+//!
+//! The recordings lie beside the checkout; where they are not there, the tests over them say so and hold nothing.
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a promise that is not kept fails its test"
+)]
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+
+use chat_event::payload::FileEdit;
+use chat_event::{Body, ChatEvent, Payload};
+use chat_normalize::Dialect;
+use serde_json::Value;
+
+#[path = "support/normalized.rs"]
+mod normalized;
+
+use normalized::{
+    Random, Source, assert_cuts, assert_ids, assert_turns, damaged, file_name, read, shared, sorted,
+};
+
+/// All recordings and fixtures of the three dialects. What the client alone wrote is no session.
+fn corpus() -> Vec<Source> {
+    let mut sources = Vec::new();
+    for folder in ["recordings", "fixtures"] {
+        let Some(root) = shared::shared(folder) else {
+            continue;
+        };
+        for dialect in sorted(&root) {
+            let name = file_name(&dialect);
+            if !dialect.is_dir() || !name.starts_with("codex") {
+                continue;
+            }
+            for path in sorted(&dialect) {
+                let file = file_name(&path);
+                if file.ends_with(".jsonl") && !file.contains(".appserver-in.") {
+                    sources.push(Source {
+                        name: format!("{name}/{file}"),
+                        bytes: std::fs::read(&path).unwrap(),
+                    });
+                }
+            }
+        }
+    }
+    sources
+}
+
+fn dialect_of(name: &str) -> Dialect {
+    if name.contains(".exec.") || name.starts_with("codex-exec/") {
+        Dialect::CodexExec
+    } else if name.contains(".rollout.") || name.starts_with("codex-rollout/") {
+        Dialect::CodexRollout
+    } else {
+        Dialect::CodexAppServer
+    }
+}
+
+fn lines(bytes: &[u8]) -> Vec<Value> {
+    let lines = bytes.split(|byte| *byte == b'\n');
+    lines
+        .filter_map(|line| serde_json::from_slice::<Value>(line).ok())
+        .map(|mut line| line.get_mut("msg").map(Value::take).unwrap_or(line))
+        .collect()
+}
+
+#[test]
+fn every_source_is_told_and_read() {
+    let mut n_read = 0;
+    for source in corpus() {
+        let read = read(&source.bytes);
+        assert_eq!(read.verdict, Ok(()), "{}", source.name);
+        assert_eq!(
+            read.dialect,
+            Some(dialect_of(&source.name)),
+            "{}",
+            source.name
+        );
+        assert!(!read.events.is_empty(), "{}", source.name);
+        assert_eq!(read.report.unreadable, 0, "{}", source.name);
+        n_read += 1;
+    }
+    println!("{n_read} sources read");
+    if shared::shared("recordings").is_some() {
+        assert!(n_read > 100, "only {n_read}");
+    }
+}
+
+/// What no rule knows, by corpus. A kind that is new here wants a rule, or a reason to stand here.
+#[test]
+fn what_no_rule_knows_is_what_is_listed_here() {
+    let mut found: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+    let sources = corpus();
+    for source in &sources {
+        let raw = read(&source.bytes).report.raw;
+        if !raw.is_empty() {
+            found.insert(source.name.clone(), raw);
+        }
+    }
+    let mut listed: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+    if !sources.is_empty() {
+        let mut list = |name: &str, kinds: &[(&str, u64)]| {
+            let kinds = kinds
+                .iter()
+                .map(|(kind, count)| ((*kind).to_owned(), *count));
+            let name = format!("codex-rollout/jazzyalex__agent-sessions__{name}.jsonl");
+            listed.insert(name, kinds.collect());
+        };
+        // Lines of another program's making, which Codex never wrote.
+        list(
+            "codex-large",
+            &[
+                ("response_item tool_call", 1),
+                ("response_item tool_result", 1),
+            ],
+        );
+        list("codex_050_legacy", &[("event_msg turn.completed", 2)]);
+        list("codex_051_usage", &[("event_msg turn.completed", 2)]);
+        list(
+            "codex_052_raw",
+            &[
+                ("event_msg codex/event/raw_item", 3),
+                ("event_msg turn.completed", 2),
+            ],
+        );
+        // The call was trimmed away.
+        list("codex-small", &[("output of no call", 1)]);
+    }
+    assert_eq!(found, listed);
+}
+
+#[test]
+fn every_id_stands_once() {
+    for source in corpus() {
+        assert_ids(&source.name, &read(&source.bytes).events);
+    }
+}
+
+#[test]
+fn every_call_has_one_result() {
+    for source in corpus() {
+        let mut calls: BTreeMap<String, (u32, u32)> = BTreeMap::new();
+        for event in read(&source.bytes).events {
+            match &event.payload {
+                Payload::ToolCall(call) => {
+                    assert!(call.kind.is_some(), "{}", source.name);
+                    calls.entry(call.tool_call_id.clone()).or_default().0 += 1;
+                }
+                Payload::ToolResult(result) => {
+                    calls.entry(result.tool_call_id.clone()).or_default().1 += 1;
+                }
+                _ => {}
+            }
+        }
+        for (id, counts) in calls {
+            assert_eq!(counts, (1, 1), "{}: {id}", source.name);
+        }
+    }
+}
+
+#[test]
+fn every_turn_ends_once_and_there_are_as_many_as_the_source_begins() {
+    for source in corpus() {
+        let n_turns = assert_turns(&source.name, &read(&source.bytes).events);
+        let all = lines(&source.bytes);
+        let begins = all.iter().filter(|line| {
+            line["type"] == "turn.started"
+                || line["method"] == "turn/started"
+                || (line["type"] == "event_msg" && line["payload"]["type"] == "task_started")
+        });
+        let n_begun = begins.count();
+        if n_begun > 0 && !source.name.contains("jazzyalex") {
+            assert_eq!(n_turns, n_begun, "{}", source.name);
+        }
+    }
+}
+
+/// In a live stream the session is busy while a turn is open, and idle once after it.
+#[test]
+fn busy_and_idle_alternate() {
+    for source in corpus() {
+        let mut busy = false;
+        for event in read(&source.bytes).events {
+            if let Payload::SessionStatus(status) = &event.payload {
+                match status.status.as_str() {
+                    "idle" => {
+                        assert!(busy, "{}: idle twice", source.name);
+                        busy = false;
+                    }
+                    _ => busy = true,
+                }
+            }
+        }
+        assert!(!busy, "{}", source.name);
+    }
+}
+
+/// The agent's texts, as the source has them in whole.
+fn said_texts(dialect: Dialect, lines: &[Value]) -> Vec<String> {
+    let item_texts = |wanted: &str, item: &Value| -> Option<String> {
+        (item["type"] == wanted).then(|| match item["text"].as_str() {
+            Some(text) => text.to_owned(),
+            None => item["content"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|part| part["text"].as_str())
+                .collect(),
+        })
+    };
+    let texts = lines.iter().filter_map(|line| match dialect {
+        Dialect::CodexExec => (line["type"] == "item.completed")
+            .then(|| item_texts("agent_message", &line["item"]))?,
+        Dialect::CodexAppServer => (line["method"] == "item/completed")
+            .then(|| item_texts("agentMessage", &line["params"]["item"]))?,
+        _ => (line["type"] == "response_item" && line["payload"]["role"] == "assistant")
+            .then(|| item_texts("message", &line["payload"]))?,
+    });
+    texts.filter(|text| !text.is_empty()).collect()
+}
+
+#[test]
+fn no_text_is_shown_twice_and_none_is_lost() {
+    for source in corpus() {
+        let read = read(&source.bytes);
+        let mut done: Vec<String> = Vec::new();
+        let mut chunks: HashMap<(String, u32, bool), String> = HashMap::new();
+        let mut whole: HashMap<(String, u32, bool), String> = HashMap::new();
+        for event in &read.events {
+            let response = event.response_id.clone().unwrap_or_default();
+            match &event.payload {
+                Payload::AssistantChunk(chunk) => chunks
+                    .entry((response, chunk.part.unwrap(), false))
+                    .or_default()
+                    .push_str(&chunk.text),
+                Payload::ThinkingChunk(chunk) => chunks
+                    .entry((response, chunk.part.unwrap(), true))
+                    .or_default()
+                    .push_str(&chunk.text),
+                Payload::AssistantDone(text) => {
+                    done.push(text.text.clone());
+                    let before =
+                        whole.insert((response, text.part.unwrap(), false), text.text.clone());
+                    assert_eq!(before, None, "{}: a text is done twice", source.name);
+                }
+                Payload::ThinkingDone(text) => {
+                    let before =
+                        whole.insert((response, text.part.unwrap(), true), text.text.clone());
+                    assert_eq!(before, None, "{}: a text is done twice", source.name);
+                }
+                _ => {}
+            }
+        }
+        for (part, text) in chunks {
+            assert_eq!(whole.get(&part), Some(&text), "{}: {part:?}", source.name);
+        }
+        let mut said = said_texts(dialect_of(&source.name), &lines(&source.bytes));
+        if source.name.contains("jazzyalex") || source.name.contains("kenn-io") {
+            // Trimmed samples say things in events alone, or without a type.
+            continue;
+        }
+        said.sort();
+        done.sort();
+        // A stopped stream leaves a text without its whole.
+        if !source.name.contains("interrupt") && !source.name.contains("sig") {
+            assert_eq!(done, said, "{}", source.name);
+        }
+    }
+}
+
+/// What a user wrote comes once, in its turn.
+#[test]
+fn what_the_user_wrote_comes_once() {
+    for source in corpus() {
+        let events = read(&source.bytes).events;
+        let texts: Vec<String> = events
+            .iter()
+            .filter_map(|event| match &event.payload {
+                Payload::UserMessage(message) => Some(message.text.preview().to_owned()),
+                _ => None,
+            })
+            .collect();
+        let wanted = lines(&source.bytes)
+            .iter()
+            .filter(|line| {
+                line["method"] == "item/completed"
+                    && line["params"]["item"]["type"] == "userMessage"
+                    || line["type"] == "event_msg"
+                        && (line["payload"]["type"] == "user_message"
+                            || line["payload"]["item"]["type"] == "UserMessage")
+            })
+            .count();
+        let trimmed = source.name.contains("jazzyalex") || source.name.contains("kenn-io");
+        if !trimmed && wanted > 0 && !source.name.contains("subagent") {
+            assert_eq!(texts.len(), wanted, "{}: {texts:?}", source.name);
+        }
+        for text in texts {
+            assert!(
+                !text.starts_with("<environment_context>"),
+                "{}",
+                source.name
+            );
+        }
+    }
+}
+
+/// Diffs that can be proved: of files that the session itself made, whose text is then known.
+#[test]
+fn every_diff_applies_to_what_the_session_made_before() {
+    let (mut n_proved, mut n_diffs) = (0, 0);
+    for source in corpus() {
+        let mut known: BTreeMap<String, String> = BTreeMap::new();
+        for event in read(&source.bytes).events {
+            let Payload::FileEdit(edit) = event.payload else {
+                continue;
+            };
+            assert_eq!(
+                edit.full_diff.is_some(),
+                edit.full_diff_available,
+                "{}",
+                source.name
+            );
+            let Some(Body::Inline(diff)) = &edit.full_diff else {
+                known.remove(&edit.file_path);
+                continue;
+            };
+            n_diffs += 1;
+            assert_counts(&source.name, &edit, diff);
+            let before = edit.old_path.as_ref().unwrap_or(&edit.file_path);
+            let old = match edit.change_type.as_str() {
+                "created" => Some(String::new()),
+                _ => known.remove(before),
+            };
+            if let Some(old) = old {
+                let new = chat_diff::apply(diff, &old);
+                let new =
+                    new.unwrap_or_else(|why| panic!("{}: {why}\n{diff}\nto\n{old}", source.name));
+                n_proved += 1;
+                if edit.change_type == "deleted" {
+                    assert_eq!(new, "", "{}", source.name);
+                } else {
+                    known.insert(edit.file_path.clone(), new);
+                }
+            }
+        }
+    }
+    println!("{n_proved} of {n_diffs} diffs proved");
+    if shared::shared("recordings").is_some() {
+        assert!(n_proved > 50, "only {n_proved}");
+    }
+}
+
+fn assert_counts(name: &str, edit: &FileEdit, diff: &str) {
+    let body = || diff.lines().skip_while(|line| !line.starts_with("@@"));
+    let added = body().filter(|line| line.starts_with('+')).count();
+    let removed = body().filter(|line| line.starts_with('-')).count();
+    let said = (edit.lines_added as usize, edit.lines_removed as usize);
+    assert_eq!(said, (added, removed), "{name}: {diff}");
+    assert!(
+        edit.file_path.starts_with('/') || name.contains("fixture"),
+        "{name}: {}",
+        edit.file_path
+    );
+}
+
+#[test]
+fn any_cut_of_the_bytes_gives_the_same_events() {
+    let mut random = Random(7);
+    for source in corpus() {
+        for longest in [1usize, 7, 400, 70_000] {
+            if source.bytes.len() / longest <= 40_000 {
+                assert_cuts(&source, longest, &mut random);
+            }
+        }
+    }
+}
+
+/// Lines that are damaged: cut, doubled, left out, with bytes changed.
+#[test]
+fn damaged_lines_never_stop_the_reader() {
+    let mut random = Random(11);
+    for source in corpus()
+        .iter()
+        .filter(|source| source.bytes.len() < 200_000)
+    {
+        for _ in 0..6 {
+            let events = read(&damaged(&source.bytes, &mut random)).events;
+            assert_ids(&source.name, &events);
+            assert_turns(&source.name, &events);
+            let mut results = BTreeSet::new();
+            for event in &events {
+                let again = ChatEvent::from_json(&event.to_line()).unwrap();
+                assert_eq!(again.to_line(), event.to_line(), "{}", source.name);
+                if let Payload::ToolResult(result) = &event.payload {
+                    let is_new = results.insert(result.tool_call_id.clone());
+                    assert!(
+                        is_new,
+                        "{}: two results of {}",
+                        source.name, result.tool_call_id
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// The sessions shipped with the tests give the events that lie beside them; `TURNREEL_BLESS=1` writes them anew.
+#[test]
+fn shipped_sessions_give_the_events_beside_them() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sessions");
+    let mut n_checked = 0;
+    for story in sorted(&folder).into_iter().filter(|path| path.is_dir()) {
+        for input in [
+            "input.exec.jsonl",
+            "input.rollout.jsonl",
+            "input.appserver.jsonl",
+        ] {
+            let Ok(bytes) = std::fs::read(story.join(input)) else {
+                continue;
+            };
+            let read = read(&bytes);
+            assert_eq!(read.verdict, Ok(()));
+            assert_eq!(read.report.raw, BTreeMap::new(), "{}", story.display());
+            let lines: String = read
+                .events
+                .iter()
+                .map(|event| event.to_line() + "\n")
+                .collect();
+            let path = story.join("events.jsonl");
+            if std::env::var_os("TURNREEL_BLESS").is_some() {
+                std::fs::write(&path, &lines).unwrap();
+            }
+            let wanted = std::fs::read_to_string(&path).unwrap_or_default();
+            for (at, (got, wanted)) in lines.lines().zip(wanted.lines()).enumerate() {
+                assert_eq!(got, wanted, "{}: line {}", path.display(), at + 1);
+            }
+            assert_eq!(
+                lines.lines().count(),
+                wanted.lines().count(),
+                "{}",
+                path.display()
+            );
+            n_checked += 1;
+        }
+    }
+    assert_eq!(n_checked, 3, "one session of each dialect is shipped");
+}
