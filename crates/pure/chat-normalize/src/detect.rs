@@ -10,7 +10,7 @@ use chat_event::jsonl::{LineContent, LineSplitter};
 use serde_json::Value;
 
 use crate::opencode::{Shape, shape};
-use crate::value::{event_data, parse_line, str_of};
+use crate::value::{event_data, parse_document, parse_line, str_of};
 
 /// How much of a source is looked at before it is called no session.
 pub const HEAD_BYTES: usize = 64 * 1024;
@@ -211,10 +211,12 @@ impl Detector {
     /// The dialect where nothing decisive came to the end.
     pub(crate) fn at_end(&self) -> Option<Dialect> {
         let of_document = self.document.as_ref().and_then(|document| {
-            let parsed = parse_line(document);
+            let parsed = parse_document(document);
             let verdicts: Vec<_> = parsed.values.iter().filter_map(verdict).collect();
             let decisive = verdicts.iter().find(|(_, sure)| *sure).or(verdicts.first());
-            decisive.map(|(dialect, _)| *dialect)
+            let dialect = decisive.map(|(dialect, _)| *dialect);
+            // Only exports are known to be cut off so.
+            dialect.filter(|dialect| !parsed.cut_off || *dialect == Dialect::OpenCodeExport)
         });
         of_document.or(self.weak)
     }

@@ -13,7 +13,7 @@ use crate::codex::{CodexAppServer, CodexExec, CodexRollout};
 use crate::detect::{Detector, Dialect, HEAD_BYTES, NotASession};
 use crate::emit::{Emitter, Report, hash};
 use crate::opencode::{OpenCodeEvents, OpenCodeExport, OpenCodeRun};
-use crate::value::{event_data, is_event_field, parse_line, text_of};
+use crate::value::{event_data, is_event_field, parse_document, parse_line, text_of};
 
 /// How many lines are held at most for one that names the session, once the dialect is known.
 const MAX_HELD_LINES: usize = 64;
@@ -321,10 +321,12 @@ impl Core {
             {
                 // A document printed over several lines is read as the one line it could be.
                 let text = document.to_owned();
-                self.named = self
-                    .named
-                    .take()
-                    .or_else(|| parse_line(&text).values.iter().find_map(native_session_id));
+                self.named = self.named.take().or_else(|| {
+                    parse_document(&text)
+                        .values
+                        .iter()
+                        .find_map(native_session_id)
+                });
                 self.held = vec![Held {
                     line_no: 1,
                     arrival_ms,
@@ -395,7 +397,10 @@ impl Running {
             );
             return;
         }
-        let parsed = parse_line(text);
+        let parsed = match self.normalizer {
+            Normalizer::OpenCodeExport(_) => parse_document(text),
+            _ => parse_line(text),
+        };
         if lossy {
             emitter.notice(
                 "warning",

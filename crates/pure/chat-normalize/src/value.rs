@@ -203,6 +203,60 @@ pub(crate) fn parse_line(text: &str) -> Parsed {
     parsed
 }
 
+/// As [`parse_line`], for a document; of one that is cut off, what its list holds up to its last whole item.
+pub(crate) fn parse_document(text: &str) -> Parsed {
+    let parsed = parse_line(text);
+    if !parsed.cut_off || !parsed.values.is_empty() {
+        return parsed;
+    }
+    let Some((closed, at)) = closed_early(text) else {
+        return parsed;
+    };
+    let closed = parse_line(&closed);
+    Parsed {
+        values: closed.values,
+        rest: parsed.rest.map(|(reason, _)| (reason, at)),
+        ..parsed
+    }
+}
+
+/// The document closed behind the last whole item of its outermost list, and where that item ends.
+fn closed_early(text: &str) -> Option<(String, usize)> {
+    let mut open: Vec<u8> = Vec::new();
+    let (mut in_string, mut escaped) = (false, false);
+    let mut whole: Option<(usize, Vec<u8>)> = None;
+    for (at, byte) in text.bytes().enumerate() {
+        if in_string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'{' => open.push(b'}'),
+            b'[' => open.push(b']'),
+            b'}' | b']' => {
+                if open.pop() != Some(byte) {
+                    return None;
+                }
+                let in_list = open.last() == Some(&b']') && open.len() <= 2;
+                if byte == b'}' && in_list {
+                    whole = Some((at + 1, open.clone()));
+                }
+            }
+            _ => {}
+        }
+    }
+    let (at, closers) = whole?;
+    let mut closed = text.get(..at)?.to_owned();
+    closed.extend(closers.iter().rev().map(|byte| char::from(*byte)));
+    Some((closed, at))
+}
+
 fn parse_values(text: &str) -> Parsed {
     let mut parsed = Parsed {
         values: Vec::new(),
@@ -304,6 +358,20 @@ mod tests {
         let parsed = parse_line(r#"{"a":"x\ud83d y\ud83d\ude00\\ud83d"}"#);
         assert!(parsed.mended && parsed.rest.is_none());
         assert_eq!(parsed.values[0]["a"], "x\u{fffd} y😀\\ud83d");
+    }
+
+    #[test]
+    fn of_a_document_that_is_cut_off_the_whole_items_are_read() {
+        let parsed = parse_document(
+            "{\"info\": {\"a\": \"}]\\\"\"}, \"messages\": [{\"n\": [{}]},\n {\"n\": 2}, {\"n",
+        );
+        assert_eq!(parsed.values.len(), 1);
+        assert_eq!(parsed.values[0]["messages"][1]["n"], 2);
+        assert_eq!(parsed.rest.map(|rest| rest.1), Some(59));
+        for nothing in ["{", "{\"messages\": [", "[{\"a\": 1", "{]", ""] {
+            assert!(parse_document(nothing).values.is_empty(), "{nothing}");
+        }
+        assert_eq!(parse_document("[1]").values.len(), 1);
     }
 
     #[test]

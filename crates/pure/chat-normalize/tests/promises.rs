@@ -158,7 +158,9 @@ fn what_is_no_session_is_named_with_the_formats_that_are() {
     };
     assert_eq!(
         why,
-        "not a session log: line 1 is plain text; formats read are ChatEvent JSONL, Claude Code stream-json, Claude Code transcript, agent.* events"
+        "not a session log: line 1 is plain text; formats read are ChatEvent JSONL, Claude Code stream-json, \
+         Claude Code transcript, agent.* events, OpenCode event bus, OpenCode run JSON, OpenCode export, \
+         Codex exec JSON, Codex rollout, Codex app-server JSON-RPC"
     );
     assert_eq!(detect(b"{\"type\":\"sys", false), Detection::NeedMore);
     assert!(matches!(detect(b"", true), Detection::None(_)));
@@ -166,8 +168,8 @@ fn what_is_no_session_is_named_with_the_formats_that_are() {
         detect(&b"x\n".repeat(40_000), false),
         Detection::None(_)
     ));
-    let codex = br#"{"timestamp":"2026-01-01T00:00:00Z","type":"event_msg","payload":{}}"#;
-    assert!(matches!(detect(codex, true), Detection::None(_)));
+    let other = br#"{"timestamp":"2026-01-01T00:00:00Z","type":"measurement","payload":{}}"#;
+    assert!(matches!(detect(other, true), Detection::None(_)));
     let document =
         b"{\n  \"type\": \"system\",\n  \"subtype\": \"init\",\n  \"session_id\": \"s\"\n}\n";
     assert_eq!(

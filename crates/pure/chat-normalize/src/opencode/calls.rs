@@ -344,7 +344,7 @@ fn failure(part: &Value, state: &Value, output: &str) -> Option<ToolError> {
         })
     };
     if str_of(state, "status") == Some("error") {
-        let message = str_of(state, "error").unwrap_or("");
+        let message = text_of(state, "error").unwrap_or(output);
         let refused = message.starts_with("The user rejected permission")
             || message.starts_with("The user has specified a rule which prevents");
         return error(if refused { "rejected" } else { "tool_error" }, message);

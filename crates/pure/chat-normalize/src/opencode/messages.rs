@@ -328,7 +328,7 @@ impl Session {
         let of_user = match self.messages.get(message_id) {
             Some(message) => message.of_user,
             // An answer's text says when it was written.
-            None => kind == "text" && part.get("time").is_none() && self.live,
+            None => kind == "text" && part.get("time").is_none() && !whole,
         };
         if of_user {
             return self.part_of_prompt(emitter, native_id, message_id, id, part);

@@ -258,6 +258,7 @@ impl Session {
 
     /// The session works: said many times in a turn, and before the first answer.
     pub(crate) fn works(&mut self, emitter: &mut Emitter) {
+        self.close_idle(emitter);
         if self.turns.is_empty() {
             let id = format!("t-{}", emitter.line_id());
             self.open_turn(emitter, &id, "user");
@@ -268,6 +269,12 @@ impl Session {
             self.status(emitter, "busy", None);
         }
         self.retrying = false;
+    }
+
+    /// Work begins anew after the session was idle: the answers that are not whole will not be.
+    fn close_idle(&mut self, emitter: &mut Emitter) {
+        let n = self.turns.iter().take_while(|turn| turn.idle).count();
+        self.close_turns(emitter, n, "completed");
     }
 
     /// The provider is asked again.
@@ -354,7 +361,9 @@ impl Session {
     pub(crate) fn close_all(&mut self, emitter: &mut Emitter) {
         self.flush_prompt(emitter);
         while let Some(turn) = self.turns.first() {
-            let whole = turn.answered && turn.open_messages.is_empty();
+            // A document is written when the session rests; of a stream the end may be missing.
+            let answered = turn.answered || (!self.live && turn.last_ms.is_some());
+            let whole = turn.idle || (answered && turn.open_messages.is_empty());
             let outcome = if whole { "completed" } else { "interrupted" };
             self.close_turns(emitter, 1, outcome);
         }
@@ -410,6 +419,7 @@ impl Session {
 
     /// The turn that a prompt opens, or the one that was opened for it.
     fn turn_of_prompt(&mut self, emitter: &mut Emitter, prompt: &Prompt) -> String {
+        self.close_idle(emitter);
         if let Some(turn) = self.turns.last_mut()
             && turn.guessed
         {
