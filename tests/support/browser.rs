@@ -42,6 +42,9 @@ use serde_json::{Value, json};
 /// Runs before any script of each page.
 const PAGE_HELP: &str = include_str!("page_help.js");
 
+/// How long a page may take to load.
+const LOAD_LIMIT: Duration = Duration::from_secs(30);
+
 /// Window of each page.
 const WINDOW_PX: (u32, u32) = (1100, 760);
 
@@ -446,20 +449,20 @@ impl Tab {
         self.seen().n_sockets
     }
 
-    /// Goes to an address and waits until the page is loaded.
+    /// Goes to an address and waits until the page is loaded. Another fragment alone is no other page.
     pub(crate) async fn goto(&self, url: &str) {
-        self.page
-            .goto(url)
-            .await
-            .unwrap_or_else(|why| panic!("{}: could not open {url}: {why}", self.name));
-    }
-
-    /// Loads the page again.
-    pub(crate) async fn reload(&self) {
-        self.page
-            .reload()
-            .await
-            .unwrap_or_else(|why| panic!("{}: could not reload: {why}", self.name));
+        // By script, and looked after by ourselves: the library's own waiting misses an event now and then.
+        self.run(&format!(
+            "window.__left = true; setTimeout(() => location.assign({}), 0);",
+            json!(url)
+        ))
+        .await;
+        self.wait_for(
+            &format!("{url} to be loaded"),
+            LOAD_LIMIT,
+            "!window.__left && document.readyState === 'complete'",
+        )
+        .await;
     }
 
     /// The value of an expression, which may be a promise.
@@ -513,7 +516,7 @@ impl Tab {
             let value = self.try_eval(expression).await;
             if let Ok(value) = &value
                 && !matches!(value, Value::Null | Value::Bool(false))
-                && *value != Value::from("")
+                && value.as_str() != Some("")
                 && value.as_f64() != Some(0.0)
             {
                 return value.clone();

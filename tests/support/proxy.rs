@@ -41,7 +41,6 @@ pub(crate) struct Proxy {
     pub(crate) url: String,
     /// Counts up at each cut; what is connected then ends.
     cuts: watch::Sender<u64>,
-    n_open: Arc<AtomicUsize>,
     n_cut: Arc<AtomicUsize>,
     accepting: JoinHandle<()>,
 }
@@ -52,27 +51,23 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("an address").port();
         let (cuts, cut) = watch::channel(0);
-        let n_open = Arc::new(AtomicUsize::new(0));
         let n_cut = Arc::new(AtomicUsize::new(0));
-        let (open, ended) = (n_open.clone(), n_cut.clone());
+        let ended = n_cut.clone();
         let accepting = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                let (mut cut, open, ended) = (cut.clone(), open.clone(), ended.clone());
+                let (mut cut, ended) = (cut.clone(), ended.clone());
                 cut.mark_unchanged();
                 tokio::spawn(async move {
-                    open.fetch_add(1, Ordering::Relaxed);
                     tokio::select! {
                         () = pass(client, port, server_port) => {}
                         _ = cut.changed() => { ended.fetch_add(1, Ordering::Relaxed); }
                     }
-                    open.fetch_sub(1, Ordering::Relaxed);
                 });
             }
         });
         Proxy {
             url: format!("http://127.0.0.1:{port}"),
             cuts,
-            n_open,
             n_cut,
             accepting,
         }
@@ -81,11 +76,6 @@ impl Proxy {
     /// Cuts every connection, in the middle of whatever it carries.
     pub(crate) fn cut_all(&self) {
         self.cuts.send_modify(|count| *count += 1);
-    }
-
-    /// Connections that are open now.
-    pub(crate) fn n_open(&self) -> usize {
-        self.n_open.load(Ordering::Relaxed)
     }
 
     /// Connections that were cut so far.

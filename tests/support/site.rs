@@ -114,10 +114,11 @@ async fn serve(mut stream: TcpStream, shelf: Arc<Mutex<Shelf>>) {
         shelf.asked.push(format!("{method} {target}"));
         match shelf.files.get(path) {
             Some((content_type, content)) => {
-                let policy = content_type
-                    .starts_with("text/html")
-                    .then(|| format!("content-security-policy: {}\r\n", shelf.policy))
-                    .unwrap_or_default();
+                let policy = if content_type.starts_with("text/html") {
+                    format!("content-security-policy: {}\r\n", shelf.policy)
+                } else {
+                    String::new()
+                };
                 let head = format!(
                     "HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ncontent-length: {}\r\n{policy}connection: close\r\n\r\n",
                     content.len()

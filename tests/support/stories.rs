@@ -13,7 +13,6 @@ use crate::server::Pipe;
 
 /// A recorded session.
 pub(crate) struct Story {
-    pub(crate) name: &'static str,
     /// The file, as the agent wrote it.
     pub(crate) path: PathBuf,
     pub(crate) bytes: Vec<u8>,
@@ -43,7 +42,6 @@ impl Story {
             .collect();
         assert_eq!(lines.len(), times.len(), "{name}: each line has its time");
         Story {
-            name,
             path,
             bytes,
             lines: lines.into_iter().zip(times).collect(),
