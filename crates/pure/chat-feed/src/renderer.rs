@@ -20,6 +20,7 @@ use chat_event::{ChatEvent, Payload};
 use crate::block::{Block, BlockBody, BlockId, EventIdx, ResponseIdx, TurnIdx};
 use crate::feed::Feed;
 use crate::patch::FeedPatch;
+use asks::Ask;
 use place::Place;
 use seen::Seen;
 use texts::ResponseWork;
@@ -60,9 +61,7 @@ pub struct ChatRenderer {
     unnamed_responses: HashMap<(TurnIdx, Option<BlockId>), ResponseIdx>,
     response_works: Vec<ResponseWork>,
     calls: HashMap<Box<str>, BlockId>,
-    messages: HashMap<Box<str>, BlockId>,
-    permissions: HashMap<Box<str>, BlockId>,
-    questions: HashMap<Box<str>, BlockId>,
+    asks: HashMap<(Ask, Box<str>), BlockId>,
     /// The row an event came to, by the hash of its id: for sources that take back what they sent.
     rows_of_ids: HashMap<u64, BlockId>,
 }

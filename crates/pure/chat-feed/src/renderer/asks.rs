@@ -9,13 +9,17 @@ use chat_event::payload::{
 use super::ChatRenderer;
 use crate::block::{AgentMessageBlock, BlockBody, BlockId, PermissionBlock, QuestionBlock};
 
+/// What waits for an answer, and by whose id: each kind counts its ids for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Ask {
+    Message,
+    Permission,
+    Question,
+}
+
 impl ChatRenderer {
     pub(super) fn agent_message(&mut self, event: &ChatEvent, message: &AgentMessage) {
-        let known = self.messages.get(message.message_id.as_str()).copied();
-        let id = match known {
-            Some(id) => id,
-            None => self.new_message(event, &message.message_id),
-        };
+        let id = self.message(event, &message.message_id);
         if let BlockBody::AgentMessage(block) = &mut self.feed.slot(id).block.body {
             block.target = message.target_agent_id.as_str().into();
             block.message = Some(message.message.clone());
@@ -25,11 +29,7 @@ impl ChatRenderer {
     }
 
     pub(super) fn agent_callback(&mut self, event: &ChatEvent, callback: &AgentCallback) {
-        let known = self.messages.get(callback.message_id.as_str()).copied();
-        let id = match known {
-            Some(id) => id,
-            None => self.new_message(event, &callback.message_id),
-        };
+        let id = self.message(event, &callback.message_id);
         if let BlockBody::AgentMessage(block) = &mut self.feed.slot(id).block.body {
             if block.result.is_some() {
                 return;
@@ -42,18 +42,16 @@ impl ChatRenderer {
         self.update(id);
     }
 
-    fn new_message(&mut self, event: &ChatEvent, message_id: &str) -> BlockId {
-        let block = AgentMessageBlock {
-            message_id: message_id.into(),
-            target: "".into(),
-            message: None,
-            wait: false,
-            result: None,
-        };
-        let place = self.place(event);
-        let id = self.insert(&place, BlockBody::AgentMessage(Box::new(block)));
-        self.messages.insert(message_id.into(), id);
-        id
+    fn message(&mut self, event: &ChatEvent, message_id: &str) -> BlockId {
+        self.asking_row(event, Ask::Message, message_id, |message_id| {
+            BlockBody::AgentMessage(Box::new(AgentMessageBlock {
+                message_id: message_id.into(),
+                target: "".into(),
+                message: None,
+                wait: false,
+                result: None,
+            }))
+        })
     }
 
     pub(super) fn permission_request(&mut self, event: &ChatEvent, request: &PermissionRequest) {
@@ -61,42 +59,33 @@ impl ChatRenderer {
         if let BlockBody::Permission(block) = &mut self.feed.slot(id).block.body {
             block.request = request.clone();
         }
-        self.update(id);
-        self.mark_waiting(id);
+        self.asked_or_answered(id);
     }
 
     pub(super) fn permission_resolved(&mut self, event: &ChatEvent, resolved: &PermissionResolved) {
         let id = self.permission(event, &resolved.request_id);
         if let BlockBody::Permission(block) = &mut self.feed.slot(id).block.body {
+            // The first answer stands.
             if block.resolved.is_some() {
                 return;
             }
             block.resolved = Some(resolved.clone());
             block.expired = false;
         }
-        self.update(id);
-        self.mark_waiting(id);
+        self.asked_or_answered(id);
     }
 
     fn permission(&mut self, event: &ChatEvent, request_id: &str) -> BlockId {
-        if let Some(&id) = self.permissions.get(request_id) {
-            return id;
-        }
-        let request = PermissionRequest {
-            request_id: request_id.to_owned(),
-            ..PermissionRequest::default()
-        };
-        let place = self.place(event);
-        let id = self.insert(
-            &place,
+        self.asking_row(event, Ask::Permission, request_id, |request_id| {
             BlockBody::Permission(Box::new(PermissionBlock {
-                request,
+                request: PermissionRequest {
+                    request_id: request_id.to_owned(),
+                    ..PermissionRequest::default()
+                },
                 resolved: None,
                 expired: false,
-            })),
-        );
-        self.permissions.insert(request_id.into(), id);
-        id
+            }))
+        })
     }
 
     pub(super) fn question_request(&mut self, event: &ChatEvent, request: &QuestionRequest) {
@@ -104,8 +93,7 @@ impl ChatRenderer {
         if let BlockBody::Question(block) = &mut self.feed.slot(id).block.body {
             block.request = request.clone();
         }
-        self.update(id);
-        self.mark_waiting(id);
+        self.asked_or_answered(id);
     }
 
     pub(super) fn question_resolved(&mut self, event: &ChatEvent, resolved: &QuestionResolved) {
@@ -117,33 +105,42 @@ impl ChatRenderer {
             block.resolved = Some(resolved.clone());
             block.expired = false;
         }
-        self.update(id);
-        self.mark_waiting(id);
+        self.asked_or_answered(id);
     }
 
     fn question(&mut self, event: &ChatEvent, request_id: &str) -> BlockId {
-        if let Some(&id) = self.questions.get(request_id) {
-            return id;
-        }
-        let request = QuestionRequest {
-            request_id: request_id.to_owned(),
-            ..QuestionRequest::default()
-        };
-        let place = self.place(event);
-        let id = self.insert(
-            &place,
+        self.asking_row(event, Ask::Question, request_id, |request_id| {
             BlockBody::Question(Box::new(QuestionBlock {
-                request,
+                request: QuestionRequest {
+                    request_id: request_id.to_owned(),
+                    ..QuestionRequest::default()
+                },
                 resolved: None,
                 expired: false,
-            })),
-        );
-        self.questions.insert(request_id.into(), id);
-        id
+            }))
+        })
     }
 
-    /// Keeps the turn's list of what waits; in a turn that is over nothing does.
-    fn mark_waiting(&mut self, id: BlockId) {
+    /// The row of what is asked by this id; whichever half comes first makes it.
+    fn asking_row(
+        &mut self,
+        event: &ChatEvent,
+        ask: Ask,
+        id: &str,
+        body: impl FnOnce(&str) -> BlockBody,
+    ) -> BlockId {
+        if let Some(&row) = self.asks.get(&(ask, id.into())) {
+            return row;
+        }
+        let place = self.place(event);
+        let row = self.insert(&place, body(id));
+        self.asks.insert((ask, id.into()), row);
+        row
+    }
+
+    /// Shows the new half, and keeps the turn's list of what waits; in a turn that is over nothing does.
+    fn asked_or_answered(&mut self, id: BlockId) {
+        self.update(id);
         let waits = match &self.feed.block(id).body {
             BlockBody::Permission(block) => block.resolved.is_none(),
             BlockBody::Question(block) => block.resolved.is_none(),
