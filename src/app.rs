@@ -204,6 +204,14 @@ impl Page {
         dom::call_with_file(&self.feed, "load", file);
     }
 
+    /// Back to where nothing is open.
+    fn leave(&self) {
+        dom::remove_attribute(&self.feed, "session");
+        dom::remove_attribute(&self.feed, "src");
+        location::replace_fragment(&[]);
+        self.show(Open::Nothing);
+    }
+
     fn show(&self, open: Open) {
         self.state.problem.set(None);
         let nothing = open == Open::Nothing;
@@ -275,7 +283,11 @@ fn view(page: &Rc<Page>) -> impl IntoView + use<> {
             "content content--open"
         }
     };
-    let trouble = move || state.refused.get().then(|| token_form(page));
+    // It is not put before what is read without the server: the list says it then.
+    let trouble = move || {
+        let elsewhere = matches!(state.open.get(), Open::Other(_));
+        (state.refused.get() && !elsewhere).then(|| token_form(page))
+    };
     let problem = move || {
         state
             .problem
@@ -308,12 +320,7 @@ fn back_button(page: PageRef) -> impl IntoView {
         .attr("type", "button")
         .class("back")
         .on(ev::click, move |_| {
-            page.with_value(|page| {
-                dom::remove_attribute(&page.feed, "session");
-                dom::remove_attribute(&page.feed, "src");
-                location::replace_fragment(&[]);
-                page.show(Open::Nothing);
-            });
+            page.with_value(|page| page.leave());
         })
         .child("Sessions")
 }

@@ -244,6 +244,10 @@ impl FeedElement {
             what: what.to_owned(),
             more: more.to_owned(),
         }));
+        if self.store.event_count() == 0 {
+            // Nothing is shown, so nothing is replayed.
+            self.set_connection("", "");
+        }
         self.set_state("error");
         let refused = if refused { "true" } else { "" };
         dom::dispatch(

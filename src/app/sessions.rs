@@ -68,6 +68,15 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
             }),
     );
     let note = move || connection_note(state);
+    let refused = move || {
+        let elsewhere = matches!(state.open.get(), Open::Other(_));
+        (state.refused.get() && elsewhere).then(|| refused_note(page))
+    };
+    let none = move || {
+        let live = matches!(state.connection.get(), Some(Connection::Live));
+        (live && n_rows() == 0)
+            .then(|| div().class("sessions__none muted").child("No sessions yet"))
+    };
     let rows = move || {
         let wanted = state.filter.get().to_lowercase();
         let now_ms = state.now_ms.get();
@@ -91,7 +100,14 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
             items
         })
     };
-    (head, filter, note, ul().class("sessions__list").child(rows))
+    (
+        head,
+        filter,
+        note,
+        refused,
+        none,
+        ul().class("sessions__list").child(rows),
+    )
 }
 
 fn matches(row: &Row, wanted: &str) -> bool {
@@ -115,7 +131,7 @@ fn row_view(page: PageRef, row: &Row, now_ms: i64, chosen: bool) -> impl IntoVie
         .title
         .clone()
         .filter(|title| !title.trim().is_empty())
-        .unwrap_or_else(|| row.id.clone());
+        .unwrap_or_else(|| "Untitled session".to_owned());
     let project = row
         .cwd
         .as_deref()
@@ -190,6 +206,19 @@ fn relative(now_ms: i64, at_ms: i64) -> String {
         past_ms if past_ms < 12 * 60 * MINUTE_MS => clock::time_of_day(at_ms),
         _ => clock::day_and_time(at_ms),
     }
+}
+
+/// The server wants its token, while something is shown that needs none.
+fn refused_note(page: PageRef) -> impl IntoView + use<> {
+    let leave = button()
+        .attr("type", "button")
+        .class("link")
+        .on(ev::click, move |_| page.with_value(|page| page.leave()))
+        .child("Enter it…");
+    div()
+        .class("sessions__note")
+        .attr("role", "status")
+        .child(("The server asks for its token. ", leave))
 }
 
 /// What is wrong with the connection to the list, if anything is; the list stays.

@@ -2,7 +2,7 @@
 //! is for where the agent runs.
 
 use chat_event::payload::Question;
-use chat_feed::{Block, PermissionBlock, QuestionBlock};
+use chat_feed::{Block, Feed, PermissionBlock, QuestionBlock};
 use leptos::html::{div, li, p, span, ul};
 use leptos::prelude::*;
 
@@ -11,7 +11,7 @@ use super::line::Line;
 use super::{Ctx, raw, units};
 
 /// A request for permission.
-pub(crate) fn permission(ctx: Ctx, block: &Block, ask: &PermissionBlock) -> AnyView {
+pub(crate) fn permission(ctx: Ctx, feed: &Feed, block: &Block, ask: &PermissionBlock) -> AnyView {
     let id = block.id;
     let open = ctx.with_value(|context| context.store.is_open(id));
     let request = &ask.request;
@@ -24,6 +24,7 @@ pub(crate) fn permission(ctx: Ctx, block: &Block, ask: &PermissionBlock) -> AnyV
         .or_else(|| told("file_path"))
         .or_else(|| request.title.clone())
         .unwrap_or_else(|| request.tool_name.clone());
+    let object = units::below(&object, feed.session().cwd.as_deref()).to_owned();
     if let Some(resolved) = &ask.resolved {
         let verb = match (resolved.decision.as_str(), resolved.scope.as_deref()) {
             ("allow", Some("once")) => "Allowed once",

@@ -115,7 +115,7 @@ fn bar(context: &Rc<Context>, state: &BarState) -> AnyView {
         .title
         .clone()
         .filter(|title| !title.is_empty())
-        .unwrap_or_else(|| session.session_id.clone());
+        .unwrap_or_else(|| untitled(session.cwd.as_deref(), &session.session_id));
     let by: Vec<&str> = [&session.agent, &session.model]
         .into_iter()
         .filter_map(Option::as_deref)
@@ -154,6 +154,15 @@ fn bar(context: &Rc<Context>, state: &BarState) -> AnyView {
             )),
         ))
         .into_any()
+}
+
+/// What a session without a title is called: by the folder it works in, else by its id.
+fn untitled(cwd: Option<&str>, id: &str) -> String {
+    let folder = cwd.and_then(|cwd| cwd.rsplit(['/', '\\']).find(|part| !part.is_empty()));
+    match folder {
+        Some(folder) => format!("Session in {folder}"),
+        None => id.to_owned(),
+    }
 }
 
 fn spent(feed: &Feed) -> Option<String> {

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use chat_event::payload::FileEdit;
-use chat_feed::{Block, BlockId, FileEditBlock};
+use chat_feed::{Block, BlockId, Feed, FileEditBlock};
 use leptos::ev;
 use leptos::html::{button, div, span};
 use leptos::prelude::*;
@@ -13,7 +13,7 @@ use super::line::Line;
 use super::{Ctx, FullDiff, diff, units};
 
 /// A changed file.
-pub(crate) fn view(ctx: Ctx, block: &Block, edit: &FileEditBlock) -> AnyView {
+pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, edit: &FileEditBlock) -> AnyView {
     let id = block.id;
     let facts = &edit.edit;
     let open = ctx.with_value(|context| context.store.is_open(id));
@@ -28,11 +28,13 @@ pub(crate) fn view(ctx: Ctx, block: &Block, edit: &FileEditBlock) -> AnyView {
         "deleted" => Icon::Minus,
         _ => Icon::Pencil,
     };
+    let cwd = feed.session().cwd.as_deref();
+    let new_path = units::below(&facts.file_path, cwd);
     let path = match &facts.old_path {
         Some(old_path) if *old_path != facts.file_path => {
-            format!("{old_path} → {}", facts.file_path)
+            format!("{} → {new_path}", units::below(old_path, cwd))
         }
-        _ => facts.file_path.clone(),
+        _ => new_path.to_owned(),
     };
     let what = (
         span().class("object mono").child(path),

@@ -95,5 +95,7 @@ pub(crate) fn verb_and_object(verb: String, object: String, mono: bool) -> impl 
 
 /// A chip for what went wrong: a shape and a word.
 pub(crate) fn failure_chip(word: String) -> impl IntoView {
-    span().class("chip").child((icon(Icon::Cross), word))
+    span()
+        .class("chip")
+        .child((icon(Icon::Cross), span().class("chip__word").child(word)))
 }

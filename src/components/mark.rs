@@ -9,14 +9,17 @@ use super::icon::Icon;
 use super::line::Line;
 use super::{Ctx, output, units};
 
+/// A notice up to this length is shown whole in its line.
+const SHORT_NOTICE_BYTES: usize = 100;
+
 /// The turn was stopped.
 pub(crate) fn interrupt(feed: &Feed, block: &Block, reason: &str) -> AnyView {
     let started_ms = feed.turn(block.turn).started_ms;
     let after = started_ms
         .zip(block.at_ms)
         .and_then(|(from, to)| u64::try_from(to - from).ok())
-        .filter(|ms| *ms > 0)
-        .map(|ms| format!(" after {}", units::duration(ms)))
+        .and_then(units::told_duration)
+        .map(|took| format!(" after {took}"))
         .unwrap_or_default();
     let why = match reason {
         "" | "user_cancel" => String::new(),
@@ -54,8 +57,10 @@ pub(crate) fn error(ctx: Ctx, block: &Block, code: &str, message: &str, count: u
     (line.toggles(ctx, id, open), body).into_any()
 }
 
-/// Something a reader should know.
+/// Something a reader should know; what is no warning is one quiet line, and opens where it has more.
 pub(crate) fn notice(
+    ctx: Ctx,
+    block: &Block,
     warning: bool,
     text: &str,
     line: Option<u64>,
@@ -66,14 +71,30 @@ pub(crate) fn notice(
         .filter(|_| warning && !text.starts_with("line "))
         .map(|line| format!("Line {}: ", units::grouped(line)))
         .unwrap_or_default();
+    if !warning {
+        let id = block.id;
+        let said = span().class("notice__text").child(text.to_owned());
+        let line = Line::new(Icon::Dot, said);
+        if text.len() <= SHORT_NOTICE_BYTES && !text.contains('\n') {
+            return line.view();
+        }
+        let open = ctx.with_value(|context| context.store.is_open(id));
+        let body = open.then(|| {
+            div().class("body").child(output::text_well(
+                ctx,
+                id,
+                "well well--wrap",
+                "Notice",
+                text,
+            ))
+        });
+        return (line.toggles(ctx, id, open), body).into_any();
+    }
     let what = span().class("notice__text").child(format!("{place}{text}"));
-    let (icon, class) = if warning {
-        (Icon::Broken, "icon warn")
-    } else {
-        (Icon::Alert, "icon")
-    };
-    Line::new(icon, what)
-        .icon_class(class)
+    // Who read the file is no news to its reader.
+    let source = source.filter(|source| *source != "reader");
+    Line::new(Icon::Broken, what)
+        .icon_class("icon warn")
         .outcome(source.unwrap_or_default().to_owned())
         .view()
 }

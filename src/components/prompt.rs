@@ -34,6 +34,8 @@ pub(crate) fn view(ctx: Ctx, block: &Block, prompt: &Prompt) -> AnyView {
     let who = match (&*prompt.trigger, prompt.spoken) {
         ("callback", _) => "Another agent",
         ("system", _) => "System",
+        // What stands within a call was asked by the agent that made the call.
+        _ if block.depth > 0 => "Task",
         (_, true) => "You, spoken",
         (_, false) => "You",
     };

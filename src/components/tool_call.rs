@@ -22,7 +22,13 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
     let name = span()
         .class("tool-name visually-hidden")
         .child(format!("{}: ", call.tool_name));
-    let object = units::first_line(&headline.object, 400);
+    let object = match call.kind {
+        ToolKind::Read | ToolKind::Edit => {
+            units::below(&headline.object, feed.session().cwd.as_deref())
+        }
+        _ => &headline.object,
+    };
+    let object = units::first_line(object, 400);
     let what = if command {
         span().class("object mono").child(object).into_any()
     } else {
@@ -33,7 +39,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
     let time = call
         .duration_ms
         .filter(|_| !call.status.runs())
-        .map(units::duration)
+        .and_then(units::told_duration)
         .unwrap_or_default();
     let mut line = Line::new(kind_icon(call.kind), (name, what)).time(time);
     if let Some(outcome) = outcome {
@@ -105,7 +111,9 @@ fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock, command
         _ if call.status.runs() && !printed.is_empty() => {
             Some(output::tail_well("well", "Output", printed))
         }
-        (Some(result), _) if !result.is_null() => Some(result_view(ctx, block, result)),
+        (Some(result), _) if !result.is_null() && result.as_text() != "\"\"" => {
+            Some(result_view(ctx, block, result))
+        }
         (_, _) if !printed.is_empty() => {
             Some(output::text_well(ctx, block.id, "well", "Output", printed))
         }

@@ -9,7 +9,7 @@ use super::units;
 /// Duration, tokens and cost, as far as they are known.
 pub(crate) fn view(end: &TurnEndBlock) -> AnyView {
     let mut facts = Vec::new();
-    let took = end.duration_ms.map(units::duration);
+    let took = end.duration_ms.and_then(units::told_duration);
     let outcome = match end.outcome.as_deref() {
         Some("failed") => Some("Failed · "),
         Some("interrupted") => Some("Interrupted · "),

@@ -22,6 +22,21 @@ pub(crate) fn duration(duration_ms: u64) -> String {
     }
 }
 
+/// A duration where it says anything: below a twentieth of a second there is none.
+pub(crate) fn told_duration(duration_ms: u64) -> Option<String> {
+    (duration_ms >= 50).then(|| duration(duration_ms))
+}
+
+/// A path as it is seen from a folder: the part below it, else the whole path.
+pub(crate) fn below<'a>(path: &'a str, folder: Option<&str>) -> &'a str {
+    folder
+        .filter(|folder| folder.len() > 1)
+        .and_then(|folder| path.strip_prefix(folder))
+        .and_then(|rest| rest.strip_prefix(['/', '\\']))
+        .filter(|rest| !rest.is_empty())
+        .unwrap_or(path)
+}
+
 /// A size in bytes: `212 KB`
 pub(crate) fn bytes(n_bytes: u64) -> String {
     match n_bytes {
