@@ -209,7 +209,7 @@ fn agent_events_are_read_flat_enveloped_and_in_batches() {
 
 proptest! {
     #[test]
-    fn no_bytes_stop_a_reader_of_any_dialect(bytes in proptest::collection::vec(any::<u8>(), 0..600), which in 0usize..4) {
+    fn no_bytes_stop_a_reader_of_any_dialect(bytes in proptest::collection::vec(any::<u8>(), 0..600), which in 0usize..Dialect::ALL.len()) {
         let mut reader = SessionReader::with_dialect(Context::default(), Dialect::ALL[which]);
         let mut events = Vec::new();
         let _ = reader.push(&bytes, 0, &mut events);
@@ -218,7 +218,7 @@ proptest! {
 
     #[test]
     fn any_object_of_known_words_is_taken(
-        words in proptest::collection::vec((0usize..18, 0usize..16), 1..9), which in 0usize..4
+        words in proptest::collection::vec((0usize..18, 0usize..16), 1..9), which in 0usize..Dialect::ALL.len()
     ) {
         const KEYS: [&str; 18] = ["type", "subtype", "message", "content", "uuid", "parentUuid", "session_id", "sessionId", "event", "delta", "tool_use_id", "id", "name", "input", "isSidechain", "attachment", "event_type", "payload"];
         const VALUES: [&str; 16] = [r#""user""#, r#""assistant""#, r#""system""#, r#""init""#, r#""result""#, r#""stream_event""#, "null", "[]", "{}", r#"[{"type":"tool_result","tool_use_id":"t"}]"#, r#"[{"type":"tool_use","id":"t","name":"Edit"}]"#, r#"{"content":[{"type":"text"}]}"#, "-1", "true", r#"{"type":"content_block_delta","delta":{"type":"text_delta"}}"#, r#""agent.tool_failed""#];
@@ -233,5 +233,63 @@ proptest! {
         prop_assert!(reader.finish(0, &mut events).is_ok());
         let report = reader.report();
         prop_assert!(!events.is_empty() || report.passed_over.values().sum::<u64>() > 0 || report.repeated > 0);
+    }
+
+    /// Whatever the order in which a bus says what: turns and calls that begin end, and no id stands twice.
+    #[test]
+    fn any_order_of_bus_events_ends_what_it_begins(
+        words in proptest::collection::vec((0usize..14, 0usize..3, 0usize..3, 0usize..4), 1..40)
+    ) {
+        let mut text = String::new();
+        for (kind, session, message, part) in words {
+            let (session, message, part) = (format!("ses_{session}"), format!("msg_{message}"), format!("prt_{part}"));
+            let ids = format!(r#""sessionID":"{session}","messageID":"{message}""#);
+            let of_part = |rest: &str| format!(r#""message.part.updated","properties":{{"part":{{{ids},"id":"{part}",{rest}}}}}"#);
+            let of_message = |rest: &str| format!(r#""message.updated","properties":{{"info":{{"sessionID":"{session}","id":"{message}",{rest}}}}}"#);
+            let event = match kind {
+                0 => format!(r#""session.created","properties":{{"info":{{"id":"{session}","parentID":"ses_0"}}}}"#),
+                1 => format!(r#""session.status","properties":{{{ids},"status":{{"type":"busy"}}}}"#),
+                2 => format!(r#""session.idle","properties":{{{ids}}}"#),
+                3 => of_message(r#""role":"user""#),
+                4 => of_message(r#""role":"assistant","parentID":"msg_0""#),
+                5 => of_message(r#""role":"assistant","finish":"stop","time":{"completed":5}"#),
+                6 => of_part(r#""type":"text","text":"Hello","time":{"start":1}"#),
+                7 => of_part(r#""type":"text","text":"Hello you","time":{"start":1,"end":2}"#),
+                8 => format!(r#""message.part.delta","properties":{{{ids},"partID":"{part}","field":"text","delta":" you"}}"#),
+                9 => of_part(r#""type":"tool","tool":"task","callID":"c","state":{"status":"running","input":{},"metadata":{"sessionId":"ses_1"}}"#),
+                10 => of_part(r#""type":"tool","tool":"bash","callID":"c","state":{"status":"completed","input":{},"output":"x"}"#),
+                11 => format!(r#""message.removed","properties":{{{ids}}}"#),
+                12 => format!(r#""session.error","properties":{{{ids},"error":{{"name":"MessageAbortedError"}}}}"#),
+                _ => format!(r#""permission.asked","properties":{{{ids},"id":"per_{part}","tool":{{"messageID":"{message}","callID":"c"}}}}"#),
+            };
+            text.push_str(&format!("{{\"type\":{event}}}\n"));
+        }
+        let mut reader = SessionReader::with_dialect(Context::default(), Dialect::OpenCodeEvents);
+        let mut events = Vec::new();
+        prop_assert!(reader.push(text.as_bytes(), 0, &mut events).is_ok());
+        prop_assert!(reader.finish(0, &mut events).is_ok());
+        let mut ids = std::collections::BTreeSet::new();
+        let (mut open, mut asked) = (std::collections::BTreeSet::new(), 0i32);
+        let (mut called, mut given, mut taken_back) = (Vec::new(), Vec::new(), false);
+        for event in &events {
+            prop_assert!(ids.insert(event.id.clone()), "{} stands twice", event.id);
+            match &event.payload {
+                Payload::TurnStart(_) => prop_assert!(open.insert(event.turn_id.clone())),
+                Payload::TurnEnd(_) => prop_assert!(open.remove(&event.turn_id)),
+                Payload::ToolCall(call) => called.push(call.tool_call_id.clone()),
+                Payload::ToolResult(result) => given.push(result.tool_call_id.clone()),
+                Payload::PermissionRequest(_) => asked += 1,
+                Payload::PermissionResolved(_) => asked -= 1,
+                Payload::Retract(_) => taken_back = true,
+                _ => {}
+            }
+        }
+        prop_assert!(open.is_empty(), "{open:?} never ended");
+        prop_assert!(asked >= 0);
+        called.sort();
+        given.sort();
+        if !taken_back {
+            prop_assert_eq!(called, given);
+        }
     }
 }

@@ -184,10 +184,19 @@ impl Session {
 impl Asks {
     /// The call is over: what was asked about it needs no answer any more.
     pub(crate) fn expire(&mut self, emitter: &mut Emitter, call_id: &str) {
+        self.expire_those(emitter, &|ask| ask.call_id.as_deref() == Some(call_id));
+    }
+
+    /// The turn is over, and with it all that was asked in it.
+    pub(crate) fn expire_turn(&mut self, emitter: &mut Emitter, turn_id: &String) {
+        self.expire_those(emitter, &|ask| ask.place.turn_id.as_ref() == Some(turn_id));
+    }
+
+    fn expire_those(&mut self, emitter: &mut Emitter, wanted: &dyn Fn(&Ask) -> bool) {
         let over: Vec<String> = self
             .open
             .iter()
-            .filter(|(_, ask)| ask.call_id.as_deref() == Some(call_id))
+            .filter(|(_, ask)| wanted(ask))
             .map(|(request_id, _)| request_id.clone())
             .collect();
         for request_id in over {

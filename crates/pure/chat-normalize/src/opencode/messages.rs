@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::session::{Session, Turn};
 use super::times;
-use crate::emit::{Emitter, Place};
+use crate::emit::{Emitter, Place, hash};
 use crate::value::{amount_of, count_of, is_true, str_of, text_of};
 
 /// What is known of a message.
@@ -37,8 +37,10 @@ pub(crate) struct Part {
     order: u64,
     kind: Kind,
     number: u32,
-    /// What was written so far; of a part that is done, what it says.
+    /// What was written so far.
     got: String,
+    /// What a part that is done says.
+    said: u64,
     done: bool,
     silent: bool,
     message_id: String,
@@ -118,6 +120,9 @@ impl Session {
 
     fn answer(&mut self, emitter: &mut Emitter, native_id: &str, id: &str, info: &Value) {
         let place = self.answer_place(emitter, native_id, id, Some(info));
+        if self.is_root(native_id) {
+            self.about_answer(emitter, info, &place);
+        }
         let Some(message) = self.messages.get_mut(id) else {
             return;
         };
@@ -502,8 +507,8 @@ impl Session {
         }
         let text = str_of(value, "text").unwrap_or("");
         if part.done {
-            if ended && !part.silent && part.kind == kind && part.got != text {
-                text.clone_into(&mut part.got);
+            if ended && !part.silent && part.kind == kind && part.said != hash(text.as_bytes()) {
+                part.said = hash(text.as_bytes());
                 self.write_done(emitter, id, text);
             }
             return;
@@ -578,8 +583,8 @@ impl Session {
             return;
         };
         part.done = true;
-        let begun = !part.got.is_empty();
-        part.got.clone_from(&text);
+        part.said = hash(text.as_bytes());
+        let begun = !std::mem::take(&mut part.got).is_empty();
         let order = part.order;
         self.open_parts.remove(&order);
         if part.silent {

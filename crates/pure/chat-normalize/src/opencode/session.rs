@@ -14,7 +14,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use chat_event::Payload;
-use chat_event::payload::{SessionStart, SessionStatus, TurnEnd, TurnStart, UserMessage};
+use chat_event::payload::{
+    AgentSwitch, SessionStart, SessionStatus, TurnEnd, TurnStart, UserMessage,
+};
 use chat_event::{Body, Extra, Json};
 use serde_json::{Map, Value, json};
 
@@ -103,6 +105,10 @@ pub(crate) struct Session {
     pub(crate) said: HashMap<String, Vec<String>>,
     children: BTreeMap<String, Child>,
     turn_ids: HashSet<String>,
+    /// The agent that answered last.
+    agent: Option<String>,
+    /// The session says its model itself, which it did not before 1.18.
+    says_model: bool,
     retrying: bool,
     busy: bool,
     set_back_to: Option<String>,
@@ -123,6 +129,7 @@ impl Session {
         // The program names a session itself until it has a title.
         let title = text_of(info, "title").filter(|title| !title.starts_with("New session - "));
         let model = info.get("model").and_then(|model| text_of(model, "id"));
+        self.says_model |= model.is_some();
         let facts = SessionStart {
             agent: text_of(info, "version").map(|version| format!("OpenCode {version}")),
             native_id: Some(native_id.to_owned()),
@@ -147,6 +154,36 @@ impl Session {
             emitter.notice("info", &Place::default(), "opencode", text);
         }
         self.set_back_to = set_back.map(str::to_owned);
+    }
+
+    /// Says what an answer tells of the session: its agent, and what the session did not say itself.
+    pub(crate) fn about_answer(&mut self, emitter: &mut Emitter, info: &Value, place: &Place) {
+        let cwd = info.get("path").and_then(|path| text_of(path, "cwd"));
+        let cwd = cwd.filter(|_| self.edits.cwd.is_none()).map(str::to_owned);
+        let model = text_of(info, "modelID").filter(|_| !self.says_model);
+        if cwd.is_some() || model.is_some() {
+            if cwd.is_some() {
+                self.edits.cwd.clone_from(&cwd);
+            }
+            let facts = SessionStart {
+                model: model.map(str::to_owned),
+                cwd,
+                ..SessionStart::default()
+            };
+            self.facts.say(emitter, facts, Map::new());
+        }
+        let agent = text_of(info, "agent").or_else(|| text_of(info, "mode"));
+        let Some(agent) = agent.filter(|agent| self.agent.as_deref() != Some(*agent)) else {
+            return;
+        };
+        if let Some(before) = self.agent.replace(agent.to_owned()) {
+            let switch = AgentSwitch {
+                from_agent_id: before,
+                to_agent_id: agent.to_owned(),
+                extra: Extra::default(),
+            };
+            emitter.add("agent", place, switch);
+        }
     }
 
     /// Notes that `child` works for `parent`.
@@ -328,6 +365,7 @@ impl Session {
         };
         self.close_parts(emitter, &|place| place.turn_id.as_ref() == Some(&id));
         self.close_calls(emitter, &|call| call.place.turn_id.as_ref() == Some(&id));
+        self.asks.expire_turn(emitter, &id);
         let turn = self.turns.remove(0);
         let outcome = if turn.interrupted {
             "interrupted"
