@@ -213,7 +213,11 @@ fn said_texts(dialect: Dialect, lines: &[Value]) -> Vec<String> {
                 .collect(),
         })
     };
+    let has_items = lines
+        .iter()
+        .any(|line| line["payload"]["type"] == "item_completed");
     let texts = lines.iter().filter_map(|line| match dialect {
+        Dialect::CodexRollout if has_items => item_texts("AgentMessage", &line["payload"]["item"]),
         Dialect::CodexExec => (line["type"] == "item.completed")
             .then(|| item_texts("agent_message", &line["item"]))?,
         Dialect::CodexAppServer => (line["method"] == "item/completed")
@@ -259,7 +263,8 @@ fn no_text_is_shown_twice_and_none_is_lost() {
         for (part, text) in chunks {
             assert_eq!(whole.get(&part), Some(&text), "{}: {part:?}", source.name);
         }
-        let mut said = said_texts(dialect_of(&source.name), &lines(&source.bytes));
+        let lines = lines(&source.bytes);
+        let mut said = said_texts(dialect_of(&source.name), &lines);
         if source.name.contains("jazzyalex") || source.name.contains("kenn-io") {
             // Trimmed samples say things in events alone, or without a type.
             continue;
@@ -271,6 +276,91 @@ fn no_text_is_shown_twice_and_none_is_lost() {
             assert_eq!(done, said, "{}", source.name);
         }
     }
+}
+
+/// A sub-agent's thread stands in the call that started it; its turns are not the session's.
+#[test]
+fn what_a_sub_agent_does_stands_in_its_call() {
+    let line = |method: &str, params: Value| {
+        serde_json::json!({"method": method, "params": params}).to_string() + "\n"
+    };
+    let item = |thread: &str, turn: &str, item: Value| serde_json::json!({"threadId": thread, "turnId": turn, "item": item});
+    let turn = |thread: &str, turn: &str, status: &str| serde_json::json!({"threadId": thread, "turn": {"id": turn, "status": status}});
+    let activity = |kind: &str, id: &str| serde_json::json!({"type": "subAgentActivity", "id": id, "kind": kind, "agentThreadId": "child"});
+    let command = |status: &str| {
+        serde_json::json!({"type": "commandExecution", "id": "call_c", "command": "ls", "status": status,
+            "aggregatedOutput": "a\n", "exitCode": 0})
+    };
+    let source = [
+        line(
+            "thread/started",
+            serde_json::json!({"thread": {"id": "main"}}),
+        ),
+        line("turn/started", turn("main", "turn-of-main", "inProgress")),
+        line(
+            "item/completed",
+            item("main", "turn-of-main", activity("started", "call_s")),
+        ),
+        line("turn/started", turn("child", "turn-of-child", "inProgress")),
+        line(
+            "item/started",
+            item("child", "turn-of-child", command("inProgress")),
+        ),
+        line(
+            "item/completed",
+            item("child", "turn-of-child", command("completed")),
+        ),
+        line(
+            "turn/completed",
+            turn("child", "turn-of-child", "completed"),
+        ),
+        line(
+            "item/completed",
+            item("main", "turn-of-main", activity("completed", "done")),
+        ),
+        line("turn/completed", turn("main", "turn-of-main", "completed")),
+    ];
+    let events = read(source.concat().as_bytes()).events;
+    assert_eq!(assert_turns("sub-agent", &events), 1);
+    let of_child: Vec<&ChatEvent> = events
+        .iter()
+        .filter(|event| event.agent_id.as_deref() == Some("child"))
+        .collect();
+    assert_eq!(of_child.len(), 2, "a call and its result");
+    for event in of_child {
+        assert_eq!(event.parent_tool_call_id.as_deref(), Some("call_s"));
+        assert_eq!(event.turn_id.as_deref(), Some("turn-of-main"));
+    }
+    let results = events.iter().filter_map(|event| match &event.payload {
+        Payload::ToolResult(result) => Some((result.tool_call_id.as_str(), result.error.is_none())),
+        _ => None,
+    });
+    assert_eq!(
+        results.collect::<Vec<_>>(),
+        [("call_c", true), ("call_s", true)]
+    );
+}
+
+/// Where both directions are recorded, the client's answers are the decisions.
+#[test]
+fn the_answers_of_the_client_decide() {
+    let corpus = corpus();
+    let both = corpus
+        .iter()
+        .find(|source| source.name.contains("approvals.both"));
+    let Some(source) = both else {
+        return;
+    };
+    let decided: Vec<(String, Option<String>)> = read(&source.bytes)
+        .events
+        .into_iter()
+        .filter_map(|event| match event.payload {
+            Payload::PermissionResolved(resolved) => Some((resolved.decision, resolved.scope)),
+            _ => None,
+        })
+        .collect();
+    let once = ("allow".to_owned(), Some("once".to_owned()));
+    assert_eq!(decided, [once.clone(), once, ("deny".to_owned(), None)]);
 }
 
 /// What a user wrote comes once, in its turn.

@@ -12,7 +12,7 @@ use super::changes;
 use super::session::{Call, Ended, Scope, Session};
 use super::texts::Part;
 use super::tools::{Given, Spec};
-use crate::emit::{Emitter, cut};
+use crate::emit::{Emitter, cut, hash};
 use crate::value::{count_of, is_true, list_of, str_of, text_of};
 use crate::words::{counted, one_line};
 
@@ -314,12 +314,13 @@ impl Session {
             return;
         };
         let code = given.exit_code.filter(|code| *code != 0);
+        let failed = failed || given.failed;
         let error = (failed || code.is_some()).then(|| ToolError {
             code: code.map(|_| "exit_code".to_owned()),
             message: cut(given.text.trim(), MAX_ERROR_BYTES).to_owned(),
             extra: Extra::default(),
         });
-        let outcome = Outcome {
+        let mut outcome = Outcome {
             result: Json::string(&given.text),
             summary: summary(
                 call.spec.kind,
@@ -333,22 +334,24 @@ impl Session {
             duration_ms: given.duration_ms,
             declined: false,
         };
-        let succeeded = outcome.error.is_none();
-        write_result(emitter, id, &call, outcome);
-        if !succeeded {
+        if outcome.error.is_some() {
+            write_result(emitter, id, &call, outcome);
             return;
         }
+        let mut patched = Vec::new();
+        if call.spec.name == "apply_patch" {
+            let args = &call.spec.args;
+            let patch = args
+                .as_str()
+                .or_else(|| str_of(args, "input"))
+                .unwrap_or("");
+            let cwd = self.facts.cwd();
+            patched = changes::of_patch_text(patch, cwd.as_deref()).unwrap_or_default();
+            outcome.summary = Some(counted(patched.len(), "file", "files"));
+        }
+        write_result(emitter, id, &call, outcome);
         match call.spec.name.as_str() {
-            "apply_patch" => {
-                let args = &call.spec.args;
-                let patch = args
-                    .as_str()
-                    .or_else(|| str_of(args, "input"))
-                    .unwrap_or("");
-                let cwd = self.facts.cwd();
-                let changes = changes::of_patch_text(patch, cwd.as_deref()).unwrap_or_default();
-                self.edits(emitter, id, &call, &changes);
-            }
+            "apply_patch" => self.edits(emitter, id, &call, &patched),
             "update_plan" => {
                 let entries = plan_entries(list_of(&call.spec.args, "plan"));
                 let scope = Scope {
@@ -407,6 +410,19 @@ impl Session {
         from: &str,
         text: &str,
     ) {
+        // Under a line about the message stands the message.
+        let text = match text.split_once("\nPayload:\n") {
+            Some((head, payload)) if head.starts_with("Message Type:") && !payload.is_empty() => {
+                payload
+            }
+            Some(_) | None => text,
+        };
+        // Closing an agent says again what waiting for it said.
+        let said = hash(format!("{from}\n{text}").as_bytes());
+        if !self.called_back.insert(said) {
+            emitter.pass_over("answer of an agent that came before");
+            return;
+        }
         let message_id = self.spawned.get(from).map(|call| format!("{call}.0"));
         let callback = AgentCallback {
             message_id: message_id.unwrap_or_else(|| from.to_owned()),
@@ -435,6 +451,21 @@ impl Session {
                     let mut spec = Spec::of_call("spawn_agent", args);
                     spec.title = name.map(one_line);
                     self.call(emitter, scope, id, spec);
+                }
+                let asked = self
+                    .calls
+                    .get(id)
+                    .and_then(|call| text_of(&call.spec.args, "message"));
+                if let Some(asked) = asked {
+                    let message = AgentMessage {
+                        message_id: format!("{id}.0"),
+                        target_agent_id: name.unwrap_or(thread).to_owned(),
+                        target_session_id: thread.to_owned(),
+                        message: Body::from(asked),
+                        wait: false,
+                        extra: Extra::default(),
+                    };
+                    emitter.add_as(&format!("{id}:message0"), &scope.place, message);
                 }
             }
             Some("completed" | "failed" | "interrupted") => {

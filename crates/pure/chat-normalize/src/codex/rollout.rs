@@ -90,6 +90,8 @@ pub(crate) struct CodexRollout {
     /// How often each source said a text in this turn, by the text's hash, and how often it was written.
     said: HashMap<(u64, Source), u32>,
     written: HashMap<u64, u32>,
+    /// The file has completed items, which say every text that is shown.
+    has_items: bool,
     is_begun: bool,
 }
 
@@ -99,6 +101,7 @@ impl CodexRollout {
             session: Session::new("codex-rollout", false),
             said: HashMap::new(),
             written: HashMap::new(),
+            has_items: false,
             is_begun: false,
         }
     }
@@ -249,6 +252,8 @@ impl CodexRollout {
     fn message(&mut self, emitter: &mut Emitter, item: &Value) {
         let (text, attachments) = items::content_of(item);
         match str_of(item, "role") {
+            // The rest is the program's own talk with the model, such as the summary for a compaction.
+            Some("assistant") if self.has_items => emitter.pass_over("message that is an item"),
             Some("assistant") => {
                 let id = text_of(item, "id");
                 self.agent_text(emitter, Source::Response, id, &text);
@@ -537,7 +542,8 @@ impl CodexRollout {
             let message = str_of(error, "message")
                 .or_else(|| error.as_str())
                 .unwrap_or("the turn failed");
-            self.session.error(emitter, "", "turn_failed", message);
+            let code = text_of(error, "codex_error_info").unwrap_or("turn_failed");
+            self.session.error(emitter, "", code, message);
         }
         let place = self.session.scope("", None).place;
         let model = self.session.model.clone();
@@ -557,6 +563,7 @@ impl CodexRollout {
 
     fn completed_item(&mut self, emitter: &mut Emitter, event: &Value, turn: Option<&str>) {
         let item = event.get("item").unwrap_or(&Value::Null);
+        self.has_items = true;
         match items::item_kind(item).as_str() {
             "usermessage" => {
                 let (text, attachments) = items::content_of(item);

@@ -53,6 +53,8 @@ pub(crate) struct Session {
     pub(crate) last_todo: Option<Value>,
     /// Turns in which a person wrote.
     pub(crate) asked_in: BTreeSet<String>,
+    /// Answers of sub-agents that were written, by a hash of who said what.
+    pub(crate) called_back: BTreeSet<u64>,
     is_live: bool,
     is_busy: bool,
     retries: bool,

@@ -225,6 +225,8 @@ pub(crate) struct Given {
     pub(crate) duration_ms: Option<u64>,
     /// The command runs on.
     pub(crate) runs_on: bool,
+    /// It says that it failed.
+    pub(crate) failed: bool,
 }
 
 /// Reads the three ways in which the shell tool says how a command ended.
@@ -240,7 +242,7 @@ pub(crate) fn given(text: &str) -> Given {
                 .get("duration_seconds")
                 .and_then(Value::as_f64)
                 .map(millis),
-            runs_on: false,
+            ..Given::default()
         };
     }
     let mut given = Given::default();
@@ -255,7 +257,7 @@ pub(crate) fn given(text: &str) -> Given {
         }
         if let Some(code) = rest("Exit code: ").or_else(|| rest("Process exited with code ")) {
             given.exit_code = code.trim().parse().ok();
-        } else if let Some(time) = rest("Wall time: ") {
+        } else if let Some(time) = rest("Wall time: ").or_else(|| rest("Wall time ")) {
             let seconds = time
                 .split(' ')
                 .next()
@@ -263,7 +265,10 @@ pub(crate) fn given(text: &str) -> Given {
             given.duration_ms = seconds.map(millis);
         } else if line.starts_with("Process running with session ID") {
             given.runs_on = true;
-        } else if rest("Chunk ID: ").is_none()
+        } else if line == "Script failed" {
+            given.failed = true;
+        } else if line != "Script completed"
+            && rest("Chunk ID: ").is_none()
             && rest("Original token count: ").is_none()
             && rest("Total output lines: ").is_none()
         {
@@ -303,6 +308,8 @@ mod tests {
         assert!(
             given("Wall time: 1 seconds\nProcess running with session ID 5\nOutput:\n").runs_on
         );
+        let script = given("Script failed\nWall time 0.5 seconds\nOutput:\n\nboom");
+        assert!(script.failed && script.text == "\nboom" && script.duration_ms == Some(500));
         assert_eq!(given("Exit codeless").text, "Exit codeless");
     }
 
