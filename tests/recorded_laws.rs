@@ -25,13 +25,27 @@ fn recordings() -> Vec<PathBuf> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sessions");
     collect(&own, &mut found);
     if let Some(folder) = shared::shared("recordings") {
-        for agent in ["claude-code", "claude-code-1.0.128", "claude-code-2.1.197"] {
+        let agents = [
+            "claude-code",
+            "claude-code-1.0.128",
+            "claude-code-2.1.197",
+            "codex",
+            "codex-0.77.0",
+        ];
+        for agent in agents {
             collect(&folder.join(agent), &mut found);
         }
     }
     found.retain(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.ends_with(".jsonl") && (name.contains(".stream.") || name.contains(".transcript."))
+        let kinds = [
+            ".stream.",
+            ".transcript.",
+            ".exec.",
+            ".rollout.",
+            ".appserver.",
+        ];
+        name.ends_with(".jsonl") && kinds.iter().any(|kind| name.contains(kind))
     });
     found.sort();
     assert!(!found.is_empty(), "there are recordings in tests/sessions");
