@@ -1,8 +1,9 @@
 //! OpenCode: its event bus, `opencode run --format json` and `opencode export`.
 //!
 //! All three say the same messages and parts, so what a part means stands once: `session` (turns, nesting), `messages`
-//! (who said what), `calls` (tools) and the files below them. How each dialect brings the parts stands in `events`, `run`
-//! and `export`. Event ids are made of the parts' own, so that the three agree. Seen: 1.1.49, 1.18.33 and 1.18.34.
+//! (which answer is for what), `parts` and `texts` (what they hold), `calls` (tools) and the files below them. How each
+//! dialect brings the parts stands in `events`, `run` and `export`. Event ids are made of the parts' own, so that the
+//! three agree. Seen: 1.1.49, 1.18.33 and 1.18.34.
 
 mod asks;
 mod calls;
@@ -10,9 +11,11 @@ mod edits;
 mod events;
 mod export;
 mod messages;
+mod parts;
 mod run;
 mod session;
 mod shapes;
+mod texts;
 mod times;
 mod tools;
 

@@ -9,7 +9,7 @@ use chat_event::payload::{
 use chat_event::{Extra, Json};
 use serde_json::Value;
 
-use super::messages::attachment;
+use super::parts::attachment;
 use super::session::Session;
 use super::{times, tools};
 use crate::emit::{Emitter, Place, hash};

@@ -1,15 +1,15 @@
-//! Messages and their parts: what was asked, said and thought, what it cost, and what went wrong.
+//! Messages: which turn an answer is for, when it is whole, what it cost, and what went wrong.
 
-use chat_event::payload::{
-    AssistantChunk, AssistantDone, Compaction, ErrorEvent, Interrupt, Retract, ThinkingChunk,
-    ThinkingDone, Usage,
-};
+use std::collections::BTreeSet;
+
+use chat_event::payload::{Compaction, ErrorEvent, Interrupt, Retract, Usage};
 use chat_event::{Extra, Json};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::parts::Prompt;
 use super::session::{Session, Turn};
 use super::times;
-use crate::emit::{Emitter, Place, hash};
+use crate::emit::{Emitter, Place};
 use crate::value::{amount_of, count_of, is_true, str_of, text_of};
 
 /// What is known of a message.
@@ -18,66 +18,17 @@ pub(crate) struct Message {
     pub(crate) of_user: bool,
     pub(crate) turn_id: Option<String>,
     /// It stands in for what a compaction dropped.
-    summary: bool,
-    summary_text: String,
-    n_texts: u32,
-    n_thoughts: u32,
+    pub(super) summary: bool,
+    pub(super) summary_text: String,
+    pub(super) n_texts: u32,
+    pub(super) n_thoughts: u32,
     completed: bool,
     /// A step's usage was written.
     counted: bool,
     model: Option<String>,
     pub(crate) parts: Vec<String>,
     /// Files whose changes were told by the tools of this message.
-    pub(crate) edited: std::collections::BTreeSet<String>,
-}
-
-/// A part whose text grows.
-#[derive(Debug, Default)]
-pub(crate) struct Part {
-    order: u64,
-    kind: Kind,
-    number: u32,
-    /// What was written so far.
-    got: String,
-    /// What a part that is done says.
-    said: u64,
-    done: bool,
-    silent: bool,
-    message_id: String,
-    place: Place,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Kind {
-    /// Only pieces came, not yet what they are pieces of.
-    #[default]
-    Unknown,
-    Text,
-    Thinking,
-    /// Nothing grows in it.
-    Other,
-}
-
-/// A message of the user that is put together from its parts.
-#[derive(Debug, Default)]
-pub(crate) struct Prompt {
-    pub(crate) session: String,
-    pub(crate) message_id: String,
-    pub(crate) texts: Vec<String>,
-    pub(crate) attachments: Vec<Value>,
-    pub(crate) time_ms: i64,
-    /// The program wrote it itself.
-    own: bool,
-}
-
-impl Prompt {
-    pub(crate) fn is_empty(&self) -> bool {
-        !self.own && !self.says_something()
-    }
-
-    pub(crate) fn says_something(&self) -> bool {
-        !self.texts.is_empty() || !self.attachments.is_empty()
-    }
+    pub(crate) edited: BTreeSet<String>,
 }
 
 impl Session {
@@ -317,342 +268,7 @@ impl Session {
         emitter.add("error", place, payload);
     }
 
-    /// A part as it is now. `whole` where it is never said again.
-    pub(crate) fn part(
-        &mut self,
-        emitter: &mut Emitter,
-        native_id: &str,
-        part: &Value,
-        whole: bool,
-    ) {
-        let kind = str_of(part, "type").unwrap_or("");
-        let (Some(id), Some(message_id)) = (text_of(part, "id"), text_of(part, "messageID")) else {
-            let place = self.place(native_id);
-            return emitter.raw(&place, self.format, "part without ids", part);
-        };
-        let of_user = match self.messages.get(message_id) {
-            Some(message) => message.of_user,
-            // An answer's text says when it was written.
-            None => kind == "text" && part.get("time").is_none() && !whole,
-        };
-        if of_user {
-            return self.part_of_prompt(emitter, native_id, message_id, id, part);
-        }
-        let place = self.answer_place(emitter, native_id, message_id, None);
-        match kind {
-            "text" => self.text(emitter, message_id, id, part, Kind::Text, whole, &place),
-            "reasoning" => self.text(emitter, message_id, id, part, Kind::Thinking, whole, &place),
-            "tool" => self.tool(emitter, native_id, message_id, id, part, whole, &place),
-            "step-start" | "snapshot" => emitter.pass_over(&format!("part {kind}")),
-            "step-finish" => {
-                if self.first_time(message_id, id) {
-                    self.usage(emitter, id, &place, part);
-                    self.step_ended(message_id, &place, part);
-                }
-            }
-            "patch" => {
-                if self.first_time(message_id, id) {
-                    self.patch(emitter, message_id, id, part, &place);
-                }
-            }
-            // Live, `session.status` says it when it happens.
-            "retry" if self.live => emitter.pass_over("part retry"),
-            "retry" => {
-                if self.first_time(message_id, id) {
-                    let error = part.get("error").unwrap_or(&Value::Null);
-                    let message = error.get("data").and_then(|data| text_of(data, "message"));
-                    let text = format!(
-                        "asked again after: {}",
-                        message.or(text_of(error, "name")).unwrap_or("an error")
-                    );
-                    emitter.notice("warning", &place, "opencode", text);
-                }
-            }
-            "compaction" => self.compaction_begins(part),
-            _ => emitter.raw(&place, self.format, &format!("part {kind}"), part),
-        }
-    }
-
-    /// Notes a part that says all it has at once; whether it is new.
-    fn first_time(&mut self, message_id: &str, id: &str) -> bool {
-        if self.parts.contains_key(id) {
-            return false;
-        }
-        self.new_part(message_id, id, Kind::Other, &Place::default());
-        true
-    }
-
-    fn new_part(&mut self, message_id: &str, id: &str, kind: Kind, place: &Place) {
-        self.n_parts += 1;
-        let order = self.n_parts;
-        let mut part = Part {
-            order,
-            kind,
-            message_id: message_id.to_owned(),
-            place: place.clone(),
-            done: kind == Kind::Other,
-            ..Part::default()
-        };
-        let message = self.messages.entry(message_id.to_owned()).or_default();
-        message.parts.push(id.to_owned());
-        part.number(message);
-        if kind != Kind::Other {
-            self.open_parts.insert(order, id.to_owned());
-        }
-        self.parts.insert(id.to_owned(), part);
-    }
-
-    fn part_of_prompt(
-        &mut self,
-        emitter: &mut Emitter,
-        native_id: &str,
-        message_id: &str,
-        id: &str,
-        part: &Value,
-    ) {
-        let message = self.messages.entry(message_id.to_owned()).or_default();
-        message.of_user = true;
-        if !self.first_time(message_id, id) {
-            return emitter.pass_over("part of a prompt, again");
-        }
-        if self
-            .prompt
-            .as_ref()
-            .is_none_or(|prompt| prompt.message_id != message_id)
-        {
-            self.flush_prompt(emitter);
-            self.prompt = Some(Prompt {
-                session: native_id.to_owned(),
-                message_id: message_id.to_owned(),
-                time_ms: emitter.time_ms,
-                ..Prompt::default()
-            });
-        }
-        let Some(prompt) = &mut self.prompt else {
-            return;
-        };
-        match str_of(part, "type").unwrap_or("") {
-            "text" if is_true(part, "synthetic") || is_true(part, "ignored") => {
-                prompt.own = true;
-                emitter.pass_over("text the program wrote for the model");
-            }
-            "text" => prompt
-                .texts
-                .push(str_of(part, "text").unwrap_or("").to_owned()),
-            "file" => prompt.attachments.push(attachment(part)),
-            "compaction" => {
-                prompt.own = true;
-                self.compaction_begins(part);
-            }
-            // The text of the prompt names them too.
-            "agent" => emitter.pass_over("part agent"),
-            "subtask" => {
-                prompt.own = true;
-                let text = format!(
-                    "{} is asked: {}",
-                    text_of(part, "agent").unwrap_or("a sub-agent"),
-                    text_of(part, "description").unwrap_or("")
-                );
-                let place = self.place(native_id);
-                emitter.notice("info", &place, "opencode", text);
-            }
-            kind => {
-                let kind = format!("part {kind} of a prompt");
-                let place = self.place(native_id);
-                emitter.raw(&place, self.format, &kind, part);
-            }
-        }
-    }
-
-    fn compaction_begins(&mut self, part: &Value) {
-        let auto = part.get("auto").and_then(Value::as_bool).unwrap_or(true);
-        self.compacting = Some(if auto { "auto" } else { "manual" }.to_owned());
-        self.compacted = false;
-    }
-
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "a part, where it stands, and how it is read"
-    )]
-    fn text(
-        &mut self,
-        emitter: &mut Emitter,
-        message_id: &str,
-        id: &str,
-        value: &Value,
-        kind: Kind,
-        whole: bool,
-        place: &Place,
-    ) {
-        if !self.parts.contains_key(id) {
-            self.new_part(message_id, id, kind, place);
-        }
-        let time = value.get("time").unwrap_or(&Value::Null);
-        let ended = whole || times::of_member(time, "end").is_some();
-        if whole {
-            Session::at(emitter, time, "start");
-            Session::at(emitter, time, "end");
-        }
-        let (Some(part), Some(message)) =
-            (self.parts.get_mut(id), self.messages.get_mut(message_id))
-        else {
-            return;
-        };
-        part.silent = message.summary;
-        let mut waiting = String::new();
-        if part.kind == Kind::Unknown {
-            part.kind = kind;
-            part.number(message);
-            waiting.clone_from(&part.got);
-        }
-        let text = str_of(value, "text").unwrap_or("");
-        if part.done {
-            if ended && !part.silent && part.kind == kind && part.said != hash(text.as_bytes()) {
-                part.said = hash(text.as_bytes());
-                self.write_done(emitter, id, text);
-            }
-            return;
-        }
-        if ended {
-            let text = text.to_owned();
-            return self.finish_part(emitter, id, text);
-        }
-        // Before 1.18 the whole text so far came with each piece.
-        if let Some(more) = text.strip_prefix(part.got.as_str()) {
-            part.got.push_str(more);
-            waiting.push_str(more);
-        }
-        self.write_chunk(emitter, id, &waiting);
-    }
-
-    /// A piece of a part's text.
-    pub(crate) fn delta(
-        &mut self,
-        emitter: &mut Emitter,
-        native_id: &str,
-        message_id: &str,
-        id: &str,
-        delta: &str,
-    ) {
-        if !self.parts.contains_key(id) {
-            let place = self.answer_place(emitter, native_id, message_id, None);
-            self.new_part(message_id, id, Kind::Unknown, &place);
-        }
-        let Some(part) = self.parts.get_mut(id) else {
-            return;
-        };
-        if part.done {
-            return emitter.pass_over("a piece of a part that is whole");
-        }
-        part.got.push_str(delta);
-        if part.kind != Kind::Unknown {
-            self.write_chunk(emitter, id, delta);
-        }
-    }
-
-    fn write_chunk(&mut self, emitter: &mut Emitter, id: &str, text: &str) {
-        let Some(part) = self.parts.get(id) else {
-            return;
-        };
-        if text.is_empty() || part.silent || !self.live {
-            return;
-        }
-        let text = text.to_owned();
-        let number = Some(part.number);
-        let event_id = if part.kind == Kind::Thinking {
-            let chunk = ThinkingChunk {
-                text,
-                part: number,
-                ..ThinkingChunk::default()
-            };
-            &emitter.add("chunk", &part.place, chunk).id
-        } else {
-            let chunk = AssistantChunk {
-                text,
-                part: number,
-                ..AssistantChunk::default()
-            };
-            &emitter.add("chunk", &part.place, chunk).id
-        };
-        let event_id = event_id.clone();
-        self.note(id, event_id);
-    }
-
-    fn finish_part(&mut self, emitter: &mut Emitter, id: &str, text: String) {
-        let Some(part) = self.parts.get_mut(id) else {
-            return;
-        };
-        part.done = true;
-        part.said = hash(text.as_bytes());
-        let begun = !std::mem::take(&mut part.got).is_empty();
-        let order = part.order;
-        self.open_parts.remove(&order);
-        if part.silent {
-            if part.kind == Kind::Text
-                && let Some(message) = self.messages.get_mut(&part.message_id)
-            {
-                message.summary_text.push_str(&text);
-            }
-            return;
-        }
-        if begun || !text.is_empty() {
-            self.write_done(emitter, id, &text);
-        }
-    }
-
-    fn write_done(&mut self, emitter: &mut Emitter, id: &str, text: &str) {
-        let Some(part) = self.parts.get(id) else {
-            return;
-        };
-        let place = part.place.clone();
-        let number = Some(part.number);
-        let text = text.to_owned();
-        if part.kind == Kind::Thinking {
-            let done = ThinkingDone {
-                text,
-                part: number,
-                ..ThinkingDone::default()
-            };
-            self.add(emitter, id, "done", &place, done);
-        } else {
-            let done = AssistantDone {
-                text,
-                part: number,
-                ..AssistantDone::default()
-            };
-            self.add(emitter, id, "done", &place, done);
-        }
-    }
-
-    /// Ends a part with what its pieces built.
-    fn close_part(&mut self, emitter: &mut Emitter, id: &str) {
-        let Some(part) = self.parts.get_mut(id) else {
-            return;
-        };
-        if part.done {
-            return;
-        }
-        if part.kind == Kind::Unknown {
-            part.kind = Kind::Text;
-            if let Some(message) = self.messages.get_mut(&part.message_id) {
-                part.number(message);
-            }
-        }
-        let text = part.got.clone();
-        self.finish_part(emitter, id, text);
-    }
-
-    /// Ends the open parts that stand where `wanted` says.
-    pub(crate) fn close_parts(&mut self, emitter: &mut Emitter, wanted: &dyn Fn(&Place) -> bool) {
-        let open: Vec<String> = self.open_parts.values().cloned().collect();
-        for id in open {
-            if self.parts.get(&id).is_some_and(|part| wanted(&part.place)) {
-                self.close_part(emitter, &id);
-            }
-        }
-    }
-
-    fn step_ended(&mut self, message_id: &str, place: &Place, part: &Value) {
+    pub(super) fn step_ended(&mut self, message_id: &str, place: &Place, part: &Value) {
         if let Some(message) = self.messages.get_mut(message_id) {
             message.counted = true;
         }
@@ -665,7 +281,7 @@ impl Session {
     }
 
     /// What a step used, from the part that ends it, or from its message.
-    fn usage(&mut self, emitter: &mut Emitter, key: &str, place: &Place, of: &Value) {
+    pub(super) fn usage(&mut self, emitter: &mut Emitter, key: &str, place: &Place, of: &Value) {
         let Some(tokens) = of.get("tokens").filter(|tokens| tokens.is_object()) else {
             return;
         };
@@ -744,35 +360,4 @@ impl Session {
         let extra = Extra::default();
         emitter.add("retract", &place, Retract { event_ids, extra });
     }
-}
-
-impl Part {
-    /// Gives the part its number among those of its kind.
-    fn number(&mut self, message: &mut Message) {
-        let next = match self.kind {
-            Kind::Text => &mut message.n_texts,
-            Kind::Thinking => &mut message.n_thoughts,
-            Kind::Unknown | Kind::Other => return,
-        };
-        self.number = *next;
-        *next += 1;
-    }
-}
-
-/// A file part as an attachment: its bytes where they stand in the address, else the address.
-pub(crate) fn attachment(part: &Value) -> Value {
-    let mut attachment =
-        json!({"mediaType": text_of(part, "mime").unwrap_or("application/octet-stream")});
-    if let Some(name) = text_of(part, "filename") {
-        attachment["name"] = Value::from(name);
-    }
-    let url = str_of(part, "url").unwrap_or("");
-    let data = url
-        .strip_prefix("data:")
-        .and_then(|rest| rest.split_once(";base64,"));
-    match data {
-        Some((_, data)) => attachment["data"] = Value::from(data),
-        None => attachment["ref"] = Value::from(url),
-    }
-    attachment
 }

@@ -1,0 +1,220 @@
+//! What OpenCode's normalizers hold on small inputs, of kinds that no recording has.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a promise that is not kept fails its test"
+)]
+
+use chat_event::{ChatEvent, Payload};
+use chat_normalize::{Context, Detection, Dialect, Report, SessionReader, detect};
+use serde_json::{Value, json};
+
+/// The events of lines, and what is said of them.
+fn read(lines: &[Value]) -> (Vec<ChatEvent>, Report) {
+    let mut reader = SessionReader::new(Context::default());
+    let mut events = Vec::new();
+    for line in lines {
+        let line = format!("{line}\n");
+        reader.push(line.as_bytes(), 0, &mut events).unwrap();
+    }
+    reader.finish(0, &mut events).unwrap();
+    (events, reader.report())
+}
+
+/// Events of 1.1: no ids, the piece and the whole text so far in one event.
+#[test]
+fn pieces_within_snapshots_are_not_shown_twice() {
+    let part = |text: &str, delta: Option<&str>, end: Option<u64>| {
+        let mut time = json!({"start": 1_770_361_013_000_u64});
+        if let Some(end) = end {
+            time["end"] = json!(end);
+        }
+        let mut properties = json!({"part": {"id": "prt_1", "sessionID": "ses_1", "messageID": "msg_2",
+            "type": "text", "text": text, "time": time}});
+        if let Some(delta) = delta {
+            properties["delta"] = json!(delta);
+        }
+        json!({"type": "message.part.updated", "properties": properties})
+    };
+    let lines = [
+        json!({"type": "session.created", "properties": {"info": {"id": "ses_1", "version": "1.1.49",
+            "time": {"created": 1_770_361_012_806_u64}}}}),
+        json!({"type": "message.updated", "properties": {"info": {"id": "msg_1", "sessionID": "ses_1", "role": "user",
+            "time": {"created": 1_770_361_012_812_u64}}}}),
+        json!({"type": "message.part.updated", "properties": {"part": {"id": "prt_0", "sessionID": "ses_1",
+            "messageID": "msg_1", "type": "text", "text": "Hi"}}}),
+        json!({"type": "message.part.updated", "properties": {"part": {"id": "prt_f", "sessionID": "ses_1",
+            "messageID": "msg_1", "type": "file", "mime": "image/png", "filename": "a.png",
+            "url": "data:image/png;base64,AAAA"}}}),
+        json!({"type": "session.status", "properties": {"sessionID": "ses_1", "status": {"type": "busy"}}}),
+        json!({"type": "message.updated", "properties": {"info": {"id": "msg_2", "sessionID": "ses_1",
+            "role": "assistant", "parentID": "msg_1", "time": {"created": 1_770_361_012_900_u64}}}}),
+        part("Hel", Some("Hel"), None),
+        part("Hello", Some("lo"), None),
+        part("Hello", None, Some(1_770_361_013_500)),
+        json!({"type": "message.updated", "properties": {"info": {"id": "msg_2", "sessionID": "ses_1",
+            "role": "assistant", "parentID": "msg_1", "finish": "stop",
+            "tokens": {"input": 5, "output": 2, "reasoning": 0, "cache": {"read": 0, "write": 0}},
+            "time": {"created": 1_770_361_012_900_u64, "completed": 1_770_361_013_600_u64}}}}),
+        json!({"type": "session.idle", "properties": {"sessionID": "ses_1"}}),
+        json!({"type": "message.removed", "properties": {"sessionID": "ses_1", "messageID": "msg_2"}}),
+    ];
+    let (events, _) = read(&lines);
+    let told: Vec<String> = events
+        .iter()
+        .filter_map(|event| match &event.payload {
+            Payload::UserMessage(message) => Some(format!(
+                "user {} {}",
+                message.text.preview(),
+                message.attachments.as_ref().unwrap().to_value()[0]["data"]
+            )),
+            Payload::AssistantChunk(chunk) => Some(format!("chunk {}", chunk.text)),
+            Payload::AssistantDone(done) => Some(format!("done {}", done.text)),
+            Payload::Usage(usage) => Some(format!("usage {}", usage.output_tokens)),
+            Payload::TurnEnd(end) => Some(format!("end {}", end.outcome.as_ref().unwrap())),
+            Payload::Retract(retract) => Some(format!("retract {}", retract.event_ids.len())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "user Hi \"AAAA\"",
+            "chunk Hel",
+            "chunk lo",
+            "done Hello",
+            "usage 2",
+            "end completed",
+            "retract 4",
+        ]
+    );
+}
+
+/// Questions, retries, compaction and errors of a kind that no recording holds.
+#[test]
+fn questions_and_compactions_are_told() {
+    let event = |kind: &str, mut properties: Value| {
+        properties["sessionID"] = json!("ses_1");
+        json!({"type": kind, "properties": properties})
+    };
+    let message = |id: &str, info: Value| {
+        let mut info = info;
+        info["id"] = json!(id);
+        info["sessionID"] = json!("ses_1");
+        event("message.updated", json!({"info": info}))
+    };
+    let part = |id: &str, message: &str, part: Value| {
+        let mut part = part;
+        part["id"] = json!(id);
+        part["messageID"] = json!(message);
+        part["sessionID"] = json!("ses_1");
+        event(
+            "message.part.updated",
+            json!({"part": part, "time": 1_770_361_013_000_u64}),
+        )
+    };
+    let lines = [
+        message(
+            "msg_1",
+            json!({"role": "user", "time": {"created": 1_770_361_012_812_u64}}),
+        ),
+        part(
+            "prt_1",
+            "msg_1",
+            json!({"type": "compaction", "auto": false}),
+        ),
+        message(
+            "msg_2",
+            json!({"role": "assistant", "parentID": "msg_1", "summary": true,
+            "time": {"created": 1_770_361_012_900_u64}}),
+        ),
+        part(
+            "prt_2",
+            "msg_2",
+            json!({"type": "text", "text": "All so far.", "time": {"start": 1, "end": 2}}),
+        ),
+        message(
+            "msg_2",
+            json!({"role": "assistant", "parentID": "msg_1", "summary": true, "finish": "stop",
+            "time": {"created": 1_770_361_012_900_u64, "completed": 1_770_361_012_990_u64}}),
+        ),
+        event("session.compacted", json!({})),
+        event(
+            "question.asked",
+            json!({"id": "que_1", "questions": [{"question": "Which?", "header": "Pick",
+            "options": [{"label": "A", "description": "first"}], "multiple": true}]}),
+        ),
+        event(
+            "question.replied",
+            json!({"requestID": "que_1", "answers": [["A"]]}),
+        ),
+        event("question.asked", json!({"id": "que_2", "questions": []})),
+        event("question.rejected", json!({"requestID": "que_2"})),
+        event("session.next.prompted", json!({"x": 1})),
+        event("session.idle", json!({})),
+    ];
+    let (events, report) = read(&lines);
+    let told: Vec<String> = events
+        .iter()
+        .filter_map(|event| match &event.payload {
+            Payload::TurnStart(start) => Some(format!("turn {}", start.trigger)),
+            Payload::UserMessage(_) | Payload::AssistantDone(_) => Some("said".to_owned()),
+            Payload::Compaction(compaction) => Some(format!(
+                "compaction {} {}",
+                compaction.trigger,
+                compaction.summary.as_deref().unwrap_or("")
+            )),
+            Payload::QuestionRequest(asked) => Some(format!("asked {}", asked.questions.len())),
+            Payload::QuestionResolved(answer) => Some(format!("resolved {}", answer.outcome)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "turn system",
+            "compaction manual All so far.",
+            "asked 1",
+            "resolved answered",
+            "asked 0",
+            "resolved rejected",
+        ]
+    );
+    assert_eq!(report.raw.get("session.next.prompted"), Some(&1));
+}
+
+#[test]
+fn a_run_is_given_its_prompt_from_outside() {
+    let line = json!({"sessionID": "ses_1", "timestamp": 1_770_361_013_000_u64, "part": {"id": "prt_1", "type": "text",
+        "messageID": "msg_1", "sessionID": "ses_1", "text": "Hello"}, "type": "text"})
+    .to_string();
+    assert_eq!(
+        detect(line.as_bytes(), true),
+        Detection::Found(Dialect::OpenCodeRun)
+    );
+    let context = Context {
+        prompt: Some("Say hello".to_owned()),
+        ..Context::default()
+    };
+    let mut reader = SessionReader::new(context);
+    let mut events = Vec::new();
+    reader.push(line.as_bytes(), 0, &mut events).unwrap();
+    reader.finish(0, &mut events).unwrap();
+    let types: Vec<&str> = events.iter().map(ChatEvent::event_type).collect();
+    assert_eq!(
+        types,
+        [
+            "session_start",
+            "turn_start",
+            "session_status",
+            "user_message",
+            "assistant_done",
+            "turn_end",
+            "session_status"
+        ]
+    );
+    // It never came to its end.
+    assert!(events.iter().any(|event| matches!(&event.payload,
+        Payload::TurnEnd(end) if end.outcome.as_deref() == Some("interrupted"))));
+}
