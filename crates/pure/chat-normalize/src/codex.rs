@@ -7,8 +7,10 @@
 mod app_server;
 mod asks;
 mod changes;
+mod content;
 mod exec;
 mod items;
+mod outcome;
 mod rollout;
 mod session;
 mod texts;

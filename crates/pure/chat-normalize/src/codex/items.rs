@@ -3,21 +3,20 @@
 use chat_event::Body;
 use chat_event::payload::{
     AgentCallback, AgentMessage, Compaction, Plan, PlanEntry, ToolError, ToolOutputChunk,
-    ToolResult, UserMessage,
+    UserMessage,
 };
 use chat_event::{Extra, Json};
 use serde_json::Value;
 
 use super::changes;
+use super::content::{content_of, message_text, texts_of};
+use super::outcome::{MAX_ERROR_BYTES, Outcome, outcome, summary, write_result};
 use super::session::{Call, Ended, Scope, Session};
 use super::texts::Part;
 use super::tools::{Given, Spec};
 use crate::emit::{Emitter, cut, hash};
-use crate::value::{count_of, is_true, list_of, str_of, text_of};
+use crate::value::{is_true, list_of, str_of, text_of};
 use crate::words::{counted, one_line};
-
-/// The longest error text; the whole stands in the result.
-const MAX_ERROR_BYTES: usize = 2000;
 
 /// Raw thoughts are numbered from here, behind the parts of their summary.
 pub(crate) const RAW_THOUGHTS: u32 = 1000;
@@ -30,18 +29,6 @@ pub(crate) enum Phase {
     Completed,
 }
 
-/// How a tool call went.
-#[derive(Debug, Default)]
-struct Outcome {
-    result: Json,
-    text: String,
-    error: Option<ToolError>,
-    exit_code: Option<i64>,
-    duration_ms: Option<u64>,
-    summary: Option<String>,
-    declined: bool,
-}
-
 /// The type of an item in one spelling.
 pub(crate) fn item_kind(item: &Value) -> String {
     let said = str_of(item, "type").unwrap_or("");
@@ -51,7 +38,8 @@ pub(crate) fn item_kind(item: &Value) -> String {
         .collect()
 }
 
-fn member<'a>(item: &'a Value, snake: &str, camel: &str) -> Option<&'a Value> {
+/// A member of an item, by its two spellings; `null` is none.
+pub(crate) fn member<'a>(item: &'a Value, snake: &str, camel: &str) -> Option<&'a Value> {
     let found = item.get(snake).or_else(|| item.get(camel));
     found.filter(|value| !value.is_null())
 }
@@ -509,233 +497,4 @@ pub(crate) fn plan_entries(entries: &[Value]) -> Vec<PlanEntry> {
         extra: Extra::default(),
     };
     entries.iter().map(entry).collect()
-}
-
-/// Texts in a list of texts, of `{text}`s, or a single one.
-pub(crate) fn texts_of(value: Option<&Value>) -> Vec<&str> {
-    match value {
-        Some(Value::String(text)) => vec![text.as_str()],
-        Some(Value::Array(items)) => items
-            .iter()
-            .filter_map(|item| item.as_str().or_else(|| str_of(item, "text")))
-            .collect(),
-        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => {
-            Vec::new()
-        }
-    }
-}
-
-/// The text of an agent's message.
-fn message_text(item: &Value) -> String {
-    match str_of(item, "text") {
-        Some(text) => text.to_owned(),
-        None => texts_of(item.get("content")).concat(),
-    }
-}
-
-/// What a person wrote: the text, and what was attached.
-pub(crate) fn content_of(item: &Value) -> (String, Option<Json>) {
-    let mut texts: Vec<&str> = Vec::new();
-    let mut attached: Vec<Value> = Vec::new();
-    let content = item.get("content").unwrap_or(&Value::Null);
-    if let Some(text) = content.as_str() {
-        texts.push(text);
-    }
-    for entry in content.as_array().into_iter().flatten() {
-        if let Some(text) = str_of(entry, "text") {
-            texts.push(text);
-            continue;
-        }
-        let path = text_of(entry, "path");
-        let url = text_of(entry, "url").or_else(|| text_of(entry, "image_url"));
-        match path.or(url) {
-            Some(at) => attached.push(attachment(at, str_of(entry, "type").unwrap_or(""))),
-            None => texts.extend(text_of(entry, "name")),
-        }
-    }
-    let attached = (!attached.is_empty()).then(|| Json::from(Value::Array(attached)));
-    (texts.join("\n"), attached)
-}
-
-/// Images (old versions) beside a message.
-pub(crate) fn images_of(message: &Value) -> Option<Json> {
-    let images = list_of(message, "images")
-        .iter()
-        .chain(list_of(message, "local_images"));
-    let attached: Vec<Value> = images
-        .filter_map(Value::as_str)
-        .map(|at| attachment(at, "image"))
-        .collect();
-    (!attached.is_empty()).then(|| Json::from(Value::Array(attached)))
-}
-
-/// An attachment from a data URL, another URL or a path.
-fn attachment(at: &str, kind: &str) -> Value {
-    let data = at
-        .strip_prefix("data:")
-        .and_then(|rest| rest.split_once(";base64,"));
-    if let Some((media_type, data)) = data {
-        return serde_json::json!({"mediaType": media_type, "data": data});
-    }
-    let ending = at.rsplit('.').next().unwrap_or("").to_ascii_lowercase();
-    let media_type = match ending.as_str() {
-        "png" | "gif" | "webp" => format!("image/{ending}"),
-        "jpg" | "jpeg" => "image/jpeg".to_owned(),
-        "wav" | "ogg" => format!("audio/{ending}"),
-        "mp3" => "audio/mpeg".to_owned(),
-        _ if kind.to_ascii_lowercase().contains("audio") => "audio/*".to_owned(),
-        _ => "image/*".to_owned(),
-    };
-    let name = at.rsplit('/').next().unwrap_or(at);
-    serde_json::json!({"name": name, "mediaType": media_type, "ref": at})
-}
-
-fn outcome(kind: &str, item: &Value, call: &Call) -> Outcome {
-    let status = str_of(item, "status")
-        .unwrap_or("completed")
-        .to_ascii_lowercase();
-    let exit_code = member(item, "exit_code", "exitCode").and_then(Value::as_i64);
-    let result = item.get("result").unwrap_or(&Value::Null);
-    let mut declined = status == "declined";
-    let mut made = Outcome {
-        exit_code,
-        duration_ms: duration_ms(item),
-        ..Outcome::default()
-    };
-    let mut failed = declined
-        || status == "failed"
-        || exit_code.is_some_and(|code| code != 0)
-        || is_true(result, "isError")
-        || item.get("success") == Some(&Value::Bool(false));
-    let mut said_error = None;
-    match kind {
-        "commandexecution" => {
-            let whole =
-                member(item, "aggregated_output", "aggregatedOutput").and_then(Value::as_str);
-            made.text = whole.map_or_else(|| call.printed.clone(), str::to_owned);
-            made.result = Json::string(&made.text);
-        }
-        "filechange" => {
-            let stderr = text_of(item, "stderr").filter(|_| failed);
-            made.text = stderr
-                .or_else(|| str_of(item, "stdout"))
-                .unwrap_or("")
-                .to_owned();
-            made.result = Json::string(&made.text);
-        }
-        "mcptoolcall" | "dynamictoolcall" => {
-            let content = result
-                .get("content")
-                .or_else(|| member(item, "content_items", "contentItems"));
-            let texts = texts_of(content);
-            let only_texts = content
-                .and_then(Value::as_array)
-                .is_none_or(|items| items.len() == texts.len());
-            made.text = texts.join("\n");
-            made.result = if only_texts {
-                Json::string(&made.text)
-            } else {
-                Json::from(result)
-            };
-            let error = item.get("error").unwrap_or(&Value::Null);
-            said_error = text_of(error, "message").or_else(|| error.as_str());
-            failed |= said_error.is_some();
-        }
-        "websearch" | "extension" => {
-            let results = item.get("results").filter(|results| !results.is_null());
-            made.result = results.map_or_else(|| Json::string(""), Json::from);
-            made.summary = results
-                .and_then(Value::as_array)
-                .map(|results| counted(results.len(), "result", "results"));
-        }
-        "collabtoolcall" | "collabagenttoolcall" => {
-            let states = member(item, "agents_states", "agentsStates");
-            made.result = states.map_or_else(|| Json::string(""), Json::from);
-        }
-        "imagegeneration" => {
-            let saved = member(item, "saved_path", "savedPath").and_then(Value::as_str);
-            made.result = match saved {
-                Some(path) => Json::string(path),
-                None => Json::from(result),
-            };
-        }
-        _ => made.result = Json::string(""),
-    }
-    if failed {
-        let code = if declined {
-            Some("declined")
-        } else {
-            exit_code.map(|_| "exit_code")
-        };
-        let message = match (said_error, made.text.trim()) {
-            (Some(message), _) => message,
-            (None, "") if declined => "the call was declined",
-            (None, "") => "the call failed",
-            (None, text) => text,
-        };
-        made.error = Some(ToolError {
-            code: code.map(str::to_owned),
-            message: cut(message, MAX_ERROR_BYTES).to_owned(),
-            extra: Extra::default(),
-        });
-    } else {
-        declined = false;
-    }
-    made.declined = declined;
-    if declined {
-        made.summary = Some("declined".to_owned());
-    } else if kind == "filechange" && !failed {
-        made.summary = Some(counted(
-            list_of(&call.spec.args, "paths").len(),
-            "file",
-            "files",
-        ));
-    }
-    if made.summary.is_none() {
-        made.summary = summary(call.spec.kind, &made.text, exit_code, failed);
-    }
-    made
-}
-
-fn summary(kind: &str, text: &str, exit_code: Option<i64>, failed: bool) -> Option<String> {
-    if kind == "execute" {
-        let lines = match text.lines().count() {
-            0 => "no output".to_owned(),
-            n => counted(n, "line", "lines"),
-        };
-        return Some(match exit_code.filter(|code| *code != 0) {
-            Some(code) => format!("exit {code}, {lines}"),
-            None if failed => format!("failed, {lines}"),
-            None => lines,
-        });
-    }
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-    Some(one_line(line))
-}
-
-fn duration_ms(item: &Value) -> Option<u64> {
-    if let Some(said) = count_of(item, "durationMs").or_else(|| count_of(item, "duration_ms")) {
-        return Some(said);
-    }
-    let duration = item.get("duration")?;
-    let seconds = count_of(duration, "secs")?;
-    let nanos = count_of(duration, "nanos").unwrap_or(0);
-    Some(
-        seconds
-            .saturating_mul(1000)
-            .saturating_add(nanos / 1_000_000),
-    )
-}
-
-fn write_result(emitter: &mut Emitter, id: &str, call: &Call, outcome: Outcome) {
-    let result = ToolResult {
-        tool_call_id: id.to_owned(),
-        result: outcome.result,
-        error: outcome.error,
-        summary: outcome.summary,
-        duration_ms: outcome.duration_ms,
-        exit_code: outcome.exit_code,
-        ..ToolResult::default()
-    };
-    emitter.add_as(&format!("{id}:result"), &call.place, result);
 }

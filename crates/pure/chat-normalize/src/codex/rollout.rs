@@ -12,6 +12,7 @@ use chat_event::Json;
 use chat_event::payload::{SessionStart, TurnEnd};
 use serde_json::{Map, Value};
 
+use super::content;
 use super::items::{self, Phase};
 use super::session::{Ended, Scope, Session, ended};
 use super::tokens;
@@ -250,7 +251,7 @@ impl CodexRollout {
     }
 
     fn message(&mut self, emitter: &mut Emitter, item: &Value) {
-        let (text, attachments) = items::content_of(item);
+        let (text, attachments) = content::content_of(item);
         match str_of(item, "role") {
             // The rest is the program's own talk with the model, such as the summary for a compaction.
             Some("assistant") if self.has_items => emitter.pass_over("message that is an item"),
@@ -310,8 +311,8 @@ impl CodexRollout {
             .or_else(|| item.get("text"));
         let raw = item.get("raw_content").or_else(|| item.get("content"));
         let texts: Vec<(u32, String)> = (0..)
-            .zip(items::texts_of(summary))
-            .chain((items::RAW_THOUGHTS..).zip(items::texts_of(raw)))
+            .zip(content::texts_of(summary))
+            .chain((items::RAW_THOUGHTS..).zip(content::texts_of(raw)))
             .map(|(number, text)| (number, text.to_owned()))
             .collect();
         if texts.is_empty() {
@@ -393,7 +394,7 @@ impl CodexRollout {
             .unwrap_or(&Value::Null);
         let text = match output {
             Value::String(text) => text.clone(),
-            Value::Array(_) => items::texts_of(Some(output)).join("\n"),
+            Value::Array(_) => content::texts_of(Some(output)).join("\n"),
             Value::Object(_) => {
                 str_of(output, "content").map_or_else(|| output.to_string(), str::to_owned)
             }
@@ -434,7 +435,7 @@ impl CodexRollout {
             str_of(item, "author").unwrap_or(""),
             str_of(item, "recipient").unwrap_or(""),
         );
-        let text = items::texts_of(item.get("content")).join("\n");
+        let text = content::texts_of(item.get("content")).join("\n");
         let id = text_of(item, "id").map_or_else(|| emitter.line_id().to_owned(), str::to_owned);
         if !author.is_empty() && recipient.starts_with(author) {
             // To a sub-agent, in whose file this is: its task.
@@ -466,7 +467,7 @@ impl CodexRollout {
             "item_completed" => self.completed_item(emitter, event, turn),
             "user_message" => {
                 let text = str_of(event, "message").unwrap_or("");
-                let images = items::images_of(event);
+                let images = content::images_of(event);
                 self.user_text(emitter, Source::Event, None, text, images);
             }
             "agent_message" => {
@@ -566,7 +567,7 @@ impl CodexRollout {
         self.has_items = true;
         match items::item_kind(item).as_str() {
             "usermessage" => {
-                let (text, attachments) = items::content_of(item);
+                let (text, attachments) = content::content_of(item);
                 self.user_text(
                     emitter,
                     Source::Item,
@@ -576,7 +577,7 @@ impl CodexRollout {
                 );
             }
             "agentmessage" => {
-                let text = items::texts_of(item.get("content")).concat();
+                let text = content::texts_of(item.get("content")).concat();
                 self.agent_text(emitter, Source::Item, text_of(item, "id"), &text);
             }
             "reasoning" => self.thoughts(emitter, item, Source::Item),
