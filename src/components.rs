@@ -4,9 +4,11 @@
 //! goes in as text nodes, and views are built by functions, not from templates. Where events come from, and which
 //! rows are mounted, is for others.
 
+pub(crate) mod announce;
 pub(crate) mod ask;
 pub(crate) mod bar;
 pub(crate) mod diff;
+pub(crate) mod elapsed;
 pub(crate) mod exchange;
 pub(crate) mod feed;
 pub(crate) mod file_edit;
@@ -24,7 +26,7 @@ pub(crate) mod tool_call;
 pub(crate) mod turn_end;
 pub(crate) mod units;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
@@ -45,6 +47,8 @@ pub(crate) struct Context {
     pub(crate) store: Rc<FeedStore>,
     /// The list the rows are in; there is none while the element is being built.
     pub(crate) list: RefCell<Option<Rc<VirtualList>>>,
+    /// Whether the session goes on while it is shown.
+    pub(crate) live: Cell<bool>,
     /// Whole diffs that were asked for.
     diffs: RefCell<BTreeMap<BlockId, FullDiff>>,
     /// Fetches the whole diff of the event with this id; `None` where the source keeps none.
@@ -74,6 +78,7 @@ impl Context {
         Context {
             store,
             list: RefCell::new(None),
+            live: Cell::new(false),
             diffs: RefCell::default(),
             fetch_diff: RefCell::new(None),
         }

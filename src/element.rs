@@ -261,6 +261,7 @@ impl FeedElement {
         if self.state.replace(state) != state {
             dom::write_attribute(&self.host, "state", state);
             self.view.set_busy(state == "loading");
+            self.view.context.live.set(state == "live");
             dom::dispatch(&self.host, "af-state", &dom::object_of(&[("state", state)]));
         }
     }

@@ -176,6 +176,7 @@ impl VirtualList {
         self.viewport.borrow_mut().clear();
         let ids: Vec<RowId> = self.mounted.borrow().iter().map(|row| row.id).collect();
         self.unmount(|row| ids.contains(&row.id));
+        self.had_focus.set(None);
         self.arrange();
     }
 
@@ -273,12 +274,25 @@ impl VirtualList {
     }
 
     /// The mounted row that has the focus, or holds what has it.
+    /// Where it was scrolled out of the window the scroller has the focus in its place.
     pub(crate) fn focused(&self) -> Option<RowId> {
-        self.mounted
-            .borrow()
-            .iter()
-            .find(|row| dom::has_focus(&row.element))
-            .map(|row| row.id)
+        let mounted = self.mounted.borrow();
+        let row = mounted.iter().find(|row| dom::has_focus(&row.element));
+        match row {
+            Some(row) => Some(row.id),
+            None => self
+                .had_focus
+                .get()
+                .filter(|id| dom::has_focus(&self.scroller) && self.rank_of(*id).is_some()),
+        }
+    }
+
+    /// The row that had the focus is none the reader would go on from.
+    pub(crate) fn forget_focus(&self) {
+        self.had_focus.set(None);
+        if dom::has_focus(&self.window) {
+            dom::focus(&self.scroller);
+        }
     }
 
     /// The first row whose top edge is on the screen.
@@ -421,6 +435,7 @@ impl VirtualList {
         }
         let mut mounted_any = false;
         if !same {
+            let focused = dom::focused_in(&self.window);
             self.unmount(|row| !ids.contains(&row.id));
             let mut old: Vec<MountedRow> = std::mem::take(&mut *self.mounted.borrow_mut());
             let mut rows = Vec::with_capacity(ids.len());
@@ -434,6 +449,12 @@ impl VirtualList {
             }
             *self.mounted.borrow_mut() = rows;
             self.arrange();
+            // A row that moved to another wrapper has lost the focus on the way.
+            if let Some(focused) = focused.filter(|focused| {
+                self.window.contains(Some(focused.as_ref())) && !dom::has_focus(focused)
+            }) {
+                dom::focus(&focused);
+            }
         }
         self.rank_shift.set(false);
         let set_size = n_rows.to_string();
@@ -482,14 +503,17 @@ impl VirtualList {
                 kept.push(row);
                 continue;
             }
-            if dom::has_focus(&row.element) {
-                self.had_focus.set(Some(row.id));
-            }
+            let has_focus = dom::has_focus(&row.element);
             if let Some(observer) = &*self.observer.borrow() {
                 observer.unwatch(row.id, &row.element);
             }
             row.content.take();
             row.element.remove();
+            if has_focus {
+                // Keys go on from here, and not from the top of the page.
+                self.had_focus.set(Some(row.id));
+                dom::focus(&self.scroller);
+            }
         }
         *self.mounted.borrow_mut() = kept;
     }
@@ -499,7 +523,16 @@ impl VirtualList {
         let Some(id) = self.had_focus.get() else {
             return;
         };
-        if let Some(element) = self.element_of(id) {
+        let is_elsewhere = !dom::has_focus(&self.scroller)
+            || self
+                .mounted
+                .borrow()
+                .iter()
+                .any(|row| dom::has_focus(&row.element));
+        if is_elsewhere {
+            // The reader has gone on to something else.
+            self.had_focus.set(None);
+        } else if let Some(element) = self.element_of(id) {
             self.had_focus.set(None);
             dom::focus(&element);
         }

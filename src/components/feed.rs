@@ -3,13 +3,14 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use chat_feed::BlockBody;
 use chat_feed::viewport::{Align, RowId};
+use chat_feed::{BlockBody, BlockId};
 use leptos::ev;
 use leptos::html::{button, div, span};
 use leptos::mount::mount_to;
 use leptos::prelude::*;
 
+use super::announce::Announcer;
 use super::bar::{self, BarState};
 use super::icon::{Icon, icon};
 use super::rows::{FeedRows, block_of, row_of};
@@ -87,12 +88,27 @@ impl FeedView {
             on_view,
         );
         *context.list.borrow_mut() = Some(list.clone());
+        let spoken = element(
+            "div",
+            "visually-hidden",
+            &[
+                ("role", "log"),
+                ("aria-live", "polite"),
+                ("aria-label", "Activity"),
+            ],
+        );
+        let announcer = Announcer::new(spoken.clone());
         store.on_dirty(ask);
         *job.borrow_mut() = {
-            let (store, list) = (Rc::downgrade(&store), Rc::downgrade(&list));
+            let (context, list) = (Rc::downgrade(&context), Rc::downgrade(&list));
+            let announcer = announcer.clone();
             Box::new(move || {
-                if let (Some(store), Some(list)) = (store.upgrade(), list.upgrade()) {
-                    store.flush(|change| take(&list, change));
+                if let (Some(context), Some(list)) = (context.upgrade(), list.upgrade()) {
+                    let speaks = context.live.get() && list.view().following;
+                    context.store.flush(|change| {
+                        announcer.note(&context.store, change, speaks);
+                        take(&list, change);
+                    });
                     list.update();
                 }
             })
@@ -107,6 +123,7 @@ impl FeedView {
             (&grid, &top),
             (&grid, &scroller),
             (&grid, &bottom),
+            (&grid, &spoken),
         ] {
             dom::insert_before(parent, child, None);
         }
@@ -222,14 +239,10 @@ impl FeedView {
         };
         let here = self.focused_row();
         let taken = match (key.name.as_str(), key.control) {
-            ("Home", true) => {
-                self.list.go_home();
-                true
-            }
-            ("End", _) => {
-                self.list.follow_end();
-                true
-            }
+            ("Home", true) => self.go_to_top(),
+            ("End", _) => self.go_to_end(),
+            ("ArrowDown", false) if self.is_on_row(event, here) => self.step(here, true, |_| true),
+            ("ArrowUp", false) if self.is_on_row(event, here) => self.step(here, false, |_| true),
             ("PageDown", false) if here.is_some() => self.step(here, true, |_| true),
             ("PageUp", false) if here.is_some() => self.step(here, false, |_| true),
             (_, true) => false,
@@ -285,16 +298,15 @@ impl FeedView {
                 true,
                 is(|body| matches!(body, BlockBody::Permission(_) | BlockBody::Question(_))),
             ),
-            "G" => {
-                self.list.follow_end();
-                true
-            }
-            "g" => {
-                self.list.go_home();
-                true
-            }
+            "G" => self.go_to_end(),
+            "g" => self.go_to_top(),
+            "x" => here.map(|id| self.close_kind(id)).is_some(),
             "f" => {
-                self.set_following(!self.list.view().following);
+                if self.list.view().following {
+                    self.set_following(false);
+                } else {
+                    self.go_to_end();
+                }
                 true
             }
             _ => false,
@@ -323,6 +335,52 @@ impl FeedView {
         self.list.settle();
         if let Some(element) = self.list.element_of(id) {
             dom::focus(&element);
+        }
+    }
+
+    /// To the first row; the next step goes on from there.
+    fn go_to_top(&self) -> bool {
+        self.list.forget_focus();
+        self.list.go_home();
+        true
+    }
+
+    /// To the last row, and with it.
+    fn go_to_end(&self) -> bool {
+        self.list.forget_focus();
+        self.list.follow_end();
+        true
+    }
+
+    /// Whether a row itself has the focus, and not a well or a button in it, which arrows scroll or leave alone.
+    fn is_on_row(&self, event: &dom::Event, here: Option<RowId>) -> bool {
+        here.and_then(|id| self.list.element_of(id))
+            .is_some_and(|element| dom::is_target(event, &element))
+    }
+
+    /// Closes all rows of the kind of this one.
+    fn close_kind(&self, id: RowId) {
+        let kind_of = |body: &BlockBody| {
+            let tool = match body {
+                BlockBody::ToolCall(call) => Some(call.kind),
+                _ => None,
+            };
+            (std::mem::discriminant(body), tool)
+        };
+        let store = &self.context.store;
+        let ids: Vec<BlockId> = {
+            let feed = store.feed();
+            let kind = kind_of(&feed.block(block_of(id)).body);
+            feed.rows()
+                .filter(|block| kind_of(&block.body) == kind)
+                .map(|block| block.id)
+                .collect()
+        };
+        self.list.pin(id);
+        for id in ids {
+            if store.is_open(id) {
+                store.set_open(id, false);
+            }
         }
     }
 

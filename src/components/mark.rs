@@ -170,8 +170,13 @@ pub(crate) fn session_start(start: &SessionStart) -> AnyView {
         .filter_map(Option::as_deref)
         .filter(|fact| !fact.is_empty())
         .collect();
+    let verb = if facts.is_empty() {
+        "Session settings changed"
+    } else {
+        "Session started "
+    };
     let what = (
-        span().class("muted").child("Session started "),
+        span().class("muted").child(verb),
         span().class("subtle").child(facts.join(" · ")),
     );
     Line::new(Icon::Dot, what).view()

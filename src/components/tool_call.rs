@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 use super::icon::{Icon, icon_with};
 use super::line::{Line, failure_chip, verb_and_object};
-use super::{Ctx, output, raw, units};
+use super::{Ctx, elapsed, output, raw, units};
 
 /// A tool call.
 pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -> AnyView {
@@ -35,7 +35,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
         verb_and_object(headline.verb, object, mono).into_any()
     };
     let steps = (call.steps > 0).then(|| units::count(u64::from(call.steps), "step", "steps"));
-    let outcome = outcome_view(call, headline.outcome, steps);
+    let outcome = outcome_view(ctx, call, headline.outcome, steps);
     let time = call
         .duration_ms
         .filter(|_| !call.status.runs())
@@ -67,10 +67,15 @@ pub(crate) fn kind_icon(kind: ToolKind) -> Icon {
     }
 }
 
-fn outcome_view(call: &ToolCallBlock, outcome: String, steps: Option<String>) -> Option<AnyView> {
+fn outcome_view(
+    ctx: Ctx,
+    call: &ToolCallBlock,
+    outcome: String,
+    steps: Option<String>,
+) -> Option<AnyView> {
     match call.status {
-        ToolStatus::Preparing => Some(running("Preparing", outcome)),
-        ToolStatus::Running => Some(running("Running", outcome)),
+        ToolStatus::Preparing => Some(running(ctx, call, "Preparing", outcome)),
+        ToolStatus::Running => Some(running(ctx, call, "Running", outcome)),
         ToolStatus::Failed => {
             let word = if outcome.is_empty() {
                 "failed".to_owned()
@@ -92,7 +97,7 @@ fn outcome_view(call: &ToolCallBlock, outcome: String, steps: Option<String>) ->
     }
 }
 
-fn running(word: &'static str, outcome: String) -> AnyView {
+fn running(ctx: Ctx, call: &ToolCallBlock, word: &'static str, outcome: String) -> AnyView {
     let what = if outcome.is_empty() {
         word.to_owned()
     } else {
@@ -100,7 +105,11 @@ fn running(word: &'static str, outcome: String) -> AnyView {
     };
     span()
         .class("running")
-        .child((icon_with(Icon::Running, "icon icon--running"), what))
+        .child((
+            icon_with(Icon::Running, "icon icon--running"),
+            what,
+            elapsed::view(ctx, call.called_ms),
+        ))
         .into_any()
 }
 

@@ -149,12 +149,17 @@ pub(crate) fn is_target(event: &Event, element: &Element) -> bool {
 
 /// Whether the element is, or holds, the one that has the focus, shadow roots included.
 pub(crate) fn has_focus(element: &Element) -> bool {
+    focused_in(element).is_some()
+}
+
+/// What has the focus, where that is the element or in it.
+pub(crate) fn focused_in(element: &Element) -> Option<Element> {
     let root = element.get_root_node();
     let active = match root.dyn_ref::<web_sys::ShadowRoot>() {
         Some(shadow) => shadow_active_element(shadow),
         None => document().active_element(),
     };
-    active.is_some_and(|active| element.contains(Some(active.as_ref())))
+    active.filter(|active| element.contains(Some(active.as_ref())))
 }
 
 fn shadow_active_element(shadow: &web_sys::ShadowRoot) -> Option<Element> {

@@ -54,6 +54,10 @@ fn write_element(element: &Element, mask_times: bool, depth: usize, text: &mut S
         ));
     }
     text.push('\n');
+    if element.has_attribute("data-clock") {
+        // It shows the time of whoever looks, and no two pages the same.
+        return;
+    }
     if mask_times && element.has_attribute("data-time") {
         text.push_str(&"  ".repeat(depth + 1));
         text.push_str("…\n");

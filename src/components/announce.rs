@@ -1,0 +1,151 @@
+//! What ends, fails or waits while the reader follows, said politely: one sentence each, a few seconds apart. The
+//! streaming text itself is silent.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use chat_feed::{BlockBody, BlockId, Feed, ToolCallBlock, ToolStatus};
+
+use super::units;
+use crate::feed_store::{FeedStore, RowChange};
+use crate::platform::dom::Element;
+use crate::platform::frame;
+
+/// What comes this close together is said together.
+const GATHER_MS: u32 = 400;
+/// The least time between two times of speaking.
+const PAUSE_MS: u32 = 5_000;
+/// More sentences at once are counted, not said.
+const MOST_SENTENCES: usize = 3;
+
+/// Speaks through a live region.
+pub(crate) struct Announcer {
+    region: Element,
+    running: RefCell<BTreeSet<BlockId>>,
+    waiting: RefCell<Vec<String>>,
+    busy: Cell<bool>,
+}
+
+impl Announcer {
+    /// Speaks through this element, a live region.
+    pub(crate) fn new(region: Element) -> Rc<Announcer> {
+        Rc::new(Announcer {
+            region,
+            running: RefCell::default(),
+            waiting: RefCell::default(),
+            busy: Cell::new(false),
+        })
+    }
+
+    /// Hears what became of a row; where `speaks` is not set it only remembers what runs.
+    pub(crate) fn note(self: &Rc<Self>, store: &FeedStore, change: RowChange, speaks: bool) {
+        let (id, is_new) = match change {
+            RowChange::Inserted(id, _) => (id, true),
+            RowChange::Changed(id) => (id, false),
+            RowChange::Removed(id) => {
+                self.running.borrow_mut().remove(&id);
+                return;
+            }
+            RowChange::Cleared => {
+                self.running.borrow_mut().clear();
+                self.waiting.borrow_mut().clear();
+                return;
+            }
+        };
+        let feed = store.feed();
+        if !feed.contains(id) {
+            return;
+        }
+        let sentence = self.sentence(&feed, id, is_new).filter(|_| speaks);
+        if let Some(sentence) = sentence {
+            self.say(sentence);
+        }
+    }
+
+    fn sentence(&self, feed: &Feed, id: BlockId, is_new: bool) -> Option<String> {
+        match &feed.block(id).body {
+            BlockBody::ToolCall(call) if call.status.runs() => {
+                self.running.borrow_mut().insert(id);
+                None
+            }
+            BlockBody::ToolCall(call) => {
+                let ran = self.running.borrow_mut().remove(&id);
+                (ran || is_new).then(|| ended(call))
+            }
+            BlockBody::Permission(ask) if is_new && ask.resolved.is_none() && !ask.expired => {
+                Some(format!("{} waits for permission", ask.request.tool_name))
+            }
+            BlockBody::Question(ask) if is_new && ask.resolved.is_none() && !ask.expired => {
+                let question = ask.request.questions.first()?;
+                Some(format!(
+                    "A question waits: {}",
+                    units::first_line(&question.text, 120)
+                ))
+            }
+            BlockBody::Error { message, .. } if is_new => {
+                Some(format!("Error: {}", units::first_line(message, 120)))
+            }
+            BlockBody::TurnEnd(_) if is_new => Some("Turn finished".to_owned()),
+            _ => None,
+        }
+    }
+
+    fn say(self: &Rc<Self>, sentence: String) {
+        self.waiting.borrow_mut().push(sentence);
+        if self.busy.replace(true) {
+            return;
+        }
+        let this = Rc::downgrade(self);
+        leptos::task::spawn_local(async move {
+            frame::sleep(GATHER_MS).await;
+            while let Some(this) = this.upgrade() {
+                let sentences = this.waiting.take();
+                if sentences.is_empty() {
+                    this.busy.set(false);
+                    break;
+                }
+                this.region.set_text_content(Some(&together(&sentences)));
+                drop(this);
+                frame::sleep(PAUSE_MS).await;
+            }
+        });
+    }
+}
+
+/// The newest sentences, and how many there were before them.
+fn together(sentences: &[String]) -> String {
+    let n_before = sentences.len().saturating_sub(MOST_SENTENCES);
+    let said = sentences[n_before..].join(". ");
+    if n_before == 0 {
+        said
+    } else {
+        format!(
+            "{} before. {said}",
+            units::count(n_before as u64, "step", "steps")
+        )
+    }
+}
+
+/// `Bash finished, exit 1, 3.2 seconds`
+fn ended(call: &ToolCallBlock) -> String {
+    let verb = match call.status {
+        ToolStatus::Failed => "failed",
+        ToolStatus::Interrupted | ToolStatus::NoResult => "was stopped",
+        ToolStatus::Succeeded | ToolStatus::Preparing | ToolStatus::Running => "finished",
+    };
+    let outcome = units::first_line(&call.headline().outcome, 60);
+    let took =
+        call.duration_ms
+            .and_then(units::told_duration)
+            .map(|took| match took.strip_suffix(" s") {
+                Some(seconds) => format!("{seconds} seconds"),
+                None => took,
+            });
+    let parts: Vec<String> = [format!("{} {verb}", call.tool_name)]
+        .into_iter()
+        .chain((!outcome.is_empty()).then_some(outcome))
+        .chain(took)
+        .collect();
+    parts.join(", ")
+}
