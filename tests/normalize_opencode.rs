@@ -282,6 +282,7 @@ fn turns_end_as_they_ended() {
             &["completed", "completed", "completed", "completed"],
         ),
         ("run-read-edit", &["completed"]),
+        ("bash.export", &["interrupted"]),
         ("full.event.jsonl", &["completed"]),
     ] {
         if let Some(outcomes) = outcomes(name) {

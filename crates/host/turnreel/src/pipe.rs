@@ -55,12 +55,15 @@ fn parse_session(text: &str) -> Result<String, String> {
 }
 
 /// The formats by the words that `--from` takes.
-const DIALECTS: [(&str, Dialect); 7] = [
+const DIALECTS: [(&str, Dialect); 10] = [
     ("claude-stream", Dialect::ClaudeStream),
     ("claude-transcript", Dialect::ClaudeTranscript),
     ("codex-exec", Dialect::CodexExec),
     ("codex-rollout", Dialect::CodexRollout),
     ("codex-app-server", Dialect::CodexAppServer),
+    ("opencode-events", Dialect::OpenCodeEvents),
+    ("opencode-run", Dialect::OpenCodeRun),
+    ("opencode-export", Dialect::OpenCodeExport),
     ("agent-events", Dialect::AgentEvents),
     ("chat-events", Dialect::ChatEvents),
 ];

@@ -271,6 +271,6 @@ impl OpenCodeEvents {
         if let Some(time_ms) = self.last_ms {
             emitter.time_ms = time_ms;
         }
-        self.session.close_all(emitter);
+        self.session.close_all(emitter, false);
     }
 }

@@ -103,6 +103,8 @@ impl OpenCodeExport {
 
     /// The source ended.
     pub(crate) fn finish(&mut self, emitter: &mut Emitter) {
-        self.session.close_all(emitter);
+        // A document is written when the session rests, but its own end may be missing.
+        let at_rest = emitter.report.unreadable == 0;
+        self.session.close_all(emitter, at_rest);
     }
 }

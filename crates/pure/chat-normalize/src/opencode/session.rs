@@ -397,12 +397,12 @@ impl Session {
         emitter.time_ms = now_ms;
     }
 
-    /// The source ended: everything is closed. Where nothing was open and an answer was whole, that is no interruption.
-    pub(crate) fn close_all(&mut self, emitter: &mut Emitter) {
+    /// The source ended: everything is closed. Where an answer that calls no more tools was whole, that is no
+    /// interruption; nor where the source was written `at_rest`.
+    pub(crate) fn close_all(&mut self, emitter: &mut Emitter, at_rest: bool) {
         self.flush_prompt(emitter);
         while let Some(turn) = self.turns.first() {
-            // A document is written when the session rests; of a stream the end may be missing.
-            let answered = turn.answered || (!self.live && turn.last_ms.is_some());
+            let answered = turn.answered || (at_rest && turn.last_ms.is_some());
             let whole = turn.idle || (answered && turn.open_messages.is_empty());
             let outcome = if whole { "completed" } else { "interrupted" };
             self.close_turns(emitter, 1, outcome);
