@@ -11,20 +11,18 @@
 )]
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use chat_event::{ChatEvent, Payload};
-use chat_normalize::{Context, Dialect, NotASession, Report, SessionReader};
+use chat_normalize::Dialect;
 use serde_json::Value;
 
-#[path = "support/shared.rs"]
-mod shared;
+#[path = "support/normalized.rs"]
+mod normalized;
 
-/// A file of the corpus, and what it holds.
-struct Source {
-    name: String,
-    bytes: Vec<u8>,
-}
+use normalized::{
+    Random, Source, assert_cuts, assert_ids, assert_turns, damaged, file_name, read, shared, sorted,
+};
 
 /// All recordings and fixtures of the two dialects.
 fn corpus() -> Vec<Source> {
@@ -53,50 +51,6 @@ fn corpus() -> Vec<Source> {
         }
     }
     sources
-}
-
-fn sorted(folder: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    paths.sort();
-    paths
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name().unwrap().to_string_lossy().into_owned()
-}
-
-/// What a reader makes of the pieces.
-struct Read {
-    events: Vec<ChatEvent>,
-    report: Report,
-    dialect: Option<Dialect>,
-    verdict: Result<(), NotASession>,
-}
-
-fn read_pieces<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Read {
-    let mut reader = SessionReader::new(Context::default());
-    let mut events = Vec::new();
-    let mut verdict = Ok(());
-    for piece in pieces {
-        verdict = reader.push(piece, 0, &mut events);
-        if verdict.is_err() {
-            break;
-        }
-    }
-    let verdict = verdict.and_then(|()| reader.finish(0, &mut events));
-    Read {
-        events,
-        report: reader.report(),
-        dialect: reader.dialect(),
-        verdict,
-    }
-}
-
-fn read(bytes: &[u8]) -> Read {
-    read_pieces(std::iter::once(bytes))
 }
 
 /// The lines of a source that are JSON objects, those within other lines included; lines with an id come once.
@@ -255,28 +209,7 @@ fn every_warning_has_its_reason() {
 #[test]
 fn every_id_stands_once() {
     for source in corpus() {
-        let mut seen = BTreeSet::new();
-        for event in read(&source.bytes).events {
-            let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ':' | '-');
-            assert!(
-                !event.id.is_empty() && event.id.len() <= 128 && event.id.chars().all(fits),
-                "{}: {}",
-                source.name,
-                event.id
-            );
-            assert!(
-                chat_event::session_id::fits(&event.session_id),
-                "{}: {}",
-                source.name,
-                event.session_id
-            );
-            assert!(
-                seen.insert(event.id.clone()),
-                "{}: {} stands twice",
-                source.name,
-                event.id
-            );
-        }
+        assert_ids(&source.name, &read(&source.bytes).events);
     }
 }
 
@@ -312,26 +245,7 @@ fn every_call_has_one_result() {
 fn every_turn_ends_once_and_a_stream_has_as_many_as_results() {
     for source in corpus() {
         let events = read(&source.bytes).events;
-        let mut open = BTreeSet::new();
-        let mut ended = BTreeSet::new();
-        for event in &events {
-            let turn = event.turn_id.clone().unwrap_or_default();
-            match &event.payload {
-                Payload::TurnStart(_) => {
-                    assert!(open.insert(turn), "{}: begins twice", source.name)
-                }
-                Payload::TurnEnd(end) => {
-                    assert!(
-                        open.contains(&turn) && ended.insert(turn),
-                        "{}: ends twice",
-                        source.name
-                    );
-                    assert!(end.outcome.is_some(), "{}", source.name);
-                }
-                _ => {}
-            }
-        }
-        assert_eq!(open, ended, "{}", source.name);
+        let n_ended = assert_turns(&source.name, &events);
         if source.name.contains(".stream") {
             let n_results = objects(&source.bytes)
                 .iter()
@@ -340,12 +254,7 @@ fn every_turn_ends_once_and_a_stream_has_as_many_as_results() {
             // Killed, or stopped by a signal before 2.1: the stream has no result.
             let stopped =
                 source.name.contains("sigkill") || source.name.contains("1.0.128/sigint-tool");
-            assert_eq!(
-                ended.len(),
-                n_results + usize::from(stopped),
-                "{}",
-                source.name
-            );
+            assert_eq!(n_ended, n_results + usize::from(stopped), "{}", source.name);
             let last = events.iter().rev().find_map(|event| match &event.payload {
                 Payload::TurnEnd(end) => end.outcome.clone(),
                 _ => None,
@@ -481,33 +390,12 @@ fn both_texts(details: &Value) -> Option<(String, String)> {
 fn any_cut_of_the_bytes_gives_the_same_events() {
     let mut random = Random(7);
     for source in corpus() {
-        let whole = read(&source.bytes);
         // Cuts of large files are few: what matters is where in a line they fall.
         for longest in [1usize, 7, 400, 70_000] {
-            if source.bytes.len() / longest > 40_000 {
-                continue;
+            if source.bytes.len() / longest <= 40_000 {
+                assert_cuts(&source, longest, &mut random);
             }
-            let mut pieces = Vec::new();
-            let mut rest = source.bytes.as_slice();
-            while !rest.is_empty() {
-                let (piece, behind) =
-                    rest.split_at(random.below(longest).saturating_add(1).min(rest.len()));
-                pieces.push(piece);
-                rest = behind;
-            }
-            let cut = read_pieces(pieces.into_iter());
-            assert_eq!(cut.verdict, whole.verdict, "{}", source.name);
-            assert!(
-                cut.events == whole.events,
-                "{}: pieces of up to {longest} bytes give other events",
-                source.name
-            );
         }
-        assert!(
-            read(&source.bytes).events == whole.events,
-            "{}: a second reading gives other events",
-            source.name
-        );
     }
 }
 
@@ -520,93 +408,15 @@ fn damaged_lines_never_stop_the_reader() {
         .filter(|source| source.bytes.len() < 200_000)
     {
         for _ in 0..6 {
-            let mut damaged = Vec::new();
-            for line in source.bytes.split_inclusive(|byte| *byte == b'\n') {
-                match random.below(12) {
-                    0 => damaged.extend_from_slice(&line[..random.below(line.len())]),
-                    1 => {
-                        let mut line = line.to_vec();
-                        for _ in 0..=random.below(4) {
-                            let at = random.below(line.len());
-                            line[at] = [b'"', b'{', b'}', b'\\', 0, 0xff, b'0', b'n', b',']
-                                [random.below(9)];
-                        }
-                        damaged.extend(line);
-                    }
-                    2 => {
-                        damaged.extend_from_slice(line);
-                        damaged.extend_from_slice(line);
-                    }
-                    3 => {}
-                    4 => damaged.extend(swapped_values(line, &mut random)),
-                    _ => damaged.extend_from_slice(line),
-                }
-            }
-            let read = read(&damaged);
-            let mut ids = BTreeSet::new();
-            for event in &read.events {
-                assert!(
-                    ids.insert(&event.id),
-                    "{}: {} stands twice",
-                    source.name,
-                    event.id
-                );
+            let events = read(&damaged(&source.bytes, &mut random)).events;
+            assert_ids(&source.name, &events);
+            assert_turns(&source.name, &events);
+            for event in &events {
                 let again = ChatEvent::from_json(&event.to_line()).unwrap();
                 assert_eq!(again.to_line(), event.to_line(), "{}", source.name);
             }
-            let (mut begun, mut ended) = (BTreeSet::new(), BTreeSet::new());
-            for event in &read.events {
-                match &event.payload {
-                    Payload::TurnStart(_) => assert!(
-                        begun.insert(&event.turn_id),
-                        "{}: a turn begins twice",
-                        source.name
-                    ),
-                    Payload::TurnEnd(_) => assert!(
-                        ended.insert(&event.turn_id),
-                        "{}: a turn ends twice",
-                        source.name
-                    ),
-                    _ => {}
-                }
-            }
-            assert_eq!(begun, ended, "{}", source.name);
         }
     }
-}
-
-/// The line with one member's value replaced by one of another kind, somewhere in it.
-fn swapped_values(line: &[u8], random: &mut Random) -> Vec<u8> {
-    fn swap(value: &mut Value, at: &mut usize, with: &Value) {
-        if *at == 0 {
-            *value = with.clone();
-        }
-        *at = at.wrapping_sub(1);
-        match value {
-            Value::Array(items) => items.iter_mut().for_each(|item| swap(item, at, with)),
-            Value::Object(members) => members
-                .values_mut()
-                .for_each(|member| swap(member, at, with)),
-            _ => {}
-        }
-    }
-    let Ok(mut value) = serde_json::from_slice::<Value>(line) else {
-        return line.to_vec();
-    };
-    let kinds = [
-        Value::Null,
-        Value::from(-1),
-        Value::from(1e300),
-        Value::from("x"),
-        Value::from(vec![1]),
-        serde_json::json!({"type": 1}),
-        Value::Bool(true),
-    ];
-    let mut at = 1 + random.below(40);
-    swap(&mut value, &mut at, &kinds[random.below(kinds.len())]);
-    let mut line = value.to_string().into_bytes();
-    line.push(b'\n');
-    line
 }
 
 /// The sessions shipped with the tests give the events that lie beside them; `TURNREEL_BLESS=1` writes them anew.
@@ -669,17 +479,4 @@ fn a_stream_and_its_transcript_tell_the_same_story() {
     let stream = story("input.stream.jsonl");
     assert!(stream.len() >= 7);
     assert_eq!(stream, story("input.transcript.jsonl"));
-}
-
-/// Numbers that look random and are the same in every run (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        let limit = u64::try_from(limit.max(1)).unwrap();
-        usize::try_from(self.0 % limit).unwrap()
-    }
 }
