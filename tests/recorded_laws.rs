@@ -31,6 +31,7 @@ fn recordings() -> Vec<PathBuf> {
             "claude-code-2.1.197",
             "codex",
             "codex-0.77.0",
+            "opencode",
         ];
         for agent in agents {
             collect(&folder.join(agent), &mut found);
@@ -40,6 +41,8 @@ fn recordings() -> Vec<PathBuf> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let kinds = [
             ".stream.",
+            ".events.",
+            ".run.",
             ".transcript.",
             ".exec.",
             ".rollout.",
