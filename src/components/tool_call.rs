@@ -77,7 +77,8 @@ fn outcome_view(
         ToolStatus::Preparing => Some(running(ctx, call, "Preparing", outcome)),
         ToolStatus::Running => Some(running(ctx, call, "Running", outcome)),
         ToolStatus::Failed => {
-            let word = if outcome.is_empty() {
+            // The size of what it gave is no news beside that it failed.
+            let word = if outcome.is_empty() || outcome.starts_with("failed,") {
                 "failed".to_owned()
             } else {
                 units::first_line(&outcome, 60)
