@@ -240,6 +240,8 @@ impl<'a> Parser<'a> {
         if let Some(open) = &mut self.open
             && (placed || !hunk.lines.is_empty())
         {
+            // A merge's hunk may stand without the header that names it a merge's.
+            open.file.combined |= header.columns > 1;
             open.file.hunks.push(hunk);
         }
     }

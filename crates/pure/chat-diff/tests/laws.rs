@@ -306,3 +306,11 @@ proptest! {
         let _ = apply(&path, &text);
     }
 }
+
+#[test]
+fn a_hunk_of_a_merge_is_told_without_its_header() {
+    let source = "@@@ -0 -0,0 +1 @@@\n+-\n";
+    let patch = parse(source);
+    check(source, &patch);
+    assert!(patch.files[0].combined);
+}
