@@ -225,7 +225,7 @@ fn refused_note(page: PageRef) -> impl IntoView + use<> {
 fn connection_note(state: State) -> Option<impl IntoView + use<>> {
     let text = match state.connection.get()? {
         Connection::Reconnecting(seconds) => {
-            format!("The server does not answer. Next try in {seconds} s.")
+            format!("The server does not answer. Next try in {seconds}\u{a0}s.")
         }
         Connection::Offline => "No network. The list is as it was.".to_owned(),
         Connection::Connecting
