@@ -138,17 +138,28 @@ impl ToolCallBlock {
         let name = self.tool_name.to_string();
         let told = |keys: &[&str]| keys.iter().find_map(|key| text_of(&self.args, key));
         let path = || told(&["file_path", "filePath", "path", "notebook_path", "filename"]);
+        // What is not done yet is not told as if it were.
+        let tense = |[done, doing]: [&str; 2]| match self.status {
+            ToolStatus::Succeeded => done.to_owned(),
+            ToolStatus::Preparing
+            | ToolStatus::Running
+            | ToolStatus::Failed
+            | ToolStatus::Interrupted
+            | ToolStatus::NoResult => doing.to_owned(),
+        };
         let known = match self.kind {
             ToolKind::Execute => told(&["command", "cmd"]).map(|command| ("$".to_owned(), command)),
             ToolKind::Read => path().map(|path| ("Read".to_owned(), with_lines(path, &self.args))),
-            ToolKind::Edit => path().map(|path| (edit_verb(&name).to_owned(), path)),
+            ToolKind::Edit => path().map(|path| (tense(edit_verbs(&name)), path)),
             ToolKind::Search => told(&["pattern", "query", "regex", "glob"]).map(|pattern| {
                 (
-                    "Searched".to_owned(),
+                    tense(["Searched", "Search"]),
                     searched(&pattern, told(&["path", "glob"])),
                 )
             }),
-            ToolKind::Fetch => told(&["url", "query"]).map(|what| ("Fetched".to_owned(), what)),
+            ToolKind::Fetch => {
+                told(&["url", "query"]).map(|what| (tense(["Fetched", "Fetch"]), what))
+            }
             ToolKind::Agent => {
                 let kind = told(&["subagent_type", "agent", "agentType"]);
                 told(&["description", "title", "prompt"])
@@ -186,10 +197,11 @@ impl ToolCallBlock {
     }
 }
 
-fn edit_verb(tool_name: &str) -> &'static str {
+/// What is said of an edit that was done, and of one that was not.
+fn edit_verbs(tool_name: &str) -> [&'static str; 2] {
     match tool_name.to_ascii_lowercase().as_str() {
-        "write" | "write_file" => "Wrote",
-        _ => "Edited",
+        "write" | "write_file" => ["Wrote", "Write"],
+        _ => ["Edited", "Edit"],
     }
 }
 
