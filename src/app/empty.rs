@@ -21,11 +21,9 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
             }
         });
     let drop = label().class("drop").child((
-        span().class("drop__what").child((
-            "Drop a ",
-            code().child(".jsonl"),
-            " file anywhere on this page",
-        )),
+        span()
+            .class("drop__what")
+            .child("Drop a session’s file anywhere on this page"),
         span().class("button").child("Choose a file…"),
         choose,
     ));
@@ -45,7 +43,7 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
         h2().class("empty__title").child("Open a session"),
         p().class("muted").child("Drop a log here, or send events from an agent that is running. A dropped file stays on this machine."),
         drop,
-        p().class("muted").child("Claude Code transcripts, saved stream-json output and ChatEvent logs are read."),
+        p().class("muted").child("Sessions of Claude Code, Codex and OpenCode are read, and ChatEvent logs."),
         command,
         hint,
     ))

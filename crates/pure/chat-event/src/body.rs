@@ -24,7 +24,7 @@ pub struct BodyRef {
 
 /// A string, here or elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a string or a body reference")]
 pub enum Body {
     /// The whole string.
     Inline(String),

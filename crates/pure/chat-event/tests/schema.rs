@@ -270,3 +270,14 @@ proptest! {
         let _ = ChatEvent::from_json(&format!(r#"{{"type":"error","payload":{text}}}"#));
     }
 }
+
+#[test]
+fn a_body_of_the_wrong_kind_is_named_by_what_it_should_be() {
+    let line =
+        r#"{"id":"e","timestamp":1,"sessionId":"s","type":"user_message","payload":{"text":5}}"#;
+    let event = ChatEvent::from_json(line).unwrap();
+    assert_eq!(
+        event.problem().as_deref(),
+        Some("payload.text: expected a string or a body reference")
+    );
+}
