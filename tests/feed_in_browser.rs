@@ -1,6 +1,8 @@
 //! Promises of `<agent-feed>` that only a browser can keep: how many rows are mounted, what a token costs, that the
 //! reader's place stays where it is, and that no content becomes markup or a request. Its page is served from another
 //! port than its script, as in anybody's page, under a Content-Security-Policy with Trusted Types.
+//!
+//! One file, though long: its tests share one browser, which is what makes them quick.
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(
     clippy::expect_used,

@@ -53,6 +53,7 @@ pub struct ChatRenderer {
     patches: Vec<FeedPatch>,
     turn_ids: HashMap<Box<str>, TurnIdx>,
     current_turn: Option<TurnIdx>,
+    n_numbered_turns: u32,
     turn_works: Vec<TurnWork>,
     /// Turns that have rows, and turns that are not closed.
     filled_turns: BTreeSet<TurnIdx>,
@@ -277,7 +278,7 @@ impl ChatRenderer {
         self.touch(id);
         self.remember_row(id);
         let known = |patch: &FeedPatch| matches!(patch, FeedPatch::Insert { block, .. } | FeedPatch::Update { block } if *block == id);
-        if self.feed.contains(id) && !self.patches.iter().any(known) {
+        if self.feed.contains(id) && !self.newest_patches().any(known) {
             self.patches.push(FeedPatch::Update { block: id });
         }
     }
@@ -290,15 +291,24 @@ impl ChatRenderer {
         }
     }
 
+    /// Where a patch that says the same is looked for. A repeated patch does no harm, while looking through all would
+    /// make the end of a turn with many open calls cost their square.
+    fn newest_patches(&self) -> impl Iterator<Item = &FeedPatch> {
+        self.patches.iter().rev().take(8)
+    }
+
     fn turn_changed(&mut self, turn: TurnIdx) {
         let patch = FeedPatch::Turn { turn };
-        if !self.patches.contains(&patch) {
+        if !self.newest_patches().any(|known| *known == patch) {
             self.patches.push(patch);
         }
     }
 
     fn session_changed(&mut self) {
-        if !self.patches.contains(&FeedPatch::Session) {
+        if !self
+            .newest_patches()
+            .any(|known| *known == FeedPatch::Session)
+        {
             self.patches.push(FeedPatch::Session);
         }
     }

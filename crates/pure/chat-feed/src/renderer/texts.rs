@@ -198,15 +198,12 @@ impl ChatRenderer {
         {
             Ok(_) => before,
             Err(at) => {
-                let start = part.indexed[..at]
-                    .iter()
-                    .map(|&(_, len)| len)
-                    .sum::<usize>();
-                // A source that numbers only some of its chunks has put others in between.
+                // Most come in order. A source that numbers only some of its chunks has put others in between.
                 let start = if at == part.indexed.len() {
                     before
                 } else {
-                    floor(text, start)
+                    let sooner = part.indexed[..at].iter();
+                    floor(text, sooner.map(|&(_, len)| len).sum())
                 };
                 text.insert_str(start, piece.text);
                 part.indexed.insert(at, (index, piece.text.len()));

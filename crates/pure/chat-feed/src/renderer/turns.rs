@@ -48,12 +48,8 @@ impl ChatRenderer {
         #[allow(clippy::cast_possible_truncation)]
         let turn = TurnIdx(self.feed.turns.len() as u32);
         let named = id.is_some() || !trigger.is_empty();
-        let n_named = self.feed.turns.iter().rev().find(|turn| turn.number > 0);
-        let number = if named {
-            n_named.map_or(0, |turn| turn.number) + 1
-        } else {
-            0
-        };
+        self.n_numbered_turns += u32::from(named);
+        let number = if named { self.n_numbered_turns } else { 0 };
         self.feed.turns.push(Turn {
             id: id.map(Into::into),
             number,
