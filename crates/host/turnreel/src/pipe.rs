@@ -54,25 +54,11 @@ fn parse_session(text: &str) -> Result<String, String> {
         .map_err(|why| why.to_string())
 }
 
-/// The formats by the words that `--from` takes.
-const DIALECTS: [(&str, Dialect); 10] = [
-    ("claude-stream", Dialect::ClaudeStream),
-    ("claude-transcript", Dialect::ClaudeTranscript),
-    ("codex-exec", Dialect::CodexExec),
-    ("codex-rollout", Dialect::CodexRollout),
-    ("codex-app-server", Dialect::CodexAppServer),
-    ("opencode-events", Dialect::OpenCodeEvents),
-    ("opencode-run", Dialect::OpenCodeRun),
-    ("opencode-export", Dialect::OpenCodeExport),
-    ("agent-events", Dialect::AgentEvents),
-    ("chat-events", Dialect::ChatEvents),
-];
-
-fn parse_dialect(text: &str) -> Result<Dialect, String> {
-    let found = DIALECTS.iter().find(|(name, _)| *name == text);
-    found.map(|(_, dialect)| *dialect).ok_or_else(|| {
-        let names = DIALECTS.map(|(name, _)| name).join(", ");
-        format!("expected one of: {names}")
+/// The dialect that `--from` names.
+pub(crate) fn parse_dialect(text: &str) -> Result<Dialect, String> {
+    Dialect::from_word(text).ok_or_else(|| {
+        let words: Vec<_> = Dialect::all().map(Dialect::word).collect();
+        format!("expected one of: {}", words.join(", "))
     })
 }
 

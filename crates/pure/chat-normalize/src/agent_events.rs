@@ -22,6 +22,7 @@ use chat_event::{Body, Extra, Json};
 use serde_json::Value;
 
 use crate::claude::{tool_kind, tool_title};
+use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place};
 use crate::value::{count_of, is_true, list_of, millis_of_rfc3339, str_of, text_of};
 
@@ -116,61 +117,6 @@ struct OpenMessage {
 impl AgentEvents {
     pub(crate) fn new() -> Self {
         AgentEvents::default()
-    }
-
-    /// Takes a line.
-    pub(crate) fn line(&mut self, emitter: &mut Emitter, line: &Value) {
-        if let Some(id) = ["event_id", "id"].iter().find_map(|key| text_of(line, key)) {
-            emitter.begin_line(Some(id));
-        }
-        self.begin(emitter, line);
-        self.event(emitter, line, "", 0);
-    }
-
-    /// The source ended.
-    pub(crate) fn finish(&mut self, emitter: &mut Emitter) {
-        for id in self.messages.keys().cloned().collect::<Vec<_>>() {
-            self.close_message(emitter, &id, "");
-        }
-        let cut_off = !self.calls.is_empty();
-        for call in std::mem::take(&mut self.calls) {
-            let message = "no result recorded".to_owned();
-            let error = ToolError {
-                code: Some("no_result".to_owned()),
-                message,
-                extra: Extra::default(),
-            };
-            let result = ToolResult {
-                tool_call_id: call.id.clone(),
-                result: Json::string(""),
-                error: Some(error),
-                ..ToolResult::default()
-            };
-            emitter.add_as(&format!("{}:closed", call.id), &place(), result);
-        }
-        let outcome = if cut_off {
-            "interrupted"
-        } else if self.failed {
-            "failed"
-        } else {
-            "completed"
-        };
-        emitter.add(
-            "turn-end",
-            &place(),
-            TurnEnd {
-                outcome: Some(outcome.to_owned()),
-                ..TurnEnd::default()
-            },
-        );
-        emitter.add(
-            "session-end",
-            &Place::default(),
-            SessionEnd {
-                reason: "end of stream".to_owned(),
-                extra: Extra::default(),
-            },
-        );
     }
 
     fn begin(&mut self, emitter: &mut Emitter, line: &Value) {
@@ -426,6 +372,61 @@ impl AgentEvents {
             };
             emitter.add_as(&format!("{id}:done"), &place().in_response(id), done);
         }
+    }
+}
+
+impl Normalizer for AgentEvents {
+    fn line(&mut self, emitter: &mut Emitter, line: &Value) {
+        if let Some(id) = ["event_id", "id"].iter().find_map(|key| text_of(line, key)) {
+            emitter.begin_line(Some(id));
+        }
+        self.begin(emitter, line);
+        self.event(emitter, line, "", 0);
+    }
+
+    fn finish(&mut self, emitter: &mut Emitter) {
+        for id in self.messages.keys().cloned().collect::<Vec<_>>() {
+            self.close_message(emitter, &id, "");
+        }
+        let cut_off = !self.calls.is_empty();
+        for call in std::mem::take(&mut self.calls) {
+            let message = "no result recorded".to_owned();
+            let error = ToolError {
+                code: Some("no_result".to_owned()),
+                message,
+                extra: Extra::default(),
+            };
+            let result = ToolResult {
+                tool_call_id: call.id.clone(),
+                result: Json::string(""),
+                error: Some(error),
+                ..ToolResult::default()
+            };
+            emitter.add_as(&format!("{}:closed", call.id), &place(), result);
+        }
+        let outcome = if cut_off {
+            "interrupted"
+        } else if self.failed {
+            "failed"
+        } else {
+            "completed"
+        };
+        emitter.add(
+            "turn-end",
+            &place(),
+            TurnEnd {
+                outcome: Some(outcome.to_owned()),
+                ..TurnEnd::default()
+            },
+        );
+        emitter.add(
+            "session-end",
+            &Place::default(),
+            SessionEnd {
+                reason: "end of stream".to_owned(),
+                extra: Extra::default(),
+            },
+        );
     }
 }
 

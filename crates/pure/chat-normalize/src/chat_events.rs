@@ -2,9 +2,28 @@
 //!
 //! An event without an id gets one from its line; where a session is wanted, events are moved into it.
 
-use chat_event::ChatEvent;
+use chat_event::{ChatEvent, Payload};
+use serde_json::Value;
 
+use crate::dialect::Normalizer;
 use crate::emit::{Emitter, clean_id};
+
+/// Whether a value is a ChatEvent, and whether that is sure.
+pub(crate) fn is_chat_event(value: &Value) -> Option<bool> {
+    let has = |key: &str| value.get(key).is_some();
+    let kind = crate::value::str_of(value, "type")?;
+    if has("jsonrpc") || !value.get("payload").is_some_and(Value::is_object) {
+        return None;
+    }
+    // Codex rollouts have a payload too, but times as text.
+    let numeric_time = value.get("timestamp").is_some_and(Value::is_number);
+    if Payload::TYPES.contains(&kind)
+        && (numeric_time || has("sessionId") || has("seq") || has("id"))
+    {
+        return Some(true);
+    }
+    (numeric_time && has("sessionId") && has("id")).then_some(false)
+}
 
 /// Reads the lines of a ChatEvent log.
 #[derive(Debug)]
@@ -16,14 +35,6 @@ pub(crate) struct ChatEvents {
 impl ChatEvents {
     pub(crate) fn new(move_them: bool) -> Self {
         ChatEvents { move_them }
-    }
-
-    /// Takes a line.
-    pub(crate) fn line(&mut self, emitter: &mut Emitter, text: &str) {
-        match ChatEvent::from_json(text) {
-            Ok(event) => self.event(emitter, event),
-            Err(why) => self.salvage(emitter, text, &why.to_string()),
-        }
     }
 
     fn event(&mut self, emitter: &mut Emitter, mut event: ChatEvent) {
@@ -57,4 +68,20 @@ impl ChatEvents {
             emitter.unreadable(reason, rest);
         }
     }
+}
+
+impl Normalizer for ChatEvents {
+    /// Text, so that what an event bears is passed on as it stands.
+    fn text(&mut self, emitter: &mut Emitter, text: &str) -> bool {
+        match ChatEvent::from_json(text) {
+            Ok(event) => self.event(emitter, event),
+            Err(why) => self.salvage(emitter, text, &why.to_string()),
+        }
+        true
+    }
+
+    fn line(&mut self, _emitter: &mut Emitter, _value: &Value) {}
+
+    /// A log says itself what ended.
+    fn finish(&mut self, _emitter: &mut Emitter) {}
 }

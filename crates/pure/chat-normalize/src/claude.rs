@@ -5,6 +5,7 @@
 
 mod blocks;
 mod edits;
+mod lines;
 mod permissions;
 mod plan;
 mod results;
@@ -18,7 +19,7 @@ mod transcript;
 mod tree;
 mod usage;
 
-pub(crate) use side_lines::is_side_line;
+pub(crate) use lines::{is_stream_line, is_transcript_line};
 pub(crate) use stream::ClaudeStream;
 pub(crate) use tools::{kind as tool_kind, title as tool_title};
 pub(crate) use transcript::ClaudeTranscript;

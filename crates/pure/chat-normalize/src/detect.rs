@@ -5,72 +5,14 @@
 
 use std::fmt;
 
-use chat_event::Payload;
 use chat_event::jsonl::{LineContent, LineSplitter};
 use serde_json::Value;
 
-use crate::opencode::{Shape, shape};
-use crate::value::{event_data, parse_document, parse_line, str_of};
+use crate::dialect::{Dialect, Form, TABLE};
+use crate::value::{event_data, parse_document, parse_line};
 
 /// How much of a source is looked at before it is called no session.
 pub const HEAD_BYTES: usize = 64 * 1024;
-
-/// The formats that are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Dialect {
-    /// ChatEvents, passed through.
-    ChatEvents,
-    /// `claude --print --output-format stream-json`.
-    ClaudeStream,
-    /// The files below `~/.claude/projects`.
-    ClaudeTranscript,
-    /// `{event_type, event_data}` of sandbox workers.
-    AgentEvents,
-    /// `codex exec --json`.
-    CodexExec,
-    /// The files below `~/.codex/sessions`.
-    CodexRollout,
-    /// The JSON-RPC of `codex app-server`, one direction or both.
-    CodexAppServer,
-    /// `GET /event` of an OpenCode server.
-    OpenCodeEvents,
-    /// `opencode run --format json`.
-    OpenCodeRun,
-    /// `opencode export`.
-    OpenCodeExport,
-}
-
-impl Dialect {
-    /// All of them.
-    pub const ALL: [Dialect; 10] = [
-        Dialect::ChatEvents,
-        Dialect::ClaudeStream,
-        Dialect::ClaudeTranscript,
-        Dialect::AgentEvents,
-        Dialect::OpenCodeEvents,
-        Dialect::OpenCodeRun,
-        Dialect::OpenCodeExport,
-        Dialect::CodexExec,
-        Dialect::CodexRollout,
-        Dialect::CodexAppServer,
-    ];
-
-    /// Its name, for people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Dialect::ChatEvents => "ChatEvent JSONL",
-            Dialect::ClaudeStream => "Claude Code stream-json",
-            Dialect::ClaudeTranscript => "Claude Code transcript",
-            Dialect::AgentEvents => "agent.* events",
-            Dialect::CodexExec => "Codex exec JSON",
-            Dialect::CodexRollout => "Codex rollout",
-            Dialect::CodexAppServer => "Codex app-server JSON-RPC",
-            Dialect::OpenCodeEvents => "OpenCode event bus",
-            Dialect::OpenCodeRun => "OpenCode run JSON",
-            Dialect::OpenCodeExport => "OpenCode export",
-        }
-    }
-}
 
 /// Why a source is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +30,7 @@ impl fmt::Display for NotASession {
             "not a session log: line {} is {}; formats read are ",
             self.line, self.found
         )?;
-        for (at, dialect) in Dialect::ALL.iter().enumerate() {
+        for (at, dialect) in Dialect::all().enumerate() {
             f.write_str(if at == 0 { "" } else { ", " })?;
             f.write_str(dialect.name())?;
         }
@@ -215,8 +157,8 @@ impl Detector {
             let verdicts: Vec<_> = parsed.values.iter().filter_map(verdict).collect();
             let decisive = verdicts.iter().find(|(_, sure)| *sure).or(verdicts.first());
             let dialect = decisive.map(|(dialect, _)| *dialect);
-            // Only exports are known to be cut off so.
-            dialect.filter(|dialect| !parsed.cut_off || *dialect == Dialect::OpenCodeExport)
+            // Only documents are known to be cut off so.
+            dialect.filter(|dialect| !parsed.cut_off || dialect.form() == Form::Document)
         });
         of_document.or(self.weak)
     }
@@ -252,86 +194,9 @@ impl Detector {
 
 /// The dialect one value speaks for, and whether that decides.
 fn verdict(value: &Value) -> Option<(Dialect, bool)> {
-    let kind = str_of(value, "type").unwrap_or("");
-    let has = |key: &str| value.get(key).is_some();
-    let is_object = |key: &str| value.get(key).is_some_and(Value::is_object);
-    if has("jsonrpc") || has("hook_event_name") {
-        return None;
-    }
-    if crate::agent_events::is_agent_event(value) {
-        return Some((Dialect::AgentEvents, true));
-    }
-    if let Some((shape, sure)) = shape(value) {
-        let dialect = match shape {
-            Shape::Event => Dialect::OpenCodeEvents,
-            Shape::Run => Dialect::OpenCodeRun,
-            Shape::Export => Dialect::OpenCodeExport,
-        };
-        return Some((dialect, sure));
-    }
-    if crate::codex::is_exec_line(value) {
-        return Some((Dialect::CodexExec, true));
-    }
-    if let Some(sure) = crate::codex::is_rollout_line(value) {
-        return Some((Dialect::CodexRollout, sure));
-    }
-    if let Some(sure) = crate::codex::is_app_server_line(value) {
-        return Some((Dialect::CodexAppServer, sure));
-    }
-    if is_object("payload") && has("type") {
-        // Codex rollouts have a payload too, but times as text.
-        let known = Payload::TYPES.contains(&kind);
-        let numeric_time = value.get("timestamp").is_some_and(Value::is_number);
-        if known && (numeric_time || has("sessionId") || has("seq") || has("id")) {
-            return Some((Dialect::ChatEvents, true));
-        }
-        return (numeric_time && has("sessionId") && has("id"))
-            .then_some((Dialect::ChatEvents, false));
-    }
-    if has("session_id") || has("parent_tool_use_id") {
-        let known = match kind {
-            "stream_event" => is_object("event"),
-            "system" => has("subtype"),
-            "result" => has("subtype") || has("is_error"),
-            "user" | "assistant" => is_object("message") && !has("parentUuid"),
-            "rate_limit_event" | "tool_progress" | "tool_use_summary" | "auth_status" => true,
-            _ => false,
-        };
-        if known && !(has("parentUuid") || has("sessionId")) {
-            return Some((Dialect::ClaudeStream, true));
-        }
-    }
-    match kind {
-        "control_request" if is_object("request") => return Some((Dialect::ClaudeStream, false)),
-        "control_response" if is_object("response") => return Some((Dialect::ClaudeStream, false)),
-        "system" if str_of(value, "subtype") == Some("init") && has("claude_code_version") => {
-            return Some((Dialect::ClaudeStream, true));
-        }
-        _ => {}
-    }
-    let message = value.get("message");
-    // Qwen Code's logs have the same envelope with `message.parts`.
-    let claude_message =
-        message.is_some_and(|message| message.is_object() && message.get("parts").is_none());
-    match kind {
-        "user" | "assistant" if claude_message => {
-            let sure = has("parentUuid") || has("sessionId") || has("uuid");
-            Some((Dialect::ClaudeTranscript, sure))
-        }
-        "summary" if has("leafUuid") => Some((Dialect::ClaudeTranscript, true)),
-        "file-history-snapshot" if has("snapshot") => Some((Dialect::ClaudeTranscript, true)),
-        "attachment" if is_object("attachment") => Some((
-            Dialect::ClaudeTranscript,
-            has("parentUuid") || has("sessionId"),
-        )),
-        "system" | "progress" if has("parentUuid") && has("uuid") => {
-            Some((Dialect::ClaudeTranscript, true))
-        }
-        _ if crate::claude::is_side_line(kind) && has("sessionId") => {
-            Some((Dialect::ClaudeTranscript, true))
-        }
-        _ => None,
-    }
+    TABLE
+        .iter()
+        .find_map(|row| (row.recognise)(value).map(|sure| (row.dialect, sure)))
 }
 
 /// What a value is, in a few words.

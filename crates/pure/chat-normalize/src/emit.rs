@@ -8,6 +8,8 @@ use chat_event::payload::{Notice, Raw};
 use chat_event::{ChatEvent, Extra, Json, Payload};
 use serde_json::Value;
 
+use crate::busy::Busy;
+
 /// The longest text of an unreadable line that its notice keeps.
 const KEPT_TEXT_BYTES: usize = 4096;
 
@@ -69,6 +71,7 @@ pub(crate) struct Emitter {
     /// The ids of the events of lines that a later line may take back.
     kept_ids: HashMap<String, Vec<String>>,
     keeps_ids: bool,
+    pub(crate) busy: Busy,
 }
 
 impl Emitter {
@@ -84,6 +87,7 @@ impl Emitter {
             used_ids: HashSet::new(),
             kept_ids: HashMap::new(),
             keeps_ids: false,
+            busy: Busy::default(),
         }
     }
 
@@ -136,6 +140,31 @@ impl Emitter {
         place: &Place,
         payload: impl Into<Payload>,
     ) -> &mut ChatEvent {
+        let payload = payload.into();
+        if let Some(status) = self.busy.before(&payload, place) {
+            let line_id = format!("{}:status", self.line_id);
+            self.say_busy(Some(status), &line_id, place);
+        }
+        let after = self.busy.after(&payload, place);
+        let id = self.unused(id);
+        let mut event = ChatEvent::new(id, self.time_ms, self.session_id.clone(), payload);
+        event.turn_id.clone_from(&place.turn_id);
+        event.response_id.clone_from(&place.response_id);
+        event.agent_id.clone_from(&place.agent_id);
+        event
+            .parent_tool_call_id
+            .clone_from(&place.parent_tool_call_id);
+        let at = self.out.len();
+        self.push(event);
+        if after.is_some() {
+            let turn = place.turn_id.clone().unwrap_or_default();
+            self.say_busy(after, &turn, place);
+        }
+        &mut self.out[at]
+    }
+
+    /// `id`, or where it was used before, `id` with a number behind it.
+    fn unused(&mut self, id: &str) -> String {
         let mut id = clean_id(id);
         let mut n = 1u32;
         while !self.used_ids.insert(hash(id.as_bytes())) {
@@ -153,14 +182,7 @@ impl Emitter {
                 .or_default()
                 .push(id.clone());
         }
-        let mut event = ChatEvent::new(id, self.time_ms, self.session_id.clone(), payload);
-        event.turn_id.clone_from(&place.turn_id);
-        event.response_id.clone_from(&place.response_id);
-        event.agent_id.clone_from(&place.agent_id);
-        event
-            .parent_tool_call_id
-            .clone_from(&place.parent_tool_call_id);
-        self.push(event)
+        id
     }
 
     /// Adds an event as it is.

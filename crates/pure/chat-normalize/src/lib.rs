@@ -11,6 +11,7 @@
 //! How events look is for `chat-feed`, where they are kept for `chat-store`, who runs the agent for `chat-capture`.
 
 mod detect;
+mod dialect;
 mod reader;
 
 mod agent_events;
@@ -19,12 +20,14 @@ mod claude;
 mod codex;
 mod opencode;
 
+mod busy;
 mod edit;
 mod emit;
 mod facts;
 mod value;
 mod words;
 
-pub use detect::{Detection, Dialect, HEAD_BYTES, NotASession, detect};
+pub use detect::{Detection, HEAD_BYTES, NotASession, detect};
+pub use dialect::Dialect;
 pub use emit::Report;
 pub use reader::{Context, SessionReader};

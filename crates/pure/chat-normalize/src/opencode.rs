@@ -22,4 +22,4 @@ mod tools;
 pub(crate) use events::OpenCodeEvents;
 pub(crate) use export::OpenCodeExport;
 pub(crate) use run::OpenCodeRun;
-pub(crate) use shapes::{Shape, session_of, shape};
+pub(crate) use shapes::{Shape, is_of, session_of};

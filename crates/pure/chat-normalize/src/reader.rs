@@ -6,13 +6,9 @@ use chat_event::ChatEvent;
 use chat_event::jsonl::{LineContent, LineSplitter, foreign_format};
 use serde_json::Value;
 
-use crate::agent_events::AgentEvents;
-use crate::chat_events::ChatEvents;
-use crate::claude::{ClaudeStream, ClaudeTranscript};
-use crate::codex::{CodexAppServer, CodexExec, CodexRollout};
-use crate::detect::{Detector, Dialect, HEAD_BYTES, NotASession};
-use crate::emit::{Emitter, Report, hash};
-use crate::opencode::{OpenCodeEvents, OpenCodeExport, OpenCodeRun};
+use crate::detect::{Detector, HEAD_BYTES, NotASession};
+use crate::dialect::{Dialect, Form, Normalizer, TABLE};
+use crate::emit::{Emitter, Place, Report, hash};
 use crate::value::{event_data, is_event_field, parse_document, parse_line, text_of};
 
 /// How many lines are held at most for one that names the session, once the dialect is known.
@@ -80,21 +76,8 @@ enum OwnLine {
 #[derive(Debug)]
 struct Running {
     emitter: Emitter,
-    normalizer: Normalizer,
-}
-
-#[derive(Debug)]
-enum Normalizer {
-    ChatEvents(ChatEvents),
-    ClaudeStream(Box<ClaudeStream>),
-    ClaudeTranscript(Box<ClaudeTranscript>),
-    AgentEvents(Box<AgentEvents>),
-    CodexExec(Box<CodexExec>),
-    CodexRollout(Box<CodexRollout>),
-    CodexAppServer(Box<CodexAppServer>),
-    OpenCodeEvents(Box<OpenCodeEvents>),
-    OpenCodeRun(Box<OpenCodeRun>),
-    OpenCodeExport(Box<OpenCodeExport>),
+    normalizer: Box<dyn Normalizer>,
+    form: Form,
 }
 
 impl SessionReader {
@@ -157,6 +140,20 @@ impl SessionReader {
             .finish(&mut |line| core.take(&line, arrival_ms));
         self.core.end(arrival_ms);
         self.core.hand_over(out)
+    }
+
+    /// Nothing came for a while: a session that is still busy, with no tool call running, is taken to be idle.
+    ///
+    /// How long a while is, is for the caller; it matters for sources that do not say when a turn ends, and is marked
+    /// as a guess. Nothing happens a second time until something came.
+    pub fn quiet(&mut self, now_ms: i64, out: &mut Vec<ChatEvent>) {
+        if let Some(running) = &mut self.core.running
+            && !self.core.finished
+        {
+            running.emitter.time_ms = now_ms;
+            running.emitter.quiet();
+            out.append(&mut running.emitter.out);
+        }
     }
 
     /// The dialect, once it is known.
@@ -270,34 +267,8 @@ impl Core {
         };
         let mut running = Running {
             emitter: Emitter::new(&session_id),
-            normalizer: match dialect {
-                Dialect::ChatEvents => {
-                    Normalizer::ChatEvents(ChatEvents::new(self.context.session_id.is_some()))
-                }
-                Dialect::ClaudeStream => Normalizer::ClaudeStream(Box::new(ClaudeStream::new(
-                    self.context.prompt.clone(),
-                ))),
-                Dialect::ClaudeTranscript => {
-                    Normalizer::ClaudeTranscript(Box::new(ClaudeTranscript::new()))
-                }
-                Dialect::AgentEvents => Normalizer::AgentEvents(Box::new(AgentEvents::new())),
-                Dialect::CodexExec => {
-                    Normalizer::CodexExec(Box::new(CodexExec::new(self.context.prompt.clone())))
-                }
-                Dialect::CodexRollout => Normalizer::CodexRollout(Box::new(CodexRollout::new())),
-                Dialect::CodexAppServer => {
-                    Normalizer::CodexAppServer(Box::new(CodexAppServer::new()))
-                }
-                Dialect::OpenCodeEvents => {
-                    Normalizer::OpenCodeEvents(Box::new(OpenCodeEvents::new()))
-                }
-                Dialect::OpenCodeRun => {
-                    Normalizer::OpenCodeRun(Box::new(OpenCodeRun::new(self.context.prompt.clone())))
-                }
-                Dialect::OpenCodeExport => {
-                    Normalizer::OpenCodeExport(Box::new(OpenCodeExport::new()))
-                }
-            },
+            normalizer: (dialect.row().make)(&self.context),
+            form: dialect.form(),
         };
         for held in std::mem::take(&mut self.held) {
             running.line(&held);
@@ -371,51 +342,39 @@ impl Running {
         if text.trim().is_empty() {
             return;
         }
-        if let Normalizer::ChatEvents(normalizer) = &mut self.normalizer {
-            normalizer.line(emitter, text);
+        let replaced = || {
+            format!(
+                "line {} is not UTF-8; what was not is replaced",
+                held.line_no
+            )
+        };
+        if self.normalizer.text(emitter, text) {
             if lossy {
-                let text = format!(
-                    "line {} is not UTF-8; what was not is replaced",
-                    held.line_no
-                );
-                emitter.notice("warning", &crate::emit::Place::default(), "reader", text);
+                emitter.notice("warning", &Place::default(), "reader", replaced());
             }
             return;
         }
-        let streamed = matches!(self.normalizer, Normalizer::OpenCodeEvents(_));
-        let text = event_data(text).filter(|_| streamed).unwrap_or(text);
-        if streamed && is_event_field(text) {
+        let data = event_data(text);
+        if data.is_none() && is_event_field(text) {
             return emitter.pass_over("a field of the event stream");
         }
+        let text = data.unwrap_or(text);
         if !text.trim_start().starts_with(['{', '[']) {
             // The program's own words on its standard output, or what a shell put between the lines.
-            emitter.notice(
-                "warning",
-                &crate::emit::Place::default(),
-                "stdout",
-                text.trim_end(),
-            );
+            emitter.notice("warning", &Place::default(), "stdout", text.trim_end());
             return;
         }
-        let parsed = match self.normalizer {
-            Normalizer::OpenCodeExport(_) => parse_document(text),
-            _ => parse_line(text),
+        let parsed = match self.form {
+            Form::Document => parse_document(text),
+            Form::Lines => parse_line(text),
         };
         if lossy {
-            emitter.notice(
-                "warning",
-                &crate::emit::Place::default(),
-                "reader",
-                format!(
-                    "line {} is not UTF-8; what was not is replaced",
-                    held.line_no
-                ),
-            );
+            emitter.notice("warning", &Place::default(), "reader", replaced());
         }
         if parsed.mended {
             emitter.notice(
                 "warning",
-                &crate::emit::Place::default(),
+                &Place::default(),
                 "reader",
                 format!(
                     "line {} has half surrogate pairs; they are replaced",
@@ -441,24 +400,12 @@ impl Running {
     fn value(&mut self, value: &Value, arrival_ms: i64) {
         let emitter = &mut self.emitter;
         if !value.is_object() {
-            emitter.raw(&crate::emit::Place::default(), "json", "no object", value);
+            emitter.raw(&Place::default(), "json", "no object", value);
             return;
         }
         emitter.time_ms = arrival_ms;
         emitter.begin_line(text_of(value, "uuid"));
-        match &mut self.normalizer {
-            // Its lines are read as text.
-            Normalizer::ChatEvents(_) => {}
-            Normalizer::ClaudeStream(normalizer) => normalizer.line(emitter, value),
-            Normalizer::ClaudeTranscript(normalizer) => normalizer.line(emitter, value),
-            Normalizer::AgentEvents(normalizer) => normalizer.line(emitter, value),
-            Normalizer::CodexExec(normalizer) => normalizer.line(emitter, value),
-            Normalizer::CodexRollout(normalizer) => normalizer.line(emitter, value),
-            Normalizer::CodexAppServer(normalizer) => normalizer.line(emitter, value),
-            Normalizer::OpenCodeEvents(normalizer) => normalizer.line(emitter, value),
-            Normalizer::OpenCodeRun(normalizer) => normalizer.line(emitter, value),
-            Normalizer::OpenCodeExport(normalizer) => normalizer.line(emitter, value),
-        }
+        self.normalizer.line(emitter, value);
     }
 
     fn finish(&mut self, arrival_ms: i64) {
@@ -467,19 +414,7 @@ impl Running {
         // A session that is resumed ends more than once; the last line makes the ends different.
         let last = format!("end.{}", emitter.line_id());
         emitter.begin_line(Some(&last));
-        match &mut self.normalizer {
-            // A ChatEvent log says itself what ended.
-            Normalizer::ChatEvents(_) => {}
-            Normalizer::ClaudeStream(normalizer) => normalizer.finish(emitter),
-            Normalizer::ClaudeTranscript(normalizer) => normalizer.finish(emitter),
-            Normalizer::AgentEvents(normalizer) => normalizer.finish(emitter),
-            Normalizer::CodexExec(normalizer) => normalizer.finish(emitter),
-            Normalizer::CodexRollout(normalizer) => normalizer.finish(emitter),
-            Normalizer::CodexAppServer(normalizer) => normalizer.finish(emitter),
-            Normalizer::OpenCodeEvents(normalizer) => normalizer.finish(emitter),
-            Normalizer::OpenCodeRun(normalizer) => normalizer.finish(emitter),
-            Normalizer::OpenCodeExport(normalizer) => normalizer.finish(emitter),
-        }
+        self.normalizer.finish(emitter);
     }
 }
 
@@ -487,7 +422,5 @@ impl Running {
 fn native_session_id(value: &Value) -> Option<String> {
     let id = text_of(value, "session_id").or_else(|| text_of(value, "sessionId"));
     id.map(str::to_owned)
-        .or_else(|| crate::agent_events::session_of(value))
-        .or_else(|| crate::codex::session_of(value))
-        .or_else(|| crate::opencode::session_of(value))
+        .or_else(|| TABLE.iter().find_map(|row| (row.session_of)(value)))
 }

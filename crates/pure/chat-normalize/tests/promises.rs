@@ -192,12 +192,14 @@ fn agent_events_are_read_flat_enveloped_and_in_batches() {
         [
             "session_start",
             "turn_start",
+            "session_status",
             "tool_call",
             "tool_result",
             "assistant_chunk",
             "assistant_chunk",
             "assistant_done",
             "turn_end",
+            "session_status",
             "session_end"
         ]
     );
@@ -209,8 +211,8 @@ fn agent_events_are_read_flat_enveloped_and_in_batches() {
 
 proptest! {
     #[test]
-    fn no_bytes_stop_a_reader_of_any_dialect(bytes in proptest::collection::vec(any::<u8>(), 0..600), which in 0usize..Dialect::ALL.len()) {
-        let mut reader = SessionReader::with_dialect(Context::default(), Dialect::ALL[which]);
+    fn no_bytes_stop_a_reader_of_any_dialect(bytes in proptest::collection::vec(any::<u8>(), 0..600), which in 0..Dialect::all().count()) {
+        let mut reader = SessionReader::with_dialect(Context::default(), Dialect::all().nth(which).unwrap());
         let mut events = Vec::new();
         let _ = reader.push(&bytes, 0, &mut events);
         let _ = reader.finish(0, &mut events);
@@ -218,7 +220,7 @@ proptest! {
 
     #[test]
     fn any_object_of_known_words_is_taken(
-        words in proptest::collection::vec((0usize..18, 0usize..16), 1..9), which in 0usize..Dialect::ALL.len()
+        words in proptest::collection::vec((0usize..18, 0usize..16), 1..9), which in 0..Dialect::all().count()
     ) {
         const KEYS: [&str; 18] = ["type", "subtype", "message", "content", "uuid", "parentUuid", "session_id", "sessionId", "event", "delta", "tool_use_id", "id", "name", "input", "isSidechain", "attachment", "event_type", "payload"];
         const VALUES: [&str; 16] = [r#""user""#, r#""assistant""#, r#""system""#, r#""init""#, r#""result""#, r#""stream_event""#, "null", "[]", "{}", r#"[{"type":"tool_result","tool_use_id":"t"}]"#, r#"[{"type":"tool_use","id":"t","name":"Edit"}]"#, r#"{"content":[{"type":"text"}]}"#, "-1", "true", r#"{"type":"content_block_delta","delta":{"type":"text_delta"}}"#, r#""agent.tool_failed""#];
@@ -227,7 +229,7 @@ proptest! {
             let members: Vec<String> = chunk.iter().map(|(key, value)| format!("\"{}\":{}", KEYS[*key], VALUES[*value])).collect();
             text.push_str(&format!("{{{}}}\n", members.join(",")));
         }
-        let mut reader = SessionReader::with_dialect(Context { session_id: Some("s".to_owned()), ..Context::default() }, Dialect::ALL[which]);
+        let mut reader = SessionReader::with_dialect(Context { session_id: Some("s".to_owned()), ..Context::default() }, Dialect::all().nth(which).unwrap());
         let mut events = Vec::new();
         prop_assert!(reader.push(text.as_bytes(), 0, &mut events).is_ok());
         prop_assert!(reader.finish(0, &mut events).is_ok());

@@ -10,8 +10,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chat_event::payload::{
-    AssistantDone, Interrupt, Retract, SessionStatus, ThinkingDone, ToolCall, ToolError,
-    ToolResult, TurnEnd, TurnStart,
+    AssistantDone, Interrupt, Retract, ThinkingDone, ToolCall, ToolError, ToolResult, TurnEnd,
+    TurnStart,
 };
 use chat_event::{Extra, Json};
 use serde_json::Value;
@@ -102,17 +102,14 @@ pub(crate) struct Session {
     pub(crate) empty_files: BTreeSet<String>,
     /// Times are the source's, so that differences mean something.
     pub(crate) has_times: bool,
-    says_status: bool,
-    busy: bool,
 }
 
 impl Session {
-    /// `says_status` for a live stream, which tells busy from idle.
-    pub(crate) fn new(format: &'static str, says_status: bool) -> Self {
+    /// `has_times` for a source whose lines bear times.
+    pub(crate) fn new(format: &'static str, has_times: bool) -> Self {
         Session {
             format,
-            says_status,
-            has_times: !says_status,
+            has_times,
             ..Session::default()
         }
     }
@@ -163,10 +160,6 @@ impl Session {
                 ..TurnStart::default()
             },
         );
-        if self.says_status && !self.busy {
-            self.busy = true;
-            self.status(emitter, "busy", None);
-        }
     }
 
     /// Opens a turn where the source shows work without having said that a turn began.
@@ -175,29 +168,6 @@ impl Session {
             let id = format!("t-{}", emitter.line_id());
             let trigger = if self.n_turns == 0 { "user" } else { "system" };
             self.open_turn(emitter, &id, trigger);
-        }
-    }
-
-    /// Says what the session is doing.
-    pub(crate) fn status(&mut self, emitter: &mut Emitter, status: &str, message: Option<String>) {
-        let place = self.place(None, None);
-        let tag = format!("status-{status}");
-        emitter.add(
-            &tag,
-            &place,
-            SessionStatus {
-                status: status.to_owned(),
-                message,
-                ..SessionStatus::default()
-            },
-        );
-    }
-
-    /// Says that nothing runs any more, where that is so.
-    pub(crate) fn maybe_idle(&mut self, emitter: &mut Emitter, background: bool) {
-        if self.says_status && self.busy && self.turns.is_empty() && !background {
-            self.busy = false;
-            self.status(emitter, "idle", None);
         }
     }
 
@@ -269,7 +239,7 @@ impl Session {
             self.close_turn(emitter, end);
         }
         self.close_calls(emitter, &|_| false);
-        self.maybe_idle(emitter, false);
+        emitter.in_background(false);
     }
 
     /// Writes the `_done` of parts whose chunks came and whose whole text did not.

@@ -23,6 +23,7 @@ use super::seen::Met;
 use super::session::Session;
 use super::side_lines;
 use super::usage;
+use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place};
 use crate::value::{count_of, is_true, list_of, str_of, text_of};
 
@@ -58,7 +59,6 @@ pub(crate) struct ClaudeStream {
     has_version: bool,
     inits: u64,
     woken: bool,
-    background: bool,
     status: Option<String>,
     retrying: bool,
     open_hooks: std::collections::BTreeMap<String, String>,
@@ -69,7 +69,7 @@ pub(crate) struct ClaudeStream {
 impl ClaudeStream {
     pub(crate) fn new(prompt: Option<String>) -> Self {
         ClaudeStream {
-            session: Session::new(FORMAT, true),
+            session: Session::new(FORMAT, false),
             prompt,
             said_prompt: None,
             current: Map::new(),
@@ -77,96 +77,12 @@ impl ClaudeStream {
             has_version: false,
             inits: 0,
             woken: false,
-            background: false,
             status: None,
             retrying: false,
             open_hooks: std::collections::BTreeMap::new(),
             ended_well: false,
             pending_compaction: None,
         }
-    }
-
-    /// Takes a line.
-    pub(crate) fn line(&mut self, emitter: &mut Emitter, line: &Value) {
-        if let Some(uuid) = text_of(line, "uuid") {
-            match self.session.seen.meet(uuid, line) {
-                Met::Never => {}
-                Met::Same => {
-                    emitter.report.repeated += 1;
-                    return;
-                }
-                Met::Other => emitter.begin_line(None),
-            }
-        }
-        let place = self.place(line);
-        if !is_true(line, "isSynthetic") {
-            self.flush_compaction(emitter);
-        }
-        match str_of(line, "type").unwrap_or("") {
-            "system" => self.system(emitter, line, &place),
-            "assistant" => self.assistant(emitter, line, &place),
-            "user" => self.user(emitter, line, &place),
-            "stream_event" => self.stream_event(emitter, line, &place),
-            "result" => self.result(emitter, line),
-            "control_request" => self.session.control_request(emitter, line),
-            "control_response" => self.session.control_response(emitter, line),
-            "control_cancel_request" => self.session.control_cancel(emitter, line),
-            "keep_alive" => emitter.pass_over("keep_alive"),
-            "tool_progress" => {
-                let name = str_of(line, "tool_name").unwrap_or("tool");
-                let seconds = count_of(line, "elapsed_time_seconds").unwrap_or(0);
-                let call_id = text_of(line, "tool_use_id").map(|id| self.session.call_id(id));
-                progress(emitter, &place, format!("{name}: {seconds} s"), call_id);
-            }
-            "tool_use_summary" => progress(
-                emitter,
-                &place,
-                str_of(line, "summary").unwrap_or("").to_owned(),
-                None,
-            ),
-            "rate_limit_event" => rate_limit(emitter, &place, line),
-            "auth_status" => {
-                let text = list_of(line, "output")
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .collect::<Vec<_>>()
-                    .join("\n");
-                emitter.notice("info", &place, "auth", text);
-            }
-            kind => emitter.raw(&place, FORMAT, kind, line),
-        }
-    }
-
-    /// The stream ended.
-    pub(crate) fn finish(&mut self, emitter: &mut Emitter) {
-        self.flush_compaction(emitter);
-        for (_, name) in std::mem::take(&mut self.open_hooks) {
-            emitter.notice(
-                "info",
-                &Place::default(),
-                "hook",
-                format!("{name}: no answer recorded"),
-            );
-        }
-        let cut_off = self.session.in_turn();
-        self.session.close_all(
-            emitter,
-            |turn| if turn.failed { "failed" } else { "interrupted" },
-        );
-        self.session.asks.expire_all(emitter);
-        let reason = match (cut_off, self.ended_well) {
-            (true, _) => "the stream stopped before the turn was over",
-            (false, true) => "end of stream",
-            (false, false) => "end of stream, without a result",
-        };
-        emitter.add(
-            "session-end",
-            &Place::default(),
-            SessionEnd {
-                reason: reason.to_owned(),
-                extra: Extra::default(),
-            },
-        );
     }
 
     /// A compaction is written with the summary that follows it, or without where none does.
@@ -206,11 +122,8 @@ impl ClaudeStream {
                     .map(|code| format!(" {code}"))
                     .unwrap_or_default();
                 self.retrying = true;
-                self.session.status(
-                    emitter,
-                    "retrying",
-                    Some(format!("attempt {attempt} of {of}: {why}{code}")),
-                );
+                let attempt = format!("attempt {attempt} of {of}: {why}{code}");
+                emitter.retrying(place, Some(attempt));
             }
             "hook_started" => {
                 let name = str_of(line, "hook_name").unwrap_or("hook").to_owned();
@@ -271,8 +184,7 @@ impl ClaudeStream {
                 self.task_progress(emitter, line, place, text);
             }
             "background_tasks_changed" => {
-                self.background = !list_of(line, "tasks").is_empty();
-                self.session.maybe_idle(emitter, self.background);
+                emitter.in_background(!list_of(line, "tasks").is_empty());
                 emitter.pass_over("system/background_tasks_changed");
             }
             // One comes for nearly every piece of thinking, and the pieces are shown themselves.
@@ -344,8 +256,7 @@ impl ClaudeStream {
             );
         }
         if status.as_deref() == Some("compacting") {
-            self.session
-                .status(emitter, "busy", Some("compacting".to_owned()));
+            emitter.busy_with(&place, "compacting");
         } else {
             // `requesting` comes before every request to the model; the turn says that the session is busy.
             emitter.pass_over("system/status");
@@ -607,7 +518,6 @@ impl ClaudeStream {
         }
         self.session.close_turn(emitter, end);
         self.ended_well = true;
-        self.session.maybe_idle(emitter, self.background);
     }
 
     fn outcome(&mut self, emitter: &mut Emitter, line: &Value, place: &Place) -> &'static str {
@@ -658,6 +568,89 @@ impl ClaudeStream {
             );
         }
         "failed"
+    }
+}
+
+impl Normalizer for ClaudeStream {
+    fn line(&mut self, emitter: &mut Emitter, line: &Value) {
+        if let Some(uuid) = text_of(line, "uuid") {
+            match self.session.seen.meet(uuid, line) {
+                Met::Never => {}
+                Met::Same => {
+                    emitter.report.repeated += 1;
+                    return;
+                }
+                Met::Other => emitter.begin_line(None),
+            }
+        }
+        let place = self.place(line);
+        if !is_true(line, "isSynthetic") {
+            self.flush_compaction(emitter);
+        }
+        match str_of(line, "type").unwrap_or("") {
+            "system" => self.system(emitter, line, &place),
+            "assistant" => self.assistant(emitter, line, &place),
+            "user" => self.user(emitter, line, &place),
+            "stream_event" => self.stream_event(emitter, line, &place),
+            "result" => self.result(emitter, line),
+            "control_request" => self.session.control_request(emitter, line),
+            "control_response" => self.session.control_response(emitter, line),
+            "control_cancel_request" => self.session.control_cancel(emitter, line),
+            "keep_alive" => emitter.pass_over("keep_alive"),
+            "tool_progress" => {
+                let name = str_of(line, "tool_name").unwrap_or("tool");
+                let seconds = count_of(line, "elapsed_time_seconds").unwrap_or(0);
+                let call_id = text_of(line, "tool_use_id").map(|id| self.session.call_id(id));
+                progress(emitter, &place, format!("{name}: {seconds} s"), call_id);
+            }
+            "tool_use_summary" => progress(
+                emitter,
+                &place,
+                str_of(line, "summary").unwrap_or("").to_owned(),
+                None,
+            ),
+            "rate_limit_event" => rate_limit(emitter, &place, line),
+            "auth_status" => {
+                let text = list_of(line, "output")
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .collect::<Vec<_>>()
+                    .join("\n");
+                emitter.notice("info", &place, "auth", text);
+            }
+            kind => emitter.raw(&place, FORMAT, kind, line),
+        }
+    }
+
+    fn finish(&mut self, emitter: &mut Emitter) {
+        self.flush_compaction(emitter);
+        for (_, name) in std::mem::take(&mut self.open_hooks) {
+            emitter.notice(
+                "info",
+                &Place::default(),
+                "hook",
+                format!("{name}: no answer recorded"),
+            );
+        }
+        let cut_off = self.session.in_turn();
+        self.session.close_all(
+            emitter,
+            |turn| if turn.failed { "failed" } else { "interrupted" },
+        );
+        self.session.asks.expire_all(emitter);
+        let reason = match (cut_off, self.ended_well) {
+            (true, _) => "the stream stopped before the turn was over",
+            (false, true) => "end of stream",
+            (false, false) => "end of stream, without a result",
+        };
+        emitter.add(
+            "session-end",
+            &Place::default(),
+            SessionEnd {
+                reason: reason.to_owned(),
+                extra: Extra::default(),
+            },
+        );
     }
 }
 

@@ -27,6 +27,7 @@ use super::session::Session;
 use super::side_lines;
 use super::tree::Tree;
 use super::usage::Pending;
+use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place};
 use crate::value::{count_of, is_true, list_of, millis_of_rfc3339, str_of, text_of};
 
@@ -57,7 +58,7 @@ pub(crate) struct ClaudeTranscript {
 impl ClaudeTranscript {
     pub(crate) fn new() -> Self {
         ClaudeTranscript {
-            session: Session::new(FORMAT, false),
+            session: Session::new(FORMAT, true),
             tree: Tree::default(),
             last_ms: None,
             has_main: false,
@@ -70,86 +71,6 @@ impl ClaudeTranscript {
             titles: HashMap::new(),
             has_own_title: false,
         }
-    }
-
-    /// Takes a line.
-    pub(crate) fn line(&mut self, emitter: &mut Emitter, line: &Value) {
-        let said_ms = text_of(line, "timestamp").and_then(millis_of_rfc3339);
-        self.last_ms = said_ms.or(self.last_ms);
-        emitter.time_ms = self.last_ms.unwrap_or(emitter.time_ms);
-        let kind = str_of(line, "type").unwrap_or("");
-        if let Some(uuid) = text_of(line, "uuid") {
-            match self.session.seen.meet(uuid, line) {
-                Met::Never => {}
-                Met::Same => {
-                    emitter.report.repeated += 1;
-                    return;
-                }
-                Met::Other => emitter.begin_line(None),
-            }
-        }
-        if !is_true(line, "isCompactSummary") {
-            self.flush_compaction(emitter);
-        }
-        let known = match kind {
-            "user" | "assistant" if line.get("message").is_some_and(Value::is_object) => {
-                self.conversation(emitter, line, kind);
-                true
-            }
-            "system" => {
-                self.facts(emitter, line);
-                self.system(emitter, line);
-                true
-            }
-            "progress" => self.progress(emitter, line),
-            "attachment" => self.attachment(emitter, line),
-            _ => self.side_line(emitter, line, kind),
-        };
-        if !known {
-            emitter.raw(&self.session.place(None, None), FORMAT, kind, line);
-        }
-        if let Some(uuid) = text_of(line, "uuid") {
-            if !self.tree.knows(uuid) {
-                self.tree.line(
-                    uuid,
-                    text_of(line, "parentUuid").or_else(|| text_of(line, "logicalParentUuid")),
-                );
-            }
-            if let Some(title) = self.titles.remove(uuid) {
-                self.title(emitter, title);
-            }
-        }
-    }
-
-    /// The file ended.
-    pub(crate) fn finish(&mut self, emitter: &mut Emitter) {
-        if let Some(last_ms) = self.last_ms {
-            emitter.time_ms = last_ms;
-        }
-        self.flush_compaction(emitter);
-        self.flush_usage(emitter);
-        let has_open_call = self
-            .session
-            .calls
-            .values()
-            .any(|call| call.place.parent_tool_call_id.is_none());
-        let unanswered = self.session.turns.last().is_some_and(|turn| !turn.answered);
-        self.session.close_all(emitter, |turn| {
-            match (turn.interrupted || has_open_call || unanswered, turn.failed) {
-                (true, _) => "interrupted",
-                (false, true) => "failed",
-                (false, false) => "completed",
-            }
-        });
-        self.session.asks.expire_all(emitter);
-        emitter.add(
-            "session-end",
-            &Place::default(),
-            SessionEnd {
-                reason: "end of file".to_owned(),
-                extra: Extra::default(),
-            },
-        );
     }
 
     /// Whether the line with this id was read.
@@ -560,8 +481,7 @@ impl ClaudeTranscript {
                     (Some(attempt), Some(of)) => format!("attempt {attempt} of {of}: "),
                     _ => String::new(),
                 };
-                self.session
-                    .status(emitter, "retrying", Some(format!("{attempt}{why}")));
+                emitter.retrying(&place, Some(format!("{attempt}{why}")));
             }
             "local_command" => {
                 for said in pieces(content) {
@@ -731,6 +651,86 @@ impl ClaudeTranscript {
             Some(_) | None => return false,
         }
         true
+    }
+}
+
+impl Normalizer for ClaudeTranscript {
+    fn line(&mut self, emitter: &mut Emitter, line: &Value) {
+        let said_ms = text_of(line, "timestamp").and_then(millis_of_rfc3339);
+        self.last_ms = said_ms.or(self.last_ms);
+        emitter.time_ms = self.last_ms.unwrap_or(emitter.time_ms);
+        let kind = str_of(line, "type").unwrap_or("");
+        if let Some(uuid) = text_of(line, "uuid") {
+            match self.session.seen.meet(uuid, line) {
+                Met::Never => {}
+                Met::Same => {
+                    emitter.report.repeated += 1;
+                    return;
+                }
+                Met::Other => emitter.begin_line(None),
+            }
+        }
+        if !is_true(line, "isCompactSummary") {
+            self.flush_compaction(emitter);
+        }
+        let known = match kind {
+            "user" | "assistant" if line.get("message").is_some_and(Value::is_object) => {
+                self.conversation(emitter, line, kind);
+                true
+            }
+            "system" => {
+                self.facts(emitter, line);
+                self.system(emitter, line);
+                true
+            }
+            "progress" => self.progress(emitter, line),
+            "attachment" => self.attachment(emitter, line),
+            _ => self.side_line(emitter, line, kind),
+        };
+        if !known {
+            emitter.raw(&self.session.place(None, None), FORMAT, kind, line);
+        }
+        if let Some(uuid) = text_of(line, "uuid") {
+            if !self.tree.knows(uuid) {
+                self.tree.line(
+                    uuid,
+                    text_of(line, "parentUuid").or_else(|| text_of(line, "logicalParentUuid")),
+                );
+            }
+            if let Some(title) = self.titles.remove(uuid) {
+                self.title(emitter, title);
+            }
+        }
+    }
+
+    fn finish(&mut self, emitter: &mut Emitter) {
+        if let Some(last_ms) = self.last_ms {
+            emitter.time_ms = last_ms;
+        }
+        self.flush_compaction(emitter);
+        self.flush_usage(emitter);
+        let has_open_call = self
+            .session
+            .calls
+            .values()
+            .any(|call| call.place.parent_tool_call_id.is_none());
+        let unanswered = self.session.turns.last().is_some_and(|turn| !turn.answered);
+        self.session.close_all(emitter, |turn| {
+            match (turn.interrupted || has_open_call || unanswered, turn.failed) {
+                (true, _) => "interrupted",
+                (false, true) => "failed",
+                (false, false) => "completed",
+            }
+        });
+        self.session.asks.expire_all(emitter);
+        emitter.add(
+            "session-end",
+            &Place::default(),
+            SessionEnd {
+                reason: "end of file".to_owned(),
+                extra: Extra::default(),
+            },
+        );
     }
 }
 

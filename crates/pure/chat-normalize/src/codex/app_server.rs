@@ -17,6 +17,7 @@ use super::asks::About;
 use super::items::{self, Phase};
 use super::session::{Session, ended};
 use super::tokens;
+use crate::dialect::Normalizer;
 use crate::emit::Emitter;
 use crate::value::{count_of, list_of, str_of, text_of};
 
@@ -80,31 +81,9 @@ pub(crate) struct CodexAppServer {
 impl CodexAppServer {
     pub(crate) fn new() -> Self {
         CodexAppServer {
-            session: Session::new("codex-app-server", true),
+            session: Session::new("codex-app-server"),
             last_ms: None,
         }
-    }
-
-    /// Takes a line.
-    pub(crate) fn line(&mut self, emitter: &mut Emitter, line: &Value) {
-        let (message, by_client) = unwrap(line);
-        let params = message.get("params").unwrap_or(&Value::Null);
-        self.last_ms = time_of(message, params).or(self.last_ms);
-        if let Some(time_ms) = self.last_ms {
-            emitter.time_ms = time_ms;
-        }
-        match (str_of(message, "method"), message.get("id")) {
-            (Some(_), _) if by_client => emitter.pass_over("request of the client"),
-            (Some(method), Some(id)) => self.request(emitter, method, id, params, message),
-            (Some(method), None) => self.notification(emitter, method, params, message),
-            (None, Some(id)) => self.response(emitter, id, message, by_client),
-            (None, None) => self.raw(emitter, "message without a method", message),
-        }
-    }
-
-    /// The source ended.
-    pub(crate) fn finish(&mut self, emitter: &mut Emitter) {
-        self.session.close_all(emitter, "interrupted");
     }
 
     fn raw(&mut self, emitter: &mut Emitter, kind: &str, value: &Value) {
@@ -453,6 +432,28 @@ impl CodexAppServer {
             self.session
                 .error(emitter, thread, &error_code(error), message);
         }
+    }
+}
+
+impl Normalizer for CodexAppServer {
+    fn line(&mut self, emitter: &mut Emitter, line: &Value) {
+        let (message, by_client) = unwrap(line);
+        let params = message.get("params").unwrap_or(&Value::Null);
+        self.last_ms = time_of(message, params).or(self.last_ms);
+        if let Some(time_ms) = self.last_ms {
+            emitter.time_ms = time_ms;
+        }
+        match (str_of(message, "method"), message.get("id")) {
+            (Some(_), _) if by_client => emitter.pass_over("request of the client"),
+            (Some(method), Some(id)) => self.request(emitter, method, id, params, message),
+            (Some(method), None) => self.notification(emitter, method, params, message),
+            (None, Some(id)) => self.response(emitter, id, message, by_client),
+            (None, None) => self.raw(emitter, "message without a method", message),
+        }
+    }
+
+    fn finish(&mut self, emitter: &mut Emitter) {
+        self.session.close_all(emitter, "interrupted");
     }
 }
 

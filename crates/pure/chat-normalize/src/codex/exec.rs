@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use super::items::Phase;
 use super::session::{Session, ended};
+use crate::dialect::Normalizer;
 use crate::emit::Emitter;
 use crate::value::{str_of, text_of};
 
@@ -45,14 +46,40 @@ impl CodexExec {
     /// `prompt` is what the user asked, where that is known.
     pub(crate) fn new(prompt: Option<String>) -> Self {
         CodexExec {
-            session: Session::new("codex-exec", true),
+            session: Session::new("codex-exec"),
             prompt,
             is_begun: false,
         }
     }
 
-    /// Takes a line.
-    pub(crate) fn line(&mut self, emitter: &mut Emitter, line: &Value) {
+    fn item(&mut self, emitter: &mut Emitter, line: &Value, phase: Phase) {
+        match line.get("item").filter(|item| item.is_object()) {
+            Some(item) => self.session.item(emitter, "", None, item, phase),
+            None => {
+                let place = self.session.scope("", None).place;
+                emitter.raw(&place, self.session.format, "item without an item", line);
+            }
+        }
+    }
+
+    fn ask(&mut self, emitter: &mut Emitter) {
+        if let Some(prompt) = self.prompt.take() {
+            let scope = self.session.scope("", None);
+            let id = format!("{}:prompt", scope.turn);
+            self.session
+                .user_message(emitter, &scope, &id, &prompt, None);
+        }
+    }
+
+    fn close(&mut self, emitter: &mut Emitter) {
+        if self.session.turn("").is_some() {
+            self.session.close_turn(emitter, "", ended("interrupted"));
+        }
+    }
+}
+
+impl Normalizer for CodexExec {
+    fn line(&mut self, emitter: &mut Emitter, line: &Value) {
         let kind = str_of(line, "type").unwrap_or("");
         if !self.is_begun {
             self.is_begun = true;
@@ -112,33 +139,7 @@ impl CodexExec {
         }
     }
 
-    fn item(&mut self, emitter: &mut Emitter, line: &Value, phase: Phase) {
-        match line.get("item").filter(|item| item.is_object()) {
-            Some(item) => self.session.item(emitter, "", None, item, phase),
-            None => {
-                let place = self.session.scope("", None).place;
-                emitter.raw(&place, self.session.format, "item without an item", line);
-            }
-        }
-    }
-
-    fn ask(&mut self, emitter: &mut Emitter) {
-        if let Some(prompt) = self.prompt.take() {
-            let scope = self.session.scope("", None);
-            let id = format!("{}:prompt", scope.turn);
-            self.session
-                .user_message(emitter, &scope, &id, &prompt, None);
-        }
-    }
-
-    fn close(&mut self, emitter: &mut Emitter) {
-        if self.session.turn("").is_some() {
-            self.session.close_turn(emitter, "", ended("interrupted"));
-        }
-    }
-
-    /// The source ended.
-    pub(crate) fn finish(&mut self, emitter: &mut Emitter) {
+    fn finish(&mut self, emitter: &mut Emitter) {
         self.session.close_all(emitter, "interrupted");
     }
 }

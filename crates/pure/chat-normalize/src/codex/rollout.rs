@@ -17,6 +17,7 @@ use super::items::{self, Phase};
 use super::session::{Ended, Scope, Session, ended};
 use super::tokens;
 use super::tools::{Spec, given};
+use crate::dialect::Normalizer;
 use crate::emit::{Emitter, hash};
 use crate::value::{count_of, list_of, millis_of_rfc3339, str_of, text_of};
 
@@ -99,49 +100,12 @@ pub(crate) struct CodexRollout {
 impl CodexRollout {
     pub(crate) fn new() -> Self {
         CodexRollout {
-            session: Session::new("codex-rollout", false),
+            session: Session::new("codex-rollout"),
             said: HashMap::new(),
             written: HashMap::new(),
             has_items: false,
             is_begun: false,
         }
-    }
-
-    /// Takes a line.
-    pub(crate) fn line(&mut self, emitter: &mut Emitter, line: &Value) {
-        if let Some(time_ms) = str_of(line, "timestamp").and_then(millis_of_rfc3339) {
-            emitter.time_ms = time_ms;
-        }
-        let kind = str_of(line, "type").unwrap_or("");
-        let Some(payload) = line.get("payload").filter(|payload| payload.is_object()) else {
-            self.bare_line(emitter, kind, line);
-            return;
-        };
-        match kind {
-            "session_meta" => self.meta(emitter, payload),
-            "turn_context" => self.model(emitter, payload),
-            "response_item" => self.response_item(emitter, payload),
-            "event_msg" => self.event(emitter, payload),
-            "compacted" => {
-                let scope = self.session.work_scope(emitter, "", None);
-                let id = emitter.line_id().to_owned();
-                self.session
-                    .compaction(emitter, &scope, &id, text_of(payload, "message"));
-            }
-            "world_state"
-            | "token_usage_record"
-            | "inter_agent_communication"
-            | "inter_agent_communication_metadata" => emitter.pass_over(kind),
-            _ => self.raw(emitter, kind, line),
-        }
-    }
-
-    /// The source ended. A turn whose end the file would have said was stopped.
-    pub(crate) fn finish(&mut self, emitter: &mut Emitter) {
-        let stopped = !self.session.calls.is_empty()
-            || self.session.turn("").is_some_and(|turn| turn.is_told);
-        let outcome = if stopped { "interrupted" } else { "completed" };
-        self.session.close_all(emitter, outcome);
     }
 
     fn raw(&mut self, emitter: &mut Emitter, kind: &str, value: &Value) {
@@ -696,6 +660,43 @@ impl CodexRollout {
         let usage = tokens::response_usage(last, window, self.session.model.clone());
         let Scope { place, .. } = self.session.scope("", None);
         emitter.add("usage", &place, usage);
+    }
+}
+
+impl Normalizer for CodexRollout {
+    fn line(&mut self, emitter: &mut Emitter, line: &Value) {
+        if let Some(time_ms) = str_of(line, "timestamp").and_then(millis_of_rfc3339) {
+            emitter.time_ms = time_ms;
+        }
+        let kind = str_of(line, "type").unwrap_or("");
+        let Some(payload) = line.get("payload").filter(|payload| payload.is_object()) else {
+            self.bare_line(emitter, kind, line);
+            return;
+        };
+        match kind {
+            "session_meta" => self.meta(emitter, payload),
+            "turn_context" => self.model(emitter, payload),
+            "response_item" => self.response_item(emitter, payload),
+            "event_msg" => self.event(emitter, payload),
+            "compacted" => {
+                let scope = self.session.work_scope(emitter, "", None);
+                let id = emitter.line_id().to_owned();
+                self.session
+                    .compaction(emitter, &scope, &id, text_of(payload, "message"));
+            }
+            "world_state"
+            | "token_usage_record"
+            | "inter_agent_communication"
+            | "inter_agent_communication_metadata" => emitter.pass_over(kind),
+            _ => self.raw(emitter, kind, line),
+        }
+    }
+
+    fn finish(&mut self, emitter: &mut Emitter) {
+        let stopped = !self.session.calls.is_empty()
+            || self.session.turn("").is_some_and(|turn| turn.is_told);
+        let outcome = if stopped { "interrupted" } else { "completed" };
+        self.session.close_all(emitter, outcome);
     }
 }
 

@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chat_event::payload::{
-    ErrorEvent, Interrupt, SessionStatus, ToolCall, ToolError, ToolResult, TurnEnd, TurnStart,
+    ErrorEvent, Interrupt, ToolCall, ToolError, ToolResult, TurnEnd, TurnStart,
 };
 use chat_event::{Extra, Json};
 use serde_json::Value;
@@ -55,9 +55,6 @@ pub(crate) struct Session {
     pub(crate) asked_in: BTreeSet<String>,
     /// Answers of sub-agents that were written, by a hash of who said what.
     pub(crate) called_back: BTreeSet<u64>,
-    is_live: bool,
-    is_busy: bool,
-    retries: bool,
 }
 
 #[derive(Debug, Default)]
@@ -108,11 +105,9 @@ pub(crate) struct Scope {
 }
 
 impl Session {
-    /// `is_live` for a stream, which tells busy from idle and has no times.
-    pub(crate) fn new(format: &'static str, is_live: bool) -> Self {
+    pub(crate) fn new(format: &'static str) -> Self {
         Session {
             format,
-            is_live,
             ..Session::default()
         }
     }
@@ -166,10 +161,6 @@ impl Session {
         thread: &str,
         native_turn: Option<&str>,
     ) -> Scope {
-        if self.retries {
-            self.retries = false;
-            self.status(emitter, "busy", None);
-        }
         let scope = self.scope(thread, native_turn);
         if !scope.turn.is_empty() {
             return scope;
@@ -231,10 +222,6 @@ impl Session {
             ..TurnStart::default()
         };
         emitter.add_as(&format!("{id}:start"), &place, start);
-        if self.is_live && !self.is_busy {
-            self.is_busy = true;
-            self.status(emitter, "busy", None);
-        }
     }
 
     /// Closes the open turn of `thread`, and before it what is open in it.
@@ -248,7 +235,6 @@ impl Session {
             emitter.pass_over("end of no turn");
             return;
         };
-        self.retries = false;
         self.texts.close(emitter, Some(&turn.id));
         self.close_calls(emitter, Some(&turn.id));
         self.asks.close(emitter, Some(&turn.id));
@@ -260,10 +246,6 @@ impl Session {
             ..Place::default()
         };
         emitter.add_as(&format!("{}:end", turn.id), &place, end);
-        if self.is_live && self.is_busy {
-            self.is_busy = false;
-            self.status(emitter, "idle", None);
-        }
     }
 
     /// Closes everything: the source is at its end. `outcome` is what a turn without its end is.
@@ -318,18 +300,8 @@ impl Session {
 
     /// The provider is asked again.
     pub(crate) fn retrying(&mut self, emitter: &mut Emitter, message: String) {
-        self.retries = self.is_live;
-        self.status(emitter, "retrying", Some(message));
-    }
-
-    fn status(&mut self, emitter: &mut Emitter, status: &str, message: Option<String>) {
         let place = self.scope("", None).place;
-        let event = SessionStatus {
-            status: status.to_owned(),
-            message,
-            ..SessionStatus::default()
-        };
-        emitter.add(&format!("status-{status}"), &place, event);
+        emitter.retrying(&place, Some(message));
     }
 
     /// The id that events of the item `native` of `turn` bear.

@@ -17,6 +17,7 @@ use serde_json::Value;
 use super::session::Session;
 use super::shapes::{native_session, unwrapped};
 use super::times;
+use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place, hash};
 use crate::value::{count_of, list_of, str_of, text_of};
 
@@ -62,53 +63,6 @@ impl OpenCodeEvents {
             line_no: 0,
             n_of_line: 0,
         }
-    }
-
-    /// Takes an event.
-    pub(crate) fn line(&mut self, emitter: &mut Emitter, line: &Value) {
-        let event = unwrapped(line);
-        let kind = str_of(event, "type").unwrap_or("");
-        let empty = Value::Null;
-        let properties = event.get("properties").unwrap_or(&empty);
-        self.begin(emitter, event, properties);
-        if kind == "sync" {
-            return emitter.pass_over("sync");
-        }
-        if let Some(id) = text_of(event, "id")
-            && !self.seen.insert(hash(id.as_bytes()))
-        {
-            emitter.report.repeated += 1;
-            return;
-        }
-        let family = kind.split_once('.').map_or(kind, |(family, _)| family);
-        if NOT_OF_A_SESSION.contains(&family) {
-            return emitter.pass_over(kind);
-        }
-        let Some(native_id) = native_session(kind, properties) else {
-            if kind == "session.error"
-                && let Some(root) = self.session.root.clone()
-            {
-                return self.of_session(emitter, kind, &root, properties, event);
-            }
-            return emitter.raw(&Place::default(), self.session.format, kind, event);
-        };
-        let native_id = native_id.to_owned();
-        let info = properties.get("info").unwrap_or(&Value::Null);
-        if let Some(parent) = text_of(info, "parentID")
-            && kind.starts_with("session.")
-            && native_id != parent
-        {
-            self.session.root.get_or_insert_with(|| parent.to_owned());
-            if self.session.knows(parent) && !self.session.is_root(&native_id) {
-                self.session.adopt(&native_id, parent);
-            }
-        }
-        self.session.root.get_or_insert_with(|| native_id.clone());
-        if !self.session.knows(&native_id) {
-            return emitter.pass_over("event of another session");
-        }
-        self.flush(emitter, properties);
-        self.of_session(emitter, kind, &native_id, properties, event);
     }
 
     /// The id and the time of what comes of an event.
@@ -265,9 +219,56 @@ impl OpenCodeEvents {
             }
         }
     }
+}
 
-    /// The source ended.
-    pub(crate) fn finish(&mut self, emitter: &mut Emitter) {
+impl Normalizer for OpenCodeEvents {
+    fn line(&mut self, emitter: &mut Emitter, line: &Value) {
+        let event = unwrapped(line);
+        let kind = str_of(event, "type").unwrap_or("");
+        let empty = Value::Null;
+        let properties = event.get("properties").unwrap_or(&empty);
+        self.begin(emitter, event, properties);
+        if kind == "sync" {
+            return emitter.pass_over("sync");
+        }
+        if let Some(id) = text_of(event, "id")
+            && !self.seen.insert(hash(id.as_bytes()))
+        {
+            emitter.report.repeated += 1;
+            return;
+        }
+        let family = kind.split_once('.').map_or(kind, |(family, _)| family);
+        if NOT_OF_A_SESSION.contains(&family) {
+            return emitter.pass_over(kind);
+        }
+        let Some(native_id) = native_session(kind, properties) else {
+            if kind == "session.error"
+                && let Some(root) = self.session.root.clone()
+            {
+                return self.of_session(emitter, kind, &root, properties, event);
+            }
+            return emitter.raw(&Place::default(), self.session.format, kind, event);
+        };
+        let native_id = native_id.to_owned();
+        let info = properties.get("info").unwrap_or(&Value::Null);
+        if let Some(parent) = text_of(info, "parentID")
+            && kind.starts_with("session.")
+            && native_id != parent
+        {
+            self.session.root.get_or_insert_with(|| parent.to_owned());
+            if self.session.knows(parent) && !self.session.is_root(&native_id) {
+                self.session.adopt(&native_id, parent);
+            }
+        }
+        self.session.root.get_or_insert_with(|| native_id.clone());
+        if !self.session.knows(&native_id) {
+            return emitter.pass_over("event of another session");
+        }
+        self.flush(emitter, properties);
+        self.of_session(emitter, kind, &native_id, properties, event);
+    }
+
+    fn finish(&mut self, emitter: &mut Emitter) {
         if let Some(time_ms) = self.last_ms {
             emitter.time_ms = time_ms;
         }

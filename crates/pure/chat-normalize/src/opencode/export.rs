@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::session::Session;
 use super::times;
+use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place};
 use crate::value::{list_of, str_of, text_of};
 
@@ -17,28 +18,6 @@ impl OpenCodeExport {
     pub(crate) fn new() -> Self {
         OpenCodeExport {
             session: Session::new("opencode-export", false),
-        }
-    }
-
-    /// Takes a session or one of its messages.
-    pub(crate) fn line(&mut self, emitter: &mut Emitter, value: &Value) {
-        let info = value.get("info").unwrap_or(&Value::Null);
-        if value.get("messages").is_some_and(Value::is_array) {
-            if let Some(id) = text_of(info, "id") {
-                if self.is_other(id) {
-                    return emitter.pass_over("another session");
-                }
-                emitter.begin_line(Some(id));
-                let time = info.get("time").unwrap_or(&Value::Null);
-                Session::at(emitter, time, "created");
-                self.session.root = Some(id.to_owned());
-                self.session.about(emitter, id, Some(info));
-            }
-            for message in list_of(value, "messages") {
-                self.message(emitter, message);
-            }
-        } else {
-            self.message(emitter, value);
         }
     }
 
@@ -100,9 +79,31 @@ impl OpenCodeExport {
             emitter.pass_over("message that is not whole");
         }
     }
+}
 
-    /// The source ended.
-    pub(crate) fn finish(&mut self, emitter: &mut Emitter) {
+impl Normalizer for OpenCodeExport {
+    fn line(&mut self, emitter: &mut Emitter, value: &Value) {
+        let info = value.get("info").unwrap_or(&Value::Null);
+        if value.get("messages").is_some_and(Value::is_array) {
+            if let Some(id) = text_of(info, "id") {
+                if self.is_other(id) {
+                    return emitter.pass_over("another session");
+                }
+                emitter.begin_line(Some(id));
+                let time = info.get("time").unwrap_or(&Value::Null);
+                Session::at(emitter, time, "created");
+                self.session.root = Some(id.to_owned());
+                self.session.about(emitter, id, Some(info));
+            }
+            for message in list_of(value, "messages") {
+                self.message(emitter, message);
+            }
+        } else {
+            self.message(emitter, value);
+        }
+    }
+
+    fn finish(&mut self, emitter: &mut Emitter) {
         // A document is written when the session rests, but its own end may be missing.
         let at_rest = emitter.report.unreadable == 0;
         self.session.close_all(emitter, at_rest);

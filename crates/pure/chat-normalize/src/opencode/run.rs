@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::session::Session;
 use super::times;
+use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place};
 use crate::value::{str_of, text_of};
 
@@ -26,9 +27,10 @@ impl OpenCodeRun {
             last_ms: None,
         }
     }
+}
 
-    /// Takes a line.
-    pub(crate) fn line(&mut self, emitter: &mut Emitter, line: &Value) {
+impl Normalizer for OpenCodeRun {
+    fn line(&mut self, emitter: &mut Emitter, line: &Value) {
         let kind = str_of(line, "type").unwrap_or("");
         if let Some(time_ms) = times::of_member(line, "timestamp").or(self.last_ms) {
             emitter.time_ms = time_ms;
@@ -80,8 +82,7 @@ impl OpenCodeRun {
         }
     }
 
-    /// The source ended: so did the run.
-    pub(crate) fn finish(&mut self, emitter: &mut Emitter) {
+    fn finish(&mut self, emitter: &mut Emitter) {
         if let Some(time_ms) = self.last_ms {
             emitter.time_ms = time_ms;
         }

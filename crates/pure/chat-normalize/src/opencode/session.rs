@@ -14,9 +14,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use chat_event::Payload;
-use chat_event::payload::{
-    AgentSwitch, SessionStart, SessionStatus, TurnEnd, TurnStart, UserMessage,
-};
+use chat_event::payload::{AgentSwitch, SessionStart, TurnEnd, TurnStart, UserMessage};
 use chat_event::{Body, Extra, Json};
 use serde_json::{Map, Value, json};
 
@@ -111,8 +109,6 @@ pub(crate) struct Session {
     agent: Option<String>,
     /// The session says its model itself, which it did not before 1.18.
     says_model: bool,
-    retrying: bool,
-    busy: bool,
     set_back_to: Option<String>,
 }
 
@@ -288,10 +284,6 @@ impl Session {
             ..TurnStart::default()
         };
         emitter.add_as(&format!("{turn_id}:turn"), &place, start);
-        if self.live && !self.busy {
-            self.busy = true;
-            self.status(emitter, "busy", None);
-        }
         turn_id
     }
 
@@ -304,10 +296,9 @@ impl Session {
             if let Some(turn) = self.turns.last_mut() {
                 turn.guessed = true;
             }
-        } else if self.retrying {
-            self.status(emitter, "busy", None);
+        } else {
+            emitter.goes_on(&self.newest_turn());
         }
-        self.retrying = false;
     }
 
     /// Work begins anew after the session was idle: the answers that are not whole will not be.
@@ -318,21 +309,14 @@ impl Session {
 
     /// The provider is asked again.
     pub(crate) fn retries(&mut self, emitter: &mut Emitter, message: Option<String>) {
-        self.retrying = true;
-        self.status(emitter, "retrying", message);
+        emitter.retrying(&self.newest_turn(), message);
     }
 
-    fn status(&mut self, emitter: &mut Emitter, status: &str, message: Option<String>) {
-        let place = Place {
+    fn newest_turn(&self) -> Place {
+        Place {
             turn_id: self.turns.last().map(|turn| turn.id.clone()),
             ..Place::default()
-        };
-        let payload = SessionStatus {
-            status: status.to_owned(),
-            message,
-            ..SessionStatus::default()
-        };
-        emitter.add(&format!("status-{status}"), &place, payload);
+        }
     }
 
     /// The session is idle; `last_word` for the second of the two events that say so.
@@ -353,11 +337,6 @@ impl Session {
     pub(crate) fn close_turns(&mut self, emitter: &mut Emitter, n: usize, outcome: &str) {
         for _ in 0..n.min(self.turns.len()) {
             self.close_turn(emitter, outcome);
-        }
-        if self.turns.is_empty() && self.busy {
-            self.busy = false;
-            self.retrying = false;
-            self.status(emitter, "idle", None);
         }
     }
 

@@ -16,7 +16,7 @@ pub(crate) enum Shape {
 }
 
 /// The form of `value` and whether it is sure.
-pub(crate) fn shape(value: &Value) -> Option<(Shape, bool)> {
+fn shape(value: &Value) -> Option<(Shape, bool)> {
     let is_object = |value: &Value, key: &str| value.get(key).is_some_and(Value::is_object);
     let kind = str_of(value, "type").unwrap_or("");
     let timed = value.get("timestamp").is_some_and(Value::is_number);
@@ -53,6 +53,13 @@ pub(crate) fn shape(value: &Value) -> Option<(Shape, bool)> {
         return Some((Shape::Event, sure));
     }
     None
+}
+
+/// Whether `value` is of the form `wanted`, and whether that is sure.
+pub(crate) fn is_of(value: &Value, wanted: Shape) -> Option<bool> {
+    shape(value)
+        .filter(|(shape, _)| *shape == wanted)
+        .map(|(_, sure)| sure)
 }
 
 /// The event within the wrapper of `/global/event`.

@@ -1,0 +1,165 @@
+//! Whether a session works or rests: told in one place, from the turns that begin and end.
+//!
+//! | what comes | said |
+//! |---|---|
+//! | the first open turn | `busy` |
+//! | the last open turn ends, nothing runs in the background | `idle`, once |
+//! | what ran in the background ended, no turn is open | `idle`, once |
+//! | the provider is asked again | `retrying`; `busy` when an answer comes |
+//! | a quiet period in a source that does not say when turns end | `idle` with `guessed`; `busy` when work comes |
+//!
+//! The end of the program says nothing more: a session that was busy then has its turns closed first.
+
+use std::collections::BTreeSet;
+
+use chat_event::Payload;
+use chat_event::payload::SessionStatus;
+
+use crate::emit::{Emitter, Place};
+
+/// What is known of it.
+#[derive(Debug, Default)]
+pub(crate) struct Busy {
+    /// Turns of the main agent that began and did not end.
+    turns: BTreeSet<String>,
+    /// Calls of the main agent that have no result.
+    calls: BTreeSet<String>,
+    is_busy: bool,
+    retrying: bool,
+    background: bool,
+}
+
+impl Busy {
+    /// What is to be said before an event.
+    pub(crate) fn before(&mut self, payload: &Payload, place: &Place) -> Option<&'static str> {
+        let works = matches!(
+            payload,
+            Payload::AssistantChunk(_)
+                | Payload::AssistantDone(_)
+                | Payload::ThinkingChunk(_)
+                | Payload::ThinkingDone(_)
+                | Payload::ToolCall(_)
+                | Payload::ToolInputChunk(_)
+        );
+        let in_turn = place
+            .turn_id
+            .as_ref()
+            .is_some_and(|turn| self.turns.contains(turn));
+        if works && (self.retrying || (!self.is_busy && in_turn)) {
+            self.retrying = false;
+            self.is_busy = true;
+            return Some("busy");
+        }
+        None
+    }
+
+    /// What is to be said after an event.
+    pub(crate) fn after(&mut self, payload: &Payload, place: &Place) -> Option<&'static str> {
+        match payload {
+            Payload::ToolCall(call) => {
+                self.calls.insert(call.tool_call_id.clone());
+            }
+            Payload::ToolResult(result) => {
+                self.calls.remove(&result.tool_call_id);
+            }
+            Payload::TurnStart(_) if place.parent_tool_call_id.is_none() => {
+                self.turns.insert(place.turn_id.clone().unwrap_or_default());
+                if !self.is_busy {
+                    self.is_busy = true;
+                    return Some("busy");
+                }
+            }
+            Payload::TurnEnd(_) if place.parent_tool_call_id.is_none() => {
+                let turn = place.turn_id.as_deref().unwrap_or_default();
+                if self.turns.remove(turn) {
+                    return self.rest();
+                }
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn rest(&mut self) -> Option<&'static str> {
+        if !self.is_busy || self.background || !self.turns.is_empty() {
+            return None;
+        }
+        self.is_busy = false;
+        self.retrying = false;
+        self.calls.clear();
+        Some("idle")
+    }
+}
+
+impl Emitter {
+    /// Says `status`, where an event tells it.
+    pub(crate) fn say_busy(&mut self, status: Option<&'static str>, id: &str, place: &Place) {
+        if let Some(status) = status {
+            self.say_status(&format!("{id}:{status}"), status, place, None, false);
+        }
+    }
+
+    /// The provider is asked again.
+    pub(crate) fn retrying(&mut self, place: &Place, message: Option<String>) {
+        self.busy.retrying = true;
+        let id = format!("{}:status-retrying", self.line_id());
+        self.say_status(&id, "retrying", place, message, false);
+    }
+
+    /// The provider answers, after it was asked again.
+    pub(crate) fn goes_on(&mut self, place: &Place) {
+        if std::mem::take(&mut self.busy.retrying) {
+            let id = format!("{}:status-busy", self.line_id());
+            self.say_status(&id, "busy", place, None, false);
+        }
+    }
+
+    /// Busy with something else than an answer: `message` says with what.
+    pub(crate) fn busy_with(&mut self, place: &Place, message: &str) {
+        let id = format!("{}:status-busy", self.line_id());
+        self.say_status(&id, "busy", place, Some(message.to_owned()), false);
+    }
+
+    /// Whether something runs that outlives its turn.
+    pub(crate) fn in_background(&mut self, runs: bool) {
+        self.busy.background = runs;
+        if let Some(status) = self.busy.rest() {
+            let id = format!("{}:status-{status}", self.line_id());
+            self.say_status(&id, status, &Place::default(), None, false);
+        }
+    }
+
+    /// Nothing came for a while from a source that does not say when turns end.
+    pub(crate) fn quiet(&mut self) {
+        if self.busy.is_busy && self.busy.calls.is_empty() && !self.busy.background {
+            self.busy.is_busy = false;
+            let place = Place {
+                turn_id: self.busy.turns.last().cloned(),
+                ..Place::default()
+            };
+            let id = format!("{}:quiet", self.line_id());
+            self.say_status(&id, "idle", &place, None, true);
+        }
+    }
+
+    fn say_status(
+        &mut self,
+        id: &str,
+        status: &str,
+        place: &Place,
+        message: Option<String>,
+        guessed: bool,
+    ) {
+        let place = Place {
+            turn_id: place.turn_id.clone(),
+            ..Place::default()
+        };
+        let payload = SessionStatus {
+            status: status.to_owned(),
+            message,
+            guessed: guessed.then_some(true),
+            ..SessionStatus::default()
+        };
+        self.add_as(id, &place, payload);
+    }
+}

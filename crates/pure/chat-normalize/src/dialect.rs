@@ -1,0 +1,221 @@
+//! The formats that are read: what each is called, how it is told, and who reads it.
+//!
+//! A new dialect is a variant of [`Dialect`], a row of [`TABLE`] and a [`Normalizer`]; nothing else names dialects.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::emit::Emitter;
+use crate::reader::Context;
+use crate::{agent_events, chat_events, claude, codex, opencode};
+
+/// The formats that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Dialect {
+    /// ChatEvents, passed through.
+    ChatEvents,
+    /// `claude --print --output-format stream-json`.
+    ClaudeStream,
+    /// The files below `~/.claude/projects`.
+    ClaudeTranscript,
+    /// `{event_type, event_data}` of sandbox workers.
+    AgentEvents,
+    /// `codex exec --json`.
+    CodexExec,
+    /// The files below `~/.codex/sessions`.
+    CodexRollout,
+    /// The JSON-RPC of `codex app-server`, one direction or both.
+    CodexAppServer,
+    /// `GET /event` of an OpenCode server.
+    OpenCodeEvents,
+    /// `opencode run --format json`.
+    OpenCodeRun,
+    /// `opencode export`.
+    OpenCodeExport,
+}
+
+/// One dialect's rules: values in, events out by way of the emitter.
+pub(crate) trait Normalizer: fmt::Debug + Send {
+    /// Takes one value: a line, the data of a server-sent event, or a document (an array's items one by one).
+    fn line(&mut self, emitter: &mut Emitter, value: &Value);
+
+    /// Takes a line as it stands, where the dialect reads text; `false` where it wants values.
+    fn text(&mut self, _emitter: &mut Emitter, _text: &str) -> bool {
+        false
+    }
+
+    /// The source ended: what is open is closed.
+    fn finish(&mut self, emitter: &mut Emitter);
+}
+
+/// How the values of a source are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A value to a line; the lines of an event stream (`data: …`) are read as well.
+    Lines,
+    /// One document, on one line or many. Of one that is cut off, the whole items of its list are read.
+    Document,
+}
+
+/// What is known of a dialect.
+pub(crate) struct Row {
+    pub(crate) dialect: Dialect,
+    /// The word it goes by on a command line.
+    word: &'static str,
+    /// Its name, for people.
+    name: &'static str,
+    form: Form,
+    /// Whether a value is of this dialect: `None` no, `Some(false)` likely, `Some(true)` for sure.
+    pub(crate) recognise: fn(&Value) -> Option<bool>,
+    /// The session that a value of this dialect names.
+    pub(crate) session_of: fn(&Value) -> Option<String>,
+    pub(crate) make: fn(&Context) -> Box<dyn Normalizer>,
+}
+
+/// All dialects, in the order in which a value is asked for them: the narrow before the wide.
+pub(crate) static TABLE: &[Row] = &[
+    Row {
+        dialect: Dialect::AgentEvents,
+        word: "agent-events",
+        name: "agent.* events",
+        form: Form::Lines,
+        recognise: |value| agent_events::is_agent_event(value).then_some(true),
+        session_of: agent_events::session_of,
+        make: |_| Box::new(agent_events::AgentEvents::new()),
+    },
+    Row {
+        dialect: Dialect::OpenCodeEvents,
+        word: "opencode-events",
+        name: "OpenCode event bus",
+        form: Form::Lines,
+        recognise: |value| opencode::is_of(value, opencode::Shape::Event),
+        session_of: opencode::session_of,
+        make: |_| Box::new(opencode::OpenCodeEvents::new()),
+    },
+    Row {
+        dialect: Dialect::OpenCodeRun,
+        word: "opencode-run",
+        name: "OpenCode run JSON",
+        form: Form::Lines,
+        recognise: |value| opencode::is_of(value, opencode::Shape::Run),
+        session_of: opencode::session_of,
+        make: |context| Box::new(opencode::OpenCodeRun::new(context.prompt.clone())),
+    },
+    Row {
+        dialect: Dialect::OpenCodeExport,
+        word: "opencode-export",
+        name: "OpenCode export",
+        form: Form::Document,
+        recognise: |value| opencode::is_of(value, opencode::Shape::Export),
+        session_of: opencode::session_of,
+        make: |_| Box::new(opencode::OpenCodeExport::new()),
+    },
+    Row {
+        dialect: Dialect::CodexExec,
+        word: "codex-exec",
+        name: "Codex exec JSON",
+        form: Form::Lines,
+        recognise: |value| codex::is_exec_line(value).then_some(true),
+        session_of: codex::session_of,
+        make: |context| Box::new(codex::CodexExec::new(context.prompt.clone())),
+    },
+    Row {
+        dialect: Dialect::CodexRollout,
+        word: "codex-rollout",
+        name: "Codex rollout",
+        form: Form::Lines,
+        recognise: codex::is_rollout_line,
+        session_of: codex::session_of,
+        make: |_| Box::new(codex::CodexRollout::new()),
+    },
+    Row {
+        dialect: Dialect::CodexAppServer,
+        word: "codex-app-server",
+        name: "Codex app-server JSON-RPC",
+        form: Form::Lines,
+        recognise: codex::is_app_server_line,
+        session_of: codex::session_of,
+        make: |_| Box::new(codex::CodexAppServer::new()),
+    },
+    Row {
+        dialect: Dialect::ChatEvents,
+        word: "chat-events",
+        name: "ChatEvent JSONL",
+        form: Form::Lines,
+        recognise: chat_events::is_chat_event,
+        session_of: |_| None,
+        make: |context| Box::new(chat_events::ChatEvents::new(context.session_id.is_some())),
+    },
+    Row {
+        dialect: Dialect::ClaudeStream,
+        word: "claude-stream",
+        name: "Claude Code stream-json",
+        form: Form::Lines,
+        recognise: claude::is_stream_line,
+        session_of: |_| None,
+        make: |context| Box::new(claude::ClaudeStream::new(context.prompt.clone())),
+    },
+    Row {
+        dialect: Dialect::ClaudeTranscript,
+        word: "claude-transcript",
+        name: "Claude Code transcript",
+        form: Form::Lines,
+        recognise: claude::is_transcript_line,
+        session_of: |_| None,
+        make: |_| Box::new(claude::ClaudeTranscript::new()),
+    },
+];
+
+impl Dialect {
+    /// All of them.
+    ///
+    /// ```
+    /// use chat_normalize::Dialect;
+    /// assert!(Dialect::all().any(|dialect| dialect.word() == "codex-exec"));
+    /// ```
+    pub fn all() -> impl Iterator<Item = Dialect> {
+        TABLE.iter().map(|row| row.dialect)
+    }
+
+    /// Its name, for people.
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// The word it goes by on a command line: `claude-stream`.
+    pub fn word(self) -> &'static str {
+        self.row().word
+    }
+
+    /// The dialect that goes by `word`.
+    pub fn from_word(word: &str) -> Option<Dialect> {
+        let row = TABLE.iter().find(|row| row.word == word)?;
+        Some(row.dialect)
+    }
+
+    pub(crate) fn form(self) -> Form {
+        self.row().form
+    }
+
+    pub(crate) fn row(self) -> &'static Row {
+        // Every dialect has a row (a test holds it).
+        let row = TABLE.iter().find(|row| row.dialect == self);
+        row.unwrap_or(&TABLE[0])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_dialect_has_one_row_and_a_word_of_its_own() {
+        for row in TABLE {
+            assert_eq!(row.dialect.word(), row.word, "{:?}", row.dialect);
+            assert_eq!(Dialect::from_word(row.word), Some(row.dialect));
+            let same_name = TABLE.iter().filter(|other| other.name == row.name);
+            assert_eq!(same_name.count(), 1, "{}", row.name);
+        }
+    }
+}
