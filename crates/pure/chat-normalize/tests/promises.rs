@@ -156,11 +156,11 @@ fn what_is_no_session_is_named_with_the_formats_that_are() {
         Detection::None(why) => why.to_string(),
         other => panic!("{other:?}"),
     };
+    let names: Vec<&str> = Dialect::all().map(Dialect::name).collect();
+    let names = names.join(", ");
     assert_eq!(
         why,
-        "not a session log: line 1 is plain text; formats read are ChatEvent JSONL, Claude Code stream-json, \
-         Claude Code transcript, agent.* events, OpenCode event bus, OpenCode run JSON, OpenCode export, \
-         Codex exec JSON, Codex rollout, Codex app-server JSON-RPC"
+        format!("not a session log: line 1 is plain text; formats read are {names}")
     );
     assert_eq!(detect(b"{\"type\":\"sys", false), Detection::NeedMore);
     assert!(matches!(detect(b"", true), Detection::None(_)));
