@@ -1,0 +1,241 @@
+//! Damaged sessions: every dialect's reader over recorded sessions whose lines are cut, doubled, moved, mixed and changed.
+//!
+//! One test a dialect, for three seconds each, or for `TURNREEL_FUZZ_SECONDS`. Each run begins elsewhere; a failure names
+//! its seed, and `TURNREEL_SEED` begins there again. What is found becomes a case of its own beside the dialect.
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a law that does not hold fails its test"
+)]
+
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use chat_event::{ChatEvent, Payload};
+use chat_feed::{BlockBody, ChatRenderer};
+use chat_normalize::{Context, Dialect, SessionReader};
+
+#[path = "support/normalized.rs"]
+mod normalized;
+
+use normalized::{Random, assert_ids, assert_turns, damaged, read, shared};
+
+/// Longer seeds are cut to whole lines of this many bytes: many small inputs find more than few large ones.
+const MAX_SEED_BYTES: usize = 24 * 1024;
+
+macro_rules! dialects {
+    ($($name:ident $word:literal,)*) => {
+        $(#[test] fn $name() { fuzz($word); })*
+
+        #[test]
+        fn every_dialect_has_its_test() {
+            let listed: BTreeSet<&str> = BTreeSet::from([$($word),*]);
+            let known: BTreeSet<&str> = Dialect::all().map(Dialect::word).collect();
+            assert_eq!(listed, known);
+        }
+    };
+}
+
+dialects! {
+    agent_events "agent-events",
+    chat_events "chat-events",
+    claude_stream "claude-stream",
+    claude_transcript "claude-transcript",
+    codex_app_server "codex-app-server",
+    codex_exec "codex-exec",
+    codex_rollout "codex-rollout",
+    opencode_events "opencode-events",
+    opencode_export "opencode-export",
+    opencode_run "opencode-run",
+}
+
+fn fuzz(word: &str) {
+    let dialect = Dialect::from_word(word).expect("a dialect of the table");
+    let seeds = seeds_of(dialect);
+    if seeds.is_empty() {
+        return eprintln!("skipped: no recording of {}", dialect.name());
+    }
+    let seconds = std::env::var("TURNREEL_FUZZ_SECONDS")
+        .ok()
+        .and_then(|seconds| seconds.parse().ok())
+        .unwrap_or(3);
+    let end = Instant::now() + Duration::from_secs(seconds);
+    let wanted = std::env::var("TURNREEL_SEED")
+        .ok()
+        .and_then(|seed| seed.parse::<u64>().ok());
+    let mut seed = wanted.unwrap_or_else(|| {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        now.map_or(1, |now| now.as_micros() as u64)
+    });
+    let mut runs = 0u64;
+    while runs == 0 || Instant::now() < end {
+        let input = input(&seeds, seed);
+        let held = catch_unwind(AssertUnwindSafe(|| hold_laws(dialect, &input, seed)));
+        if held.is_err() {
+            let kept = std::env::temp_dir().join(format!("turnreel-{word}-{seed}"));
+            let _ = std::fs::write(&kept, &input);
+            panic!(
+                "{word}: TURNREEL_SEED={seed}; the input is kept in {}",
+                kept.display()
+            );
+        }
+        if wanted.is_some() {
+            return;
+        }
+        seed = seed.wrapping_add(1);
+        runs += 1;
+    }
+    eprintln!("{word}: {runs} inputs of {} seeds", seeds.len());
+}
+
+/// One damaged input: of one session, or of the lines of two.
+fn input(seeds: &[Vec<u8>], seed: u64) -> Vec<u8> {
+    // xorshift cannot begin at 0, and neighbouring seeds should not look alike.
+    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    for _ in 0..4 {
+        random.below(2);
+    }
+    let one = &seeds[random.below(seeds.len())];
+    let mut input = one.clone();
+    if random.below(4) == 0 {
+        let other = &seeds[random.below(seeds.len())];
+        let split = |bytes: &[u8]| -> Vec<Vec<u8>> {
+            bytes
+                .split_inclusive(|byte| *byte == b'\n')
+                .map(<[u8]>::to_vec)
+                .collect()
+        };
+        let (mut left, mut right) = (split(one).into_iter(), split(other).into_iter());
+        input.clear();
+        loop {
+            let next = if random.below(2) == 0 {
+                left.next().or_else(|| right.next())
+            } else {
+                right.next().or_else(|| left.next())
+            };
+            match next {
+                Some(line) => input.extend(line),
+                None => break,
+            }
+        }
+    }
+    for _ in 0..random.below(3) {
+        input = damaged(&input, &mut random);
+    }
+    input
+}
+
+fn hold_laws(dialect: Dialect, input: &[u8], seed: u64) {
+    let mut random = Random(seed | 1);
+    let whole = read_as(dialect, &[input]);
+    let (left, right) = input.split_at(random.below(input.len() + 1));
+    assert!(
+        read_as(dialect, &[left, right]) == whole,
+        "a cut at {} gives other events",
+        left.len()
+    );
+    for event in &whole {
+        let again = ChatEvent::from_json(&event.to_line()).expect("a written event is read");
+        assert!(again == *event, "{} is read back as another", event.id);
+    }
+    if dialect != Dialect::ChatEvents {
+        // What a log says itself is passed on as it stands.
+        assert_ids("damaged", &whole);
+        assert_turns("damaged", &whole);
+        assert_busy(&whole);
+    }
+    let mut renderer = ChatRenderer::new();
+    renderer.replay_events(&whole);
+    assert_eq!(renderer.check(), Ok(()));
+    if dialect != Dialect::ChatEvents {
+        for block in renderer.feed().rows() {
+            let runs = match &block.body {
+                BlockBody::ToolCall(call) => call.status.runs(),
+                BlockBody::Text(text) => text.streaming,
+                BlockBody::Thinking(thinking) => thinking.streaming,
+                _ => false,
+            };
+            assert!(!runs, "{block:?} still runs");
+        }
+    }
+    // Whatever it is taken for, it is read.
+    let _ = read(input);
+}
+
+fn read_as(dialect: Dialect, pieces: &[&[u8]]) -> Vec<ChatEvent> {
+    let mut reader = SessionReader::with_dialect(Context::default(), dialect);
+    let mut events = Vec::new();
+    for piece in pieces {
+        if reader.push(piece, 7, &mut events).is_err() {
+            return events;
+        }
+    }
+    let _ = reader.finish(7, &mut events);
+    events
+}
+
+/// Busy and idle alternate, and the session rests at its end.
+fn assert_busy(events: &[ChatEvent]) {
+    let mut busy = false;
+    for event in events {
+        if let Payload::SessionStatus(status) = &event.payload {
+            match status.status.as_str() {
+                "idle" => {
+                    assert!(busy, "{}: idle twice", event.id);
+                    busy = false;
+                }
+                "busy" => busy = true,
+                _ => {}
+            }
+        }
+    }
+    assert!(!busy, "busy at the end");
+}
+
+/// The recorded sessions of a dialect, and the events of other dialects' stories where it is our own.
+fn seeds_of(dialect: Dialect) -> Vec<Vec<u8>> {
+    let mut paths = Vec::new();
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sessions");
+    collect(&own, &mut paths);
+    for folder in ["recordings", "fixtures"] {
+        if let Some(folder) = shared::shared(folder) {
+            collect(&folder, &mut paths);
+        }
+    }
+    paths.sort();
+    let mut seeds = Vec::new();
+    for path in paths {
+        let bytes = std::fs::read(&path).unwrap();
+        if chat_normalize::detect(&bytes, true) == chat_normalize::Detection::Found(dialect) {
+            seeds.push(shortened(bytes));
+        }
+    }
+    seeds
+}
+
+fn shortened(mut bytes: Vec<u8>) -> Vec<u8> {
+    if bytes.len() > MAX_SEED_BYTES
+        && let Some(end) = bytes[..MAX_SEED_BYTES]
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+    {
+        bytes.truncate(end + 1);
+    }
+    bytes
+}
+
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let name = path.to_string_lossy();
+        if path.is_dir() {
+            collect(&path, found);
+        } else if !name.ends_with(".times") && !name.ends_with(".md") && !name.ends_with(".tsv") {
+            found.push(path);
+        }
+    }
+}
