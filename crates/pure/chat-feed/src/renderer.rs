@@ -9,7 +9,7 @@ mod calls;
 mod check;
 mod place;
 mod says;
-mod seen;
+pub(crate) mod seen;
 mod texts;
 mod turns;
 
@@ -22,9 +22,10 @@ use crate::feed::Feed;
 use crate::patch::FeedPatch;
 use asks::Ask;
 use place::Place;
-use seen::Seen;
+pub(crate) use seen::Seen;
 use texts::ResponseWork;
 use turns::TurnWork;
+pub(crate) use turns::between;
 
 /// The one reducer of sessions.
 ///

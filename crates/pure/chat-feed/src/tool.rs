@@ -124,9 +124,34 @@ pub struct Headline {
 }
 
 impl ToolCallBlock {
+    /// A call of which nothing but its id is known.
+    pub(crate) fn unknown(tool_call_id: &str) -> Self {
+        ToolCallBlock {
+            tool_call_id: tool_call_id.into(),
+            tool_name: "".into(),
+            kind: ToolKind::Other,
+            title: None,
+            args: Json::default(),
+            input: None,
+            input_chars: 0,
+            output: None,
+            result: None,
+            error: None,
+            summary: None,
+            exit_code: None,
+            progress: None,
+            status: ToolStatus::Running,
+            called_ms: None,
+            duration_ms: None,
+            steps: 0,
+            orphan: false,
+            conflicts: 0,
+        }
+    }
+
     /// The one line that is shown of this call.
     pub fn headline(&self) -> Headline {
-        let (verb, object) = self.verb_and_object();
+        let (verb, object) = self.verb_and_object(Quotes::Around);
         Headline {
             verb,
             object: one_line(&object),
@@ -134,7 +159,29 @@ impl ToolCallBlock {
         }
     }
 
-    fn verb_and_object(&self) -> (String, String) {
+    /// What the call works on: the headline's object in a terminal's spelling, with patterns as they were given.
+    pub fn target(&self) -> String {
+        self.verb_and_object(Quotes::None).1
+    }
+
+    /// The headline's outcome and, of what was read, its size: `890 lines, 35KB`.
+    pub fn figures(&self) -> String {
+        let outcome = self.outcome();
+        let read = self.kind == ToolKind::Read && self.status == ToolStatus::Succeeded;
+        let n_bytes = match &self.result {
+            Some(result) if read && self.summary.is_some() => match result.body_ref() {
+                Some(body) => body.bytes,
+                None => result.as_str().map_or(0, |text| text.len() as u64),
+            },
+            _ => 0,
+        };
+        if n_bytes == 0 {
+            return outcome;
+        }
+        format!("{outcome}, {}", short_size(n_bytes))
+    }
+
+    fn verb_and_object(&self, quotes: Quotes) -> (String, String) {
         let name = self.tool_name.to_string();
         let told = |keys: &[&str]| keys.iter().find_map(|key| text_of(&self.args, key));
         let path = || told(&["file_path", "filePath", "path", "notebook_path", "filename"]);
@@ -154,7 +201,7 @@ impl ToolCallBlock {
             ToolKind::Search => told(&["pattern", "query", "regex", "glob"]).map(|pattern| {
                 (
                     tense(["Searched", "Search"]),
-                    searched(&pattern, told(&["path", "glob"])),
+                    searched(&pattern, told(&["path", "glob"]), quotes),
                 )
             }),
             ToolKind::Fetch => {
@@ -219,10 +266,30 @@ fn with_lines(path: String, args: &Json) -> String {
     }
 }
 
-fn searched(pattern: &str, place: Option<String>) -> String {
+/// Whether a pattern stands in quotes: in a sentence it does, behind a tool's name it does not.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quotes {
+    Around,
+    None,
+}
+
+fn searched(pattern: &str, place: Option<String>, quotes: Quotes) -> String {
+    let quoted = match quotes {
+        Quotes::Around => format!("\"{pattern}\""),
+        Quotes::None => pattern.to_owned(),
+    };
     match place.filter(|place| place != pattern) {
-        Some(place) => format!("\"{pattern}\" in {place}"),
-        None => format!("\"{pattern}\""),
+        Some(place) => format!("{quoted} in {place}"),
+        None => quoted,
+    }
+}
+
+/// A size as a terminal's line has it, without a space: `640B`, `35KB`, `2.5MB`.
+fn short_size(n_bytes: u64) -> String {
+    match n_bytes {
+        0..=999 => format!("{n_bytes}B"),
+        1_000..=999_499 => format!("{}KB", (n_bytes + 500) / 1_000),
+        _ => format!("{}.{}MB", n_bytes / 1_000_000, n_bytes / 100_000 % 10),
     }
 }
 

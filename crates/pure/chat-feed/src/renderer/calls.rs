@@ -1,7 +1,7 @@
 //! Tool calls: call, input, output, result and changed files put together by `toolCallId`.
 
+use chat_event::ChatEvent;
 use chat_event::payload::{FileEdit, ToolCall, ToolInputChunk, ToolOutputChunk, ToolResult};
-use chat_event::{ChatEvent, Json};
 
 use super::ChatRenderer;
 use super::place::Place;
@@ -154,27 +154,8 @@ impl ChatRenderer {
     }
 
     fn new_call(&mut self, call_id: &str, place: &Place, orphan: bool) -> BlockId {
-        let block = ToolCallBlock {
-            tool_call_id: call_id.into(),
-            tool_name: "".into(),
-            kind: ToolKind::Other,
-            title: None,
-            args: Json::default(),
-            input: None,
-            input_chars: 0,
-            output: None,
-            result: None,
-            error: None,
-            summary: None,
-            exit_code: None,
-            progress: None,
-            status: ToolStatus::Running,
-            called_ms: None,
-            duration_ms: None,
-            steps: 0,
-            orphan,
-            conflicts: 0,
-        };
+        let mut block = ToolCallBlock::unknown(call_id);
+        block.orphan = orphan;
         let id = self.insert(place, BlockBody::ToolCall(Box::new(block)));
         self.calls.insert(call_id.into(), id);
         let status = self.running_status(id);

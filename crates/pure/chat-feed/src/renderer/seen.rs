@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use chat_event::ChatEvent;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     /// Runs of `seq`s, first → last: a log in order is one run however long it is.
     runs: BTreeMap<u64, u64>,
     /// Hashes stand in for ids: a session's ids would need five times the memory.
@@ -15,7 +15,7 @@ pub(super) struct Seen {
 
 impl Seen {
     /// Notes an event; true where it was not seen before.
-    pub(super) fn is_new(&mut self, event: &ChatEvent) -> bool {
+    pub(crate) fn is_new(&mut self, event: &ChatEvent) -> bool {
         match event.seq {
             Some(seq) if seq > 0 => self.seq_is_new(seq),
             // Control lines bear no number of their own; an event without an id cannot be told from another.
@@ -45,7 +45,7 @@ impl Seen {
 }
 
 /// The same on every machine and in every run: what is shown must not depend on it.
-pub(super) fn hash(id: &str) -> u64 {
+pub(crate) fn hash(id: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     id.hash(&mut hasher);
     hasher.finish()

@@ -251,6 +251,6 @@ impl ChatRenderer {
 }
 
 /// The milliseconds between two times; `None` where one is not known or the clock ran back.
-pub(super) fn between(from_ms: Option<i64>, to_ms: Option<i64>) -> Option<u64> {
+pub(crate) fn between(from_ms: Option<i64>, to_ms: Option<i64>) -> Option<u64> {
     u64::try_from(to_ms?.checked_sub(from_ms?)?).ok()
 }

@@ -1,0 +1,359 @@
+//! The tool calls of a session that are not done, and the lines that are told of them.
+//!
+//! Their figures and words are those of [`ToolCallBlock`], so that a terminal says what the page says.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use chat_event::payload::{Progress, ToolCall, ToolResult};
+use chat_event::{Json, payload};
+
+use super::clean::{clean, one_line};
+use super::words;
+use crate::block::ToolCallBlock;
+use crate::tool::{ToolKind, ToolStatus};
+
+/// So many calls may be open in a session; beyond them the oldest is told as it stands.
+const MAX_OPEN: usize = 1024;
+
+/// So many finished calls are remembered, for results that come late or twice.
+const MAX_FINISHED: usize = 256;
+
+/// As much of what a tool prints is kept until its result is there, in case there will be none.
+const MAX_OUTPUT_BYTES: usize = 16 * 1024;
+
+/// Names a turn of the session for as long as it is traced.
+pub(super) type TurnNth = u64;
+
+/// A call that has no result, or a result that has no call.
+#[derive(Debug)]
+pub(super) struct OpenCall {
+    pub(super) turn: Option<TurnNth>,
+    /// How many calls it lies in.
+    pub(super) depth: usize,
+    /// The facts, without the arguments: their words are in `target`.
+    pub(super) block: ToolCallBlock,
+    target: String,
+    /// Whether the call itself came.
+    pub(super) called: bool,
+    /// What it printed so far: the end of it.
+    pub(super) output: String,
+}
+
+#[derive(Debug)]
+struct Finished {
+    id: Box<str>,
+    turn: Option<TurnNth>,
+    /// What is needed to tell a late result; `None` where the result came.
+    late: Option<OpenCall>,
+}
+
+/// The open calls of a session.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    open: BTreeMap<u64, OpenCall>,
+    by_id: BTreeMap<Box<str>, u64>,
+    n_calls: u64,
+    finished: VecDeque<Finished>,
+}
+
+/// What a call needs to know of its place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CallPlace<'a> {
+    pub(super) turn: Option<TurnNth>,
+    pub(super) parent: Option<&'a str>,
+    pub(super) cwd: Option<&'a str>,
+    pub(super) now_ms: Option<i64>,
+}
+
+/// What became of an event about a call.
+#[derive(Debug)]
+pub(super) enum CallStep {
+    /// Nothing to tell.
+    Nothing,
+    /// It goes on: this call.
+    Began(u64),
+    /// It is done.
+    Done(Box<OpenCall>),
+}
+
+impl Calls {
+    /// A call that is still open.
+    pub(super) fn get(&self, nth: u64) -> Option<&OpenCall> {
+        self.open.get(&nth)
+    }
+
+    /// The calls that go on, in their order; results that wait for their call are none.
+    pub(super) fn running(&self) -> impl Iterator<Item = &OpenCall> {
+        self.open
+            .values()
+            .filter(|call| call.block.result.is_none())
+    }
+
+    /// How deep what a call's sub-agent does is shown.
+    pub(super) fn depth_in(&self, parent: Option<&str>) -> usize {
+        let Some(parent) = parent else { return 0 };
+        let host = self.by_id.get(parent).and_then(|nth| self.open.get(nth));
+        host.map_or(1, |host| (host.depth + 1).min(8))
+    }
+
+    /// Takes a call.
+    pub(super) fn called(&mut self, call: &ToolCall, place: CallPlace<'_>) -> CallStep {
+        let again = self
+            .finished
+            .iter()
+            .any(|finished| *finished.id == *call.tool_call_id && finished.turn == place.turn);
+        if again && !self.by_id.contains_key(call.tool_call_id.as_str()) {
+            return CallStep::Nothing;
+        }
+        let nth = self.open(&call.tool_call_id, place);
+        let Some(open) = self.open.get_mut(&nth) else {
+            return CallStep::Nothing;
+        };
+        let block = &mut open.block;
+        block.tool_name = call.tool_name.as_str().into();
+        block.kind = ToolKind::of(call.kind.as_deref(), &call.tool_name);
+        block.title.clone_from(&call.title);
+        block.args = call.args.clone();
+        open.target = target(block, place.cwd);
+        block.args = Json::default();
+        let told_before = std::mem::replace(&mut open.called, true);
+        block.called_ms = place.now_ms;
+        if block.status == ToolStatus::Preparing {
+            block.status = ToolStatus::Running;
+        }
+        if block.result.is_some() {
+            return self
+                .take(nth)
+                .map_or(CallStep::Nothing, |call| CallStep::Done(Box::new(call)));
+        }
+        if told_before {
+            return CallStep::Nothing;
+        }
+        CallStep::Began(nth)
+    }
+
+    /// Notes that a call's arguments are being written.
+    pub(super) fn prepares(&mut self, call_id: &str, tool_name: &str, place: CallPlace<'_>) {
+        let finished = self.finished.iter().any(|known| *known.id == *call_id);
+        if finished && !self.by_id.contains_key(call_id) {
+            return;
+        }
+        let nth = self.open(call_id, place);
+        if let Some(open) = self.open.get_mut(&nth)
+            && !open.called
+            && open.block.result.is_none()
+        {
+            open.block.status = ToolStatus::Preparing;
+            if open.block.tool_name.is_empty() {
+                open.block.tool_name = tool_name.into();
+                open.block.kind = ToolKind::of(None, tool_name);
+            }
+        }
+    }
+
+    /// Notes what a running call printed.
+    pub(super) fn printed(&mut self, call_id: &str, chunk: &str) {
+        let open = self
+            .by_id
+            .get(call_id)
+            .and_then(|nth| self.open.get_mut(nth));
+        let Some(open) = open else { return };
+        open.output.push_str(chunk);
+        if open.output.len() > 2 * MAX_OUTPUT_BYTES {
+            let mut from = open.output.len() - MAX_OUTPUT_BYTES;
+            while !open.output.is_char_boundary(from) {
+                from += 1;
+            }
+            open.output.drain(..from);
+        }
+    }
+
+    /// Takes the progress of a call; true where it is one that goes on.
+    pub(super) fn progressed(&mut self, progress: &Progress) -> Option<u64> {
+        let nth = *self.by_id.get(progress.tool_call_id.as_deref()?)?;
+        let open = self.open.get_mut(&nth)?;
+        if open.block.result.is_some() {
+            return None;
+        }
+        open.block.progress = Some(payload::Progress {
+            message: one_line(&progress.message),
+            ..progress.clone()
+        });
+        Some(nth)
+    }
+
+    /// Takes a result. One without a call waits for it, unless its turn is over.
+    pub(super) fn finished(&mut self, result: &ToolResult, place: CallPlace<'_>) -> CallStep {
+        let known = self.by_id.get(result.tool_call_id.as_str()).copied();
+        let late = self
+            .finished
+            .iter_mut()
+            .find(|finished| *finished.id == *result.tool_call_id);
+        let nth = match (known, late) {
+            (Some(nth), _) => nth,
+            (None, Some(finished)) => {
+                // The first result stands.
+                let Some(mut call) = finished.late.take() else {
+                    return CallStep::Nothing;
+                };
+                note_result(&mut call.block, result, place.now_ms);
+                return CallStep::Done(Box::new(call));
+            }
+            (None, None) => self.open(&result.tool_call_id, place),
+        };
+        let Some(open) = self.open.get_mut(&nth) else {
+            return CallStep::Nothing;
+        };
+        if open.block.result.is_some() {
+            return CallStep::Nothing;
+        }
+        note_result(&mut open.block, result, place.now_ms);
+        if !open.called && open.turn.is_some() {
+            return CallStep::Nothing;
+        }
+        self.take(nth)
+            .map_or(CallStep::Nothing, |call| CallStep::Done(Box::new(call)))
+    }
+
+    /// Ends the calls of a turn, or all of them.
+    pub(super) fn settle(&mut self, turn: Option<TurnNth>, how: ToolStatus) -> Vec<OpenCall> {
+        let ended = self
+            .open
+            .iter()
+            .filter(|(_, call)| turn.is_none() || call.turn == turn)
+            .map(|(&nth, _)| nth);
+        let ended: Vec<_> = ended.collect();
+        ended
+            .into_iter()
+            .filter_map(|nth| self.settle_one(nth, how))
+            .collect()
+    }
+
+    /// Ends the oldest call where there are too many.
+    pub(super) fn overflow(&mut self) -> Option<OpenCall> {
+        if self.open.len() <= MAX_OPEN {
+            return None;
+        }
+        let oldest = self.open.keys().next().copied()?;
+        self.settle_one(oldest, ToolStatus::NoResult)
+    }
+
+    fn settle_one(&mut self, nth: u64, how: ToolStatus) -> Option<OpenCall> {
+        let mut call = self.take(nth)?;
+        if call.block.result.is_none() {
+            call.block.status = how;
+            call.block.progress = None;
+            if let Some(finished) = self.finished.back_mut() {
+                finished.late = Some(OpenCall {
+                    turn: call.turn,
+                    depth: call.depth,
+                    block: call.block.clone(),
+                    target: call.target.clone(),
+                    called: call.called,
+                    output: String::new(),
+                });
+            }
+        }
+        Some(call)
+    }
+
+    /// The call of that id, a new one where there is none.
+    fn open(&mut self, call_id: &str, place: CallPlace<'_>) -> u64 {
+        if let Some(&nth) = self.by_id.get(call_id) {
+            return nth;
+        }
+        self.n_calls += 1;
+        let nth = self.n_calls;
+        let call = OpenCall {
+            turn: place.turn,
+            depth: self.depth_in(place.parent),
+            block: ToolCallBlock::unknown(call_id),
+            target: String::new(),
+            called: false,
+            output: String::new(),
+        };
+        self.open.insert(nth, call);
+        self.by_id.insert(call_id.into(), nth);
+        nth
+    }
+
+    fn take(&mut self, nth: u64) -> Option<OpenCall> {
+        let call = self.open.remove(&nth)?;
+        let id = call.block.tool_call_id.clone();
+        self.by_id.remove(&id);
+        if self.finished.len() == MAX_FINISHED {
+            self.finished.pop_front();
+        }
+        self.finished.push_back(Finished {
+            id,
+            turn: call.turn,
+            late: None,
+        });
+        Some(call)
+    }
+}
+
+fn note_result(block: &mut ToolCallBlock, result: &ToolResult, now_ms: Option<i64>) {
+    block.result = Some(result.result.clone());
+    block.error.clone_from(&result.error);
+    block.summary.clone_from(&result.summary);
+    block.exit_code = result.exit_code;
+    block.duration_ms = result
+        .duration_ms
+        .or_else(|| crate::renderer::between(block.called_ms, now_ms));
+    block.progress = None;
+    block.status = match result.error {
+        Some(_) => ToolStatus::Failed,
+        None => ToolStatus::Succeeded,
+    };
+}
+
+fn target(block: &ToolCallBlock, cwd: Option<&str>) -> String {
+    let target = block.target();
+    let shown = match block.kind {
+        ToolKind::Read | ToolKind::Edit => words::below(&target, cwd),
+        _ => &target,
+    };
+    one_line(shown)
+}
+
+impl OpenCall {
+    /// What it works on, as the line has it.
+    pub(super) fn target(&self) -> &str {
+        &self.target
+    }
+
+    /// The line of the call as it stands: `[TOOL] bash: cargo build (exit 0) — 15.3s`.
+    pub(super) fn line(&self) -> String {
+        let block = &self.block;
+        let name = match &*block.tool_name {
+            "" => "tool call".to_owned(),
+            name => one_line(&name.to_lowercase()),
+        };
+        let target = match (&*self.target, &*block.tool_name) {
+            ("", "") => format!(": {}", one_line(&block.tool_call_id)),
+            ("", _) => String::new(),
+            (target, _) => format!(": {target}"),
+        };
+        let figures = one_line(&block.figures());
+        let outcome = match block.status {
+            ToolStatus::Preparing => " (preparing…)".to_owned(),
+            ToolStatus::Running if figures.is_empty() => " (running…)".to_owned(),
+            ToolStatus::Running => format!(" ({figures}…)"),
+            ToolStatus::Succeeded if figures.is_empty() => String::new(),
+            ToolStatus::Succeeded if block.kind == ToolKind::Search => format!(" → {figures}"),
+            ToolStatus::Failed if figures.is_empty() => " (failed)".to_owned(),
+            ToolStatus::Failed if block.exit_code.is_none() && !figures.starts_with("failed") => {
+                format!(" (failed: {figures})")
+            }
+            ToolStatus::Succeeded
+            | ToolStatus::Failed
+            | ToolStatus::Interrupted
+            | ToolStatus::NoResult => format!(" ({figures})"),
+        };
+        let took = words::told_duration(block.duration_ms).filter(|_| !block.status.runs());
+        let took = took.map_or_else(String::new, |took| format!(" — {took}"));
+        let indent = "  ".repeat(self.depth);
+        clean(&format!("{indent}[TOOL] {name}{target}{outcome}{took}"))
+    }
+}
