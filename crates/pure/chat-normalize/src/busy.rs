@@ -22,8 +22,6 @@ use crate::emit::{Emitter, Place};
 pub(crate) struct Busy {
     /// Turns of the main agent that began and did not end.
     turns: BTreeSet<String>,
-    /// Calls of the main agent that have no result.
-    calls: BTreeSet<String>,
     is_busy: bool,
     retrying: bool,
     background: bool,
@@ -56,12 +54,6 @@ impl Busy {
     /// What is to be said after an event.
     pub(crate) fn after(&mut self, payload: &Payload, place: &Place) -> Option<&'static str> {
         match payload {
-            Payload::ToolCall(call) => {
-                self.calls.insert(call.tool_call_id.clone());
-            }
-            Payload::ToolResult(result) => {
-                self.calls.remove(&result.tool_call_id);
-            }
             Payload::TurnStart(_) if place.parent_tool_call_id.is_none() => {
                 self.turns.insert(place.turn_id.clone().unwrap_or_default());
                 if !self.is_busy {
@@ -86,7 +78,6 @@ impl Busy {
         }
         self.is_busy = false;
         self.retrying = false;
-        self.calls.clear();
         Some("idle")
     }
 }
@@ -131,7 +122,7 @@ impl Emitter {
 
     /// Nothing came for a while from a source that does not say when turns end.
     pub(crate) fn quiet(&mut self) {
-        if self.busy.is_busy && self.busy.calls.is_empty() && !self.busy.background {
+        if self.busy.is_busy && self.open_calls.is_empty() && !self.busy.background {
             self.busy.is_busy = false;
             let place = Place {
                 turn_id: self.busy.turns.last().cloned(),

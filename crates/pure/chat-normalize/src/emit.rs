@@ -9,6 +9,7 @@ use chat_event::{ChatEvent, Extra, Json, Payload};
 use serde_json::Value;
 
 use crate::busy::Busy;
+use crate::open_calls::OpenCalls;
 
 /// The longest text of an unreadable line that its notice keeps.
 const KEPT_TEXT_BYTES: usize = 4096;
@@ -68,10 +69,13 @@ pub(crate) struct Emitter {
     line_id: String,
     n_of_line: u32,
     used_ids: HashSet<u64>,
+    /// The last number put behind an id that came more than once, by the id's hash.
+    repeats: HashMap<u64, u32>,
     /// The ids of the events of lines that a later line may take back.
     kept_ids: HashMap<String, Vec<String>>,
     keeps_ids: bool,
     pub(crate) busy: Busy,
+    pub(crate) open_calls: OpenCalls,
 }
 
 impl Emitter {
@@ -85,9 +89,11 @@ impl Emitter {
             line_id: "0".to_owned(),
             n_of_line: 0,
             used_ids: HashSet::new(),
+            repeats: HashMap::new(),
             kept_ids: HashMap::new(),
             keeps_ids: false,
             busy: Busy::default(),
+            open_calls: OpenCalls::default(),
         }
     }
 
@@ -146,6 +152,7 @@ impl Emitter {
             self.say_busy(Some(status), &line_id, place);
         }
         let after = self.busy.after(&payload, place);
+        self.open_calls.note(&payload, place);
         let id = self.unused(id);
         let mut event = ChatEvent::new(id, self.time_ms, self.session_id.clone(), payload);
         event.turn_id.clone_from(&place.turn_id);
@@ -166,15 +173,17 @@ impl Emitter {
     /// `id`, or where it was used before, `id` with a number behind it.
     fn unused(&mut self, id: &str) -> String {
         let mut id = clean_id(id);
-        let mut n = 1u32;
-        while !self.used_ids.insert(hash(id.as_bytes())) {
-            n += 1;
-            id = clean_id(&format!(
-                "{}:n{n}",
-                id.rsplit_once(":n")
-                    .filter(|_| n > 2)
-                    .map_or(id.as_str(), |(stem, _)| stem)
-            ));
+        if !self.used_ids.insert(hash(id.as_bytes())) {
+            // The number is kept: a source that says one id all the time must not be counted through each time.
+            let n = self.repeats.entry(hash(id.as_bytes())).or_insert(1);
+            let stem = id;
+            loop {
+                *n += 1;
+                id = clean_id(&format!("{stem}:n{n}"));
+                if self.used_ids.insert(hash(id.as_bytes())) {
+                    break;
+                }
+            }
         }
         if self.keeps_ids {
             self.kept_ids

@@ -24,6 +24,7 @@ mod busy;
 mod edit;
 mod emit;
 mod facts;
+mod open_calls;
 mod value;
 mod words;
 

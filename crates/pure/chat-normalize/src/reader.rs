@@ -415,6 +415,7 @@ impl Running {
         let last = format!("end.{}", emitter.line_id());
         emitter.begin_line(Some(&last));
         self.normalizer.finish(emitter);
+        emitter.close_open_calls();
     }
 }
 
