@@ -1,0 +1,315 @@
+//! Calls put together by `toolCallId`: arguments, output, result, changed files, and what sub-agents did within.
+
+use chat_event::payload::{FileEdit, ToolCall, ToolInputChunk, ToolOutputChunk, ToolResult};
+use chat_event::{Body, ChatEvent, Json};
+
+use super::{
+    Block, Conversation, EntryBody, EntryKey, Joins, MAX_DEPTH, OVERHEAD_BYTES, Owner, Response,
+};
+use crate::tool::ToolKind;
+
+/// Names a call; apart from its id, which a source may use again in another turn.
+pub(in crate::projections) type CallKey = u64;
+
+/// A tool call with all that came of it.
+#[derive(Debug)]
+pub(in crate::projections) struct Call {
+    pub(in crate::projections) id: Box<str>,
+    pub(in crate::projections) name: Box<str>,
+    pub(in crate::projections) kind: ToolKind,
+    pub(in crate::projections) title: Option<String>,
+    /// The arguments; `null` where only pieces of them came.
+    pub(in crate::projections) args: Json,
+    /// The pieces, as far as they came; empty once `args` are there.
+    pub(in crate::projections) input: String,
+    /// What it printed; empty once a result says it.
+    pub(in crate::projections) output: String,
+    pub(in crate::projections) result: Option<ToolResult>,
+    /// How many other results came, that say something else.
+    pub(in crate::projections) n_other_results: usize,
+    /// The files it changed; `None` where that was taken back.
+    pub(in crate::projections) edits: Vec<Option<FileEdit>>,
+    /// Whether the call itself is in the log, or only what came of it.
+    pub(in crate::projections) called: bool,
+    pub(in crate::projections) called_ms: Option<i64>,
+    pub(in crate::projections) result_ms: Option<i64>,
+    /// What its sub-agent did.
+    pub(in crate::projections) children: Vec<EntryKey>,
+    pub(super) home: EntryKey,
+    block_idx: usize,
+    turn: u64,
+    input_chars: u64,
+}
+
+impl Conversation {
+    /// The call that an event of a sub-agent belongs to.
+    pub(super) fn scope(&mut self, event: &ChatEvent) -> Option<CallKey> {
+        let id = event.parent_tool_call_id.as_deref()?;
+        let mut host = match self.call_ids.get(id) {
+            Some(&call) => call,
+            None => self.placeholder(None, id, event),
+        };
+        while self.depth_of(host) >= MAX_DEPTH {
+            let home = self.calls.get(&host)?.home;
+            host = self.entries.get(&home)?.parent?;
+        }
+        Some(host)
+    }
+
+    pub(super) fn tool_call(&mut self, event: &ChatEvent, told: &ToolCall) {
+        let key = self.call_of(event, &told.tool_call_id);
+        let Some(call) = self.calls.get_mut(&key) else {
+            return;
+        };
+        call.name = told.tool_name.as_str().into();
+        call.kind = ToolKind::of(told.kind.as_deref(), &told.tool_name);
+        call.title = told.title.clone();
+        call.args = told.args.clone();
+        call.called_ms = event.timestamp;
+        if !call.args.is_null() {
+            call.input = String::new();
+        }
+        let home = call.home;
+        self.add_bytes(home, told.args.as_text().len());
+        self.own(event, home, Owner::Call(key));
+    }
+
+    pub(super) fn tool_input_chunk(&mut self, event: &ChatEvent, chunk: &ToolInputChunk) {
+        let key = self.call_of(event, &chunk.tool_call_id);
+        let Some(call) = self.calls.get_mut(&key) else {
+            return;
+        };
+        if call.name.is_empty() && !chunk.tool_name.is_empty() {
+            call.name = chunk.tool_name.as_str().into();
+            call.kind = ToolKind::of(None, &chunk.tool_name);
+        }
+        if !call.args.is_null() {
+            return;
+        }
+        let fresh = call.input.is_empty();
+        let have = call.input_chars;
+        let at = chunk.offset.unwrap_or(have);
+        // What overlaps was there before; a hole is marked, because nothing will fill it.
+        let skipped = usize::try_from(have.saturating_sub(at)).unwrap_or(usize::MAX);
+        let n_chars = chunk.chunk.chars().count() as u64;
+        call.input_chars = have.max(at.saturating_add(n_chars));
+        if at > have {
+            call.input.push('…');
+        }
+        call.input.extend(chunk.chunk.chars().skip(skipped));
+        let home = call.home;
+        self.add_bytes(home, chunk.chunk.len());
+        if fresh {
+            self.own(event, home, Owner::Call(key));
+        }
+    }
+
+    pub(super) fn tool_output_chunk(&mut self, event: &ChatEvent, chunk: &ToolOutputChunk) {
+        let key = self.call_or_placeholder(event, &chunk.tool_call_id);
+        let Some(call) = self.calls.get_mut(&key) else {
+            return;
+        };
+        if call.result.as_ref().is_some_and(says_something) {
+            return;
+        }
+        call.output.push_str(&chunk.chunk);
+        let home = call.home;
+        self.add_bytes(home, chunk.chunk.len());
+    }
+
+    pub(super) fn tool_result(&mut self, event: &ChatEvent, result: &ToolResult) {
+        let key = self.call_or_placeholder(event, &result.tool_call_id);
+        let Some(call) = self.calls.get_mut(&key) else {
+            return;
+        };
+        if let Some(first) = &call.result {
+            // The first result stands; another one that says something else is counted.
+            if first.result != result.result || first.error != result.error {
+                call.n_other_results += 1;
+            }
+            return;
+        }
+        if says_something(result) {
+            call.output = String::new();
+        }
+        call.result = Some(result.clone());
+        call.result_ms = event.timestamp;
+        let home = call.home;
+        let called = call.called;
+        self.add_bytes(home, result.result.as_text().len() + OVERHEAD_BYTES);
+        self.own(event, home, Owner::Call(key));
+        if called && let Some(response) = self.response_mut(home) {
+            response.n_open_calls = response.n_open_calls.saturating_sub(1);
+        }
+        // What a model says after a result is another message.
+        let scope = self.entries.get(&home).and_then(|entry| entry.parent);
+        self.newest.remove(&scope);
+    }
+
+    pub(super) fn file_edit(&mut self, event: &ChatEvent, edit: &FileEdit) {
+        let known = self.call_ids.get(edit.tool_call_id.as_str()).copied();
+        let Some((key, call)) = known.and_then(|key| Some((key, self.calls.get_mut(&key)?))) else {
+            return self.event(event);
+        };
+        call.edits.push(Some(edit.clone()));
+        let edit_idx = call.edits.len() - 1;
+        let home = call.home;
+        self.add_bytes(home, cost_of_edit(edit) + OVERHEAD_BYTES);
+        self.own(event, home, Owner::Edit(key, edit_idx));
+    }
+
+    /// The call that an event begins or goes on with, in the response it belongs to.
+    fn call_of(&mut self, event: &ChatEvent, id: &str) -> CallKey {
+        let scope = self.scope(event);
+        let turn = self.turn;
+        let known = self.call_ids.get(id).copied().filter(|key| {
+            // A source that counts its calls anew in every turn means another call by the same id.
+            let call = self.calls.get(key);
+            call.is_some_and(|call| call.turn == turn || call.result.is_none() || !call.called)
+        });
+        let Some(key) = known else {
+            let entry = self.response(scope, event, Joins::Any);
+            return self.new_call(entry, id, true);
+        };
+        let Some(call) = self.calls.get(&key).filter(|call| !call.called) else {
+            return key;
+        };
+        // So far it only stood for the call that something was a part of.
+        let (old_home, old_idx) = (call.home, call.block_idx);
+        let old_scope = self.entries.get(&old_home).and_then(|entry| entry.parent);
+        let moves = old_scope == scope || (call.children.is_empty() && scope != Some(key));
+        let answered = call.result.is_some();
+        if moves {
+            let entry = self.response(scope, event, Joins::Any);
+            let block_idx = self.add_block(entry, Block::Call(key), 0);
+            let old = self.response_mut(old_home);
+            if let Some(block) = old.and_then(|response| response.blocks.get_mut(old_idx)) {
+                *block = Block::Gone;
+            }
+            self.move_bytes(old_home, entry);
+            if let Some(call) = self.calls.get_mut(&key) {
+                call.home = entry;
+                call.block_idx = block_idx;
+            }
+        }
+        if let Some(call) = self.calls.get_mut(&key) {
+            call.called = true;
+            call.turn = turn;
+            let home = call.home;
+            self.count_call(home, !answered);
+        }
+        key
+    }
+
+    /// What a placeholder was made of goes with its call.
+    fn move_bytes(&mut self, from: EntryKey, to: EntryKey) {
+        let Some(old) = self.entries.get_mut(&from) else {
+            return;
+        };
+        let hashes = std::mem::take(&mut old.hashes);
+        let n_bytes = old.n_bytes.saturating_sub(OVERHEAD_BYTES);
+        old.n_bytes -= n_bytes;
+        if let Some(new) = self.entries.get_mut(&to) {
+            new.hashes.extend(hashes);
+            new.n_bytes += n_bytes;
+        }
+    }
+
+    fn call_or_placeholder(&mut self, event: &ChatEvent, id: &str) -> CallKey {
+        if let Some(&key) = self.call_ids.get(id) {
+            return key;
+        }
+        let scope = self.scope(event);
+        // Asking for the scope may have made it.
+        match self.call_ids.get(id) {
+            Some(&key) => key,
+            None => self.placeholder(scope, id, event),
+        }
+    }
+
+    /// An entry that stands for a call until it comes.
+    fn placeholder(&mut self, scope: Option<CallKey>, id: &str, event: &ChatEvent) -> CallKey {
+        let body = EntryBody::Response(Response::default());
+        let entry = self.new_entry(scope, event, body);
+        self.new_call(entry, id, false)
+    }
+
+    fn new_call(&mut self, entry: EntryKey, id: &str, called: bool) -> CallKey {
+        let key = self.next_key;
+        self.next_key += 1;
+        let block_idx = self.add_block(entry, Block::Call(key), OVERHEAD_BYTES * 2 + id.len());
+        let call = Call {
+            id: id.into(),
+            name: "".into(),
+            kind: ToolKind::Other,
+            title: None,
+            args: Json::default(),
+            input: String::new(),
+            output: String::new(),
+            result: None,
+            n_other_results: 0,
+            edits: Vec::new(),
+            called,
+            called_ms: None,
+            result_ms: None,
+            children: Vec::new(),
+            home: entry,
+            block_idx,
+            turn: self.turn,
+            input_chars: 0,
+        };
+        self.calls.insert(key, call);
+        self.call_ids.insert(id.into(), key);
+        if called {
+            self.count_call(entry, true);
+        }
+        key
+    }
+
+    fn count_call(&mut self, entry: EntryKey, open: bool) {
+        if let Some(response) = self.response_mut(entry) {
+            response.n_calls_in_round += 1;
+            response.n_open_calls += usize::from(open);
+        }
+    }
+
+    /// Takes out a call with all that lies within.
+    pub(super) fn remove_call(&mut self, key: CallKey) {
+        let Some(call) = self.calls.get(&key) else {
+            return;
+        };
+        let (home, block_idx) = (call.home, call.block_idx);
+        let open = call.called && call.result.is_none();
+        if let Some(response) = self.response_mut(home) {
+            if let Some(block) = response.blocks.get_mut(block_idx) {
+                *block = Block::Gone;
+            }
+            response.n_open_calls = response.n_open_calls.saturating_sub(usize::from(open));
+        }
+        if let Some(call) = self.forget_call(key) {
+            for child in call.children {
+                self.remove(child);
+            }
+        }
+    }
+
+    /// Takes a call out of the tables.
+    pub(super) fn forget_call(&mut self, key: CallKey) -> Option<Call> {
+        let call = self.calls.remove(&key)?;
+        if self.call_ids.get(&call.id) == Some(&key) {
+            self.call_ids.remove(&call.id);
+        }
+        self.newest.remove(&Some(key));
+        Some(call)
+    }
+}
+
+/// Whether a result has a text of its own, beside what the call printed.
+fn says_something(result: &ToolResult) -> bool {
+    !matches!(result.result.as_text(), "null" | "\"\"")
+}
+
+pub(super) fn cost_of_edit(edit: &FileEdit) -> usize {
+    let full_diff = edit.full_diff.as_ref().map_or("", Body::preview);
+    edit.file_path.len() + edit.diff_preview.len() + full_diff.len()
+}

@@ -1,0 +1,525 @@
+//! The session as a Markdown transcript: for reading, for an issue or a pull request, for a diff against another run.
+//!
+//! Title and facts; a heading a turn; prompts quoted; answers as they are; calls with their arguments, changed files as
+//! diffs, results; what sub-agents did as quotes within their call. No text gets out of the place it stands in, see
+//! `prose` and `writer`. Long results and diffs are cut, each with a note of how much is left out. Progress, status and
+//! sound are left out: they are of the moment.
+
+mod call;
+mod prose;
+mod writer;
+
+use chat_event::payload::{
+    PermissionRequest, PermissionResolved, Plan, QuestionRequest, QuestionResolved, TurnEnd,
+    TurnStart, Usage, UserMessage,
+};
+use chat_event::{ChatEvent, Json, Payload};
+
+use super::TextSink;
+use super::conversation::{Block, Conversation, Entry, EntryBody, Tree};
+use super::plain::{Attachment, body_text, json_text};
+use writer::{Writer, code, words};
+
+/// Lines that no rule knows are shown up to here.
+const RAW_BYTES: usize = 2 * 1024;
+
+/// The transcript of a log.
+///
+/// ```
+/// use chat_event::ChatEvent;
+/// use chat_feed::projections::to_markdown;
+/// let line = r#"{"id":"e1","timestamp":0,"sessionId":"s","type":"user_message","payload":{"text":"Hi"}}"#;
+/// let text = to_markdown(&[ChatEvent::from_json(line).unwrap()]);
+/// assert_eq!(text, "# Hi\n\n## Turn 1\n\n**User**\n\n> Hi\n\n");
+/// ```
+pub fn to_markdown(events: &[ChatEvent]) -> String {
+    let mut text = String::new();
+    // The events are in memory anyway, so all may stay open.
+    let mut projection = Markdown::with_window(usize::MAX);
+    for event in events {
+        projection.push(event, &mut text);
+    }
+    projection.finish(&mut text);
+    text
+}
+
+/// Projects a log event by event.
+///
+/// The newest 32 MiB or so of the session are kept, because what comes later may still change them; the transcript of
+/// what is older goes to the sink. [`TextSink::restart`] is never called.
+#[derive(Debug, Default)]
+pub struct Markdown {
+    conversation: Conversation,
+    transcript: Transcript,
+}
+
+impl Markdown {
+    /// A projection of an empty log.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One that keeps about `window_bytes` open.
+    pub fn with_window(window_bytes: usize) -> Self {
+        Markdown {
+            conversation: Conversation::with_window(window_bytes),
+            transcript: Transcript::default(),
+        }
+    }
+
+    /// Takes the next event; text that is finished goes to `sink`.
+    pub fn push(&mut self, event: &ChatEvent, sink: &mut impl TextSink) {
+        if !self.conversation.is_new(event) {
+            return;
+        }
+        self.transcript.facts.note(event);
+        // Of the moment, or said elsewhere.
+        if matches!(
+            event.payload,
+            Payload::Progress(_)
+                | Payload::SessionStatus(_)
+                | Payload::SessionStart(_)
+                | Payload::Usage(_)
+                | Payload::AudioChunk(_)
+        ) {
+            return;
+        }
+        let transcript = &mut self.transcript;
+        self.conversation
+            .push(event, &mut |tree| transcript.tree(&tree, sink));
+    }
+
+    /// The log is at its end: gives what is left.
+    pub fn finish(&mut self, sink: &mut impl TextSink) {
+        let transcript = &mut self.transcript;
+        self.conversation
+            .finish(&mut |tree| transcript.tree(&tree, sink));
+        // Where nothing was said, too.
+        let mut out = Writer::new(sink);
+        transcript.head(&mut out);
+        out.finish();
+    }
+}
+
+/// What stands at the top.
+#[derive(Debug, Default)]
+struct Facts {
+    title: Option<String>,
+    prompt: Option<String>,
+    agent: Option<String>,
+    model: Option<String>,
+    cwd: Option<String>,
+    git_branch: Option<String>,
+    started_ms: Option<i64>,
+}
+
+impl Facts {
+    fn note(&mut self, event: &ChatEvent) {
+        if self.started_ms.is_none() {
+            self.started_ms = event.timestamp.filter(|&ms| ms > 0);
+        }
+        match &event.payload {
+            Payload::SessionStart(start) => {
+                let keep = |old: &mut Option<String>, new: &Option<String>| {
+                    if let Some(new) = new.as_ref().filter(|new| !new.is_empty()) {
+                        *old = Some(new.clone());
+                    }
+                };
+                keep(&mut self.title, &start.title);
+                keep(&mut self.agent, &start.agent);
+                keep(&mut self.model, &start.model);
+                // Where it began; the agent may go elsewhere.
+                if self.cwd.is_none() {
+                    keep(&mut self.cwd, &start.cwd);
+                    keep(&mut self.git_branch, &start.git_branch);
+                }
+            }
+            Payload::UserMessage(message)
+                if event.parent_tool_call_id.is_none() && self.prompt.is_none() =>
+            {
+                self.prompt = super::summary::title_of(message.text.preview());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Where the transcript stands.
+#[derive(Debug, Default)]
+struct Transcript {
+    facts: Facts,
+    has_head: bool,
+    n_turns: u32,
+    turn: Option<u64>,
+    /// Whether the last that was said was said by the assistant, so that its name need not be said again.
+    assistant_speaks: bool,
+}
+
+impl Transcript {
+    fn head<S: TextSink>(&mut self, out: &mut Writer<'_, S>) {
+        if std::mem::replace(&mut self.has_head, true) {
+            return;
+        }
+        let facts = &self.facts;
+        let title = facts.title.as_deref().or(facts.prompt.as_deref());
+        out.block(&format!("# {}", words(title.unwrap_or("Session"))));
+        let started = facts.started_ms.map(|ms| format!("- Started: {}", utc(ms)));
+        let told = |name: &str, value: &Option<String>| {
+            let value = value.as_deref().map(code)?;
+            (!value.is_empty()).then(|| format!("- {name}: {value}"))
+        };
+        let lines = [
+            told("Agent", &facts.agent),
+            told("Model", &facts.model),
+            told("Folder", &facts.cwd),
+            told("Branch", &facts.git_branch),
+            started,
+        ];
+        let lines: Vec<String> = lines.into_iter().flatten().collect();
+        if !lines.is_empty() {
+            out.block(&lines.join("\n"));
+        }
+    }
+
+    fn tree<S: TextSink>(&mut self, tree: &Tree, sink: &mut S) {
+        let Some(entry) = tree.root() else { return };
+        let mut out = Writer::new(sink);
+        self.head(&mut out);
+        self.begin_turn(entry, &mut out);
+        self.entry(tree, entry, &mut out);
+        out.finish();
+    }
+
+    /// The heading of a turn, before the first thing that is said in it.
+    fn begin_turn<S: TextSink>(&mut self, entry: &Entry, out: &mut Writer<'_, S>) {
+        let start = match &entry.body {
+            EntryBody::Response(_) => None,
+            EntryBody::Event(event) => match &event.payload {
+                Payload::TurnStart(start) => Some(start),
+                Payload::UserMessage(_)
+                | Payload::UserAudio(_)
+                | Payload::AgentCallback(_)
+                | Payload::Plan(_)
+                | Payload::PermissionRequest(_)
+                | Payload::QuestionRequest(_) => None,
+                // What is said of a session stands where it came.
+                _ => return,
+            },
+        };
+        if self.turn == Some(entry.turn) {
+            return;
+        }
+        self.turn = Some(entry.turn);
+        self.n_turns += 1;
+        self.assistant_speaks = false;
+        let task = start.map_or_else(String::new, task_of);
+        out.block(&format!("## Turn {}{task}", self.n_turns));
+    }
+
+    /// Entries lie no deeper than the conversation allows, so calling itself is safe.
+    fn entry<S: TextSink>(&mut self, tree: &Tree, entry: &Entry, out: &mut Writer<'_, S>) {
+        let response = match &entry.body {
+            EntryBody::Event(event) => return self.event(event, out),
+            EntryBody::Response(response) => response,
+        };
+        for block in &response.blocks {
+            match block {
+                Block::Text(text) => {
+                    let text = text.text();
+                    if !text.trim().is_empty() {
+                        self.speaker(entry, out);
+                        out.prose(&text);
+                    }
+                }
+                Block::Thinking(thinking) => {
+                    let text = thinking.text();
+                    if thinking.redacted && text.trim().is_empty() {
+                        out.block("*Thinking, withheld by the provider*");
+                    } else if !text.trim().is_empty() {
+                        self.speaker(entry, out);
+                        out.block("*Thinking*");
+                        out.quoted(|out| out.prose(&text));
+                    }
+                }
+                Block::Call(key) => {
+                    let Some(call) = tree.call(*key) else {
+                        continue;
+                    };
+                    if call.called {
+                        self.speaker(entry, out);
+                    }
+                    call::write_head(out, call);
+                    if !call.children.is_empty() {
+                        self.assistant_speaks = false;
+                        out.quoted(|out| {
+                            for child in tree.within(call) {
+                                self.entry(tree, child, out);
+                            }
+                        });
+                        self.assistant_speaks = true;
+                    }
+                    call::write_outcome(out, call);
+                }
+                Block::Message(event) => {
+                    if let Payload::AgentMessage(message) = &event.payload {
+                        self.speaker(entry, out);
+                        out.block(&format!(
+                            "**Message to** {}",
+                            code(&message.target_agent_id)
+                        ));
+                        out.quoted(|out| out.prose(&body_text(&message.message)));
+                    }
+                }
+                Block::Gone => {}
+            }
+        }
+    }
+
+    /// Who says what follows, where it was another before.
+    fn speaker<S: TextSink>(&mut self, entry: &Entry, out: &mut Writer<'_, S>) {
+        if !std::mem::replace(&mut self.assistant_speaks, true) {
+            let agent = entry.agent_id.as_deref().map(code);
+            let agent = agent.filter(|agent| !agent.is_empty());
+            let agent = agent.map_or_else(String::new, |agent| format!(" {agent}"));
+            out.block(&format!("**Assistant**{agent}"));
+        }
+    }
+
+    fn event<S: TextSink>(&mut self, event: &ChatEvent, out: &mut Writer<'_, S>) {
+        match &event.payload {
+            Payload::UserMessage(message) => {
+                self.assistant_speaks = false;
+                user_message(message, event.parent_tool_call_id.is_some(), out);
+            }
+            Payload::UserAudio(audio) => {
+                self.assistant_speaks = false;
+                out.block("**User**, spoken");
+                out.quoted(|out| out.prose(&audio.transcription));
+            }
+            Payload::AgentCallback(callback) => {
+                self.assistant_speaks = false;
+                out.block(&format!(
+                    "**Callback from** {}",
+                    code(&callback.from_agent_id)
+                ));
+                out.quoted(|out| out.prose(&body_text(&callback.result)));
+            }
+            Payload::AgentSwitch(switch) => {
+                self.assistant_speaks = false;
+                out.block(&format!(
+                    "**Agent** {} takes over",
+                    code(&switch.to_agent_id)
+                ));
+            }
+            Payload::FileEdit(edit) => call::write_edit(out, edit),
+            Payload::TurnEnd(end) => turn_end(end, out),
+            Payload::Interrupt(interrupt) => {
+                out.block(format!("**Interrupted** {}", code(&interrupt.reason)).trim_end());
+            }
+            Payload::ErrorEvent(error) => {
+                out.block(format!("**Error** {}", code(&error.code)).trim_end());
+                call::write_cut(out, "text", &error.message, RAW_BYTES);
+            }
+            Payload::Plan(told) => plan(told, out),
+            Payload::PermissionRequest(request) => permission_request(request, out),
+            Payload::PermissionResolved(resolved) => permission_resolved(resolved, out),
+            Payload::QuestionRequest(request) => question_request(request, out),
+            Payload::QuestionResolved(resolved) => question_resolved(resolved, out),
+            Payload::Compaction(told) => {
+                out.block(format!("**Context compacted** {}", words(&told.trigger)).trim_end());
+                if let Some(summary) = &told.summary {
+                    out.quoted(|out| out.prose(summary));
+                }
+            }
+            Payload::Notice(notice) => {
+                let level = if notice.level == "warning" {
+                    "Warning"
+                } else {
+                    "Note"
+                };
+                if notice.text.len() > writer::LINE_CHARS {
+                    out.block(&format!("*{level}*"));
+                    out.quoted(|out| out.prose(&notice.text));
+                } else {
+                    out.block(&format!("*{level}:* {}", words(&notice.text)));
+                }
+            }
+            Payload::AudioDone(done) => {
+                let length = done.duration_ms.map(duration).unwrap_or_default();
+                out.block(format!("*Spoken answer* {length}").trim_end());
+            }
+            Payload::SessionEnd(end) => {
+                out.block(format!("*End of the session* {}", words(&end.reason)).trim_end());
+            }
+            Payload::LogGap(gap) => {
+                let (from, to) = (gap.from, gap.to);
+                out.block(&format!(
+                    "**Events {from} to {to} are lost:** {}",
+                    words(&gap.why)
+                ));
+            }
+            Payload::Raw(raw) => unread(&raw.format, &raw.value, out),
+            Payload::Unknown { event_type, value } => unread(event_type, value, out),
+            Payload::Malformed {
+                event_type, value, ..
+            } => unread(event_type, value, out),
+            // Said by the heading, by the entry they are part of, or nothing to be read.
+            Payload::TurnStart(_)
+            | Payload::AssistantChunk(_)
+            | Payload::AssistantDone(_)
+            | Payload::ThinkingChunk(_)
+            | Payload::ThinkingDone(_)
+            | Payload::ToolCall(_)
+            | Payload::ToolInputChunk(_)
+            | Payload::ToolOutputChunk(_)
+            | Payload::ToolResult(_)
+            | Payload::AgentMessage(_)
+            | Payload::AudioChunk(_)
+            | Payload::SessionStart(_)
+            | Payload::SessionStatus(_)
+            | Payload::Progress(_)
+            | Payload::Usage(_)
+            | Payload::Retract(_)
+            | Payload::LogStart(_)
+            | Payload::LogEpoch(_)
+            | Payload::LogEnd(_) => {}
+        }
+    }
+}
+
+fn task_of(start: &TurnStart) -> String {
+    let trigger = match start.trigger.as_str() {
+        "" | "user" => String::new(),
+        trigger => format!(" ({})", words(trigger)),
+    };
+    let task = start.task.as_ref();
+    let label = task.and_then(|task| task.get("label"));
+    let label = label.as_ref().and_then(|label| label.as_str());
+    match label {
+        Some(label) => format!("{trigger}: {}", words(&label)),
+        None => trigger,
+    }
+}
+
+fn user_message<S: TextSink>(message: &UserMessage, nested: bool, out: &mut Writer<'_, S>) {
+    out.block(if nested { "**Prompt**" } else { "**User**" });
+    out.quoted(|out| {
+        out.prose(&body_text(&message.text));
+        for attachment in Attachment::list(message.attachments.as_ref()) {
+            out.block(&words(&attachment.note()));
+        }
+    });
+}
+
+fn turn_end<S: TextSink>(end: &TurnEnd, out: &mut Writer<'_, S>) {
+    let mut facts = vec![words(end.outcome.as_deref().unwrap_or("completed"))];
+    facts.extend(end.duration_ms.map(duration));
+    if let Some(usage) = end.usage.as_ref().and_then(|usage| usage.parse::<Usage>()) {
+        let (read, written) = (usage.input_tokens, usage.output_tokens);
+        facts.push(format!("{read} tokens in, {written} out"));
+    }
+    facts.extend(end.cost_usd.map(|cost| format!("${cost:.4}")));
+    out.block(&format!("*Turn {}*", facts.join(", ")));
+}
+
+fn plan<S: TextSink>(plan: &Plan, out: &mut Writer<'_, S>) {
+    let line = |entry: &chat_event::payload::PlanEntry| {
+        let mark = if entry.status == "completed" {
+            'x'
+        } else {
+            ' '
+        };
+        let now = if entry.status == "in_progress" {
+            " *(now)*"
+        } else {
+            ""
+        };
+        format!("- [{mark}] {}{now}", words(&entry.content))
+    };
+    out.block("**Plan**");
+    if !plan.entries.is_empty() {
+        out.block(&plan.entries.iter().map(line).collect::<Vec<_>>().join("\n"));
+    }
+}
+
+fn permission_request<S: TextSink>(request: &PermissionRequest, out: &mut Writer<'_, S>) {
+    let title = request.title.as_deref().map(code).unwrap_or_default();
+    let tool = code(&request.tool_name);
+    out.block(format!("**Permission asked** {tool} {title}").trim_end());
+    if let Some(reason) = &request.reason {
+        out.quoted(|out| out.prose(reason));
+    }
+}
+
+fn permission_resolved<S: TextSink>(resolved: &PermissionResolved, out: &mut Writer<'_, S>) {
+    let by = resolved.by.as_deref().map(words);
+    let by = by.map_or_else(String::new, |by| format!(", by {by}"));
+    let decision = words(&resolved.decision);
+    out.block(&format!("**Permission** {decision}{by}"));
+    if let Some(message) = &resolved.message {
+        out.quoted(|out| out.prose(message));
+    }
+}
+
+fn question_request<S: TextSink>(request: &QuestionRequest, out: &mut Writer<'_, S>) {
+    for question in &request.questions {
+        out.block("**Question**");
+        out.quoted(|out| {
+            out.prose(&question.text);
+            let options = question.options.iter();
+            let options: Vec<_> = options
+                .map(|option| format!("- {}", words(&option.label)))
+                .collect();
+            if !options.is_empty() {
+                out.block(&options.join("\n"));
+            }
+        });
+    }
+}
+
+fn question_resolved<S: TextSink>(resolved: &QuestionResolved, out: &mut Writer<'_, S>) {
+    out.block(format!("**Question** {}", words(&resolved.outcome)).trim_end());
+    if let Some(answers) = resolved
+        .answers
+        .as_ref()
+        .filter(|answers| !answers.is_null())
+    {
+        call::write_cut(out, "text", &json_text(answers), RAW_BYTES);
+    }
+}
+
+fn unread<S: TextSink>(format: &str, value: &Json, out: &mut Writer<'_, S>) {
+    out.block(format!("**Line that no rule knows** {}", code(format)).trim_end());
+    call::write_cut(out, "json", &json_text(value), RAW_BYTES);
+}
+
+/// A duration in words.
+fn duration(duration_ms: u64) -> String {
+    let tenths = duration_ms / 100;
+    match duration_ms {
+        0..1_000 => format!("{duration_ms} ms"),
+        1_000..60_000 => format!("{}.{} s", tenths / 10, tenths % 10),
+        _ => format!(
+            "{} min {} s",
+            duration_ms / 60_000,
+            duration_ms / 1_000 % 60
+        ),
+    }
+}
+
+/// A time as `2026-01-31 23:59:59 UTC`.
+fn utc(at_ms: i64) -> String {
+    let seconds = at_ms.div_euclid(1_000);
+    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    // Days to a date by eras of 400 years that begin on 1 March.
+    let days = days + 719_468;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day_of_year = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year + era * 400 + i64::from(month <= 2);
+    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+}

@@ -1,0 +1,200 @@
+//! Tokens and cost of a session, from figures of any scope, none counted twice.
+//!
+//! What a session says of itself counts; else what its turns say, and for a turn that says nothing its responses.
+
+use std::collections::BTreeMap;
+
+use chat_event::payload::Usage;
+use serde::Serialize;
+
+/// Turns are kept apart while they may still change; older ones are one figure.
+const OPEN_TURNS: usize = 4096;
+
+/// Tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenCounts {
+    /// Read, without those from the cache where the source tells these apart.
+    pub input_tokens: u64,
+    /// Written.
+    pub output_tokens: u64,
+    /// Read from the cache.
+    pub cache_read_tokens: u64,
+    /// Written to the cache.
+    pub cache_write_tokens: u64,
+    /// Spent on thinking.
+    pub reasoning_tokens: u64,
+}
+
+impl TokenCounts {
+    fn of(usage: &Usage) -> Self {
+        TokenCounts {
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            cache_read_tokens: usage.cache_read_tokens.unwrap_or(0),
+            cache_write_tokens: usage.cache_write_tokens.unwrap_or(0),
+            reasoning_tokens: usage.reasoning_tokens.unwrap_or(0),
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        TokenCounts {
+            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
+            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
+            cache_read_tokens: self
+                .cache_read_tokens
+                .saturating_add(other.cache_read_tokens),
+            cache_write_tokens: self
+                .cache_write_tokens
+                .saturating_add(other.cache_write_tokens),
+            reasoning_tokens: self.reasoning_tokens.saturating_add(other.reasoning_tokens),
+        }
+    }
+
+    fn total(self) -> u64 {
+        self.input_tokens.saturating_add(self.output_tokens)
+    }
+}
+
+/// Tokens, and cost where it is told.
+#[derive(Clone, Copy, Debug, Default)]
+struct Figures {
+    tokens: Option<TokenCounts>,
+    cost_usd: Option<f64>,
+}
+
+impl Figures {
+    fn of(usage: &Usage) -> Self {
+        Figures {
+            tokens: Some(TokenCounts::of(usage)),
+            cost_usd: usage.cost_usd,
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Figures {
+            tokens: match (self.tokens, other.tokens) {
+                (Some(left), Some(right)) => Some(left.plus(right)),
+                (left, right) => left.or(right),
+            },
+            cost_usd: match (self.cost_usd, other.cost_usd) {
+                (Some(left), Some(right)) => Some(left + right),
+                (left, right) => left.or(right),
+            },
+        }
+    }
+
+    /// These figures, and those of `other` where these say nothing.
+    fn or(self, other: Self) -> Self {
+        Figures {
+            tokens: self.tokens.or(other.tokens),
+            cost_usd: self.cost_usd.or(other.cost_usd),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Turn {
+    told: Figures,
+    responses: Figures,
+    /// The newest response, whose figures may come again.
+    newest: Option<(u64, Figures)>,
+}
+
+impl Turn {
+    fn figures(&self) -> Figures {
+        let newest = self
+            .newest
+            .map_or_else(Figures::default, |(_, figures)| figures);
+        self.told.or(self.responses.plus(newest))
+    }
+}
+
+/// Counts the figures of a session as they come.
+#[derive(Clone, Debug, Default)]
+pub(super) struct UsageCount {
+    /// Of runs of the session before one that began to count anew.
+    past_runs: Figures,
+    session: Figures,
+    past_turns: Figures,
+    turns: BTreeMap<u64, Turn>,
+    /// The turns in the order they came.
+    order: std::collections::VecDeque<u64>,
+}
+
+impl UsageCount {
+    /// Takes a `usage` event; `response` names its response, `nested` says that a sub-agent used it.
+    pub(super) fn add(&mut self, turn: u64, response: Option<u64>, nested: bool, usage: &Usage) {
+        let figures = Figures::of(usage);
+        if usage.scope == "session" {
+            return self.add_session(figures, usage.cumulative != Some(false));
+        }
+        let turn = self.turn(turn);
+        if usage.scope == "turn" && !nested {
+            turn.told = figures.or(turn.told);
+            return;
+        }
+        match (&mut turn.newest, response) {
+            (Some((known, newest)), Some(response)) if *known == response => {
+                *newest = figures.or(*newest);
+            }
+            (newest, response) => {
+                let before = std::mem::take(newest);
+                let before = before.map_or_else(Figures::default, |(_, figures)| figures);
+                turn.responses = turn.responses.plus(before);
+                match response {
+                    Some(response) => *newest = Some((response, figures)),
+                    None => turn.responses = turn.responses.plus(figures),
+                }
+            }
+        }
+    }
+
+    /// Takes what a `turn_end` says.
+    pub(super) fn end_turn(&mut self, turn: u64, usage: Option<&Usage>, cost_usd: Option<f64>) {
+        let told = usage.map_or_else(Figures::default, Figures::of);
+        let cost_usd = cost_usd.or(told.cost_usd);
+        let turn = self.turn(turn);
+        turn.told = Figures { cost_usd, ..told }.or(turn.told);
+    }
+
+    pub(super) fn tokens(&self) -> Option<TokenCounts> {
+        self.figures().tokens
+    }
+
+    /// Sums of money have noise in their last digits, which would make equal sessions differ.
+    pub(super) fn cost_usd(&self) -> Option<f64> {
+        let cost = self.figures().cost_usd.filter(|cost| cost.is_finite())?;
+        Some((cost * 1e9).round() / 1e9)
+    }
+
+    fn figures(&self) -> Figures {
+        let turns = self.turns.values().map(Turn::figures);
+        let turns = turns.fold(self.past_turns, Figures::plus);
+        self.past_runs.plus(self.session).or(turns)
+    }
+
+    fn add_session(&mut self, figures: Figures, cumulative: bool) {
+        let total = |figures: Figures| figures.tokens.map_or(0, TokenCounts::total);
+        // Less than before means that the source began to count anew.
+        if !cumulative || total(figures) < total(self.session) {
+            self.past_runs = self.past_runs.plus(self.session);
+            self.session = figures;
+        } else {
+            self.session = figures.or(self.session);
+        }
+    }
+
+    fn turn(&mut self, turn: u64) -> &mut Turn {
+        if !self.turns.contains_key(&turn) {
+            self.order.push_back(turn);
+            if self.order.len() > OPEN_TURNS
+                && let Some(oldest) = self.order.pop_front()
+                && let Some(oldest) = self.turns.remove(&oldest)
+            {
+                self.past_turns = self.past_turns.plus(oldest.figures());
+            }
+        }
+        self.turns.entry(turn).or_default()
+    }
+}
