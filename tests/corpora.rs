@@ -213,3 +213,69 @@ fn json_is_what_the_standard_says_it_is() {
     }
     assert_eq!(n_files, 318);
 }
+
+/// The scenarios of the event stream, and where each is held: in `chat-feed`'s `tests/scenarios.rs` by its own name, or
+/// where it says.
+const SCENARIOS: &[(&str, &str)] = &[
+    ("agent_callback-before-message", "scenarios"),
+    ("chunk-after-done", "scenarios"),
+    ("chunk-before-turn", "scenarios"),
+    ("done-disagrees-with-chunks", "scenarios"),
+    ("done-without-chunks", "scenarios"),
+    (
+        "drop-mid-chunk",
+        "end_to_end: a_session_dropped_live_and_reloaded_is_shown_the_same_to_the_byte",
+    ),
+    ("dup-every-event", "scenarios"),
+    ("duplicate-turn_start", "scenarios"),
+    (
+        "epoch-change",
+        "chat-store: a_log_that_somebody_else_cut_goes_on_under_another_epoch, and turnreel: a_cursor_that_is_not_known_is_refused_and_not_skipped",
+    ),
+    (
+        "epoch-same-log-longer",
+        "turnreel: a_kill_loses_nothing_that_was_acknowledged_and_keeps_the_epoch",
+    ),
+    ("gap-never-filled", "scenarios"),
+    ("gap-then-fill", "scenarios"),
+    ("interrupt-mid-tool", "scenarios"),
+    ("random-permutation-in-window-64", "scenarios"),
+    ("reverse-batch", "scenarios"),
+    ("split-grapheme", "scenarios"),
+    ("split-markdown-fence", "scenarios"),
+    (
+        "split-utf8-across-chunks",
+        "what_is_not_utf8_is_shown_as_every_browser_shows_it",
+    ),
+    ("tool-call-no-result+turn_end", "scenarios"),
+    ("tool-result-before-call", "scenarios"),
+    ("tool-result-no-call", "scenarios"),
+    ("tool_input_chunk-gap-offset", "scenarios"),
+    ("tool_input_chunk-overlapping-offset", "scenarios"),
+    ("turn_end-missing", "scenarios"),
+    ("two-results-same-id", "scenarios"),
+    (
+        "10k-events-one-batch",
+        "feed_in_browser: events_reach_the_rows_at_most_once_a_frame",
+    ),
+];
+
+/// Scenarios of what is not built: colours of terminal output, and a page that was hidden for an hour.
+const NOT_YET: [&str; 2] = ["split-ansi", "hidden-tab-1h"];
+
+#[test]
+fn every_scenario_of_the_event_stream_is_held_somewhere() {
+    let tests = include_str!("../crates/pure/chat-feed/tests/scenarios.rs");
+    for (id, place) in SCENARIOS {
+        let name = id.replace(['-', '+'], "_");
+        assert!(
+            *place != "scenarios" || tests.contains(&format!("fn {name}()")),
+            "{id} has no test"
+        );
+    }
+    let known = |id: &str| SCENARIOS.iter().any(|(known, _)| *known == id) || NOT_YET.contains(&id);
+    for scenario in cases("own/event-scenarios.jsonl") {
+        let id = scenario["id"].as_str().unwrap();
+        assert!(known(id), "{id} is held nowhere");
+    }
+}

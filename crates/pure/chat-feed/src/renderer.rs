@@ -130,6 +130,14 @@ impl ChatRenderer {
     }
 
     fn perform(&mut self, event: &ChatEvent) {
+        if let Payload::AssistantChunk(_)
+        | Payload::AssistantDone(_)
+        | Payload::ThinkingChunk(_)
+        | Payload::ThinkingDone(_)
+        | Payload::ToolCall(_) = &event.payload
+        {
+            self.work_begins(event);
+        }
         match &event.payload {
             Payload::TurnStart(start) => self.turn_start(event, start),
             Payload::TurnEnd(end) => self.turn_end(event, end),

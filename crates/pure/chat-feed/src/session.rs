@@ -37,6 +37,8 @@ pub struct SessionFacts {
     pub last_ms: Option<i64>,
     /// How many events the log has lost.
     pub lost_events: u64,
+    /// How many chunks came after their part was whole, and changed nothing.
+    pub late_chunks: u64,
 }
 
 /// Where a turn stands.

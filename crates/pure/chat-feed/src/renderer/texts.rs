@@ -113,7 +113,10 @@ impl ChatRenderer {
             return;
         };
         // The text of a `_done` stands: a chunk that comes after it is late and changes nothing.
-        if !part.done {
+        if part.done {
+            self.feed.session.late_chunks += u64::from(!piece.done);
+            self.session_changed();
+        } else {
             part.ended_ms = self.now_ms;
             part.redacted |= piece.redacted;
             let before = self.feed.stream(part.text).len();

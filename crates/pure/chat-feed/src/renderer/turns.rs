@@ -219,19 +219,42 @@ impl ChatRenderer {
     /// Closes what no `turn_end` closed.
     pub(super) fn close_all_turns(&mut self) {
         for turn in std::mem::take(&mut self.open_turns) {
-            let work = &self.turn_works[turn.0 as usize];
-            let runs = !(work.open_calls.is_empty() && work.open_parts.is_empty());
-            self.settle(turn, ToolStatus::NoResult);
-            self.turn_works[turn.0 as usize].closed = true;
-            let facts = &mut self.feed.turns[turn.0 as usize];
-            if facts.state == TurnState::Running {
-                facts.state = match runs {
-                    true => TurnState::Interrupted,
-                    false => TurnState::Completed,
-                };
-            }
-            self.turn_changed(turn);
+            self.close_silently(turn);
         }
+    }
+
+    /// The agent works in a turn: those before it are over, also where nobody said so.
+    ///
+    /// That the next turn began does not tell: a prompt may wait while the agent is busy with the one before.
+    pub(super) fn work_begins(&mut self, event: &ChatEvent) {
+        if event.parent_tool_call_id.is_some() {
+            return;
+        }
+        let turn = self.turn_of(event);
+        if self.feed.turn(turn).number == 0 {
+            return;
+        }
+        while let Some(&before) = self.open_turns.first()
+            && before < turn
+        {
+            self.open_turns.remove(&before);
+            self.close_silently(before);
+        }
+    }
+
+    fn close_silently(&mut self, turn: TurnIdx) {
+        let work = &self.turn_works[turn.0 as usize];
+        let runs = !(work.open_calls.is_empty() && work.open_parts.is_empty());
+        self.settle(turn, ToolStatus::NoResult);
+        self.turn_works[turn.0 as usize].closed = true;
+        let facts = &mut self.feed.turns[turn.0 as usize];
+        if facts.state == TurnState::Running {
+            facts.state = match runs {
+                true => TurnState::Interrupted,
+                false => TurnState::Completed,
+            };
+        }
+        self.turn_changed(turn);
     }
 
     pub(super) fn usage(&mut self, event: &ChatEvent, usage: &payload::Usage) {

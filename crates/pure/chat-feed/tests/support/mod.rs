@@ -1,5 +1,7 @@
 //! Generated sessions, and the view that the laws compare.
 
+#![allow(dead_code, unused_imports, reason = "no test uses all of it")]
+
 mod mirror;
 
 pub(crate) use mirror::{Mirror, view};
