@@ -8,6 +8,7 @@
 
 mod block;
 mod feed;
+mod feed_text;
 pub mod inbox;
 mod patch;
 pub mod projections;
@@ -19,6 +20,7 @@ pub mod viewport;
 
 pub use block::*;
 pub use feed::Feed;
+pub use feed_text::{block_line, feed_lines};
 pub use patch::FeedPatch;
 pub use renderer::ChatRenderer;
 pub use session::{Response, SessionFacts, Turn, TurnState};

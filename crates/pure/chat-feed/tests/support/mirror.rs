@@ -4,26 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use chat_feed::{Block, BlockBody, BlockId, Feed, FeedPatch};
-
-/// One row as far as it is shown: `last_event` is for time travel, and a text row's end follows from its text.
-fn frame(block: &Block) -> String {
-    let mut block = block.clone();
-    block.last_event = 0;
-    if let BlockBody::Text(text) = &mut block.body {
-        text.end = 0;
-    }
-    format!("{block:?}")
-}
+use chat_feed::{BlockId, Feed, FeedPatch, block_line, feed_lines};
 
 /// All that is shown of a feed.
 pub(crate) fn view(feed: &Feed) -> Vec<String> {
-    let rows = feed
-        .rows()
-        .map(|block| format!("{} {:?}", frame(block), feed.text(block.id)));
-    let turns = feed.turns().iter().map(|turn| format!("{turn:?}"));
-    let session = std::iter::once(format!("{:?}", feed.session()));
-    rows.chain(turns).chain(session).collect()
+    feed_lines(feed).collect()
 }
 
 /// A copy of a feed that knows nothing but patches, and reads only what they name.
@@ -46,7 +31,7 @@ impl Mirror {
                     let at = after.map_or(0, |after| self.position(after) + 1);
                     let text = feed.text(block).to_owned();
                     self.rows
-                        .insert(at, (block, frame(feed.block(block)), text));
+                        .insert(at, (block, block_line(feed.block(block)), text));
                 }
                 FeedPatch::Remove { block } => {
                     let at = self.position(block);
@@ -64,7 +49,7 @@ impl Mirror {
                 }
                 FeedPatch::Update { block } => {
                     let at = self.position(block);
-                    self.rows[at].1 = frame(feed.block(block));
+                    self.rows[at].1 = block_line(feed.block(block));
                     self.rows[at].2 = feed.text(block).to_owned();
                 }
                 FeedPatch::Turn { turn } => {
