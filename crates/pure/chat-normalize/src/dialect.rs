@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::emit::Emitter;
 use crate::reader::Context;
-use crate::{agent_events, chat_events, claude, codex, opencode};
+use crate::{agent_events, chat_events, claude, codex, gemini, opencode};
 
 /// The formats that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -33,6 +33,10 @@ pub enum Dialect {
     OpenCodeRun,
     /// `opencode export`.
     OpenCodeExport,
+    /// `gemini -o stream-json`.
+    GeminiStream,
+    /// The chat files below `~/.gemini/tmp`.
+    GeminiChat,
 }
 
 /// One dialect's rules: values in, events out by way of the emitter.
@@ -137,6 +141,24 @@ pub(crate) static TABLE: &[Row] = &[
         recognise: codex::is_app_server_line,
         session_of: codex::session_of,
         make: |_| Box::new(codex::CodexAppServer::new()),
+    },
+    Row {
+        dialect: Dialect::GeminiStream,
+        word: "gemini-stream",
+        name: "Gemini CLI stream-json",
+        form: Form::Lines,
+        recognise: gemini::is_stream_line,
+        session_of: |_| None,
+        make: |context| Box::new(gemini::GeminiStream::new(context.prompt.clone())),
+    },
+    Row {
+        dialect: Dialect::GeminiChat,
+        word: "gemini-chat",
+        name: "Gemini CLI chat file",
+        form: Form::Document,
+        recognise: gemini::is_chat_value,
+        session_of: gemini::chat_session_of,
+        make: |_| Box::new(gemini::GeminiChat::new()),
     },
     Row {
         dialect: Dialect::ChatEvents,

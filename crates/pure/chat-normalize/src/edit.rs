@@ -1,6 +1,6 @@
 //! Diffs as `file_edit` events, for every dialect that knows some.
 
-use chat_diff::{FileDiff, preview};
+use chat_diff::{Change, FileDiff, preview};
 use chat_event::payload::FileEdit;
 use chat_event::{Body, Extra};
 
@@ -19,6 +19,17 @@ pub(crate) fn file_edit(call_id: &str, path: &str, diff: &FileDiff) -> FileEdit 
         full_diff: (!diff.text.is_empty()).then(|| Body::Inline(diff.text.clone())),
         binary: diff.binary.then_some(true),
         extra: Extra::default(),
+    }
+}
+
+/// An edit of which no diff is known.
+pub(crate) fn named_edit(call_id: &str, path: &str, change: Change) -> FileEdit {
+    FileEdit {
+        tool_call_id: call_id.to_owned(),
+        file_path: path.to_owned(),
+        change_type: change.as_str().to_owned(),
+        full_diff_available: false,
+        ..FileEdit::default()
     }
 }
 

@@ -18,12 +18,14 @@ mod agent_events;
 mod chat_events;
 mod claude;
 mod codex;
+mod gemini;
 mod opencode;
 
 mod busy;
 mod edit;
 mod emit;
 mod facts;
+mod track;
 mod open_calls;
 mod value;
 mod words;

@@ -1,0 +1,450 @@
+//! The chat files of Gemini CLI: lines that add messages and change them (0.4x on), and the documents before them.
+//!
+//! | record | what it gives |
+//! |---|---|
+//! | `{sessionId, projectHash, …}` | `session_start`; a document's `messages` one by one |
+//! | a message | told at once; the same id again tells only what is new (calls, when they have ended) |
+//! | `{"$set": {messages}}` | as the messages one by one; those that are gone are named in a notice |
+//! | `{"$rewindTo": id}` | a notice that names the turns that were left; nothing is hidden |
+//!
+//! The end of a turn is not written: the next prompt or the file's end ends it, and its last message says how. The
+//! program's own first message (`<session_context>`) is passed over but for the folder it names.
+
+use std::collections::{HashMap, HashSet};
+
+use chat_event::payload::{ErrorEvent, Interrupt, Retract, SessionStart, ToolResult};
+use chat_event::{Extra, Json, Payload};
+use serde_json::{Map, Value};
+
+use super::{messages, tools};
+use crate::dialect::Normalizer;
+use crate::emit::{Emitter, Place, hash};
+use crate::track::{NewCall, Track, ended};
+use crate::value::{list_of, millis_of_rfc3339, str_of, text_of};
+
+const FORMAT: &str = "gemini-chat";
+
+/// Whether a value is of this dialect.
+pub(crate) fn is_chat_value(value: &Value) -> Option<bool> {
+    let members = value.as_object()?;
+    if members.get("type").is_none()
+        && text_of(value, "sessionId").is_some()
+        && str_of(value, "projectHash").is_some()
+    {
+        return Some(true);
+    }
+    let changes = members.len() == 1
+        && (members.get("$set").is_some_and(Value::is_object)
+            || members.get("$rewindTo").is_some_and(Value::is_string));
+    let says = str_of(value, "type") == Some("gemini")
+        && text_of(value, "id").is_some()
+        && members.get("content").is_some();
+    (changes || says).then_some(false)
+}
+
+/// The session a value names.
+pub(crate) fn chat_session_of(value: &Value) -> Option<String> {
+    is_chat_value(value)?;
+    text_of(value, "sessionId").map(str::to_owned)
+}
+
+/// Reads them.
+#[derive(Debug)]
+pub(crate) struct GeminiChat {
+    track: Track,
+    /// The messages that were told, by their id's hash.
+    known: HashMap<u64, Known>,
+    /// The conversation as it stands.
+    order: Vec<u64>,
+    /// How the turn would end now.
+    outcome: &'static str,
+    last_ms: Option<i64>,
+}
+
+/// What was told of a message.
+#[derive(Debug, Default)]
+struct Known {
+    /// Where it stands in the conversation.
+    at: usize,
+    turn_id: Option<String>,
+    opens_turn: bool,
+    /// Hashes of what was told.
+    text: u64,
+    thoughts: Vec<u64>,
+    tokens: u64,
+    usage_id: Option<String>,
+    /// The calls that are over, by their id's hash.
+    over: HashSet<u64>,
+}
+
+impl GeminiChat {
+    pub(crate) fn new() -> Self {
+        GeminiChat {
+            track: Track::new(),
+            known: HashMap::new(),
+            order: Vec::new(),
+            outcome: "interrupted",
+            last_ms: None,
+        }
+    }
+
+    fn at_time(&mut self, emitter: &mut Emitter, value: &Value, key: &str) {
+        if let Some(time_ms) = text_of(value, key).and_then(millis_of_rfc3339) {
+            self.last_ms = Some(time_ms);
+        }
+        if let Some(time_ms) = self.last_ms {
+            emitter.time_ms = time_ms;
+        }
+    }
+
+    fn header(&mut self, emitter: &mut Emitter, value: &Value) {
+        self.at_time(emitter, value, "startTime");
+        let facts = SessionStart {
+            agent: Some("Gemini CLI".to_owned()),
+            native_id: text_of(value, "sessionId").map(str::to_owned),
+            title: text_of(value, "summary").map(str::to_owned),
+            provider: Some("gemini".to_owned()),
+            ..SessionStart::default()
+        };
+        let mut rest = Map::new();
+        for key in ["kind", "projectHash"] {
+            if let Some(text) = text_of(value, key) {
+                rest.insert(key.to_owned(), Value::from(text));
+            }
+        }
+        self.track.facts.say(emitter, facts, rest);
+        for message in list_of(value, "messages") {
+            self.message(emitter, message);
+        }
+    }
+
+    fn fact(&mut self, emitter: &mut Emitter, facts: SessionStart) {
+        self.track.facts.say(emitter, facts, Map::new());
+    }
+
+    fn set(&mut self, emitter: &mut Emitter, members: &Map<String, Value>) {
+        for (key, value) in members {
+            match (key.as_str(), value) {
+                ("messages", Value::Array(messages)) => self.replace(emitter, messages),
+                ("summary", Value::String(title)) => {
+                    let facts = SessionStart {
+                        title: Some(title.clone()),
+                        ..SessionStart::default()
+                    };
+                    self.fact(emitter, facts);
+                }
+                (
+                    "lastUpdated" | "startTime" | "sessionId" | "projectHash" | "kind"
+                    | "directories",
+                    _,
+                ) => emitter.pass_over(&format!("$set {key}")),
+                _ => {
+                    let place = self.track.place();
+                    emitter.raw(&place, FORMAT, &format!("$set {key}"), value);
+                }
+            }
+        }
+    }
+
+    /// The conversation is what `messages` says.
+    fn replace(&mut self, emitter: &mut Emitter, messages: &[Value]) {
+        let before = std::mem::take(&mut self.order);
+        for message in messages {
+            self.message(emitter, message);
+        }
+        let now: HashSet<u64> = self.order.iter().copied().collect();
+        let gone: Vec<u64> = before.into_iter().filter(|id| !now.contains(id)).collect();
+        self.left(emitter, &gone);
+    }
+
+    /// The user went back to before the message `id`.
+    fn rewind(&mut self, emitter: &mut Emitter, id: &str) {
+        let key = hash(id.as_bytes());
+        let at = self.known.get(&key).map(|known| known.at);
+        match at.filter(|at| self.order.get(*at) == Some(&key)) {
+            Some(at) => {
+                let gone = self.order.split_off(at);
+                self.left(emitter, &gone);
+            }
+            None => emitter.pass_over("$rewindTo a message that is not there"),
+        }
+    }
+
+    /// Says that messages are no longer part of the conversation.
+    fn left(&mut self, emitter: &mut Emitter, gone: &[u64]) {
+        if gone.is_empty() {
+            return;
+        }
+        let turns: Vec<String> = gone
+            .iter()
+            .filter_map(|id| self.known.get(id))
+            .filter(|known| known.opens_turn)
+            .filter_map(|known| known.turn_id.clone())
+            .collect();
+        let text = match gone.len() {
+            1 => "the conversation was set back: 1 message was left".to_owned(),
+            n => format!("the conversation was set back: {n} messages were left"),
+        };
+        let notice = emitter.notice("info", &Place::default(), "branch", text);
+        if let Payload::Notice(notice) = &mut notice.payload
+            && !turns.is_empty()
+        {
+            let turns = Json::from(Value::from(turns));
+            notice.extra.insert("leftTurnIds", turns);
+        }
+    }
+
+    fn message(&mut self, emitter: &mut Emitter, message: &Value) {
+        self.at_time(emitter, message, "timestamp");
+        let kind = str_of(message, "type").unwrap_or("");
+        let Some(id) = text_of(message, "id") else {
+            return emitter.raw(
+                &self.track.place(),
+                FORMAT,
+                "message without an id",
+                message,
+            );
+        };
+        let key = hash(id.as_bytes());
+        let is_new = !self.known.contains_key(&key);
+        emitter.begin_line(Some(id));
+        match kind {
+            "user" if is_new => self.prompt(emitter, key, id, message),
+            "gemini" | "model" => self.answer(emitter, key, id, message),
+            "info" | "warning" | "error" if is_new => self.word(emitter, kind, message),
+            "user" | "info" | "warning" | "error" => emitter.report.repeated += 1,
+            _ => emitter.raw(&self.track.place(), FORMAT, kind, message),
+        }
+        let known = self.known.entry(key).or_default();
+        if self.order.get(known.at) != Some(&key) {
+            known.at = self.order.len();
+            self.order.push(key);
+        }
+    }
+
+    fn prompt(&mut self, emitter: &mut Emitter, key: u64, id: &str, message: &Value) {
+        let mut said = messages::said(message);
+        let mut is_echo = false;
+        for answer in messages::echoes(message) {
+            is_echo = true;
+            let call_id = text_of(answer, "id").unwrap_or("");
+            // The message with the call was not written again with what it gave.
+            if self.track.waiting(call_id).is_some() {
+                let result = ToolResult {
+                    result: Json::string(&messages::answer_text(answer)),
+                    ..ToolResult::default()
+                };
+                self.track.result(emitter, call_id, result);
+            }
+        }
+        if said.text.is_empty() && said.attachments.is_empty() && is_echo {
+            return emitter.pass_over("answers to calls");
+        }
+        if said.text.starts_with("<session_context>") {
+            let facts = SessionStart {
+                cwd: messages::context_cwd(&said.text).map(str::to_owned),
+                ..SessionStart::default()
+            };
+            self.fact(emitter, facts);
+            return emitter.pass_over("session context");
+        }
+        self.close(emitter);
+        self.track.open_turn(emitter, id, "user");
+        let mut sent = None;
+        if let Some(shown) = str_of(message, "displayContent").filter(|shown| **shown != said.text)
+        {
+            sent = Some(std::mem::replace(&mut said.text, shown.to_owned()));
+        }
+        let event_id = format!("{id}:user");
+        self.track.user(emitter, &event_id, said);
+        if let (Some(sent), Some(event)) = (sent, emitter.out.last_mut())
+            && let Payload::UserMessage(shown) = &mut event.payload
+        {
+            // What the program made of it for the model: files that were named, written out.
+            shown.extra.insert("sent", Json::string(&sent));
+        }
+        let known = self.known.entry(key).or_default();
+        known.turn_id = self.track.turn_id().map(str::to_owned);
+        known.opens_turn = true;
+    }
+
+    fn answer(&mut self, emitter: &mut Emitter, key: u64, id: &str, message: &Value) {
+        let is_new = !self.known.contains_key(&key);
+        if is_new {
+            self.track.need_turn(emitter, id);
+        }
+        let mut known = self.known.remove(&key).unwrap_or_default();
+        if is_new {
+            known.turn_id = self.track.turn_id().map(str::to_owned);
+        }
+        let is_current = known.turn_id.as_deref() == self.track.turn_id();
+        let place = Place {
+            turn_id: known.turn_id.clone(),
+            ..Place::default()
+        }
+        .in_response(id);
+        if let Some(model) = text_of(message, "model") {
+            let facts = SessionStart {
+                model: Some(model.to_owned()),
+                ..SessionStart::default()
+            };
+            self.fact(emitter, facts);
+        }
+        for (part, thought) in messages::thoughts(message).iter().enumerate() {
+            let told = hash(thought.as_bytes());
+            if known.thoughts.get(part) != Some(&told) {
+                match known.thoughts.get_mut(part) {
+                    Some(before) => *before = told,
+                    None => known.thoughts.push(told),
+                }
+                let part = u32::try_from(part).unwrap_or(u32::MAX);
+                self.track.thought(emitter, id, part, thought, false);
+            }
+        }
+        let said = messages::said(message);
+        let told = hash(said.text.as_bytes());
+        if !said.text.is_empty() && known.text != told {
+            known.text = told;
+            self.track.text(emitter, id, 0, &said.text);
+        }
+        for attachment in &said.attachments {
+            emitter.raw(&place, FORMAT, "attachment of an answer", attachment);
+        }
+        self.tokens(emitter, &mut known, &place, message);
+        let calls = list_of(message, "toolCalls");
+        for call in calls {
+            if is_current {
+                self.call(emitter, &mut known, id, call);
+            } else if text_of(call, "id")
+                .is_none_or(|id| !known.over.contains(&hash(id.as_bytes())))
+            {
+                emitter.pass_over("call of a turn that ended");
+            }
+        }
+        if is_current {
+            let done = calls.is_empty() && !said.text.is_empty();
+            self.outcome = if done { "completed" } else { "interrupted" };
+        }
+        self.known.insert(key, known);
+    }
+
+    fn tokens(&mut self, emitter: &mut Emitter, known: &mut Known, place: &Place, message: &Value) {
+        let Some(usage) = messages::usage(message) else {
+            return;
+        };
+        let told = hash(message["tokens"].to_string().as_bytes());
+        if known.tokens == told {
+            return;
+        }
+        known.tokens = told;
+        let id = place.response_id.clone().unwrap_or_default();
+        // Figures that were corrected stand in for the first ones, so that sums are right.
+        if let Some(before) = known.usage_id.take() {
+            let retract = Retract {
+                event_ids: vec![before],
+                extra: Extra::default(),
+            };
+            emitter.add_as(&format!("{id}:retract"), place, retract);
+        }
+        let event = emitter.add_as(&format!("{id}:usage"), place, usage);
+        known.usage_id = Some(event.id.clone());
+    }
+
+    fn call(&mut self, emitter: &mut Emitter, known: &mut Known, response_id: &str, call: &Value) {
+        let Some(id) = text_of(call, "id") else {
+            return emitter.raw(&self.track.place(), FORMAT, "call without an id", call);
+        };
+        let key = hash(id.as_bytes());
+        if known.over.contains(&key) {
+            return;
+        }
+        let name = str_of(call, "name").unwrap_or("");
+        let args = call.get("args").unwrap_or(&Value::Null);
+        if self.track.waiting(id).is_none() {
+            let new = NewCall {
+                id,
+                response_id,
+                name,
+                args,
+                title: tools::title(name, args),
+                kind: tools::kind(name),
+            };
+            self.track.call(emitter, new);
+            if let Some(plan) = tools::plan(name, args) {
+                let place = self.track.place().in_response(response_id);
+                emitter.add_as(&format!("{id}:plan"), &place, plan);
+            }
+        }
+        if !messages::is_over(call) {
+            return;
+        }
+        known.over.insert(key);
+        // The call bears the time at which it was over.
+        self.at_time(emitter, call, "timestamp");
+        let Some(ended) = self.track.result(emitter, id, messages::result(call)) else {
+            return;
+        };
+        if str_of(call, "status") == Some("success") {
+            let cwd = self.track.facts.cwd();
+            if let Some(edit) = messages::edit(&ended, call, cwd.as_deref()) {
+                self.track.edit(emitter, &ended, edit);
+            }
+        }
+    }
+
+    /// What the program itself says.
+    fn word(&mut self, emitter: &mut Emitter, kind: &str, message: &Value) {
+        let text = messages::said(message).text;
+        let place = self.track.place();
+        if kind == "error" {
+            self.outcome = "failed";
+            let payload = ErrorEvent {
+                code: "error".to_owned(),
+                message: text,
+                extra: Extra::default(),
+            };
+            emitter.add("error", &place, payload);
+        } else if text.trim_end_matches('.') == "Request cancelled" {
+            self.outcome = "interrupted";
+            let payload = Interrupt {
+                reason: "user_cancel".to_owned(),
+                extra: Extra::default(),
+            };
+            emitter.add("interrupt", &place, payload);
+        } else {
+            emitter.notice(kind, &place, "gemini", text);
+        }
+    }
+
+    fn close(&mut self, emitter: &mut Emitter) {
+        self.track.close_turn(emitter, ended(self.outcome));
+        self.outcome = "interrupted";
+    }
+}
+
+impl Normalizer for GeminiChat {
+    fn line(&mut self, emitter: &mut Emitter, value: &Value) {
+        if let Some(time_ms) = self.last_ms {
+            emitter.time_ms = time_ms;
+        }
+        if let Some(members) = value.get("$set").and_then(Value::as_object) {
+            self.set(emitter, members);
+        } else if let Some(id) = str_of(value, "$rewindTo") {
+            self.rewind(emitter, id);
+        } else if value.get("sessionId").is_some() && value.get("type").is_none() {
+            self.header(emitter, value);
+        } else if value.get("type").is_some() {
+            self.message(emitter, value);
+        } else {
+            let place = self.track.place();
+            emitter.raw(&place, FORMAT, "no record", value);
+        }
+    }
+
+    fn finish(&mut self, emitter: &mut Emitter) {
+        if let Some(time_ms) = self.last_ms {
+            emitter.time_ms = time_ms;
+        }
+        self.close(emitter);
+    }
+}

@@ -1,0 +1,215 @@
+//! What the messages of a chat file hold: texts, attachments, thoughts, tokens, the results of calls and their edits.
+
+use chat_diff::{Change, diff_texts, from_unified};
+use chat_event::payload::{FileEdit, ToolResult, Usage};
+use chat_event::{Extra, Json};
+use serde_json::{Value, json};
+
+use super::tools;
+use crate::edit::{file_edit, named_edit, shown_path};
+use crate::track::{Call, Said, tool_error};
+use crate::value::{count_of, is_true, list_of, str_of, text_of};
+
+/// The text and the attachments of a content: a string, a part or a list of parts.
+pub(crate) fn said(message: &Value) -> Said {
+    let mut said = Said::default();
+    // Some writers call it `parts`, as the model's API does.
+    let content = message.get("content").or_else(|| message.get("parts"));
+    match content {
+        Some(Value::Array(parts)) => parts.iter().for_each(|part| add_part(&mut said, part)),
+        Some(part) => add_part(&mut said, part),
+        None => {}
+    }
+    said
+}
+
+fn add_part(said: &mut Said, part: &Value) {
+    if let Some(text) = part.as_str().or_else(|| str_of(part, "text")) {
+        said.text.push_str(text);
+    } else if let Some(data) = part.get("inlineData") {
+        said.attachments.push(json!({
+            "mediaType": str_of(data, "mimeType").unwrap_or("application/octet-stream"),
+            "data": str_of(data, "data").unwrap_or(""),
+        }));
+    } else if let Some(file) = part.get("fileData") {
+        said.attachments.push(json!({
+            "mediaType": str_of(file, "mimeType").unwrap_or("application/octet-stream"),
+            "ref": str_of(file, "fileUri").unwrap_or(""),
+        }));
+    }
+}
+
+/// The answers to calls among the parts of a user's message.
+pub(crate) fn echoes(message: &Value) -> impl Iterator<Item = &Value> {
+    list_of(message, "content")
+        .iter()
+        .filter_map(|part| part.get("functionResponse"))
+}
+
+/// The working directory that the first message names, which the program writes itself.
+pub(crate) fn context_cwd(text: &str) -> Option<&str> {
+    let (_, folders) = text.split_once("**Workspace Directories:**\n")?;
+    let first = folders.lines().next()?.trim_start();
+    first.strip_prefix("- ").filter(|path| !path.is_empty())
+}
+
+/// The thoughts, a text each; one without a subject goes on with the one before it.
+pub(crate) fn thoughts(message: &Value) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    for thought in list_of(message, "thoughts") {
+        let subject = str_of(thought, "subject").unwrap_or("").trim();
+        let description = str_of(thought, "description").unwrap_or("");
+        match texts.last_mut() {
+            Some(text) if subject.is_empty() => {
+                if text.ends_with("**") {
+                    text.push_str("\n\n");
+                }
+                text.push_str(description);
+            }
+            _ if subject.is_empty() => texts.push(description.to_owned()),
+            _ if description.is_empty() => texts.push(format!("**{subject}**")),
+            _ => texts.push(format!("**{subject}**\n\n{description}")),
+        }
+    }
+    texts.retain(|text| !text.is_empty());
+    texts
+}
+
+/// The tokens of a message; `input` counts what came from the cache.
+pub(crate) fn usage(message: &Value) -> Option<Usage> {
+    let tokens = message.get("tokens").filter(|tokens| tokens.is_object())?;
+    let cached = count_of(tokens, "cached");
+    let input = count_of(tokens, "input").unwrap_or(0);
+    let mut extra = Extra::default();
+    if let Some(of_tools) = count_of(tokens, "tool").filter(|n| *n > 0) {
+        extra.insert("toolTokens", Json::from(Value::from(of_tools)));
+    }
+    Some(Usage {
+        scope: "response".to_owned(),
+        input_tokens: input.saturating_sub(cached.unwrap_or(0)),
+        output_tokens: count_of(tokens, "output").unwrap_or(0),
+        cache_read_tokens: cached,
+        reasoning_tokens: count_of(tokens, "thoughts"),
+        context_used: count_of(tokens, "total"),
+        model: text_of(message, "model").map(str::to_owned),
+        extra,
+        ..Usage::default()
+    })
+}
+
+/// Whether a call is over; one that says neither is not.
+pub(crate) fn is_over(call: &Value) -> bool {
+    matches!(
+        str_of(call, "status"),
+        Some("success" | "error" | "cancelled" | "canceled")
+    )
+}
+
+/// What a call gave.
+pub(crate) fn result(call: &Value) -> ToolResult {
+    let answers: Vec<&Value> = list_of(call, "result")
+        .iter()
+        .filter_map(|part| part.get("functionResponse"))
+        .collect();
+    let output = answers
+        .iter()
+        .map(|answer| answer_text(answer))
+        .collect::<Vec<_>>()
+        .join("\n");
+    let name = str_of(call, "name").unwrap_or("");
+    let shown = text_of(call, "resultDisplay");
+    // A command's answer is written for the model; what it printed is shown.
+    let text = match shown {
+        Some(shown) if output.is_empty() || tools::kind(name) == "execute" => shown,
+        _ => &output,
+    };
+    let error = match str_of(call, "status") {
+        Some("error") => Some(tool_error("error", shown.unwrap_or(&output))),
+        Some("cancelled" | "canceled") => {
+            let message = if output.is_empty() {
+                "the call was cancelled"
+            } else {
+                &output
+            };
+            Some(tool_error("cancelled", message))
+        }
+        _ => None,
+    };
+    ToolResult {
+        result: Json::string(text),
+        summary: match &error {
+            None => tools::summary(text),
+            Some(_) => None,
+        },
+        exit_code: (tools::kind(name) == "execute")
+            .then(|| exit_code(&output))
+            .flatten(),
+        error,
+        ..ToolResult::default()
+    }
+}
+
+/// What an answer to a call says to the model.
+pub(crate) fn answer_text(answer: &Value) -> String {
+    let response = answer.get("response").unwrap_or(&Value::Null);
+    match (str_of(response, "output"), str_of(response, "error")) {
+        (Some(text), _) | (None, Some(text)) => text.to_owned(),
+        (None, None) if response.is_null() => String::new(),
+        (None, None) => response.to_string(),
+    }
+}
+
+/// The exit code in a command's answer; none is written where it is 0 (0.61) or for all commands (before).
+fn exit_code(output: &str) -> Option<i64> {
+    let (_, behind) = output.rsplit_once("Exit Code: ")?;
+    let digits = behind.find(|c: char| !c.is_ascii_digit() && c != '-');
+    behind.get(..digits.unwrap_or(behind.len()))?.parse().ok()
+}
+
+/// The edit that a call made.
+pub(crate) fn edit(call: &Call, told: &Value, cwd: Option<&str>) -> Option<FileEdit> {
+    let named = tools::edited_path(&call.name, &call.args)?;
+    let display = told.get("resultDisplay").unwrap_or(&Value::Null);
+    let path = text_of(display, "filePath").unwrap_or(named);
+    let shown = shown_path(cwd, path);
+    let is_new = is_true(display, "isNewFile");
+    if let Some(new) = str_of(display, "newContent") {
+        let old = str_of(display, "originalContent").filter(|_| !is_new);
+        if old.is_some() || is_new {
+            return Some(file_edit(
+                &call.id,
+                path,
+                &diff_texts(&shown, old, Some(new)),
+            ));
+        }
+    }
+    let change = if is_new {
+        Change::Created
+    } else {
+        Change::Modified
+    };
+    let unified = str_of(display, "fileDiff");
+    if let Some(diff) = unified.and_then(|text| from_unified(&shown, None, change, text)) {
+        return Some(file_edit(&call.id, path, &diff));
+    }
+    // Older files have no diff, but say in the answer whether the file was there.
+    let content = str_of(&call.args, "content");
+    let answer = list_of(told, "result")
+        .first()
+        .and_then(|part| part.get("functionResponse"))
+        .map(answer_text)
+        .unwrap_or_default();
+    if let Some(content) = content.filter(|_| answer.starts_with("Successfully created")) {
+        return Some(file_edit(
+            &call.id,
+            path,
+            &diff_texts(&shown, None, Some(content)),
+        ));
+    }
+    Some(FileEdit {
+        lines_added: content.map_or(0, |content| {
+            u32::try_from(content.lines().count()).unwrap_or(u32::MAX)
+        }),
+        ..named_edit(&call.id, path, change)
+    })
+}

@@ -1,0 +1,267 @@
+//! One line of turns and calls, as simple providers have it: what is open, and how it is closed.
+//!
+//! | what comes | said |
+//! |---|---|
+//! | a prompt, or work without one | `turn_start`, once |
+//! | a call | `tool_call`; it waits for its result by its own id |
+//! | a result | `tool_result`, once a call |
+//! | the turn's end | `tool_result` with an error for each call that waits, then `turn_end` |
+//!
+//! Which line means what is for the dialects; they bring the ids, and an id that comes again in another turn gets a
+//! number (`id~2`), so that it names another turn or call.
+
+use std::collections::{BTreeMap, HashMap};
+
+use chat_event::payload::{
+    AssistantDone, FileEdit, ThinkingDone, ToolCall, ToolError, ToolResult, TurnEnd, TurnStart,
+    UserMessage,
+};
+use chat_event::{Body, Extra, Json};
+use serde_json::Value;
+
+use crate::emit::{Emitter, Place, clean_id, hash};
+use crate::facts::Facts;
+
+/// What is open in a session of one agent.
+#[derive(Debug)]
+pub(crate) struct Track {
+    /// What the session is known to be.
+    pub(crate) facts: Facts,
+    turn: Option<String>,
+    calls: HashMap<String, Call>,
+    /// The calls that wait, as they came.
+    order: BTreeMap<u64, String>,
+    n_calls: u64,
+    /// How often an id was used for a turn or a call, by the id's hash.
+    used: HashMap<u64, u32>,
+}
+
+/// A call that has no result.
+#[derive(Debug)]
+pub(crate) struct Call {
+    /// Its id in the events.
+    pub(crate) id: String,
+    /// The tool.
+    pub(crate) name: String,
+    /// The arguments, for what the result does not say.
+    pub(crate) args: Value,
+    pub(crate) place: Place,
+    order: u64,
+}
+
+/// A call, as a dialect tells it.
+#[derive(Debug)]
+pub(crate) struct NewCall<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) response_id: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) args: &'a Value,
+    pub(crate) title: Option<String>,
+    pub(crate) kind: &'static str,
+}
+
+/// How a turn ended, with nothing else known.
+pub(crate) fn ended(outcome: &str) -> TurnEnd {
+    TurnEnd {
+        outcome: Some(outcome.to_owned()),
+        ..TurnEnd::default()
+    }
+}
+
+/// A tool's failure.
+pub(crate) fn tool_error(code: &str, message: &str) -> ToolError {
+    ToolError {
+        code: Some(code.to_owned()),
+        message: message.to_owned(),
+        extra: Extra::default(),
+    }
+}
+
+impl Track {
+    pub(crate) fn new() -> Self {
+        Track {
+            facts: Facts::default(),
+            turn: None,
+            calls: HashMap::new(),
+            order: BTreeMap::new(),
+            n_calls: 0,
+            used: HashMap::new(),
+        }
+    }
+
+    /// The turn that is open.
+    pub(crate) fn turn_id(&self) -> Option<&str> {
+        self.turn.as_deref()
+    }
+
+    /// Where the next events stand.
+    pub(crate) fn place(&self) -> Place {
+        Place {
+            turn_id: self.turn.clone(),
+            ..Place::default()
+        }
+    }
+
+    /// The call that waits under `id`.
+    pub(crate) fn waiting(&self, id: &str) -> Option<&Call> {
+        self.calls.get(id)
+    }
+
+    /// Begins a turn; one that is open must have been closed before.
+    pub(crate) fn open_turn(&mut self, emitter: &mut Emitter, id: &str, trigger: &str) {
+        let id = self.numbered(id);
+        self.turn = Some(id.clone());
+        let start = TurnStart {
+            trigger: trigger.to_owned(),
+            ..TurnStart::default()
+        };
+        emitter.add_as(&format!("{id}:start"), &self.place(), start);
+    }
+
+    /// Begins a turn where none is open: work came without a prompt.
+    pub(crate) fn need_turn(&mut self, emitter: &mut Emitter, id: &str) {
+        if self.turn.is_none() {
+            self.open_turn(emitter, id, "system");
+        }
+    }
+
+    /// Ends the turn, where one is open, and what waits in it.
+    pub(crate) fn close_turn(&mut self, emitter: &mut Emitter, end: TurnEnd) {
+        self.close_calls(emitter);
+        let place = self.place();
+        if let Some(id) = self.turn.take() {
+            emitter.add_as(&format!("{id}:end"), &place, end);
+        }
+    }
+
+    /// Gives every call that waits its result: none was recorded.
+    pub(crate) fn close_calls(&mut self, emitter: &mut Emitter) {
+        for id in std::mem::take(&mut self.order).into_values() {
+            let Some(call) = self.calls.remove(&id) else {
+                continue;
+            };
+            let payload = ToolResult {
+                tool_call_id: call.id.clone(),
+                result: Json::string(""),
+                error: Some(tool_error("no_result", "no result recorded")),
+                ..ToolResult::default()
+            };
+            emitter.add_as(&format!("{}:closed", call.id), &call.place, payload);
+        }
+    }
+
+    /// A person wrote.
+    pub(crate) fn user(&mut self, emitter: &mut Emitter, id: &str, said: Said) {
+        let message = UserMessage {
+            text: Body::Inline(said.text),
+            attachments: (!said.attachments.is_empty())
+                .then(|| Json::from(Value::from(said.attachments))),
+            extra: Extra::default(),
+        };
+        emitter.add_as(id, &self.place(), message);
+    }
+
+    /// A whole text of the assistant; an empty one says nothing.
+    pub(crate) fn text(&mut self, emitter: &mut Emitter, response_id: &str, part: u32, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let done = AssistantDone {
+            text: text.to_owned(),
+            part: Some(part),
+            ..AssistantDone::default()
+        };
+        let place = self.place().in_response(response_id);
+        emitter.add_as(&format!("{response_id}:text{part}"), &place, done);
+    }
+
+    /// A whole thought of the assistant; an empty one says nothing, unless it was withheld.
+    pub(crate) fn thought(
+        &mut self,
+        emitter: &mut Emitter,
+        response_id: &str,
+        part: u32,
+        text: &str,
+        redacted: bool,
+    ) {
+        if text.is_empty() && !redacted {
+            return;
+        }
+        let done = ThinkingDone {
+            text: text.to_owned(),
+            part: Some(part),
+            redacted: redacted.then_some(true),
+            ..ThinkingDone::default()
+        };
+        let place = self.place().in_response(response_id);
+        emitter.add_as(&format!("{response_id}:thinking{part}"), &place, done);
+    }
+
+    /// A tool is called; the call's id in the events. A call that waits already is not said again.
+    pub(crate) fn call(&mut self, emitter: &mut Emitter, new: NewCall<'_>) -> String {
+        if let Some(call) = self.calls.get(new.id) {
+            emitter.report.repeated += 1;
+            return call.id.clone();
+        }
+        let id = self.numbered(new.id);
+        let place = self.place().in_response(new.response_id);
+        let payload = ToolCall {
+            tool_call_id: id.clone(),
+            tool_name: new.name.to_owned(),
+            args: Json::from(new.args),
+            title: new.title,
+            kind: Some(new.kind.to_owned()),
+            extra: Extra::default(),
+        };
+        emitter.add_as(&format!("{id}:call"), &place, payload);
+        let call = Call {
+            id: id.clone(),
+            name: new.name.to_owned(),
+            args: new.args.clone(),
+            place,
+            order: self.n_calls,
+        };
+        self.order.insert(self.n_calls, new.id.to_owned());
+        self.n_calls += 1;
+        self.calls.insert(new.id.to_owned(), call);
+        id
+    }
+
+    /// The call that waits under `id` has its result; `None` where none waits.
+    pub(crate) fn result(
+        &mut self,
+        emitter: &mut Emitter,
+        id: &str,
+        result: ToolResult,
+    ) -> Option<Call> {
+        let call = self.calls.remove(id)?;
+        self.order.remove(&call.order);
+        let result = ToolResult {
+            tool_call_id: call.id.clone(),
+            ..result
+        };
+        emitter.add_as(&format!("{}:result", call.id), &call.place, result);
+        Some(call)
+    }
+
+    /// A call changed a file.
+    pub(crate) fn edit(&mut self, emitter: &mut Emitter, call: &Call, edit: FileEdit) {
+        emitter.add_as(&format!("{}:edit", call.id), &call.place, edit);
+    }
+
+    /// The id, with a number where it was used before.
+    fn numbered(&mut self, id: &str) -> String {
+        let id = clean_id(if id.is_empty() { "unnamed" } else { id });
+        let n = self.used.entry(hash(id.as_bytes())).or_insert(0);
+        *n += 1;
+        if *n == 1 { id } else { format!("{id}~{n}") }
+    }
+}
+
+/// What a person wrote.
+#[derive(Debug, Default)]
+pub(crate) struct Said {
+    pub(crate) text: String,
+    /// `[{name?, mediaType, data | ref}]`.
+    pub(crate) attachments: Vec<Value>,
+}
