@@ -177,6 +177,9 @@ async fn launch(
             "--ready-json",
             "--log",
             "warn",
+            // Sessions are sent whole; what a sender may send is for the server's own tests.
+            "--rate",
+            "0",
             "--listen",
             &format!("127.0.0.1:{port}"),
             "--data",

@@ -1,17 +1,20 @@
-//! Who may ask: Host, then Origin, then the token, on every route but the public ones, this machine included.
+//! Who may ask: Host, then Origin, then the token and its scope, on every route but the public ones, this machine
+//! included.
 //!
-//! A page on the net can make a browser on this machine send requests here (DNS rebinding, cross-site forms), and an
-//! agent's own browser is on this machine too: so no address is trusted, and nothing but the token opens a route.
+//! An agent's own browser is on this machine too: so no address is trusted, and nothing but a token opens a route. Which
+//! scope a route asks for stands in the table of `routes`; a session that a token is not for is answered as one that does
+//! not exist. Handlers find what the token allows as an extension of the request (`Arc<Grant>`).
 
-use axum::extract::{Request, State as FromState};
+use axum::extract::{MatchedPath, Request, State as FromState};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use sha2::{Digest, Sha256};
-use subtle::ConstantTimeEq;
 
 use crate::error::ApiError;
+use crate::hosts::{Hosts, Origin, only};
+use crate::routes;
 use crate::state::State;
+use crate::tokens::Tokens;
 
 /// How a token stands among the subprotocols: browsers can set no other header on a socket.
 const TOKEN_PROTOCOL: &str = "tr.tok.";
@@ -23,78 +26,17 @@ const HEADER_BYTES: usize = 32 * 1024;
 
 /// What a request is held against.
 pub(crate) struct Access {
-    /// The token's hash: a copy of our memory does not give the token away.
-    token_sha256: [u8; 32],
-    hosts: Vec<String>,
-    origins: Vec<String>,
-    embed_origins: Vec<String>,
+    pub(crate) tokens: Tokens,
+    pub(crate) hosts: Hosts,
 }
 
-impl Access {
-    pub(crate) fn new(token: &str, port: u16, embed_origins: &[String]) -> Self {
-        let names = ["127.0.0.1", "localhost", "[::1]"];
-        let mut hosts: Vec<String> = names.iter().map(|name| format!("{name}:{port}")).collect();
-        if port == 80 {
-            hosts.extend(names.map(str::to_owned));
-        }
-        Access {
-            token_sha256: Sha256::digest(token).into(),
-            origins: hosts.iter().map(|host| format!("http://{host}")).collect(),
-            hosts,
-            embed_origins: embed_origins
-                .iter()
-                .map(|origin| origin.to_ascii_lowercase())
-                .collect(),
-        }
-    }
-
-    fn host_allowed(&self, headers: &HeaderMap) -> bool {
-        only(headers, &header::HOST)
-            .is_some_and(|host| self.hosts.contains(&host.to_ascii_lowercase()))
-    }
-
-    /// Whether the request comes from our own page, from a listed one, or from no page at all.
-    fn origin(&self, headers: &HeaderMap) -> Origin {
-        if !headers.contains_key(header::ORIGIN) {
-            // Browsers leave Origin out of some requests, but say where those come from. A page on another port of this
-            // machine is "same-site".
-            return match headers.get("sec-fetch-site").map(HeaderValue::as_bytes) {
-                None | Some(b"same-origin" | b"none") => Origin::Own,
-                Some(_) => Origin::Foreign,
-            };
-        }
-        let Some(origin) = only(headers, &header::ORIGIN).map(str::to_ascii_lowercase) else {
-            return Origin::Foreign;
-        };
-        if self.origins.contains(&origin) {
-            Origin::Own
-        } else if self.embed_origins.contains(&origin) {
-            Origin::Embedding
-        } else {
-            Origin::Foreign
-        }
-    }
-
-    fn token_fits(&self, headers: &HeaderMap) -> bool {
-        let bearer = only(headers, &header::AUTHORIZATION)
-            .and_then(|value| value.split_once(' '))
-            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-            .map(|(_, token)| token.trim());
-        let offered = bearer.or_else(|| {
-            protocols(headers).find_map(|protocol| protocol.strip_prefix(TOKEN_PROTOCOL))
-        });
-        let Some(offered) = offered else { return false };
-        // Hashes are compared, and in constant time: how long it takes says nothing about the token.
-        let offered: [u8; 32] = Sha256::digest(offered).into();
-        offered.ct_eq(&self.token_sha256).into()
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Origin {
-    Own,
-    Embedding,
-    Foreign,
+/// The token that a request offers.
+fn token_of(headers: &HeaderMap) -> Option<&str> {
+    let bearer = only(headers, &header::AUTHORIZATION)
+        .and_then(|value| value.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+        .map(|(_, token)| token.trim());
+    bearer.or_else(|| protocols(headers).find_map(|protocol| protocol.strip_prefix(TOKEN_PROTOCOL)))
 }
 
 /// The subprotocols that the client offers.
@@ -107,25 +49,21 @@ pub(crate) fn protocols(headers: &HeaderMap) -> impl Iterator<Item = &str> {
         .map(str::trim)
 }
 
-/// The header's value where there is exactly one.
-fn only<'h>(headers: &'h HeaderMap, name: &header::HeaderName) -> Option<&'h str> {
-    let mut values = headers.get_all(name).iter();
-    let value = values.next()?.to_str().ok()?;
-    values.next().is_none().then_some(value)
-}
-
 /// The layer around every route, those that do not exist included.
 pub(crate) async fn guard(
     FromState(state): FromState<State>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     let mut origin = Origin::Own;
     let allow = request.headers().get(header::ORIGIN).cloned();
-    let is_api = request.uri().path().starts_with("/api/");
-    let mut response = match admit(&state, &request, is_api, &mut origin) {
+    let matched = request.extensions().get::<MatchedPath>().cloned();
+    let matched = matched.as_ref().map(MatchedPath::as_str);
+    // What is no route asks for a token as well, below `/api/`: nobody learns without one what there is.
+    let is_api = request.uri().path().starts_with("/api/") || !routes::is_public(matched);
+    let mut response = match admit(&state, &mut request, matched, is_api, &mut origin) {
         Err(refusal) => refusal.into_response(),
-        Ok(()) if request.method() == Method::OPTIONS => StatusCode::NO_CONTENT.into_response(),
+        Ok(()) if request.method() == Method::OPTIONS => options(matched),
         Ok(()) => next.run(request).await,
     };
     let headers = response.headers_mut();
@@ -155,11 +93,13 @@ pub(crate) async fn guard(
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, allow);
             headers.insert(
                 header::ACCESS_CONTROL_ALLOW_METHODS,
-                HeaderValue::from_static("GET, HEAD, POST, PUT"),
+                HeaderValue::from_static("GET, HEAD, POST, PUT, DELETE"),
             );
             headers.insert(
                 header::ACCESS_CONTROL_ALLOW_HEADERS,
-                HeaderValue::from_static("authorization, content-type, range"),
+                HeaderValue::from_static(
+                    "authorization, content-type, range, producer-id, producer-epoch, producer-seq",
+                ),
             );
             headers.insert(
                 header::ACCESS_CONTROL_EXPOSE_HEADERS,
@@ -171,9 +111,27 @@ pub(crate) async fn guard(
     response
 }
 
+/// What may be asked of a route. A preflight carries no token, and is told nothing else.
+fn options(matched: Option<&str>) -> Response {
+    let mut methods = routes::methods_of(matched);
+    if methods.is_empty() {
+        return ApiError::not_found().into_response();
+    }
+    if methods.contains(&"GET") {
+        methods.push("HEAD");
+    }
+    methods.push("OPTIONS");
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    if let Ok(allow) = HeaderValue::try_from(methods.join(", ")) {
+        response.headers_mut().insert(header::ALLOW, allow);
+    }
+    response
+}
+
 fn admit(
     state: &State,
-    request: &Request,
+    request: &mut Request,
+    matched: Option<&str>,
     is_api: bool,
     origin: &mut Origin,
 ) -> Result<(), ApiError> {
@@ -208,11 +166,11 @@ fn admit(
             format!("the headers are over the limit of {HEADER_BYTES} bytes"),
         ));
     }
-    if !state.access.host_allowed(headers) {
+    if !state.access.hosts.allowed(headers) {
         return Err(ApiError::new(
             StatusCode::MISDIRECTED_REQUEST,
             "bad_host",
-            "this server answers to 127.0.0.1, localhost and [::1] with its port only",
+            "this server answers to 127.0.0.1, localhost and [::1] with its port, and to names given with --host",
         ));
     }
     if !is_api {
@@ -221,7 +179,7 @@ fn admit(
         }
         return Ok(());
     }
-    *origin = state.access.origin(headers);
+    *origin = state.access.hosts.origin(headers);
     if *origin == Origin::Foreign {
         return Err(ApiError::new(
             StatusCode::FORBIDDEN,
@@ -229,17 +187,31 @@ fn admit(
             "pages of other origins may not ask; `--embed-origin` lists those that may",
         ));
     }
-    // A preflight carries no token, and is answered with nothing but what may be asked.
     if *method == Method::OPTIONS {
         return Ok(());
     }
-    if !state.access.token_fits(headers) {
+    let grant = token_of(headers).and_then(|token| state.access.tokens.find(token));
+    let Some(grant) = grant else {
         return Err(ApiError::new(
             StatusCode::UNAUTHORIZED,
             "unauthorized",
-            "the token is missing or wrong; the server prints it when it starts",
+            "the token is missing, wrong or over; the server prints its own when it starts",
+        ));
+    };
+    let session = matched.and_then(|matched| routes::session_in(matched, request.uri().path()));
+    if session.is_some_and(|session| !grant.sees(session)) {
+        return Err(ApiError::not_found());
+    }
+    if let Some(scope) = routes::scope_of(matched, method)
+        && !grant.allows(scope)
+    {
+        return Err(ApiError::new(
+            StatusCode::FORBIDDEN,
+            "forbidden",
+            format!("this token has not the scope `{}`", scope.word()),
         ));
     }
+    request.extensions_mut().insert(grant);
     Ok(())
 }
 

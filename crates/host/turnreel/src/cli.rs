@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::{pipe, serve};
+use crate::{pipe, serve, token_command};
 
 /// A live activity feed and session replay for coding agents.
 #[derive(Debug, Parser)]
@@ -29,6 +29,9 @@ enum Command {
         after_help = "Example:\n  claude -p \"…\" --output-format stream-json --verbose --include-partial-messages | turnreel pipe --prompt \"…\""
     )]
     Pipe(pipe::Args),
+    /// Make, list and revoke tokens that open the server, for what they say and no more.
+    #[command(subcommand)]
+    Token(token_command::Command),
 }
 
 /// Runs the program's command.
@@ -36,6 +39,7 @@ pub fn main() -> ExitCode {
     match Cli::parse().command {
         Some(Command::Serve(args)) => serve::command(args),
         Some(Command::Pipe(args)) => pipe::command(args),
+        Some(Command::Token(command)) => token_command::command(command),
         None => {
             let printed = Cli::command().print_long_help();
             ExitCode::from(u8::from(printed.is_err()))

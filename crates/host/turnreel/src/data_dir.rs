@@ -72,6 +72,21 @@ fn is_token(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
+/// Makes the folder where it is missing, for its owner alone.
+///
+/// # Errors
+///
+/// Where the folder above refuses.
+pub(crate) fn make_private(dir: &Path) -> Result<(), String> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+        .create(dir)
+        .map_err(|why| format!("could not make the data folder: {why}: {}", dir.display()))
+}
+
 /// Writes a file that only its owner can read, whole or not at all.
 ///
 /// # Errors

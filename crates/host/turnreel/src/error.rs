@@ -48,7 +48,7 @@ impl ApiError {
         )
     }
 
-    fn retry_after(mut self, retry_after_ms: u64) -> Self {
+    pub(crate) fn retry_after(mut self, retry_after_ms: u64) -> Self {
         self.retry_after_ms = Some(retry_after_ms);
         self
     }
@@ -66,9 +66,15 @@ impl From<chat_store::Error> for ApiError {
                 tracing::error!("{message}");
                 Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk_full", message).retry_after(2000)
             }
-            E::Degraded { .. } | E::Locked { .. } => {
+            E::Degraded { .. } => {
                 tracing::error!("{message}");
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "degraded", message).retry_after(10_000)
+            }
+            E::Locked { .. } => {
+                // Another program has the log; the message names its path.
+                tracing::error!("{message}");
+                let message = "another program has the session's log; it may let it go";
+                Self::new(StatusCode::LOCKED, "locked", message).retry_after(2000)
             }
             E::NotALog { .. } | E::Io { .. } => {
                 // The cause names paths of this machine: it stays in our own log.

@@ -8,6 +8,9 @@ mod page;
 mod sessions;
 mod ws;
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post, put};
@@ -15,62 +18,129 @@ use axum::{Router, middleware};
 
 use crate::access;
 use crate::error::ApiError;
+use crate::scope::Scope::{self, Ingest, Read};
 use crate::state::State;
 
-/// Every route of the API: its method, its path, and who answers. GET answers HEAD too.
-fn api() -> Vec<(&'static str, &'static str, MethodRouter<State>)> {
+/// One method of one path.
+struct Route {
+    method: &'static str,
+    path: &'static str,
+    /// What a token must be for; `None` for what asks for no token.
+    scope: Option<Scope>,
+    answer: MethodRouter<State>,
+}
+
+/// Every route: its method, its path, what it asks for, and who answers. GET answers HEAD too. The parameters `{session}`
+/// and `{task}` name a session, and the guard holds the token against it.
+fn routes() -> Vec<Route> {
+    let route = |method, path, scope, answer| Route {
+        method,
+        path,
+        scope,
+        answer,
+    };
+    let health = || get(|| async { "ok\n" });
+    let public = |path, answer| route("GET", path, None, answer);
+    let read = |path, answer| route("GET", path, Some(Read), answer);
     vec![
-        ("GET", "/api/v1/sessions", get(sessions::list)),
-        (
-            "GET",
-            "/api/v1/sessions/{session}/events",
-            get(events::page),
-        ),
-        (
+        public("/", get(page::index)),
+        public("/{*path}", get(page::asset)),
+        public("/healthz", health()),
+        read("/api/v1/sessions", get(sessions::list)),
+        read("/api/v1/sessions/{session}/events", get(events::page)),
+        route(
             "POST",
             "/api/v1/sessions/{session}/events",
+            Some(Ingest),
             post(events::post),
         ),
-        (
-            "GET",
+        read(
             "/api/v1/sessions/{session}/events/{event}/full",
             get(events::full),
         ),
-        (
-            "GET",
+        read(
             "/api/v1/sessions/{session}/file-diffs/{event}",
             get(diffs::of_session),
         ),
-        (
-            "GET",
+        read(
             "/api/v1/sandbox/{sandbox}/file-diffs/{event}",
             get(diffs::of_sandbox),
         ),
-        (
-            "GET",
+        read(
             "/api/v1/sandboxes/{sandbox}/file-diffs/{event}",
             get(diffs::of_sandbox),
         ),
-        ("GET", "/api/v1/blobs/{sha256}", get(blobs::read)),
-        ("PUT", "/api/v1/blobs/{sha256}", put(blobs::store)),
-        ("GET", "/api/v1/ws", get(ws::upgrade)),
+        read("/api/v1/blobs/{sha256}", get(blobs::read)),
+        route(
+            "PUT",
+            "/api/v1/blobs/{sha256}",
+            Some(Ingest),
+            put(blobs::store),
+        ),
+        read("/api/v1/ws", get(ws::upgrade)),
     ]
 }
 
-/// The methods and paths of the API. A test holds them against requests that may not pass.
-pub fn route_table() -> Vec<(&'static str, &'static str)> {
-    let routes = api().into_iter();
-    routes.map(|(method, path, _)| (method, path)).collect()
+/// The methods and paths, with the word of the scope each asks for, `public` where none. A test holds them against
+/// requests that may not pass.
+pub fn route_table() -> Vec<(&'static str, &'static str, &'static str)> {
+    let routes = routes().into_iter();
+    routes
+        .map(|route| {
+            let scope = route.scope.map_or("public", Scope::word);
+            (route.method, route.path, scope)
+        })
+        .collect()
+}
+
+/// What each path asks for, by its method.
+type Scopes = BTreeMap<&'static str, Vec<(&'static str, Option<Scope>)>>;
+
+static SCOPES: LazyLock<Scopes> = LazyLock::new(|| {
+    let mut scopes = Scopes::new();
+    for route in routes() {
+        let methods = scopes.entry(route.path).or_default();
+        methods.push((route.method, route.scope));
+    }
+    scopes
+});
+
+/// Whether the path asks for no token; what is no route is none either.
+pub(crate) fn is_public(matched: Option<&str>) -> bool {
+    let methods = matched.and_then(|path| SCOPES.get(path));
+    methods.is_none_or(|methods| methods.iter().all(|(_, scope)| scope.is_none()))
+}
+
+/// What a request of that path and method must be for. A method that the path has not is answered as such.
+pub(crate) fn scope_of(matched: Option<&str>, method: &Method) -> Option<Scope> {
+    let method = if *method == Method::HEAD {
+        Method::GET
+    } else {
+        method.clone()
+    };
+    let methods = SCOPES.get(matched?)?;
+    let found = methods.iter().find(|(name, _)| *name == method.as_str())?;
+    found.1
+}
+
+/// The methods of a path.
+pub(crate) fn methods_of(matched: Option<&str>) -> Vec<&'static str> {
+    let methods = matched.and_then(|path| SCOPES.get(path)).into_iter();
+    methods.flatten().map(|(method, _)| *method).collect()
+}
+
+/// The session that an address names, as it stands there. An id is never written with escapes: one that is fits no token.
+pub(crate) fn session_in<'p>(matched: &str, path: &'p str) -> Option<&'p str> {
+    let mut parts = matched.split('/').zip(path.split('/'));
+    let (_, session) = parts.find(|(name, _)| matches!(*name, "{session}" | "{task}"))?;
+    Some(session)
 }
 
 /// All routes, with the guard around them and around what is no route.
 pub(crate) fn router(state: State) -> Router {
-    let mut router = Router::new()
-        .route("/healthz", get(|| async { "ok\n" }))
-        .route("/", get(page::index))
-        .route("/{*path}", get(page::asset));
-    for (_, path, methods) in api() {
-        router = router.route(path, methods);
+    let mut router = Router::new();
+    for route in routes() {
+        router = router.route(route.path, route.answer);
     }
     router
         .method_not_allowed_fallback(wrong_method)

@@ -9,8 +9,9 @@ use chat_store::{Options, Store, SyncPolicy};
 use tokio::net::TcpListener;
 
 use crate::cli::DataArg;
-use crate::state::{Settings, State};
-use crate::{assets, data_dir, examples, leftovers, server};
+use crate::limits::LimitArgs;
+use crate::state::State;
+use crate::{assets, data_dir, examples, leftovers, server, tokens};
 
 /// The port where none is asked for.
 const DEFAULT_PORT: u16 = 7473;
@@ -18,7 +19,7 @@ const DEFAULT_PORT: u16 = 7473;
 /// What `turnreel serve` is told.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Listen on this address; port 0 takes a free one. Only addresses of this machine itself are taken.
+    /// Listen on this address; port 0 takes a free one. Beyond this machine only once tokens were made for those who come.
     #[arg(long, value_name = "ADDR:PORT", default_value_t = SocketAddr::from(([127, 0, 0, 1], DEFAULT_PORT)))]
     listen: SocketAddr,
 
@@ -40,6 +41,14 @@ pub(crate) struct Args {
     /// Let pages of this origin read and send, with the token; may be given more than once.
     #[arg(long = "embed-origin", value_name = "ORIGIN", value_parser = parse_origin)]
     embed_origins: Vec<String>,
+
+    /// Answer to this name as well, as a network or a proxy in front has it: feed.example.org or 192.0.2.7:7473; may be
+    /// given more than once.
+    #[arg(long = "host", value_name = "HOST[:PORT]", value_parser = parse_host)]
+    hosts: Vec<String>,
+
+    #[command(flatten)]
+    limits: LimitArgs,
 
     /// How much to say on stderr.
     #[arg(long, value_name = "LEVEL", default_value = "info", value_parser = ["off", "error", "warn", "info", "debug", "trace"])]
@@ -69,6 +78,17 @@ fn parse_origin(text: &str) -> Result<String, String> {
             "expected an origin such as https://example.org, without a path or a wildcard"
                 .to_owned(),
         ),
+    }
+}
+
+/// A name or an address, with the port where it is not the scheme's own.
+fn parse_host(text: &str) -> Result<String, String> {
+    let fits =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b':' | b'[' | b']');
+    if !text.is_empty() && text.bytes().all(fits) {
+        Ok(text.to_ascii_lowercase())
+    } else {
+        Err("expected a host such as feed.example.org or 192.0.2.7:7473, without a scheme, a path or a wildcard".to_owned())
     }
 }
 
@@ -108,15 +128,10 @@ fn fail(why: &str) -> ExitCode {
 }
 
 async fn serve(args: Args) -> Result<(), String> {
-    let ip = args.listen.ip();
-    if !ip.is_loopback() {
-        return Err(format!(
-            "could not listen on {ip}: only addresses of this machine itself are taken (127.0.0.1, [::1])"
-        ));
-    }
     // Asked for before anything is opened: a stop during a long start must be a stop too.
     let stop = stop_signal()?;
     let dir = data_dir::resolve(args.data.data)?;
+    check_address(args.listen, &dir)?;
     let sync = match args.sync {
         Sync::Always => SyncPolicy::Always,
         Sync::Everysec => SyncPolicy::EverySecond,
@@ -136,12 +151,17 @@ async fn serve(args: Args) -> Result<(), String> {
         .map_err(|why| format!("could not listen: {why}"))?;
     let token = data_dir::token(&dir)?;
     let is_new = store.sessions().is_empty();
-    let state = State::new(
+    let mut hosts = args.hosts;
+    if !address.ip().is_loopback() && !address.ip().is_unspecified() {
+        hosts.push(address.to_string());
+    }
+    let state = State::answering_to(
         store,
         &token,
         address.port(),
         &args.embed_origins,
-        Settings::default(),
+        &hosts,
+        args.limits.settings(),
     );
     if is_new && !args.no_examples {
         examples::import(&state).await;
@@ -175,6 +195,18 @@ fn announce(url: &str, token: &str, ready_json: bool, dir: &Path) -> Result<(), 
     printed
         .and_then(|()| stdout.flush())
         .map_err(|why| format!("could not print the address: {why}"))
+}
+
+/// Beyond this machine the start-up token is not enough of a lock: it is printed, it lies in a file that every program of
+/// its owner reads, and it opens everything. So those who come must have tokens of their own first.
+fn check_address(address: SocketAddr, dir: &Path) -> Result<(), String> {
+    if address.ip().is_loopback() || !tokens::list(dir)?.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "could not listen on {}: beyond this machine only with tokens for those who come; make one with `turnreel token create`, or listen on 127.0.0.1",
+        address.ip()
+    ))
 }
 
 fn cannot_listen(address: SocketAddr, why: &std::io::Error) -> String {

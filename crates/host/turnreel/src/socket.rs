@@ -30,6 +30,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 
 use crate::live::{Live, Next, RING_EVENTS};
+use crate::scope::Grant;
 use crate::state::{State, stopped};
 
 /// Sessions one socket may follow.
@@ -55,6 +56,8 @@ enum End {
 struct Socket<S> {
     sink: S,
     state: State,
+    /// What its token allows: sessions it is not for are not there.
+    grant: Arc<Grant>,
     subs: BTreeMap<u64, Sub>,
     /// Subs that have something to send.
     woken: mpsc::Sender<u64>,
@@ -87,7 +90,7 @@ impl Drop for Sub {
 }
 
 /// Speaks with one client until one of both ends it.
-pub(crate) async fn serve<R, S>(mut incoming: R, sink: S, state: State)
+pub(crate) async fn serve<R, S>(mut incoming: R, sink: S, state: State, grant: Arc<Grant>)
 where
     R: Stream<Item = Result<Message, axum::Error>> + Unpin,
     S: Sink<Message, Error = axum::Error> + Unpin,
@@ -100,6 +103,7 @@ where
     let mut socket = Socket {
         sink,
         state,
+        grant,
         subs: BTreeMap::new(),
         woken,
         bad_frames: 0,
@@ -193,6 +197,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
         }
         let live = SessionId::parse(&open.session)
             .ok()
+            .filter(|id| self.grant.sees(id.as_str()))
             .and_then(|id| self.state.live(&id));
         let Some(live) = live else {
             let msg = "there is no such session".to_owned();
@@ -293,7 +298,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
             .all_live()
             .iter()
             .map(|live| live.row())
-            .filter(|(version, _)| *version > seen)
+            .filter(|(version, row)| *version > seen && self.grant.sees(&row.id))
             .collect();
         let newest = rows.iter().map(|(version, _)| *version).max();
         let mut rows = rows.into_iter().map(|(_, row)| row).peekable();
@@ -333,6 +338,12 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
     }
 
     async fn send_heartbeats(&mut self) -> Result<(), End> {
+        if !self.state.access.tokens.holds(&self.grant) {
+            return Err(End::Close {
+                code: 4001,
+                why: "the token is over",
+            });
+        }
         let beats: Vec<String> = self
             .subs
             .iter()

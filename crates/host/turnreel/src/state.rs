@@ -8,7 +8,11 @@ use tokio::sync::watch;
 
 use crate::access::Access;
 use crate::error::ApiError;
+use crate::hosts::Hosts;
 use crate::live::{List, Live};
+use crate::rate::{Buckets, Rate};
+use crate::seats::Seats;
+use crate::tokens::Tokens;
 
 /// Limits of what a client may send; `protocol.md` 5.1 has them.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +35,30 @@ pub struct Settings {
     pub stall_ms: u64,
     /// Sockets at once.
     pub sockets: usize,
+    /// Sockets at once of one token.
+    pub sockets_per_token: usize,
+    /// Events a second that one token may send; 0 is no limit.
+    pub events_per_second: u32,
+    /// Events that one token may send at once.
+    pub events_burst: u32,
+    /// Tool and progress events a minute that one sandbox may send; 0 is no limit.
+    pub sandbox_events_per_minute: u32,
+    /// Message chunks a minute that one sandbox may send; 0 is no limit.
+    pub sandbox_chunks_per_minute: u32,
+    /// Bytes of all requests' bodies together that are held in memory.
+    pub held_bytes: usize,
+    /// Whether bodies may be compressed with gzip.
+    pub gzip: bool,
+}
+
+impl Settings {
+    /// How fast one token may send events.
+    pub(crate) fn events_rate(&self) -> Rate {
+        Rate {
+            per_second: f64::from(self.events_per_second),
+            burst: f64::from(self.events_burst.max(1)),
+        }
+    }
 }
 
 impl Default for Settings {
@@ -45,6 +73,13 @@ impl Default for Settings {
             heartbeat_ms: 15_000,
             stall_ms: 10_000,
             sockets: 10_000,
+            sockets_per_token: 64,
+            events_per_second: 200,
+            events_burst: 2000,
+            sandbox_events_per_minute: 200,
+            sandbox_chunks_per_minute: 3000,
+            held_bytes: 64 * 1024 * 1024,
+            gzip: false,
         }
     }
 }
@@ -60,6 +95,10 @@ pub struct Inner {
     pub(crate) access: Access,
     pub(crate) settings: Settings,
     pub(crate) list: List,
+    /// What each sender may still send.
+    pub(crate) rates: Buckets,
+    /// Sockets of each token.
+    pub(crate) seats: Arc<Seats>,
     /// Room for sockets.
     pub(crate) sockets: Arc<tokio::sync::Semaphore>,
     /// True once the server is to stop.
@@ -76,6 +115,18 @@ impl State {
         embed_origins: &[String],
         settings: Settings,
     ) -> Self {
+        Self::answering_to(store, token, port, embed_origins, &[], settings)
+    }
+
+    /// As [`State::new`], for a server that a network or a proxy knows under the names `hosts`, each with its port.
+    pub fn answering_to(
+        store: Store,
+        token: &str,
+        port: u16,
+        embed_origins: &[String],
+        hosts: &[String],
+        settings: Settings,
+    ) -> Self {
         let list = List::default();
         let mut live = BTreeMap::new();
         for session in store.sessions() {
@@ -83,8 +134,13 @@ impl State {
             live.insert(id, Arc::new(Live::new(session, &list)));
         }
         State(Arc::new(Inner {
+            access: Access {
+                tokens: Tokens::new(token, store.dir()),
+                hosts: Hosts::new(port, embed_origins, hosts),
+            },
             store,
-            access: Access::new(token, port, embed_origins),
+            rates: Buckets::default(),
+            seats: Arc::default(),
             settings,
             list,
             sockets: Arc::new(tokio::sync::Semaphore::new(settings.sockets)),

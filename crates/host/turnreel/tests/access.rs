@@ -10,7 +10,7 @@ use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use support::{Server, chunks};
+use support::{Server, chunks, make_token};
 
 /// A request's head, part by part.
 struct Head<'a> {
@@ -58,72 +58,96 @@ fn plain<'a>(method: &'a str, path: &'a str, token: Option<&'a str>) -> Head<'a>
     }
 }
 
-/// What each route answers to one who may: the table that a new route must be written into.
-const ROUTES: &[(&str, &str, &str, u16)] = &[
-    ("GET", "/api/v1/sessions", "/api/v1/sessions", 200),
+/// What each route asks for and answers to one who may: the table that a new route must be written into. Method, route,
+/// scope, address, status.
+const ROUTES: &[(&str, &str, &str, &str, u16)] = &[
+    ("GET", "/", "public", "/", 200),
+    ("GET", "/{*path}", "public", "/no-such-file.js", 404),
+    ("GET", "/healthz", "public", "/healthz", 200),
+    ("GET", "/api/v1/sessions", "read", "/api/v1/sessions", 200),
     (
         "GET",
         "/api/v1/sessions/{session}/events",
+        "read",
         "/api/v1/sessions/s1/events",
         200,
     ),
     (
         "POST",
         "/api/v1/sessions/{session}/events",
+        "ingest",
         "/api/v1/sessions/s1/events",
         200,
     ),
     (
         "GET",
         "/api/v1/sessions/{session}/events/{event}/full",
+        "read",
         "/api/v1/sessions/s1/events/e1/full",
         200,
     ),
     (
         "GET",
         "/api/v1/sessions/{session}/file-diffs/{event}",
+        "read",
         "/api/v1/sessions/s1/file-diffs/e1",
         404,
     ),
     (
         "GET",
         "/api/v1/sandbox/{sandbox}/file-diffs/{event}",
+        "read",
         "/api/v1/sandbox/s1/file-diffs/e1",
         404,
     ),
     (
         "GET",
         "/api/v1/sandboxes/{sandbox}/file-diffs/{event}",
+        "read",
         "/api/v1/sandboxes/s1/file-diffs/e1",
         404,
     ),
     (
         "GET",
         "/api/v1/blobs/{sha256}",
+        "read",
         "/api/v1/blobs/e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         404,
     ),
     (
         "PUT",
         "/api/v1/blobs/{sha256}",
+        "ingest",
         "/api/v1/blobs/e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         204,
     ),
-    ("GET", "/api/v1/ws", "/api/v1/ws", 101),
+    ("GET", "/api/v1/ws", "read", "/api/v1/ws", 101),
 ];
 
+const SCOPES: [&str; 4] = ["ingest", "read", "answer", "admin"];
+
 #[test]
-fn every_route_asks_for_token_origin_and_host() {
+fn every_route_asks_for_token_scope_session_origin_and_host() {
     let table: Vec<_> = ROUTES
         .iter()
-        .map(|(method, path, ..)| (*method, *path))
+        .map(|(method, path, scope, ..)| (*method, *path, *scope))
         .collect();
     assert_eq!(table, turnreel::route_table(), "a route has no row here");
     let dir = tempfile::tempdir().unwrap();
     let server = Server::start(dir.path());
     server.post("s1", &chunks(1, 1));
     let wrong = server.token.chars().rev().collect::<String>();
-    for &(method, _, path, expected) in ROUTES {
+    let tokens = SCOPES.map(|scope| (scope, make_token(&server, &["--scope", scope])));
+    let of_other = make_token(
+        &server,
+        &["--scope", "ingest,read,answer,admin", "--session", "s2"],
+    );
+    let over = make_token(
+        &server,
+        &["--scope", "ingest,read,answer,admin", "--expires", "1s"],
+    );
+    std::thread::sleep(std::time::Duration::from_millis(1300));
+    for &(method, route, scope, path, expected) in ROUTES {
         let more = match (method, path) {
             ("GET", "/api/v1/ws") => UPGRADE,
             ("POST", _) => "Content-Type: application/json\r\nContent-Length: 2\r\n",
@@ -144,22 +168,34 @@ fn every_route_asks_for_token_origin_and_host() {
         let page = Some("http://127.0.0.1:PORT");
         let token = Some(server.token.as_str());
         let answers = |head: Head<'_>| head.send(&server).0;
-        let name = format!("{method} {path}");
+        let name = format!("{method} {route}");
+        let foreign_host = head(Some("evil.example:PORT"), None, token);
+        assert_eq!(answers(foreign_host), 421, "{name}");
+        if scope == "public" {
+            assert_eq!(answers(head(own, None, None)), expected, "{name}");
+            continue;
+        }
         assert_eq!(answers(head(own, None, None)), 401, "{name}");
         assert_eq!(answers(head(own, None, Some(&wrong))), 401, "{name}");
         assert_eq!(answers(head(own, None, Some(""))), 401, "{name}");
+        assert_eq!(answers(head(own, None, Some(&over))), 401, "{name}");
         assert_eq!(answers(head(own, page, None)), 401, "{name}");
-        assert_eq!(
-            answers(head(own, Some("http://evil.example"), token)),
-            403,
-            "{name}"
-        );
+        for (other, token) in &tokens {
+            let allowed = if *other == scope { expected } else { 403 };
+            let head = head(own, None, Some(token));
+            assert_eq!(answers(head), allowed, "{name} for {other}");
+        }
+        // To a token of another session this one is like one that never was, word for word.
+        if route.contains("{session}") || route.contains("{task}") {
+            let (status, _, gone) = server.exchange(method, path, Some(&of_other), more, body);
+            assert_eq!(status, 404, "{name}");
+            let nowhere = path.replace("/s1", "/never");
+            let (status, _, never) = server.exchange(method, &nowhere, Some(&of_other), more, body);
+            assert_eq!((status, never), (404, gone), "{name}");
+        }
+        let evil = Some("http://evil.example");
+        assert_eq!(answers(head(own, evil, token)), 403, "{name}");
         assert_eq!(answers(head(own, Some("null"), token)), 403, "{name}");
-        assert_eq!(
-            answers(head(Some("evil.example:PORT"), None, token)),
-            421,
-            "{name}"
-        );
         assert_eq!(answers(head(own, page, token)), expected, "{name}");
     }
     let (status, headers) = plain("GET", "/api/v1/nothing", None).send(&server);

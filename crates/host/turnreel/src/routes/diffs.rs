@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Path, State as FromState};
+use axum::{Extension, Json};
 use chat_event::{Body, Payload};
 use chat_store::SessionId;
 use serde_json::{Value, json};
 
 use crate::error::ApiError;
 use crate::live::Live;
+use crate::scope::Grant;
 use crate::state::State;
 
 pub(super) async fn of_session(
@@ -25,12 +26,13 @@ pub(super) async fn of_session(
 /// Among the sessions of that sandbox; a session that names none is its own.
 pub(super) async fn of_sandbox(
     FromState(state): FromState<State>,
+    Extension(grant): Extension<Arc<Grant>>,
     Path((sandbox, event)): Path<(String, String)>,
 ) -> Result<Json<Value>, ApiError> {
     let mut sessions = state.all_live();
     sessions.retain(|live| {
         let row = live.row().1;
-        row.sandbox_id.unwrap_or(row.id) == sandbox
+        grant.sees(&row.id) && row.sandbox_id.unwrap_or(row.id) == sandbox
     });
     find(sessions, event).await
 }

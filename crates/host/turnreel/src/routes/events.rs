@@ -1,16 +1,19 @@
 //! A session's events: taken in, given in pages, and one by one with all they say.
 
-use axum::Json;
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::{Path, Query, State as FromState};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use chat_store::{PageRequest, SessionId};
 use serde::Deserialize;
 
 use super::body;
 use crate::error::ApiError;
 use crate::ingest::{self, Answer};
+use crate::scope::Grant;
 use crate::socket::parse_cursor;
 use crate::state::State;
 
@@ -22,6 +25,7 @@ pub(super) struct PostQuery {
 
 pub(super) async fn post(
     FromState(state): FromState<State>,
+    Extension(grant): Extension<Arc<Grant>>,
     Path(session): Path<String>,
     Query(query): Query<PostQuery>,
     headers: HeaderMap,
@@ -43,6 +47,14 @@ pub(super) async fn post(
     let items =
         tokio::task::spawn_blocking(move || ingest::read_batch(&bytes, &batch_id, &reading))
             .await??;
+    // The start-up token is what all agents of this machine send with: each of their sessions has its own share.
+    let sender = if grant.is_startup() {
+        format!("session {id}")
+    } else {
+        format!("token {}", grant.id)
+    };
+    let rate = settings.events_rate();
+    state.rates.take(&sender, items.len(), rate)?;
     let atomic = matches!(query.atomic.as_deref(), Some("1" | "true"));
     Ok(Json(ingest::ingest(&state, id, items, atomic).await?))
 }

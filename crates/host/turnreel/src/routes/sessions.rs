@@ -1,10 +1,13 @@
 //! The list of sessions.
 
-use axum::Json;
+use std::sync::Arc;
+
 use axum::extract::{Query, State as FromState};
+use axum::{Extension, Json};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::scope::Grant;
 use crate::state::State;
 
 #[derive(Debug, Deserialize)]
@@ -22,6 +25,7 @@ const LIMIT: usize = 1000;
 /// `{"sessions":[…],"next"}`, by id; `next` is what to ask on from, `null` at the end.
 pub(super) async fn list(
     FromState(state): FromState<State>,
+    Extension(grant): Extension<Arc<Grant>>,
     Query(query): Query<ListQuery>,
 ) -> Json<Value> {
     let limit = query.limit.unwrap_or(LIMIT).clamp(1, LIMIT);
@@ -29,7 +33,10 @@ pub(super) async fn list(
     let mut rows: Vec<_> = state
         .all_live()
         .iter()
-        .filter(|live| live.session.id().as_str() > after.as_str())
+        .filter(|live| {
+            let id = live.session.id().as_str();
+            id > after.as_str() && grant.sees(id)
+        })
         .take(limit + 1)
         .map(|live| live.row().1)
         .collect();

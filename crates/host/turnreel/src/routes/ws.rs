@@ -1,22 +1,37 @@
 //! The upgrade to a socket. The guard has seen the token by then.
 
-use axum::extract::State as FromState;
+use std::sync::Arc;
+
+use axum::Extension;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::{Query, State as FromState};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use futures_util::StreamExt;
 
 use chat_event::frame::{MAX_CLIENT_BYTES, SUBPROTOCOL};
+use chat_store::SessionId;
+use serde::Deserialize;
 
 use crate::access::protocols;
 use crate::error::ApiError;
+use crate::scope::Grant;
 use crate::socket;
 use crate::state::State;
 
+#[derive(Debug, Deserialize)]
+pub(super) struct UpgradeQuery {
+    /// A session that must be there for the token: a client of one session learns it before the upgrade.
+    #[serde(default)]
+    session: Option<String>,
+}
+
 pub(super) async fn upgrade(
     FromState(state): FromState<State>,
+    Extension(grant): Extension<Arc<Grant>>,
+    Query(query): Query<UpgradeQuery>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
@@ -38,6 +53,18 @@ pub(super) async fn upgrade(
     if !protocols(&headers).any(|protocol| protocol == SUBPROTOCOL) {
         return Ok(upgrade_required("this server speaks turnreel.v1"));
     }
+    if let Some(session) = query.session {
+        let id = SessionId::parse(&session).ok();
+        let live = id
+            .filter(|_| grant.sees(&session))
+            .and_then(|id| state.live(&id));
+        live.ok_or_else(ApiError::not_found)?;
+    }
+    let Some(seat) = state.seats.take(&grant, state.settings.sockets_per_token) else {
+        let message = "this token has too many sockets";
+        let refusal = ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_sockets", message);
+        return Err(refusal.retry_after(5000));
+    };
     let Ok(permit) = state.sockets.clone().try_acquire_owned() else {
         let mut refusal = ApiError::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -57,7 +84,8 @@ pub(super) async fn upgrade(
         .protocols([SUBPROTOCOL]);
     Ok(upgrade.on_upgrade(move |socket| async move {
         let (sink, stream) = socket.split();
-        socket::serve(stream, sink, state).await;
+        socket::serve(stream, sink, state, grant).await;
+        drop(seat);
         drop(permit);
     }))
 }

@@ -31,6 +31,12 @@ impl Server {
     pub(crate) fn start_on(data: &Path, listen: &str, more: &[&str]) -> Server {
         let mut child = Command::new(PROGRAM)
             .args(["serve", "--listen", listen, "--ready-json", "--log", "warn"])
+            // What a sender may send is for `tests/rates.rs`: a later `--rate` counts.
+            .args(if more.contains(&"--rate") {
+                &[][..]
+            } else {
+                &["--rate", "0"]
+            })
             .arg("--data")
             .arg(data)
             .args(more)
@@ -171,6 +177,47 @@ impl Server {
     }
 }
 
+impl Server {
+    /// One request with its token, and the status, the head and the body that come back.
+    pub(crate) fn exchange(
+        &self,
+        method: &str,
+        path: &str,
+        token: Option<&str>,
+        more: &str,
+        body: &str,
+    ) -> (u16, String, String) {
+        let mut request = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n", self.address());
+        if let Some(token) = token {
+            request.push_str(&format!("Authorization: Bearer {token}\r\n"));
+        }
+        request.push_str(more);
+        request.push_str(&format!("Connection: close\r\n\r\n{body}"));
+        let mut stream = TcpStream::connect(self.address()).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(40)))
+            .unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+        let status = head.split(' ').nth(1).and_then(|it| it.parse().ok());
+        (status.unwrap_or(0), head.to_owned(), body.to_owned())
+    }
+
+    /// One JSON request with a token of the caller's, and its answer.
+    pub(crate) fn ask(&self, method: &str, path: &str, token: &str, body: &str) -> (u16, Value) {
+        let more = format!(
+            "Content-Type: application/json\r\nContent-Length: {}\r\n",
+            body.len()
+        );
+        let (status, _, body) = self.exchange(method, path, Some(token), &more, body);
+        let value = serde_json::from_str(&body).unwrap_or(Value::String(body));
+        (status, value)
+    }
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -245,6 +292,26 @@ impl Socket {
             }
         }
     }
+}
+
+/// A token that `turnreel token create` makes for the server.
+pub(crate) fn make_token(server: &Server, what: &[&str]) -> String {
+    let output = token_command(&server.data, "create", what);
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    // The server looks at the file four times a second.
+    std::thread::sleep(Duration::from_millis(300));
+    text.trim().to_owned()
+}
+
+pub(crate) fn token_command(data: &Path, command: &str, what: &[&str]) -> std::process::Output {
+    Command::new(PROGRAM)
+        .args(["token", command])
+        .args(what)
+        .arg("--data")
+        .arg(data)
+        .output()
+        .unwrap()
 }
 
 pub(crate) fn agent() -> ureq::Agent {

@@ -1,0 +1,89 @@
+//! What a token may do: its scopes, the one session it may be for, and its end.
+//!
+//! Where tokens are kept is for `tokens`; which route asks for which scope is for `routes`.
+
+use chat_store::SessionId;
+
+/// One thing that a token may be for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Scope {
+    /// To send events and bodies.
+    Ingest,
+    /// To read sessions, and to follow them.
+    Read,
+    /// To answer what an agent asks.
+    Answer,
+    /// To give and take back access, and to read the server's own figures.
+    Admin,
+}
+
+impl Scope {
+    /// All of them.
+    pub(crate) const ALL: [Scope; 4] = [Scope::Ingest, Scope::Read, Scope::Answer, Scope::Admin];
+
+    /// Its word, in files and on the command line.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Scope::Ingest => "ingest",
+            Scope::Read => "read",
+            Scope::Answer => "answer",
+            Scope::Admin => "admin",
+        }
+    }
+
+    /// The scope of that word.
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scope| scope.word() == word)
+    }
+}
+
+/// What the token of one request may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Grant {
+    /// Names the token without giving it away; empty for the start-up token.
+    pub(crate) id: String,
+    scopes: Vec<Scope>,
+    session: Option<SessionId>,
+    expires_ms: Option<i64>,
+}
+
+impl Grant {
+    /// The start-up token's: everything.
+    pub(crate) fn everything() -> Self {
+        Grant::new(String::new(), Scope::ALL.to_vec(), None, None)
+    }
+
+    pub(crate) fn new(
+        id: String,
+        scopes: Vec<Scope>,
+        session: Option<SessionId>,
+        expires_ms: Option<i64>,
+    ) -> Self {
+        Grant {
+            id,
+            scopes,
+            session,
+            expires_ms,
+        }
+    }
+
+    /// Whether it is the start-up token's.
+    pub(crate) fn is_startup(&self) -> bool {
+        self.id.is_empty()
+    }
+
+    pub(crate) fn allows(&self, scope: Scope) -> bool {
+        self.scopes.contains(&scope)
+    }
+
+    /// Whether the session is there for this token. Of all others it must not learn whether they exist.
+    pub(crate) fn sees(&self, session: &str) -> bool {
+        self.session
+            .as_ref()
+            .is_none_or(|only| only.as_str() == session)
+    }
+
+    pub(crate) fn is_over(&self, now_ms: i64) -> bool {
+        self.expires_ms.is_some_and(|end_ms| end_ms <= now_ms)
+    }
+}

@@ -1,0 +1,165 @@
+//! `turnreel token`: makes, lists and revokes tokens. A running server sees the change by itself.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use chat_store::SessionId;
+
+use crate::cli::DataArg;
+use crate::data_dir;
+use crate::ingest::now_ms;
+use crate::scope::Scope;
+use crate::tokens::{self, Record, Wanted};
+
+/// What `turnreel token` is told.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Make a token and print it. It is kept as a hash, so this is the only time it is shown.
+    Create {
+        /// What it may be used for; may be given more than once.
+        #[arg(long = "scope", value_name = "SCOPE", required = true, value_delimiter = ',', value_parser = ["ingest", "read", "answer", "admin"])]
+        scopes: Vec<String>,
+
+        /// Only for this session [default: for all].
+        #[arg(long, value_name = "ID", value_parser = parse_session)]
+        session: Option<SessionId>,
+
+        /// Its end, from now: 30m, 12h, 7d [default: none].
+        #[arg(long, value_name = "TIME", value_parser = parse_duration_ms)]
+        expires: Option<i64>,
+
+        /// What to call it in the list.
+        #[arg(long, value_name = "TEXT")]
+        label: Option<String>,
+
+        #[command(flatten)]
+        data: DataArg,
+    },
+    /// List the tokens that were made, one a line: id, scopes, session, end, label.
+    List {
+        #[command(flatten)]
+        data: DataArg,
+    },
+    /// Take a token back. Sockets that it opened are closed too.
+    Revoke {
+        /// Its id, as `list` has it.
+        id: String,
+
+        #[command(flatten)]
+        data: DataArg,
+    },
+}
+
+fn parse_session(text: &str) -> Result<SessionId, String> {
+    SessionId::parse(text).map_err(|why| why.to_string())
+}
+
+/// `90s`, `30m`, `12h`, `7d`.
+pub(crate) fn parse_duration_ms(text: &str) -> Result<i64, String> {
+    let expected = || "expected a number and s, m, h or d, such as 12h".to_owned();
+    let unit = text.chars().last().ok_or_else(expected)?;
+    let unit_ms = match unit {
+        's' => 1000,
+        'm' => 60_000,
+        'h' => 3_600_000,
+        'd' => 86_400_000,
+        _ => return Err(expected()),
+    };
+    let number: i64 = text[..text.len() - 1].parse().map_err(|_| expected())?;
+    number
+        .checked_mul(unit_ms)
+        .filter(|ms| *ms > 0)
+        .ok_or_else(expected)
+}
+
+/// Runs the command.
+pub(crate) fn command(command: Command) -> ExitCode {
+    match run(command) {
+        Ok(text) => match std::io::stdout().write_all(text.as_bytes()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        },
+        Err(why) => {
+            eprintln!("turnreel token: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<String, String> {
+    match command {
+        Command::Create {
+            scopes,
+            session,
+            expires,
+            label,
+            data,
+        } => {
+            let dir = data_dir::resolve(data.data)?;
+            data_dir::make_private(&dir)?;
+            let wanted = Wanted {
+                scopes: scopes
+                    .iter()
+                    .filter_map(|word| Scope::from_word(word))
+                    .collect(),
+                session,
+                label,
+                expires_ms: expires.map(|ms| now_ms().saturating_add(ms)),
+                share: false,
+            };
+            let (token, record) = tokens::create(&dir, wanted)?;
+            eprintln!("Token {}; it is not shown again:", record.id);
+            Ok(format!("{token}\n"))
+        }
+        Command::List { data } => {
+            let dir = data_dir::resolve(data.data)?;
+            let records = tokens::list(&dir)?;
+            Ok(records.iter().map(row).collect())
+        }
+        Command::Revoke { id, data } => {
+            let dir = data_dir::resolve(data.data)?;
+            match tokens::revoke(&dir, |record| record.id == id)? {
+                0 => Err(format!("could not revoke: there is no token {id}")),
+                _ => Ok(String::new()),
+            }
+        }
+    }
+}
+
+fn row(record: &Record) -> String {
+    let session = record.session.as_deref().unwrap_or("*");
+    let end = match record.expires_ms {
+        None => "-".to_owned(),
+        Some(end_ms) => match end_ms - now_ms() {
+            ..=0 => "over".to_owned(),
+            left_ms => format!("{} min", left_ms / 60_000 + 1),
+        },
+    };
+    // A label is for one line, whatever is in it.
+    let label: String = record
+        .label
+        .as_deref()
+        .unwrap_or(if record.share { "(link)" } else { "" })
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    format!(
+        "{}\t{}\t{session}\t{end}\t{label}\n",
+        record.id,
+        record.scopes.join(",")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_a_unit_and_are_not_nothing() {
+        assert_eq!(parse_duration_ms("90s"), Ok(90_000));
+        assert_eq!(parse_duration_ms("7d"), Ok(604_800_000));
+        for text in ["", "s", "5", "0h", "-1h", "1é", "9223372036854775807d"] {
+            assert!(parse_duration_ms(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! The tokens that open this server: the start-up token, and those that were made, kept as hashes in
+//! `<data>/tokens.json`.
+//!
+//! The file is the one place: `turnreel token` writes it while a server runs, and the server reads it again when it has
+//! changed. So a token that is revoked is refused within [`LOOK_EVERY`].
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use chat_store::{SessionId, random_base64url, sha256_hex};
+use serde::{Deserialize, Serialize};
+use subtle::ConstantTimeEq;
+
+use crate::data_dir::write_private;
+use crate::ingest::now_ms;
+use crate::scope::{Grant, Scope};
+
+/// How often a running server looks whether the file has changed.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// Made tokens at most: each request is held against all of them.
+const MAX_TOKENS: usize = 10_000;
+
+/// One token that was made, without the token.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Record {
+    /// Names it in lists and to revoke it.
+    pub(crate) id: String,
+    /// The token's SHA-256 in hex.
+    sha256: String,
+    /// The words of its scopes.
+    pub(crate) scopes: Vec<String>,
+    /// The one session it is for; all where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) session: Option<String>,
+    /// What its owner calls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) label: Option<String>,
+    /// Unix epoch in milliseconds.
+    pub(crate) created_ms: i64,
+    /// Its end, Unix epoch in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) expires_ms: Option<i64>,
+    /// Whether it was made as the link of a session.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) share: bool,
+}
+
+/// What a new token shall be.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wanted {
+    pub(crate) scopes: Vec<Scope>,
+    pub(crate) session: Option<SessionId>,
+    pub(crate) label: Option<String>,
+    pub(crate) expires_ms: Option<i64>,
+    pub(crate) share: bool,
+}
+
+impl Record {
+    /// What it allows. Words of a newer version allow nothing here.
+    fn grant(&self) -> Option<Grant> {
+        let scopes = self
+            .scopes
+            .iter()
+            .filter_map(|word| Scope::from_word(word))
+            .collect();
+        // A session that cannot be read must not become all sessions.
+        let session = match &self.session {
+            None => None,
+            Some(text) => Some(SessionId::parse(text).ok()?),
+        };
+        Some(Grant::new(
+            self.id.clone(),
+            scopes,
+            session,
+            self.expires_ms,
+        ))
+    }
+}
+
+/// Makes a token and gives it with its record: it can be read at no other time.
+///
+/// # Errors
+///
+/// Where the file refuses, is damaged, or is full.
+pub(crate) fn create(dir: &Path, wanted: Wanted) -> Result<(String, Record), String> {
+    let random = |why: chat_store::Error| why.to_string();
+    let token = random_base64url::<32>().map_err(random)?;
+    let record = Record {
+        // An id is a word of the command line: it may not begin with a dash.
+        id: format!("t{}", random_base64url::<6>().map_err(random)?),
+        sha256: sha256_hex(token.as_bytes()),
+        scopes: wanted
+            .scopes
+            .iter()
+            .map(|scope| scope.word().to_owned())
+            .collect(),
+        session: wanted.session.map(|id| id.as_str().to_owned()),
+        label: wanted.label,
+        created_ms: now_ms(),
+        expires_ms: wanted.expires_ms,
+        share: wanted.share,
+    };
+    change(dir, |records| {
+        // What is over for a day has no use any more, and is not shown for ever.
+        let forgotten_ms = now_ms() - 24 * 60 * 60 * 1000;
+        records.retain(|record| record.expires_ms.is_none_or(|end_ms| end_ms > forgotten_ms));
+        if records.len() >= MAX_TOKENS {
+            return Err(format!("there are {MAX_TOKENS} tokens; revoke some"));
+        }
+        records.push(record.clone());
+        Ok(())
+    })?;
+    Ok((token, record))
+}
+
+/// Takes back the tokens that `which` names, and gives how many they were.
+///
+/// # Errors
+///
+/// Where the file refuses or is damaged.
+pub(crate) fn revoke(dir: &Path, which: impl Fn(&Record) -> bool) -> Result<usize, String> {
+    let mut n_revoked = 0;
+    change(dir, |records| {
+        let before = records.len();
+        records.retain(|record| !which(record));
+        n_revoked = before - records.len();
+        Ok(())
+    })?;
+    Ok(n_revoked)
+}
+
+/// All records, in the order in which they were made.
+///
+/// # Errors
+///
+/// Where the file is there and cannot be read.
+pub(crate) fn list(dir: &Path) -> Result<Vec<Record>, String> {
+    let path = file_of(dir);
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(why) if why.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(why) => return Err(format!("could not read: {why}: {}", path.display())),
+    };
+    serde_json::from_str(&text).map_err(|why| format!("could not read: {why}: {}", path.display()))
+}
+
+fn change(
+    dir: &Path,
+    change: impl FnOnce(&mut Vec<Record>) -> Result<(), String>,
+) -> Result<(), String> {
+    let lock_path = dir.join("tokens.lock");
+    let cannot =
+        |why: std::io::Error| format!("could not lock the tokens: {why}: {}", lock_path.display());
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    // Held until the end: a server and a command may both change the file.
+    let lock = options.open(&lock_path).map_err(cannot)?;
+    lock.lock().map_err(cannot)?;
+    let mut records = list(dir)?;
+    change(&mut records)?;
+    let text = serde_json::to_string_pretty(&records).map_err(|why| why.to_string())?;
+    write_private(&file_of(dir), text.as_bytes())
+}
+
+fn file_of(dir: &Path) -> PathBuf {
+    dir.join("tokens.json")
+}
+
+/// The tokens of a running server.
+pub(crate) struct Tokens {
+    dir: PathBuf,
+    startup_sha256: String,
+    startup: Arc<Grant>,
+    made: Mutex<Made>,
+}
+
+#[derive(Default)]
+struct Made {
+    grants: Vec<(String, Arc<Grant>)>,
+    stamp: Option<Stamp>,
+    looked: Option<Instant>,
+}
+
+/// What tells one version of the file from another: it is replaced as a whole, so its node changes as well.
+type Stamp = (SystemTime, u64, u64);
+
+impl Tokens {
+    pub(crate) fn new(startup: &str, dir: &Path) -> Self {
+        Tokens {
+            dir: dir.to_owned(),
+            startup_sha256: sha256_hex(startup.as_bytes()),
+            startup: Arc::new(Grant::everything()),
+            made: Mutex::default(),
+        }
+    }
+
+    /// What `token` allows; `None` for one that is unknown, revoked or over.
+    pub(crate) fn find(&self, token: &str) -> Option<Arc<Grant>> {
+        // Hashes are compared, in constant time, and all of them: how long it takes says nothing about the token.
+        let offered = sha256_hex(token.as_bytes());
+        let fits = |sha256: &str| bool::from(offered.as_bytes().ct_eq(sha256.as_bytes()));
+        let mut found = fits(&self.startup_sha256).then(|| self.startup.clone());
+        for (sha256, grant) in &self.made().grants {
+            if fits(sha256) {
+                found = Some(grant.clone());
+            }
+        }
+        found.filter(|grant| !grant.is_over(now_ms()))
+    }
+
+    /// Whether the token behind `grant` still opens what it did: a socket lasts longer than a request.
+    pub(crate) fn holds(&self, grant: &Grant) -> bool {
+        grant.is_startup()
+            || (!grant.is_over(now_ms())
+                && self
+                    .made()
+                    .grants
+                    .iter()
+                    .any(|(_, made)| made.id == grant.id))
+    }
+
+    /// Looks at the file with the next request, whenever it last did.
+    pub(crate) fn look_again(&self) {
+        self.made
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .looked = None;
+    }
+
+    fn made(&self) -> std::sync::MutexGuard<'_, Made> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if made
+            .looked
+            .is_some_and(|looked| looked.elapsed() < LOOK_EVERY)
+        {
+            return made;
+        }
+        made.looked = Some(Instant::now());
+        let stamp = stamp_of(&file_of(&self.dir));
+        if stamp != made.stamp {
+            match list(&self.dir) {
+                Ok(records) => {
+                    made.stamp = stamp;
+                    made.grants = records
+                        .iter()
+                        .filter_map(|record| {
+                            let grant = Arc::new(record.grant()?);
+                            Some((record.sha256.clone(), grant))
+                        })
+                        .collect();
+                }
+                // Nobody is let in by a file that cannot be read, and nobody thrown out by it.
+                Err(why) => tracing::error!("{why}"),
+            }
+        }
+        made
+    }
+}
+
+fn stamp_of(path: &Path) -> Option<Stamp> {
+    let metadata = std::fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    let node = std::os::unix::fs::MetadataExt::ino(&metadata);
+    #[cfg(not(unix))]
+    let node = 0;
+    Some((metadata.modified().ok()?, metadata.len(), node))
+}
