@@ -1,10 +1,11 @@
-//! Claude Code: its stream-json and its transcripts.
+//! Claude Code: its stream-json, its transcripts and what it tells hooks.
 //!
-//! What both have in common stands in `session` (turns, tool calls, messages) and the files below it; what a line of
-//! either dialect means, in `stream` and `transcript`. Seen: 1.0.51 to 2.1.330.
+//! What they have in common stands in `session` (turns, tool calls, messages) and the files below it; what a line of
+//! each dialect means, in `stream`, `transcript` and `hooks`. Seen: 1.0.51 to 2.1.330.
 
 mod blocks;
 mod edits;
+mod hooks;
 mod lines;
 mod permissions;
 mod plan;
@@ -19,6 +20,7 @@ mod transcript;
 mod tree;
 mod usage;
 
+pub(crate) use hooks::{ClaudeHooks, is_hook_input};
 pub(crate) use lines::{is_stream_line, is_transcript_line};
 pub(crate) use stream::ClaudeStream;
 pub(crate) use tools::{kind as tool_kind, title as tool_title};

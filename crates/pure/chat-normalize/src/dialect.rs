@@ -19,6 +19,8 @@ pub enum Dialect {
     ClaudeStream,
     /// The files below `~/.claude/projects`.
     ClaudeTranscript,
+    /// What Claude Code tells its hooks, one input a line.
+    ClaudeHooks,
     /// `{event_type, event_data}` of sandbox workers.
     AgentEvents,
     /// `codex exec --json`.
@@ -168,6 +170,15 @@ pub(crate) static TABLE: &[Row] = &[
         recognise: chat_events::is_chat_event,
         session_of: |_| None,
         make: |context| Box::new(chat_events::ChatEvents::new(context.session_id.is_some())),
+    },
+    Row {
+        dialect: Dialect::ClaudeHooks,
+        word: "claude-hooks",
+        name: "Claude Code hook input",
+        form: Form::Lines,
+        recognise: claude::is_hook_input,
+        session_of: |_| None,
+        make: |_| Box::new(claude::ClaudeHooks::new()),
     },
     Row {
         dialect: Dialect::ClaudeStream,

@@ -208,6 +208,13 @@ impl Asks {
         );
     }
 
+    /// Whether something is asked about the call that has no answer.
+    pub(crate) fn is_asked(&self, call_id: &str) -> bool {
+        self.by_call
+            .get(call_id)
+            .is_some_and(|request_id| self.open.contains_key(request_id))
+    }
+
     fn of_call(&self, call_id: &str) -> Option<(String, Ask)> {
         let request_id = self.by_call.get(call_id)?;
         self.open

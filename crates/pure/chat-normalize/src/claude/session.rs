@@ -342,6 +342,20 @@ impl Session {
         }
     }
 
+    /// Closes the calls of the oldest open turn that were asked about and got no answer.
+    pub(crate) fn close_asked(&mut self, emitter: &mut Emitter) {
+        let turn_id = self.turns.first().map(|turn| turn.id.clone());
+        let asked: BTreeSet<u64> = self
+            .calls
+            .values()
+            .filter(|call| call.place.turn_id == turn_id && self.asks.is_asked(&call.id))
+            .map(|call| call.order)
+            .collect();
+        if !asked.is_empty() {
+            self.close_calls(emitter, &|call| !asked.contains(&call.order));
+        }
+    }
+
     /// Takes back what the lines with these ids said.
     pub(crate) fn retract(&mut self, emitter: &mut Emitter, place: &Place, uuids: &[Value]) {
         let event_ids: Vec<String> = uuids

@@ -1,0 +1,410 @@
+//! What Claude Code tells its hooks: one JSON object for each happening, with no time, no order and no message ids.
+//!
+//! | hook | turn |
+//! |---|---|
+//! | `UserPromptSubmit` | the open one ends as interrupted (a finished one had its `Stop`), one begins |
+//! | `Stop` | the open one ends |
+//! | `StopFailure` | the open one ends as failed |
+//! | `SessionEnd`, or the source's end | likewise as interrupted |
+//! | work of the main agent, no turn open | one begins, as the system's |
+//!
+//! Hooks run in processes of their own, so a `PostToolUse` can come before its `PreToolUse`, and after `Stop`: it names
+//! the call whole. Turns go by `prompt_id` (from 2.1). A refused call has no hook that says so: it is closed at `Stop`.
+//! Which call started a sub-agent is said only by the call's own result; until then the oldest open call that asked for
+//! such an agent stands for it. Format: `formats.md` 3, seen in 2.1.197 and 2.1.330.
+
+mod asides;
+mod calls;
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+
+use chat_event::payload::{
+    AssistantChunk, AssistantDone, Compaction, ErrorEvent, SessionEnd, SessionStart, TurnEnd,
+    UserMessage,
+};
+use chat_event::{Body, Extra, Json, Payload};
+use serde_json::{Map, Value};
+
+use super::said::{Said, pieces};
+use super::session::Session;
+use super::side_lines;
+use crate::dialect::Normalizer;
+use crate::emit::{Emitter, Place, hash};
+use crate::value::{fingerprint, is_true, list_of, millis_of_rfc3339, str_of, text_of};
+
+const FORMAT: &str = "claude-hooks";
+
+/// How many bytes of a message that is displayed piece by piece are kept to tell the answer from it.
+const MAX_SHOWN_BYTES: usize = 16 * 1024 * 1024;
+
+/// Reads hook inputs.
+#[derive(Debug)]
+pub(crate) struct ClaudeHooks {
+    session: Session,
+    /// Inputs that came, of those that can come once only: two hooks may be set for one happening.
+    seen: HashSet<u64>,
+    /// What was asked in calls that are over, by their id.
+    over: HashMap<String, u64>,
+    /// Calls that nothing was asked about, by what they ask.
+    unasked: HashMap<u64, Vec<String>>,
+    /// Calls for agents that did not start, by the agent's kind.
+    waiting_agents: HashMap<String, VecDeque<String>>,
+    /// Sub-agent → the call that started it.
+    agent_call: HashMap<String, String>,
+    /// The prompts whose turns ended.
+    ended: HashMap<String, u32>,
+    /// Messages that are displayed piece by piece, by their id.
+    shown: BTreeMap<String, String>,
+    /// The last text that was shown whole.
+    last_shown: Option<u64>,
+    /// Questions of MCP servers, by server.
+    elicited: BTreeMap<String, String>,
+    session_ended: bool,
+}
+
+/// Whether a value is a hook's input, and whether that is sure: other programs have hooks of other names.
+pub(crate) fn is_hook_input(value: &Value) -> Option<bool> {
+    let event = text_of(value, "hook_event_name")?;
+    text_of(value, "session_id")?;
+    if value.get("jsonrpc").is_some() {
+        return None;
+    }
+    Some(asides::is_hook(event))
+}
+
+impl ClaudeHooks {
+    pub(crate) fn new() -> Self {
+        ClaudeHooks {
+            session: Session::new(FORMAT, false),
+            seen: HashSet::new(),
+            over: HashMap::new(),
+            unasked: HashMap::new(),
+            waiting_agents: HashMap::new(),
+            agent_call: HashMap::new(),
+            ended: HashMap::new(),
+            shown: BTreeMap::new(),
+            last_shown: None,
+            elicited: BTreeMap::new(),
+            session_ended: false,
+        }
+    }
+
+    /// What every input says of the session.
+    fn facts(&mut self, emitter: &mut Emitter, line: &Value) {
+        let mut rest = Map::new();
+        if let Some(mode) = text_of(line, "permission_mode") {
+            rest.insert("permissionMode".to_owned(), Value::from(mode));
+        }
+        let own = text_of(line, "agent_id").is_none();
+        let facts = SessionStart {
+            agent: Some("Claude Code".to_owned()),
+            native_id: text_of(line, "session_id").map(str::to_owned),
+            cwd: text_of(line, "cwd").filter(|_| own).map(str::to_owned),
+            model: text_of(line, "model").map(str::to_owned),
+            title: text_of(line, "session_title").map(str::to_owned),
+            provider: Some("claude-code".to_owned()),
+            timestamp_source: Some("arrival".to_owned()),
+            ..SessionStart::default()
+        };
+        self.session.facts.say(emitter, facts, rest);
+    }
+
+    /// Where what this input tells stands.
+    fn place(&mut self, line: &Value) -> Place {
+        let agent_id = text_of(line, "agent_id");
+        let call = agent_id.and_then(|agent_id| self.agent_call.get(agent_id));
+        self.session.place(call.map(String::as_str), agent_id)
+    }
+
+    /// The same, for work: the main agent's is done in a turn.
+    fn work_place(&mut self, emitter: &mut Emitter, line: &Value) -> Place {
+        if text_of(line, "agent_id").is_none() && !self.session.in_turn() {
+            let id = self.turn_id(emitter, line);
+            self.open_turn(emitter, line, &id, "system");
+        }
+        self.place(line)
+    }
+
+    /// The prompt's id; with a number where a turn of it ended before.
+    fn turn_id(&self, emitter: &Emitter, line: &Value) -> String {
+        match text_of(line, "prompt_id") {
+            None => format!("t-{}", emitter.line_id()),
+            Some(prompt) => match self.ended.get(prompt) {
+                None => prompt.to_owned(),
+                Some(n) => format!("{prompt}~{}", n + 1),
+            },
+        }
+    }
+
+    fn open_turn(&mut self, emitter: &mut Emitter, line: &Value, id: &str, trigger: &str) {
+        let line_id = emitter.line_id().to_owned();
+        emitter.begin_line(Some(id));
+        let at = emitter.out.len();
+        self.session.open_turn(emitter, id, trigger);
+        if let Some(prompt) = text_of(line, "prompt_id")
+            && let Some(event) = emitter.out.get_mut(at)
+            && let Payload::TurnStart(start) = &mut event.payload
+        {
+            start.extra.insert("promptId", Json::string(prompt));
+        }
+        emitter.begin_line(Some(&line_id));
+        self.last_shown = None;
+    }
+
+    fn end_turn(&mut self, emitter: &mut Emitter, line: &Value, outcome: &str) {
+        if let Some(prompt) = text_of(line, "prompt_id")
+            && self.session.in_turn()
+        {
+            *self.ended.entry(prompt.to_owned()).or_default() += 1;
+        }
+        self.session.close_asked(emitter);
+        let end = TurnEnd {
+            outcome: Some(outcome.to_owned()),
+            ..TurnEnd::default()
+        };
+        self.session.close_turn_leaving_calls(emitter, end);
+    }
+
+    fn prompt(&mut self, emitter: &mut Emitter, line: &Value) {
+        let text = str_of(line, "prompt").unwrap_or("");
+        let said = pieces(text);
+        let by_person = said
+            .iter()
+            .any(|said| matches!(said, Said::Words(_) | Said::Command(_) | Said::Shell(_)));
+        // Without `Stop` the turn before was stopped by the user, which no hook tells.
+        let open = self.session.turns.first().map(|turn| turn.id.clone());
+        let id = self.turn_id(emitter, line);
+        if open.as_deref() != Some(id.as_str()) {
+            self.close_open(emitter, "interrupted");
+            let trigger = if by_person { "user" } else { "system" };
+            self.open_turn(emitter, line, &id, trigger);
+        }
+        emitter.begin_line(Some(&id));
+        let place = self.session.place(None, None);
+        for (at, said) in said.into_iter().enumerate() {
+            match said {
+                Said::Words(text) | Said::Command(text) | Said::Shell(text) => {
+                    let message = UserMessage {
+                        text: Body::from(text),
+                        ..UserMessage::default()
+                    };
+                    let tag = match at {
+                        0 => "said".to_owned(),
+                        at => format!("said{at}"),
+                    };
+                    emitter.add(&tag, &place, message);
+                }
+                Said::TaskNotification(text) => {
+                    side_lines::task_notification(emitter, &place, &text);
+                }
+                Said::Output(text) => {
+                    emitter.notice("info", &place, "command output", text);
+                }
+                Said::Injected(text) => side_lines::said_by_program(emitter, &place, &text),
+                Said::Interrupt => self.session.interrupt(emitter, &place, "user_cancel"),
+            }
+        }
+    }
+
+    /// Ends what is open, for something came that shows it is over.
+    fn close_open(&mut self, emitter: &mut Emitter, outcome: &'static str) {
+        self.close_shown(emitter);
+        for turn in &self.session.turns {
+            let prompt = turn.id.split('~').next().unwrap_or_default();
+            *self.ended.entry(prompt.to_owned()).or_default() += 1;
+        }
+        self.session.close_all(emitter, |turn| match turn.failed {
+            true => "failed",
+            false => outcome,
+        });
+    }
+
+    /// Where the end of a turn is told: in the open one, or in the one that `SessionEnd` ended just before.
+    fn stop_place(&mut self, emitter: &mut Emitter, line: &Value) -> Place {
+        let ended = text_of(line, "prompt_id").filter(|prompt| self.ended.contains_key(*prompt));
+        if let Some(prompt) = ended.filter(|_| !self.session.in_turn()) {
+            let mut place = self.place(line);
+            place.turn_id = Some(prompt.to_owned());
+            return place;
+        }
+        self.work_place(emitter, line)
+    }
+
+    fn stop(&mut self, emitter: &mut Emitter, line: &Value) {
+        let place = self.stop_place(emitter, line);
+        self.close_shown(emitter);
+        self.answer(emitter, line, &place);
+        emitter.in_background(!list_of(line, "background_tasks").is_empty());
+        self.end_turn(emitter, line, "completed");
+    }
+
+    fn stop_failure(&mut self, emitter: &mut Emitter, line: &Value) {
+        let place = self.stop_place(emitter, line);
+        self.close_shown(emitter);
+        let message = text_of(line, "last_assistant_message")
+            .or_else(|| text_of(line, "error_details"))
+            .unwrap_or("the turn failed");
+        let payload = ErrorEvent {
+            code: text_of(line, "error").unwrap_or("api_error").to_owned(),
+            message: message.to_owned(),
+            extra: Extra::default(),
+        };
+        emitter.add("error", &place, payload);
+        self.end_turn(emitter, line, "failed");
+    }
+
+    /// The last words of the agent, where they were not displayed before.
+    fn answer(&mut self, emitter: &mut Emitter, line: &Value, place: &Place) {
+        let Some(text) = text_of(line, "last_assistant_message") else {
+            return;
+        };
+        if place.parent_tool_call_id.is_none()
+            && self.last_shown.take() == Some(hash(text.trim().as_bytes()))
+        {
+            return;
+        }
+        let done = AssistantDone {
+            text: text.to_owned(),
+            ..AssistantDone::default()
+        };
+        emitter.add("answer", place, done);
+    }
+
+    fn subagent_stop(&mut self, emitter: &mut Emitter, line: &Value) {
+        if text_of(line, "agent_type").is_none() {
+            // The agent that writes the summary of a compaction: `PostCompact` has it.
+            emitter.pass_over("SubagentStop of a compaction");
+            return;
+        }
+        let place = self.place(line);
+        self.answer(emitter, line, &place);
+    }
+
+    /// Lines of an answer, as they are displayed.
+    fn display(&mut self, emitter: &mut Emitter, line: &Value) {
+        let Some(id) = text_of(line, "message_id").map(str::to_owned) else {
+            emitter.raw(&Place::default(), FORMAT, "MessageDisplay", line);
+            return;
+        };
+        let place = self.work_place(emitter, line).in_response(&id);
+        let delta = str_of(line, "delta").unwrap_or("");
+        let shown = self.shown.entry(id.clone()).or_default();
+        if shown.len() + delta.len() <= MAX_SHOWN_BYTES {
+            shown.push_str(delta);
+        }
+        if !delta.is_empty() {
+            let chunk = AssistantChunk {
+                text: delta.to_owned(),
+                part: Some(0),
+                index: crate::value::count_of(line, "index"),
+                ..AssistantChunk::default()
+            };
+            emitter.add("", &place, chunk);
+        }
+        if is_true(line, "final") {
+            self.finish_shown(emitter, &id, &place);
+        }
+    }
+
+    fn finish_shown(&mut self, emitter: &mut Emitter, id: &str, place: &Place) {
+        let Some(text) = self.shown.remove(id) else {
+            return;
+        };
+        self.last_shown = Some(hash(text.trim().as_bytes()));
+        let done = AssistantDone {
+            text,
+            part: Some(0),
+            ..AssistantDone::default()
+        };
+        emitter.add_as(&format!("{id}:shown"), place, done);
+    }
+
+    fn close_shown(&mut self, emitter: &mut Emitter) {
+        let place = self.session.place(None, None);
+        for id in self.shown.keys().cloned().collect::<Vec<_>>() {
+            self.finish_shown(emitter, &id, &place.in_response(&id));
+        }
+    }
+
+    fn end_session(&mut self, emitter: &mut Emitter, reason: &str) {
+        self.close_open(emitter, "interrupted");
+        self.session.asks.expire_all(emitter);
+        self.expire_elicited(emitter);
+        let payload = SessionEnd {
+            reason: reason.to_owned(),
+            extra: Extra::default(),
+        };
+        emitter.add("session-end", &Place::default(), payload);
+        self.session_ended = true;
+    }
+
+    fn compacted(&mut self, emitter: &mut Emitter, line: &Value) {
+        let payload = Compaction {
+            trigger: str_of(line, "trigger").unwrap_or("auto").to_owned(),
+            summary: text_of(line, "compact_summary").map(str::to_owned),
+            ..Compaction::default()
+        };
+        let place = self.session.place(None, None);
+        emitter.add("compaction", &place, payload);
+    }
+
+    /// Whether an input came before, word for word, that can come only once.
+    fn is_repeated(&mut self, line: &Value, event: &str, print: u64) -> bool {
+        let once = match event {
+            "PreToolUse" | "PostToolUse" | "PostToolUseFailure" | "PermissionDenied" => {
+                text_of(line, "tool_use_id").is_some()
+            }
+            "UserPromptSubmit" | "Stop" | "StopFailure" | "SubagentStart" | "SubagentStop" => {
+                text_of(line, "prompt_id").is_some()
+            }
+            "MessageDisplay" => text_of(line, "message_id").is_some(),
+            _ => false,
+        };
+        once && !self.seen.insert(print)
+    }
+}
+
+impl Normalizer for ClaudeHooks {
+    fn line(&mut self, emitter: &mut Emitter, line: &Value) {
+        // A collector may stamp what it takes; the program itself says no time.
+        if let Some(ms) = text_of(line, "timestamp").and_then(millis_of_rfc3339) {
+            emitter.time_ms = ms;
+        }
+        let print = fingerprint(line);
+        emitter.begin_line(Some(&format!("hook-{print:016x}")));
+        let event = str_of(line, "hook_event_name").unwrap_or("");
+        if self.is_repeated(line, event, print) {
+            emitter.report.repeated += 1;
+            return;
+        }
+        self.facts(emitter, line);
+        if event != "SessionEnd" {
+            self.session_ended = false;
+        }
+        match event {
+            "UserPromptSubmit" => self.prompt(emitter, line),
+            "PreToolUse" => self.before_call(emitter, line),
+            "PostToolUse" => self.after_call(emitter, line, false),
+            "PostToolUseFailure" => self.after_call(emitter, line, true),
+            "PermissionRequest" => self.asked(emitter, line),
+            "PermissionDenied" => self.denied(emitter, line),
+            "Stop" => self.stop(emitter, line),
+            "StopFailure" => self.stop_failure(emitter, line),
+            "SubagentStart" => self.agent_started(emitter, line),
+            "SubagentStop" => self.subagent_stop(emitter, line),
+            "MessageDisplay" => self.display(emitter, line),
+            "PostCompact" => self.compacted(emitter, line),
+            "SessionEnd" => {
+                let reason = text_of(line, "reason").unwrap_or("other").to_owned();
+                self.end_session(emitter, &reason);
+            }
+            _ => self.aside(emitter, line, event),
+        }
+    }
+
+    fn finish(&mut self, emitter: &mut Emitter) {
+        if !self.session_ended {
+            self.end_session(emitter, "end of file");
+        }
+    }
+}
