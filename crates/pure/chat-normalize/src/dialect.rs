@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::emit::Emitter;
 use crate::reader::Context;
-use crate::{agent_events, chat_events, claude, codex, gemini, opencode};
+use crate::{agent_events, chat_events, claude, codex, gemini, openai, opencode};
 
 /// The formats that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,6 +35,10 @@ pub enum Dialect {
     OpenCodeRun,
     /// `opencode export`.
     OpenCodeExport,
+    /// Answers, requests and messages of Chat Completions.
+    OpenAiChat,
+    /// Events, responses, requests and items of the Responses API.
+    OpenAiResponses,
     /// `gemini -o stream-json`.
     GeminiStream,
     /// The chat files below `~/.gemini/tmp`.
@@ -197,6 +201,24 @@ pub(crate) static TABLE: &[Row] = &[
         recognise: claude::is_transcript_line,
         session_of: |_| None,
         make: |_| Box::new(claude::ClaudeTranscript::new()),
+    },
+    Row {
+        dialect: Dialect::OpenAiResponses,
+        word: "openai-responses",
+        name: "OpenAI Responses",
+        form: Form::Lines,
+        recognise: openai::is_responses,
+        session_of: openai::responses_session,
+        make: |context| Box::new(openai::OpenAiResponses::new(context.prompt.clone())),
+    },
+    Row {
+        dialect: Dialect::OpenAiChat,
+        word: "openai-chat",
+        name: "OpenAI Chat Completions",
+        form: Form::Lines,
+        recognise: openai::is_chat,
+        session_of: openai::chat_session,
+        make: |context| Box::new(openai::OpenAiChat::new(context.prompt.clone())),
     },
 ];
 

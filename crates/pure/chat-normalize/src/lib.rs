@@ -19,12 +19,14 @@ mod chat_events;
 mod claude;
 mod codex;
 mod gemini;
+mod openai;
 mod opencode;
 
 mod busy;
 mod edit;
 mod emit;
 mod facts;
+mod history;
 mod track;
 mod open_calls;
 mod value;

@@ -23,3 +23,4 @@ pub(crate) use events::OpenCodeEvents;
 pub(crate) use export::OpenCodeExport;
 pub(crate) use run::OpenCodeRun;
 pub(crate) use shapes::{Shape, is_of, session_of};
+pub(crate) use tools::kind as tool_kind;

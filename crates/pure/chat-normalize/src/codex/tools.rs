@@ -179,7 +179,7 @@ fn unwrapped(command: &str) -> &str {
     script
 }
 
-fn kind(name: &str) -> &'static str {
+pub(crate) fn kind(name: &str) -> &'static str {
     match name {
         "exec_command" | "shell" | "shell_command" | "local_shell" | "container.exec"
         | "write_stdin" | "exec" => "execute",

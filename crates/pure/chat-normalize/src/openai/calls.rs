@@ -1,0 +1,277 @@
+//! Calls of tools: opened by their first piece, written when whole, ended by their result.
+
+use std::collections::{BTreeMap, HashMap};
+
+use chat_event::payload::{ToolCall, ToolError, ToolInputChunk, ToolOutputChunk, ToolResult};
+use chat_event::{Extra, Json};
+use serde_json::{Map, Value};
+
+use super::tools;
+use crate::codex::{Files, of_patch_text};
+use crate::emit::{Emitter, Place, hash};
+use crate::words::one_line;
+
+/// A call without its result.
+#[derive(Debug, Default)]
+pub(super) struct Call {
+    /// The id its events bear.
+    pub(super) id: String,
+    pub(super) name: String,
+    /// The arguments, once they are whole.
+    pub(super) args: Option<Value>,
+    /// The service runs it itself.
+    pub(super) hosted: bool,
+    place: Place,
+    input: String,
+    input_chars: u64,
+    n_chunks: u64,
+    n_outputs: u64,
+    order: u64,
+}
+
+/// What a tool gave.
+#[derive(Debug, Default)]
+pub(super) struct Given {
+    pub(super) result: Value,
+    /// Why it failed, where it did.
+    pub(super) error: Option<(Option<String>, String)>,
+    pub(super) exit_code: Option<i64>,
+    pub(super) summary: Option<String>,
+}
+
+impl Given {
+    pub(super) fn of(result: Value) -> Self {
+        Given {
+            result,
+            ..Given::default()
+        }
+    }
+}
+
+/// All calls of a session.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    /// Those without a result, by the source's ids.
+    open: BTreeMap<String, Call>,
+    /// How often an id was used, by its hash.
+    uses: HashMap<u64, u32>,
+    n_calls: u64,
+    files: Files,
+}
+
+impl Calls {
+    /// A call, which begins where none of this id is open.
+    pub(super) fn open(&mut self, native_id: &str, name: &str, place: &Place) -> &mut Call {
+        if !self.open.contains_key(native_id) {
+            let n = self.uses.entry(hash(native_id.as_bytes())).or_default();
+            *n += 1;
+            let id = match *n {
+                1 => native_id.to_owned(),
+                n => format!("{native_id}~{n}"),
+            };
+            self.n_calls += 1;
+            let call = Call {
+                id,
+                place: place.clone(),
+                order: self.n_calls,
+                ..Call::default()
+            };
+            self.open.insert(native_id.to_owned(), call);
+        }
+        let call = self.open.entry(native_id.to_owned()).or_default();
+        if call.name.is_empty() {
+            name.clone_into(&mut call.name);
+        }
+        call
+    }
+
+    /// The open call with this id.
+    pub(super) fn get(&self, native_id: &str) -> Option<&Call> {
+        self.open.get(native_id)
+    }
+
+    /// The newest open call for which `is` holds, by the source's id.
+    pub(super) fn newest(&self, is: impl Fn(&Call) -> bool) -> Option<String> {
+        let open = self.open.iter().filter(|(_, call)| is(call));
+        open.max_by_key(|(_, call)| call.order)
+            .map(|(native_id, _)| native_id.clone())
+    }
+
+    /// A piece of the arguments.
+    pub(super) fn input(&mut self, emitter: &mut Emitter, native_id: &str, chunk: &str) {
+        if chunk.is_empty() {
+            return;
+        }
+        let Some(call) = self
+            .open
+            .get_mut(native_id)
+            .filter(|call| call.args.is_none())
+        else {
+            return emitter.pass_over("input of a call that is whole");
+        };
+        call.n_chunks += 1;
+        let payload = ToolInputChunk {
+            tool_call_id: call.id.clone(),
+            tool_name: call.name.clone(),
+            chunk: chunk.to_owned(),
+            offset: Some(call.input_chars),
+            ..ToolInputChunk::default()
+        };
+        call.input.push_str(chunk);
+        call.input_chars += chunk.chars().count() as u64;
+        let id = format!("{}:input.{}", call.id, call.n_chunks);
+        emitter.add_as(&id, &call.place, payload);
+    }
+
+    /// A piece of what a tool prints.
+    pub(super) fn output(
+        &mut self,
+        emitter: &mut Emitter,
+        native_id: &str,
+        chunk: &str,
+        stream: &str,
+    ) {
+        let Some(call) = self.open.get_mut(native_id).filter(|_| !chunk.is_empty()) else {
+            return emitter.pass_over("output of no open call");
+        };
+        call.n_outputs += 1;
+        let payload = ToolOutputChunk {
+            tool_call_id: call.id.clone(),
+            chunk: chunk.to_owned(),
+            stream: Some(stream.to_owned()),
+            extra: Extra::default(),
+        };
+        let id = format!("{}:output.{}", call.id, call.n_outputs);
+        emitter.add_as(&id, &call.place, payload);
+    }
+
+    /// A call is whole: with `args`, or with what its pieces built.
+    pub(super) fn announce(&mut self, emitter: &mut Emitter, native_id: &str, args: Option<Value>) {
+        let Some(call) = self
+            .open
+            .get_mut(native_id)
+            .filter(|call| call.args.is_none())
+        else {
+            return;
+        };
+        let args = args.unwrap_or_else(|| args_of_text(&call.input));
+        call.input = String::new();
+        let payload = ToolCall {
+            tool_call_id: call.id.clone(),
+            tool_name: call.name.clone(),
+            args: Json::from(&args),
+            title: tools::title(&call.name, &args),
+            kind: Some(tools::kind(&call.name).to_owned()),
+            extra: Extra::default(),
+        };
+        emitter.add_as(&format!("{}:call", call.id), &call.place, payload);
+        call.args = Some(args);
+    }
+
+    /// The result of a call; `here` is where it stands if the call is not known. `false` where the call had one before.
+    pub(super) fn result(
+        &mut self,
+        emitter: &mut Emitter,
+        native_id: &str,
+        here: &Place,
+        given: &Given,
+    ) -> bool {
+        self.announce(emitter, native_id, None);
+        let call = match self.open.remove(native_id) {
+            Some(call) => call,
+            None if self.uses.contains_key(&hash(native_id.as_bytes())) => return false,
+            None => {
+                self.uses.insert(hash(native_id.as_bytes()), 1);
+                Call {
+                    id: native_id.to_owned(),
+                    place: here.clone(),
+                    ..Call::default()
+                }
+            }
+        };
+        let text = match &given.result {
+            Value::String(text) => text.as_str(),
+            _ => "",
+        };
+        let first_line = || text.lines().map(str::trim).find(|line| !line.is_empty());
+        let error = given.error.as_ref().map(|(code, message)| ToolError {
+            code: code.clone(),
+            message: message.clone(),
+            extra: Extra::default(),
+        });
+        let failed = error.is_some();
+        let result = ToolResult {
+            tool_call_id: call.id.clone(),
+            result: Json::from(&given.result),
+            error,
+            summary: given.summary.clone().or_else(|| first_line().map(one_line)),
+            exit_code: given.exit_code,
+            ..ToolResult::default()
+        };
+        emitter.add_as(&format!("{}:result", call.id), &call.place, result);
+        if !failed {
+            self.edits(emitter, &call);
+        }
+        true
+    }
+
+    /// The files that a patch changed.
+    fn edits(&mut self, emitter: &mut Emitter, call: &Call) {
+        let patch = call
+            .args
+            .as_ref()
+            .and_then(|args| tools::patch_of(&call.name, args));
+        for change in patch
+            .and_then(|patch| of_patch_text(&patch, None))
+            .unwrap_or_default()
+        {
+            let edit = self.files.edit(&call.id, None, &change);
+            emitter.add_as(&format!("{}:edit", call.id), &call.place, edit);
+        }
+    }
+
+    /// Gives a result to the open calls for which `is` holds and which will not get one, in their order.
+    pub(super) fn close(&mut self, emitter: &mut Emitter, is: impl Fn(&Call) -> bool) {
+        let mut open: Vec<(u64, String)> = self
+            .open
+            .iter()
+            .filter(|(_, call)| is(call))
+            .map(|(native_id, call)| (call.order, native_id.clone()))
+            .collect();
+        open.sort();
+        for (_, native_id) in open {
+            let was_whole = self
+                .open
+                .get(&native_id)
+                .is_some_and(|call| call.args.is_some());
+            self.announce(emitter, &native_id, None);
+            let Some(call) = self.open.remove(&native_id) else {
+                continue;
+            };
+            let message = if was_whole {
+                "no result recorded"
+            } else {
+                "the call was cut off before its input was whole"
+            };
+            let result = ToolResult {
+                tool_call_id: call.id.clone(),
+                result: Json::string(""),
+                error: Some(ToolError {
+                    code: Some("no_result".to_owned()),
+                    message: message.to_owned(),
+                    extra: Extra::default(),
+                }),
+                ..ToolResult::default()
+            };
+            emitter.add_as(&format!("{}:closed", call.id), &call.place, result);
+        }
+    }
+}
+
+/// Arguments that came as text: JSON where they are, none where there is nothing, else as they stand.
+pub(super) fn args_of_text(text: &str) -> Value {
+    if text.trim().is_empty() {
+        return Value::Object(Map::new());
+    }
+    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+}

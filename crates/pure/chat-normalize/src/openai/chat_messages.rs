@@ -1,0 +1,273 @@
+//! Messages of Chat Completions: those of requests, which say again what was said before, and lists of messages alone.
+//!
+//! | message | events |
+//! |---|---|
+//! | `system`, `developer` | the session's instructions; behind the first prompt, a `notice` |
+//! | `user` | a turn begins; images, sounds and files are attached |
+//! | `assistant` | a response: its reasoning, its texts, its calls |
+//! | `tool`, `function` | the result of the call that it names, or of the newest that has no id |
+
+use chat_event::Extra;
+use chat_event::payload::AudioChunk;
+use serde_json::{Map, Value};
+
+use super::calls::{Given, args_of_text};
+use super::chat::{FORMAT, OpenAiChat, yes};
+use super::content::{given_of, said_of, texts_of};
+use super::session::{Key, Session};
+use crate::emit::{Emitter, hash};
+use crate::value::{list_of, str_of, text_of};
+
+impl OpenAiChat {
+    /// A request: of its messages those that are new.
+    pub(super) fn request(&mut self, emitter: &mut Emitter, request: &Value) {
+        let session = &mut self.session;
+        session.about(emitter, text_of(request, "model"), Map::new());
+        let names = list_of(request, "tools").iter().filter_map(|tool| {
+            let function = tool.get("function").or_else(|| tool.get("custom"));
+            text_of(function.unwrap_or(tool), "name").map(str::to_owned)
+        });
+        session.tools(emitter, names.collect());
+        session.history.request(false);
+        for (at, message) in list_of(request, "messages").iter().enumerate() {
+            if self.session.history.was_said(fingerprint(message)) {
+                emitter.pass_over("a message that was said before");
+                continue;
+            }
+            self.write(emitter, message, &format!("m{at}"));
+        }
+    }
+
+    /// A message that stands by itself.
+    pub(super) fn message(&mut self, emitter: &mut Emitter, message: &Value) {
+        let at = self.session.history.len();
+        self.session.history.say(fingerprint(message));
+        self.write(emitter, message, &format!("m{at}"));
+    }
+
+    fn write(&mut self, emitter: &mut Emitter, message: &Value, stem: &str) {
+        let session = &mut self.session;
+        let stem = text_of(message, "id").unwrap_or(stem);
+        let content = message.get("content").unwrap_or(&Value::Null);
+        match str_of(message, "role").unwrap_or("") {
+            "user" => {
+                let (text, attached) = said_of(content);
+                session.user_said(emitter, stem, &text, attached);
+            }
+            "assistant" => {
+                if let Some(turn) = &mut session.turn {
+                    turn.over = None;
+                }
+                session.answer(emitter, stem);
+                answer(session, emitter, stem, message);
+                if !session.end_answer(emitter, stem) {
+                    // The next message may belong to the same turn.
+                    session.turn_over(emitter, "completed", true);
+                }
+            }
+            "tool" | "function" => {
+                let named = text_of(message, "tool_call_id").map(str::to_owned);
+                let of_call = named.or_else(|| session.calls.newest(|call| call.args.is_some()));
+                let given = Given::of(given_of(content));
+                let place = session.place();
+                let said =
+                    of_call.is_some_and(|id| session.calls.result(emitter, &id, &place, &given));
+                if !said {
+                    emitter.raw(&place, FORMAT, "result of no open call", message);
+                }
+            }
+            "system" | "developer" => instructions(session, emitter, &texts_of(content).join("\n")),
+            role => emitter.raw(
+                &session.place(),
+                FORMAT,
+                &format!("message of {role}"),
+                message,
+            ),
+        }
+    }
+}
+
+/// What the model is told of its work: kept with the session, or where the conversation has begun, told there.
+pub(super) fn instructions(session: &mut Session, emitter: &mut Emitter, text: &str) {
+    if text.is_empty() {
+        return emitter.pass_over("instructions without text");
+    }
+    match &session.turn {
+        Some(_) => {
+            let place = session.place();
+            emitter.notice("info", &place, "system", text);
+        }
+        None => {
+            let mut rest = Map::new();
+            rest.insert("instructions".to_owned(), Value::from(text));
+            session.about(emitter, None, rest);
+        }
+    }
+}
+
+/// What a whole assistant message says, as the answer `native_id`.
+pub(super) fn answer(
+    session: &mut Session,
+    emitter: &mut Emitter,
+    native_id: &str,
+    message: &Value,
+) {
+    let content = message.get("content").unwrap_or(&Value::Null);
+    let mut thought = reasoning_of(message);
+    for part in content.as_array().into_iter().flatten() {
+        thought.push_str(&thinking_of_part(part));
+    }
+    if !thought.is_empty() {
+        session.done(
+            emitter,
+            native_id,
+            Key::thinking("reasoning"),
+            &thought,
+            &[],
+        );
+    }
+    match content {
+        Value::String(text) if text.is_empty() => {}
+        Value::String(text) => session.done(emitter, native_id, Key::text("content"), text, &[]),
+        Value::Array(parts) => {
+            for (at, part) in parts.iter().enumerate() {
+                let about = &[("refusal", yes())];
+                match (str_of(part, "text"), str_of(part, "refusal")) {
+                    (Some(text), _) => {
+                        session.done(
+                            emitter,
+                            native_id,
+                            Key::text(format!("content{at:09}")),
+                            text,
+                            &[],
+                        );
+                    }
+                    (None, Some(text)) => {
+                        session.done(
+                            emitter,
+                            native_id,
+                            Key::text(format!("content{at:09}")),
+                            text,
+                            about,
+                        );
+                    }
+                    (None, None) if thinking_of_part(part).is_empty() => {
+                        let place = session.answer(emitter, native_id).place.clone();
+                        emitter.raw(&place, FORMAT, "assistant content", part);
+                    }
+                    (None, None) => {}
+                }
+            }
+        }
+        Value::Null => {}
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
+            let place = session.answer(emitter, native_id).place.clone();
+            emitter.raw(&place, FORMAT, "assistant content", content);
+        }
+    }
+    if let Some(refusal) = text_of(message, "refusal") {
+        session.done(
+            emitter,
+            native_id,
+            Key::text("refusal"),
+            refusal,
+            &[("refusal", yes())],
+        );
+    }
+    if let Some(audio) = message.get("audio").filter(|audio| audio.is_object()) {
+        let transcript = str_of(audio, "transcript").unwrap_or("");
+        if !transcript.is_empty() {
+            session.done(emitter, native_id, Key::text("transcript"), transcript, &[]);
+        }
+        let place = session.answer(emitter, native_id).place.clone();
+        let sound = AudioChunk {
+            data: text_of(audio, "data").map(str::to_owned),
+            audio_ref: text_of(audio, "id").map(str::to_owned),
+            seq: 0,
+            extra: Extra::default(),
+        };
+        emitter.add_as(&format!("{native_id}:audio"), &place, sound);
+    }
+    for (at, call) in list_of(message, "tool_calls").iter().enumerate() {
+        whole_call(session, emitter, native_id, at, call);
+    }
+    if let Some(call) = message.get("function_call").filter(|call| call.is_object()) {
+        let call = serde_json::json!({"function": call});
+        whole_call(session, emitter, native_id, 0, &call);
+    }
+}
+
+fn whole_call(
+    session: &mut Session,
+    emitter: &mut Emitter,
+    native_id: &str,
+    at: usize,
+    call: &Value,
+) {
+    let function = call.get("function").or_else(|| call.get("custom"));
+    let function = function.unwrap_or(&Value::Null);
+    let place = session.answer(emitter, native_id).place.clone();
+    let response_id = place.response_id.as_deref().unwrap_or(native_id);
+    let id = match text_of(call, "id") {
+        Some(id) => id.to_owned(),
+        None => format!("{response_id}:call{at}"),
+    };
+    if session.calls.get(&id).is_some() {
+        return emitter.raw(&place, FORMAT, "call with an id in use", call);
+    }
+    let answer = session.answer(emitter, native_id);
+    answer.asks = true;
+    answer.calls.insert(at as u64, id.clone());
+    let args = match function.get("arguments").or_else(|| function.get("input")) {
+        Some(Value::String(text)) if call.get("custom").is_some() => Value::from(text.as_str()),
+        Some(Value::String(text)) => args_of_text(text),
+        Some(args) => args.clone(),
+        None => Value::Object(Map::new()),
+    };
+    session
+        .calls
+        .open(&id, str_of(function, "name").unwrap_or(""), &place);
+    session.calls.announce(emitter, &id, Some(args));
+}
+
+/// The reasoning of a message or a delta, in whichever member a server puts it.
+pub(super) fn reasoning_of(message: &Value) -> String {
+    let said = text_of(message, "reasoning_content").or_else(|| text_of(message, "reasoning"));
+    if let Some(said) = said {
+        return said.to_owned();
+    }
+    let details = list_of(message, "reasoning_details").iter();
+    details
+        .filter_map(|detail| text_of(detail, "text").or_else(|| text_of(detail, "summary")))
+        .collect()
+}
+
+/// The text of a content's `thinking` part.
+pub(super) fn thinking_of_part(part: &Value) -> String {
+    match part.get("thinking") {
+        Some(thinking) => texts_of(thinking).concat(),
+        None => String::new(),
+    }
+}
+
+/// What tells a message from others, however it is written.
+pub(super) fn fingerprint(message: &Value) -> u64 {
+    let texts = texts_of(message.get("content").unwrap_or(&Value::Null));
+    let role = str_of(message, "role").unwrap_or("assistant");
+    if role == "assistant" {
+        let refusal = str_of(message, "refusal").unwrap_or("");
+        let audio = message
+            .get("audio")
+            .and_then(|audio| str_of(audio, "transcript"));
+        let text = format!("{}{refusal}{}", texts.concat(), audio.unwrap_or(""));
+        let calls = list_of(message, "tool_calls").iter();
+        return fingerprint_of_answer(&text, calls.filter_map(|call| str_of(call, "id")));
+    }
+    let of_call = str_of(message, "tool_call_id").unwrap_or("");
+    hash(format!("{role}\n{of_call}\n{}", texts.concat()).as_bytes())
+}
+
+pub(super) fn fingerprint_of_answer<'a>(text: &str, calls: impl Iterator<Item = &'a str>) -> u64 {
+    let calls: Vec<&str> = calls.collect();
+    hash(format!("assistant\n{}\n{text}", calls.join(" ")).as_bytes())
+}

@@ -1,0 +1,673 @@
+//! Items of the Responses API: those that answers are made of, and those that requests say.
+//!
+//! | item | events |
+//! |---|---|
+//! | `message` | of a user, a turn; of the assistant, a text for each part |
+//! | `reasoning` | thinking for each summary and each text; without any, thinking that is withheld |
+//! | `function_call`, `custom_tool_call`, `local_shell_call`, `shell_call`, `apply_patch_call`, `computer_call` | a call for the client |
+//! | `web_search_call`, `file_search_call`, `code_interpreter_call`, `image_generation_call`, `mcp_call`, `tool_search_call` | a call that the service runs, with its result |
+//! | `…_output` | the result of the call with the same `call_id` |
+//! | `mcp_approval_request`, `mcp_approval_response` | a permission, asked and given |
+//! | `mcp_list_tools` | a notice |
+//! | `compaction` | a compaction |
+
+use chat_event::payload::{Compaction, PermissionOption, PermissionRequest, PermissionResolved};
+use chat_event::{Extra, Json};
+use serde_json::{Map, Value, json};
+
+use super::calls::{Given, args_of_text};
+use super::chat::yes;
+use super::chat_messages::instructions;
+use super::content::{given_of, said_of, texts_of};
+use super::responses::{FORMAT, OpenAiResponses};
+use super::session::Key;
+use crate::emit::{Emitter, hash};
+use crate::value::{count_of, is_true, list_of, str_of, text_of};
+use crate::words::counted;
+
+impl OpenAiResponses {
+    /// A request: of its items those that are new.
+    pub(super) fn request(&mut self, emitter: &mut Emitter, request: &Value) {
+        let mut rest = Map::new();
+        if let Some(instructions) = text_of(request, "instructions") {
+            rest.insert("instructions".to_owned(), Value::from(instructions));
+        }
+        self.session.about(emitter, text_of(request, "model"), rest);
+        let names = list_of(request, "tools").iter().filter_map(|tool| {
+            let name = text_of(tool, "name").or_else(|| text_of(tool, "type"));
+            name.map(str::to_owned)
+        });
+        self.session.tools(emitter, names.collect());
+        let goes_on = ["previous_response_id", "conversation"]
+            .iter()
+            .any(|key| request.get(*key).is_some_and(|value| !value.is_null()));
+        self.session.history.request(goes_on);
+        let one;
+        let items = match request.get("input") {
+            Some(Value::String(text)) => {
+                one = [json!({"type": "message", "role": "user", "content": text})];
+                &one[..]
+            }
+            Some(Value::Array(items)) => items,
+            Some(_) | None => &[],
+        };
+        for item in items {
+            if self.is_news(item) {
+                self.said_item(emitter, item);
+            } else {
+                emitter.pass_over("an item that was said before");
+            }
+        }
+        self.end_said(emitter);
+    }
+
+    /// An item that stands by itself.
+    pub(super) fn bare_item(&mut self, emitter: &mut Emitter, item: &Value) {
+        if kind_of(item).is_empty() {
+            let kind = text_of(item, "object").unwrap_or("value");
+            return emitter.raw(&self.session.place(), FORMAT, kind, item);
+        }
+        self.remember(item);
+        self.said_item(emitter, item);
+    }
+
+    /// Notes an item that an answer said.
+    pub(super) fn remember(&mut self, item: &Value) {
+        match fingerprint(item) {
+            Some(fingerprint) => self.session.history.say(fingerprint),
+            None => self.thoughts.extend(thoughts(item)),
+        }
+    }
+
+    fn is_news(&mut self, item: &Value) -> bool {
+        match fingerprint(item) {
+            Some(fingerprint) => !self.session.history.was_said(fingerprint),
+            None => {
+                let thoughts = thoughts(item);
+                let known = thoughts
+                    .iter()
+                    .any(|thought| self.thoughts.contains(thought));
+                self.thoughts.extend(thoughts);
+                !known
+            }
+        }
+    }
+
+    /// An item of a request: what the assistant said in a row is one answer.
+    fn said_item(&mut self, emitter: &mut Emitter, item: &Value) {
+        let kind = kind_of(item);
+        let role = str_of(item, "role").unwrap_or("");
+        let stem = match text_of(item, "id") {
+            Some(id) => id.to_owned(),
+            None => format!("i{}", self.session.history.len()),
+        };
+        match (kind, role) {
+            ("message", "user") => {
+                self.end_said(emitter);
+                self.cancel_asked(emitter);
+                let content = item.get("content").unwrap_or(&Value::Null);
+                let (text, attached) = said_of(content);
+                self.session.user_said(emitter, &stem, &text, attached);
+            }
+            ("message", "system" | "developer") => {
+                let content = item.get("content").unwrap_or(&Value::Null);
+                instructions(&mut self.session, emitter, &texts_of(content).join("\n"));
+            }
+            ("item_reference", _) => emitter.pass_over("item_reference"),
+            _ => {
+                let ends = is_output(kind) || kind == "mcp_approval_response";
+                if ends {
+                    self.end_said(emitter);
+                }
+                if let Some(turn) = &mut self.session.turn {
+                    turn.over = None;
+                }
+                let answer_id = match &self.current {
+                    Some(id) => id.clone(),
+                    None => stem.clone(),
+                };
+                if !ends {
+                    self.session.answer(emitter, &answer_id);
+                    self.current = Some(answer_id.clone());
+                }
+                self.write_item(emitter, &answer_id, item, &stem);
+            }
+        }
+    }
+
+    /// What the assistant said in a row is whole.
+    fn end_said(&mut self, emitter: &mut Emitter) {
+        if let Some(id) = self.current.take()
+            && !self.end_answer(emitter, &id)
+        {
+            self.session.turn_over(emitter, "completed", true);
+        }
+    }
+
+    /// Opens the call that an item is, for the input that follows; its id.
+    pub(super) fn open_call(
+        &mut self,
+        emitter: &mut Emitter,
+        answer_id: &str,
+        item: &Value,
+    ) -> Option<String> {
+        let kind = kind_of(item);
+        let stem = kind.strip_suffix("_call")?;
+        let name = match stem {
+            "function" | "custom_tool" => str_of(item, "name").unwrap_or("").to_owned(),
+            "mcp" => mcp_name(item),
+            stem => stem.to_owned(),
+        };
+        let native_id = text_of(item, "call_id").or_else(|| text_of(item, "id"));
+        let answer = self.session.answer(emitter, answer_id);
+        let n_calls = answer.calls.len() as u64;
+        let native_id = match native_id {
+            Some(id) => id.to_owned(),
+            None => format!("{answer_id}:call{n_calls}"),
+        };
+        if !answer.calls.values().any(|call| *call == native_id) {
+            answer.calls.insert(n_calls, native_id.clone());
+        }
+        let place = answer.place.clone();
+        let call = self.session.calls.open(&native_id, &name, &place);
+        call.hosted = is_hosted(stem, item);
+        Some(native_id)
+    }
+
+    /// What a whole item says.
+    pub(super) fn write_item(
+        &mut self,
+        emitter: &mut Emitter,
+        answer_id: &str,
+        item: &Value,
+        key: &str,
+    ) {
+        let kind = kind_of(item);
+        match kind {
+            "message" => self.message_texts(emitter, answer_id, item, key),
+            "reasoning" => self.reasoning(emitter, answer_id, item, key),
+            "mcp_approval_request" => self.approval(emitter, answer_id, item, key),
+            "mcp_approval_response" => {
+                let id = text_of(item, "approval_request_id")
+                    .unwrap_or("")
+                    .to_owned();
+                let decision = if is_true(item, "approve") {
+                    "allow"
+                } else {
+                    "deny"
+                };
+                self.resolve(
+                    emitter,
+                    &id,
+                    decision,
+                    Some("user"),
+                    text_of(item, "reason"),
+                );
+            }
+            "mcp_list_tools" => {
+                let server = str_of(item, "server_label").unwrap_or("");
+                let place = self.place();
+                match item.get("error").filter(|error| !error.is_null()) {
+                    Some(error) => {
+                        let text = format!("MCP server {server}: {}", message_of(error));
+                        emitter.notice("warning", &place, FORMAT, text);
+                    }
+                    None => {
+                        let n_tools = counted(list_of(item, "tools").len(), "tool", "tools");
+                        emitter.notice(
+                            "info",
+                            &place,
+                            FORMAT,
+                            format!("MCP server {server}: {n_tools}"),
+                        );
+                    }
+                }
+            }
+            "compaction" | "compaction_summary" | "context_compaction" => {
+                let compaction = Compaction {
+                    trigger: "auto".to_owned(),
+                    summary: text_of(item, "summary").map(str::to_owned),
+                    ..Compaction::default()
+                };
+                let place = self.place();
+                emitter.add_as(&format!("{key}:compaction"), &place, compaction);
+            }
+            kind if is_output(kind) => self.output_item(emitter, item),
+            kind if kind.ends_with("_call") => self.whole_call(emitter, answer_id, item),
+            kind => emitter.raw(&self.place(), FORMAT, &format!("item {kind}"), item),
+        }
+    }
+
+    fn message_texts(&mut self, emitter: &mut Emitter, answer_id: &str, item: &Value, key: &str) {
+        let phase = text_of(item, "phase");
+        let item_id = text_of(item, "id").unwrap_or(key);
+        let content = item.get("content").unwrap_or(&Value::Null);
+        if let Some(text) = content.as_str() {
+            let about = about_text(phase, &[], false);
+            return self.session.done(
+                emitter,
+                answer_id,
+                Key::text(part_key(item_id, 0)),
+                text,
+                &about,
+            );
+        }
+        for (at, part) in content.as_array().into_iter().flatten().enumerate() {
+            let refusal = str_of(part, "refusal");
+            let text = refusal
+                .or_else(|| str_of(part, "text"))
+                .or_else(|| str_of(part, "transcript"));
+            let about = about_text(phase, list_of(part, "annotations"), refusal.is_some());
+            match text {
+                Some(text) => {
+                    let key = Key::text(part_key(item_id, at as u64));
+                    self.session.done(emitter, answer_id, key, text, &about);
+                }
+                None => emitter.raw(&self.place(), FORMAT, "content part", part),
+            }
+        }
+    }
+
+    fn reasoning(&mut self, emitter: &mut Emitter, answer_id: &str, item: &Value, key: &str) {
+        let item_id = text_of(item, "id").unwrap_or(key);
+        let mut any = false;
+        for (at, part) in list_of(item, "summary").iter().enumerate() {
+            if let Some(text) = text_of(part, "text") {
+                let key = Key::thinking(part_key(item_id, at as u64));
+                self.session.done(emitter, answer_id, key, text, &[]);
+                any = true;
+            }
+        }
+        for (at, part) in list_of(item, "content").iter().enumerate() {
+            if let Some(text) = text_of(part, "text") {
+                let key = Key::thinking(raw_thought_key(item_id, at as u64));
+                self.session.done(emitter, answer_id, key, text, &[]);
+                any = true;
+            }
+        }
+        if any {
+            return;
+        }
+        if text_of(item, "encrypted_content").is_some() {
+            self.session.done(
+                emitter,
+                answer_id,
+                Key::thinking(part_key(item_id, 0)),
+                "",
+                &[],
+            );
+        } else {
+            emitter.pass_over("reasoning without text");
+        }
+    }
+
+    fn whole_call(&mut self, emitter: &mut Emitter, answer_id: &str, item: &Value) {
+        let Some(native_id) = self.open_call(emitter, answer_id, item) else {
+            return;
+        };
+        if self
+            .session
+            .calls
+            .get(&native_id)
+            .is_some_and(|call| call.args.is_some())
+        {
+            return emitter.raw(&self.place(), FORMAT, "call with an id in use", item);
+        }
+        self.session
+            .calls
+            .announce(emitter, &native_id, Some(args_of(item)));
+        let hosted = self
+            .session
+            .calls
+            .get(&native_id)
+            .is_some_and(|call| call.hosted);
+        if hosted && let Some(given) = given_by_service(item) {
+            let place = self.place();
+            self.session
+                .calls
+                .result(emitter, &native_id, &place, &given);
+        }
+    }
+
+    fn output_item(&mut self, emitter: &mut Emitter, item: &Value) {
+        let place = self.session.place();
+        let named = text_of(item, "call_id").map(str::to_owned);
+        // What the service itself searched names no call; it follows the one it is of.
+        let of_call = named.or_else(|| match kind_of(item) {
+            "tool_search_output" => {
+                let searches = &self.session.calls;
+                searches.newest(|call| call.name == "tool_search" && call.args.is_some())
+            }
+            _ => text_of(item, "id").map(str::to_owned),
+        });
+        let given = given_by_client(item);
+        let calls = &mut self.session.calls;
+        if !of_call.is_some_and(|id| calls.result(emitter, &id, &place, &given)) {
+            emitter.raw(&place, FORMAT, "result of no open call", item);
+        }
+    }
+
+    fn approval(&mut self, emitter: &mut Emitter, answer_id: &str, item: &Value, key: &str) {
+        let answer = self.session.answer(emitter, answer_id);
+        answer.asks = true;
+        let place = answer.place.clone();
+        let id = text_of(item, "id").unwrap_or(key).to_owned();
+        let args = args_of(item);
+        let option = |id: &str, label: &str, kind: &str| PermissionOption {
+            id: id.to_owned(),
+            label: label.to_owned(),
+            kind: kind.to_owned(),
+            extra: Extra::default(),
+        };
+        let request = PermissionRequest {
+            request_id: id.clone(),
+            tool_name: mcp_name(item),
+            title: super::tools::title(&mcp_name(item), &args),
+            args: Some(Json::from(&args)),
+            options: vec![
+                option("approve", "Approve", "allow_once"),
+                option("deny", "Deny", "reject_once"),
+            ],
+            ..PermissionRequest::default()
+        };
+        emitter.add_as(&format!("{id}:asked"), &place, request);
+        self.asked.insert(id, place);
+    }
+
+    fn resolve(
+        &mut self,
+        emitter: &mut Emitter,
+        id: &str,
+        decision: &str,
+        by: Option<&str>,
+        message: Option<&str>,
+    ) {
+        let place = self
+            .asked
+            .remove(id)
+            .unwrap_or_else(|| self.session.place());
+        let resolved = PermissionResolved {
+            request_id: id.to_owned(),
+            decision: decision.to_owned(),
+            scope: by.map(|_| "once".to_owned()),
+            by: by.map(str::to_owned),
+            message: message.map(str::to_owned),
+            extra: Extra::default(),
+        };
+        emitter.add_as(&format!("{id}:resolved"), &place, resolved);
+    }
+
+    /// Approvals that nobody gave will not be given.
+    pub(super) fn cancel_asked(&mut self, emitter: &mut Emitter) {
+        while let Some(id) = self.asked.keys().next().cloned() {
+            self.resolve(emitter, &id, "cancel", None, None);
+        }
+    }
+}
+
+/// An item's kind; messages of requests may come without.
+fn kind_of(item: &Value) -> &str {
+    match text_of(item, "type") {
+        Some(kind) => kind,
+        None if text_of(item, "role").is_some() => "message",
+        None => "",
+    }
+}
+
+fn is_output(kind: &str) -> bool {
+    kind.ends_with("_call_output") || kind == "tool_search_output"
+}
+
+/// Whether the service runs a call itself.
+fn is_hosted(stem: &str, item: &Value) -> bool {
+    match stem {
+        "web_search" | "file_search" | "code_interpreter" | "image_generation" | "mcp" => true,
+        "tool_search" => str_of(item, "execution") != Some("client"),
+        "shell" => {
+            let environment = item.get("environment").unwrap_or(&Value::Null);
+            str_of(environment, "type").is_some_and(|kind| kind != "local")
+        }
+        _ => false,
+    }
+}
+
+fn mcp_name(item: &Value) -> String {
+    let (server, name) = (
+        str_of(item, "server_label").unwrap_or(""),
+        str_of(item, "name").unwrap_or(""),
+    );
+    format!("mcp__{server}__{name}")
+}
+
+/// The arguments of a call, in the shape that its kind has.
+fn args_of(item: &Value) -> Value {
+    let members = |names: &[&str]| {
+        let named = names.iter().filter_map(|name| {
+            let value = item.get(*name).filter(|value| !value.is_null())?;
+            Some(((*name).to_owned(), value.clone()))
+        });
+        Value::Object(named.collect())
+    };
+    match kind_of(item) {
+        "custom_tool_call" => item.get("input").cloned().unwrap_or_default(),
+        "web_search_call" | "computer_call" | "local_shell_call" | "shell_call" => {
+            match item.get("action").filter(|action| action.is_object()) {
+                Some(action) => action.clone(),
+                None => members(&["actions"]),
+            }
+        }
+        "file_search_call" => members(&["queries"]),
+        "code_interpreter_call" => members(&["code", "container_id"]),
+        "image_generation_call" => members(&["revised_prompt", "size", "quality", "background"]),
+        "apply_patch_call" => members(&["operation"]),
+        _ => match item.get("arguments") {
+            Some(Value::String(text)) => args_of_text(text),
+            Some(args) => args.clone(),
+            None => Value::Object(Map::new()),
+        },
+    }
+}
+
+/// What a call gave that the service ran; `None` where that comes in an item of its own, or did not come.
+fn given_by_service(item: &Value) -> Option<Given> {
+    let kind = kind_of(item);
+    if matches!(kind, "shell_call" | "tool_search_call") {
+        return None;
+    }
+    let status = str_of(item, "status").unwrap_or("completed");
+    if matches!(
+        status,
+        "in_progress" | "searching" | "interpreting" | "generating" | "calling"
+    ) {
+        return None;
+    }
+    let said = |name: &str| item.get(name).filter(|value| !value.is_null()).cloned();
+    let result = match kind {
+        "web_search_call" => item
+            .get("action")
+            .and_then(|action| action.get("sources"))
+            .filter(|sources| !sources.is_null())
+            .cloned(),
+        "file_search_call" => said("results"),
+        "code_interpreter_call" => said("outputs").map(|outputs| printed(&outputs)),
+        "image_generation_call" => text_of(item, "result").map(|data| {
+            let format = text_of(item, "output_format").unwrap_or("png");
+            json!([{"type": "image", "mediaType": format!("image/{format}"), "data": data}])
+        }),
+        _ => said("output"),
+    };
+    let error = item.get("error").filter(|error| !error.is_null());
+    let failed = error.is_some() || matches!(status, "failed" | "incomplete");
+    Some(Given {
+        error: failed.then(|| {
+            let message = error.map_or_else(|| status.to_owned(), message_of);
+            let code = error.and_then(|error| text_of(error, "type"));
+            (code.or(Some(status)).map(str::to_owned), message)
+        }),
+        ..Given::of(result.unwrap_or_else(|| Value::from("")))
+    })
+}
+
+/// What a client says a call gave.
+fn given_by_client(item: &Value) -> Given {
+    let output = item.get("output").unwrap_or(&Value::Null);
+    let status = str_of(item, "status").unwrap_or("completed");
+    let failed = |message: String| Some((Some("failed".to_owned()), message));
+    match kind_of(item) {
+        "shell_call_output" => {
+            let outputs = output.as_array().map_or(&[][..], Vec::as_slice);
+            let outcomes = || outputs.iter().filter_map(|output| output.get("outcome"));
+            let exit_code = outcomes()
+                .filter_map(|outcome| outcome.get("exit_code").and_then(Value::as_i64))
+                .find(|code| *code != 0)
+                .or_else(|| (!outputs.is_empty()).then_some(0));
+            let timed_out = outcomes().any(|outcome| str_of(outcome, "type") == Some("timeout"));
+            Given {
+                exit_code: exit_code.filter(|_| !timed_out),
+                error: timed_out.then(|| {
+                    (
+                        Some("timeout".to_owned()),
+                        "the command timed out".to_owned(),
+                    )
+                }),
+                ..Given::of(printed(output))
+            }
+        }
+        "apply_patch_call_output" => Given {
+            error: (status == "failed")
+                .then(|| {
+                    failed(
+                        output
+                            .as_str()
+                            .unwrap_or("the patch was not applied")
+                            .to_owned(),
+                    )
+                })
+                .flatten(),
+            ..Given::of(given_of(output))
+        },
+        "tool_search_output" => {
+            let tools = list_of(item, "tools");
+            Given {
+                summary: Some(counted(tools.len(), "tool", "tools")),
+                ..Given::of(Value::Array(tools.to_vec()))
+            }
+        }
+        _ => Given {
+            error: (status == "failed" || status == "incomplete")
+                .then(|| failed(status.to_owned()))
+                .flatten(),
+            exit_code: count_of(item, "exit_code").and_then(|code| i64::try_from(code).ok()),
+            ..Given::of(given_of(output))
+        },
+    }
+}
+
+/// What was printed, as one text where it is nothing else.
+fn printed(outputs: &Value) -> Value {
+    let Some(items) = outputs.as_array() else {
+        return given_of(outputs);
+    };
+    let mut text = String::new();
+    for item in items {
+        let pieces = ["logs", "stdout", "stderr"];
+        let mut said = pieces
+            .iter()
+            .filter_map(|name| str_of(item, name))
+            .peekable();
+        if said.peek().is_none() {
+            return outputs.clone();
+        }
+        for piece in said.filter(|piece| !piece.is_empty()) {
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text.push_str(piece);
+        }
+    }
+    Value::from(text)
+}
+
+fn message_of(error: &Value) -> String {
+    match error {
+        Value::String(text) => text.clone(),
+        other => match text_of(other, "message") {
+            Some(text) => text.to_owned(),
+            None => match other.get("content") {
+                Some(content) => texts_of(content).join("\n"),
+                None => other.to_string(),
+            },
+        },
+    }
+}
+
+/// What is said of a text beside it.
+pub(super) fn about_text(
+    phase: Option<&str>,
+    annotations: &[Value],
+    is_refusal: bool,
+) -> Vec<(&'static str, Json)> {
+    let mut about = Vec::new();
+    if let Some(phase) = phase {
+        about.push(("phase", Json::string(phase)));
+    }
+    if !annotations.is_empty() {
+        about.push((
+            "annotations",
+            Json::from(Value::Array(annotations.to_vec())),
+        ));
+    }
+    if is_refusal {
+        about.push(("refusal", yes()));
+    }
+    about
+}
+
+/// Names a text or a summary of an item.
+pub(super) fn part_key(item_id: &str, index: u64) -> String {
+    format!("{item_id}:{index}")
+}
+
+/// Names a reasoning text of an item, which stands beside its summaries.
+pub(super) fn raw_thought_key(item_id: &str, index: u64) -> String {
+    format!("{item_id}:text{index}")
+}
+
+/// What tells an item from others, however it is written; `None` for such as clients may leave out.
+fn fingerprint(item: &Value) -> Option<u64> {
+    let kind = kind_of(item);
+    let of = |text: String| Some(hash(text.as_bytes()));
+    match kind {
+        "reasoning" | "item_reference" => None,
+        "message" => {
+            let role = str_of(item, "role").unwrap_or("assistant");
+            let content = item.get("content").unwrap_or(&Value::Null);
+            let refusals = content.as_array().into_iter().flatten();
+            let refusals: String = refusals
+                .filter_map(|part| str_of(part, "refusal"))
+                .collect();
+            of(format!("{role}\n{}{refusals}", texts_of(content).concat()))
+        }
+        kind => {
+            let id = ["call_id", "approval_request_id", "id", "encrypted_content"]
+                .iter()
+                .find_map(|name| text_of(item, name));
+            of(format!("{kind}\n{}", id.unwrap_or("")))
+        }
+    }
+}
+
+/// The hashes a piece of reasoning may be known by.
+fn thoughts(item: &Value) -> Vec<u64> {
+    let texts = texts_of(item.get("summary").unwrap_or(&Value::Null)).concat();
+    let known_by = [
+        text_of(item, "id"),
+        text_of(item, "encrypted_content"),
+        Some(texts.as_str()).filter(|text| !text.is_empty()),
+    ];
+    known_by
+        .into_iter()
+        .flatten()
+        .map(|text| hash(text.as_bytes()))
+        .collect()
+}

@@ -1,0 +1,500 @@
+//! The Responses API: its streaming events, whole responses, and the requests between them.
+//!
+//! | event | meaning |
+//! |---|---|
+//! | `response.created`, `.queued`, `.in_progress` | an answer begins |
+//! | `response.output_item.added` | an item begins; calls get their input from now on |
+//! | `response.….delta` | a piece of a text, of a call's input, of what a tool prints |
+//! | `response.….done` | a text is whole |
+//! | `response.output_item.done` | an item is whole: what it says wins |
+//! | `response.completed`, `.incomplete`, `.failed`, `.cancelled` | the answer is whole; items that were not said are said now |
+//!
+//! What an item means stands in `items`. `sequence_number` is not asked for: pieces are shown in the order they came.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use chat_event::Extra;
+use chat_event::payload::{AudioChunk, AudioDone, Interrupt, Progress};
+use serde_json::{Map, Value};
+
+use super::session::{Key, Session};
+use super::tokens::usage_of;
+use crate::dialect::Normalizer;
+use crate::emit::{Emitter, Place};
+use crate::value::{count_of, list_of, str_of, text_of};
+
+pub(super) const FORMAT: &str = "openai-responses";
+
+/// Reads the values of the Responses API.
+#[derive(Debug)]
+pub(crate) struct OpenAiResponses {
+    pub(super) session: Session,
+    /// The answer that is being written, by its id.
+    pub(super) current: Option<String>,
+    /// Items that began, by their id, while their answer is written.
+    pub(super) items: BTreeMap<String, Open>,
+    /// Items of the answer that are whole.
+    whole: BTreeSet<String>,
+    /// Reasoning that was said: clients send it again, or leave it out.
+    pub(super) thoughts: HashSet<u64>,
+    /// Approvals that were asked for, and where.
+    pub(super) asked: BTreeMap<String, Place>,
+    n_sounds: u64,
+}
+
+/// An item that is not whole.
+#[derive(Debug, Default)]
+pub(super) struct Open {
+    /// The call it is.
+    pub(super) call: Option<String>,
+    /// `commentary` or `final_answer`.
+    pub(super) phase: Option<String>,
+    /// Annotations of its texts, by the text.
+    pub(super) annotations: BTreeMap<u64, Vec<Value>>,
+}
+
+impl OpenAiResponses {
+    /// `prompt` is what the user asked, which a stream alone does not say.
+    pub(crate) fn new(prompt: Option<String>) -> Self {
+        OpenAiResponses {
+            session: Session::new(FORMAT, prompt),
+            current: None,
+            items: BTreeMap::new(),
+            whole: BTreeSet::new(),
+            thoughts: HashSet::new(),
+            asked: BTreeMap::new(),
+            n_sounds: 0,
+        }
+    }
+
+    fn event(&mut self, emitter: &mut Emitter, kind: &str, event: &Value) {
+        let nothing = Value::Null;
+        let response = event.get("response").unwrap_or(&nothing);
+        let item = event.get("item").unwrap_or(&nothing);
+        match kind {
+            "created" | "queued" | "in_progress" => self.begin(emitter, response),
+            "completed" | "incomplete" | "failed" | "cancelled" | "done" => {
+                self.begin(emitter, response);
+                let status = text_of(response, "status").unwrap_or(kind).to_owned();
+                self.end(emitter, response, &status);
+            }
+            "output_item.added" => self.item_began(emitter, item, event),
+            "output_item.done" => self.item_whole(emitter, item, count_of(event, "output_index")),
+            "output_text.delta" | "refusal.delta" => {
+                let key = Key::text(text_key(event, "content_index"));
+                self.piece(emitter, key, event);
+            }
+            "output_text.done" | "refusal.done" => self.text_whole(emitter, kind, event),
+            "reasoning_summary_text.delta" | "reasoning_summary.delta" => {
+                let key = Key::thinking(text_key(event, "summary_index"));
+                self.piece(emitter, key, event);
+            }
+            "reasoning_text.delta" => {
+                let key = Key::thinking(reasoning_key(event));
+                self.piece(emitter, key, event);
+            }
+            "reasoning_summary_text.done" | "reasoning_summary.done" => {
+                let key = Key::thinking(text_key(event, "summary_index"));
+                self.thought_whole(emitter, key, event);
+            }
+            "reasoning_text.done" => {
+                let key = Key::thinking(reasoning_key(event));
+                self.thought_whole(emitter, key, event);
+            }
+            "output_text.annotation.added" => {
+                let index = count_of(event, "content_index").unwrap_or(0);
+                if let Some(open) = text_of(event, "item_id").and_then(|id| self.items.get_mut(id))
+                    && let Some(annotation) = event.get("annotation")
+                {
+                    open.annotations
+                        .entry(index)
+                        .or_default()
+                        .push(annotation.clone());
+                }
+                emitter.pass_over("response.output_text.annotation.added");
+            }
+            "function_call_arguments.delta"
+            | "mcp_call_arguments.delta"
+            | "mcp_call.arguments.delta"
+            | "custom_tool_call_input.delta"
+            | "code_interpreter_call_code.delta"
+            | "code_interpreter_call.code.delta"
+            | "apply_patch_call_operation_diff.delta"
+            | "shell_call_command.delta" => self.input(emitter, event),
+            "shell_call_output_content.delta" => self.output(emitter, event),
+            "web_search_call.searching"
+            | "file_search_call.searching"
+            | "code_interpreter_call.interpreting"
+            | "image_generation_call.generating" => self.progress(emitter, kind, event),
+            "compaction.compacting" => emitter.busy_with(&self.place(), "compacting"),
+            "audio.delta" => self.sound(emitter, event),
+            "audio.done" => {
+                let place = self.place();
+                emitter.add_as(
+                    &format!("{}:audio", self.answer_id()),
+                    &place,
+                    AudioDone::default(),
+                );
+            }
+            "audio.transcript.delta" => {
+                let key = Key::text(text_key(event, "content_index"));
+                self.piece(emitter, key, event);
+            }
+            // What they say comes with the item that they are of, too.
+            "content_part.added"
+            | "content_part.done"
+            | "reasoning_summary_part.added"
+            | "reasoning_summary_part.done"
+            | "audio.transcript.done"
+            | "image_generation_call.partial_image"
+            | "shell_call_command.added"
+            | "keepalive" => emitter.pass_over(&format!("response.{kind}")),
+            kind if is_of_an_item(kind) => emitter.pass_over(&format!("response.{kind}")),
+            kind => emitter.raw(&self.place(), FORMAT, &format!("response.{kind}"), event),
+        }
+    }
+
+    /// The id of the answer that is being written.
+    pub(super) fn answer_id(&self) -> String {
+        self.current.clone().unwrap_or_else(|| "answer".to_owned())
+    }
+
+    /// The place of what belongs to the answer that is being written.
+    pub(super) fn place(&self) -> Place {
+        let answer = self
+            .current
+            .as_ref()
+            .and_then(|id| self.session.answers.get(id));
+        answer.map_or_else(|| self.session.place(), |answer| answer.place.clone())
+    }
+
+    /// An answer begins, where it did not yet.
+    fn begin(&mut self, emitter: &mut Emitter, response: &Value) {
+        self.session
+            .tell_time(emitter, count_of(response, "created_at"));
+        self.session
+            .about(emitter, text_of(response, "model"), Map::new());
+        let id = match text_of(response, "id") {
+            Some(id) => id.to_owned(),
+            None if self.current.is_some() => return,
+            None => format!("r-{}", emitter.line_id()),
+        };
+        if self.current.as_ref() == Some(&id) {
+            return emitter.pass_over("an answer that began before");
+        }
+        self.leave(emitter);
+        self.session
+            .calls
+            .close(emitter, |call| call.args.is_some() && !call.hosted);
+        self.session.answer(emitter, &id);
+        self.current = Some(id);
+    }
+
+    /// Something comes of an answer: where none is open, one begins.
+    pub(super) fn need_answer(&mut self, emitter: &mut Emitter) -> String {
+        if self.current.is_none() {
+            self.begin(emitter, &Value::Null);
+        }
+        self.answer_id()
+    }
+
+    /// An answer that was not said to be whole is left.
+    fn leave(&mut self, emitter: &mut Emitter) {
+        self.items.clear();
+        self.whole.clear();
+        self.n_sounds = 0;
+        if let Some(id) = self.current.take()
+            && !self.end_answer(emitter, &id)
+        {
+            self.session.turn_over(emitter, "interrupted", true);
+        }
+    }
+
+    /// An answer ends; whether it leaves work for the client.
+    pub(super) fn end_answer(&mut self, emitter: &mut Emitter, id: &str) -> bool {
+        let calls: Vec<String> = match self.session.answers.get(id) {
+            Some(answer) => answer.calls.values().cloned().collect(),
+            None => Vec::new(),
+        };
+        let asks = self.session.end_answer(emitter, id);
+        let of_client = |call: &String| {
+            self.session
+                .calls
+                .get(call)
+                .is_some_and(|call| !call.hosted)
+        };
+        asks || calls.iter().any(of_client)
+    }
+
+    /// The answer is whole, or failed.
+    fn end(&mut self, emitter: &mut Emitter, response: &Value, status: &str) {
+        let id = self.answer_id();
+        for (at, item) in list_of(response, "output").iter().enumerate() {
+            self.item_whole(emitter, item, Some(at as u64));
+        }
+        if let Some(completed_at) = count_of(response, "completed_at") {
+            let ms = i64::try_from(completed_at)
+                .unwrap_or(0)
+                .saturating_mul(1000);
+            emitter.time_ms = emitter.time_ms.max(ms);
+        }
+        if let Some(usage) = usage_of(response) {
+            self.session.usage(emitter, &id, usage);
+        }
+        if status == "incomplete" {
+            let details = response.get("incomplete_details").unwrap_or(&Value::Null);
+            let why = text_of(details, "reason")
+                .unwrap_or("incomplete")
+                .to_owned();
+            self.session.cut_short(emitter, &id, &why);
+        }
+        let asks = self.end_answer(emitter, &id);
+        self.current = None;
+        self.items.clear();
+        self.whole.clear();
+        self.n_sounds = 0;
+        match status {
+            "failed" => {
+                let error = response.get("error").unwrap_or(&Value::Null);
+                self.error(emitter, error);
+            }
+            "cancelled" => {
+                let interrupt = Interrupt {
+                    reason: "user_cancel".to_owned(),
+                    extra: Extra::default(),
+                };
+                emitter.add_as(&format!("{id}:interrupt"), &self.session.place(), interrupt);
+                self.turn_over(emitter, "interrupted");
+            }
+            _ if asks => {}
+            _ => self.turn_over(emitter, "completed"),
+        }
+    }
+
+    fn turn_over(&mut self, emitter: &mut Emitter, outcome: &'static str) {
+        self.cancel_asked(emitter);
+        self.session.turn_over(emitter, outcome, false);
+    }
+
+    fn error(&mut self, emitter: &mut Emitter, error: &Value) {
+        self.cancel_asked(emitter);
+        self.items.clear();
+        self.whole.clear();
+        self.current = None;
+        let code = text_of(error, "code").or_else(|| text_of(error, "type"));
+        let message = error.as_str().or_else(|| str_of(error, "message"));
+        self.session.error(
+            emitter,
+            code.unwrap_or("error"),
+            message.unwrap_or("the response failed"),
+        );
+    }
+
+    /// A piece of a text.
+    fn piece(&mut self, emitter: &mut Emitter, key: Key, event: &Value) {
+        let id = self.need_answer(emitter);
+        self.session
+            .chunk(emitter, &id, key, str_of(event, "delta").unwrap_or(""));
+    }
+
+    fn text_whole(&mut self, emitter: &mut Emitter, kind: &str, event: &Value) {
+        let id = self.need_answer(emitter);
+        let index = count_of(event, "content_index").unwrap_or(0);
+        let open = text_of(event, "item_id").and_then(|item| self.items.get(item));
+        let is_refusal = kind == "refusal.done";
+        let about = match open {
+            Some(open) => {
+                let none = Vec::new();
+                let annotations = open.annotations.get(&index).unwrap_or(&none);
+                super::items::about_text(open.phase.as_deref(), annotations, is_refusal)
+            }
+            None => super::items::about_text(None, &[], is_refusal),
+        };
+        let text = str_of(event, if is_refusal { "refusal" } else { "text" }).unwrap_or("");
+        let key = Key::text(text_key(event, "content_index"));
+        self.session.done(emitter, &id, key, text, &about);
+    }
+
+    fn thought_whole(&mut self, emitter: &mut Emitter, key: Key, event: &Value) {
+        let id = self.need_answer(emitter);
+        match text_of(event, "text") {
+            Some(text) => self.session.done(emitter, &id, key, text, &[]),
+            None => emitter.pass_over("reasoning without text"),
+        }
+    }
+
+    /// An item begins.
+    fn item_began(&mut self, emitter: &mut Emitter, item: &Value, event: &Value) {
+        let answer_id = self.need_answer(emitter);
+        let call = self.open_call(emitter, &answer_id, item);
+        let open = Open {
+            call,
+            phase: text_of(item, "phase").map(str::to_owned),
+            annotations: BTreeMap::new(),
+        };
+        self.items
+            .insert(item_key(item, count_of(event, "output_index")), open);
+        emitter.pass_over("response.output_item.added");
+    }
+
+    /// An item is whole; that of an answer which was said before is not said again.
+    fn item_whole(&mut self, emitter: &mut Emitter, item: &Value, output_index: Option<u64>) {
+        let answer_id = self.need_answer(emitter);
+        let key = item_key(item, output_index);
+        if !self.whole.insert(key.clone()) {
+            return;
+        }
+        self.items.remove(&key);
+        self.remember(item);
+        self.write_item(emitter, &answer_id, item, &key);
+    }
+
+    /// A piece of a call's input.
+    fn input(&mut self, emitter: &mut Emitter, event: &Value) {
+        let delta = str_of(event, "delta").unwrap_or("");
+        let item_id = text_of(event, "item_id").unwrap_or("");
+        match self.items.get(item_id).and_then(|open| open.call.as_ref()) {
+            Some(call) => self.session.calls.input(emitter, call, delta),
+            None => emitter.raw(&self.place(), FORMAT, "input of no call", event),
+        }
+    }
+
+    /// A piece of what a tool prints.
+    fn output(&mut self, emitter: &mut Emitter, event: &Value) {
+        let delta = event.get("delta").unwrap_or(&Value::Null);
+        let item = text_of(event, "item_id").and_then(|id| self.items.get(id));
+        let native_id = item.and_then(|open| open.call.clone());
+        let native_id = native_id.or_else(|| text_of(event, "call_id").map(str::to_owned));
+        let Some(native_id) = native_id else {
+            return emitter.raw(&self.place(), FORMAT, "output of no call", event);
+        };
+        for stream in ["stdout", "stderr"] {
+            if let Some(text) = text_of(delta, stream) {
+                self.session.calls.output(emitter, &native_id, text, stream);
+            }
+        }
+    }
+
+    fn progress(&mut self, emitter: &mut Emitter, kind: &str, event: &Value) {
+        let item = text_of(event, "item_id").and_then(|id| self.items.get(id));
+        let call = item.and_then(|open| open.call.as_ref());
+        let call = call.and_then(|call| self.session.calls.get(call));
+        let Some(tool_call_id) = call.map(|call| call.id.clone()) else {
+            return emitter.pass_over(&format!("response.{kind}"));
+        };
+        let message = kind.rsplit('.').next().unwrap_or(kind);
+        let progress = Progress {
+            message: message.to_owned(),
+            percent: None,
+            tool_call_id: Some(tool_call_id.clone()),
+            extra: Extra::default(),
+        };
+        emitter.add_as(
+            &format!("{tool_call_id}:{message}"),
+            &self.place(),
+            progress,
+        );
+    }
+
+    fn sound(&mut self, emitter: &mut Emitter, event: &Value) {
+        let id = self.need_answer(emitter);
+        let sound = AudioChunk {
+            data: text_of(event, "delta").map(str::to_owned),
+            audio_ref: None,
+            seq: self.n_sounds,
+            extra: Extra::default(),
+        };
+        self.n_sounds += 1;
+        emitter.add_as(&format!("{id}:audio.{}", sound.seq), &self.place(), sound);
+    }
+
+    /// A whole response.
+    fn response(&mut self, emitter: &mut Emitter, response: &Value) {
+        let id = text_of(response, "id");
+        let known = id.is_some_and(|id| self.session.knows_answer(id));
+        if known && self.current.as_deref() != id {
+            return emitter.pass_over("an answer that was said before");
+        }
+        let status = text_of(response, "status")
+            .unwrap_or("completed")
+            .to_owned();
+        self.begin(emitter, response);
+        if !matches!(status.as_str(), "queued" | "in_progress") {
+            self.end(emitter, response, &status);
+        }
+    }
+}
+
+impl Normalizer for OpenAiResponses {
+    fn line(&mut self, emitter: &mut Emitter, value: &Value) {
+        self.session.tell_time(emitter, None);
+        let kind = str_of(value, "type").unwrap_or("");
+        if kind == "response.create" {
+            self.request(emitter, value.get("response").unwrap_or(value));
+        } else if let Some(kind) = kind.strip_prefix("response.") {
+            self.event(emitter, kind, value);
+        } else if str_of(value, "object") == Some("response") {
+            self.response(emitter, value);
+        } else if value
+            .get("input")
+            .is_some_and(|input| input.is_array() || input.is_string())
+            && kind.is_empty()
+        {
+            self.request(emitter, value);
+        } else if kind == "error"
+            || (kind.is_empty() && value.get("error").is_some_and(Value::is_object))
+        {
+            self.session.about(emitter, None, Map::new());
+            let error = value.get("error").filter(|error| error.is_object());
+            self.error(emitter, error.unwrap_or(value));
+        } else if kind == "keepalive" || kind == "ping" {
+            emitter.pass_over(kind);
+        } else {
+            self.session.about(emitter, None, Map::new());
+            self.bare_item(emitter, value);
+        }
+    }
+
+    fn finish(&mut self, emitter: &mut Emitter) {
+        self.session.tell_time(emitter, None);
+        if let Some(id) = self.current.take() {
+            self.end_answer(emitter, &id);
+        }
+        self.cancel_asked(emitter);
+        self.session.finish(emitter);
+    }
+}
+
+/// Names a text of an item: `index` is the member that counts such texts.
+fn text_key(event: &Value, index: &str) -> String {
+    let item = text_of(event, "item_id").unwrap_or("");
+    super::items::part_key(item, count_of(event, index).unwrap_or(0))
+}
+
+fn reasoning_key(event: &Value) -> String {
+    let item = text_of(event, "item_id").unwrap_or("");
+    super::items::raw_thought_key(item, count_of(event, "content_index").unwrap_or(0))
+}
+
+fn item_key(item: &Value, output_index: Option<u64>) -> String {
+    match (text_of(item, "id"), output_index) {
+        (Some(id), _) => id.to_owned(),
+        (None, Some(index)) => format!("#{index}"),
+        (None, None) => "#".to_owned(),
+    }
+}
+
+/// Events that say how far an item is, or repeat what it says when it is whole.
+fn is_of_an_item(kind: &str) -> bool {
+    let Some((_, what)) = kind.rsplit_once('.') else {
+        return false;
+    };
+    let known = kind.split('.').next().is_some_and(|item| {
+        item.contains("_call") || matches!(item, "mcp_list_tools" | "image_gen_call")
+    });
+    known
+        && matches!(
+            what,
+            "in_progress" | "completed" | "failed" | "done" | "searching" | "calling"
+        )
+}
