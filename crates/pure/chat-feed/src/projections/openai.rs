@@ -18,6 +18,8 @@
 mod call;
 mod message;
 
+use std::collections::HashSet;
+
 use chat_event::payload::{ToolResult, UserMessage};
 use chat_event::{ChatEvent, Payload};
 
@@ -26,7 +28,7 @@ pub use message::{
     OpenAiToolCall,
 };
 
-use super::conversation::{Block, Call, Conversation, Entry, EntryBody, Response, Tree};
+use super::conversation::{Block, Call, Conversation, EntryBody, Response, Tree};
 use super::plain::{Attachment, body_text, result_text};
 
 /// Takes messages as they are finished.
@@ -167,11 +169,11 @@ fn write_tree(tree: &Tree, sink: &mut impl MessageSink) {
     let Some(entry) = tree.root() else { return };
     match &entry.body {
         EntryBody::Response(response) => write_response(tree, response, sink),
-        EntryBody::Event(event) => write_event(entry, event, sink),
+        EntryBody::Event(event) => write_event(event, sink),
     }
 }
 
-fn write_event(_entry: &Entry, event: &ChatEvent, sink: &mut impl MessageSink) {
+fn write_event(event: &ChatEvent, sink: &mut impl MessageSink) {
     match &event.payload {
         Payload::UserMessage(message) => sink.message(user_message(message)),
         Payload::UserAudio(audio) => sink.message(OpenAiMessage::user(audio.transcription.clone())),
@@ -216,54 +218,68 @@ fn user_message(message: &UserMessage) -> OpenAiMessage {
 }
 
 fn write_response(tree: &Tree, response: &Response, sink: &mut impl MessageSink) {
-    let mut start = 0;
-    let ends = response.rounds.iter().copied();
-    for end in ends.chain([response.blocks.len()]) {
-        if let Some(blocks) = response.blocks.get(start..end) {
-            write_round(tree, blocks, sink);
+    let mut round = Round::default();
+    let mut rounds = response.rounds.iter().peekable();
+    for (block_idx, block) in response.blocks.iter().enumerate() {
+        if rounds.next_if(|&&start| start == block_idx).is_some() {
+            std::mem::take(&mut round).write(sink);
         }
-        start = end;
-    }
-}
-
-fn write_round(tree: &Tree, blocks: &[Block], sink: &mut impl MessageSink) {
-    let mut texts: Vec<String> = Vec::new();
-    let mut calls: Vec<&Call> = Vec::new();
-    let mut strays: Vec<&Call> = Vec::new();
-    for block in blocks {
         match block {
-            Block::Text(text) => texts.push(text.text().into_owned()),
-            Block::Call(key) => match tree.call(*key) {
-                Some(call) if call.called => calls.push(call),
-                Some(call) => strays.push(call),
-                None => {}
-            },
-            Block::Message(event) => texts.extend(message_text(event)),
+            Block::Text(text) => round.texts.push(text.text().into_owned()),
+            Block::Call(key) => {
+                let Some(call) = tree.call(*key) else {
+                    continue;
+                };
+                // Two calls of one message cannot have the same id.
+                if call.called && !round.ids.insert(call::call_id(&call.id)) {
+                    std::mem::take(&mut round).write(sink);
+                    round.ids.insert(call::call_id(&call.id));
+                }
+                round.calls.push(call);
+            }
+            Block::Message(event) => round.texts.extend(message_text(event)),
             Block::Thinking(_) | Block::Gone => {}
         }
     }
-    texts.retain(|text| !text.is_empty());
-    let content = (!texts.is_empty()).then(|| texts.join("\n\n"));
-    let tool_calls: Vec<OpenAiToolCall> = calls.iter().map(|call| call::tool_call(call)).collect();
-    if content.is_some() || !tool_calls.is_empty() {
-        sink.message(OpenAiMessage::Assistant {
-            content,
-            tool_calls,
-        });
-    }
-    for call in calls {
-        let content = match &call.result {
-            Some(result) => result_text(result, &call.output),
-            None => no_result(&call.output),
-        };
-        sink.message(OpenAiMessage::Tool {
-            tool_call_id: call::call_id(&call.id),
-            content,
-        });
-    }
-    for call in strays {
-        if let Some(result) = &call.result {
-            sink.message(stray_result(call, result));
+    round.write(sink);
+}
+
+/// What a model said at once, with the calls it made and their results.
+#[derive(Default)]
+struct Round<'t> {
+    texts: Vec<String>,
+    calls: Vec<&'t Call>,
+    ids: HashSet<String>,
+}
+
+impl Round<'_> {
+    fn write(mut self, sink: &mut impl MessageSink) {
+        self.texts.retain(|text| !text.is_empty());
+        let content = (!self.texts.is_empty()).then(|| self.texts.join("\n\n"));
+        let (calls, strays): (Vec<&Call>, Vec<&Call>) =
+            self.calls.into_iter().partition(|call| call.called);
+        let tool_calls: Vec<OpenAiToolCall> =
+            calls.iter().map(|call| call::tool_call(call)).collect();
+        if content.is_some() || !tool_calls.is_empty() {
+            sink.message(OpenAiMessage::Assistant {
+                content,
+                tool_calls,
+            });
+        }
+        for call in calls {
+            let content = match &call.result {
+                Some(result) => result_text(result, &call.output),
+                None => no_result(&call.output),
+            };
+            sink.message(OpenAiMessage::Tool {
+                tool_call_id: call::call_id(&call.id),
+                content,
+            });
+        }
+        for call in strays {
+            if let Some(result) = &call.result {
+                sink.message(stray_result(call, result));
+            }
         }
     }
 }

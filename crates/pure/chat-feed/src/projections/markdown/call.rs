@@ -40,7 +40,8 @@ pub(super) fn write_head<S: TextSink>(out: &mut Writer<'_, S>, call: &Call) {
         false => format!(" ({})", facts.join(", ")),
     };
     let title = call.title.as_deref().filter(|_| !shows_command(call));
-    let title = title.map_or_else(String::new, |title| format!(" {}", code(title)));
+    let title = title.map(code).filter(|title| !title.is_empty());
+    let title = title.map_or_else(String::new, |title| format!(" {title}"));
     let called = if call.called {
         "Call"
     } else {

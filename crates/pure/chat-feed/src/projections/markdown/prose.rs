@@ -53,7 +53,10 @@ pub(super) fn tamed(text: &str) -> Prose {
         let bare = line.trim_start_matches(' ');
         let n_marks = bare.len() - bare.trim_start_matches('#').len();
         let indented = line.len() - bare.len() > 3;
-        if !indented && (1..=6).contains(&n_marks) && bare[n_marks..].starts_with([' ', '\t']) {
+        if !indented
+            && (1..=6).contains(&n_marks)
+            && (bare.len() == n_marks || bare[n_marks..].starts_with([' ', '\t']))
+        {
             let level = (n_marks + HEADING_LEVEL).min(6);
             tame.push_str(&"#".repeat(level));
             push_inline(&bare[n_marks..], &mut sure, &mut tame);

@@ -1,0 +1,247 @@
+//! `to_markdown`, case by case.
+
+use chat_event::ChatEvent;
+use chat_feed::projections::to_markdown;
+use serde_json::json;
+
+use crate::{log, within};
+
+#[track_caller]
+fn check(events: &[ChatEvent], expected: &str) {
+    let markdown = to_markdown(events);
+    assert_eq!(markdown, expected, "{markdown}");
+}
+
+/// What is made of an answer.
+#[track_caller]
+fn check_answer(text: &str, expected: &str) {
+    let events = log(&[("assistant_done", "t1", "r1", json!({"text": text}))]);
+    check(
+        &events,
+        &format!("# Session\n\n## Turn 1\n\n**Assistant**\n\n{expected}\n\n"),
+    );
+}
+
+#[test]
+fn a_session_to_be_read() {
+    let mut events = log(&[
+        (
+            "session_start",
+            "-",
+            "-",
+            json!({"agent": "A 1", "model": "m", "cwd": "/w", "gitBranch": "main"}),
+        ),
+        ("turn_start", "t1", "-", json!({"trigger": "user"})),
+        ("user_message", "t1", "-", json!({"text": "Fix *it*"})),
+        ("thinking_done", "t1", "r1", json!({"text": "hm"})),
+        ("assistant_done", "t1", "r1", json!({"text": "I look."})),
+        (
+            "tool_call",
+            "t1",
+            "r1",
+            json!({"toolCallId": "c1", "toolName": "Task", "args": {}}),
+        ),
+        (
+            "tool_result",
+            "t1",
+            "r1",
+            json!({"toolCallId": "c1", "result": "one file"}),
+        ),
+        (
+            "tool_call",
+            "t1",
+            "r2",
+            json!({"toolCallId": "c2", "toolName": "Edit", "args": {"path": "a"}}),
+        ),
+        (
+            "tool_result",
+            "t1",
+            "r2",
+            json!({"toolCallId": "c2", "result": "", "durationMs": 1234}),
+        ),
+        (
+            "file_edit",
+            "t1",
+            "r2",
+            json!({"toolCallId": "c2", "filePath": "a", "changeType": "modified", "linesAdded": 1, "linesRemoved": 1, "diffPreview": "@@ -1 +1 @@\n-a\n+b\n", "fullDiffSize": 900}),
+        ),
+        ("assistant_done", "t1", "r3", json!({"text": "Done."})),
+        ("turn_end", "t1", "-", json!({"durationMs": 61000})),
+        (
+            "turn_start",
+            "t2",
+            "-",
+            json!({"trigger": "callback", "task": {"index": 2, "total": 3, "label": "Build"}}),
+        ),
+        (
+            "agent_callback",
+            "t2",
+            "-",
+            json!({"messageId": "m", "fromAgentId": "b", "result": "built"}),
+        ),
+        ("interrupt", "t2", "-", json!({"reason": "user_cancel"})),
+    ]);
+    let inside = log(&[
+        ("user_message", "t1", "-", json!({"text": "count"})),
+        ("assistant_done", "t1", "r9", json!({"text": "one"})),
+    ]);
+    events.splice(6..6, within("c1", inside));
+    check(
+        &events,
+        r#"# Fix \*it\*
+
+- Agent: `A 1`
+- Model: `m`
+- Folder: `/w`
+- Branch: `main`
+- Started: 1970-01-01 00:00:01 UTC
+
+## Turn 1
+
+**User**
+
+> Fix *it*
+
+**Assistant**
+
+*Thinking*
+
+> hm
+
+I look.
+
+**Call** `Task` (1.0 s)
+
+> **Prompt**
+>
+> > count
+>
+> **Assistant**
+>
+> one
+
+```text
+one file
+```
+
+**Call** `Edit` (1.2 s)
+
+**File** `a` modified +1 −1
+
+```diff
+@@ -1 +1 @@
+-a
++b
+```
+
+*The first 18 of 900 bytes of the diff.*
+
+Done.
+
+*Turn completed, 1 min 1 s*
+
+## Turn 2 (callback): Build
+
+**Callback from** `b`
+
+> built
+
+**Interrupted** `user_cancel`
+
+"#,
+    );
+}
+
+#[test]
+fn fences_are_longer_than_what_they_hold() {
+    let events = log(&[
+        (
+            "tool_call",
+            "t1",
+            "r1",
+            json!({"toolCallId": "c1", "toolName": "Bash", "args": {"command": "cat x"}}),
+        ),
+        (
+            "tool_result",
+            "t1",
+            "r1",
+            json!({"toolCallId": "c1", "result": "````\n# no heading\n```\u{1b}[31mred\u{1b}[0m\r\n"}),
+        ),
+    ]);
+    check(
+        &events,
+        "# Session\n\n- Started: 1970-01-01 00:00:01 UTC\n\n## Turn 1\n\n**Assistant**\n\n**Call** `Bash` (1.0 s)\n\n```sh\ncat x\n```\n\n\
+         `````text\n````\n# no heading\n```red\n`````\n\n",
+    );
+}
+
+#[test]
+fn answers_stay_as_they_are_where_they_reach_no_further() {
+    check_answer("a `Vec<T>` b\n\n- x\n- y", "a `Vec<T>` b\n\n- x\n- y");
+    check_answer(
+        "```rust\nlet a: Vec<u8>;\n# no\n```",
+        "```rust\nlet a: Vec<u8>;\n# no\n```",
+    );
+    check_answer("```html\n<b>", "```html\n<b>\n```");
+    check_answer("# Big\nTitle\n===\nx", "### Big\nTitle\n\\===\nx");
+    check_answer("<details>\n`a` <b>", "&lt;details>\n`a` &lt;b>");
+    check_answer("![x](http://h/i) `![x]`", "&#33;[x](http://h/i) `![x]`");
+    // Only a whole parser could say where this code ends.
+    check_answer(
+        "- list:\n  ```\n  open",
+        "````markdown\n- list:\n  ```\n  open\n````",
+    );
+}
+
+#[test]
+fn code_that_may_have_begun_before_hides_no_tag() {
+    // The first backtick is open until the second line's, so what stands between the next two is no code.
+    check_answer("a ` b\nc ` <i> ` d", "a ` b\nc ` &lt;i> ` d");
+    check_answer("| ` | <i> ` |", "| ` | &lt;i> ` |");
+    check_answer("\\` <i> `", "\\` &lt;i> `");
+}
+
+#[test]
+fn long_results_are_cut_on_a_line_and_say_so() {
+    let result = "0123456789\n".repeat(2_000);
+    let events = log(&[
+        (
+            "tool_call",
+            "t1",
+            "r1",
+            json!({"toolCallId": "c1", "toolName": "Read", "args": {}}),
+        ),
+        (
+            "tool_result",
+            "t1",
+            "r1",
+            json!({"toolCallId": "c1", "result": result}),
+        ),
+    ]);
+    let markdown = to_markdown(&events);
+    assert!(
+        markdown.ends_with("0123456789\n```\n\n*The first 16379 of 22000 bytes.*\n\n"),
+        "{}",
+        &markdown[16_000..]
+    );
+}
+
+#[test]
+fn lines_that_no_rule_knows_are_shown() {
+    let events = log(&[
+        ("hologram", "-", "-", json!({"x": 1})),
+        ("raw", "-", "-", json!({"format": "f: odd", "value": [1]})),
+        (
+            "tool_result",
+            "-",
+            "-",
+            json!({"toolCallId": "gone", "result": "late"}),
+        ),
+    ]);
+    check(
+        &events,
+        "# Session\n\n- Started: 1970-01-01 00:00:01 UTC\n\n**Line that no rule knows** `hologram`\n\n```json\n{\"x\":1}\n```\n\n\
+         **Line that no rule knows** `f: odd`\n\n```json\n[1]\n```\n\n\
+         ## Turn 1\n\n**Of a call that is not in the log:** `gone`\n\n```text\nlate\n```\n\n",
+    );
+}
