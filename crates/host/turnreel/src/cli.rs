@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::{pipe, serve, token_command};
+use crate::{convert, pipe, serve, token_command, trace};
 
 /// A live activity feed and session replay for coding agents.
 #[derive(Debug, Parser)]
@@ -29,6 +29,23 @@ enum Command {
         after_help = "Example:\n  claude -p \"…\" --output-format stream-json --verbose --include-partial-messages | turnreel pipe --prompt \"…\""
     )]
     Pipe(pipe::Args),
+    /// Tell what agents do, line by line: what they are doing on standard error, their answers on standard output.
+    ///
+    /// Reads sessions where they lie, also while the server keeps them, and changes nothing. Ends with 0 where all was read,
+    /// 1 where something could not be, 2 where nothing was.
+    #[command(
+        after_help = "Examples:\n  turnreel trace --follow ~/.claude/projects/…/*.jsonl\n  claude -p \"…\" --output-format stream-json --verbose | turnreel trace -"
+    )]
+    Trace(trace::Args),
+    /// Convert session files of any format to events, messages, Markdown …
+    ///
+    /// Folders are read with all session files below them, in the order of their paths. Several sessions go to standard output
+    /// one after the other: JSON as it is, text below a line with the file's name; with -o each into a file of its own. Ends
+    /// with 0 where all was read, 1 where something could not be, 2 where nothing was.
+    #[command(
+        after_help = "Examples:\n  turnreel convert --to markdown session.jsonl -o session.md\n  turnreel convert --to events ~/.codex/sessions -o events/"
+    )]
+    Convert(convert::Args),
     /// Make, list and revoke tokens that open the server, for what they say and no more.
     #[command(subcommand)]
     Token(token_command::Command),
@@ -39,6 +56,8 @@ pub fn main() -> ExitCode {
     match Cli::parse().command {
         Some(Command::Serve(args)) => serve::command(args),
         Some(Command::Pipe(args)) => pipe::command(args),
+        Some(Command::Trace(args)) => trace::command(args),
+        Some(Command::Convert(args)) => convert::command(args),
         Some(Command::Token(command)) => token_command::command(command),
         None => {
             let printed = Cli::command().print_long_help();

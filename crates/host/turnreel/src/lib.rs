@@ -4,12 +4,14 @@
 //! - `access` decides who may ask, `routes` answer, `ingest` stores and publishes, `live` holds what readers follow,
 //!   `socket` sends it to them.
 //! - `pipe` is the other end: an agent's output on its way through.
+//! - `convert` and `trace` read sessions where they lie, for files and for the terminal.
 //!
 //! Bytes are kept by `chat-store`; agents are touched by `chat-capture`; what is shown is the page's own business.
 
 mod access;
 mod assets;
 mod cli;
+mod convert;
 mod data_dir;
 mod error;
 mod examples;
@@ -29,6 +31,7 @@ mod socket;
 mod state;
 mod token_command;
 mod tokens;
+mod trace;
 
 pub use cli::main;
 pub use routes::route_table;

@@ -135,6 +135,15 @@ impl ToolTrace {
         }
     }
 
+    /// Nothing more will come of one session.
+    pub fn finish_session(&mut self, session_id: &str, out: &mut Vec<TraceLine>) {
+        if let Some((id, mut traced)) = self.sessions.remove_entry(session_id) {
+            traced.trace.finish();
+            traced.hand_on(&id, self.tagged, out);
+            self.sessions.insert(id, traced);
+        }
+    }
+
     fn begin(&mut self, id: &str, out: &mut Vec<TraceLine>) -> Arc<str> {
         if self.sessions.len() == MAX_SESSIONS {
             let silent = self

@@ -1,0 +1,176 @@
+//! Reading one session in pieces, and what could not be read of it.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use chat_event::{ChatEvent, Payload};
+use chat_normalize::{NotASession, Report, SessionReader};
+
+/// As much is read at once.
+const PIECE_BYTES: usize = 256 * 1024;
+
+/// So many numbers of unreadable lines are told.
+const TOLD_LINES: usize = 10;
+
+/// Bytes, their number where it is known, and when they arrived.
+type Opened = (Box<dyn Read>, Option<u64>, i64);
+
+/// Opens a file, or standard input.
+///
+/// Where a source has no times of its own, the file's time stands for them, so that the same file gives the same events
+/// whenever it is read.
+pub(crate) fn open(path: Option<&Path>) -> io::Result<Opened> {
+    let Some(path) = path else {
+        return Ok((Box::new(io::stdin()), None, unix_ms(SystemTime::now())));
+    };
+    let file = File::open(path)?;
+    let facts = file.metadata()?;
+    let written_ms = facts.modified().map_or(0, unix_ms);
+    Ok((Box::new(file), Some(facts.len()), written_ms))
+}
+
+/// Milliseconds since the Unix epoch.
+pub(crate) fn unix_ms(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Why an input was not read to its end.
+#[derive(Debug)]
+pub(crate) enum Failed {
+    /// It is no session.
+    NotASession(NotASession),
+    /// It refused.
+    Io(io::Error),
+}
+
+impl std::fmt::Display for Failed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Failed::NotASession(why) => {
+                f.write_str(&chat_feed::projections::trace::clean(&why.to_string()))
+            }
+            Failed::Io(why) => write!(f, "could not read: {why}"),
+        }
+    }
+}
+
+/// One session on its way in.
+pub(crate) struct Reading {
+    reader: SessionReader,
+    bytes: Box<dyn Read>,
+    arrival_ms: i64,
+    piece: Vec<u8>,
+    n_bytes: u64,
+    /// The numbers of the first lines that could not be read.
+    unreadable: Vec<u64>,
+}
+
+impl Reading {
+    pub(crate) fn new(reader: SessionReader, bytes: Box<dyn Read>, arrival_ms: i64) -> Self {
+        Reading {
+            reader,
+            bytes,
+            arrival_ms,
+            piece: vec![0; PIECE_BYTES],
+            n_bytes: 0,
+            unreadable: Vec::new(),
+        }
+    }
+
+    /// Reads the next piece and adds its events; false at the end, which ends the session.
+    ///
+    /// # Errors
+    ///
+    /// Where the input refuses or is no session.
+    pub(crate) fn read(&mut self, events: &mut Vec<ChatEvent>) -> Result<bool, Failed> {
+        if self.read_more(events)? {
+            return Ok(true);
+        }
+        self.finish(events)?;
+        Ok(false)
+    }
+
+    /// Reads the next piece, and says whether there was one. What is not there may still come.
+    ///
+    /// # Errors
+    ///
+    /// As [`Reading::read`].
+    pub(crate) fn read_more(&mut self, events: &mut Vec<ChatEvent>) -> Result<bool, Failed> {
+        let n_bytes = loop {
+            match self.bytes.read(&mut self.piece) {
+                Ok(n_bytes) => break n_bytes,
+                Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+                Err(why) => return Err(Failed::Io(why)),
+            }
+        };
+        self.n_bytes += n_bytes as u64;
+        let before = events.len();
+        let piece = self.piece.get(..n_bytes).unwrap_or_default();
+        let pushed = self.reader.push(piece, self.arrival_ms, events);
+        self.note(events.get(before..).unwrap_or_default());
+        pushed.map_err(Failed::NotASession)?;
+        Ok(n_bytes > 0)
+    }
+
+    /// Ends the session: nothing more will come.
+    ///
+    /// # Errors
+    ///
+    /// Where all of it was no session.
+    pub(crate) fn finish(&mut self, events: &mut Vec<ChatEvent>) -> Result<(), Failed> {
+        let before = events.len();
+        let finished = self.reader.finish(self.arrival_ms, events);
+        self.note(events.get(before..).unwrap_or_default());
+        finished.map_err(Failed::NotASession)
+    }
+
+    /// What arrives from now on arrives at this time.
+    pub(crate) fn arrives_at(&mut self, arrival_ms: i64) {
+        self.arrival_ms = arrival_ms;
+    }
+
+    /// How many bytes were read.
+    pub(crate) fn n_bytes(&self) -> u64 {
+        self.n_bytes
+    }
+
+    /// What the reader counted.
+    pub(crate) fn report(&self) -> Report {
+        self.reader.report()
+    }
+
+    /// Which lines could not be read, as a sentence.
+    pub(crate) fn unreadable(&self) -> Option<String> {
+        let n_lines = self.report().unreadable;
+        if n_lines == 0 {
+            return None;
+        }
+        let told: Vec<_> = self.unreadable.iter().map(u64::to_string).collect();
+        let more = n_lines > told.len() as u64 && !told.is_empty();
+        let more = if more { ", …" } else { "" };
+        let (lines, told) = (if n_lines == 1 { "line" } else { "lines" }, told.join(", "));
+        Some(format!(
+            "could not read {n_lines} {lines} ({lines} {told}{more})"
+        ))
+    }
+
+    fn note(&mut self, events: &[ChatEvent]) {
+        for event in events {
+            // The reader has other things to say, too.
+            if self.unreadable.len() < TOLD_LINES
+                && let Payload::Notice(notice) = &event.payload
+                && notice.source.as_deref() == Some("reader")
+                && let Some(line) = notice.line
+                && notice
+                    .text
+                    .starts_with(&format!("line {line} could not be read"))
+                && !self.unreadable.contains(&line)
+            {
+                self.unreadable.push(line);
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Where a trace comes from: a log of the data folder, a session file, standard input. All are only read, so a server
+//! that holds the folder is not disturbed.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use chat_event::{ChatEvent, Payload};
+use chat_normalize::{Context, Dialect, SessionReader};
+use chat_store::SessionId;
+
+use crate::convert::{Reading, open};
+
+/// How the logs of the data folder end.
+const LOG_ENDING: &str = ".events.jsonl";
+
+/// One source.
+pub(super) struct Source {
+    name: String,
+    path: Option<PathBuf>,
+    reading: Reading,
+    events: Vec<ChatEvent>,
+    sessions: BTreeSet<String>,
+    /// It said itself that it is over.
+    over: bool,
+    failed: Option<String>,
+}
+
+impl Source {
+    /// Opens a file, a session of the data folder, or standard input.
+    pub(super) fn open(
+        named: &Path,
+        data: Option<&Path>,
+        from: Option<Dialect>,
+    ) -> Result<Source, String> {
+        let name = chat_feed::projections::trace::clean(&named.to_string_lossy());
+        if named.is_dir() {
+            return Err(format!(
+                "a folder, where a session or a file is wanted: {name}"
+            ));
+        }
+        let stdin = named.as_os_str() == "-";
+        let (path, dialect) = match (stdin, named.exists()) {
+            (true, _) => (None, from),
+            (false, true) => (Some(named.to_owned()), from),
+            (false, false) => {
+                let id = named.to_string_lossy();
+                let path = data.map_or(Ok(None), |data| log_of(data, &id))?;
+                let Some(path) = path else {
+                    return Err(format!(
+                        "no file, and no session of the data folder: {name}"
+                    ));
+                };
+                (Some(path), Some(Dialect::ChatEvents))
+            }
+        };
+        let (bytes, _, arrival_ms) =
+            open(path.as_deref()).map_err(|why| format!("could not open: {why}: {name}"))?;
+        let reader = match dialect {
+            Some(dialect) => SessionReader::with_dialect(Context::default(), dialect),
+            None => SessionReader::new(Context::default()),
+        };
+        Ok(Source {
+            name,
+            path,
+            reading: Reading::new(reader, bytes, arrival_ms),
+            events: Vec::new(),
+            sessions: BTreeSet::new(),
+            over: false,
+            failed: None,
+        })
+    }
+
+    /// Reads what is there; false where there is nothing more now.
+    pub(super) fn read(&mut self) -> bool {
+        if self.failed.is_some() {
+            return false;
+        }
+        let read = self.reading.read_more(&mut self.events);
+        self.note_events();
+        match read {
+            Ok(true) => true,
+            Ok(false) => {
+                self.look_for_cut();
+                false
+            }
+            Err(why) => {
+                self.failed = Some(why.to_string());
+                // What was read before the failure is still to be told.
+                !self.events.is_empty()
+            }
+        }
+    }
+
+    /// Nothing more will come.
+    pub(super) fn finish(&mut self) {
+        if self.failed.is_none()
+            && let Err(why) = self.reading.finish(&mut self.events)
+        {
+            self.failed = Some(why.to_string());
+        }
+        self.note_events();
+    }
+
+    /// The events that were read since.
+    pub(super) fn events(&mut self) -> Vec<ChatEvent> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// What arrives from now on arrives at this time.
+    pub(super) fn arrives_at(&mut self, arrival_ms: i64) {
+        self.reading.arrives_at(arrival_ms);
+    }
+
+    /// The sessions it holds; mostly one.
+    pub(super) fn sessions(&self) -> impl Iterator<Item = &str> {
+        self.sessions.iter().map(String::as_str)
+    }
+
+    /// Whether it is standard input, whose end is the session's.
+    pub(super) fn is_stdin(&self) -> bool {
+        self.path.is_none()
+    }
+
+    /// Whether nothing more is to be expected.
+    pub(super) fn is_over(&self) -> bool {
+        self.over || self.failed.is_some()
+    }
+
+    /// Whether it held anything.
+    pub(super) fn is_session(&self) -> bool {
+        !self.sessions.is_empty()
+    }
+
+    /// What could not be read of it.
+    pub(super) fn faults(&self) -> Vec<String> {
+        let faults = [self.failed.clone(), self.reading.unreadable()];
+        let name = &self.name;
+        let faults = faults.into_iter().flatten();
+        faults.map(|fault| format!("{fault}: {name}")).collect()
+    }
+
+    fn note_events(&mut self) {
+        for event in &self.events {
+            if event.is_control() {
+                continue;
+            }
+            self.over = matches!(event.payload, Payload::SessionEnd(_));
+            if !self.sessions.contains(&event.session_id) {
+                self.sessions.insert(event.session_id.clone());
+            }
+        }
+    }
+
+    /// A file that became shorter is another one; what was told of it stands.
+    fn look_for_cut(&mut self) {
+        let length = self.path.as_ref().and_then(|path| path.metadata().ok());
+        if length.is_some_and(|facts| facts.len() < self.reading.n_bytes()) {
+            self.failed = Some("it became shorter while it was followed".to_owned());
+        }
+    }
+}
+
+/// The log of the session of that id; where there is none, of the only one whose id begins so.
+fn log_of(data: &Path, id: &str) -> Result<Option<PathBuf>, String> {
+    let Ok(session) = SessionId::parse(id) else {
+        return Ok(None);
+    };
+    let whole = data.join(format!("{}{LOG_ENDING}", session.stem()));
+    if whole.is_file() {
+        return Ok(Some(whole));
+    }
+    let beginning = id.to_ascii_lowercase();
+    let entries = std::fs::read_dir(data).into_iter().flatten().flatten();
+    let mut found: Vec<String> = entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.starts_with(&beginning) && name.ends_with(LOG_ENDING))
+        .collect();
+    found.sort();
+    match &*found {
+        [] => Ok(None),
+        [one] => Ok(Some(data.join(one))),
+        [first, second, ..] => Err(format!(
+            "several sessions begin with {id}: {first}, {second}{}",
+            if found.len() > 2 { ", …" } else { "" }
+        )),
+    }
+}
