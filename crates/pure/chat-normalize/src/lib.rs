@@ -1,6 +1,7 @@
 //! Providers' logs and streams as ChatEvents: the only code that knows providers.
 //!
 //! - [`SessionReader`] takes bytes in any pieces and gives events; it tells the dialect itself.
+//! - [`FolderReader`] does the same for a session of several files; [`SessionFolder`] tells which files those are.
 //! - [`detect`] tells the dialect alone.
 //! - Each dialect has a module of its own below these.
 //!
@@ -12,6 +13,7 @@
 
 mod detect;
 mod dialect;
+mod folder;
 mod reader;
 
 mod agent_events;
@@ -35,4 +37,5 @@ mod words;
 pub use detect::{Detection, HEAD_BYTES, NotASession, detect};
 pub use dialect::Dialect;
 pub use emit::Report;
+pub use folder::{AgentPart, FolderReader, SessionFolder, SessionParts, Want};
 pub use reader::{Context, SessionReader};

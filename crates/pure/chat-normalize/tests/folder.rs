@@ -1,0 +1,458 @@
+//! Sessions of several files: what makes one, what stands where, and that the pieces it is read in change nothing.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a promise that is not kept fails its test"
+)]
+
+use std::collections::BTreeMap;
+
+use chat_event::{ChatEvent, Payload};
+use chat_normalize::{Context, Dialect, FolderReader, SessionFolder, SessionParts};
+use serde_json::{Value, json};
+
+mod support;
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+/// The events of one session of a folder, read in pieces of `piece` bytes; how much was asked for at most.
+fn read(files: &Files, parts: SessionParts, piece: usize) -> Vec<ChatEvent> {
+    let mut reader = FolderReader::new(Context::default(), parts);
+    let mut events = Vec::new();
+    let mut steps = 0;
+    while let Some(want) = reader.wants() {
+        match files.get(want.path) {
+            Some(bytes) => {
+                let rest = &bytes[usize::try_from(want.offset).unwrap().min(bytes.len())..];
+                let bytes = &rest[..rest.len().min(piece)];
+                reader.push(bytes, 0, &mut events).unwrap();
+            }
+            None => reader.missing("it is not there", 0, &mut events),
+        }
+        steps += 1;
+        assert!(steps < 1_000_000, "it never ends");
+    }
+    events
+}
+
+fn read_one(files: &Files) -> Vec<ChatEvent> {
+    let folder = SessionFolder::group(files.keys().map(String::as_str));
+    assert_eq!(folder.sessions.len(), 1, "{folder:?}");
+    let whole = read(files, folder.sessions[0].clone(), usize::MAX);
+    let pieces = read(files, folder.sessions[0].clone(), 1000);
+    assert_eq!(whole, pieces, "another cut");
+    support::assert_sound("folder", &whole);
+    whole
+}
+
+/// The recorded files of one run, as they lay below the project's folder.
+fn recorded(folder: &str, story: &str) -> Files {
+    let start = format!("{story}.transcript.");
+    support::sources(&format!("recordings/{folder}"), |name| {
+        name.starts_with(&start)
+    })
+    .into_iter()
+    .map(|source| (source.name[start.len()..].replace("__", "/"), source.bytes))
+    .collect()
+}
+
+fn lines(lines: &[Value]) -> Vec<u8> {
+    lines
+        .iter()
+        .map(|line| format!("{line}\n"))
+        .collect::<String>()
+        .into_bytes()
+}
+
+fn line(kind: &str, uuid: &str, content: Value, more: Value) -> Value {
+    let mut line = json!({"type": kind, "uuid": uuid, "sessionId": "s1", "version": "2.1.0",
+        "message": {"id": format!("m-{uuid}"), "role": kind, "content": content}});
+    for (name, value) in more.as_object().unwrap() {
+        line[name] = value.clone();
+    }
+    line
+}
+
+fn agent_call(uuid: &str, id: &str, prompt: &str) -> Value {
+    let input = json!({"prompt": prompt, "subagent_type": "helper"});
+    line(
+        "assistant",
+        uuid,
+        json!([{"type": "tool_use", "id": id, "name": "Task", "input": input}]),
+        json!({}),
+    )
+}
+
+fn result(uuid: &str, id: &str, text: &str, details: Value) -> Value {
+    let block = json!([{"type": "tool_result", "tool_use_id": id, "content": text}]);
+    line("user", uuid, block, json!({"toolUseResult": details}))
+}
+
+fn agent_file(agent: &str, prompt: &str, answer: &str) -> Vec<u8> {
+    let side = json!({"isSidechain": true, "agentId": agent});
+    lines(&[
+        line("user", &format!("{agent}-1"), json!(prompt), side.clone()),
+        line(
+            "assistant",
+            &format!("{agent}-2"),
+            json!([{"type": "text", "text": answer}]),
+            side,
+        ),
+    ])
+}
+
+/// Where each text stands: the call, and the agent.
+fn places(events: &[ChatEvent]) -> Vec<(String, String, String)> {
+    let text = |event: &ChatEvent| match &event.payload {
+        Payload::UserMessage(said) => Some(said.text.preview().to_owned()),
+        Payload::AssistantDone(done) => Some(done.text.clone()),
+        Payload::ToolResult(result) => Some(format!("result {}", result.tool_call_id)),
+        _ => None,
+    };
+    let place = |event: &ChatEvent| {
+        Some((
+            text(event)?,
+            event.parent_tool_call_id.clone().unwrap_or_default(),
+            event.agent_id.clone().unwrap_or_default(),
+        ))
+    };
+    events.iter().filter_map(place).collect()
+}
+
+fn place(text: &str, call: &str, agent: &str) -> (String, String, String) {
+    (text.to_owned(), call.to_owned(), agent.to_owned())
+}
+
+#[test]
+fn paths_make_sessions() {
+    let folder = SessionFolder::group([
+        "./p/s1.jsonl",
+        "p\\s1\\subagents\\agent-a1.jsonl",
+        "p/s1/subagents/agent-a1.meta.json",
+        "p/s1/subagents/workflows/w/agent-a2.jsonl",
+        "p/s1/tool-results/r.txt",
+        "p/s2.jsonl",
+        "p/agent-b1.jsonl",
+        "t/agent-c1.jsonl",
+        "q/rollout.json",
+        "r/s3/subagents/agent-d1.jsonl",
+        "readme.md",
+        ".hidden.jsonl",
+    ]);
+    let told: Vec<(&str, Option<&str>, Vec<&str>, usize)> = folder
+        .sessions
+        .iter()
+        .map(|session| {
+            let agents = session
+                .agents
+                .iter()
+                .map(|agent| agent.agent_id.as_str())
+                .collect();
+            (
+                session.name.as_str(),
+                session.main.as_deref(),
+                agents,
+                session.results.len(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("p/s1", Some("./p/s1.jsonl"), vec!["a2", "a1", "b1"], 1),
+            ("p/s2", Some("p/s2.jsonl"), vec!["b1"], 0),
+            ("q/rollout", Some("q/rollout.json"), vec![], 0),
+            ("r/s3", None, vec!["d1"], 0),
+            ("t/agent-c1", Some("t/agent-c1.jsonl"), vec![], 0),
+        ]
+    );
+    assert_eq!(folder.others, [".hidden.jsonl", "readme.md"]);
+}
+
+#[test]
+fn an_agents_file_stands_in_its_call_before_the_result() {
+    let main = lines(&[
+        line("user", "u1", json!("Go"), json!({})),
+        agent_call("u2", "toolu_1", "count"),
+        agent_call("u3", "toolu_2", "look"),
+        result(
+            "u4",
+            "toolu_2",
+            "Seen",
+            json!({"agentId": "a2", "status": "completed"}),
+        ),
+        result("u5", "toolu_1", "Two", json!({"status": "completed"})),
+        line(
+            "assistant",
+            "u6",
+            json!([{"type": "text", "text": "Done."}]),
+            json!({}),
+        ),
+    ]);
+    let files = Files::from([
+        ("s1.jsonl".to_owned(), main),
+        (
+            "s1/subagents/agent-a1.jsonl".to_owned(),
+            agent_file("a1", "count", "Two"),
+        ),
+        (
+            "s1/subagents/agent-a1.meta.json".to_owned(),
+            br#"{"toolUseId": "toolu_1"}"#.to_vec(),
+        ),
+        (
+            "s1/subagents/agent-a2.jsonl".to_owned(),
+            agent_file("a2", "look", "Seen"),
+        ),
+    ]);
+    let events = read_one(&files);
+    assert_eq!(
+        places(&events),
+        [
+            place("Go", "", ""),
+            place("look", "toolu_2", "a2"),
+            place("Seen", "toolu_2", "a2"),
+            place("result toolu_2", "", ""),
+            place("count", "toolu_1", "a1"),
+            place("Two", "toolu_1", "a1"),
+            place("result toolu_1", "", ""),
+            place("Done.", "", ""),
+        ]
+    );
+    assert!(events.iter().all(|event| event.session_id == "s1"));
+    let turns = events
+        .iter()
+        .filter(|event| matches!(event.payload, Payload::TurnStart(_)));
+    assert_eq!(turns.count(), 1);
+}
+
+#[test]
+fn an_agent_of_an_agent_stands_in_its_call() {
+    let side = json!({"isSidechain": true, "agentId": "a1"});
+    let with_side = |mut line: Value| {
+        for (name, value) in side.as_object().unwrap() {
+            line[name] = value.clone();
+        }
+        line
+    };
+    let outer = lines(&[
+        line("user", "a1-1", json!("outer"), side.clone()),
+        with_side(agent_call("a1-2", "toolu_in", "inner")),
+        with_side(result("a1-3", "toolu_in", "in", json!({"agentId": "a2"}))),
+    ]);
+    let main = lines(&[
+        line("user", "u1", json!("Go"), json!({})),
+        agent_call("u2", "toolu_out", "outer"),
+        result("u3", "toolu_out", "out", json!({"agentId": "a1"})),
+    ]);
+    let files = Files::from([
+        ("s1.jsonl".to_owned(), main),
+        ("s1/subagents/agent-a1.jsonl".to_owned(), outer),
+        (
+            "s1/subagents/agent-a2.jsonl".to_owned(),
+            agent_file("a2", "inner", "Deep"),
+        ),
+    ]);
+    assert_eq!(
+        places(&read_one(&files)),
+        [
+            place("Go", "", ""),
+            place("outer", "toolu_out", "a1"),
+            place("inner", "toolu_in", "a2"),
+            place("Deep", "toolu_in", "a2"),
+            place("result toolu_in", "toolu_out", "a1"),
+            place("result toolu_out", "", ""),
+        ]
+    );
+}
+
+/// 2.0: agents' files lie beside those of all sessions; the call was stopped, so no result names its agent.
+#[test]
+fn agents_beside_the_session_are_found_by_their_prompt_and_others_stay_out() {
+    let main = lines(&[
+        line("user", "u1", json!("Go"), json!({})),
+        agent_call("u2", "toolu_1", "count"),
+    ]);
+    let other = String::from_utf8(agent_file("c1", "count", "Not ours"))
+        .unwrap()
+        .replace("\"s1\"", "\"s2\"");
+    let files = Files::from([
+        ("s1.jsonl".to_owned(), main),
+        (
+            "agent-a1.jsonl".to_owned(),
+            agent_file("a1", "Warmup", "Ready"),
+        ),
+        (
+            "agent-b1.jsonl".to_owned(),
+            agent_file("b1", "count", "Two"),
+        ),
+        ("agent-a0.jsonl".to_owned(), other.into_bytes()),
+    ]);
+    let events = read_one(&files);
+    assert_eq!(
+        places(&events),
+        [
+            place("Go", "", ""),
+            place("result toolu_1", "", ""),
+            place("count", "toolu_1", "b1"),
+            place("Two", "toolu_1", "b1"),
+        ]
+    );
+    assert!(matches!(
+        events.last().unwrap().payload,
+        Payload::SessionEnd(_)
+    ));
+    let left_out = |event: &ChatEvent| matches!(&event.payload, Payload::Notice(notice) if notice.text.contains("agent-a1.jsonl"));
+    assert!(events.iter().any(left_out));
+}
+
+#[test]
+fn an_agent_that_no_call_started_is_shown_all_the_same() {
+    let files = Files::from([
+        (
+            "s1.jsonl".to_owned(),
+            lines(&[line("user", "u1", json!("Go"), json!({}))]),
+        ),
+        (
+            "s1/subagents/agent-x.jsonl".to_owned(),
+            agent_file("x", "lost", "Found"),
+        ),
+    ]);
+    let places = places(&read_one(&files));
+    assert!(places.contains(&place("Found", "", "x")), "{places:?}");
+    // Without the session's file its parts are what there is.
+    let files = Files::from([(
+        "s1/subagents/agent-x.jsonl".to_owned(),
+        agent_file("x", "lost", "Found"),
+    )]);
+    assert_eq!(read_one(&files).len(), 2);
+}
+
+#[test]
+fn a_large_result_is_put_in_the_place_of_its_beginning() {
+    let head = "<persisted-output>\nOutput too large (1MB). Full output saved to: /h/s1/tool-results/r1.txt\n\nPreview (first 2KB):\n1\n</persisted-output>";
+    let main = lines(&[
+        line("user", "u1", json!("Go"), json!({})),
+        line(
+            "assistant",
+            "u2",
+            json!([{"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "seq"}}]),
+            json!({}),
+        ),
+        result("u3", "toolu_1", head, json!({"stdout": "1"})),
+        line(
+            "assistant",
+            "u4",
+            json!([{"type": "text", "text": "Done."}]),
+            json!({}),
+        ),
+    ]);
+    let whole: String = (1..200_000).map(|n| format!("{n}\n")).collect();
+    let mut files = Files::from([
+        ("s1.jsonl".to_owned(), main),
+        (
+            "s1/tool-results/r1.txt".to_owned(),
+            whole.clone().into_bytes(),
+        ),
+    ]);
+    let text = |events: &[ChatEvent]| {
+        events
+            .iter()
+            .find_map(|event| match &event.payload {
+                Payload::ToolResult(result) => Some(result.result.as_str().unwrap().into_owned()),
+                _ => None,
+            })
+            .unwrap()
+    };
+    assert_eq!(text(&read_one(&files)), whole);
+    // A file that is gone leaves what the transcript has.
+    let parts = SessionFolder::group(files.keys().map(String::as_str))
+        .sessions
+        .remove(0);
+    files.remove("s1/tool-results/r1.txt");
+    let events = read(&files, parts, 100);
+    assert_eq!(text(&events), head);
+    assert!(events.iter().any(
+        |event| matches!(&event.payload, Payload::Notice(notice) if notice.level == "warning")
+    ));
+}
+
+/// Every recorded run with files of its own for agents or results.
+#[test]
+fn recorded_folders_hold_what_their_files_hold() {
+    for (folder, story, n_agents, n_results) in [
+        ("claude-code", "subagent", 1, 0),
+        ("claude-code", "subagent-plain", 1, 0),
+        ("claude-code-2.1.197", "subagent", 1, 0),
+        ("claude-code", "bash", 0, 1),
+        ("claude-code-2.1.197", "bash", 0, 1),
+    ] {
+        let files = recorded(folder, story);
+        if files.is_empty() {
+            continue;
+        }
+        let events = read_one(&files);
+        // Every text and call of every file is there once, and what an agent did stands in the call that started it.
+        let mut wanted = Vec::new();
+        for (name, bytes) in files.iter().filter(|(name, _)| name.ends_with(".jsonl")) {
+            for line in String::from_utf8(bytes.clone()).unwrap().lines() {
+                let line: Value = serde_json::from_str(line).unwrap();
+                if line["type"] != "assistant" {
+                    continue;
+                }
+                for block in line["message"]["content"].as_array().unwrap() {
+                    let what = match block["type"].as_str().unwrap() {
+                        "text" => block["text"].as_str().unwrap(),
+                        "tool_use" => block["id"].as_str().unwrap(),
+                        _ => continue,
+                    };
+                    wanted.push((what.to_owned(), name.contains("subagents")));
+                }
+            }
+        }
+        let mut found: Vec<(String, bool)> = events
+            .iter()
+            .filter_map(|event| {
+                let what = match &event.payload {
+                    Payload::AssistantDone(done) => done.text.clone(),
+                    Payload::ToolCall(call) => call.tool_call_id.clone(),
+                    _ => return None,
+                };
+                Some((what, event.parent_tool_call_id.is_some()))
+            })
+            .collect();
+        wanted.sort();
+        found.sort();
+        assert_eq!(found, wanted, "{folder}/{story}");
+        let agents = files
+            .keys()
+            .filter(|name| name.ends_with(".jsonl") && name.contains("subagents"));
+        assert_eq!(agents.count(), n_agents, "{folder}/{story}");
+        let large: Vec<&Vec<u8>> = files
+            .iter()
+            .filter(|(name, _)| name.contains("tool-results"))
+            .map(|(_, bytes)| bytes)
+            .collect();
+        assert_eq!(large.len(), n_results, "{folder}/{story}");
+        for bytes in large {
+            let text = String::from_utf8_lossy(bytes);
+            let is_it = |event: &ChatEvent| matches!(&event.payload, Payload::ToolResult(result) if result.result.as_str().as_deref() == Some(&text));
+            assert!(events.iter().any(is_it), "{folder}/{story}");
+        }
+    }
+}
+
+#[test]
+fn a_file_of_another_program_is_read_as_it_is_without_a_folder() {
+    let codex = lines(&[
+        json!({"type": "thread.started", "thread_id": "t1"}),
+        json!({"type": "turn.started"}),
+        json!({"type": "item.completed", "item": {"id": "item_0", "type": "agent_message", "text": "Hi"}}),
+        json!({"type": "turn.completed", "usage": {}}),
+    ]);
+    let files = Files::from([("run.jsonl".to_owned(), codex.clone())]);
+    let alone = support::read(&codex);
+    assert_eq!(alone.dialect, Some(Dialect::CodexExec));
+    assert_eq!(read_one(&files), alone.events);
+}
