@@ -75,6 +75,16 @@ impl Inbox {
         self.waiting.len() > MOST_WAITING
     }
 
+    /// How many events wait for others.
+    pub fn n_waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Drops the events that wait: they will come again.
+    pub fn forget_waiting(&mut self) {
+        self.waiting.clear();
+    }
+
     /// How many events came that had come before.
     pub fn duplicates(&self) -> u64 {
         self.duplicates

@@ -7,6 +7,7 @@
 //! Events come in as values and times as numbers; who fetches the ones and draws the others is for `agent-feed`.
 
 mod block;
+pub mod connection;
 mod feed;
 mod feed_text;
 pub mod inbox;

@@ -1,0 +1,140 @@
+//! The way to a session that is still written: from the log's pages to a socket and on, through every loss of it.
+//!
+//! [`Follower`] is a value: time and what happened go in, commands come out. It opens nothing itself; who does has only
+//! to carry out the [`Command`]s and to hand back what comes of them.
+//!
+//! | in | when | then |
+//! |---|---|---|
+//! | Loading | a page, and there are more | the next page |
+//! | Loading | the last page | Connecting; Polling where sockets were refused three times |
+//! | Loading, CatchUp, Polling | 401, 403, 426, no such session | Fatal |
+//! | Loading, CatchUp, Polling | the cursor is unknown, another epoch | from the beginning: Loading |
+//! | Loading, CatchUp, Polling | no answer, 429, 503, any other | Backoff, as long as was asked for at least |
+//! | Connecting | the socket is open | Opening, and says `open` |
+//! | Connecting, Opening | closed, or 10 s, 5 s without an answer | Backoff |
+//! | Opening | `hello` ok | Live |
+//! | Opening | `hello` behind, none | CatchUp; what the socket brings meanwhile is kept |
+//! | Opening, Live | `hello` reset, `reset` | from the beginning: Loading |
+//! | Live | a hole for 200 ms, `hb` above what is here | CatchUp |
+//! | Live | `lag` | CatchUp, then Opening |
+//! | Live | `gap` | marked, and on |
+//! | CatchUp | the last page | Live |
+//! | Opening, CatchUp, Live | closed, 35 s without a word, no answer to a ping for 3 s, `bye` | Backoff |
+//! | Backoff | the time is over, the network is back, the page is shown again | Loading, from where it was |
+//! | Polling | every 2 s | a page; each minute a socket is tried again |
+//!
+//! Order and repeats are [`crate::inbox`]'s.
+
+mod backoff;
+mod follower;
+mod page;
+
+pub use backoff::{Backoff, Liveness, Silence};
+pub use follower::Follower;
+pub use page::{Page, PageError};
+
+use chat_event::ChatEvent;
+use chat_event::frame::{ClientFrame, ServerFrame};
+
+/// What happened.
+#[derive(Debug)]
+pub enum Input {
+    /// Begin.
+    Start,
+    /// What came of [`Command::Page`].
+    Page(Result<Page, PageError>),
+    /// What came of [`Command::Connect`]: the socket is open.
+    Connected,
+    /// The socket is closed, or did not open.
+    Closed,
+    /// A frame came.
+    Frame(ServerFrame),
+    /// Something came that is no frame.
+    Unreadable,
+    /// Nothing but time.
+    Time,
+    /// The page was hidden, or is shown again; also after sleep.
+    Hidden(bool),
+    /// The network went, or came.
+    Online(bool),
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Ask for the page behind `after`; a request that is under way is given up.
+    Page {
+        /// The last event that is here.
+        after: u64,
+        /// The epoch it counts in.
+        epoch: Option<String>,
+    },
+    /// Open a socket.
+    Connect,
+    /// Close the socket, whatever it is doing.
+    Disconnect,
+    /// Send a frame.
+    Send(ClientFrame),
+    /// Forget all events: it begins again.
+    Clear,
+    /// Show these events.
+    Hand(Vec<ChatEvent>),
+    /// All there was when this began is here.
+    CaughtUp,
+    /// Say how the session comes here.
+    Tell(Status),
+    /// Give up: it will not work.
+    Stop(Failure),
+}
+
+/// How what is shown comes here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Not there yet.
+    Connecting,
+    /// So many events behind.
+    CatchingUp(u64),
+    /// All is here as it happens.
+    Live,
+    /// All is here, some seconds late: no socket can be had.
+    Polling,
+    /// The session has ended and all of it is here.
+    Ended,
+    /// Tried again in so many seconds.
+    Reconnecting {
+        /// Until the next try.
+        seconds: u32,
+        /// What happened.
+        why: Loss,
+    },
+    /// The browser has no network.
+    Offline,
+}
+
+/// Why a connection is lost for now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// Nobody answers.
+    NoAnswer,
+    /// The server has too much to do (429, 503).
+    Busy,
+    /// The server goes and comes back.
+    Restart,
+}
+
+/// Why nothing will come of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The token is missing or wrong (401).
+    Unauthorized,
+    /// The token is not for this (403).
+    Forbidden,
+    /// There is no such session (404).
+    NoSession,
+    /// There was one, and it is no more.
+    Gone,
+    /// What was asked for can be no session (400).
+    BadName,
+    /// The server and this page speak different versions (426).
+    Version,
+}

@@ -1,0 +1,435 @@
+//! What a follower promises, against a server and a network that do what they like: in the end everything is here, once
+//! and in order, and nothing waits for ever.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a promise that is not kept fails its test"
+)]
+
+use std::collections::VecDeque;
+
+use chat_event::ChatEvent;
+use chat_event::frame::{ClientFrame, Ev, Head, Hello, Open, Resume, ServerFrame};
+use chat_event::payload::{Notice, SessionEnd};
+use chat_feed::connection::{Command, Failure, Follower, Input, Loss, Page, PageError, Status};
+use proptest::prelude::*;
+
+fn event(epoch: usize, seq: u64) -> ChatEvent {
+    let notice = Notice {
+        text: format!("{epoch}.{seq}"),
+        ..Notice::default()
+    };
+    let mut event = ChatEvent::new(format!("e{epoch}.{seq}"), 0, "s", notice);
+    event.seq = Some(seq);
+    event
+}
+
+/// A server, a network and a follower, on one clock.
+struct World {
+    now_ms: f64,
+    follower: Follower,
+    epoch: usize,
+    head: u64,
+    /// What the server does with a request for a page that is under way.
+    page: Option<(f64, u64, Option<String>)>,
+    socket: Socket,
+    frames: VecDeque<ServerFrame>,
+    /// What was handed on since the last time all was forgotten.
+    here: Vec<String>,
+    told: Vec<Status>,
+    stopped: Option<Failure>,
+    n_caught_up: u32,
+    network: Network,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Network {
+    Good,
+    NoSockets,
+    Busy,
+    Dead,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Socket {
+    None,
+    Asked(f64),
+    Open,
+    /// Open, with a subscription that was sent everything up to here.
+    Following {
+        sub: u64,
+        sent: u64,
+    },
+}
+
+impl World {
+    fn new() -> Self {
+        let mut world = World {
+            now_ms: 0.0,
+            follower: Follower::new("s"),
+            epoch: 0,
+            head: 0,
+            page: None,
+            socket: Socket::None,
+            frames: VecDeque::new(),
+            here: Vec::new(),
+            told: Vec::new(),
+            stopped: None,
+            n_caught_up: 0,
+            network: Network::Good,
+        };
+        world.input(Input::Start);
+        world
+    }
+
+    fn epoch_name(&self) -> String {
+        format!("epoch{}", self.epoch)
+    }
+
+    fn input(&mut self, input: Input) {
+        let mut commands = Vec::new();
+        let random = (self.now_ms * 0.618).fract();
+        self.follower
+            .step(self.now_ms, random, input, &mut commands);
+        for command in commands {
+            self.perform(command);
+        }
+    }
+
+    fn perform(&mut self, command: Command) {
+        match command {
+            Command::Page { after, epoch } => self.page = Some((self.now_ms + 20.0, after, epoch)),
+            Command::Connect => self.socket = Socket::Asked(self.now_ms + 20.0),
+            Command::Disconnect => {
+                self.socket = Socket::None;
+                self.frames.clear();
+            }
+            Command::Send(ClientFrame::Open(open)) => self.opened(&open),
+            Command::Send(_) => {}
+            Command::Clear => {
+                self.here.clear();
+                self.told.clear();
+                self.n_caught_up = 0;
+            }
+            Command::Hand(events) => self.here.extend(events.into_iter().map(|event| event.id)),
+            Command::CaughtUp => {
+                self.n_caught_up += 1;
+                assert_eq!(self.n_caught_up, 1, "caught up is told once");
+            }
+            Command::Tell(status) => {
+                assert_ne!(self.told.last(), Some(&status), "nothing is told twice");
+                self.told.push(status);
+            }
+            Command::Stop(failure) => self.stopped = Some(failure),
+        }
+    }
+
+    fn opened(&mut self, open: &Open) {
+        let same = open
+            .epoch
+            .as_deref()
+            .is_none_or(|epoch| epoch == self.epoch_name());
+        let after = open.after.unwrap_or(0);
+        let resume = match () {
+            () if !same || after > self.head => Resume::Reset,
+            () if self.head - after > 40 => Resume::Behind,
+            () => Resume::Ok,
+        };
+        let sent = if resume == Resume::Ok {
+            after
+        } else {
+            self.head
+        };
+        self.frames.push_back(ServerFrame::Hello(Hello {
+            sub: open.sub,
+            proto: 1,
+            epoch: self.epoch_name(),
+            head: self.head,
+            resume,
+            ..Hello::default()
+        }));
+        self.socket = Socket::Following {
+            sub: open.sub,
+            sent,
+        };
+    }
+
+    /// The server sends what it has, up to `most` events.
+    fn publish(&mut self, most: u64) {
+        let Socket::Following { sub, sent } = self.socket else {
+            return;
+        };
+        let to = self.head.min(sent + most);
+        if to <= sent {
+            return;
+        }
+        self.frames.push_back(ServerFrame::Ev(Ev {
+            sub,
+            from: sent + 1,
+            to,
+            events: (sent + 1..=to).map(|seq| event(self.epoch, seq)).collect(),
+        }));
+        self.socket = Socket::Following { sub, sent: to };
+    }
+
+    /// Time passes, and what is under way arrives.
+    fn pass(&mut self, ms: f64) {
+        self.now_ms += ms;
+        if let Some((due_ms, after, epoch)) = self.page.clone()
+            && self.now_ms >= due_ms
+        {
+            self.page = None;
+            let answer = self.page_for(after, epoch.as_deref());
+            self.input(Input::Page(answer));
+        }
+        match (self.socket, self.network) {
+            (Socket::Asked(due_ms), Network::Good | Network::Busy) if self.now_ms >= due_ms => {
+                self.socket = Socket::Open;
+                self.input(Input::Connected);
+            }
+            (Socket::Asked(due_ms), _) if self.now_ms >= due_ms => {
+                self.socket = Socket::None;
+                self.input(Input::Closed);
+            }
+            _ => {}
+        }
+        let due_ms = self.follower.due_ms(self.now_ms);
+        if due_ms.is_some_and(|due_ms| due_ms <= self.now_ms) {
+            self.input(Input::Time);
+        }
+    }
+
+    fn page_for(&self, after: u64, epoch: Option<&str>) -> Result<Page, PageError> {
+        let status = |code| PageError::Status {
+            code,
+            retry_after_ms: Some(700),
+        };
+        match self.network {
+            Network::Dead => return Err(PageError::NoAnswer),
+            Network::Busy => return Err(status(503)),
+            Network::Good | Network::NoSockets => {}
+        }
+        if epoch.is_some_and(|epoch| epoch != self.epoch_name()) || after > self.head {
+            return Err(status(410));
+        }
+        let to = self.head.min(after + 25);
+        Ok(Page {
+            epoch: self.epoch_name(),
+            head: self.head,
+            next: Some(to),
+            events: (after + 1..=to).map(|seq| event(self.epoch, seq)).collect(),
+            gaps: Vec::new(),
+        })
+    }
+
+    fn deliver(&mut self) {
+        if let Some(frame) = self.frames.pop_front() {
+            self.input(Input::Frame(frame));
+        }
+    }
+
+    fn cut(&mut self) {
+        self.frames.clear();
+        if self.socket != Socket::None {
+            self.socket = Socket::None;
+            self.input(Input::Closed);
+        }
+    }
+
+    /// Everything works from here on: it must come to rest with everything here.
+    fn settle(&mut self) {
+        self.network = Network::Good;
+        self.input(Input::Online(true));
+        for _ in 0..4_000 {
+            self.publish(10);
+            self.deliver();
+            self.pass(50.0);
+            let beat = (self.now_ms % 15_000.0) < 50.0;
+            if let (true, Socket::Following { sub, .. }) = (beat, self.socket) {
+                let head = self.head;
+                self.frames.push_back(ServerFrame::Hb(Head { sub, head }));
+            }
+        }
+        let wanted: Vec<String> = (1..=self.head)
+            .map(|seq| event(self.epoch, seq).id)
+            .collect();
+        assert_eq!(self.here, wanted);
+        assert!(
+            matches!(self.told.last(), Some(Status::Live)),
+            "{:?}",
+            self.told.last()
+        );
+        assert_eq!(self.stopped, None);
+    }
+}
+
+proptest! {
+    /// Whatever the network does, in the end all is here, once, in order, and followed live.
+    #[test]
+    fn all_arrives_once_and_in_order(doings in proptest::collection::vec((0u8..16, 1u64..60), 0..120)) {
+        let mut world = World::new();
+        for (what, how_much) in doings {
+            match what {
+                0 | 1 => world.head += how_much,
+                2 | 3 => world.publish(how_much),
+                4..=6 => (0..how_much % 6).for_each(|_| world.deliver()),
+                7 => world.cut(),
+                8 => {
+                    // The server sends no more, and says so.
+                    if let Socket::Following { sub, .. } = world.socket {
+                        let head = world.head;
+                        world.frames.push_back(ServerFrame::Lag(Head { sub, head }));
+                        world.socket = Socket::Open;
+                    }
+                }
+                9 => {
+                    // A frame is lost on the way, as behind a proxy that drops it.
+                    world.frames.pop_front();
+                }
+                10 => world.network = [Network::Good, Network::NoSockets, Network::Busy, Network::Dead][how_much as usize % 4],
+                11 if how_much % 4 == 0 => {
+                    world.epoch += 1;
+                    world.head = how_much;
+                    world.cut();
+                }
+                12 => world.input(Input::Hidden(how_much % 2 == 0)),
+                13 => world.input(Input::Online(how_much % 2 == 0)),
+                _ => world.pass(how_much as f64 * how_much as f64 * 4.0),
+            }
+            prop_assert_eq!(world.stopped, None);
+        }
+        world.input(Input::Hidden(false));
+        world.settle();
+    }
+}
+
+#[test]
+fn fifty_resumes_without_news_change_nothing() {
+    let mut world = World::new();
+    world.head = 30;
+    world.settle();
+    let here = world.here.clone();
+    for _ in 0..50 {
+        world.cut();
+        while !matches!(world.socket, Socket::Following { .. }) {
+            world.pass(100.0);
+        }
+        while !world.frames.is_empty() {
+            world.deliver();
+        }
+        assert_eq!(world.here, here);
+        assert_eq!(world.follower.last_seq(), 30);
+    }
+}
+
+#[test]
+fn without_sockets_pages_are_read_and_a_socket_is_taken_when_it_can_be_had() {
+    let mut world = World::new();
+    world.network = Network::NoSockets;
+    for _ in 0..400 {
+        world.pass(100.0);
+    }
+    assert_eq!(world.told.last(), Some(&Status::Polling));
+    world.head = 7;
+    for _ in 0..30 {
+        world.pass(100.0);
+    }
+    assert_eq!(world.here.len(), 7);
+    world.settle();
+}
+
+#[test]
+fn each_refusal_has_its_own_word_and_is_final() {
+    for (code, failure) in [
+        (400, Failure::BadName),
+        (401, Failure::Unauthorized),
+        (403, Failure::Forbidden),
+        (404, Failure::NoSession),
+        (426, Failure::Version),
+    ] {
+        let mut world = World::new();
+        world.input(Input::Page(Err(PageError::Status {
+            code,
+            retry_after_ms: None,
+        })));
+        assert_eq!(world.stopped, Some(failure));
+        assert_eq!(world.follower.due_ms(0.0), None);
+    }
+    let mut gone = World::new();
+    gone.settle();
+    gone.cut();
+    while gone.page.is_none() {
+        gone.pass(10.0);
+    }
+    gone.input(Input::Page(Err(PageError::Status {
+        code: 404,
+        retry_after_ms: None,
+    })));
+    assert_eq!(gone.stopped, Some(Failure::Gone));
+}
+
+#[test]
+fn a_busy_server_is_waited_for_as_long_as_it_asks() {
+    let mut world = World::new();
+    world.input(Input::Page(Err(PageError::Status {
+        code: 429,
+        retry_after_ms: Some(5_000),
+    })));
+    let waits = matches!(
+        world.told.last(),
+        Some(Status::Reconnecting {
+            seconds: 5..,
+            why: Loss::Busy
+        })
+    );
+    assert!(waits, "{:?}", world.told);
+    world.page = None;
+    world.pass(4_900.0);
+    assert!(world.page.is_none());
+    world.pass(700.0);
+    assert!(world.page.is_some());
+}
+
+#[test]
+fn a_silent_socket_is_given_up_and_a_woken_page_asks_at_once() {
+    let mut world = World::new();
+    world.settle();
+    let Socket::Following { sub, .. } = world.socket else {
+        panic!("{:?}", world.socket)
+    };
+    world.input(Input::Frame(ServerFrame::Hb(Head { sub, head: 0 })));
+    world.pass(34_000.0);
+    assert!(matches!(world.socket, Socket::Following { .. }));
+    world.pass(1_500.0);
+    assert!(matches!(world.socket, Socket::None));
+    world.settle();
+    world.input(Input::Hidden(true));
+    world.input(Input::Hidden(false));
+    world.pass(3_100.0);
+    assert!(matches!(world.socket, Socket::None), "no pong for 3 s");
+}
+
+#[test]
+fn a_session_that_ended_is_said_to_have_ended_until_it_goes_on() {
+    let mut world = World::new();
+    world.settle();
+    let Socket::Following { sub, sent } = world.socket else {
+        panic!("{:?}", world.socket)
+    };
+    let mut end = ChatEvent::new("end", 0, "s", SessionEnd::default());
+    end.seq = Some(sent + 1);
+    world.input(Input::Frame(ServerFrame::Ev(Ev {
+        sub,
+        from: sent + 1,
+        to: sent + 1,
+        events: vec![end],
+    })));
+    assert_eq!(world.told.last(), Some(&Status::Ended));
+    world.input(Input::Frame(ServerFrame::Ev(Ev {
+        sub,
+        from: sent + 2,
+        to: sent + 2,
+        events: vec![event(0, sent + 2)],
+    })));
+    assert_eq!(world.told.last(), Some(&Status::Live));
+}
