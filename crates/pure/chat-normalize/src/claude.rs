@@ -17,7 +17,7 @@ mod side_lines;
 mod stream;
 mod tools;
 mod transcript;
-mod tree;
+pub(crate) mod tree;
 mod usage;
 
 pub(crate) use hooks::{ClaudeHooks, is_hook_input};

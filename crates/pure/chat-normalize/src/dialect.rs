@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::emit::Emitter;
 use crate::reader::Context;
-use crate::{agent_events, chat_events, claude, codex, gemini, openai, opencode};
+use crate::{agent_events, chat_events, claude, codex, gemini, openai, opencode, pi};
 
 /// The formats that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -43,6 +43,10 @@ pub enum Dialect {
     GeminiStream,
     /// The chat files below `~/.gemini/tmp`.
     GeminiChat,
+    /// `pi --mode json`.
+    PiStream,
+    /// The files below `~/.pi/agent/sessions`.
+    PiSession,
 }
 
 /// One dialect's rules: values in, events out by way of the emitter.
@@ -165,6 +169,24 @@ pub(crate) static TABLE: &[Row] = &[
         recognise: gemini::is_chat_value,
         session_of: gemini::chat_session_of,
         make: |_| Box::new(gemini::GeminiChat::new()),
+    },
+    Row {
+        dialect: Dialect::PiStream,
+        word: "pi-json",
+        name: "Pi JSON",
+        form: Form::Lines,
+        recognise: pi::is_stream_line,
+        session_of: pi::session_of,
+        make: |context| Box::new(pi::PiStream::new(context.prompt.clone())),
+    },
+    Row {
+        dialect: Dialect::PiSession,
+        word: "pi-session",
+        name: "Pi session file",
+        form: Form::Lines,
+        recognise: pi::is_session_line,
+        session_of: pi::session_of,
+        make: |_| Box::new(pi::PiSession::new()),
     },
     Row {
         dialect: Dialect::ChatEvents,

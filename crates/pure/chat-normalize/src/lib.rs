@@ -23,6 +23,7 @@ mod codex;
 mod gemini;
 mod openai;
 mod opencode;
+mod pi;
 
 mod busy;
 mod edit;

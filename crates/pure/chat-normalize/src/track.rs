@@ -102,6 +102,11 @@ impl Track {
         }
     }
 
+    /// Whether calls wait for their results.
+    pub(crate) fn waits(&self) -> bool {
+        !self.calls.is_empty()
+    }
+
     /// The call that waits under `id`.
     pub(crate) fn waiting(&self, id: &str) -> Option<&Call> {
         self.calls.get(id)
@@ -249,8 +254,20 @@ impl Track {
         emitter.add_as(&format!("{}:edit", call.id), &call.place, edit);
     }
 
+    /// The id that a call of `id` would have in the events, if it came now.
+    pub(crate) fn id_of_next(&self, id: &str) -> String {
+        if let Some(call) = self.calls.get(id) {
+            return call.id.clone();
+        }
+        let id = clean_id(if id.is_empty() { "unnamed" } else { id });
+        match self.used.get(&hash(id.as_bytes())) {
+            Some(n) => format!("{id}~{}", n.saturating_add(1)),
+            None => id,
+        }
+    }
+
     /// The id, with a number where it was used before.
-    fn numbered(&mut self, id: &str) -> String {
+    pub(crate) fn numbered(&mut self, id: &str) -> String {
         let id = clean_id(if id.is_empty() { "unnamed" } else { id });
         let n = self.used.entry(hash(id.as_bytes())).or_insert(0);
         *n += 1;

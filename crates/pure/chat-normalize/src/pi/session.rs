@@ -1,0 +1,155 @@
+//! Pi's session files: a tree of entries, each naming the one before it (before version 2: a plain list).
+//!
+//! | entry | what it gives |
+//! |---|---|
+//! | `session` | `session_start` |
+//! | `message` | `talk`; a prompt below an earlier entry leaves the turns between, which are named in a notice |
+//! | `model_change`, `thinking_level_change`, `session_info` | what is known of the session |
+//! | `compaction`, `branch_summary`, `custom_message` | the same, a notice, a notice |
+//! | `custom`, `label` and what is not part of the conversation | passed over |
+//!
+//! A turn ends with the answer that asks for nothing more. An answer that failed may be tried again: its turn stays open
+//! to the next prompt or the file's end.
+
+use chat_event::payload::SessionStart;
+use chat_event::{Json, Payload};
+use serde_json::{Map, Value};
+
+use super::is_header;
+use super::talk::Talk;
+use crate::claude::tree::Tree;
+use crate::dialect::Normalizer;
+use crate::emit::{Emitter, Place};
+use crate::value::{millis_of_rfc3339, str_of, text_of};
+
+/// Whether a line is of this dialect.
+pub(crate) fn is_session_line(value: &Value) -> Option<bool> {
+    // The stream begins with the same line.
+    if is_header(value) {
+        return Some(false);
+    }
+    text_of(value, "timestamp")?;
+    let in_tree = text_of(value, "id").is_some() && value.get("parentId").is_some();
+    let is = match str_of(value, "type")? {
+        "message" => {
+            let message = value.get("message")?;
+            let role = str_of(message, "role")?;
+            in_tree || matches!(role, "toolResult" | "bashExecution")
+        }
+        "model_change" => str_of(value, "modelId").is_some(),
+        "thinking_level_change" => str_of(value, "thinkingLevel").is_some(),
+        _ => false,
+    };
+    is.then_some(true)
+}
+
+/// Reads them.
+#[derive(Debug)]
+pub(crate) struct PiSession {
+    talk: Talk,
+    tree: Tree,
+}
+
+impl PiSession {
+    pub(crate) fn new() -> Self {
+        PiSession {
+            talk: Talk::new("pi-session"),
+            tree: Tree::default(),
+        }
+    }
+
+    fn message(&mut self, emitter: &mut Emitter, id: &str, parent: Option<&str>, line: &Value) {
+        let message = line.get("message").unwrap_or(&Value::Null);
+        let role = str_of(message, "role").unwrap_or("");
+        if role == "user" && !self.talk.is_steered() {
+            let turn = Talk::stem(emitter, "t", message);
+            let left = self.tree.turn(id, parent, &turn);
+            if !left.is_empty() {
+                // The turn that was left is over before the notice says so.
+                self.talk.close(emitter);
+                self.left(emitter, left);
+            }
+        } else {
+            self.tree.line(id, parent);
+        }
+        self.talk.message(emitter, message);
+        // An answer that asks for nothing ends the turn; one that failed may be tried again.
+        let ends = match str_of(message, "stopReason") {
+            Some("stop" | "length" | "aborted") => true,
+            Some(_) | None => false,
+        };
+        if role == "assistant" && ends {
+            self.talk.close(emitter);
+        }
+    }
+
+    fn left(&mut self, emitter: &mut Emitter, left: Vec<String>) {
+        let text = match left.len() {
+            1 => "the user went back: the turn before this line was left".to_owned(),
+            n => format!("the user went back: {n} turns before this line were left"),
+        };
+        let notice = emitter.notice("info", &Place::default(), "branch", text);
+        if let Payload::Notice(notice) = &mut notice.payload {
+            let left = Json::from(Value::from(left));
+            notice.extra.insert("leftTurnIds", left);
+        }
+    }
+}
+
+impl Normalizer for PiSession {
+    fn line(&mut self, emitter: &mut Emitter, line: &Value) {
+        let kind = str_of(line, "type").unwrap_or("");
+        let time_ms = text_of(line, "timestamp").and_then(millis_of_rfc3339);
+        self.talk.at(emitter, time_ms);
+        if kind == "session" {
+            return self.talk.header(emitter, line);
+        }
+        let id = text_of(line, "id");
+        if let Some(id) = id {
+            if self.tree.knows(id) {
+                emitter.report.repeated += 1;
+                return;
+            }
+            emitter.begin_line(Some(id));
+        }
+        let id = emitter.line_id().to_owned();
+        let parent = text_of(line, "parentId");
+        if kind == "message" {
+            return self.message(emitter, &id, parent, line);
+        }
+        self.tree.line(&id, parent);
+        let place = self.talk.track.place();
+        match kind {
+            "model_change" => self.talk.model(emitter, text_of(line, "modelId")),
+            "thinking_level_change" => {
+                let mut rest = Map::new();
+                if let Some(level) = text_of(line, "thinkingLevel") {
+                    rest.insert("thinkingLevel".to_owned(), Value::from(level));
+                }
+                let facts = &mut self.talk.track.facts;
+                facts.say(emitter, SessionStart::default(), rest);
+            }
+            "session_info" => {
+                let facts = SessionStart {
+                    title: text_of(line, "name").map(str::to_owned),
+                    ..SessionStart::default()
+                };
+                self.talk.track.facts.say(emitter, facts, Map::new());
+            }
+            "compaction" => self.talk.compaction(emitter, line, ""),
+            "branch_summary" => {
+                let summary = str_of(line, "summary").unwrap_or("");
+                emitter.notice("info", &place, "branch summary", summary);
+            }
+            "custom_message" => self.talk.custom(emitter, line),
+            "custom" | "label" | "context_transform" | "ephemeral" | "leaf" => {
+                emitter.pass_over(kind);
+            }
+            _ => emitter.raw(&place, self.talk.format, kind, line),
+        }
+    }
+
+    fn finish(&mut self, emitter: &mut Emitter) {
+        self.talk.finish(emitter);
+    }
+}

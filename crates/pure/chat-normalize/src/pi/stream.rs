@@ -1,0 +1,365 @@
+//! `pi --mode json` (and the events of its RPC mode): answers in pieces, then the messages as a whole.
+//!
+//! | line | what it gives |
+//! |---|---|
+//! | `session` | `session_start` |
+//! | `message_start`, `message_end` | the message; an answer's pieces come between |
+//! | `message_update` | a piece of a text, a thought or a call's arguments; the whole block at its end |
+//! | `tool_execution_start`, `_update`, `_end` | the call, what it prints, its result |
+//! | `agent_end` | the turn's end, unless the answer failed and is tried again |
+//! | `auto_retry_start`, `auto_retry_end` | the session is `retrying`; goes on |
+//! | `compaction_end` | the compaction |
+//!
+//! `turn_start` and `turn_end` are this program's words for one answer and its calls; they are passed over. Every update
+//! repeats the answer so far, which is not looked at.
+
+use std::collections::HashMap;
+
+use chat_event::Extra;
+use chat_event::payload::{
+    AssistantChunk, ErrorEvent, ThinkingChunk, ToolInputChunk, ToolOutputChunk,
+};
+use serde_json::{Value, json};
+
+use super::is_header;
+use super::talk::{Blocks, Talk};
+use crate::dialect::Normalizer;
+use crate::emit::{Emitter, hash};
+use crate::value::{count_of, is_true, list_of, str_of, text_of};
+
+/// Whether a line is of this dialect.
+pub(crate) fn is_stream_line(value: &Value) -> Option<bool> {
+    let members = value.as_object()?;
+    let is = match str_of(value, "type")? {
+        "agent_start" => members.len() == 1,
+        "message_start" | "message_end" => {
+            let message = value.get("message")?;
+            str_of(message, "role").is_some()
+                && message.get("timestamp").is_some_and(Value::is_number)
+        }
+        "message_update" => value
+            .get("assistantMessageEvent")
+            .is_some_and(Value::is_object),
+        "tool_execution_start" | "tool_execution_update" | "tool_execution_end" => {
+            text_of(value, "toolCallId").is_some() && str_of(value, "toolName").is_some()
+        }
+        _ => false,
+    };
+    is.then_some(true)
+}
+
+/// Reads it.
+#[derive(Debug)]
+pub(crate) struct PiStream {
+    talk: Talk,
+    /// What the user asked, where the stream does not say it.
+    prompt: Option<String>,
+    open: Option<Answer>,
+    /// The time of the prompt that was told last: it is said twice.
+    prompted: Option<Value>,
+    /// How much was printed by each call that runs, and a hash of it.
+    printed: HashMap<String, (usize, u64)>,
+    /// The run ended with a failure; the next line says whether it is tried again.
+    is_failing: bool,
+}
+
+/// An answer whose pieces come.
+#[derive(Debug)]
+struct Answer {
+    response: String,
+    blocks: Blocks,
+    n_pieces: u64,
+    /// The calls whose arguments come, by their place in the answer.
+    inputs: HashMap<u64, Input>,
+}
+
+/// A call whose arguments come.
+#[derive(Debug)]
+struct Input {
+    id: String,
+    name: String,
+    /// How much of them came, in Unicode scalar values.
+    n_chars: u64,
+}
+
+impl PiStream {
+    /// `prompt` is what the user asked, where that is known.
+    pub(crate) fn new(prompt: Option<String>) -> Self {
+        PiStream {
+            talk: Talk::new("pi-json"),
+            prompt,
+            open: None,
+            prompted: None,
+            printed: HashMap::new(),
+            is_failing: false,
+        }
+    }
+
+    /// An answer begins, or goes on.
+    fn open(&mut self, emitter: &mut Emitter, message: &Value) -> Answer {
+        if let Some(open) = self.open.take() {
+            return open;
+        }
+        if let Some(prompt) = self.prompt.take() {
+            let asked = json!({"content": prompt, "timestamp": message.get("timestamp")});
+            self.talk.user(emitter, &asked);
+        }
+        Answer {
+            response: self.talk.response(emitter, message),
+            blocks: Blocks::default(),
+            n_pieces: 0,
+            inputs: HashMap::new(),
+        }
+    }
+
+    fn message_start(&mut self, emitter: &mut Emitter, message: &Value) {
+        let time_ms = message.get("timestamp").and_then(Value::as_i64);
+        self.talk.at(emitter, time_ms);
+        match str_of(message, "role") {
+            Some("user") => {
+                self.prompt = None;
+                self.open = None;
+                self.prompted = message.get("timestamp").cloned();
+                self.talk.user(emitter, message);
+            }
+            Some("assistant") => {
+                self.open = None;
+                self.open = Some(self.open(emitter, message));
+            }
+            _ => {}
+        }
+    }
+
+    fn message_end(&mut self, emitter: &mut Emitter, message: &Value) {
+        match str_of(message, "role") {
+            Some("user") => {
+                let told = self.prompted.take();
+                if told.is_none() || told.as_ref() != message.get("timestamp") {
+                    self.talk.message(emitter, message);
+                }
+            }
+            Some("assistant") => {
+                let mut answer = self.open(emitter, message);
+                self.talk
+                    .answer(emitter, &answer.response, &mut answer.blocks, message);
+            }
+            Some("toolResult") => {
+                let time_ms = message.get("timestamp").and_then(Value::as_i64);
+                self.talk.at(emitter, time_ms);
+                self.talk.result(emitter, message, true);
+            }
+            _ => self.talk.message(emitter, message),
+        }
+    }
+
+    fn update(&mut self, emitter: &mut Emitter, line: &Value) {
+        let event = line.get("assistantMessageEvent").unwrap_or(&Value::Null);
+        let message = line.get("message").unwrap_or(&Value::Null);
+        let kind = str_of(event, "type").unwrap_or("");
+        let index = count_of(event, "contentIndex").unwrap_or(0);
+        let delta = str_of(event, "delta").unwrap_or("");
+        let mut answer = self.open(emitter, message);
+        let response = answer.response.clone();
+        let place = self.talk.track.place().in_response(&response);
+        answer.n_pieces += 1;
+        let id = format!("{response}:piece{}", answer.n_pieces);
+        match kind {
+            "text_delta" => {
+                let chunk = AssistantChunk {
+                    text: delta.to_owned(),
+                    part: Some(answer.blocks.part(index, false).part),
+                    ..AssistantChunk::default()
+                };
+                emitter.add_as(&id, &place, chunk);
+            }
+            "thinking_delta" => {
+                let chunk = ThinkingChunk {
+                    text: delta.to_owned(),
+                    part: Some(answer.blocks.part(index, true).part),
+                    ..ThinkingChunk::default()
+                };
+                emitter.add_as(&id, &place, chunk);
+            }
+            "text_end" | "thinking_end" => {
+                let is_thought = kind == "thinking_end";
+                let (kind, text) = (
+                    if is_thought { "thinking" } else { "text" },
+                    event.get("content"),
+                );
+                if text.is_some_and(Value::is_string) {
+                    let block = json!({"type": kind, kind: text});
+                    self.talk
+                        .block(emitter, &response, &mut answer.blocks, index, &block);
+                }
+            }
+            "toolcall_start" => {
+                let at = usize::try_from(index).unwrap_or(usize::MAX);
+                let partial = event.get("partial").unwrap_or(message);
+                let call = list_of(partial, "content").get(at).unwrap_or(&Value::Null);
+                if let Some(id) = text_of(call, "id") {
+                    let input = Input {
+                        id: self.talk.track.id_of_next(id),
+                        name: str_of(call, "name").unwrap_or("").to_owned(),
+                        n_chars: 0,
+                    };
+                    answer.inputs.insert(index, input);
+                }
+            }
+            "toolcall_delta" => {
+                if let Some(input) = answer.inputs.get_mut(&index) {
+                    let chunk = ToolInputChunk {
+                        tool_call_id: input.id.clone(),
+                        tool_name: input.name.clone(),
+                        chunk: delta.to_owned(),
+                        offset: Some(input.n_chars),
+                        extra: Extra::default(),
+                    };
+                    input.n_chars += delta.chars().count() as u64;
+                    emitter.add_as(&id, &place, chunk);
+                }
+            }
+            "toolcall_end" => {
+                answer.inputs.remove(&index);
+                if let Some(call) = event.get("toolCall") {
+                    let blocks = &mut answer.blocks;
+                    self.talk
+                        .call_block(emitter, &response, blocks, index, call);
+                }
+            }
+            // The message's end says how it ended.
+            "start" | "text_start" | "thinking_start" | "done" | "error" => {}
+            _ => emitter.raw(&place, self.talk.format, kind, event),
+        }
+        self.open = Some(answer);
+    }
+
+    /// What a call printed so far; only what is new is told.
+    fn printed(&mut self, emitter: &mut Emitter, line: &Value) {
+        let id = text_of(line, "toolCallId").unwrap_or("");
+        let result = line.get("partialResult").unwrap_or(&Value::Null);
+        let texts = list_of(result, "content")
+            .iter()
+            .filter_map(|block| str_of(block, "text"));
+        let text: String = texts.collect::<Vec<_>>().join("\n");
+        let Some(call) = self.talk.track.waiting(id) else {
+            return emitter.pass_over("output of no call");
+        };
+        let (n_bytes, before) = self.printed.get(id).copied().unwrap_or((0, hash(b"")));
+        let is_more = text
+            .get(..n_bytes)
+            .is_some_and(|old| hash(old.as_bytes()) == before);
+        if !is_more {
+            // Of long output the last part is shown; the result has what is kept of it.
+            return emitter.pass_over("output that lost its beginning");
+        }
+        if text.len() > n_bytes {
+            let chunk = ToolOutputChunk {
+                tool_call_id: call.id.clone(),
+                chunk: text[n_bytes..].to_owned(),
+                ..ToolOutputChunk::default()
+            };
+            emitter.add_as(&format!("{}:output{n_bytes}", call.id), &call.place, chunk);
+            let now = (text.len(), hash(text.as_bytes()));
+            self.printed.insert(id.to_owned(), now);
+        }
+    }
+
+    fn retry_ended(&mut self, emitter: &mut Emitter, line: &Value) {
+        let place = self.talk.track.place();
+        emitter.goes_on(&place);
+        if let Some(why) = text_of(line, "finalError").filter(|_| !is_true(line, "success")) {
+            let payload = ErrorEvent {
+                code: "retries_failed".to_owned(),
+                message: why.to_owned(),
+                extra: Extra::default(),
+            };
+            emitter.add("error", &place, payload);
+        }
+    }
+
+    fn close(&mut self, emitter: &mut Emitter) {
+        self.open = None;
+        self.printed.clear();
+        self.is_failing = false;
+        self.talk.close(emitter);
+    }
+}
+
+impl Normalizer for PiStream {
+    fn line(&mut self, emitter: &mut Emitter, line: &Value) {
+        self.talk.at(emitter, None);
+        let kind = str_of(line, "type").unwrap_or("");
+        let message = line.get("message").unwrap_or(&Value::Null);
+        if self.is_failing && !matches!(kind, "auto_retry_start" | "auto_retry_end") {
+            self.close(emitter);
+        }
+        match kind {
+            "session" if is_header(line) => {
+                self.close(emitter);
+                self.talk.header(emitter, line);
+            }
+            "message_start" => self.message_start(emitter, message),
+            "message_update" => self.update(emitter, line),
+            "message_end" => self.message_end(emitter, message),
+            "tool_execution_start" => {
+                let id = text_of(line, "toolCallId").unwrap_or("");
+                if self.talk.track.waiting(id).is_none() {
+                    let response = self.talk.response(emitter, line);
+                    self.talk.call(emitter, &response, line, line.get("args"));
+                }
+            }
+            "tool_execution_update" => self.printed(emitter, line),
+            "tool_execution_end" => {
+                self.printed
+                    .remove(text_of(line, "toolCallId").unwrap_or(""));
+                self.talk.result(emitter, line, false);
+            }
+            "agent_end" if is_true(line, "willRetry") => emitter.pass_over("agent_end"),
+            // The next line says whether it is tried again.
+            "agent_end" if self.talk.outcome == "failed" => self.is_failing = true,
+            "agent_end" => self.close(emitter),
+            "auto_retry_start" => {
+                self.is_failing = false;
+                let why = text_of(line, "errorMessage").map(str::to_owned);
+                emitter.retrying(&self.talk.track.place(), why);
+            }
+            "auto_retry_end" => self.retry_ended(emitter, line),
+            "compaction_end" | "auto_compaction_end" => match line.get("result") {
+                Some(result) if result.is_object() => {
+                    let trigger = match str_of(line, "reason") {
+                        Some("manual") => "manual",
+                        _ => "auto",
+                    };
+                    self.talk.compaction(emitter, result, trigger);
+                }
+                _ => {
+                    let why = text_of(line, "errorMessage").unwrap_or("the compaction was stopped");
+                    emitter.notice("warning", &self.talk.track.place(), "pi", why);
+                }
+            },
+            "extension_error" => {
+                let why = text_of(line, "error").unwrap_or("an extension failed");
+                emitter.notice("warning", &self.talk.track.place(), "pi", why);
+            }
+            "agent_start"
+            | "agent_settled"
+            | "turn_start"
+            | "turn_end"
+            | "compaction_start"
+            | "auto_compaction_start"
+            | "queue_update"
+            | "thinking_level_changed"
+            | "response" => {
+                emitter.pass_over(kind);
+            }
+            _ => {
+                let place = self.talk.track.place();
+                emitter.raw(&place, self.talk.format, kind, line);
+            }
+        }
+    }
+
+    fn finish(&mut self, emitter: &mut Emitter) {
+        self.talk.finish(emitter);
+    }
+}

@@ -1,0 +1,456 @@
+//! The messages of Pi: prompts, answers, results, and what the program itself adds to the conversation.
+//!
+//! | message | what it gives |
+//! |---|---|
+//! | `user` | a turn; amid the work of one, a word to the agent at work |
+//! | `assistant` | thoughts, texts, calls, usage; `stopReason` says how the turn would end |
+//! | `toolResult` | the result, and the edit it tells |
+//! | `bashExecution` | a command of the user's own, as a call |
+//! | `custom` | a notice where it is shown |
+//!
+//! A turn is named for its prompt's time, a response for its own.
+
+use std::collections::BTreeMap;
+
+use chat_event::payload::{Compaction, ErrorEvent, Interrupt, SessionStart, ToolResult, Usage};
+use chat_event::{Extra, Json, Payload};
+use serde_json::{Map, Value, json};
+
+use super::{edits, tools};
+use crate::emit::{Emitter, hash};
+use crate::track::{NewCall, Said, Track, ended, tool_error};
+use crate::value::{amount_of, count_of, is_true, list_of, millis_of_rfc3339, str_of, text_of};
+
+/// The conversation so far.
+#[derive(Debug)]
+pub(crate) struct Talk {
+    pub(crate) track: Track,
+    pub(crate) format: &'static str,
+    /// How the turn would end now.
+    pub(crate) outcome: &'static str,
+    /// The agent works: it asked for calls, and has not answered to what they gave.
+    is_at_work: bool,
+    last_ms: Option<i64>,
+}
+
+/// A block of an answer that was told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told {
+    pub(crate) part: u32,
+    pub(crate) text: u64,
+}
+
+/// The blocks of an answer that were told, by their place in it.
+#[derive(Debug, Default)]
+pub(crate) struct Blocks {
+    pub(crate) told: BTreeMap<u64, Told>,
+    pub(crate) n_texts: u32,
+    pub(crate) n_thoughts: u32,
+}
+
+impl Blocks {
+    /// The part that the block at `index` is.
+    pub(crate) fn part(&mut self, index: u64, is_thought: bool) -> Told {
+        let n = if is_thought {
+            &mut self.n_thoughts
+        } else {
+            &mut self.n_texts
+        };
+        *self.told.entry(index).or_insert_with(|| {
+            let part = *n;
+            *n = n.saturating_add(1);
+            Told { part, text: 0 }
+        })
+    }
+}
+
+impl Talk {
+    pub(crate) fn new(format: &'static str) -> Self {
+        Talk {
+            track: Track::new(),
+            format,
+            outcome: "interrupted",
+            is_at_work: false,
+            last_ms: None,
+        }
+    }
+
+    /// Sets the time of the next events.
+    pub(crate) fn at(&mut self, emitter: &mut Emitter, time_ms: Option<i64>) {
+        self.last_ms = time_ms.or(self.last_ms);
+        if let Some(time_ms) = self.last_ms {
+            emitter.time_ms = time_ms;
+        }
+    }
+
+    /// An id made of a message's time; of the line, where it has none.
+    pub(crate) fn stem(emitter: &Emitter, prefix: &str, message: &Value) -> String {
+        match message.get("timestamp").and_then(Value::as_i64) {
+            Some(time_ms) => format!("{prefix}{time_ms}"),
+            None => format!("{prefix}-{}", emitter.line_id()),
+        }
+    }
+
+    /// The first line of a run, or of its file; a run that goes on with a session says it again.
+    pub(crate) fn header(&mut self, emitter: &mut Emitter, line: &Value) {
+        self.close(emitter);
+        let time_ms = text_of(line, "timestamp").and_then(millis_of_rfc3339);
+        self.at(emitter, time_ms);
+        let facts = SessionStart {
+            agent: Some("Pi".to_owned()),
+            native_id: text_of(line, "id").map(str::to_owned),
+            cwd: text_of(line, "cwd").map(str::to_owned),
+            model: text_of(line, "modelId").map(str::to_owned),
+            provider: Some("pi".to_owned()),
+            ..SessionStart::default()
+        };
+        let mut rest = Map::new();
+        for key in ["parentSession", "branchedFrom", "thinkingLevel"] {
+            if let Some(text) = text_of(line, key) {
+                rest.insert(key.to_owned(), Value::from(text));
+            }
+        }
+        self.track.facts.say(emitter, facts, rest);
+    }
+
+    pub(crate) fn model(&mut self, emitter: &mut Emitter, model: Option<&str>) {
+        let facts = SessionStart {
+            model: model.map(str::to_owned),
+            ..SessionStart::default()
+        };
+        self.track.facts.say(emitter, facts, Map::new());
+    }
+
+    /// A whole message, of any role.
+    pub(crate) fn message(&mut self, emitter: &mut Emitter, message: &Value) {
+        let time_ms = message.get("timestamp").and_then(Value::as_i64);
+        self.at(emitter, time_ms);
+        match str_of(message, "role").unwrap_or("") {
+            "user" => self.user(emitter, message),
+            "assistant" => {
+                let response = self.response(emitter, message);
+                self.answer(emitter, &response, &mut Blocks::default(), message);
+            }
+            "toolResult" => self.result(emitter, message, false),
+            "bashExecution" => self.command(emitter, message),
+            "custom" | "hookMessage" => self.custom(emitter, message),
+            // What stands in for what was left out is told by an entry of its own.
+            role @ ("branchSummary" | "compactionSummary") => emitter.pass_over(role),
+            role => emitter.raw(&self.track.place(), self.format, role, message),
+        }
+    }
+
+    /// Whether a prompt that comes now begins no turn: the agent is at work, and will read it next.
+    pub(crate) fn is_steered(&self) -> bool {
+        self.is_at_work && self.track.turn_id().is_some() && !self.track.waits()
+    }
+
+    pub(crate) fn user(&mut self, emitter: &mut Emitter, message: &Value) {
+        let stem = Self::stem(emitter, "t", message);
+        let said = said(message.get("content"));
+        let steered = self.is_steered();
+        let id = if steered {
+            format!("{stem}:user")
+        } else {
+            self.close(emitter);
+            self.track.open_turn(emitter, &stem, "user");
+            format!("{}:user", self.track.turn_id().unwrap_or(""))
+        };
+        self.track.user(emitter, &id, said);
+        if steered
+            && let Some(event) = emitter.out.last_mut()
+            && let Payload::UserMessage(message) = &mut event.payload
+        {
+            let steering = Json::from(Value::Bool(true));
+            message.extra.insert("steering", steering);
+        }
+    }
+
+    /// The id of an answer that begins.
+    pub(crate) fn response(&mut self, emitter: &mut Emitter, message: &Value) -> String {
+        let stem = Self::stem(emitter, "t", message);
+        self.track.need_turn(emitter, &stem);
+        let stem = Self::stem(emitter, "a", message);
+        self.track.numbered(&stem)
+    }
+
+    /// An answer as a whole; what was told of it is not told again.
+    pub(crate) fn answer(
+        &mut self,
+        emitter: &mut Emitter,
+        response: &str,
+        blocks: &mut Blocks,
+        message: &Value,
+    ) {
+        emitter.goes_on(&self.track.place());
+        self.model(emitter, text_of(message, "model"));
+        for (index, block) in list_of(message, "content").iter().enumerate() {
+            self.block(emitter, response, blocks, index as u64, block);
+        }
+        let place = self.track.place().in_response(response);
+        if let Some(usage) = usage(message) {
+            emitter.add_as(&format!("{response}:usage"), &place, usage);
+        }
+        let why = str_of(message, "errorMessage").unwrap_or("");
+        self.is_at_work = false;
+        self.outcome = match str_of(message, "stopReason") {
+            Some("stop" | "length") => "completed",
+            Some("error") => {
+                let payload = ErrorEvent {
+                    code: "error".to_owned(),
+                    message: if why.is_empty() {
+                        "the model failed"
+                    } else {
+                        why
+                    }
+                    .to_owned(),
+                    extra: Extra::default(),
+                };
+                emitter.add_as(&format!("{response}:error"), &place, payload);
+                "failed"
+            }
+            Some("aborted") => {
+                let payload = Interrupt {
+                    reason: "user_cancel".to_owned(),
+                    extra: Extra::default(),
+                };
+                emitter.add_as(&format!("{response}:interrupt"), &place, payload);
+                "interrupted"
+            }
+            _ => {
+                self.is_at_work = true;
+                "interrupted"
+            }
+        };
+    }
+
+    /// A whole block of an answer.
+    pub(crate) fn block(
+        &mut self,
+        emitter: &mut Emitter,
+        response: &str,
+        blocks: &mut Blocks,
+        index: u64,
+        block: &Value,
+    ) {
+        let kind = str_of(block, "type").unwrap_or("");
+        match kind {
+            "text" | "thinking" => {
+                let is_thought = kind == "thinking";
+                let text = str_of(block, kind).unwrap_or("");
+                let told = blocks.part(index, is_thought);
+                let redacted = is_thought && is_true(block, "redacted");
+                // 0 stands for nothing told.
+                let now = hash(text.as_bytes()) | 1;
+                if told.text == now {
+                    return;
+                }
+                blocks.told.insert(index, Told { text: now, ..told });
+                if is_thought {
+                    self.track
+                        .thought(emitter, response, told.part, text, redacted);
+                } else {
+                    self.track.text(emitter, response, told.part, text);
+                }
+            }
+            "toolCall" => self.call_block(emitter, response, blocks, index, block),
+            _ => {
+                let place = self.track.place().in_response(response);
+                emitter.raw(&place, self.format, kind, block);
+            }
+        }
+    }
+
+    /// The whole block of a call.
+    pub(crate) fn call_block(
+        &mut self,
+        emitter: &mut Emitter,
+        response: &str,
+        blocks: &mut Blocks,
+        index: u64,
+        block: &Value,
+    ) {
+        let told = Told { part: 0, text: 0 };
+        if blocks.told.insert(index, told).is_none() {
+            self.call(emitter, response, block, block.get("arguments"));
+        }
+    }
+
+    /// A call, by a block of an answer or by the line that says it begins.
+    pub(crate) fn call(
+        &mut self,
+        emitter: &mut Emitter,
+        response: &str,
+        call: &Value,
+        args: Option<&Value>,
+    ) {
+        let id = text_of(call, "id").or_else(|| text_of(call, "toolCallId"));
+        let name = str_of(call, "name").or_else(|| str_of(call, "toolName"));
+        let Some(id) = id else {
+            let place = self.track.place().in_response(response);
+            return emitter.raw(&place, self.format, "call without an id", call);
+        };
+        let args = args.unwrap_or(&Value::Null);
+        let name = name.unwrap_or("");
+        let new = NewCall {
+            id,
+            response_id: response,
+            name,
+            args,
+            title: tools::title(args),
+            kind: tools::kind(name),
+        };
+        self.track.call(emitter, new);
+    }
+
+    /// What a call gave; `is_told` where it may have been told before.
+    pub(crate) fn result(&mut self, emitter: &mut Emitter, message: &Value, is_told: bool) {
+        let id = text_of(message, "toolCallId").unwrap_or("");
+        let name = str_of(message, "toolName").unwrap_or("");
+        // The end of a run brings the content within `result`.
+        let holder = message.get("result").unwrap_or(message);
+        let said = said(holder.get("content"));
+        let failed = is_true(message, "isError");
+        let mut extra = Extra::default();
+        if !said.attachments.is_empty() {
+            let attachments = Json::from(Value::from(said.attachments));
+            extra.insert("attachments", attachments);
+        }
+        let result = ToolResult {
+            result: Json::string(&said.text),
+            error: failed.then(|| tool_error("error", &said.text)),
+            summary: tools::summary(&said.text).filter(|_| !failed),
+            exit_code: tools::exit_code(name, &said.text).filter(|_| failed),
+            extra,
+            ..ToolResult::default()
+        };
+        match self.track.result(emitter, id, result) {
+            Some(call) if !failed => {
+                let details = holder.get("details").unwrap_or(&Value::Null);
+                let cwd = self.track.facts.cwd();
+                if let Some(edit) = edits::edit(&call, details, cwd.as_deref()) {
+                    self.track.edit(emitter, &call, edit);
+                }
+            }
+            Some(_) => {}
+            None if is_told => emitter.pass_over("toolResult message"),
+            None => emitter.raw(
+                &self.track.place(),
+                self.format,
+                "result without a call",
+                message,
+            ),
+        }
+    }
+
+    /// A command that the user ran.
+    fn command(&mut self, emitter: &mut Emitter, message: &Value) {
+        let id = Self::stem(emitter, "bash", message);
+        let args = json!({"command": str_of(message, "command").unwrap_or("")});
+        let call = NewCall {
+            id: &id,
+            response_id: "",
+            name: "bash",
+            args: &args,
+            title: tools::title(&args),
+            kind: "execute",
+        };
+        self.track.call(emitter, call);
+        let output = str_of(message, "output").unwrap_or("");
+        let mut extra = Extra::default();
+        extra.insert("by", Json::string("user"));
+        let result = ToolResult {
+            result: Json::string(output),
+            error: is_true(message, "cancelled")
+                .then(|| tool_error("cancelled", "the command was cancelled")),
+            summary: tools::summary(output),
+            exit_code: message.get("exitCode").and_then(Value::as_i64),
+            extra,
+            ..ToolResult::default()
+        };
+        self.track.result(emitter, &id, result);
+    }
+
+    /// What an extension adds; what is not shown is passed over.
+    pub(crate) fn custom(&mut self, emitter: &mut Emitter, message: &Value) {
+        if message.get("display").and_then(Value::as_bool) == Some(false) {
+            return emitter.pass_over("custom message that is not shown");
+        }
+        let text = said(message.get("content")).text;
+        let source = text_of(message, "customType").unwrap_or("extension");
+        emitter.notice("info", &self.track.place(), source, text);
+    }
+
+    /// The context was made shorter.
+    pub(crate) fn compaction(&mut self, emitter: &mut Emitter, result: &Value, trigger: &str) {
+        let tokens_before = count_of(result, "tokensBefore");
+        let kept = text_of(result, "firstKeptEntryId").unwrap_or("");
+        let payload = Compaction {
+            trigger: trigger.to_owned(),
+            summary: text_of(result, "summary").map(str::to_owned),
+            tokens_before,
+            extra: Extra::default(),
+        };
+        let id = format!("compaction-{kept}-{}", tokens_before.unwrap_or(0));
+        emitter.add_as(&id, &self.track.place(), payload);
+    }
+
+    pub(crate) fn close(&mut self, emitter: &mut Emitter) {
+        self.track.close_turn(emitter, ended(self.outcome));
+        self.outcome = "interrupted";
+        self.is_at_work = false;
+    }
+
+    pub(crate) fn finish(&mut self, emitter: &mut Emitter) {
+        self.at(emitter, None);
+        self.close(emitter);
+    }
+}
+
+/// The text and the images of a content: a string or a list of blocks.
+fn said(content: Option<&Value>) -> Said {
+    let mut said = Said::default();
+    match content {
+        Some(Value::String(text)) => said.text.clone_from(text),
+        Some(Value::Array(blocks)) => {
+            let mut texts = Vec::new();
+            for block in blocks {
+                if let Some(text) = str_of(block, "text") {
+                    texts.push(text);
+                } else if str_of(block, "type") == Some("image") {
+                    said.attachments.push(json!({
+                        "mediaType": str_of(block, "mimeType").unwrap_or("image/png"),
+                        "data": str_of(block, "data").unwrap_or(""),
+                    }));
+                }
+            }
+            said.text = texts.join("\n");
+        }
+        _ => {}
+    }
+    said
+}
+
+/// What an answer used.
+fn usage(message: &Value) -> Option<Usage> {
+    let usage = message.get("usage").filter(|usage| usage.is_object())?;
+    let count = |key: &str| count_of(usage, key);
+    let total = ["input", "output", "cacheRead", "cacheWrite"]
+        .iter()
+        .filter_map(|key| count(key))
+        .fold(0, u64::saturating_add);
+    if total == 0 {
+        return None;
+    }
+    Some(Usage {
+        scope: "response".to_owned(),
+        input_tokens: count("input").unwrap_or(0),
+        output_tokens: count("output").unwrap_or(0),
+        cache_read_tokens: count("cacheRead"),
+        cache_write_tokens: count("cacheWrite"),
+        context_used: count("totalTokens"),
+        cost_usd: usage.get("cost").and_then(|cost| amount_of(cost, "total")),
+        model: text_of(message, "model").map(str::to_owned),
+        ..Usage::default()
+    })
+}

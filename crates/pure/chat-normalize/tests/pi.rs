@@ -1,0 +1,387 @@
+//! What Pi's dialects hold, over recordings and small inputs of kinds that no recording has.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a promise that is not kept fails its test"
+)]
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chat_event::{ChatEvent, Payload};
+use chat_normalize::Dialect;
+use serde_json::{Value, json};
+use support::{assert_cuts, assert_sound, read, read_lines, sources, told, values};
+
+#[test]
+fn every_session_is_told_cut_anywhere_and_nothing_in_it_is_unknown() {
+    let kinds = [
+        (".json.jsonl", Dialect::PiStream),
+        (".session.1.jsonl", Dialect::PiSession),
+    ];
+    for (ending, dialect) in kinds {
+        for source in sources("recordings/pi", |name| name.ends_with(ending)) {
+            let whole = read(&source.bytes);
+            assert_eq!(whole.verdict, Ok(()), "{}", source.name);
+            assert_eq!(whole.dialect, Some(dialect), "{}", source.name);
+            assert_eq!(whole.report.unreadable, 0, "{}", source.name);
+            assert_eq!(whole.report.raw, BTreeMap::new(), "{}", source.name);
+            assert_sound(&source.name, &whole.events);
+            assert_cuts(&source);
+        }
+    }
+}
+
+/// What a source's whole messages say: texts, thoughts, calls, results and costs, in its order.
+fn messages_say(values: &[Value]) -> Vec<String> {
+    let mut said = Vec::new();
+    for value in values {
+        let is_message = value["type"] == "message" || value["type"] == "message_end";
+        let message = &value["message"];
+        if !is_message {
+            continue;
+        }
+        for block in message["content"].as_array().unwrap() {
+            let text = |key: &str| block[key].as_str().unwrap().to_owned();
+            said.extend(
+                match (
+                    message["role"].as_str().unwrap(),
+                    block["type"].as_str().unwrap(),
+                ) {
+                    ("user", _) => Some(format!("user {}", text("text"))),
+                    ("toolResult", _) => Some(format!("result {}", text("text"))),
+                    (_, "text") => Some(format!("text {}", text("text"))),
+                    (_, "thinking") => Some(format!("thinking {}", text("thinking"))),
+                    (_, "toolCall") => {
+                        Some(format!("call {} {}", text("name"), block["arguments"]))
+                    }
+                    _ => None,
+                },
+            );
+        }
+        if let Some(cost) = message["usage"]["cost"]["total"]
+            .as_f64()
+            .filter(|cost| *cost > 0.0)
+        {
+            said.push(format!("cost {cost:.6}"));
+        }
+    }
+    said
+}
+
+fn events_say(events: &[ChatEvent]) -> Vec<String> {
+    let said = events.iter().filter_map(|event| match &event.payload {
+        Payload::UserMessage(message) => Some(format!("user {}", message.text.preview())),
+        Payload::ToolResult(result)
+            if result
+                .error
+                .as_ref()
+                .is_none_or(|error| error.code.as_deref() != Some("no_result")) =>
+        {
+            Some(format!("result {}", result.result.display_text()))
+        }
+        Payload::AssistantDone(done) => Some(format!("text {}", done.text)),
+        Payload::ThinkingDone(done) => Some(format!("thinking {}", done.text)),
+        Payload::ToolCall(call) => Some(format!("call {} {}", call.tool_name, call.args.as_text())),
+        Payload::Usage(usage) => usage.cost_usd.map(|cost| format!("cost {cost:.6}")),
+        _ => None,
+    });
+    said.collect()
+}
+
+#[test]
+fn the_events_say_what_the_messages_say() {
+    for source in sources("recordings/pi", |name| name.ends_with(".jsonl")) {
+        let events = read(&source.bytes).events;
+        let values = values(&source.bytes);
+        assert_eq!(
+            events_say(&events),
+            messages_say(&values),
+            "{}",
+            source.name
+        );
+    }
+}
+
+/// What a run says beside its pieces: ids, places and payloads.
+fn lasting(events: &[ChatEvent]) -> BTreeMap<String, String> {
+    let passing = [
+        "assistant_chunk",
+        "thinking_chunk",
+        "tool_input_chunk",
+        "tool_output_chunk",
+        "session_start",
+        "session_status",
+    ];
+    let lasting = events
+        .iter()
+        .filter(|event| !passing.contains(&event.event_type()));
+    lasting
+        .map(|event| {
+            let place = (&event.turn_id, &event.response_id);
+            (event.id.clone(), format!("{place:?} {:?}", event.payload))
+        })
+        .collect()
+}
+
+#[test]
+fn both_forms_of_a_run_give_the_same_events() {
+    let runs = [
+        ("errors", vec!["errors.json.jsonl"]),
+        (
+            "read-edit",
+            vec!["read-edit.json.jsonl", "read-edit.2.json.jsonl"],
+        ),
+        ("sigint", vec!["sigint.json.jsonl"]),
+    ];
+    for (story, streams) in runs {
+        let of = |name: &str| {
+            let source = sources("recordings/pi", |found| found == name);
+            source
+                .first()
+                .map(|source| lasting(&read(&source.bytes).events))
+        };
+        let Some(stored) = of(&format!("{story}.session.1.jsonl")) else {
+            continue;
+        };
+        let streamed: BTreeMap<String, String> =
+            streams.into_iter().filter_map(of).flatten().collect();
+        let ids = |events: &BTreeMap<String, String>| -> BTreeSet<String> {
+            events.keys().cloned().collect()
+        };
+        assert_eq!(ids(&streamed), ids(&stored), "{story}");
+        assert_eq!(streamed, stored, "{story}");
+    }
+}
+
+#[test]
+fn an_edit_applies_to_what_was_read() {
+    let Some(source) = sources("recordings/pi", |name| name == "read-edit.json.jsonl").pop() else {
+        return;
+    };
+    let events = read(&source.bytes).events;
+    let edit = events.iter().find_map(|event| match &event.payload {
+        Payload::FileEdit(edit) => edit.full_diff.clone(),
+        _ => None,
+    });
+    let new = chat_diff::apply(edit.unwrap().preview(), "# Demo\n\nA small project.\n");
+    assert_eq!(
+        new.unwrap(),
+        "# Demo\n\nA small project.\n\nAdded by the agent.\n"
+    );
+}
+
+fn header() -> Value {
+    json!({"type": "session", "version": 3, "id": "s1", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/w"})
+}
+
+fn user(at: u64, text: &str) -> Value {
+    json!({"role": "user", "content": text, "timestamp": at})
+}
+
+fn assistant(at: u64, stop: &str, content: Value) -> Value {
+    json!({"role": "assistant", "content": content, "stopReason": stop, "timestamp": at, "model": "m",
+        "errorMessage": if stop == "error" { "overloaded" } else { "" }})
+}
+
+fn text(text: &str) -> Value {
+    json!([{"type": "text", "text": text}])
+}
+
+fn entry(id: &str, parent: Option<&str>, message: Value) -> Value {
+    json!({"type": "message", "id": id, "parentId": parent, "timestamp": "2026-01-01T00:00:01.000Z", "message": message})
+}
+
+#[test]
+fn branches_compactions_and_commands_are_told() {
+    let other = |kind: &str, id: &str, parent: &str, mut rest: Value| {
+        rest["type"] = json!(kind);
+        rest["id"] = json!(id);
+        rest["parentId"] = json!(parent);
+        rest["timestamp"] = json!("2026-01-01T00:00:02.000Z");
+        rest
+    };
+    let lines = [
+        header(),
+        entry("e1", None, user(1, "First")),
+        entry("e2", Some("e1"), assistant(2, "stop", text("One."))),
+        entry("e3", Some("e2"), user(3, "Second")),
+        entry("e4", Some("e3"), assistant(4, "error", json!([]))),
+        entry("e5", Some("e4"), assistant(5, "stop", text("Two."))),
+        entry("e5", Some("e4"), assistant(5, "stop", text("Two."))),
+        other(
+            "branch_summary",
+            "e6",
+            "e2",
+            json!({"fromId": "e5", "summary": "It said two."}),
+        ),
+        entry("e7", Some("e6"), user(6, "Third")),
+        entry("e8", Some("e7"), assistant(7, "aborted", text("Th"))),
+        entry(
+            "e9",
+            Some("e8"),
+            json!({"role": "bashExecution", "command": "ls", "output": "a", "exitCode": 0, "timestamp": 8}),
+        ),
+        other(
+            "compaction",
+            "e10",
+            "e9",
+            json!({"summary": "All.", "firstKeptEntryId": "e7", "tokensBefore": 9}),
+        ),
+        other(
+            "custom_message",
+            "e11",
+            "e10",
+            json!({"customType": "x", "content": "Shown", "display": true}),
+        ),
+        other("custom", "e12", "e11", json!({"data": 1})),
+        other("session_info", "e13", "e12", json!({"name": "A title"})),
+        other("new", "e14", "e13", json!({})),
+    ];
+    let read = read_lines(Dialect::PiSession, &lines);
+    assert_sound("branches", &read.events);
+    let mut told = told(&read.events);
+    assert!(told.pop().unwrap().starts_with("raw"));
+    assert_eq!(
+        told,
+        [
+            "turn user",
+            "user First",
+            "done One.",
+            "end completed",
+            "turn user",
+            "user Second",
+            "error error overloaded",
+            "done Two.",
+            "end completed",
+            "notice It said two.",
+            "notice the user went back: the turn before this line was left",
+            "turn user",
+            "user Third",
+            "done Th",
+            "interrupt user_cancel",
+            "end interrupted",
+            "call bash8 bash",
+            "result bash8 a",
+            "compaction ",
+            "notice Shown",
+        ]
+    );
+    assert_eq!(read.report.repeated, 1);
+}
+
+#[test]
+fn a_failed_answer_that_is_tried_again_stays_in_its_turn_and_a_steering_word_too() {
+    let line = |kind: &str, mut rest: Value| {
+        rest["type"] = json!(kind);
+        rest
+    };
+    let whole = |message: Value| {
+        [
+            line("message_start", json!({"message": message})),
+            line("message_end", json!({"message": message})),
+        ]
+    };
+    let mut lines = vec![header(), line("agent_start", json!({}))];
+    lines.extend(whole(user(1, "Go")));
+    lines.extend(whole(assistant(2, "error", json!([]))));
+    lines.push(line("agent_end", json!({"messages": []})));
+    lines.push(line(
+        "auto_retry_start",
+        json!({"attempt": 1, "errorMessage": "overloaded"}),
+    ));
+    lines.push(line("agent_start", json!({})));
+    let call = json!([{"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "false"}}]);
+    lines.extend(whole(assistant(3, "toolUse", call)));
+    lines.push(line(
+        "auto_retry_end",
+        json!({"success": true, "attempt": 1}),
+    ));
+    lines.push(line(
+        "tool_execution_start",
+        json!({"toolCallId": "c1", "toolName": "bash", "args": {}}),
+    ));
+    for printed in ["a\n", "a\nb\n", "b\nc\n"] {
+        let partial = json!({"content": [{"type": "text", "text": printed}]});
+        lines.push(line(
+            "tool_execution_update",
+            json!({"toolCallId": "c1", "toolName": "bash", "partialResult": partial}),
+        ));
+    }
+    let result = json!({"content": [{"type": "text", "text": "c\n\nCommand exited with code 3"}]});
+    lines.push(line(
+        "tool_execution_end",
+        json!({"toolCallId": "c1", "toolName": "bash", "result": result, "isError": true}),
+    ));
+    lines.extend(whole(user(4, "Faster")));
+    lines.extend(whole(assistant(5, "error", text("Half"))));
+    lines.push(line("agent_end", json!({"messages": []})));
+    let read = read_lines(Dialect::PiStream, &lines);
+    assert_sound("retried", &read.events);
+    assert_eq!(
+        told(&read.events),
+        [
+            "turn user",
+            "user Go",
+            "error error overloaded",
+            "call c1 bash",
+            "failed c1 error",
+            "user Faster",
+            "done Half",
+            "error error overloaded",
+            "end failed",
+        ]
+    );
+    let of = |wanted: &str| -> Vec<&ChatEvent> {
+        let found = read
+            .events
+            .iter()
+            .filter(|event| event.event_type() == wanted);
+        found.collect()
+    };
+    assert_eq!(of("tool_output_chunk").len(), 2);
+    let codes: Vec<_> = of("tool_result")
+        .iter()
+        .map(|event| match &event.payload {
+            Payload::ToolResult(result) => result.exit_code,
+            _ => None,
+        })
+        .collect();
+    assert_eq!(codes, [Some(3)]);
+    let statuses: Vec<_> = of("session_status")
+        .iter()
+        .map(|event| match &event.payload {
+            Payload::SessionStatus(status) => status.status.clone(),
+            _ => String::new(),
+        })
+        .collect();
+    assert_eq!(statuses, ["busy", "retrying", "busy", "idle"]);
+}
+
+#[test]
+fn strange_shapes_are_kept_and_end() {
+    let update = |event: Value| json!({"type": "message_update", "message": {"role": "assistant", "timestamp": 2}, "assistantMessageEvent": event});
+    let lines = [
+        header(),
+        update(json!({"type": "text_delta", "contentIndex": u64::MAX, "delta": "a"})),
+        update(json!({"type": "text_delta", "contentIndex": -1, "delta": "b"})),
+        update(json!({"type": "text_end", "contentIndex": u64::MAX, "content": 1})),
+        update(json!({"type": "toolcall_start", "contentIndex": u64::MAX})),
+        update(json!({"type": "toolcall_delta", "contentIndex": 3, "delta": "x"})),
+        update(json!({"type": "toolcall_end", "contentIndex": 1, "toolCall": [1]})),
+        update(
+            json!({"type": "toolcall_end", "contentIndex": 4, "toolCall": {"id": "", "name": 1}}),
+        ),
+        json!({"type": "message_end", "message": {"role": "assistant", "content": {"a": 1}}}),
+        json!({"type": "tool_execution_end", "toolCallId": "none", "isError": "yes"}),
+        json!({"type": "tool_execution_update", "toolCallId": 1}),
+        json!({"type": "message_end", "message": null}),
+        json!({"type": 1}),
+    ];
+    for dialect in [Dialect::PiStream, Dialect::PiSession] {
+        let read = read_lines(dialect, &lines);
+        assert_eq!(read.verdict, Ok(()));
+        assert_sound("strange", &read.events);
+    }
+}
