@@ -21,7 +21,10 @@ pub(crate) mod tree;
 mod usage;
 
 pub(crate) use hooks::{ClaudeHooks, is_hook_input};
+pub(crate) use blocks::call_id_of;
 pub(crate) use lines::{is_stream_line, is_transcript_line};
+pub(crate) use session::Session;
 pub(crate) use stream::ClaudeStream;
 pub(crate) use tools::{kind as tool_kind, title as tool_title};
-pub(crate) use transcript::ClaudeTranscript;
+pub(crate) use transcript::{ClaudeTranscript, attachments};
+pub(crate) use usage::usage as usage_of;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::emit::Emitter;
 use crate::reader::Context;
-use crate::{agent_events, chat_events, claude, codex, gemini, openai, opencode, pi};
+use crate::{agent_events, anthropic, chat_events, claude, codex, gemini, openai, opencode, pi};
 
 /// The formats that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,6 +35,8 @@ pub enum Dialect {
     OpenCodeRun,
     /// `opencode export`.
     OpenCodeExport,
+    /// Events, answers, requests and messages of Anthropic's Messages API.
+    AnthropicMessages,
     /// Answers, requests and messages of Chat Completions.
     OpenAiChat,
     /// Events, responses, requests and items of the Responses API.
@@ -223,6 +225,15 @@ pub(crate) static TABLE: &[Row] = &[
         recognise: claude::is_transcript_line,
         session_of: |_| None,
         make: |_| Box::new(claude::ClaudeTranscript::new()),
+    },
+    Row {
+        dialect: Dialect::AnthropicMessages,
+        word: "anthropic-messages",
+        name: "Anthropic Messages",
+        form: Form::Lines,
+        recognise: anthropic::is_of,
+        session_of: anthropic::session_of,
+        make: |context| Box::new(anthropic::AnthropicMessages::new(context.prompt.clone())),
     },
     Row {
         dialect: Dialect::OpenAiResponses,

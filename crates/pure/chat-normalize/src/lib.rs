@@ -17,6 +17,7 @@ mod folder;
 mod reader;
 
 mod agent_events;
+mod anthropic;
 mod chat_events;
 mod claude;
 mod codex;

@@ -164,7 +164,7 @@ fn hash_more(before: u64, value: &Value) -> u64 {
 /// What a line of a server-sent event stream carries: the value of its `data` field, where that is JSON.
 pub(crate) fn event_data(text: &str) -> Option<&str> {
     let data = text.strip_prefix("data:")?.trim_start();
-    data.starts_with(['{', '[']).then_some(data)
+    (data.starts_with(['{', '[']) && data.trim_end() != "[DONE]").then_some(data)
 }
 
 /// Whether a line is one of an event stream's others: a comment, a name, an id, a pause.

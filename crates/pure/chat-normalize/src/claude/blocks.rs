@@ -4,7 +4,7 @@
 //! share one `message.id`. The line of a block comes after its pieces and before its `content_block_stop`.
 
 use chat_event::payload::{
-    AssistantChunk, AssistantDone, ThinkingChunk, ThinkingDone, ToolInputChunk,
+    AssistantChunk, AssistantDone, Compaction, ThinkingChunk, ThinkingDone, ToolInputChunk,
 };
 use serde_json::Value;
 
@@ -59,7 +59,8 @@ impl Session {
         }
     }
 
-    fn block(
+    /// A whole block of an answer.
+    pub(crate) fn block(
         &mut self,
         emitter: &mut Emitter,
         place: &Place,
@@ -83,6 +84,19 @@ impl Session {
             "tool_use" | "server_tool_use" | "mcp_tool_use" => self.tool_use(emitter, place, block),
             kind if kind.ends_with("_tool_result") || kind == "tool_result" => {
                 self.tool_result(emitter, place, block, None, None);
+            }
+            "compaction" => {
+                let compaction = Compaction {
+                    trigger: "auto".to_owned(),
+                    summary: text_of(block, "content").map(str::to_owned),
+                    ..Compaction::default()
+                };
+                emitter.add(tag, place, compaction);
+            }
+            "container_upload" => {
+                let file = text_of(block, "file_id").unwrap_or("a file");
+                let text = format!("{file} was put into the container");
+                emitter.notice("info", place, self.format, text);
             }
             kind => emitter.raw(place, self.format, &format!("block {kind}"), block),
         }

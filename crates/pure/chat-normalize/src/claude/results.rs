@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::edits;
 use super::session::{Call, Session};
 use super::tools;
+use crate::anthropic::server_tools;
 use crate::emit::{Emitter, Place, cut};
 use crate::value::{count_of, is_true, str_of, text_of};
 
@@ -54,8 +55,9 @@ impl Session {
             }
         };
         let content = block.get("content").unwrap_or(&Value::Null);
-        let text = text_of_content(content);
-        let failed = is_true(block, "is_error");
+        let text =
+            server_tools::text_of_result(content).unwrap_or_else(|| text_of_content(content));
+        let failed = is_true(block, "is_error") || server_tools::error_of(content).is_some();
         let meta = line.map_or(Value::Null, |line| meta_of(line, &native_id));
         self.asks
             .settle(emitter, call, failed, &text, details, &meta);
@@ -76,9 +78,12 @@ impl Session {
         details: Option<&Value>,
         meta: &Value,
     ) {
-        let exit_code = exit_code(call, text, failed, details);
+        let exit_code =
+            server_tools::exit_code_of(content).or_else(|| exit_code(call, text, failed, details));
         let error = failed.then(|| ToolError {
-            code: error_code(meta, text, exit_code).map(str::to_owned),
+            code: server_tools::error_of(content)
+                .or_else(|| error_code(meta, text, exit_code))
+                .map(str::to_owned),
             message: cut(without_error_tags(text), MAX_ERROR_BYTES).to_owned(),
             extra: Extra::default(),
         });

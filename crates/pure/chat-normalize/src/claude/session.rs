@@ -304,7 +304,11 @@ impl Session {
     }
 
     /// Gives a result to calls that will not get one, but for those that `stays_open`.
-    fn close_calls(&mut self, emitter: &mut Emitter, stays_open: &dyn Fn(&Call) -> bool) {
+    pub(crate) fn close_calls(
+        &mut self,
+        emitter: &mut Emitter,
+        stays_open: &dyn Fn(&Call) -> bool,
+    ) {
         let mut open: Vec<(u64, String)> = self
             .calls
             .iter()

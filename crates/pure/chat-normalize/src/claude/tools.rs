@@ -9,10 +9,26 @@ use crate::words::{counted, one_line};
 pub(crate) fn kind(name: &str) -> &'static str {
     match name {
         "Read" | "read_file" | "NotebookRead" | "ReadMcpResourceTool" | "ReadMcpResource" => "read",
-        "Edit" | "Write" | "MultiEdit" | "NotebookEdit" | "edit_file" | "write_file" => "edit",
+        "Edit"
+        | "Write"
+        | "MultiEdit"
+        | "NotebookEdit"
+        | "edit_file"
+        | "write_file"
+        | "text_editor_code_execution"
+        | "str_replace_based_edit_tool" => "edit",
         "Grep" | "Glob" | "LS" | "ToolSearch" | "LSP" => "search",
-        "Bash" | "bash" | "BashOutput" | "KillBash" | "KillShell" | "PowerShell" | "REPL"
-        | "Monitor" => "execute",
+        "Bash"
+        | "bash"
+        | "BashOutput"
+        | "KillBash"
+        | "KillShell"
+        | "PowerShell"
+        | "REPL"
+        | "Monitor"
+        | "bash_code_execution"
+        | "code_execution"
+        | "computer" => "execute",
         "WebFetch" | "WebSearch" | "web_search" | "web_fetch" => "fetch",
         "Task" | "Agent" | "TaskOutput" | "AgentOutputTool" | "TaskStop" | "SendMessage"
         | "Workflow" => "agent",

@@ -41,6 +41,8 @@ pub(crate) struct OpenAiChat {
     /// Answers in chunks of which more may come.
     streams: BTreeMap<String, Stream>,
     newest: Option<String>,
+    /// Tokens came behind an answer before: its turn waits for them.
+    tokens_follow: bool,
 }
 
 /// An answer in chunks.
@@ -61,6 +63,7 @@ impl OpenAiChat {
             session: Session::new(FORMAT, prompt),
             streams: BTreeMap::new(),
             newest: None,
+            tokens_follow: false,
         }
     }
 
@@ -83,7 +86,8 @@ impl OpenAiChat {
             self.begin(emitter, &id, chunk);
         }
         self.newest = Some(id.clone());
-        let waits = chunk.get("usage").is_some_and(Value::is_null);
+        let announced = chunk.get("usage").is_some_and(Value::is_null);
+        let waits = announced || (self.tokens_follow && usage_of(chunk).is_none());
         if let Some(usage) = usage_of(chunk)
             && let Some(stream) = self.streams.get_mut(&id)
         {
@@ -93,6 +97,7 @@ impl OpenAiChat {
             self.choice(emitter, &id, choice, chunk, waits);
         }
         if choices.is_empty() {
+            self.tokens_follow = true;
             self.say_usage(emitter, &id);
             self.settle(emitter, &id, false);
         }

@@ -1,0 +1,14 @@
+//! The Messages API of Anthropic: answers as they stream, whole answers, and the requests between them.
+//!
+//! Claude Code hands the same messages and blocks on, so what a block means stands once, in `claude`: `blocks` and
+//! `results`, with the state they need in `claude::session`. Here is what the API itself has beside them: `messages`
+//! (which value is what, requests, turns), `stream` (blocks put together from their pieces) and `server_tools`.
+//! After the vendor's reference of 2026-10 and the recordings in `fixtures/anthropic-sse`.
+
+mod messages;
+pub(crate) mod server_tools;
+mod shapes;
+mod stream;
+
+pub(crate) use messages::AnthropicMessages;
+pub(crate) use shapes::{is_of, session_of};

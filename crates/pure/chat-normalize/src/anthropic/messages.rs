@@ -1,0 +1,382 @@
+//! Which value is what, the turns they make, and what requests say.
+//!
+//! | state | what happens | next |
+//! |---|---|---|
+//! | any | a user's message with words and without results | the open turn ends, a new one begins |
+//! | no turn, or one that is over | an answer begins | a turn begins, its prompt guessed |
+//! | turn open | an answer ends with `tool_use` or `pause_turn` | turn open: results and the next answer belong to it |
+//! | turn open | an answer ends otherwise | the turn ends |
+//! | any | an error | the turn ends as failed |
+//! | any | the source ended | an open turn ends as interrupted |
+
+use std::collections::HashSet;
+
+use chat_event::payload::{ErrorEvent, SessionStart, TurnEnd, UserMessage};
+use chat_event::{Body, Extra, Json};
+use serde_json::{Map, Value, json};
+
+use super::stream::Writing;
+use crate::claude::{Session, attachments, usage_of};
+use crate::dialect::Normalizer;
+use crate::emit::{Emitter, hash};
+use crate::history::History;
+use crate::value::{list_of, str_of, text_of};
+
+pub(super) const FORMAT: &str = "anthropic-messages";
+
+/// Reads the values of the Messages API.
+#[derive(Debug)]
+pub(crate) struct AnthropicMessages {
+    pub(super) session: Session,
+    /// The answer that is being written.
+    pub(super) writing: Option<Writing>,
+    history: History,
+    prompt: Option<String>,
+    /// An answer ended its turn, which ends with what comes next.
+    over: bool,
+    /// Calls for the client that the newest answer made.
+    asked: Vec<String>,
+    /// The ids of answers, hashed.
+    known: HashSet<u64>,
+    turn_ids: HashSet<u64>,
+}
+
+impl AnthropicMessages {
+    /// `prompt` is what the user asked, which a stream alone does not say.
+    pub(crate) fn new(prompt: Option<String>) -> Self {
+        AnthropicMessages {
+            session: Session::new(FORMAT, false),
+            writing: None,
+            history: History::default(),
+            prompt,
+            over: false,
+            asked: Vec::new(),
+            known: HashSet::new(),
+            turn_ids: HashSet::new(),
+        }
+    }
+
+    pub(super) fn about(
+        &mut self,
+        emitter: &mut Emitter,
+        model: Option<&str>,
+        rest: Map<String, Value>,
+    ) {
+        let facts = SessionStart {
+            model: model.map(str::to_owned),
+            provider: Some(FORMAT.to_owned()),
+            timestamp_source: Some("arrival".to_owned()),
+            ..SessionStart::default()
+        };
+        self.session.facts.say(emitter, facts, rest);
+    }
+
+    fn open_turn(&mut self, emitter: &mut Emitter, stem: &str) {
+        let mut id = format!("t-{stem}");
+        let mut n = 1;
+        while !self.turn_ids.insert(hash(id.as_bytes())) {
+            n += 1;
+            id = format!("t-{stem}~{n}");
+        }
+        emitter.begin_line(Some(&id));
+        self.over = false;
+        self.session.open_turn(emitter, &id, "user");
+    }
+
+    fn end_turn(&mut self, emitter: &mut Emitter, outcome: &str) {
+        self.over = false;
+        let end = TurnEnd {
+            outcome: Some(outcome.to_owned()),
+            ..TurnEnd::default()
+        };
+        self.session.close_turn(emitter, end);
+    }
+
+    fn need_turn(&mut self, emitter: &mut Emitter, stem: &str) {
+        if self.over {
+            self.end_turn(emitter, "completed");
+        }
+        if !self.session.in_turn() {
+            self.open_turn(emitter, stem);
+            if let Some(prompt) = self.prompt.take() {
+                self.say_user(emitter, &prompt, None);
+            }
+        }
+    }
+
+    fn say_user(&mut self, emitter: &mut Emitter, text: &str, attachments: Option<Json>) {
+        let message = UserMessage {
+            text: Body::Inline(text.to_owned()),
+            attachments,
+            extra: Extra::default(),
+        };
+        emitter.add("user", &self.session.place(None, None), message);
+    }
+
+    /// An answer begins: the client went on, so calls of the answer before will not get a result any more.
+    pub(super) fn begin(&mut self, emitter: &mut Emitter, id: &str, message: &Value) {
+        self.leave(emitter);
+        self.about(emitter, text_of(message, "model"), Map::new());
+        let asked = std::mem::take(&mut self.asked);
+        let asked: Vec<String> = asked.iter().map(|id| self.session.call_id(id)).collect();
+        self.session
+            .close_calls(emitter, &|call| !asked.contains(&call.id));
+        self.need_turn(emitter, id);
+        self.known.insert(hash(id.as_bytes()));
+        self.writing = Some(Writing::new(id, message));
+    }
+
+    /// The answer that is being written is left as it is.
+    pub(super) fn leave(&mut self, emitter: &mut Emitter) {
+        if self.writing.is_some() {
+            self.end_answer(emitter, None);
+        }
+    }
+
+    /// The answer is whole; `stop_reason` says why, where it does.
+    pub(super) fn end_answer(&mut self, emitter: &mut Emitter, stop_reason: Option<&str>) {
+        self.close_blocks(emitter);
+        let Some(writing) = self.writing.take() else {
+            return;
+        };
+        emitter.begin_line(Some(&writing.id));
+        let place = self.session.place(None, None);
+        let response_id = self
+            .session
+            .message(&writing.id, &place)
+            .response_id
+            .clone();
+        let place = place.in_response(&response_id);
+        if !writing.tokens.is_empty() {
+            let tokens = Value::Object(writing.tokens);
+            let usage = usage_of("response", &tokens, writing.model.as_deref());
+            emitter.add("usage", &place, usage);
+        }
+        self.history
+            .say(fingerprint_of("assistant", &writing.text, &writing.calls));
+        let asks = !writing.asked.is_empty();
+        self.asked = writing.asked;
+        let why = stop_reason
+            .or(writing.stop_reason.as_deref())
+            .map(str::to_owned);
+        match why.as_deref() {
+            Some("tool_use" | "pause_turn") => {}
+            Some(why @ ("max_tokens" | "model_context_window_exceeded" | "refusal")) => {
+                let text = format!("the answer was cut short: {why}");
+                emitter.notice("warning", &place, FORMAT, text);
+                self.end_turn(emitter, "completed");
+            }
+            // Forced to call a tool, it says that it ended its turn.
+            Some(_) if asks => {}
+            Some(_) => self.end_turn(emitter, "completed"),
+            None => {}
+        }
+    }
+
+    /// A whole answer.
+    fn whole(&mut self, emitter: &mut Emitter, message: &Value) {
+        let id = text_of(message, "id")
+            .unwrap_or_else(|| emitter.line_id())
+            .to_owned();
+        if self.known.contains(&hash(id.as_bytes())) {
+            return emitter.pass_over("an answer that was said before");
+        }
+        self.begin(emitter, &id, message);
+        if let Some(writing) = &mut self.writing {
+            for block in list_of(message, "content") {
+                writing.note(block);
+            }
+        }
+        emitter.begin_line(Some(&id));
+        let place = self.session.place(None, None);
+        self.session.assistant_blocks(emitter, &place, message);
+        let stop_reason = text_of(message, "stop_reason").unwrap_or("end_turn");
+        self.end_answer(emitter, Some(stop_reason));
+    }
+
+    /// A request: of its messages those that are new.
+    fn request(&mut self, emitter: &mut Emitter, request: &Value) {
+        self.leave(emitter);
+        let mut rest = Map::new();
+        if let Some(system) = request.get("system") {
+            let text = words_of(system);
+            if !text.is_empty() {
+                rest.insert("instructions".to_owned(), Value::from(text));
+            }
+        }
+        self.about(emitter, text_of(request, "model"), rest);
+        let names = list_of(request, "tools").iter();
+        let names: Vec<&str> = names.filter_map(|tool| text_of(tool, "name")).collect();
+        if !names.is_empty() {
+            let facts = SessionStart {
+                tools: Some(Json::from(json!(names))),
+                ..SessionStart::default()
+            };
+            self.session.facts.say(emitter, facts, Map::new());
+        }
+        self.history.request(false);
+        for (at, message) in list_of(request, "messages").iter().enumerate() {
+            if self.history.was_said(fingerprint(message)) {
+                emitter.pass_over("a message that was said before");
+            } else {
+                self.said(emitter, message, &format!("m{at}"));
+            }
+        }
+    }
+
+    /// A message that stands by itself.
+    fn message(&mut self, emitter: &mut Emitter, message: &Value) {
+        let stem = format!("m{}", self.history.len());
+        self.history.say(fingerprint(message));
+        self.said(emitter, message, &stem);
+    }
+
+    fn said(&mut self, emitter: &mut Emitter, message: &Value, stem: &str) {
+        let content = message.get("content").unwrap_or(&Value::Null);
+        match str_of(message, "role").unwrap_or("") {
+            "assistant" => {
+                self.over = false;
+                self.need_turn(emitter, stem);
+                emitter.begin_line(Some(stem));
+                let place = self.session.place(None, None);
+                self.session.assistant_blocks(emitter, &place, message);
+                let calls = list_of(message, "content").iter();
+                let calls = calls.filter(|block| str_of(block, "type") == Some("tool_use"));
+                self.asked = calls
+                    .filter_map(|call| text_of(call, "id").map(str::to_owned))
+                    .collect();
+                // The next message may belong to the same turn.
+                self.over = self.asked.is_empty();
+            }
+            "user" => self.user(emitter, content, stem),
+            "system" => {
+                let place = self.session.place(None, None);
+                emitter.notice("info", &place, "system", words_of(content));
+            }
+            role => {
+                let place = self.session.place(None, None);
+                emitter.raw(&place, FORMAT, &format!("message of {role}"), message);
+            }
+        }
+    }
+
+    /// What the client says: results of tools, and what the user wrote.
+    fn user(&mut self, emitter: &mut Emitter, content: &Value, stem: &str) {
+        let mut answers = false;
+        emitter.begin_line(Some(stem));
+        for block in content.as_array().into_iter().flatten() {
+            let place = self.session.place(None, None);
+            match str_of(block, "type").unwrap_or("") {
+                kind if kind.ends_with("tool_result") => {
+                    self.session.tool_result(emitter, &place, block, None, None);
+                    answers = true;
+                }
+                "text" | "image" | "document" => {}
+                kind => emitter.raw(&place, FORMAT, &format!("block {kind}"), block),
+            }
+        }
+        let text = words_of(content);
+        let attached = content.as_array().and_then(|blocks| attachments(blocks));
+        if answers && text.is_empty() && attached.is_none() {
+            return;
+        }
+        if !answers || !self.session.in_turn() {
+            let outcome = if self.over {
+                "completed"
+            } else {
+                "interrupted"
+            };
+            self.end_turn(emitter, outcome);
+            self.open_turn(emitter, stem);
+        }
+        self.prompt = None;
+        self.say_user(emitter, &text, attached);
+    }
+
+    fn error(&mut self, emitter: &mut Emitter, error: &Value) {
+        self.about(emitter, None, Map::new());
+        let line_id = emitter.line_id().to_owned();
+        self.leave(emitter);
+        self.need_turn(emitter, &line_id);
+        emitter.begin_line(Some(&line_id));
+        let payload = ErrorEvent {
+            code: str_of(error, "type").unwrap_or("error").to_owned(),
+            message: error
+                .as_str()
+                .or_else(|| str_of(error, "message"))
+                .unwrap_or("")
+                .to_owned(),
+            extra: Extra::default(),
+        };
+        let place = self.session.place(None, None);
+        emitter.add("error", &place, payload);
+        self.end_turn(emitter, "failed");
+    }
+}
+
+impl Normalizer for AnthropicMessages {
+    fn line(&mut self, emitter: &mut Emitter, value: &Value) {
+        let kind = str_of(value, "type").unwrap_or("");
+        match kind {
+            "error" => self.error(emitter, value.get("error").unwrap_or(value)),
+            "message" => self.whole(emitter, value),
+            "" if value.get("messages").is_some_and(Value::is_array) => {
+                self.request(emitter, value)
+            }
+            "" if text_of(value, "role").is_some() => {
+                self.leave(emitter);
+                self.about(emitter, None, Map::new());
+                self.message(emitter, value);
+            }
+            _ => self.event(emitter, kind, value),
+        }
+    }
+
+    fn finish(&mut self, emitter: &mut Emitter) {
+        let line_id = emitter.line_id().to_owned();
+        self.leave(emitter);
+        if self.over {
+            self.end_turn(emitter, "completed");
+        }
+        emitter.begin_line(Some(&line_id));
+        self.session.close_all(emitter, |_| "interrupted");
+    }
+}
+
+/// The texts of a content, joined by newlines.
+fn words_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let texts = blocks
+                .iter()
+                .filter(|block| str_of(block, "type") == Some("text"));
+            let texts: Vec<&str> = texts.filter_map(|block| str_of(block, "text")).collect();
+            texts.join("\n")
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
+    }
+}
+
+/// What tells a message from others, however it is written.
+fn fingerprint(message: &Value) -> u64 {
+    let content = message.get("content").unwrap_or(&Value::Null);
+    let ids = content
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|block| text_of(block, "tool_use_id").or_else(|| text_of(block, "id")));
+    let ids: Vec<String> = ids.map(str::to_owned).collect();
+    let text = match content {
+        Value::Array(blocks) => blocks
+            .iter()
+            .filter_map(|block| str_of(block, "text"))
+            .collect(),
+        _ => words_of(content),
+    };
+    fingerprint_of(str_of(message, "role").unwrap_or(""), &text, &ids)
+}
+
+fn fingerprint_of(role: &str, text: &str, ids: &[String]) -> u64 {
+    hash(format!("{role}\n{}\n{text}", ids.join(" ")).as_bytes())
+}

@@ -1,0 +1,261 @@
+//! An answer as it streams: its blocks put together from their pieces, and written whole when they stop.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::messages::{AnthropicMessages, FORMAT};
+use crate::claude::call_id_of;
+use crate::emit::Emitter;
+use crate::value::{count_of, str_of, text_of};
+
+/// The answer that is being written.
+#[derive(Debug, Default)]
+pub(super) struct Writing {
+    pub(super) id: String,
+    pub(super) model: Option<String>,
+    pub(super) stop_reason: Option<String>,
+    /// Counts of tokens: those of its start, and over them those of its end.
+    pub(super) tokens: Map<String, Value>,
+    /// All its text, and the ids of all that has one: what it is known by when a request says it again.
+    pub(super) text: String,
+    pub(super) calls: Vec<String>,
+    /// Calls for the client.
+    pub(super) asked: Vec<String>,
+    blocks: BTreeMap<u64, Piece>,
+    n_events: u64,
+}
+
+/// A block that has not stopped.
+#[derive(Debug)]
+struct Piece {
+    block: Value,
+    /// What its pieces built: text, thinking, a summary; the input of calls is kept with the call.
+    built: String,
+    call: Option<String>,
+}
+
+impl Writing {
+    pub(super) fn new(id: &str, message: &Value) -> Self {
+        let mut writing = Writing {
+            id: id.to_owned(),
+            model: text_of(message, "model").map(str::to_owned),
+            ..Writing::default()
+        };
+        writing.count(message);
+        writing
+    }
+
+    /// Takes the counts of tokens that stand in `place`.
+    fn count(&mut self, place: &Value) {
+        let tokens = place.get("usage").and_then(Value::as_object);
+        for (name, value) in tokens.into_iter().flatten() {
+            if !value.is_null() {
+                self.tokens.insert(name.clone(), value.clone());
+            }
+        }
+    }
+
+    /// Takes note of a whole block.
+    pub(super) fn note(&mut self, block: &Value) {
+        self.text.push_str(str_of(block, "text").unwrap_or(""));
+        let id = text_of(block, "tool_use_id").or_else(|| text_of(block, "id"));
+        self.calls.extend(id.map(str::to_owned));
+        if str_of(block, "type") == Some("tool_use") {
+            self.asked.extend(text_of(block, "id").map(str::to_owned));
+        }
+    }
+}
+
+impl AnthropicMessages {
+    pub(super) fn event(&mut self, emitter: &mut Emitter, kind: &str, event: &Value) {
+        match kind {
+            "message_start" => {
+                let message = event.get("message").unwrap_or(&Value::Null);
+                let id = text_of(message, "id")
+                    .unwrap_or_else(|| emitter.line_id())
+                    .to_owned();
+                self.begin(emitter, &id, message);
+                emitter.pass_over("message_start");
+                return;
+            }
+            "ping" | "message_stop" if self.writing.is_none() => return emitter.pass_over(kind),
+            _ => {}
+        }
+        if self.writing.is_none() {
+            // The beginning of the stream is missing.
+            let id = format!("r-{}", emitter.line_id());
+            self.begin(emitter, &id, &Value::Null);
+        }
+        let Some(writing) = &mut self.writing else {
+            return;
+        };
+        writing.n_events += 1;
+        // Pieces have no ids of their own.
+        emitter.begin_line(Some(&format!("{}.{}", writing.id, writing.n_events)));
+        match kind {
+            "content_block_start" => self.block_start(emitter, event),
+            "content_block_delta" => self.block_delta(emitter, event),
+            "content_block_stop" => self.block_stop(emitter, count_of(event, "index").unwrap_or(0)),
+            "message_delta" => {
+                writing.count(event);
+                let delta = event.get("delta").unwrap_or(&Value::Null);
+                if let Some(reason) = text_of(delta, "stop_reason") {
+                    writing.stop_reason = Some(reason.to_owned());
+                }
+                emitter.pass_over("message_delta");
+            }
+            "message_stop" => self.end_answer(emitter, None),
+            "ping" => emitter.pass_over("ping"),
+            kind => {
+                let place = self.session.place(None, None);
+                emitter.raw(&place, FORMAT, kind, event);
+            }
+        }
+    }
+
+    fn block_start(&mut self, emitter: &mut Emitter, event: &Value) {
+        let index = count_of(event, "index").unwrap_or(0);
+        self.block_stop(emitter, index);
+        let block = event.get("content_block").cloned().unwrap_or_default();
+        let place = self.session.place(None, None);
+        let Some(writing) = &mut self.writing else {
+            return;
+        };
+        let id = writing.id.clone();
+        let message = self.session.message(&id, &place);
+        let place = place.in_response(&message.response_id);
+        let mut call = None;
+        match str_of(&block, "type").unwrap_or("") {
+            "text" => message.text.begin(),
+            "thinking" | "redacted_thinking" => message.thinking.begin(),
+            "tool_use" | "server_tool_use" | "mcp_tool_use" => {
+                let native_id = call_id_of(emitter, &block);
+                let name = str_of(&block, "name").unwrap_or("").to_owned();
+                self.session.open_call(emitter, &native_id, &name, &place);
+                call = Some(native_id);
+            }
+            _ => {}
+        }
+        let (text, thinking) = (text_of(&block, "text"), text_of(&block, "thinking"));
+        let built = text.or(thinking).unwrap_or("").to_owned();
+        if let Some(text) = text {
+            self.session.text_chunk(emitter, &place, &id, text);
+        } else if let Some(thinking) = thinking {
+            self.session.thinking_chunk(emitter, &place, &id, thinking);
+        }
+        emitter.pass_over("content_block_start");
+        let piece = Piece { block, built, call };
+        if let Some(writing) = &mut self.writing {
+            writing.blocks.insert(index, piece);
+        }
+    }
+
+    fn block_delta(&mut self, emitter: &mut Emitter, event: &Value) {
+        let index = count_of(event, "index").unwrap_or(0);
+        let delta = event.get("delta").unwrap_or(&Value::Null);
+        let kind = str_of(delta, "type").unwrap_or("");
+        let place = self.session.place(None, None);
+        let Some(writing) = &mut self.writing else {
+            return;
+        };
+        let id = writing.id.clone();
+        // The start of the block is missing.
+        let of_kind = match kind {
+            "thinking_delta" => "thinking",
+            "compaction_delta" => "compaction",
+            _ => "text",
+        };
+        let piece = match (writing.blocks.contains_key(&index), kind) {
+            (false, "text_delta" | "thinking_delta" | "compaction_delta") => {
+                let block = json!({ "type": of_kind });
+                writing.blocks.entry(index).or_insert(Piece {
+                    block,
+                    built: String::new(),
+                    call: None,
+                })
+            }
+            _ => match writing.blocks.get_mut(&index) {
+                Some(piece) => piece,
+                None => return emitter.raw(&place, FORMAT, "a piece without its block", event),
+            },
+        };
+        match kind {
+            "text_delta" => {
+                let text = str_of(delta, "text").unwrap_or("");
+                piece.built.push_str(text);
+                self.session.text_chunk(emitter, &place, &id, text);
+            }
+            "thinking_delta" => {
+                let text = str_of(delta, "thinking").unwrap_or("");
+                piece.built.push_str(text);
+                self.session.thinking_chunk(emitter, &place, &id, text);
+            }
+            "compaction_delta" => {
+                piece.built.push_str(str_of(delta, "content").unwrap_or(""));
+                emitter.pass_over("compaction_delta");
+            }
+            "input_json_delta" => match piece.call.clone() {
+                Some(call) => {
+                    let input = str_of(delta, "partial_json").unwrap_or("");
+                    self.session.input_chunk(emitter, &call, input);
+                }
+                None => emitter.raw(&place, FORMAT, "input of no call", event),
+            },
+            "signature_delta" | "citations_delta" => emitter.pass_over(kind),
+            kind => emitter.raw(&place, FORMAT, &format!("delta {kind}"), event),
+        }
+    }
+
+    /// A block is whole.
+    fn block_stop(&mut self, emitter: &mut Emitter, index: u64) {
+        let Some(writing) = &mut self.writing else {
+            return;
+        };
+        let Some(Piece {
+            mut block,
+            built,
+            call,
+        }) = writing.blocks.remove(&index)
+        else {
+            return emitter.pass_over("content_block_stop");
+        };
+        match str_of(&block, "type").unwrap_or("") {
+            "text" => block["text"] = Value::from(built),
+            "thinking" => block["thinking"] = Value::from(built),
+            "compaction" if !built.is_empty() => block["content"] = Value::from(built),
+            _ => {}
+        }
+        if let Some(call) = call {
+            let input = self
+                .session
+                .calls
+                .get(&call)
+                .map_or("", |call| call.input.as_str());
+            if !input.trim().is_empty() {
+                block["input"] = serde_json::from_str(input).unwrap_or_else(|_| Value::from(input));
+            }
+            block["id"] = Value::from(call);
+        }
+        writing.note(&block);
+        let id = writing.id.clone();
+        emitter.begin_line(Some(&id));
+        let place = self.session.place(None, None);
+        let response_id = self.session.message(&id, &place).response_id.clone();
+        let place = place.in_response(&response_id);
+        self.session
+            .block(emitter, &place, &id, &block, &format!("b{index}"));
+    }
+
+    /// The blocks that did not stop will not any more; calls among them stay open, for their input is not whole.
+    pub(super) fn close_blocks(&mut self, emitter: &mut Emitter) {
+        let Some(writing) = &self.writing else {
+            return;
+        };
+        let whole = |piece: &Piece| piece.call.is_none();
+        let open = writing.blocks.iter().filter(|(_, piece)| whole(piece));
+        for index in open.map(|(index, _)| *index).collect::<Vec<_>>() {
+            self.block_stop(emitter, index);
+        }
+    }
+}
