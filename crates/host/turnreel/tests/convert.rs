@@ -1,0 +1,313 @@
+//! `turnreel convert`: what comes out, where it goes, and what the exit says.
+
+// Helpers of tests may panic as the tests do.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_turnreel");
+
+fn sessions() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/sessions")
+}
+
+fn session(name: &str) -> String {
+    sessions().join(name).to_string_lossy().into_owned()
+}
+
+fn convert(args: &[&str]) -> Output {
+    let child = Command::new(PROGRAM).arg("convert").args(args).output();
+    child.unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// The output of a run that read all of its input.
+fn converted(args: &[&str]) -> String {
+    let output = convert(args);
+    assert_eq!(text(&output.stderr), "", "{args:?}");
+    assert_eq!(output.status.code(), Some(0), "{args:?}");
+    text(&output.stdout)
+}
+
+#[test]
+fn events_of_a_session_are_the_recorded_ones() {
+    let recorded = std::fs::read_to_string(sessions().join("codex-rollout/events.jsonl")).unwrap();
+    let input = session("codex-rollout/input.rollout.jsonl");
+    assert_eq!(converted(&[&input]), recorded);
+    assert_eq!(converted(&["--from", "codex-rollout", &input]), recorded);
+    // Events come through as they are.
+    let events = session("codex-rollout/events.jsonl");
+    assert_eq!(converted(&["--to", "events", &events]), recorded);
+}
+
+#[test]
+fn each_form_is_made() {
+    let input = session("read-edit/input.stream.jsonl");
+    let to = |form: &str| converted(&["--to", form, &input]);
+    let messages: Value = serde_json::from_str(&to("openai")).unwrap();
+    assert_eq!(messages[0]["role"], "assistant");
+    assert_eq!(messages.as_array().unwrap().len(), 5);
+    let summary: Value = serde_json::from_str(&to("summary")).unwrap();
+    assert_eq!(summary["models"][0], "claude-opus-5-5");
+    assert!(to("claude-prompt").contains("</conversation>"));
+    assert!(to("markdown").starts_with("# "));
+    assert_eq!(
+        to("trace"),
+        "\
+[1] ▶ Turn 1
+[TOOL] read: README.md (3 lines, 33B)
+[TOOL] edit: README.md (+2 −0)
+[1] ✓ Turn 1 (1.5s, 4k tokens, $0.02)
+Done! I added a line at the end of README.md.
+"
+    );
+    let feed = to("feed");
+    assert!(feed.lines().count() > 10);
+    assert!(feed.starts_with("Block {"));
+}
+
+#[test]
+fn the_feed_of_a_stream_is_the_feed_of_its_events() {
+    let dir = tempfile::tempdir().unwrap();
+    let events = dir.path().join("events.jsonl");
+    for name in ["read-edit", "bash", "parallel", "subagent", "sigkill"] {
+        let input = session(&format!("{name}/input.stream.jsonl"));
+        let made = converted(&[&input]);
+        std::fs::write(&events, made).unwrap();
+        assert_eq!(
+            converted(&["--to", "feed", &input]),
+            converted(&["--to", "feed", events.to_str().unwrap()]),
+        );
+    }
+}
+
+#[test]
+fn a_folder_is_read_in_the_order_of_its_paths_and_what_is_no_session_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let (from, to) = (dir.path().join("in"), dir.path().join("out"));
+    std::fs::create_dir_all(from.join("b")).unwrap();
+    let copy = |name: &str, as_name: &str| {
+        std::fs::copy(sessions().join(name), from.join(as_name)).unwrap();
+    };
+    copy("codex-exec/input.exec.jsonl", "b/one.jsonl");
+    copy("opencode-export/input.export.json", "b/one.json");
+    copy("bash/input.stream.jsonl", "a.jsonl");
+    copy("bash/input.stream.jsonl.times", "a.jsonl.times");
+    std::fs::write(from.join("notes.txt"), "no session").unwrap();
+    let folder = from.to_str().unwrap();
+
+    let output = convert(&[folder, "--to", "trace"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stderr).contains("2 files are no session"));
+    let told = text(&output.stdout);
+    let heads: Vec<_> = told
+        .lines()
+        .filter(|line| line.starts_with("==>"))
+        .collect();
+    let head = |name: &str| format!("==> {} <==", from.join(name).display());
+    assert_eq!(
+        heads,
+        [head("a.jsonl"), head("b/one.json"), head("b/one.jsonl")]
+    );
+
+    let output = convert(&[folder, "--to", "markdown", "-o", to.to_str().unwrap()]);
+    assert_eq!(
+        (output.status.code(), text(&output.stdout)),
+        (Some(0), String::new())
+    );
+    for name in ["a.md", "b/one.md", "b/one.jsonl.md"] {
+        let written = std::fs::read_to_string(to.join(name)).unwrap();
+        assert!(written.starts_with("# "), "{name}");
+    }
+    let left = std::fs::read_dir(&to).unwrap().count();
+    assert_eq!(left, 2, "no temporary file is left");
+    // JSON stands without separators.
+    let events = converted_lines(&convert(&[folder]));
+    assert!(
+        events
+            .iter()
+            .all(|line| serde_json::from_str::<Value>(line).is_ok())
+    );
+}
+
+fn converted_lines(output: &Output) -> Vec<String> {
+    text(&output.stdout).lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn standard_input_is_read_and_a_file_takes_its_name_when_it_is_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("deep/out.jsonl");
+    let input = std::fs::read(sessions().join("codex-exec/input.exec.jsonl")).unwrap();
+    let mut child = Command::new(PROGRAM)
+        .args(["convert", "-", "-o"])
+        .arg(&path)
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(&input).unwrap();
+    assert!(!path.exists());
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+    let written = std::fs::read_to_string(&path).unwrap();
+    assert!(written.lines().count() > 8);
+    assert_eq!(
+        std::fs::read_dir(path.parent().unwrap()).unwrap().count(),
+        1
+    );
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let rights = path.metadata().unwrap().permissions().mode();
+        assert_eq!(rights & 0o111, 0);
+        assert_eq!(rights & 0o400, 0o400);
+    }
+}
+
+#[test]
+fn the_exit_says_what_could_not_be_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = std::fs::read_to_string(sessions().join("bash/input.stream.jsonl")).unwrap();
+    let mut lines: Vec<&str> = whole.lines().collect();
+    lines.insert(4, "{\"type\":\"assistant\", broken");
+    lines.insert(9, "{\"type\":");
+    let damaged = dir.path().join("damaged.jsonl");
+    std::fs::write(&damaged, lines.join("\n")).unwrap();
+    let damaged = damaged.to_str().unwrap();
+    let output = convert(&[damaged]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = text(&output.stderr);
+    assert!(
+        told.contains("could not read 2 lines (lines 5, 10)"),
+        "{told}"
+    );
+    assert!(told.contains(damaged), "{told}");
+    assert!(converted_lines(&output).len() > 20, "the rest is read");
+
+    let notes = dir.path().join("notes.txt");
+    std::fs::write(&notes, "no session\n").unwrap();
+    let notes = notes.to_str().unwrap();
+    let output = convert(&[notes]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("not a session log: line 1 is plain text"));
+    let good = session("codex-exec/input.exec.jsonl");
+    assert_eq!(convert(&[notes, &good]).status.code(), Some(1));
+    assert_eq!(convert(&["/does/not/exist"]).status.code(), Some(2));
+    assert_eq!(convert(&["/does/not/exist", &good]).status.code(), Some(1));
+    let empty = dir.path().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    assert_eq!(convert(&[empty.to_str().unwrap()]).status.code(), Some(2));
+    let output = convert(&[&good, &good, "-o", notes]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("several sessions need a folder"));
+    assert_eq!(convert(&["--to", "nothing", &good]).status.code(), Some(2));
+}
+
+#[test]
+fn a_reader_who_has_seen_enough_is_no_fault() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("long.jsonl");
+    write_log(&path, 20);
+    let mut child = Command::new(PROGRAM)
+        .arg("convert")
+        .arg(&path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(text(&output.stderr), "");
+}
+
+/// A log of so many megabytes, with the mix of events that an agent gives.
+fn write_log(path: &Path, n_megabytes: u64) {
+    let mut file = std::io::BufWriter::new(std::fs::File::create(path).unwrap());
+    let (mut n_bytes, mut n_events) = (0, 0u64);
+    for turn in 0u64.. {
+        let mut text = String::new();
+        let mut event = |kind: &str, payload: &str| {
+            n_events += 1;
+            text.push_str(&format!(
+                r#"{{"id":"e{n_events}","timestamp":{n_events},"sessionId":"long","type":"{kind}","turnId":"t{turn}","responseId":"r{turn}","payload":{payload}}}"#
+            ));
+            text.push('\n');
+        };
+        event("turn_start", r#"{"trigger":"user"}"#);
+        event("user_message", r#"{"text":"Go on"}"#);
+        for _ in 0..20 {
+            event(
+                "assistant_chunk",
+                r#"{"text":"some words of an answer, ","part":0}"#,
+            );
+        }
+        let args = format!(
+            r#"{{"toolCallId":"c{turn}","toolName":"Bash","args":{{"command":"cargo build"}}}}"#
+        );
+        event("tool_call", &args);
+        let result = "a line of what it printed\\n".repeat(200);
+        let result = format!(r#"{{"toolCallId":"c{turn}","result":"{result}","exitCode":0}}"#);
+        event("tool_result", &result);
+        event("turn_end", r#"{"outcome":"completed"}"#);
+        file.write_all(text.as_bytes()).unwrap();
+        n_bytes += text.len() as u64;
+        if n_bytes >= n_megabytes * 1_000_000 {
+            break;
+        }
+    }
+    file.flush().unwrap();
+}
+
+/// A long log costs time, not memory. Only in the long run of the tests.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_long_log_is_converted_in_little_memory() {
+    if std::env::var_os("TURNREEL_FULL").is_none() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("long.jsonl");
+    write_log(&path, 300);
+    for form in [
+        "events",
+        "trace",
+        "summary",
+        "openai",
+        "claude-prompt",
+        "markdown",
+    ] {
+        let mut child = Command::new(PROGRAM)
+            .args(["convert", "--to", form])
+            .arg(&path)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let status = format!("/proc/{}/status", child.id());
+        let mut peak_kb = 0;
+        while child.try_wait().unwrap().is_none() {
+            peak_kb = peak_kb.max(high_water_kb(&status).unwrap_or(0));
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        assert!(child.wait().unwrap().success(), "{form}");
+        assert!((1..200_000).contains(&peak_kb), "{form}: {peak_kb} KB");
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn high_water_kb(status: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(status).ok()?;
+    let line = text.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
