@@ -23,7 +23,7 @@ use crate::platform::dom::{self, Element};
 use crate::platform::stream::Blob;
 use crate::platform::{clock, frame, location, outline, style};
 use crate::transport::link::Server;
-use crate::transport::{self, Running, Sink, Update, live, replay};
+use crate::transport::{self, Loss, Running, Sink, Update, live, replay};
 
 /// The element's name.
 pub(crate) const NAME: &str = "agent-feed";
@@ -274,7 +274,15 @@ impl FeedElement {
             Is::CatchingUp(behind) => ("catching-up", format!("Catching up, {behind} behind")),
             Is::Live => ("live", "Live".to_owned()),
             Is::Ended => ("ended", "Ended".to_owned()),
-            Is::Reconnecting(seconds) => ("reconnecting", format!("Reconnecting in {seconds} s")),
+            Is::Polling => ("live", "Live, every 2 s".to_owned()),
+            Is::Reconnecting { seconds, why } => {
+                let why = match why {
+                    Loss::NoAnswer => "",
+                    Loss::Busy => "The server is busy. ",
+                    Loss::Restart => "The server restarts. ",
+                };
+                ("reconnecting", format!("{why}Reconnecting in {seconds} s"))
+            }
             Is::Offline => {
                 let since = self
                     .store
@@ -288,7 +296,7 @@ impl FeedElement {
         };
         match connection {
             Is::Ended => self.set_state("ended"),
-            Is::Live => self.set_state("live"),
+            Is::Live | Is::Polling => self.set_state("live"),
             _ => {}
         }
         self.set_connection(state, &text);

@@ -12,6 +12,7 @@ use std::future::Future;
 use std::rc::Rc;
 
 use chat_event::ChatEvent;
+pub(crate) use chat_feed::connection::{Loss, Status as Connection};
 use futures_util::future::{AbortHandle, abortable};
 
 /// What a transport tells.
@@ -31,23 +32,6 @@ pub(crate) enum Update {
     End,
     /// It cannot go on.
     Failed(Failure),
-}
-
-/// How what is shown comes here.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Connection {
-    /// Not there yet.
-    Connecting,
-    /// So many events behind.
-    CatchingUp(u64),
-    /// All is here as it happens.
-    Live,
-    /// The session has ended and all of it is here.
-    Ended,
-    /// Nobody answers; tried again in so many seconds.
-    Reconnecting(u32),
-    /// The browser has no network.
-    Offline,
 }
 
 /// Why a source gives no session.

@@ -224,13 +224,14 @@ fn refused_note(page: PageRef) -> impl IntoView + use<> {
 /// What is wrong with the connection to the list, if anything is; the list stays.
 fn connection_note(state: State) -> Option<impl IntoView + use<>> {
     let text = match state.connection.get()? {
-        Connection::Reconnecting(seconds) => {
+        Connection::Reconnecting { seconds, .. } => {
             format!("The server does not answer. Next try in {seconds}\u{a0}s.")
         }
         Connection::Offline => "No network. The list is as it was.".to_owned(),
         Connection::Connecting
         | Connection::CatchingUp(_)
         | Connection::Live
+        | Connection::Polling
         | Connection::Ended => return None,
     };
     Some(

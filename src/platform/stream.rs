@@ -80,8 +80,8 @@ impl Drop for ByteStream {
 /// Why an address gave nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum FetchError {
-    /// The server answered with this status.
-    Status(u16),
+    /// The server answered with this status, and may have said when to come back, in milliseconds.
+    Status(u16, Option<u64>),
     /// Nobody answered, or not with what was asked for.
     Failed(String),
 }
@@ -89,7 +89,7 @@ pub(crate) enum FetchError {
 impl std::fmt::Display for FetchError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            FetchError::Status(status) => write!(f, "the server answered {status}"),
+            FetchError::Status(status, _) => write!(f, "the server answered {status}"),
             FetchError::Failed(why) => f.write_str(why),
         }
     }
@@ -124,7 +124,10 @@ async fn fetch(address: &str, token: Option<&str>) -> Result<web_sys::Response, 
     if response.ok() {
         Ok(response)
     } else {
-        Err(FetchError::Status(response.status()))
+        let retry_after = response.headers().get("retry-after").ok().flatten();
+        let seconds = retry_after.and_then(|seconds| seconds.trim().parse::<u64>().ok());
+        let retry_after_ms = seconds.map(|seconds| seconds.saturating_mul(1_000));
+        Err(FetchError::Status(response.status(), retry_after_ms))
     }
 }
 

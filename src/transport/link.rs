@@ -1,43 +1,21 @@
-//! A connection to a server: its addresses, one socket with its signs of life, and the wait between two tries.
+//! A connection to a server: its addresses, its sockets, and the wait between two tries.
 //!
-//! | in | when | then |
-//! |---|---|---|
-//! | socket | a frame | told |
-//! | socket | the page was hidden or frozen and is back | ping; no word within 3 s: closed |
-//! | socket | 35 s without a word | closed |
-//! | wait | `rand(0, min(30 s, 0.5 s · 2^n))`, at least what the server asked for | tried again |
-//! | wait | the page is hidden | at most one try a minute |
-//! | wait | no network | until there is one |
-//!
-//! What is asked of the server, and what its frames mean, is for `live` and `list`.
+//! What is asked of the server, and what its frames mean, is for `live` and `list`; when a socket is dead and when the
+//! next try is due, for `chat_feed::connection`.
 
-use std::cell::Cell;
-use std::rc::Rc;
+use std::task::{Context, Poll};
 
-use chat_event::frame::{ClientFrame, Open, SUBPROTOCOL, ServerFrame};
-use futures_util::future::{Either, select};
+use chat_event::frame::{ClientFrame, SUBPROTOCOL, ServerFrame};
+use chat_feed::connection::{Backoff, Loss, Status};
 use futures_util::{SinkExt, StreamExt};
 use gloo_net::websocket::Message;
 use gloo_net::websocket::futures::WebSocket;
 
-use super::Connection;
-use crate::platform::dom::{self, Listener};
-use crate::platform::frame::{self, Sleep};
+use crate::platform::frame;
 use crate::platform::location;
 
-/// How often a socket is looked after.
+/// While a wait goes on, what is left of it is told so often.
 const TICK_MS: u32 = 1_000;
-/// Servers beat every 15 s, a tenth more or less; two may get lost.
-const SILENCE_MS: f64 = 35_000.0;
-/// An answer to a ping is expected this soon.
-const PONG_MS: f64 = 3_000.0;
-/// A socket that does not open this soon is given up.
-const OPENING_MS: u32 = 10_000;
-const FIRST_WAIT_MS: f64 = 500.0;
-const LONGEST_WAIT_MS: f64 = 30_000.0;
-const HIDDEN_WAIT_MS: f64 = 60_000.0;
-/// After so long without trouble the next trouble is a first one.
-const SETTLED_MS: f64 = 30_000.0;
 
 /// Where a server is, and the secret that opens it.
 #[derive(Clone, Debug)]
@@ -80,29 +58,26 @@ impl Server {
 }
 
 /// What comes of a socket.
-pub(crate) enum Signal {
+pub(crate) enum Heard {
+    /// It is open.
+    Opened,
     /// The server said something.
     Frame(ServerFrame),
-    /// A second has passed.
-    Tick,
-    /// It is over; the server may have said when to come back.
-    Closed(Option<u64>),
+    /// The server said something that is no frame.
+    Unreadable,
+    /// It is over, or did not open.
+    Closed,
 }
 
-/// An open socket.
+/// A socket to a server.
 pub(crate) struct Socket {
-    stream: WebSocket,
-    tick: Sleep,
-    heard_ms: f64,
-    pinged_ms: Option<f64>,
-    n_pings: u64,
-    woken: Rc<Cell<bool>>,
-    _listeners: Vec<Listener>,
+    stream: Option<WebSocket>,
+    is_open: bool,
 }
 
 impl Socket {
-    /// Opens a socket and says `open`; `None` where that fails.
-    pub(crate) async fn open(server: &Server, open: Open) -> Option<Socket> {
+    /// Begins to open a socket.
+    pub(crate) fn connect(server: &Server) -> Socket {
         // A socket can bear no header of its own; a token is base64url, which a subprotocol may be made of.
         let token = server
             .token
@@ -110,144 +85,79 @@ impl Socket {
             .map(|token| format!("tr.tok.{token}"));
         let mut protocols = vec![SUBPROTOCOL];
         protocols.extend(token.as_deref());
-        let stream = WebSocket::open_with_protocols(&server.socket_address(), &protocols).ok()?;
-        let woken = Rc::new(Cell::new(false));
-        let wake = |woken: &Rc<Cell<bool>>| {
-            let woken = woken.clone();
-            move |_| woken.set(true)
-        };
-        let mut socket = Socket {
-            stream,
-            tick: frame::sleep(TICK_MS),
-            heard_ms: frame::now_ms(),
-            pinged_ms: None,
-            n_pings: 0,
-            _listeners: vec![
-                dom::listen_document("visibilitychange", wake(&woken)),
-                dom::listen_window("online", wake(&woken)),
-                dom::listen_window("pageshow", wake(&woken)),
-            ],
-            woken,
-        };
-        let opened = Box::pin(socket.send(ClientFrame::Open(open)));
-        let sent = match select(opened, frame::sleep(OPENING_MS)).await {
-            Either::Left((sent, _)) => sent,
-            Either::Right(((), _)) => false,
-        };
-        sent.then_some(socket)
+        Socket {
+            stream: WebSocket::open_with_protocols(&server.socket_address(), &protocols).ok(),
+            is_open: false,
+        }
     }
 
-    /// Sends a frame; false where the socket is gone.
-    pub(crate) async fn send(&mut self, frame: ClientFrame) -> bool {
-        self.stream
-            .send(Message::Text(frame.to_text()))
-            .await
-            .is_ok()
+    /// Sends a frame, once the socket is open. One that is gone is told of by the next look.
+    pub(crate) fn send(&mut self, frame: &ClientFrame) {
+        if let Some(stream) = self.stream.as_mut().filter(|_| self.is_open) {
+            let _ = stream.start_send_unpin(Message::Text(frame.to_text()));
+        }
     }
 
-    /// Waits for what comes next.
-    pub(crate) async fn next(&mut self) -> Signal {
+    /// What comes next.
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Heard> {
+        let Some(stream) = &mut self.stream else {
+            return Poll::Ready(Heard::Closed);
+        };
+        if !self.is_open {
+            return match stream.poll_ready_unpin(context) {
+                Poll::Pending => Poll::Pending,
+                Poll::Ready(Ok(())) => {
+                    self.is_open = true;
+                    Poll::Ready(Heard::Opened)
+                }
+                Poll::Ready(Err(_)) => self.close(),
+            };
+        }
         loop {
-            let came = match select(self.stream.next(), &mut self.tick).await {
-                Either::Left((message, _)) => Some(message),
-                Either::Right(((), _)) => None,
-            };
-            let Some(message) = came else {
-                return self.look_after().await;
-            };
-            let Some(Ok(message)) = message else {
-                return Signal::Closed(None);
-            };
-            self.heard_ms = frame::now_ms();
-            self.pinged_ms = None;
-            let text = match message {
-                Message::Text(text) => text,
-                Message::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            let text = match stream.poll_next_unpin(context) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(None | Some(Err(_))) => return self.close(),
+                Poll::Ready(Some(Ok(Message::Text(text)))) => text,
+                Poll::Ready(Some(Ok(Message::Bytes(bytes)))) => {
+                    String::from_utf8_lossy(&bytes).into_owned()
+                }
             };
             match ServerFrame::read(&text) {
-                Ok(Some(ServerFrame::Bye(bye))) => {
-                    return Signal::Closed(Some(bye.reconnect_after_ms));
-                }
-                Ok(Some(ServerFrame::Pong(_)) | None) => {}
-                Ok(Some(frame)) => return Signal::Frame(frame),
-                // What cannot be read may have held events: only a new beginning is sure to have them.
-                Err(_) => return Signal::Closed(None),
+                Ok(Some(frame)) => return Poll::Ready(Heard::Frame(frame)),
+                // A newer server's word.
+                Ok(None) => {}
+                Err(_) => return Poll::Ready(Heard::Unreadable),
             }
         }
     }
 
-    async fn look_after(&mut self) -> Signal {
-        self.tick = frame::sleep(TICK_MS);
-        let now_ms = frame::now_ms();
-        let unanswered = self
-            .pinged_ms
-            .is_some_and(|pinged_ms| now_ms - pinged_ms > PONG_MS);
-        if unanswered || now_ms - self.heard_ms > SILENCE_MS {
-            return Signal::Closed(None);
-        }
-        if self.woken.take() && !frame::is_hidden() {
-            self.n_pings += 1;
-            self.pinged_ms = Some(now_ms);
-            let ping = ClientFrame::Ping { n: self.n_pings };
-            if !self.send(ping).await {
-                return Signal::Closed(None);
-            }
-        }
-        Signal::Tick
+    fn close(&mut self) -> Poll<Heard> {
+        self.stream = None;
+        Poll::Ready(Heard::Closed)
     }
 }
 
-/// The wait between two tries.
-#[derive(Default)]
-pub(crate) struct Backoff {
-    n_tries: i32,
-    live_since_ms: Option<f64>,
-}
-
-impl Backoff {
-    /// The connection works now.
-    pub(crate) fn connected(&mut self) {
-        self.live_since_ms = Some(frame::now_ms());
-    }
-
-    /// Waits, telling each second for how long yet.
-    pub(crate) async fn wait(&mut self, asked_ms: Option<u64>, tell: impl Fn(Connection)) {
-        let settled = self
-            .live_since_ms
-            .take()
-            .is_some_and(|since_ms| frame::now_ms() - since_ms > SETTLED_MS);
-        if settled {
-            self.n_tries = 0;
+/// Waits for the next try, telling each second for how long yet.
+pub(crate) async fn wait(backoff: &mut Backoff, asked_ms: Option<u64>, tell: impl Fn(Status)) {
+    backoff.begin(frame::now_ms(), frame::random(), asked_ms);
+    loop {
+        let due_ms = backoff.due_ms(frame::is_hidden()).unwrap_or_default();
+        let left_ms = due_ms - frame::now_ms();
+        if !frame::is_online() {
+            tell(Status::Offline);
+        } else if left_ms <= 0.0 {
+            return;
+        } else {
+            let seconds = whole_ms(left_ms).div_ceil(1_000);
+            let why = Loss::NoAnswer;
+            tell(Status::Reconnecting { seconds, why });
         }
-        let most_ms = (FIRST_WAIT_MS * 2_f64.powi(self.n_tries.min(10))).min(LONGEST_WAIT_MS);
-        self.n_tries += 1;
-        // What a server asks for is a hint, and not to be waited for without end.
-        let asked_ms = asked_ms.map_or(0.0, |asked_ms| {
-            f64::from(u32::try_from(asked_ms).unwrap_or(u32::MAX))
-        });
-        let wait_ms = asked_ms.min(LONGEST_WAIT_MS) + frame::random() * most_ms;
-        let began_ms = frame::now_ms();
-        loop {
-            let hidden_ms = if frame::is_hidden() {
-                HIDDEN_WAIT_MS
-            } else {
-                0.0
-            };
-            let left_ms = wait_ms.max(hidden_ms) - (frame::now_ms() - began_ms);
-            if !frame::is_online() {
-                tell(Connection::Offline);
-            } else if left_ms <= 0.0 {
-                return;
-            } else {
-                tell(Connection::Reconnecting(seconds(left_ms)));
-            }
-            frame::sleep(if left_ms > 0.0 {
-                TICK_MS.min(whole_ms(left_ms))
-            } else {
-                TICK_MS
-            })
-            .await;
-        }
+        let pause_ms = if left_ms > 0.0 {
+            TICK_MS.min(whole_ms(left_ms))
+        } else {
+            TICK_MS
+        };
+        frame::sleep(pause_ms).await;
     }
 }
 
@@ -255,8 +165,4 @@ impl Backoff {
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn whole_ms(duration_ms: f64) -> u32 {
     duration_ms.ceil().max(1.0) as u32
-}
-
-fn seconds(duration_ms: f64) -> u32 {
-    whole_ms(duration_ms).div_ceil(1_000)
 }

@@ -1,12 +1,16 @@
 //! The list of sessions of a server, followed over the same kind of socket.
 
+use std::future::poll_fn;
 use std::rc::Rc;
 
-use chat_event::frame::{Open, ServerFrame};
+use chat_event::frame::{ClientFrame, Open, ServerFrame};
+use chat_feed::connection::{Backoff, Liveness, Silence};
+use futures_util::future::{Either, select};
 use serde::Deserialize;
 
-use super::link::{Backoff, Server, Signal, Socket};
+use super::link::{self, Heard, Server, Socket};
 use super::{Connection, Running};
+use crate::platform::frame;
 use crate::platform::stream::{FetchError, fetch_bytes};
 
 /// One session, as the server tells it; what it does not tell is not shown.
@@ -33,6 +37,9 @@ pub(crate) struct Row {
     pub(crate) events: u64,
 }
 
+/// How often a silent socket is looked at.
+const TICK_MS: u32 = 1_000;
+
 /// What is told of the list.
 pub(crate) enum ListUpdate {
     /// Rows that are new or changed, and the ids of those that went.
@@ -53,11 +60,8 @@ pub(crate) fn follow(server: Server, sink: Rc<dyn Fn(ListUpdate)>) -> Running {
                 Err(End::Refused) => return sink(ListUpdate::Refused),
                 Err(End::Absent) => return,
             };
-            backoff
-                .wait(asked_ms, |connection| {
-                    sink(ListUpdate::Connection(connection))
-                })
-                .await;
+            let tell = |connection| sink(ListUpdate::Connection(connection));
+            link::wait(&mut backoff, asked_ms, tell).await;
         }
     })
 }
@@ -78,25 +82,37 @@ async fn stretch(
     // A socket does not say why it was refused; a request does.
     match fetch_bytes(&server.route("sessions?limit=1"), server.token.as_deref()).await {
         Ok(_) => {}
-        Err(FetchError::Status(401 | 403)) => return Err(End::Refused),
-        Err(FetchError::Status(404 | 405 | 501)) => return Err(End::Absent),
-        Err(FetchError::Status(_) | FetchError::Failed(_)) => return Ok(None),
+        Err(FetchError::Status(401 | 403, _)) => return Err(End::Refused),
+        Err(FetchError::Status(404 | 405 | 501, _)) => return Err(End::Absent),
+        Err(FetchError::Status(_, asked_ms)) => return Ok(asked_ms),
+        Err(FetchError::Failed(_)) => return Ok(None),
     }
     let open = Open {
         sub: 1,
         session: "*".to_owned(),
         ..Open::default()
     };
-    let Some(mut socket) = Socket::open(server, open).await else {
-        return Ok(None);
-    };
-    backoff.connected();
-    sink(ListUpdate::Connection(Connection::Live));
+    let mut socket = Socket::connect(server);
+    let mut liveness = Liveness::default();
+    liveness.heard(frame::now_ms());
+    let mut was_hidden = frame::is_hidden();
     loop {
-        match socket.next().await {
-            Signal::Closed(asked_ms) => return Ok(asked_ms),
-            Signal::Tick => {}
-            Signal::Frame(ServerFrame::Sessions(sessions)) => {
+        let next = poll_fn(|context| socket.poll(context));
+        let heard = match select(next, frame::sleep(TICK_MS)).await {
+            Either::Left((heard, _)) => Some(heard),
+            Either::Right(((), _)) => None,
+        };
+        let now_ms = frame::now_ms();
+        if heard.is_some() {
+            liveness.heard(now_ms);
+        }
+        match heard {
+            Some(Heard::Opened) => {
+                socket.send(&ClientFrame::Open(open.clone()));
+                backoff.connected(now_ms);
+                sink(ListUpdate::Connection(Connection::Live));
+            }
+            Some(Heard::Frame(ServerFrame::Sessions(sessions))) => {
                 // A row that is none is left out: the others are as good without it.
                 let rows = sessions
                     .changed
@@ -105,7 +121,19 @@ async fn stretch(
                     .collect();
                 sink(ListUpdate::Rows(rows, sessions.gone));
             }
-            Signal::Frame(_) => {}
+            Some(Heard::Frame(ServerFrame::Bye(bye))) => return Ok(Some(bye.reconnect_after_ms)),
+            Some(Heard::Frame(_)) => {}
+            Some(Heard::Unreadable | Heard::Closed) => return Ok(None),
+            None if liveness.look(now_ms) == Silence::Dead => return Ok(None),
+            None => {
+                // Timers may have stood still while the page was hidden: the socket may be long gone.
+                let is_hidden = frame::is_hidden();
+                if was_hidden && !is_hidden {
+                    let n = liveness.ping(now_ms);
+                    socket.send(&ClientFrame::Ping { n });
+                }
+                was_hidden = is_hidden;
+            }
         }
     }
 }

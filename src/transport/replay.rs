@@ -29,7 +29,7 @@ pub(crate) fn of_address(address: String, token: Option<String>, sink: Sink) -> 
         match ByteStream::of_address(&address, token.as_deref()).await {
             Ok(bytes) => read(bytes, &sink).await,
             Err(why) => {
-                let refused = matches!(why, FetchError::Status(401 | 403));
+                let refused = matches!(why, FetchError::Status(401 | 403, _));
                 fail(
                     &sink,
                     format!("could not load the session: {why}: {address}"),
