@@ -1,0 +1,125 @@
+//! Which dialect each recording and fixture is told to be: a new dialect must not take the files of another.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests read inputs; a promise that is not kept fails its test"
+)]
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chat_normalize::{Detection, detect};
+use support::shared;
+
+/// Folders of recordings and fixtures, and the dialects that their files are told to be. Files in them that are no
+/// session (what is beside it: times, requests of the other side, the database's answers) are told to be none.
+const TABLE: &[(&str, &[&str])] = &[
+    ("fixtures/anthropic-sse", &["anthropic-messages"]),
+    ("fixtures/claude-stream-json", &["claude-stream"]),
+    ("fixtures/claude-transcript", &["claude-transcript"]),
+    ("fixtures/codex-app-server", &["codex-app-server"]),
+    ("fixtures/codex-exec", &["codex-exec"]),
+    ("fixtures/codex-rollout", &["codex-rollout"]),
+    ("fixtures/gemini-session", &["gemini-chat"]),
+    ("fixtures/gemini-stream-json", &["gemini-stream"]),
+    // Qwen Code's and others' logs, which have the envelope of Claude Code's.
+    ("fixtures/other", &["claude-transcript"]),
+    ("fixtures/openai-chat", &["openai-chat"]),
+    ("fixtures/openai-responses", &["openai-responses"]),
+    ("fixtures/opencode-events", &["opencode-events"]),
+    ("fixtures/opencode-export", &["opencode-export"]),
+    // Two of its files are what its imitation of OpenCode's server answers.
+    (
+        "fixtures/sandbox-agent",
+        &["opencode-events", "opencode-export"],
+    ),
+    (
+        "recordings/claude-code",
+        &["claude-hooks", "claude-stream", "claude-transcript"],
+    ),
+    (
+        "recordings/claude-code-1.0.128",
+        &["claude-stream", "claude-transcript"],
+    ),
+    (
+        "recordings/claude-code-2.1.197",
+        &["claude-hooks", "claude-stream", "claude-transcript"],
+    ),
+    (
+        "recordings/codex",
+        &["codex-app-server", "codex-exec", "codex-rollout"],
+    ),
+    (
+        "recordings/codex-0.77.0",
+        &["codex-app-server", "codex-exec", "codex-rollout"],
+    ),
+    ("recordings/gemini-cli", &["gemini-chat", "gemini-stream"]),
+    (
+        "recordings/opencode",
+        &["opencode-events", "opencode-export", "opencode-run"],
+    ),
+    ("recordings/pi", &["pi-json", "pi-session"]),
+];
+
+/// What the files of each folder are told to be.
+fn told() -> BTreeMap<String, BTreeMap<&'static str, BTreeSet<String>>> {
+    let mut told: BTreeMap<_, BTreeMap<_, BTreeSet<String>>> = BTreeMap::new();
+    for kind in ["fixtures", "recordings"] {
+        let Some(root) = shared(kind) else { continue };
+        for folder in std::fs::read_dir(root).unwrap() {
+            let folder = folder.unwrap().path();
+            if !folder.is_dir() {
+                continue;
+            }
+            let folder_name = folder.file_name().unwrap().to_string_lossy().into_owned();
+            let folder_name = format!("{kind}/{folder_name}");
+            for path in files(&folder) {
+                let bytes = std::fs::read(&path).unwrap();
+                let word = match detect(&bytes, true) {
+                    Detection::Found(dialect) => dialect.word(),
+                    Detection::NeedMore | Detection::None(_) => "none",
+                };
+                let name = path.file_name().unwrap().to_string_lossy().into_owned();
+                let of_folder = told.entry(folder_name.clone()).or_default();
+                of_folder.entry(word).or_default().insert(name);
+            }
+        }
+    }
+    told
+}
+
+fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn no_dialect_takes_the_files_of_another() {
+    let mut wrong = Vec::new();
+    for (folder, words) in told() {
+        let row = TABLE.iter().find(|(name, _)| *name == folder);
+        for (word, files) in &words {
+            let fits = match row {
+                Some((_, known)) => *word == "none" || known.contains(word),
+                // What is read by nothing yet, or by a dialect that has no row: not by one that has rows of its own.
+                None => !TABLE.iter().any(|(_, known)| known.contains(word)),
+            };
+            if !fits {
+                wrong.push(format!("{folder}: {files:?} are told to be {word}"));
+            }
+        }
+        let known = row.map_or(&[][..], |(_, known)| known);
+        let missing = known.iter().filter(|word| !words.contains_key(*word));
+        wrong.extend(missing.map(|word| format!("{folder}: nothing is told to be {word}")));
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
