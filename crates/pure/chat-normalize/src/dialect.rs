@@ -8,7 +8,9 @@ use serde_json::Value;
 
 use crate::emit::Emitter;
 use crate::reader::Context;
-use crate::{agent_events, anthropic, chat_events, claude, codex, gemini, openai, opencode, pi};
+use crate::{
+    acp, agent_events, anthropic, chat_events, claude, codex, gemini, openai, opencode, pi,
+};
 
 /// The formats that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,6 +25,8 @@ pub enum Dialect {
     ClaudeHooks,
     /// `{event_type, event_data}` of sandbox workers.
     AgentEvents,
+    /// Agent Client Protocol, one direction or both.
+    Acp,
     /// `codex exec --json`.
     CodexExec,
     /// The files below `~/.codex/sessions`.
@@ -99,6 +103,15 @@ pub(crate) static TABLE: &[Row] = &[
         recognise: |value| agent_events::is_agent_event(value).then_some(true),
         session_of: agent_events::session_of,
         make: |_| Box::new(agent_events::AgentEvents::new()),
+    },
+    Row {
+        dialect: Dialect::Acp,
+        word: "acp",
+        name: "Agent Client Protocol",
+        form: Form::Lines,
+        recognise: acp::is_acp,
+        session_of: acp::session_of,
+        make: |context| Box::new(acp::Acp::new(context.prompt.clone())),
     },
     Row {
         dialect: Dialect::OpenCodeEvents,

@@ -16,6 +16,7 @@ mod dialect;
 mod folder;
 mod reader;
 
+mod acp;
 mod agent_events;
 mod anthropic;
 mod chat_events;
@@ -31,8 +32,10 @@ mod edit;
 mod emit;
 mod facts;
 mod history;
-mod track;
 mod open_calls;
+mod speech;
+mod tool;
+mod track;
 mod value;
 mod words;
 

@@ -19,8 +19,9 @@ mod texts;
 mod times;
 mod tools;
 
+pub(crate) use edits::Edits;
 pub(crate) use events::OpenCodeEvents;
 pub(crate) use export::OpenCodeExport;
 pub(crate) use run::OpenCodeRun;
 pub(crate) use shapes::{Shape, is_of, session_of};
-pub(crate) use tools::kind as tool_kind;
+pub(crate) use tools::{kind as tool_kind, summary as tool_summary, title as tool_title};

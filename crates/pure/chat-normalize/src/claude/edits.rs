@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use super::session::Call;
 use crate::edit::{file_edit, shown_path};
+use crate::emit::Place;
 use crate::value::{count_of, is_true, list_of, str_of, text_of};
 
 /// What edits are judged by.
@@ -75,6 +76,22 @@ impl Edits<'_> {
             self.empty_files.remove(path);
         }
     }
+}
+
+/// The edit of a call that another protocol tells, with what the tool answered in `details`.
+pub(crate) fn edit_of(
+    call_id: &str,
+    name: &str,
+    args: &Value,
+    details: &Value,
+    cwd: Option<String>,
+    empty_files: &mut BTreeSet<String>,
+) -> Option<FileEdit> {
+    let mut call = Call::unknown(call_id.to_owned(), Place::default(), 0);
+    name.clone_into(&mut call.name);
+    call.args = args.clone();
+    let mut edits = Edits { cwd, empty_files };
+    edits.file_edit(&call, Some(details), "")
 }
 
 fn from_details(call: &Call, shown: &str, details: &Value, was_empty: bool) -> Option<FileDiff> {

@@ -1,0 +1,423 @@
+//! Permissions and questions: asked by the agent, answered by the client, closed with what they are about.
+//!
+//! A log of the agent's lines alone has no answers: a call that went on to succeed was allowed, of others it is not known.
+
+use std::collections::BTreeMap;
+
+use chat_event::payload::{
+    PermissionOption, PermissionRequest, PermissionResolved, Question, QuestionOption,
+    QuestionRequest, QuestionResolved,
+};
+use chat_event::{Extra, Json};
+use serde_json::Value;
+
+use super::FORMAT;
+use super::calls::Mention;
+use super::session::Acp;
+use super::updates::parent_of;
+use super::wire::Asked;
+use crate::emit::{Emitter, Place};
+use crate::tool;
+use crate::value::{list_of, str_of, text_of};
+use crate::words::one_line;
+
+/// What was asked and is not answered, by the id of the request.
+#[derive(Debug, Default)]
+pub(crate) struct Asks {
+    open: BTreeMap<String, Ask>,
+    /// How often the wire's id was used.
+    uses: BTreeMap<String, u32>,
+}
+
+#[derive(Debug)]
+struct Ask {
+    place: Place,
+    question: bool,
+    call: Option<String>,
+    /// Option id → kind.
+    options: BTreeMap<String, String>,
+    /// The id by which it is said to be complete.
+    elicitation: Option<String>,
+}
+
+impl Acp {
+    /// `session/request_permission`; the id of the request.
+    pub(super) fn ask_permission(
+        &mut self,
+        emitter: &mut Emitter,
+        native: &str,
+        id: Option<&str>,
+        params: &Value,
+    ) -> String {
+        let request_id = self.asks.new_id(id.unwrap_or("permission"));
+        // Version 2 asks about a subject, which may be a call.
+        let subject = params.get("subject").unwrap_or(&Value::Null);
+        let call = ["toolCall", "toolCallUpdate"]
+            .iter()
+            .find_map(|key| params.get(*key).or_else(|| subject.get(*key)))
+            .or(Some(subject).filter(|subject| subject.get("toolCallId").is_some()))
+            .unwrap_or(&Value::Null);
+        let call_id = text_of(call, "toolCallId").map(str::to_owned);
+        let parent = parent_of(call).or_else(|| parent_of(params));
+        let session = self.session(native);
+        if call_id.is_some() {
+            session.mention(emitter, call, Mention::Permission, parent.clone());
+        }
+        let known = call_id.as_ref().and_then(|id| session.calls.get(id));
+        let prefix = session.prefix.clone();
+        let (place, name) = match known {
+            Some(call) => (call.place.clone(), call.name()),
+            None => {
+                let place = session.place(emitter, parent.as_deref());
+                (place, text_of(call, "kind").unwrap_or("").to_owned())
+            }
+        };
+        let options: Vec<PermissionOption> = list_of(params, "options")
+            .iter()
+            .map(|option| PermissionOption {
+                id: text_of(option, "optionId").unwrap_or("").to_owned(),
+                label: text_of(option, "name").unwrap_or("").to_owned(),
+                kind: text_of(option, "kind").unwrap_or("").to_owned(),
+                extra: Extra::default(),
+            })
+            .collect();
+        let ask = Ask {
+            place: place.clone(),
+            question: false,
+            call: call_id.as_ref().map(|id| format!("{prefix}{id}")),
+            options: options
+                .iter()
+                .map(|option| (option.id.clone(), option.kind.clone()))
+                .collect(),
+            elicitation: None,
+        };
+        let args = call.get("rawInput").filter(|args| !args.is_null());
+        let title = text_of(params, "title").or_else(|| text_of(call, "title"));
+        let payload = PermissionRequest {
+            request_id: request_id.clone(),
+            tool_call_id: call_id.map(|id| format!("{prefix}{id}")),
+            title: title
+                .map(one_line)
+                .or_else(|| tool::title(&name, args.unwrap_or(&Value::Null))),
+            tool_name: name,
+            args: args.map(Json::from),
+            options,
+            reason: text_of(params, "description").map(str::to_owned),
+            extra: Extra::default(),
+        };
+        emitter.add_as(&format!("ask-{request_id}"), &place, payload);
+        self.asks.open.insert(request_id.clone(), ask);
+        request_id
+    }
+
+    /// The answer to a request for permission.
+    pub(super) fn permission_answered(
+        &mut self,
+        emitter: &mut Emitter,
+        id: &str,
+        asked: &Asked,
+        result: &Value,
+    ) {
+        let request_id = self.asks.of_answer(asked, id);
+        let Some(ask) = self.asks.open.remove(&request_id) else {
+            // A log of the client's lines alone has the answer and not the question.
+            let place = self.session(&asked.session).quiet_place();
+            let (decision, scope) = decision(result, &BTreeMap::new());
+            let payload = resolved(&request_id, decision, scope, Some("user"));
+            emitter.add_as(&format!("answer-{request_id}"), &place, payload);
+            return;
+        };
+        let (decision, scope) = decision(result, &ask.options);
+        let payload = resolved(&request_id, decision, scope, Some("user"));
+        emitter.add_as(&format!("answer-{request_id}"), &ask.place, payload);
+    }
+
+    /// `elicitation/create`; the id of the request.
+    pub(super) fn ask_question(
+        &mut self,
+        emitter: &mut Emitter,
+        native: &str,
+        id: Option<&str>,
+        params: &Value,
+    ) -> String {
+        let request_id = self.asks.new_id(id.unwrap_or("question"));
+        let native_call = text_of(params, "toolCallId");
+        let session = self.session(native);
+        let known = native_call.and_then(|id| session.calls.get(id));
+        let call = native_call.map(|id| format!("{}{id}", session.prefix));
+        let place = match known {
+            Some(call) => call.place.clone(),
+            None => session.place(emitter, None),
+        };
+        let payload = QuestionRequest {
+            request_id: request_id.clone(),
+            tool_call_id: call.clone(),
+            questions: questions(params),
+            extra: Extra::default(),
+        };
+        emitter.add_as(&format!("ask-{request_id}"), &place, payload);
+        let ask = Ask {
+            place,
+            question: true,
+            call,
+            options: BTreeMap::new(),
+            elicitation: text_of(params, "elicitationId").map(str::to_owned),
+        };
+        self.asks.open.insert(request_id.clone(), ask);
+        request_id
+    }
+
+    /// The answer to a question.
+    pub(super) fn question_answered(
+        &mut self,
+        emitter: &mut Emitter,
+        id: &str,
+        asked: &Asked,
+        result: &Value,
+    ) {
+        let request_id = self.asks.of_answer(asked, id);
+        // Older versions hold the action in an object.
+        let held = result.get("action").filter(|held| held.is_object());
+        let held = held.unwrap_or(result);
+        let outcome = match str_of(held, "action") {
+            Some("accept") => "answered",
+            Some("decline") => "rejected",
+            Some("cancel") => "expired",
+            Some(_) | None => {
+                let place = self.session(&asked.session).quiet_place();
+                return emitter.raw(&place, FORMAT, "elicitation/create answered", result);
+            }
+        };
+        let place = match self.asks.open.get(&request_id) {
+            Some(ask) => ask.place.clone(),
+            None => self.session(&asked.session).quiet_place(),
+        };
+        self.asks.open.remove(&request_id);
+        let payload = QuestionResolved {
+            request_id: request_id.clone(),
+            answers: held.get("content").map(Json::from),
+            outcome: outcome.to_owned(),
+            extra: Extra::default(),
+        };
+        emitter.add_as(&format!("answer-{request_id}"), &place, payload);
+    }
+
+    /// `elicitation/complete`: what was asked elsewhere was done there.
+    pub(super) fn elicited(&mut self, emitter: &mut Emitter, elicitation: &str) {
+        let found = self
+            .asks
+            .open
+            .iter()
+            .find(|(_, ask)| ask.elicitation.as_deref() == Some(elicitation))
+            .map(|(id, _)| id.clone());
+        match found.and_then(|id| self.asks.open.remove(&id).map(|ask| (id, ask))) {
+            Some((request_id, ask)) => {
+                let payload = QuestionResolved {
+                    request_id: request_id.clone(),
+                    outcome: "answered".to_owned(),
+                    ..QuestionResolved::default()
+                };
+                emitter.add_as(&format!("answer-{request_id}"), &ask.place, payload);
+            }
+            None => emitter.pass_over("elicitation/complete"),
+        }
+    }
+
+    /// The client answered a request with an error.
+    pub(super) fn unasked(&mut self, emitter: &mut Emitter, request_id: &str) {
+        match self.asks.open.remove(request_id) {
+            Some(ask) => ask.close(emitter, request_id, None),
+            None => emitter.pass_over("a request the client refused"),
+        }
+    }
+}
+
+impl Asks {
+    /// The wire counts anew in each connection.
+    fn new_id(&mut self, wire_id: &str) -> String {
+        let n = self.uses.entry(wire_id.to_owned()).or_default();
+        *n += 1;
+        if *n == 1 {
+            wire_id.to_owned()
+        } else {
+            format!("{wire_id}~{n}")
+        }
+    }
+
+    fn of_answer(&self, asked: &Asked, id: &str) -> String {
+        let about = Some(asked.about.clone()).filter(|about| !about.is_empty());
+        about.unwrap_or_else(|| id.to_owned())
+    }
+
+    /// The call succeeded or failed: what was asked about it is settled.
+    pub(super) fn settle_call(
+        &mut self,
+        emitter: &mut Emitter,
+        call: &str,
+        decision: Option<&str>,
+    ) {
+        let about: Vec<String> = self
+            .open
+            .iter()
+            .filter(|(_, ask)| ask.call.as_deref() == Some(call))
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in about {
+            if let Some(ask) = self.open.remove(&id) {
+                ask.close(emitter, &id, decision);
+            }
+        }
+    }
+
+    /// The turn is over, and with it all that was asked in it.
+    pub(super) fn expire_turn(&mut self, emitter: &mut Emitter, turn_id: &str) {
+        let of_turn: Vec<String> = self
+            .open
+            .iter()
+            .filter(|(_, ask)| ask.place.turn_id.as_deref() == Some(turn_id))
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in of_turn {
+            if let Some(ask) = self.open.remove(&id) {
+                ask.close(emitter, &id, None);
+            }
+        }
+    }
+
+    pub(super) fn expire_all(&mut self, emitter: &mut Emitter) {
+        for (id, ask) in std::mem::take(&mut self.open) {
+            ask.close(emitter, &id, None);
+        }
+    }
+}
+
+impl Ask {
+    /// Closes what nobody answered; `decision` where it is plain from what followed.
+    fn close(self, emitter: &mut Emitter, request_id: &str, decision: Option<&str>) {
+        let id = format!("answer-{request_id}");
+        if self.question {
+            let payload = QuestionResolved {
+                request_id: request_id.to_owned(),
+                outcome: "expired".to_owned(),
+                ..QuestionResolved::default()
+            };
+            emitter.add_as(&id, &self.place, payload);
+            return;
+        }
+        let mut payload = resolved(request_id, decision.unwrap_or("cancel"), None, None);
+        if decision.is_some() {
+            payload
+                .extra
+                .insert("guessed", Json::from(Value::Bool(true)));
+        }
+        emitter.add_as(&id, &self.place, payload);
+    }
+}
+
+fn resolved(
+    request_id: &str,
+    decision: &str,
+    scope: Option<&str>,
+    by: Option<&str>,
+) -> PermissionResolved {
+    PermissionResolved {
+        request_id: request_id.to_owned(),
+        decision: decision.to_owned(),
+        scope: scope.map(str::to_owned),
+        by: by.map(str::to_owned),
+        ..PermissionResolved::default()
+    }
+}
+
+/// What was chosen: by the option's kind, else by its id.
+fn decision(
+    result: &Value,
+    options: &BTreeMap<String, String>,
+) -> (&'static str, Option<&'static str>) {
+    let outcome = result.get("outcome").unwrap_or(&Value::Null);
+    if str_of(outcome, "outcome") != Some("selected") {
+        return ("cancel", None);
+    }
+    let option = text_of(outcome, "optionId").unwrap_or("");
+    let kind = options.get(option).filter(|kind| !kind.is_empty());
+    let word = kind.map_or(option, String::as_str);
+    let always = word.contains("always");
+    let denied = ["reject", "deny", "decline", "no"]
+        .iter()
+        .any(|start| word.starts_with(start));
+    let scope = if always { "always" } else { "once" };
+    match denied {
+        true => ("deny", always.then_some(scope)),
+        false => ("allow", Some(scope)),
+    }
+}
+
+/// A form's fields are the questions; an address to go to, or a bare message, is one.
+fn questions(params: &Value) -> Vec<Question> {
+    let message = text_of(params, "message").unwrap_or("").to_owned();
+    let schema = params.get("requestedSchema").unwrap_or(&Value::Null);
+    let fields = schema.get("properties").and_then(Value::as_object);
+    let Some(fields) = fields.filter(|fields| !fields.is_empty()) else {
+        let mut extra = Extra::default();
+        if let Some(url) = text_of(params, "url") {
+            extra.insert("url", Json::string(url));
+        }
+        return vec![Question {
+            text: message,
+            extra,
+            ..Question::default()
+        }];
+    };
+    let fields = fields.iter().enumerate().map(|(at, (name, field))| {
+        let label = text_of(field, "title").unwrap_or(name);
+        let text = text_of(field, "description").unwrap_or(label);
+        let is_list = str_of(field, "type") == Some("array");
+        let choices = field.get("items").filter(|_| is_list).unwrap_or(field);
+        Question {
+            id: name.clone(),
+            header: Some(label.to_owned()),
+            // What is asked stands before the first field.
+            text: if at == 0 && !message.is_empty() && message != text {
+                format!("{message}\n{text}")
+            } else {
+                text.to_owned()
+            },
+            options: options(choices),
+            multi: is_list.then_some(true),
+            ..Question::default()
+        }
+    });
+    fields.collect()
+}
+
+fn options(field: &Value) -> Vec<QuestionOption> {
+    let option = |label: &str, description: Option<&str>| QuestionOption {
+        label: label.to_owned(),
+        description: description.map(str::to_owned),
+        extra: Extra::default(),
+    };
+    if str_of(field, "type") == Some("boolean") {
+        return vec![option("true", None), option("false", None)];
+    }
+    for key in ["oneOf", "anyOf"] {
+        let list = list_of(field, key);
+        if !list.is_empty() {
+            return list
+                .iter()
+                .map(|item| {
+                    let label = text_of(item, "const").unwrap_or("");
+                    option(
+                        label,
+                        text_of(item, "title").filter(|title| *title != label),
+                    )
+                })
+                .collect();
+        }
+    }
+    let names = list_of(field, "enumNames");
+    let choices = list_of(field, "enum").iter().filter_map(Value::as_str);
+    choices
+        .enumerate()
+        .map(|(at, choice)| option(choice, names.get(at).and_then(Value::as_str)))
+        .collect()
+}

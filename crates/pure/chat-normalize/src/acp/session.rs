@@ -1,0 +1,420 @@
+//! What a connection keeps while it is read, and which rule a message goes to.
+//!
+//! A connection may carry several sessions: the first is the main one, what another says stands under its own agent id,
+//! and inside the call that started it where one did.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+
+use chat_event::Json;
+use chat_event::payload::{ErrorEvent, SessionEnd, SessionStart};
+use serde_json::{Map, Value};
+
+use super::FORMAT;
+use super::asks::Asks;
+use super::calls::Call;
+use super::edits::Files;
+use super::files::Terminal;
+use super::texts::{Lane, UserText};
+use super::turns::Turn;
+use super::usage::Spent;
+use super::wire::{Asked, Said, Side, Wire};
+use crate::dialect::Normalizer;
+use crate::emit::{Emitter, Place};
+use crate::facts::Facts;
+use crate::value::{str_of, text_of};
+
+/// Reads the protocol.
+#[derive(Debug)]
+pub(crate) struct Acp {
+    pub(super) wire: Wire,
+    pub(super) facts: Facts,
+    /// The session that is shown: the first that was named.
+    main: Option<String>,
+    sessions: BTreeMap<String, Session>,
+    /// What the user asked, where only the agent's lines are read.
+    prompt: Option<String>,
+    pub(super) asks: Asks,
+    pub(super) version: u64,
+}
+
+/// One session.
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    /// Before the ids of its turns and calls; empty for the main session.
+    pub(super) prefix: String,
+    pub(super) agent_id: Option<String>,
+    /// The call that started it.
+    pub(super) parent_call: Option<String>,
+    pub(super) cwd: Option<String>,
+    pub(super) turns: VecDeque<Turn>,
+    pub(super) n_turns: u64,
+    /// What is written now, by the call whose sub-agent writes it.
+    pub(super) lanes: BTreeMap<Option<String>, Lane>,
+    pub(super) n_responses: u64,
+    /// How many parts each response of this turn has.
+    pub(super) parts: HashMap<String, [u32; 2]>,
+    /// Calls without a result, by the provider's id.
+    pub(super) calls: BTreeMap<String, Call>,
+    pub(super) n_calls: u64,
+    pub(super) terminals: BTreeMap<String, Terminal>,
+    pub(super) files: Files,
+    /// Hashes of the ids of messages and calls that are over: a history says them again.
+    pub(super) over: BTreeSet<u64>,
+    /// Ids of messages of the turn that runs.
+    pub(super) messages: BTreeSet<u64>,
+    /// Hashes of the prompts that were read, and the number of the reading of a history they came in.
+    pub(super) prompts: HashMap<u64, u64>,
+    pub(super) n_loads: u64,
+    pub(super) loading: bool,
+    /// What is said was read before.
+    pub(super) skipping: bool,
+    pub(super) user: Option<UserText>,
+    pub(super) spent: Spent,
+    pub(super) plan: Option<Value>,
+    pub(super) compactions: BTreeMap<String, String>,
+}
+
+impl Acp {
+    /// `prompt` is what the user asked, where that is known.
+    pub(crate) fn new(prompt: Option<String>) -> Self {
+        Acp {
+            wire: Wire::default(),
+            facts: Facts::default(),
+            main: None,
+            sessions: BTreeMap::new(),
+            prompt,
+            asks: Asks::default(),
+            version: 1,
+        }
+    }
+
+    /// The session `native`; the main one where none is named.
+    pub(super) fn session(&mut self, native: &str) -> &mut Session {
+        let named = Some(native).filter(|id| !id.is_empty());
+        if self.main.is_none()
+            && let Some(named) = named
+        {
+            self.main = Some(named.to_owned());
+            // What came before a session was named belongs to the first that is.
+            if let Some(early) = self.sessions.remove("") {
+                self.sessions.insert(named.to_owned(), early);
+            }
+        }
+        let main = self.main.clone().unwrap_or_default();
+        let id = named.unwrap_or(&main).to_owned();
+        let is_main = id == main;
+        let prompt = if is_main { self.prompt.take() } else { None };
+        let session = self.sessions.entry(id.clone()).or_insert_with(|| {
+            let mut session = Session::default();
+            if !is_main {
+                session.prefix = format!("{id}:");
+                session.agent_id = Some(id);
+            }
+            session
+        });
+        if let Some(prompt) = prompt {
+            session.user = Some(UserText::told(prompt));
+        }
+        session
+    }
+
+    /// The session `native` runs inside the call `call_id` of another one.
+    pub(super) fn link(&mut self, native: &str, call_id: &str) {
+        if call_id.is_empty() || native.is_empty() || self.main.as_deref() == Some(native) {
+            return;
+        }
+        let session = self.session(native);
+        if session.parent_call.is_none() {
+            session.parent_call = Some(call_id.to_owned());
+        }
+    }
+
+    pub(super) fn say(
+        &mut self,
+        emitter: &mut Emitter,
+        facts: SessionStart,
+        rest: Map<String, Value>,
+    ) {
+        let facts = SessionStart {
+            provider: Some("acp".to_owned()),
+            timestamp_source: Some("arrival".to_owned()),
+            ..facts
+        };
+        self.facts.say(emitter, facts, rest);
+    }
+
+    /// The session of `params` becomes known.
+    fn meet(&mut self, emitter: &mut Emitter, native: &str) {
+        if native.is_empty() {
+            return;
+        }
+        self.session(native);
+        if self.main.as_deref() == Some(native) {
+            let facts = SessionStart {
+                native_id: Some(native.to_owned()),
+                ..SessionStart::default()
+            };
+            self.say(emitter, facts, Map::new());
+        }
+    }
+
+    fn request(
+        &mut self,
+        emitter: &mut Emitter,
+        side: Side,
+        id: Option<String>,
+        method: &str,
+        params: &Value,
+    ) {
+        let native = text_of(params, "sessionId").unwrap_or("").to_owned();
+        self.meet(emitter, &native);
+        let mut asked = Asked {
+            method: method.to_owned(),
+            session: native.clone(),
+            about: String::new(),
+        };
+        match method {
+            "initialize" => self.initialize(emitter, params),
+            "session/new" | "session/load" | "session/resume" | "session/fork" => {
+                self.begin_session(emitter, &native, method, params);
+                asked.about = text_of(params, "cwd").unwrap_or("").to_owned();
+            }
+            "session/prompt" => {
+                let only_client = !self.wire.heard_agent;
+                let request = id.clone().unwrap_or_default();
+                self.session(&native)
+                    .prompt(emitter, &request, params, only_client);
+            }
+            "session/cancel" => self.cancel(emitter, &native),
+            "session/update" => self.update(emitter, &native, params),
+            "session/request_permission" => {
+                asked.about = self.ask_permission(emitter, &native, id.as_deref(), params);
+            }
+            "elicitation/create" => {
+                asked.about = self.ask_question(emitter, &native, id.as_deref(), params);
+            }
+            "elicitation/complete" => {
+                self.elicited(emitter, text_of(params, "elicitationId").unwrap_or(""));
+            }
+            "fs/read_text_file" => {
+                let whole = ["line", "limit"]
+                    .iter()
+                    .all(|key| params.get(*key).is_none_or(Value::is_null));
+                if whole {
+                    asked.about = text_of(params, "path").unwrap_or("").to_owned();
+                }
+                emitter.pass_over(method);
+            }
+            "fs/write_text_file" => self.session(&native).file_written(emitter, params),
+            "terminal/create" => {
+                emitter.pass_over(method);
+            }
+            "terminal/output" | "terminal/wait_for_exit" | "terminal/kill" | "terminal/release" => {
+                asked.about = text_of(params, "terminalId").unwrap_or("").to_owned();
+                emitter.pass_over(method);
+            }
+            "session/set_model" | "session/set_mode" | "session/set_config_option" => {
+                let key = ["modelId", "modeId", "value"];
+                asked.about = key
+                    .iter()
+                    .find_map(|key| text_of(params, key))
+                    .unwrap_or("")
+                    .to_owned();
+                let option = text_of(params, "configId").unwrap_or("");
+                asked.method = match (method, option) {
+                    ("session/set_config_option", "model") => "session/set_model".to_owned(),
+                    ("session/set_config_option", "mode") => "session/set_mode".to_owned(),
+                    _ => asked.method,
+                };
+                emitter.pass_over(method);
+            }
+            "authenticate" | "logout" | "session/list" | "session/close" | "session/delete"
+            | "$/cancel_request" => emitter.pass_over(method),
+            _ if ["auth/", "providers/", "mcp/", "nes/", "document/"]
+                .iter()
+                .any(|start| method.starts_with(start)) =>
+            {
+                emitter.pass_over(method);
+            }
+            _ => {
+                let place = self.session(&native).quiet_place();
+                emitter.raw(&place, FORMAT, method, params);
+            }
+        }
+        if let Some(id) = id {
+            self.wire.asked(side, &id, asked);
+        }
+    }
+
+    fn answer(
+        &mut self,
+        emitter: &mut Emitter,
+        side: Side,
+        id: &str,
+        asked: &Asked,
+        result: Option<&Value>,
+        error: Option<&Value>,
+    ) {
+        if side == Side::Agent {
+            // Whatever the agent answers ends a history it was reading out.
+            self.session(&asked.session).skipping = false;
+        }
+        let Some(result) = result else {
+            return self.refused(emitter, side, id, asked, error.unwrap_or(&Value::Null));
+        };
+        match asked.method.as_str() {
+            "initialize" => self.initialized(emitter, result),
+            "session/new" | "session/fork" | "session/load" | "session/resume" => {
+                self.begun_session(emitter, asked, result);
+            }
+            "session/prompt" => {
+                let version = self.version;
+                let (session, asks) = self.session_and_asks(&asked.session);
+                session.answered(emitter, asks, id, result, version);
+            }
+            "session/request_permission" => self.permission_answered(emitter, id, asked, result),
+            "elicitation/create" => self.question_answered(emitter, id, asked, result),
+            "fs/read_text_file" => {
+                let text = str_of(result, "content").unwrap_or("");
+                let session = self.session(&asked.session);
+                session.files.read(&asked.about, text);
+                emitter.pass_over("fs/read_text_file");
+            }
+            "terminal/output" => {
+                self.session(&asked.session)
+                    .terminal_output(emitter, &asked.about, result);
+            }
+            "terminal/wait_for_exit" => {
+                self.session(&asked.session)
+                    .terminal_exit(&asked.about, result);
+                emitter.pass_over("terminal/wait_for_exit");
+            }
+            "session/set_model" | "session/set_mode" | "session/set_config_option" => {
+                self.option_set(emitter, asked, result);
+            }
+            "" => {
+                let nothing = result.is_null() || result.as_object().is_some_and(Map::is_empty);
+                if nothing {
+                    emitter.pass_over("an answer");
+                } else {
+                    let place = self.session(&asked.session).quiet_place();
+                    emitter.raw(&place, FORMAT, "answer", result);
+                }
+            }
+            _ => emitter.pass_over(&format!("{} answered", asked.method)),
+        }
+    }
+
+    /// An answer that is an error.
+    fn refused(
+        &mut self,
+        emitter: &mut Emitter,
+        side: Side,
+        id: &str,
+        asked: &Asked,
+        error: &Value,
+    ) {
+        let code = match error.get("code") {
+            Some(Value::Number(code)) => code.to_string(),
+            Some(Value::String(code)) => code.clone(),
+            _ => "error".to_owned(),
+        };
+        let details = error.get("data").and_then(|data| {
+            data.as_str()
+                .or_else(|| text_of(data, "details"))
+                .or_else(|| text_of(data, "message"))
+        });
+        let message = text_of(error, "message").unwrap_or("the request failed");
+        let message = match details.filter(|details| !message.contains(details)) {
+            Some(details) => format!("{message}: {details}"),
+            None => message.to_owned(),
+        };
+        match asked.method.as_str() {
+            "session/request_permission" | "elicitation/create" => {
+                return self.unasked(emitter, &asked.about);
+            }
+            _ if side == Side::Client => {
+                return emitter.pass_over("a request the client refused");
+            }
+            _ => {}
+        }
+        let (session, asks) = self.session_and_asks(&asked.session);
+        // Where the request was not read, what fails while a turn runs is the turn.
+        let of_turn = asked.method == "session/prompt"
+            || (asked.method.is_empty() && code != "-32601" && !session.turns.is_empty());
+        let place = session.quiet_place();
+        let event = ErrorEvent {
+            code: code.clone(),
+            message,
+            ..ErrorEvent::default()
+        };
+        if of_turn {
+            session.failed(emitter, asks, id, event, code == "-32800");
+        } else {
+            emitter.add(&format!("error-{id}"), &place, event);
+        }
+    }
+
+    pub(super) fn session_and_asks(&mut self, native: &str) -> (&mut Session, &mut Asks) {
+        self.session(native);
+        let main = self.main.as_deref().unwrap_or_default();
+        let id = if native.is_empty() { main } else { native };
+        // `session` made it.
+        let session = self.sessions.entry(id.to_owned()).or_default();
+        (session, &mut self.asks)
+    }
+}
+
+impl Session {
+    /// Where what belongs to no turn of its own stands: in the turn that runs, where one does.
+    pub(super) fn quiet_place(&self) -> Place {
+        Place {
+            turn_id: self.turns.front().map(|turn| turn.id.clone()),
+            agent_id: self.agent_id.clone(),
+            parent_tool_call_id: self.parent_call.clone(),
+            ..Place::default()
+        }
+    }
+}
+
+impl Normalizer for Acp {
+    fn line(&mut self, emitter: &mut Emitter, line: &Value) {
+        match self.wire.read(line) {
+            Said::Request {
+                side,
+                id,
+                method,
+                params,
+            } => self.request(emitter, side, id, method, params),
+            Said::Answer {
+                side,
+                id,
+                asked,
+                result,
+                error,
+            } => self.answer(emitter, side, &id, &asked, result, error),
+            Said::Unknown => {
+                let place = self.session("").quiet_place();
+                emitter.raw(&place, FORMAT, "no message", line);
+            }
+        }
+    }
+
+    fn finish(&mut self, emitter: &mut Emitter) {
+        for native in self.sessions.keys().cloned().collect::<Vec<_>>() {
+            let (session, asks) = self.session_and_asks(&native);
+            session.end(emitter, asks);
+        }
+        self.asks.expire_all(emitter);
+        let end = SessionEnd {
+            reason: "end of stream".to_owned(),
+            ..SessionEnd::default()
+        };
+        emitter.add("session-end", &Place::default(), end);
+    }
+}
+
+/// A list of attachments, where there are any.
+pub(super) fn attachments(attached: Vec<Value>) -> Option<Json> {
+    (!attached.is_empty()).then(|| Json::from(Value::Array(attached)))
+}

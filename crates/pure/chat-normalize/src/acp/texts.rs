@@ -1,0 +1,402 @@
+//! What is said: chunks and whole messages of the agent, its thoughts, and what the user is told to have said.
+//!
+//! Nothing says that a message ends: its part ends where another kind, another message, a call or the turn's end comes.
+//! A thought and the message behind it are one response, whichever ids they bear (OpenCode gives them two, Claude one,
+//! Gemini none); what comes behind a call's result is another.
+
+use chat_event::payload::{AudioChunk, UserMessage};
+use serde_json::Value;
+
+use super::FORMAT;
+use super::content::{self, Held};
+use super::session::{Session, attachments};
+use crate::emit::{Emitter, Place, hash};
+use crate::speech::{Kind, Part};
+use crate::value::{list_of, text_of};
+
+/// One speaker: the agent, or the sub-agent of a call.
+#[derive(Debug, Default)]
+pub(crate) struct Lane {
+    response: Option<Response>,
+    part: Option<Part>,
+    n_audio: u64,
+}
+
+#[derive(Debug)]
+struct Response {
+    id: String,
+    message: Option<String>,
+    thought: Option<String>,
+    /// A call was made in it, and one was answered.
+    called: bool,
+    answered: bool,
+}
+
+/// What the user is said to have said, until something else comes.
+#[derive(Debug, Default)]
+pub(crate) struct UserText {
+    pub(super) message: Option<String>,
+    pub(super) text: String,
+    pub(super) attached: Vec<Value>,
+    /// Not read but told from outside.
+    pub(super) told: bool,
+}
+
+impl UserText {
+    /// What the user asked, as the caller knows it.
+    pub(super) fn told(text: String) -> Self {
+        UserText {
+            text,
+            told: true,
+            ..UserText::default()
+        }
+    }
+
+    pub(super) fn is_told(&self) -> bool {
+        self.told
+    }
+}
+
+/// What comes behind the user's words; by its id it is known whether it came before.
+#[derive(Clone, Copy)]
+pub(super) enum Next<'a> {
+    Message(Option<&'a str>),
+    Call(&'a str),
+    Nothing,
+}
+
+impl Session {
+    /// `agent_message_chunk` and `agent_thought_chunk`.
+    pub(super) fn chunk(
+        &mut self,
+        emitter: &mut Emitter,
+        kind: Kind,
+        update: &Value,
+        parent: Option<String>,
+    ) {
+        let message = text_of(update, "messageId");
+        if !self.is_news(emitter, Next::Message(message)) {
+            return emitter.pass_over("a message said before");
+        }
+        let block = update.get("content").unwrap_or(&Value::Null);
+        let held = content::held(block);
+        if held == Held::Unknown {
+            let place = self.place(emitter, parent.as_deref());
+            return emitter.raw(&place, FORMAT, "content of a message", update);
+        }
+        if let Some(message) = message {
+            self.messages.insert(id_hash("message", message));
+        }
+        match held {
+            Held::Text(text) if text.is_empty() => emitter.pass_over("an empty chunk"),
+            Held::Text(text) => self
+                .part(emitter, kind, message, parent)
+                .add(emitter, &text),
+            Held::Attachment(attachment) => {
+                self.part(emitter, kind, message, parent).attach(attachment);
+            }
+            Held::Audio(data) => {
+                let place = self.response_place(emitter, kind, message, parent.clone());
+                let lane = self.lanes.entry(parent).or_default();
+                let chunk = AudioChunk {
+                    data: Some(data),
+                    seq: lane.n_audio,
+                    ..AudioChunk::default()
+                };
+                lane.n_audio += 1;
+                emitter.add("audio", &place, chunk);
+            }
+            Held::Unknown => {}
+        }
+    }
+
+    /// `agent_message` and `agent_thought` of version 2: the message as a whole.
+    pub(super) fn whole(
+        &mut self,
+        emitter: &mut Emitter,
+        kind: Kind,
+        update: &Value,
+        parent: Option<String>,
+    ) {
+        let message = text_of(update, "messageId");
+        if !self.is_news(emitter, Next::Message(message)) {
+            return emitter.pass_over("a message said before");
+        }
+        let blocks = list_of(update, "content");
+        if blocks.is_empty() {
+            return emitter.pass_over("a message without content");
+        }
+        if let Some(message) = message {
+            self.messages.insert(id_hash("message", message));
+        }
+        let (text, attached) = content::of_blocks(blocks);
+        self.part(emitter, kind, message, parent.clone());
+        let lane = self.lanes.entry(parent).or_default();
+        if let Some(mut part) = lane.part.take() {
+            for attachment in attached {
+                part.attach(attachment);
+            }
+            part.end_as(emitter, text);
+        }
+    }
+
+    /// `user_message_chunk`, and `user_message` of version 2.
+    pub(super) fn user_chunk(&mut self, emitter: &mut Emitter, update: &Value) {
+        let message = text_of(update, "messageId").map(str::to_owned);
+        let (text, attached) = match update.get("content") {
+            Some(Value::Array(blocks)) => content::of_blocks(blocks),
+            Some(block) => match content::held(block) {
+                Held::Text(text) => (text, Vec::new()),
+                Held::Attachment(attachment) => (String::new(), vec![attachment]),
+                Held::Audio(_) => (String::new(), vec![content::attachment(block, "audio/*")]),
+                Held::Unknown => (String::new(), vec![block.clone()]),
+            },
+            None => return emitter.pass_over("a message without content"),
+        };
+        let goes_on = self
+            .user
+            .as_ref()
+            .is_some_and(|user| user.message == message && !user.told);
+        if !goes_on {
+            self.settle(emitter, Next::Nothing);
+            self.skipping = false;
+            self.user = Some(UserText {
+                message,
+                ..UserText::default()
+            });
+        }
+        if let Some(user) = &mut self.user {
+            user.text.push_str(&text);
+            user.attached.extend(attached);
+        }
+    }
+
+    /// Whether what comes now was not read before; the user's words before it are written.
+    pub(super) fn is_news(&mut self, emitter: &mut Emitter, next: Next<'_>) -> bool {
+        self.settle(emitter, next);
+        !self.skipping && !self.is_over(next)
+    }
+
+    fn is_over(&self, next: Next<'_>) -> bool {
+        let hash = match next {
+            Next::Message(Some(id)) => id_hash("message", id),
+            Next::Call(id) => id_hash("call", id),
+            Next::Message(None) | Next::Nothing => return false,
+        };
+        self.over.contains(&hash)
+    }
+
+    /// Writes what the user said, where it is not known.
+    pub(super) fn settle(&mut self, emitter: &mut Emitter, next: Next<'_>) {
+        // What the caller knows stands before the first turn, whenever that begins.
+        if self.user.as_ref().is_none_or(|user| user.told) {
+            return;
+        }
+        let Some(user) = self.user.take() else {
+            return;
+        };
+        let hash = hash(user.text.as_bytes());
+        let runs = self.turns.front().is_some_and(|turn| !turn.replayed);
+        if runs && !self.loading {
+            let echo = self.turns.iter().any(|turn| turn.prompt == Some(hash));
+            if echo {
+                return emitter.pass_over("the prompt, said back");
+            }
+            return self.write_user(emitter, user);
+        }
+        let before = self.loading
+            && self
+                .prompts
+                .get(&hash)
+                .is_some_and(|load| *load < self.n_loads);
+        self.end_replayed(emitter);
+        if before || self.is_over(next) {
+            self.skipping = true;
+            return emitter.pass_over("a message said before");
+        }
+        self.open_turn(emitter, None);
+        self.prompts.insert(hash, self.n_loads);
+        self.write_user(emitter, user);
+    }
+
+    pub(super) fn write_user(&mut self, emitter: &mut Emitter, user: UserText) {
+        let place = self.place(emitter, None);
+        let id = match &user.message {
+            Some(message) => message.clone(),
+            None => format!("{}:prompt", place.turn_id.as_deref().unwrap_or_default()),
+        };
+        if let Some(turn) = self.turns.front_mut()
+            && turn.prompt.is_none()
+        {
+            turn.prompt = Some(hash(user.text.as_bytes()));
+        }
+        let payload = UserMessage {
+            text: user.text.into(),
+            attachments: attachments(user.attached),
+            ..UserMessage::default()
+        };
+        emitter.add_as(&id, &place, payload);
+    }
+
+    /// The place of what `parent`'s sub-agent, or the agent itself, does now; a turn begins where none runs.
+    pub(super) fn place(&mut self, emitter: &mut Emitter, parent: Option<&str>) -> Place {
+        if self.turns.is_empty() {
+            self.open_turn(emitter, None);
+        }
+        let mut place = self.quiet_place();
+        if let Some(parent) = parent {
+            place.parent_tool_call_id = Some(format!("{}{parent}", self.prefix));
+        }
+        place
+    }
+
+    /// The part that grows.
+    fn part(
+        &mut self,
+        emitter: &mut Emitter,
+        kind: Kind,
+        message: Option<&str>,
+        parent: Option<String>,
+    ) -> &mut Part {
+        let place = self.response_place(emitter, kind, message, parent.clone());
+        let lane = self.lanes.entry(parent).or_default();
+        if lane.part.as_ref().is_some_and(|part| part.kind != kind)
+            && let Some(part) = lane.part.take()
+        {
+            part.end(emitter);
+        }
+        let parts = &mut self.parts;
+        lane.part.get_or_insert_with(|| {
+            let response = place.response_id.clone().unwrap_or_default();
+            let numbers = parts.entry(response).or_default();
+            let number = match kind {
+                Kind::Text => &mut numbers[0],
+                Kind::Thinking => &mut numbers[1],
+            };
+            let part = Part::new(place, kind, *number);
+            *number = number.saturating_add(1);
+            part
+        })
+    }
+
+    /// The place of a piece of text, in its response.
+    fn response_place(
+        &mut self,
+        emitter: &mut Emitter,
+        kind: Kind,
+        message: Option<&str>,
+        parent: Option<String>,
+    ) -> Place {
+        let place = self.place(emitter, parent.as_deref());
+        let lane = self.lanes.entry(parent).or_default();
+        let goes_on = lane
+            .response
+            .as_ref()
+            .is_some_and(|response| response.takes(kind, message));
+        if !goes_on {
+            if let Some(part) = lane.part.take() {
+                part.end(emitter);
+            }
+            self.n_responses += 1;
+            let turn = place.turn_id.as_deref().unwrap_or_default();
+            let id = message.map_or_else(|| format!("{turn}.r{}", self.n_responses), str::to_owned);
+            lane.response = Some(Response {
+                id,
+                message: None,
+                thought: None,
+                called: false,
+                answered: false,
+            });
+        }
+        let Some(response) = &mut lane.response else {
+            return place;
+        };
+        let known = match kind {
+            Kind::Text => &mut response.message,
+            Kind::Thinking => &mut response.thought,
+        };
+        if known.is_none() {
+            *known = message.map(str::to_owned);
+        }
+        place.in_response(&response.id)
+    }
+
+    /// The place of a call: in the response that is open, or in one of its own.
+    pub(super) fn call_place(&mut self, emitter: &mut Emitter, parent: Option<String>) -> Place {
+        let place = self.place(emitter, parent.as_deref());
+        let lane = self.lanes.entry(parent).or_default();
+        if let Some(part) = lane.part.take() {
+            part.end(emitter);
+        }
+        if lane
+            .response
+            .as_ref()
+            .is_none_or(|response| response.answered)
+        {
+            self.n_responses += 1;
+            let turn = place.turn_id.as_deref().unwrap_or_default();
+            lane.response = Some(Response {
+                id: format!("{turn}.r{}", self.n_responses),
+                message: None,
+                thought: None,
+                called: true,
+                answered: false,
+            });
+        }
+        match &mut lane.response {
+            Some(response) => {
+                response.called = true;
+                place.in_response(&response.id)
+            }
+            None => place,
+        }
+    }
+
+    /// A call of `parent`'s lane has its result.
+    pub(super) fn call_answered(&mut self, parent: Option<&String>) {
+        let lane = self.lanes.get_mut(&parent.cloned());
+        if let Some(response) = lane.and_then(|lane| lane.response.as_mut()) {
+            response.answered = true;
+        }
+    }
+
+    /// Ends what is written, in all lanes or in that of the sub-agent of `parent`.
+    pub(super) fn end_texts(&mut self, emitter: &mut Emitter, parent: Option<&String>) {
+        if let Some(parent) = parent {
+            let lane = self.lanes.remove(&Some(parent.clone()));
+            if let Some(part) = lane.and_then(|lane| lane.part) {
+                part.end(emitter);
+            }
+            return;
+        }
+        for (_, lane) in std::mem::take(&mut self.lanes) {
+            if let Some(part) = lane.part {
+                part.end(emitter);
+            }
+        }
+    }
+}
+
+impl Response {
+    /// Whether a piece belongs to this response.
+    fn takes(&self, kind: Kind, message: Option<&str>) -> bool {
+        let own = |id: &str| {
+            [&self.message, &self.thought]
+                .iter()
+                .any(|known| known.as_deref() == Some(id))
+        };
+        match (kind, message) {
+            (_, Some(id)) if own(id) => true,
+            (Kind::Text, _) => self.message.is_none() && !self.called,
+            (Kind::Thinking, Some(_)) => {
+                self.message.is_none() && self.thought.is_none() && !self.called
+            }
+            (Kind::Thinking, None) => !self.called,
+        }
+    }
+}
+
+/// The hash by which an id is remembered.
+pub(super) fn id_hash(kind: &str, id: &str) -> u64 {
+    hash(format!("{kind}:{id}").as_bytes())
+}

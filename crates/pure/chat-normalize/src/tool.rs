@@ -1,0 +1,79 @@
+//! Tools of which only the name is known: protocols carry the tools of any agent.
+
+use chat_event::payload::{ToolError, ToolResult};
+use chat_event::{Extra, Json};
+use serde_json::Value;
+
+use crate::emit::cut;
+use crate::{claude, opencode};
+
+/// The longest message of an error; the whole stands in the result.
+const MAX_ERROR_BYTES: usize = 2000;
+
+/// The kind of the tool `name`: as the agents that are known name theirs, else by the words in it.
+pub(crate) fn kind(name: &str) -> &'static str {
+    let known = claude::tool_kind(name);
+    if known != "other" {
+        return known;
+    }
+    let known = opencode::tool_kind(name);
+    if known != "other" {
+        return known;
+    }
+    let lower = name.to_ascii_lowercase();
+    let has = |words: &[&str]| {
+        lower
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .any(|word| words.contains(&word))
+    };
+    if has(&[
+        "bash", "shell", "exec", "execute", "run", "command", "terminal",
+    ]) {
+        "execute"
+    } else if has(&["edit", "write", "patch", "replace", "create", "delete"]) {
+        "edit"
+    } else if has(&["fetch", "http", "url", "browse", "download"]) {
+        "fetch"
+    } else if has(&["search", "grep", "glob", "find", "list"]) {
+        "search"
+    } else if has(&["read", "view", "cat", "open"]) {
+        "read"
+    } else if has(&["agent", "subagent", "task", "delegate"]) {
+        "agent"
+    } else if has(&["plan", "todo"]) {
+        "plan"
+    } else if has(&["think"]) {
+        "think"
+    } else {
+        "other"
+    }
+}
+
+/// One line for a call of the tool `name`.
+pub(crate) fn title(name: &str, args: &Value) -> Option<String> {
+    claude::tool_title(name, args).or_else(|| opencode::tool_title(name, args))
+}
+
+/// Why a tool failed.
+pub(crate) fn error(code: Option<&str>, message: &str) -> ToolError {
+    ToolError {
+        code: code.map(str::to_owned),
+        message: cut(message, MAX_ERROR_BYTES).to_owned(),
+        extra: Extra::default(),
+    }
+}
+
+/// The result of a call to which none came.
+pub(crate) fn unanswered(call_id: &str, interrupted: bool) -> ToolResult {
+    let (code, message) = if interrupted {
+        ("interrupted", "stopped before it ended")
+    } else {
+        ("no_result", "no result recorded")
+    };
+    ToolResult {
+        tool_call_id: call_id.to_owned(),
+        result: Json::string(""),
+        error: Some(error(Some(code), message)),
+        ..ToolResult::default()
+    }
+}

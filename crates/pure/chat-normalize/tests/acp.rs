@@ -1,0 +1,763 @@
+//! What the Agent Client Protocol's reader holds: over recordings and fixtures, and on small inputs of kinds they lack.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a promise that is not kept fails its test"
+)]
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use chat_event::{ChatEvent, Payload};
+use chat_normalize::{Context, Dialect, SessionReader};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use support::{Source, assert_cuts, assert_sound, read, read_lines, sources, values};
+
+fn all() -> Vec<Source> {
+    let lines = |name: &str| name.ends_with(".jsonl");
+    let mut all = sources("recordings/acp-claude", lines);
+    all.extend(sources("recordings/acp-opencode", lines));
+    all.extend(sources("fixtures/acp", lines));
+    all
+}
+
+#[test]
+fn every_log_is_told_cut_anywhere_and_nothing_in_it_is_unknown() {
+    for source in all() {
+        let whole = read(&source.bytes);
+        assert_eq!(whole.verdict, Ok(()), "{}", source.name);
+        assert_eq!(whole.dialect, Some(Dialect::Acp), "{}", source.name);
+        assert_eq!(whole.report.unreadable, 0, "{}", source.name);
+        assert_eq!(whole.report.raw, BTreeMap::new(), "{}", source.name);
+        assert_sound(&source.name, &whole.events);
+        assert_cuts(&source);
+    }
+}
+
+/// The updates of a log up to its first history, each with its kind.
+fn updates(source: &Source) -> Vec<(String, Value)> {
+    let mut made = Vec::new();
+    let mut answers = 0;
+    for line in values(&source.bytes) {
+        let message = line.get("msg").unwrap_or(&line);
+        answers += u32::from(message["result"]["stopReason"].is_string());
+        let update = &message["params"]["update"];
+        let kind = update["sessionUpdate"].as_str().unwrap_or("").to_owned();
+        if kind == "user_message_chunk" && answers > 0 {
+            break;
+        }
+        made.push((kind, update.clone()));
+    }
+    made
+}
+
+fn done(events: &[ChatEvent]) -> (String, String) {
+    let (mut said, mut thought) = (String::new(), String::new());
+    for event in events {
+        match &event.payload {
+            Payload::AssistantDone(done) => said.push_str(&done.text),
+            Payload::ThinkingDone(done) => thought.push_str(&done.text),
+            _ => {}
+        }
+    }
+    (said, thought)
+}
+
+#[test]
+fn texts_calls_and_tokens_are_those_of_the_log() {
+    for source in all() {
+        let events = read(&source.bytes).events;
+        let (mut said, mut thought) = (String::new(), String::new());
+        let mut ended: BTreeMap<String, bool> = BTreeMap::new();
+        let mut diffs = 0;
+        for (kind, update) in updates(&source) {
+            let text = update["content"]["text"].as_str().unwrap_or("");
+            match kind.as_str() {
+                "agent_message_chunk" => said.push_str(text),
+                "agent_thought_chunk" => thought.push_str(text),
+                "tool_call" | "tool_call_update" => {
+                    let id = update["toolCallId"].as_str().unwrap().to_owned();
+                    if let Some(status @ ("completed" | "failed")) = update["status"].as_str() {
+                        let edit = update["title"] != "notes.txt"
+                            || update["rawOutput"]["metadata"]["diff"].is_string();
+                        diffs += usize::from(
+                            edit && status == "completed"
+                                && update["rawOutput"]["metadata"]["diff"].is_string(),
+                        );
+                        ended.entry(id).or_insert(status == "failed");
+                    }
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(done(&events), (said, thought), "{}", source.name);
+        let results: BTreeMap<String, bool> = events
+            .iter()
+            .filter_map(|event| match &event.payload {
+                Payload::ToolResult(result) => {
+                    Some((result.tool_call_id.clone(), result.error.is_some()))
+                }
+                _ => None,
+            })
+            .collect();
+        assert_eq!(results, ended, "{}", source.name);
+        let edits = events
+            .iter()
+            .filter(|event| matches!(&event.payload, Payload::FileEdit(edit) if edit.full_diff_available))
+            .count();
+        assert!(edits >= diffs, "{}: {edits} of {diffs}", source.name);
+
+        let of_log: Vec<(u64, u64)> = values(&source.bytes)
+            .iter()
+            .map(|line| line.get("msg").unwrap_or(line)["result"]["usage"].clone())
+            .filter(Value::is_object)
+            .map(|usage| {
+                (
+                    usage["inputTokens"].as_u64().unwrap(),
+                    usage["outputTokens"].as_u64().unwrap(),
+                )
+            })
+            .collect();
+        let told: Vec<(u64, u64)> = events
+            .iter()
+            .filter_map(|event| match &event.payload {
+                Payload::Usage(usage) if usage.scope == "turn" => {
+                    Some((usage.input_tokens, usage.output_tokens))
+                }
+                _ => None,
+            })
+            .collect();
+        assert_eq!(told, of_log, "{}", source.name);
+        let last = events.iter().rev().find_map(|event| match &event.payload {
+            Payload::Usage(usage) if usage.scope == "session" => Some(usage.input_tokens),
+            _ => None,
+        });
+        if let Some(last) = last {
+            assert_eq!(
+                last,
+                of_log.iter().map(|used| used.0).sum::<u64>(),
+                "{}",
+                source.name
+            );
+        }
+    }
+}
+
+#[test]
+fn one_direction_and_both_say_the_same_of_what_the_agent_did() {
+    let files = sources("fixtures/acp", |name| name.contains("opencode-full"));
+    let agents: Vec<Vec<String>> = files
+        .iter()
+        .map(|source| {
+            let events = read(&source.bytes).events;
+            let agents = events.iter().filter(|event| {
+                matches!(
+                    event.payload,
+                    Payload::AssistantChunk(_)
+                        | Payload::AssistantDone(_)
+                        | Payload::ThinkingDone(_)
+                        | Payload::ToolCall(_)
+                        | Payload::ToolResult(_)
+                        | Payload::TurnStart(_)
+                        | Payload::TurnEnd(_)
+                )
+            });
+            agents
+                .map(|event| format!("{} {:?}", event.id, event.turn_id))
+                .collect()
+        })
+        .collect();
+    if let [agent, both] = agents.as_slice() {
+        assert_eq!(agent, both);
+        assert!(agent.len() > 20);
+    }
+}
+
+#[test]
+fn diffs_are_those_of_the_agents_own_formats() {
+    for source in sources("recordings/acp-claude", |name| {
+        name == "read-edit.acp.jsonl"
+    }) {
+        let events = read(&source.bytes).events;
+        let edits: Vec<(String, String)> = events
+            .iter()
+            .filter_map(|event| match &event.payload {
+                Payload::FileEdit(edit) => {
+                    Some((edit.change_type.clone(), edit.diff_preview.clone()))
+                }
+                _ => None,
+            })
+            .collect();
+        assert_eq!(edits.len(), 2);
+        assert_eq!(edits[0].0, "modified");
+        let before = "# Demo\n\nA small project.\n";
+        assert_eq!(
+            chat_diff::apply(&edits[0].1, before).unwrap(),
+            "# Demo\n\nA small project.\n\nAdded by the agent.\n"
+        );
+        assert_eq!(edits[1].0, "created");
+    }
+}
+
+/// A notification of the session `s`.
+fn update(update: Value) -> Value {
+    json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": update}})
+}
+
+fn text(kind: &str, text: &str, message: Option<&str>) -> Value {
+    let mut held = json!({"sessionUpdate": kind, "content": {"type": "text", "text": text}});
+    if let Some(message) = message {
+        held["messageId"] = message.into();
+    }
+    update(held)
+}
+
+fn request(id: u64, method: &str, params: Value) -> Value {
+    let mut params = params;
+    params["sessionId"] = "s".into();
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+fn prompt(id: u64, text: &str) -> Value {
+    request(
+        id,
+        "session/prompt",
+        json!({"prompt": [{"type": "text", "text": text}]}),
+    )
+}
+
+fn answer(id: u64, result: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "result": result})
+}
+
+fn stop(id: u64, reason: &str) -> Value {
+    answer(id, json!({"stopReason": reason}))
+}
+
+/// A word or two an event, those about the session and its state left out.
+fn words(events: &[ChatEvent]) -> Vec<String> {
+    let words = events.iter().filter_map(|event| {
+        Some(match &event.payload {
+            Payload::SessionStart(_) | Payload::SessionStatus(_) | Payload::SessionEnd(_) => {
+                return None;
+            }
+            Payload::AssistantChunk(_) | Payload::ThinkingChunk(_) => return None,
+            Payload::UserMessage(message) => format!("user {}", message.text.preview()),
+            Payload::AssistantDone(done) => {
+                format!(
+                    "said {} in {}",
+                    done.text,
+                    event.response_id.as_deref().unwrap_or("")
+                )
+            }
+            Payload::ThinkingDone(done) => {
+                format!(
+                    "thought {} in {}",
+                    done.text,
+                    event.response_id.as_deref().unwrap_or("")
+                )
+            }
+            Payload::ToolCall(call) => format!("call {} {}", call.tool_call_id, call.tool_name),
+            Payload::ToolResult(result) => match &result.error {
+                Some(error) => format!("failed {} {}", result.tool_call_id, error.message),
+                None => format!(
+                    "result {} {}",
+                    result.tool_call_id,
+                    result.result.display_text()
+                ),
+            },
+            Payload::ToolOutputChunk(chunk) => format!("printed {:?}", chunk.chunk),
+            Payload::FileEdit(edit) => format!(
+                "edit {} {} +{} -{} {}",
+                edit.change_type,
+                edit.file_path,
+                edit.lines_added,
+                edit.lines_removed,
+                edit.full_diff_available
+            ),
+            Payload::TurnStart(_) => format!("turn {}", event.turn_id.as_deref().unwrap()),
+            Payload::TurnEnd(end) => format!("end {}", end.outcome.as_deref().unwrap()),
+            Payload::PermissionRequest(asked) => format!("asks {}", asked.request_id),
+            Payload::PermissionResolved(answer) => {
+                format!("answer {} {}", answer.request_id, answer.decision)
+            }
+            Payload::QuestionRequest(asked) => format!(
+                "questions {}",
+                asked
+                    .questions
+                    .iter()
+                    .map(|question| format!("{}[{}]", question.id, question.options.len()))
+                    .collect::<String>()
+            ),
+            Payload::QuestionResolved(answer) => format!("answers {}", answer.outcome),
+            Payload::Plan(plan) => format!("plan {}", plan.entries.len()),
+            Payload::ErrorEvent(error) => format!("error {} {}", error.code, error.message),
+            Payload::Compaction(compaction) => {
+                format!("compaction {}", compaction.summary.as_deref().unwrap_or(""))
+            }
+            other => format!("{other:?}")
+                .chars()
+                .take_while(|c| *c != '(')
+                .collect(),
+        })
+    });
+    words.collect()
+}
+
+fn told(lines: &[Value]) -> Vec<String> {
+    let read = read_lines(Dialect::Acp, lines);
+    assert_sound("small", &read.events);
+    words(&read.events)
+}
+
+#[test]
+fn a_thought_and_its_message_are_one_response_and_what_follows_a_result_another() {
+    let lines = [
+        prompt(1, "Go"),
+        text("agent_thought_chunk", "Hm.", None),
+        text("agent_message_chunk", "I ", None),
+        text("agent_message_chunk", "read.", None),
+        update(
+            json!({"sessionUpdate": "tool_call", "toolCallId": "read_file-1795295217430", "title": "a.txt", "kind": "read", "status": "in_progress"}),
+        ),
+        update(
+            json!({"sessionUpdate": "tool_call_update", "toolCallId": "read_file-1795295217430", "status": "completed", "content": [{"type": "content", "content": {"type": "text", "text": "A"}}]}),
+        ),
+        text("agent_message_chunk", "Done.", None),
+        stop(1, "end_turn"),
+    ];
+    assert_eq!(
+        told(&lines),
+        [
+            "turn t1",
+            "user Go",
+            "thought Hm. in t1.r1",
+            "said I read. in t1.r1",
+            "call read_file-1795295217430 read_file",
+            "result read_file-1795295217430 A",
+            "said Done. in t1.r2",
+            "end completed",
+        ]
+    );
+}
+
+#[test]
+fn sub_agents_stand_in_the_call_that_started_them_and_are_not_mixed_with_it() {
+    let inner = |mut held: Value, parent: &str| {
+        held["_meta"] = json!({"claudeCode": {"parentToolUseId": parent}});
+        update(held)
+    };
+    let chunk = |text: &str| json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}});
+    let call = |id: &str| json!({"sessionUpdate": "tool_call", "toolCallId": id, "title": "Task", "kind": "think", "status": "pending", "rawInput": {"prompt": "x"}});
+    let ended = |id: &str| json!({"sessionUpdate": "tool_call_update", "toolCallId": id, "status": "completed", "rawOutput": "ok"});
+    let lines = [
+        prompt(1, "Go"),
+        update(call("a")),
+        inner(chunk("in "), "a"),
+        update(chunk("out")),
+        inner(chunk("a"), "a"),
+        inner(call("b"), "a"),
+        inner(chunk("in b"), "b"),
+        inner(ended("b"), "a"),
+        update(ended("a")),
+        stop(1, "end_turn"),
+    ];
+    let read = read_lines(Dialect::Acp, &lines);
+    assert_sound("sub-agents", &read.events);
+    let said: Vec<(String, Option<&str>)> = read
+        .events
+        .iter()
+        .filter_map(|event| match &event.payload {
+            Payload::AssistantDone(done) => {
+                Some((done.text.clone(), event.parent_tool_call_id.as_deref()))
+            }
+            Payload::ToolCall(call) => Some((
+                format!("call {}", call.tool_call_id),
+                event.parent_tool_call_id.as_deref(),
+            )),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        said,
+        [
+            ("call a".to_owned(), None),
+            ("in a".to_owned(), Some("a")),
+            ("call b".to_owned(), Some("a")),
+            ("in b".to_owned(), Some("b")),
+            ("out".to_owned(), None),
+        ]
+    );
+}
+
+#[test]
+fn a_history_is_read_once_however_often_it_is_loaded() {
+    let history = [
+        text("user_message_chunk", "First", None),
+        text("agent_message_chunk", "One.", None),
+        text("user_message_chunk", "Again", None),
+        text("agent_message_chunk", "Two.", None),
+        text("user_message_chunk", "Again", None),
+        text("agent_message_chunk", "Three.", None),
+    ];
+    let load = |id: u64| request(id, "session/load", json!({"cwd": "/w"}));
+    let mut lines = vec![load(1)];
+    lines.extend(history.clone());
+    lines.push(answer(1, Value::Null));
+    lines.push(prompt(2, "Now"));
+    lines.push(text("agent_message_chunk", "Four.", None));
+    lines.push(stop(2, "end_turn"));
+    lines.push(load(3));
+    lines.extend(history);
+    lines.push(text("user_message_chunk", "Now", None));
+    lines.push(text("agent_message_chunk", "Four.", None));
+    lines.push(answer(3, json!({})));
+    assert_eq!(
+        told(&lines),
+        [
+            "turn t1",
+            "user First",
+            "said One. in t1.r1",
+            "end completed",
+            "turn t2",
+            "user Again",
+            "said Two. in t2.r1",
+            "end completed",
+            "turn t3",
+            "user Again",
+            "said Three. in t3.r1",
+            "end completed",
+            "turn t4",
+            "user Now",
+            "said Four. in t4.r1",
+            "end completed",
+        ]
+    );
+}
+
+#[test]
+fn requests_are_answered_by_what_the_answer_holds_where_both_sides_use_an_id() {
+    let ask = json!({"jsonrpc": "2.0", "id": 1, "method": "session/request_permission", "params": {"sessionId": "s",
+        "toolCall": {"toolCallId": "write_file-1795295217430", "title": "a.txt", "kind": "edit", "rawInput": {"path": "a.txt"}},
+        "options": [{"optionId": "y", "name": "Yes", "kind": "allow_always"}, {"optionId": "n", "name": "No", "kind": "reject_once"}]}});
+    let chosen = |option: &str| {
+        answer(
+            1,
+            json!({"outcome": {"outcome": "selected", "optionId": option}}),
+        )
+    };
+    let lines = [
+        prompt(1, "Go"),
+        ask.clone(),
+        chosen("y"),
+        update(
+            json!({"sessionUpdate": "tool_call_update", "toolCallId": "write_file-1795295217430", "status": "completed",
+            "content": [{"type": "diff", "path": "/w/a.txt", "oldText": null, "newText": "a\nb\n"}]}),
+        ),
+        stop(1, "end_turn"),
+        prompt(2, "And"),
+        ask,
+        answer(1, json!({"outcome": {"outcome": "cancelled"}})),
+        request(9, "session/cancel", json!({})),
+        stop(2, "cancelled"),
+    ];
+    assert_eq!(
+        told(&lines),
+        [
+            "turn t1",
+            "user Go",
+            "call write_file-1795295217430 write_file",
+            "asks 1",
+            "answer 1 allow",
+            "result write_file-1795295217430 ",
+            "edit created /w/a.txt +2 -0 true",
+            "end completed",
+            "turn t2",
+            "user And",
+            "asks 1~2",
+            "answer 1~2 cancel",
+            "Interrupt",
+            "end interrupted",
+        ]
+    );
+}
+
+#[test]
+fn files_and_terminals_of_the_client_are_the_calls_edits_and_output() {
+    let lines = [
+        prompt(1, "Go"),
+        update(
+            json!({"sessionUpdate": "tool_call", "toolCallId": "e", "title": "Edit", "kind": "edit", "status": "in_progress",
+            "locations": [{"path": "/w/a.txt"}]}),
+        ),
+        request(1, "fs/read_text_file", json!({"path": "/w/a.txt"})),
+        answer(1, json!({"content": "a\nb\n"})),
+        request(
+            2,
+            "fs/write_text_file",
+            json!({"path": "/w/a.txt", "content": "a\nc\n"}),
+        ),
+        answer(2, Value::Null),
+        update(
+            json!({"sessionUpdate": "tool_call_update", "toolCallId": "e", "status": "completed"}),
+        ),
+        update(
+            json!({"sessionUpdate": "tool_call", "toolCallId": "x", "title": "make", "kind": "execute", "status": "in_progress",
+            "content": [{"type": "terminal", "terminalId": "T"}]}),
+        ),
+        request(3, "terminal/output", json!({"terminalId": "T"})),
+        answer(3, json!({"output": "one\n", "truncated": false})),
+        request(4, "terminal/output", json!({"terminalId": "T"})),
+        answer(
+            4,
+            json!({"output": "one\ntwo\n", "truncated": false, "exitStatus": {"exitCode": 2}}),
+        ),
+        update(
+            json!({"sessionUpdate": "tool_call_update", "toolCallId": "x", "status": "completed"}),
+        ),
+        update(
+            json!({"sessionUpdate": "tool_call", "toolCallId": "p", "title": "Edit", "kind": "edit", "status": "completed",
+            "content": [{"type": "diff", "path": "/w/a.txt", "oldText": "c", "newText": "d"},
+                        {"type": "diff", "path": "/w/b.txt", "oldText": "x", "newText": "y\nz"}]}),
+        ),
+        stop(1, "end_turn"),
+    ];
+    assert_eq!(
+        told(&lines),
+        [
+            "turn t1",
+            "user Go",
+            "call e Edit",
+            "result e ",
+            "edit modified /w/a.txt +1 -1 true",
+            "call x make",
+            "printed \"one\\n\"",
+            "printed \"two\\n\"",
+            "result x one\ntwo\n",
+            "call p Edit",
+            "result p ",
+            // Known from the write before, so that the whole diff is made; of the other file only the piece is known.
+            "edit modified /w/a.txt +1 -1 true",
+            "edit modified /w/b.txt +2 -1 false",
+            "end completed",
+        ]
+    );
+}
+
+#[test]
+fn questions_plans_compactions_and_failures_are_told() {
+    let lines = [
+        prompt(1, "Go"),
+        update(
+            json!({"sessionUpdate": "plan", "entries": [{"content": "a", "status": "pending", "priority": "high"}]}),
+        ),
+        update(
+            json!({"sessionUpdate": "plan", "entries": [{"content": "a", "status": "pending", "priority": "high"}]}),
+        ),
+        request(
+            5,
+            "elicitation/create",
+            json!({"mode": "form", "message": "Which?", "requestedSchema": {"type": "object", "properties": {
+            "colour": {"type": "string", "oneOf": [{"const": "r", "title": "Red"}, {"const": "g", "title": "Green"}]},
+            "sure": {"type": "boolean"}, "name": {"type": "string"}}}}),
+        ),
+        answer(5, json!({"action": "accept", "content": {"colour": "r"}})),
+        request(
+            6,
+            "elicitation/create",
+            json!({"mode": "url", "message": "Log in", "url": "https://x", "elicitationId": "E"}),
+        ),
+        json!({"jsonrpc": "2.0", "method": "elicitation/complete", "params": {"elicitationId": "E"}}),
+        update(
+            json!({"sessionUpdate": "compaction_update", "compactionId": "c", "status": "in_progress"}),
+        ),
+        update(
+            json!({"sessionUpdate": "compaction_summary_chunk", "compactionId": "c", "content": {"type": "text", "text": "All so far."}}),
+        ),
+        update(
+            json!({"sessionUpdate": "compaction_update", "compactionId": "c", "status": "completed"}),
+        ),
+        update(
+            json!({"sessionUpdate": "notice", "severity": "warning", "title": "Slow", "description": "very"}),
+        ),
+        update(json!({"sessionUpdate": "_vendor/thing", "x": 1})),
+        json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": "Internal error", "data": {"details": "overloaded"}}}),
+        prompt(2, "Go on"),
+        stop(2, "max_tokens"),
+    ];
+    assert_eq!(
+        told(&lines),
+        [
+            "turn t1",
+            "user Go",
+            "plan 1",
+            "questions colour[2]sure[2]name[0]",
+            "answers answered",
+            "questions [0]",
+            "answers answered",
+            "compaction All so far.",
+            "Notice",
+            "Raw",
+            "error -32603 Internal error: overloaded",
+            "end failed",
+            "turn t2",
+            "user Go on",
+            "error max_tokens the answer grew too long",
+            "end failed",
+        ]
+    );
+}
+
+#[test]
+fn version_2_ends_turns_by_its_state_and_messages_come_whole() {
+    let lines = [
+        json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 2, "info": {"name": "c", "version": "1"}}}),
+        answer(
+            0,
+            json!({"protocolVersion": 2, "info": {"name": "a", "version": "2"}, "capabilities": {}, "authMethods": []}),
+        ),
+        prompt(1, "Go"),
+        answer(1, json!({})),
+        update(
+            json!({"sessionUpdate": "user_message", "messageId": "u", "content": [{"type": "text", "text": "Go"}]}),
+        ),
+        update(json!({"sessionUpdate": "state_update", "state": "running"})),
+        text("agent_message_chunk", "Hel", Some("m")),
+        update(
+            json!({"sessionUpdate": "agent_message", "messageId": "m", "content": [{"type": "text", "text": "Hello"}]}),
+        ),
+        update(
+            json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "name": "bash", "kind": "execute", "status": "in_progress", "content": [{"type": "terminal", "terminalId": "T"}]}),
+        ),
+        update(
+            json!({"sessionUpdate": "terminal_output_chunk", "terminalId": "T", "data": "4oI="}),
+        ),
+        update(
+            json!({"sessionUpdate": "terminal_output_chunk", "terminalId": "T", "data": "rA=="}),
+        ),
+        update(
+            json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed", "content": [
+            {"type": "diff", "changes": [{"operation": "modify", "path": "/w/a.txt"}],
+             "patch": {"format": "git_patch", "text": "diff --git a/w/a.txt b/w/a.txt\n--- a/w/a.txt\n+++ b/w/a.txt\n@@ -1 +1 @@\n-a\n+b\n"}}]}),
+        ),
+        update(
+            json!({"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn", "usage": {"inputTokens": 5, "outputTokens": 1, "totalTokens": 6}}),
+        ),
+    ];
+    assert_eq!(
+        told(&lines),
+        [
+            "turn t1",
+            "user Go",
+            "said Hello in m",
+            "call t bash",
+            "printed \"€\"",
+            "result t €",
+            "edit modified /w/a.txt +1 -1 true",
+            "Usage",
+            "Usage",
+            "end completed",
+        ]
+    );
+}
+
+#[test]
+fn the_prompt_of_a_log_without_it_comes_from_outside() {
+    let mut reader = SessionReader::new(Context {
+        prompt: Some("Go".to_owned()),
+        ..Context::default()
+    });
+    let mut events = Vec::new();
+    for line in [text("agent_message_chunk", "Hi", None), stop(3, "end_turn")] {
+        reader
+            .push(format!("{line}\n").as_bytes(), 0, &mut events)
+            .unwrap();
+    }
+    reader.finish(0, &mut events).unwrap();
+    assert_eq!(
+        words(&events),
+        ["turn t1", "user Go", "said Hi in t1.r1", "end completed"]
+    );
+}
+
+#[test]
+fn what_stops_in_the_middle_is_closed() {
+    let lines = [
+        prompt(1, "Go"),
+        text("agent_message_chunk", "I ", None),
+        update(
+            json!({"sessionUpdate": "tool_call", "toolCallId": "t", "title": "bash", "status": "pending", "rawInput": {}}),
+        ),
+        request(
+            2,
+            "session/request_permission",
+            json!({"toolCall": {"toolCallId": "u", "title": "x"}, "options": []}),
+        ),
+    ];
+    assert_eq!(
+        told(&lines),
+        [
+            "turn t1",
+            "user Go",
+            "said I  in t1.r1",
+            "call u x",
+            "asks 2",
+            "call t bash",
+            "failed t stopped before it ended",
+            "failed u stopped before it ended",
+            "answer 2 cancel",
+            "end interrupted",
+        ]
+    );
+}
+
+proptest! {
+    #[test]
+    fn any_order_of_messages_ends_what_it_begins(
+        picks in proptest::collection::vec((0usize..18, 0usize..3, 0usize..3), 1..50)
+    ) {
+        let mut lines = Vec::new();
+        for (kind, at, other) in picks {
+            let id = u64::try_from(at).unwrap();
+            let call = format!("c{at}");
+            let native = ["s", "s", "child"][other];
+            let status = ["completed", "failed", "in_progress"][other];
+            let state = ["running", "idle", "requires_action"][other];
+            let meta = json!({"claudeCode": {"parentToolUseId": format!("c{other}")}});
+            let mut line = match kind {
+                0 => prompt(id, "Go"),
+                1 => stop(id, ["end_turn", "cancelled", "refusal"][other]),
+                2 => text("agent_message_chunk", "Hi", Some(&format!("m{at}"))),
+                3 => text("agent_thought_chunk", "Hm", None),
+                4 => text("user_message_chunk", "Go", None),
+                5 => update(json!({"sessionUpdate": "tool_call", "toolCallId": call, "title": "t", "status": "pending", "rawInput": {}, "_meta": meta})),
+                6 => update(json!({"sessionUpdate": "tool_call_update", "toolCallId": call, "rawInput": {"a": 1}, "content": 5})),
+                7 => update(json!({"sessionUpdate": "tool_call_update", "toolCallId": call, "status": status, "rawOutput": {"metadata": {"sessionId": "child"}}})),
+                8 => request(id, "session/load", json!({"cwd": "/w"})),
+                9 => answer(id, json!({"configOptions": []})),
+                10 => request(id, "session/request_permission", json!({"toolCall": {"toolCallId": call}, "options": [{"optionId": "y", "kind": "allow_once"}]})),
+                11 => answer(id, json!({"outcome": {"outcome": "selected", "optionId": "y"}})),
+                12 => answer(id, Value::Null),
+                13 => json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32000}}),
+                14 => request(id, "session/cancel", Value::Object(serde_json::Map::new())),
+                15 => request(id, "fs/write_text_file", json!({"path": "/a", "content": "x"})),
+                16 => update(json!({"sessionUpdate": "state_update", "state": state})),
+                _ => update(json!({"sessionUpdate": "agent_message", "messageId": "m", "content": [{"type": "image"}]})),
+            };
+            if line["params"]["sessionId"] == "s" {
+                line["params"]["sessionId"] = native.into();
+            }
+            lines.push(line);
+        }
+        let read = read_lines(Dialect::Acp, &lines);
+        prop_assert_eq!(read.verdict, Ok(()));
+        assert_sound("any order", &read.events);
+        let count = |of: fn(&Payload) -> bool| read.events.iter().filter(|event| of(&event.payload)).count();
+        prop_assert!(
+            count(|payload| matches!(payload, Payload::PermissionRequest(_)))
+                <= count(|payload| matches!(payload, Payload::PermissionResolved(_)))
+        );
+    }
+}
