@@ -15,6 +15,7 @@ use support::shared;
 /// Folders of recordings and fixtures, and the dialects that their files are told to be. Files in them that are no
 /// session (what is beside it: times, requests of the other side, the database's answers) are told to be none.
 const TABLE: &[(&str, &[&str])] = &[
+    ("fixtures/acp", &["acp"]),
     ("fixtures/anthropic-sse", &["anthropic-messages"]),
     ("fixtures/claude-stream-json", &["claude-stream"]),
     ("fixtures/claude-transcript", &["claude-transcript"]),
@@ -34,6 +35,8 @@ const TABLE: &[(&str, &[&str])] = &[
         "fixtures/sandbox-agent",
         &["opencode-events", "opencode-export"],
     ),
+    ("recordings/acp-claude", &["acp"]),
+    ("recordings/acp-opencode", &["acp"]),
     (
         "recordings/claude-code",
         &["claude-hooks", "claude-stream", "claude-transcript"],
