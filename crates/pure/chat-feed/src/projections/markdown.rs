@@ -6,18 +6,18 @@
 //! sound are left out: they are of the moment.
 
 mod call;
+mod event;
 mod prose;
+mod times;
 mod writer;
 
-use chat_event::payload::{
-    PermissionRequest, PermissionResolved, Plan, QuestionRequest, QuestionResolved, TurnEnd,
-    TurnStart, Usage, UserMessage,
-};
-use chat_event::{ChatEvent, Json, Payload};
+use chat_event::payload::TurnStart;
+use chat_event::{ChatEvent, Payload};
 
 use super::TextSink;
 use super::conversation::{Block, Conversation, Entry, EntryBody, Tree};
-use super::plain::{Attachment, body_text, json_text};
+use super::plain::body_text;
+use times::{duration, utc};
 use writer::{Writer, code, words};
 
 /// Lines that no rule knows are shown up to here.
@@ -289,7 +289,7 @@ impl Transcript {
         match &event.payload {
             Payload::UserMessage(message) => {
                 self.assistant_speaks = false;
-                user_message(message, event.parent_tool_call_id.is_some(), out);
+                event::user_message(message, event.parent_tool_call_id.is_some(), out);
             }
             Payload::UserAudio(audio) => {
                 self.assistant_speaks = false;
@@ -312,7 +312,7 @@ impl Transcript {
                 ));
             }
             Payload::FileEdit(edit) => call::write_edit(out, edit),
-            Payload::TurnEnd(end) => turn_end(end, out),
+            Payload::TurnEnd(end) => event::turn_end(end, out),
             Payload::Interrupt(interrupt) => {
                 out.block(format!("**Interrupted** {}", code(&interrupt.reason)).trim_end());
             }
@@ -320,11 +320,11 @@ impl Transcript {
                 out.block(format!("**Error** {}", code(&error.code)).trim_end());
                 call::write_cut(out, "text", &error.message, RAW_BYTES);
             }
-            Payload::Plan(told) => plan(told, out),
-            Payload::PermissionRequest(request) => permission_request(request, out),
-            Payload::PermissionResolved(resolved) => permission_resolved(resolved, out),
-            Payload::QuestionRequest(request) => question_request(request, out),
-            Payload::QuestionResolved(resolved) => question_resolved(resolved, out),
+            Payload::Plan(told) => event::plan(told, out),
+            Payload::PermissionRequest(request) => event::permission_request(request, out),
+            Payload::PermissionResolved(resolved) => event::permission_resolved(resolved, out),
+            Payload::QuestionRequest(request) => event::question_request(request, out),
+            Payload::QuestionResolved(resolved) => event::question_resolved(resolved, out),
             Payload::Compaction(told) => {
                 out.block(format!("**Context compacted** {}", words(&told.trigger)).trim_end());
                 if let Some(summary) = &told.summary {
@@ -358,11 +358,11 @@ impl Transcript {
                     words(&gap.why)
                 ));
             }
-            Payload::Raw(raw) => unread(&raw.format, &raw.value, out),
-            Payload::Unknown { event_type, value } => unread(event_type, value, out),
+            Payload::Raw(raw) => event::unread(&raw.format, &raw.value, out),
+            Payload::Unknown { event_type, value } => event::unread(event_type, value, out),
             Payload::Malformed {
                 event_type, value, ..
-            } => unread(event_type, value, out),
+            } => event::unread(event_type, value, out),
             // Said by the heading, by the entry they are part of, or nothing to be read.
             Payload::TurnStart(_)
             | Payload::AssistantChunk(_)
@@ -399,127 +399,4 @@ fn task_of(start: &TurnStart) -> String {
         Some(label) => format!("{trigger}: {}", words(&label)),
         None => trigger,
     }
-}
-
-fn user_message<S: TextSink>(message: &UserMessage, nested: bool, out: &mut Writer<'_, S>) {
-    out.block(if nested { "**Prompt**" } else { "**User**" });
-    out.quoted(|out| {
-        out.prose(&body_text(&message.text));
-        for attachment in Attachment::list(message.attachments.as_ref()) {
-            out.block(&words(&attachment.note()));
-        }
-    });
-}
-
-fn turn_end<S: TextSink>(end: &TurnEnd, out: &mut Writer<'_, S>) {
-    let mut facts = vec![words(end.outcome.as_deref().unwrap_or("completed"))];
-    facts.extend(end.duration_ms.map(duration));
-    if let Some(usage) = end.usage.as_ref().and_then(|usage| usage.parse::<Usage>()) {
-        let (read, written) = (usage.input_tokens, usage.output_tokens);
-        facts.push(format!("{read} tokens in, {written} out"));
-    }
-    facts.extend(end.cost_usd.map(|cost| format!("${cost:.4}")));
-    out.block(&format!("*Turn {}*", facts.join(", ")));
-}
-
-fn plan<S: TextSink>(plan: &Plan, out: &mut Writer<'_, S>) {
-    let line = |entry: &chat_event::payload::PlanEntry| {
-        let mark = if entry.status == "completed" {
-            'x'
-        } else {
-            ' '
-        };
-        let now = if entry.status == "in_progress" {
-            " *(now)*"
-        } else {
-            ""
-        };
-        format!("- [{mark}] {}{now}", words(&entry.content))
-    };
-    out.block("**Plan**");
-    if !plan.entries.is_empty() {
-        out.block(&plan.entries.iter().map(line).collect::<Vec<_>>().join("\n"));
-    }
-}
-
-fn permission_request<S: TextSink>(request: &PermissionRequest, out: &mut Writer<'_, S>) {
-    let title = request.title.as_deref().map(code).unwrap_or_default();
-    let tool = code(&request.tool_name);
-    out.block(format!("**Permission asked** {tool} {title}").trim_end());
-    if let Some(reason) = &request.reason {
-        out.quoted(|out| out.prose(reason));
-    }
-}
-
-fn permission_resolved<S: TextSink>(resolved: &PermissionResolved, out: &mut Writer<'_, S>) {
-    let by = resolved.by.as_deref().map(words);
-    let by = by.map_or_else(String::new, |by| format!(", by {by}"));
-    let decision = words(&resolved.decision);
-    out.block(&format!("**Permission** {decision}{by}"));
-    if let Some(message) = &resolved.message {
-        out.quoted(|out| out.prose(message));
-    }
-}
-
-fn question_request<S: TextSink>(request: &QuestionRequest, out: &mut Writer<'_, S>) {
-    for question in &request.questions {
-        out.block("**Question**");
-        out.quoted(|out| {
-            out.prose(&question.text);
-            let options = question.options.iter();
-            let options: Vec<_> = options
-                .map(|option| format!("- {}", words(&option.label)))
-                .collect();
-            if !options.is_empty() {
-                out.block(&options.join("\n"));
-            }
-        });
-    }
-}
-
-fn question_resolved<S: TextSink>(resolved: &QuestionResolved, out: &mut Writer<'_, S>) {
-    out.block(format!("**Question** {}", words(&resolved.outcome)).trim_end());
-    if let Some(answers) = resolved
-        .answers
-        .as_ref()
-        .filter(|answers| !answers.is_null())
-    {
-        call::write_cut(out, "text", &json_text(answers), RAW_BYTES);
-    }
-}
-
-fn unread<S: TextSink>(format: &str, value: &Json, out: &mut Writer<'_, S>) {
-    out.block(format!("**Line that no rule knows** {}", code(format)).trim_end());
-    call::write_cut(out, "json", &json_text(value), RAW_BYTES);
-}
-
-/// A duration in words.
-fn duration(duration_ms: u64) -> String {
-    let tenths = duration_ms / 100;
-    match duration_ms {
-        0..1_000 => format!("{duration_ms} ms"),
-        1_000..60_000 => format!("{}.{} s", tenths / 10, tenths % 10),
-        _ => format!(
-            "{} min {} s",
-            duration_ms / 60_000,
-            duration_ms / 1_000 % 60
-        ),
-    }
-}
-
-/// A time as `2026-01-31 23:59:59 UTC`.
-fn utc(at_ms: i64) -> String {
-    let seconds = at_ms.div_euclid(1_000);
-    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Days to a date by eras of 400 years that begin on 1 March.
-    let days = days + 719_468;
-    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day_of_year = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year + era * 400 + i64::from(month <= 2);
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }

@@ -179,7 +179,11 @@ fn write_event(event: &ChatEvent, sink: &mut impl MessageSink) {
         Payload::UserAudio(audio) => sink.message(OpenAiMessage::user(audio.transcription.clone())),
         Payload::AgentCallback(callback) => {
             let result = body_text(&callback.result);
-            let text = format!("[Callback from {}]: {result}", callback.from_agent_id);
+            let from = match callback.from_agent_id.as_str() {
+                "" => &callback.from_session_id,
+                from => from,
+            };
+            let text = format!("[Callback from {from}]: {result}");
             sink.message(OpenAiMessage::user(text));
         }
         Payload::Compaction(compaction) => {

@@ -4,28 +4,23 @@
 //! source has none. What was taken back by a `retract` does not count. Calls, errors and changed files are those of the
 //! sub-agents, too.
 
+mod counted;
+mod told;
 mod usage;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
-use chat_event::payload::FileEdit;
 use chat_event::{ChatEvent, Payload};
 use serde::Serialize;
 
 pub use usage::TokenCounts;
 
-use super::conversation::{Block, Call, CallKey, Conversation, Entry, EntryBody};
-use crate::renderer::seen::hash;
-use usage::UsageCount;
+use super::conversation::Conversation;
+use counted::Counted;
+use told::Told;
 
 /// A title is one line of a list.
 const TITLE_CHARS: usize = 120;
-
-/// No session has as many models or agents; a list of more is not read.
-const MOST_NAMES: usize = 64;
-
-/// Files are listed up to here, and counted beyond.
-const MOST_FILES: usize = 10_000;
 
 /// A session in figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -296,249 +291,5 @@ fn makes_entries(payload: &Payload) -> bool {
         | Payload::LogEnd(_)
         | Payload::Unknown { .. }
         | Payload::Malformed { .. } => false,
-    }
-}
-
-/// What events say for themselves.
-#[derive(Clone, Debug, Default)]
-struct Told {
-    session_id: String,
-    title: Option<String>,
-    provider: Option<String>,
-    agents: Vec<String>,
-    models: Vec<String>,
-    cwd: Option<String>,
-    git_branch: Option<String>,
-    span_ms: Option<(i64, i64)>,
-    busy_ms: u64,
-    outcome: Option<SessionOutcome>,
-    turns: HashSet<u64>,
-    /// Calls of the newest turn less their results.
-    n_running_calls: i64,
-    interrupts: u64,
-    compactions: u64,
-    lost_events: u64,
-    usage: UsageCount,
-}
-
-impl Told {
-    fn note(&mut self, event: &ChatEvent, current_turn: u64) {
-        if self.session_id.is_empty() {
-            self.session_id.clone_from(&event.session_id);
-        }
-        if let Some(at_ms) = event.timestamp {
-            let (first, last) = self.span_ms.unwrap_or((at_ms, at_ms));
-            self.span_ms = Some((first.min(at_ms), last.max(at_ms)));
-        }
-        let turn = event.turn_id.as_deref().map_or(current_turn, hash);
-        let main = event.parent_tool_call_id.is_none();
-        match &event.payload {
-            Payload::TurnStart(_) => self.go_on(turn),
-            Payload::UserMessage(_)
-            | Payload::UserAudio(_)
-            | Payload::AgentCallback(_)
-            | Payload::AssistantChunk(_)
-            | Payload::AssistantDone(_)
-            | Payload::ThinkingChunk(_)
-            | Payload::ThinkingDone(_)
-                if main =>
-            {
-                self.go_on(turn);
-            }
-            Payload::ToolCall(_) => {
-                self.go_on(turn);
-                self.n_running_calls += 1;
-            }
-            Payload::ToolResult(_) => self.n_running_calls -= 1,
-            Payload::TurnEnd(end) => {
-                self.turns.insert(turn);
-                self.busy_ms = self.busy_ms.saturating_add(end.duration_ms.unwrap_or(0));
-                let usage = end.usage.as_ref().and_then(|usage| usage.parse());
-                self.usage.end_turn(turn, usage.as_ref(), end.cost_usd);
-                self.outcome = Some(match (end.outcome.as_deref(), self.outcome) {
-                    (Some("interrupted"), _) => SessionOutcome::Interrupted,
-                    (Some("failed"), _) => SessionOutcome::Failed,
-                    (None, Some(SessionOutcome::Interrupted)) => SessionOutcome::Interrupted,
-                    (None, Some(SessionOutcome::Failed)) => SessionOutcome::Failed,
-                    (_, _) => SessionOutcome::Completed,
-                });
-                self.n_running_calls = 0;
-            }
-            Payload::Interrupt(_) => {
-                self.interrupts += 1;
-                self.outcome = Some(SessionOutcome::Interrupted);
-            }
-            Payload::ErrorEvent(_) if main => self.outcome = Some(SessionOutcome::Failed),
-            Payload::SessionEnd(_) if self.outcome == Some(SessionOutcome::Running) => {
-                self.outcome = Some(match self.n_running_calls > 0 {
-                    true => SessionOutcome::Interrupted,
-                    false => SessionOutcome::Completed,
-                });
-            }
-            Payload::SessionStart(start) => {
-                if let Some(title) = start.title.as_ref().filter(|title| !title.is_empty()) {
-                    self.title = Some(title.clone());
-                }
-                add_name(&mut self.agents, start.agent.as_deref());
-                add_name(&mut self.models, start.model.as_deref());
-                // Where it began; the agent may go elsewhere.
-                if self.cwd.is_none() {
-                    self.cwd.clone_from(&start.cwd);
-                    self.git_branch.clone_from(&start.git_branch);
-                }
-                if start.provider.is_some() {
-                    self.provider.clone_from(&start.provider);
-                }
-            }
-            Payload::AgentSwitch(switch) => {
-                add_name(&mut self.agents, Some(&switch.from_agent_id));
-                add_name(&mut self.agents, Some(&switch.to_agent_id));
-            }
-            Payload::Usage(usage) => {
-                add_name(&mut self.models, usage.model.as_deref());
-                let response = event.response_id.as_deref().map(hash);
-                self.usage.add(turn, response, !main, usage);
-            }
-            Payload::Compaction(_) => self.compactions += 1,
-            Payload::LogGap(gap) => {
-                let n_lost = gap.to.saturating_sub(gap.from).saturating_add(1);
-                self.lost_events = self.lost_events.saturating_add(n_lost);
-            }
-            _ => {}
-        }
-        add_name(&mut self.agents, event.agent_id.as_deref());
-    }
-
-    /// Something happens in a turn.
-    fn go_on(&mut self, turn: u64) {
-        let new = self.turns.insert(turn);
-        if new {
-            self.n_running_calls = 0;
-        }
-        // What is said late does not open a turn that is over.
-        if new || self.outcome.is_none() {
-            self.outcome = Some(SessionOutcome::Running);
-        }
-    }
-}
-
-fn add_name(names: &mut Vec<String>, name: Option<&str>) {
-    let Some(name) = name.filter(|name| !name.is_empty()) else {
-        return;
-    };
-    if names.len() < MOST_NAMES && !names.iter().any(|known| known == name) {
-        names.push(name.to_owned());
-    }
-}
-
-/// What is counted once it is finished.
-#[derive(Clone, Debug, Default)]
-struct Counted {
-    prompt: Option<String>,
-    user_messages: u64,
-    responses: u64,
-    sub_agent_responses: u64,
-    tool_calls: ToolCallCounts,
-    errors: u64,
-    files: BTreeMap<String, FileSummary>,
-    /// Of files beyond those that are listed.
-    more_files: FileSummary,
-    n_more_files: u64,
-}
-
-impl Counted {
-    fn add<'e>(
-        &mut self,
-        entries: impl Iterator<Item = &'e Entry>,
-        calls: &BTreeMap<CallKey, Call>,
-    ) {
-        for entry in entries {
-            self.add_entry(entry);
-        }
-        for call in calls.values() {
-            self.add_call(call);
-        }
-    }
-
-    fn add_entry(&mut self, entry: &Entry) {
-        let main = entry.parent.is_none();
-        let event = match &entry.body {
-            EntryBody::Event(event) => event,
-            EntryBody::Response(response) => {
-                let says = |block: &Block| match block {
-                    Block::Text(text) | Block::Thinking(text) => {
-                        text.redacted || !text.text().is_empty()
-                    }
-                    Block::Call(_) | Block::Message(_) => true,
-                    Block::Gone => false,
-                };
-                if response.blocks.iter().any(says) {
-                    let count = match main {
-                        true => &mut self.responses,
-                        false => &mut self.sub_agent_responses,
-                    };
-                    *count += 1;
-                }
-                return;
-            }
-        };
-        match &event.payload {
-            Payload::UserMessage(message) if main => {
-                self.user_messages += 1;
-                self.note_prompt(message.text.preview());
-            }
-            Payload::UserAudio(audio) if main => {
-                self.user_messages += 1;
-                self.note_prompt(&audio.transcription);
-            }
-            Payload::ErrorEvent(_) => self.errors += 1,
-            Payload::FileEdit(edit) => self.add_edit(edit),
-            _ => {}
-        }
-    }
-
-    fn note_prompt(&mut self, text: &str) {
-        if self.prompt.is_none() {
-            self.prompt = title_of(text);
-        }
-    }
-
-    fn add_call(&mut self, call: &Call) {
-        for edit in call.edits.iter().flatten() {
-            self.add_edit(edit);
-        }
-        // What only stands for a call that is not in the log is counted where it gave something.
-        if !call.called && call.result.is_none() {
-            return;
-        }
-        let counts = &mut self.tool_calls;
-        counts.total += 1;
-        *counts.by_kind.entry(call.kind.as_str()).or_default() += 1;
-        match &call.result {
-            Some(result) if result.error.is_some() => counts.failed += 1,
-            Some(_) => {}
-            None => counts.without_result += 1,
-        }
-    }
-
-    fn add_edit(&mut self, edit: &FileEdit) {
-        let known = self.files.contains_key(&edit.file_path);
-        let file = if known || self.files.len() < MOST_FILES {
-            let file = self.files.entry(edit.file_path.clone()).or_default();
-            file.path.clone_from(&edit.file_path);
-            file
-        } else {
-            self.n_more_files += 1;
-            &mut self.more_files
-        };
-        // A new file that is edited is still a new one.
-        if file.change_type != "created" || edit.change_type == "deleted" {
-            file.change_type.clone_from(&edit.change_type);
-        }
-        file.edits += 1;
-        file.lines_added = file.lines_added.saturating_add(u64::from(edit.lines_added));
-        file.lines_removed = file
-            .lines_removed
-            .saturating_add(u64::from(edit.lines_removed));
     }
 }

@@ -186,6 +186,7 @@ fn answers_stay_as_they_are_where_they_reach_no_further() {
     check_answer("# Big\nTitle\n===\nx", "### Big\nTitle\n\\===\nx");
     check_answer("<details>\n`a` <b>", "&lt;details>\n`a` &lt;b>");
     check_answer("![x](http://h/i) `![x]`", "&#33;[x](http://h/i) `![x]`");
+    check_answer("a\n[b]: http://h", "a\n\\[b]: http://h");
     // Only a whole parser could say where this code ends.
     check_answer(
         "- list:\n  ```\n  open",

@@ -33,7 +33,7 @@ pub(super) fn write_head<S: TextSink>(out: &mut Writer<'_, S>, call: &Call) {
     }
     let told_ms = call.result.as_ref().and_then(|result| result.duration_ms);
     if let Some(duration_ms) = told_ms.or_else(|| between(call.called_ms, call.result_ms)) {
-        facts.push(super::duration(duration_ms));
+        facts.push(super::times::duration(duration_ms));
     }
     let facts = match facts.is_empty() {
         true => String::new(),

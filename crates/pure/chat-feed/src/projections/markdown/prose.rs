@@ -1,7 +1,7 @@
 //! Texts that are Markdown themselves: shown as such where nothing in them can reach beyond them.
 //!
 //! Left as it is: paragraphs, lists, tables, emphasis, links, code at the left margin. Changed: headings go below those
-//! of the transcript, tags are shown and not taken, images are not loaded, code that is not closed is. Where code begins
+//! of the transcript, tags and definitions of links are shown and not taken, images are not loaded, code that is not closed is. Where code begins
 //! within a list or a quote only a whole parser could say where it ends: such a text is [`Prose::Wild`].
 
 pub(super) enum Prose {
@@ -63,7 +63,8 @@ pub(super) fn tamed(text: &str) -> Prose {
             (after_text, sure) = (false, true);
             continue;
         }
-        if after_text && !indented && underlines(bare) {
+        let defines = bare.starts_with('[') && bare.contains("]:");
+        if !indented && (defines || after_text && underlines(bare)) {
             tame.push('\\');
             push_inline(bare, &mut sure, &mut tame);
         } else {

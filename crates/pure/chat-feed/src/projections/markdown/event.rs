@@ -1,0 +1,116 @@
+//! Events that say all by themselves, as blocks of the transcript.
+
+use chat_event::Json;
+use chat_event::payload::{
+    PermissionRequest, PermissionResolved, Plan, PlanEntry, QuestionRequest, QuestionResolved,
+    TurnEnd, Usage, UserMessage,
+};
+
+use super::RAW_BYTES;
+use super::call::write_cut;
+use super::times::duration;
+use super::writer::{Writer, code, words};
+use crate::projections::TextSink;
+use crate::projections::plain::{Attachment, body_text, json_text};
+
+pub(super) fn user_message<S: TextSink>(
+    message: &UserMessage,
+    nested: bool,
+    out: &mut Writer<'_, S>,
+) {
+    out.block(if nested { "**Prompt**" } else { "**User**" });
+    out.quoted(|out| {
+        out.prose(&body_text(&message.text));
+        for attachment in Attachment::list(message.attachments.as_ref()) {
+            out.block(&words(&attachment.note()));
+        }
+    });
+}
+
+pub(super) fn turn_end<S: TextSink>(end: &TurnEnd, out: &mut Writer<'_, S>) {
+    let mut facts = vec![words(end.outcome.as_deref().unwrap_or("completed"))];
+    facts.extend(end.duration_ms.map(duration));
+    if let Some(usage) = end.usage.as_ref().and_then(|usage| usage.parse::<Usage>()) {
+        let (read, written) = (usage.input_tokens, usage.output_tokens);
+        facts.push(format!("{read} tokens in, {written} out"));
+    }
+    facts.extend(end.cost_usd.map(|cost| format!("${cost:.4}")));
+    out.block(&format!("*Turn {}*", facts.join(", ")));
+}
+
+pub(super) fn plan<S: TextSink>(plan: &Plan, out: &mut Writer<'_, S>) {
+    let line = |entry: &PlanEntry| {
+        let mark = if entry.status == "completed" {
+            'x'
+        } else {
+            ' '
+        };
+        let now = if entry.status == "in_progress" {
+            " *(now)*"
+        } else {
+            ""
+        };
+        format!("- [{mark}] {}{now}", words(&entry.content))
+    };
+    out.block("**Plan**");
+    if !plan.entries.is_empty() {
+        out.block(&plan.entries.iter().map(line).collect::<Vec<_>>().join("\n"));
+    }
+}
+
+pub(super) fn permission_request<S: TextSink>(
+    request: &PermissionRequest,
+    out: &mut Writer<'_, S>,
+) {
+    let title = request.title.as_deref().map(code).unwrap_or_default();
+    let tool = code(&request.tool_name);
+    out.block(format!("**Permission asked** {tool} {title}").trim_end());
+    if let Some(reason) = &request.reason {
+        out.quoted(|out| out.prose(reason));
+    }
+}
+
+pub(super) fn permission_resolved<S: TextSink>(
+    resolved: &PermissionResolved,
+    out: &mut Writer<'_, S>,
+) {
+    let by = resolved.by.as_deref().map(words);
+    let by = by.map_or_else(String::new, |by| format!(", by {by}"));
+    let decision = words(&resolved.decision);
+    out.block(&format!("**Permission** {decision}{by}"));
+    if let Some(message) = &resolved.message {
+        out.quoted(|out| out.prose(message));
+    }
+}
+
+pub(super) fn question_request<S: TextSink>(request: &QuestionRequest, out: &mut Writer<'_, S>) {
+    for question in &request.questions {
+        out.block("**Question**");
+        out.quoted(|out| {
+            out.prose(&question.text);
+            let options = question.options.iter();
+            let options: Vec<_> = options
+                .map(|option| format!("- {}", words(&option.label)))
+                .collect();
+            if !options.is_empty() {
+                out.block(&options.join("\n"));
+            }
+        });
+    }
+}
+
+pub(super) fn question_resolved<S: TextSink>(resolved: &QuestionResolved, out: &mut Writer<'_, S>) {
+    out.block(format!("**Question** {}", words(&resolved.outcome)).trim_end());
+    if let Some(answers) = resolved
+        .answers
+        .as_ref()
+        .filter(|answers| !answers.is_null())
+    {
+        write_cut(out, "text", &json_text(answers), RAW_BYTES);
+    }
+}
+
+pub(super) fn unread<S: TextSink>(format: &str, value: &Json, out: &mut Writer<'_, S>) {
+    out.block(format!("**Line that no rule knows** {}", code(format)).trim_end());
+    write_cut(out, "json", &json_text(value), RAW_BYTES);
+}

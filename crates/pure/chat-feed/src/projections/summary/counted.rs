@@ -1,0 +1,124 @@
+//! What is counted once it is finished, because it may be taken back until then: messages, calls, errors, files.
+
+use std::collections::BTreeMap;
+
+use chat_event::Payload;
+use chat_event::payload::FileEdit;
+
+use super::{FileSummary, ToolCallCounts, title_of};
+use crate::projections::conversation::{Block, Call, CallKey, Entry, EntryBody};
+
+/// Files are listed up to here, and counted beyond.
+const MOST_FILES: usize = 10_000;
+
+/// What is counted once it is finished.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counted {
+    pub(super) prompt: Option<String>,
+    pub(super) user_messages: u64,
+    pub(super) responses: u64,
+    pub(super) sub_agent_responses: u64,
+    pub(super) tool_calls: ToolCallCounts,
+    pub(super) errors: u64,
+    pub(super) files: BTreeMap<String, FileSummary>,
+    /// Of files beyond those that are listed.
+    pub(super) more_files: FileSummary,
+    pub(super) n_more_files: u64,
+}
+
+impl Counted {
+    pub(super) fn add<'e>(
+        &mut self,
+        entries: impl Iterator<Item = &'e Entry>,
+        calls: &BTreeMap<CallKey, Call>,
+    ) {
+        for entry in entries {
+            self.add_entry(entry);
+        }
+        for call in calls.values() {
+            self.add_call(call);
+        }
+    }
+
+    fn add_entry(&mut self, entry: &Entry) {
+        let main = entry.parent.is_none();
+        let event = match &entry.body {
+            EntryBody::Event(event) => event,
+            EntryBody::Response(response) => {
+                let says = |block: &Block| match block {
+                    Block::Text(text) | Block::Thinking(text) => {
+                        text.redacted || !text.text().is_empty()
+                    }
+                    Block::Call(_) | Block::Message(_) => true,
+                    Block::Gone => false,
+                };
+                if response.blocks.iter().any(says) {
+                    let count = match main {
+                        true => &mut self.responses,
+                        false => &mut self.sub_agent_responses,
+                    };
+                    *count += 1;
+                }
+                return;
+            }
+        };
+        match &event.payload {
+            Payload::UserMessage(message) if main => {
+                self.user_messages += 1;
+                self.note_prompt(message.text.preview());
+            }
+            Payload::UserAudio(audio) if main => {
+                self.user_messages += 1;
+                self.note_prompt(&audio.transcription);
+            }
+            Payload::ErrorEvent(_) => self.errors += 1,
+            Payload::FileEdit(edit) => self.add_edit(edit),
+            _ => {}
+        }
+    }
+
+    fn note_prompt(&mut self, text: &str) {
+        if self.prompt.is_none() {
+            self.prompt = title_of(text);
+        }
+    }
+
+    fn add_call(&mut self, call: &Call) {
+        for edit in call.edits.iter().flatten() {
+            self.add_edit(edit);
+        }
+        // What only stands for a call that is not in the log is counted where it gave something.
+        if !call.called && call.result.is_none() {
+            return;
+        }
+        let counts = &mut self.tool_calls;
+        counts.total += 1;
+        *counts.by_kind.entry(call.kind.as_str()).or_default() += 1;
+        match &call.result {
+            Some(result) if result.error.is_some() => counts.failed += 1,
+            Some(_) => {}
+            None => counts.without_result += 1,
+        }
+    }
+
+    fn add_edit(&mut self, edit: &FileEdit) {
+        let known = self.files.contains_key(&edit.file_path);
+        let file = if known || self.files.len() < MOST_FILES {
+            let file = self.files.entry(edit.file_path.clone()).or_default();
+            file.path.clone_from(&edit.file_path);
+            file
+        } else {
+            self.n_more_files += 1;
+            &mut self.more_files
+        };
+        // A new file that is edited is still a new one.
+        if file.change_type != "created" || edit.change_type == "deleted" {
+            file.change_type.clone_from(&edit.change_type);
+        }
+        file.edits += 1;
+        file.lines_added = file.lines_added.saturating_add(u64::from(edit.lines_added));
+        file.lines_removed = file
+            .lines_removed
+            .saturating_add(u64::from(edit.lines_removed));
+    }
+}
