@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::emit::Emitter;
 use crate::reader::Context;
 use crate::{
-    acp, agent_events, anthropic, chat_events, claude, codex, gemini, openai, opencode, pi,
+    acp, agent_events, anthropic, chat_events, claude, codex, gemini, openai, opencode, openhands, pi,
 };
 
 /// The formats that are read.
@@ -53,6 +53,8 @@ pub enum Dialect {
     PiStream,
     /// The files below `~/.pi/agent/sessions`.
     PiSession,
+    /// Trajectories, events and evaluation outputs of OpenHands.
+    OpenHands,
 }
 
 /// One dialect's rules: values in, events out by way of the emitter.
@@ -202,6 +204,15 @@ pub(crate) static TABLE: &[Row] = &[
         recognise: pi::is_session_line,
         session_of: pi::session_of,
         make: |_| Box::new(pi::PiSession::new()),
+    },
+    Row {
+        dialect: Dialect::OpenHands,
+        word: "openhands",
+        name: "OpenHands",
+        form: Form::Document,
+        recognise: openhands::is_of,
+        session_of: openhands::session_of,
+        make: |_| Box::new(openhands::OpenHands::new()),
     },
     Row {
         dialect: Dialect::ChatEvents,

@@ -25,12 +25,14 @@ mod codex;
 mod gemini;
 mod openai;
 mod opencode;
+mod openhands;
 mod pi;
 
 mod busy;
 mod edit;
 mod emit;
 mod facts;
+mod patch;
 mod history;
 mod open_calls;
 mod speech;

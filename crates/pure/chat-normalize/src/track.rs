@@ -28,6 +28,8 @@ pub(crate) struct Track {
     /// What the session is known to be.
     pub(crate) facts: Facts,
     turn: Option<String>,
+    /// Calls within which agents work, outermost first.
+    parents: Vec<String>,
     calls: HashMap<String, Call>,
     /// The calls that wait, as they came.
     order: BTreeMap<u64, String>,
@@ -82,6 +84,7 @@ impl Track {
         Track {
             facts: Facts::default(),
             turn: None,
+            parents: Vec::new(),
             calls: HashMap::new(),
             order: BTreeMap::new(),
             n_calls: 0,
@@ -98,6 +101,7 @@ impl Track {
     pub(crate) fn place(&self) -> Place {
         Place {
             turn_id: self.turn.clone(),
+            parent_tool_call_id: self.parents.last().cloned(),
             ..Place::default()
         }
     }
@@ -110,6 +114,37 @@ impl Track {
     /// The call that waits under `id`.
     pub(crate) fn waiting(&self, id: &str) -> Option<&Call> {
         self.calls.get(id)
+    }
+
+    /// The id under which the newest call waits.
+    pub(crate) fn newest(&self) -> Option<String> {
+        self.order.values().next_back().cloned()
+    }
+
+    /// The call within which events are told now.
+    pub(crate) fn parent(&self) -> Option<&str> {
+        self.parents.last().map(String::as_str)
+    }
+
+    /// What comes next is made by an agent that the call waiting under `id` started.
+    pub(crate) fn enter(&mut self, id: &str) {
+        if let Some(call) = self.calls.get(id) {
+            self.parents.push(call.id.clone());
+        }
+    }
+
+    /// The agent that the call waiting under `id` started is done, and so are those it started.
+    pub(crate) fn leave(&mut self, id: &str) {
+        if let Some(call) = self.calls.get(id)
+            && let Some(at) = self.parents.iter().rposition(|parent| *parent == call.id)
+        {
+            self.parents.truncate(at);
+        }
+    }
+
+    /// All agents that calls started are done.
+    pub(crate) fn leave_all(&mut self) {
+        self.parents.clear();
     }
 
     /// Begins a turn; one that is open must have been closed before.

@@ -1,0 +1,99 @@
+//! OpenHands: trajectories of actions and observations (V0), the events of its SDK (V1), and evaluation outputs.
+//!
+//! | form | read by |
+//! |---|---|
+//! | `{source, action or observation, …}` each, in an array or a line each | `actions` |
+//! | `{kind: "…Event", source, …}` each | `sdk` |
+//! | `{instance_id or issue, history: […], git_patch}` a line each: a task each | `tasks`, its items as the above |
+//!
+//! Formats: notes on formats, 10.3. V0 and outputs are seen in public files; of V1 the classes are known, no capture.
+
+mod actions;
+mod sdk;
+mod session;
+mod tasks;
+mod tools;
+
+use serde_json::Value;
+
+use crate::dialect::Normalizer;
+use crate::emit::Emitter;
+use crate::value::{str_of, text_of};
+use session::Session;
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    Action,
+    Sdk,
+    Task,
+}
+
+fn shape_of(value: &Value) -> Option<Shape> {
+    let has = |key: &str| text_of(value, key).is_some();
+    if value.get("history").is_some_and(Value::is_array) {
+        let names_task = has("instance_id") || value.get("issue").is_some_and(Value::is_object);
+        return names_task.then_some(Shape::Task);
+    }
+    if !has("source") || !has("timestamp") {
+        return None;
+    }
+    if has("action") || has("observation") {
+        return Some(Shape::Action);
+    }
+    let kind = text_of(value, "kind")?;
+    let is_sdk = kind.ends_with("Event")
+        || matches!(
+            kind,
+            "Condensation" | "CondensationRequest" | "UserRejectObservation"
+        );
+    is_sdk.then_some(Shape::Sdk)
+}
+
+/// Whether a value is of this dialect.
+pub(crate) fn is_of(value: &Value) -> Option<bool> {
+    shape_of(value).map(|_| true)
+}
+
+/// The session a value names: an output's task.
+pub(crate) fn session_of(value: &Value) -> Option<String> {
+    let is_task = shape_of(value) == Some(Shape::Task);
+    text_of(value, "instance_id")
+        .filter(|_| is_task)
+        .map(str::to_owned)
+}
+
+/// Reads them.
+#[derive(Debug)]
+pub(crate) struct OpenHands {
+    session: Session,
+}
+
+impl OpenHands {
+    pub(crate) fn new() -> Self {
+        OpenHands {
+            session: Session::new(),
+        }
+    }
+}
+
+impl Normalizer for OpenHands {
+    fn line(&mut self, emitter: &mut Emitter, value: &Value) {
+        let session = &mut self.session;
+        session.begin(emitter, value);
+        match shape_of(value) {
+            Some(Shape::Action) => actions::event(session, emitter, value),
+            Some(Shape::Sdk) => sdk::event(session, emitter, value),
+            Some(Shape::Task) => tasks::task(session, emitter, value),
+            None => {
+                let kind = str_of(value, "kind").unwrap_or("no event");
+                session.raw(emitter, kind, value);
+            }
+        }
+    }
+
+    fn finish(&mut self, emitter: &mut Emitter) {
+        self.session.at(emitter, None);
+        self.session.close(emitter);
+    }
+}

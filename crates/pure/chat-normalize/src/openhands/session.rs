@@ -1,0 +1,395 @@
+//! What all forms of OpenHands share: turns, answers and their parts, calls that wait for a yes, delegates, tokens.
+//!
+//! A delegate's events stand between its call and that call's result, without a mark of their own: what comes in between
+//! is told within the call.
+
+use std::collections::HashMap;
+
+use chat_event::payload::{
+    Compaction, ErrorEvent, Interrupt, PermissionOption, PermissionRequest, PermissionResolved,
+    SessionStart, ToolResult, Usage,
+};
+use chat_event::{Extra, Json};
+use serde_json::{Map, Value};
+
+use super::tools;
+use crate::emit::{Emitter, Place, hash};
+use crate::track::{Call, NewCall, Said, Track, ended};
+use crate::value::{amount_of, count_of, millis_of_rfc3339, str_of, text_of};
+
+const FORMAT: &str = "openhands";
+
+/// The session so far.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) track: Track,
+    /// How the turn would end now.
+    pub(crate) outcome: &'static str,
+    /// What stands before ids that are numbers: a task's name, where a file has several.
+    pub(crate) prefix: String,
+    /// Events that had no id of their own.
+    pub(crate) n_nameless: u64,
+    /// The calls that wait, by the id of their action.
+    by_action: HashMap<String, String>,
+    /// The answer that is open, and how many texts and thoughts it had.
+    answer: (String, u32, u32),
+    /// The call that waits for a yes.
+    asked: Option<String>,
+    /// Completions whose tokens were told, by the hash of their id.
+    counted: std::collections::HashSet<u64>,
+    /// The costs as they were said last, and as they were told last.
+    spent: Option<Usage>,
+    told_spent: Option<Usage>,
+    last_ms: Option<i64>,
+}
+
+impl Session {
+    pub(crate) fn new() -> Self {
+        Session {
+            track: Track::new(),
+            outcome: "interrupted",
+            prefix: String::new(),
+            n_nameless: 0,
+            by_action: HashMap::new(),
+            answer: (String::new(), 0, 0),
+            asked: None,
+            counted: std::collections::HashSet::new(),
+            spent: None,
+            told_spent: None,
+            last_ms: None,
+        }
+    }
+
+    /// Begins an event.
+    pub(crate) fn begin(&mut self, emitter: &mut Emitter, value: &Value) {
+        let time_ms = text_of(value, "timestamp").and_then(millis_of_rfc3339);
+        self.at(emitter, time_ms);
+        let facts = SessionStart {
+            agent: Some("OpenHands".to_owned()),
+            provider: Some("openhands".to_owned()),
+            ..SessionStart::default()
+        };
+        self.track.facts.say(emitter, facts, Map::new());
+    }
+
+    pub(crate) fn at(&mut self, emitter: &mut Emitter, time_ms: Option<i64>) {
+        self.last_ms = time_ms.or(self.last_ms);
+        if let Some(time_ms) = self.last_ms {
+            emitter.time_ms = time_ms;
+        }
+    }
+
+    /// The id of an event: its own, or its place.
+    pub(crate) fn id_of(&mut self, event: &Value) -> String {
+        match event.get("id") {
+            Some(Value::String(id)) if !id.is_empty() => id.clone(),
+            Some(Value::Number(id)) => format!("{}e{id}", self.prefix),
+            _ => {
+                self.n_nameless += 1;
+                format!("{}n{}", self.prefix, self.n_nameless)
+            }
+        }
+    }
+
+    pub(crate) fn raw(&self, emitter: &mut Emitter, kind: &str, value: &Value) {
+        emitter.raw(&self.track.place(), FORMAT, kind, value);
+    }
+
+    pub(crate) fn model(&mut self, emitter: &mut Emitter, model: Option<&str>) {
+        let facts = SessionStart {
+            model: model.map(str::to_owned),
+            ..SessionStart::default()
+        };
+        self.track.facts.say(emitter, facts, Map::new());
+    }
+
+    /// A prompt; a delegate's is part of its call.
+    pub(crate) fn prompt(&mut self, emitter: &mut Emitter, id: &str, said: Said) {
+        if self.track.parent().is_none() {
+            self.close(emitter);
+            self.track.open_turn(emitter, id, "user");
+        }
+        self.track.user(emitter, &format!("{id}:user"), said);
+    }
+
+    /// Work: it stands in a turn.
+    fn work(&mut self, emitter: &mut Emitter, response: &str) {
+        self.track.need_turn(emitter, &format!("t-{response}"));
+        if self.answer.0 != response {
+            self.answer = (response.to_owned(), 0, 0);
+        }
+        emitter.goes_on(&self.track.place());
+    }
+
+    pub(crate) fn text(&mut self, emitter: &mut Emitter, response: &str, text: &str) {
+        if text.trim().is_empty() {
+            return;
+        }
+        self.work(emitter, response);
+        self.track.text(emitter, response, self.answer.1, text);
+        self.answer.1 = self.answer.1.saturating_add(1);
+    }
+
+    pub(crate) fn thought(&mut self, emitter: &mut Emitter, response: &str, text: &str) {
+        if text.trim().is_empty() {
+            return;
+        }
+        self.work(emitter, response);
+        self.track
+            .thought(emitter, response, self.answer.2, text, false);
+        self.answer.2 = self.answer.2.saturating_add(1);
+    }
+
+    /// A call; `action_id` is what its observation will name.
+    pub(crate) fn call(&mut self, emitter: &mut Emitter, action_id: &str, call: NewCall<'_>) {
+        self.work(emitter, call.response_id);
+        self.outcome = "interrupted";
+        let (id, name, args) = (call.id.to_owned(), call.name, call.args);
+        let place = self.track.place().in_response(call.response_id);
+        self.track.call(emitter, call);
+        if let Some(plan) = tools::plan(name, args) {
+            emitter.add_as(&format!("{id}:plan"), &place, plan);
+        }
+        self.by_action.insert(action_id.to_owned(), id);
+    }
+
+    /// The id of the call that an observation answers: that of its action, its own, or the newest that waits.
+    pub(crate) fn answered(&mut self, action_id: &str, call_id: Option<&str>) -> Option<String> {
+        let of_action = self.by_action.get(action_id).cloned();
+        of_action
+            .or_else(|| call_id.map(str::to_owned))
+            .filter(|id| self.track.waiting(id).is_some())
+    }
+
+    /// The result of the call that waits under `id`.
+    pub(crate) fn result(
+        &mut self,
+        emitter: &mut Emitter,
+        action_id: &str,
+        id: &str,
+        result: ToolResult,
+    ) -> Option<Call> {
+        self.by_action.remove(action_id);
+        let denied = result
+            .error
+            .as_ref()
+            .and_then(|error| error.code.as_deref())
+            == Some("rejected");
+        if self.asked.as_deref() == Some(id) {
+            self.answer_ask(emitter, !denied);
+        }
+        self.track.result(emitter, id, result)
+    }
+
+    /// The call that waits under `id` waits for a yes.
+    pub(crate) fn ask(&mut self, emitter: &mut Emitter, id: &str) {
+        let Some(call) = self.track.waiting(id) else {
+            return;
+        };
+        let option = |id: &str, label: &str, kind: &str| PermissionOption {
+            id: id.to_owned(),
+            label: label.to_owned(),
+            kind: kind.to_owned(),
+            extra: Extra::default(),
+        };
+        let payload = PermissionRequest {
+            request_id: format!("{}:ask", call.id),
+            tool_call_id: Some(call.id.clone()),
+            tool_name: call.name.clone(),
+            title: tools::title(&call.args),
+            args: Some(Json::from(&call.args)),
+            options: vec![
+                option("confirm", "Confirm", "allow_once"),
+                option("reject", "Reject", "reject_once"),
+            ],
+            ..PermissionRequest::default()
+        };
+        emitter.add_as(&payload.request_id.clone(), &call.place.clone(), payload);
+        self.asked = Some(id.to_owned());
+    }
+
+    /// The user said yes or no.
+    pub(crate) fn answer_ask(&mut self, emitter: &mut Emitter, allowed: bool) {
+        let Some(id) = self.asked.take() else {
+            return;
+        };
+        let place = match self.track.waiting(&id) {
+            Some(call) => call.place.clone(),
+            None => self.track.place(),
+        };
+        let id = self.track.id_of_next(&id);
+        let payload = PermissionResolved {
+            request_id: format!("{id}:ask"),
+            decision: if allowed { "allow" } else { "deny" }.to_owned(),
+            scope: Some("once".to_owned()),
+            by: Some("user".to_owned()),
+            ..PermissionResolved::default()
+        };
+        emitter.add_as(&format!("{id}:answer"), &place, payload);
+    }
+
+    /// The state that the program says it is in.
+    pub(crate) fn state(&mut self, emitter: &mut Emitter, id: &str, state: &str, why: &str) {
+        match state {
+            "awaiting_user_input" | "finished" | "idle" => {
+                if self.track.turn_id().is_some() {
+                    self.outcome = "completed";
+                    self.close(emitter);
+                }
+            }
+            "error" | "stuck" => {
+                self.error(
+                    emitter,
+                    id,
+                    state,
+                    if why.is_empty() {
+                        "the agent failed"
+                    } else {
+                        why
+                    },
+                );
+                self.close(emitter);
+            }
+            "stopped" => {
+                self.interrupt(emitter, id);
+                self.close(emitter);
+            }
+            "rate_limited" => {
+                let why = Some(why.to_owned()).filter(|why| !why.is_empty());
+                emitter.retrying(&self.track.place(), why);
+            }
+            "running" => emitter.goes_on(&self.track.place()),
+            "user_confirmed" => self.answer_ask(emitter, true),
+            "user_rejected" => self.answer_ask(emitter, false),
+            _ => emitter.pass_over("agent state"),
+        }
+    }
+
+    pub(crate) fn error(&mut self, emitter: &mut Emitter, id: &str, code: &str, message: &str) {
+        let payload = ErrorEvent {
+            code: code.to_owned(),
+            message: message.to_owned(),
+            extra: Extra::default(),
+        };
+        emitter.add_as(&format!("{id}:error"), &self.track.place(), payload);
+        self.outcome = "failed";
+    }
+
+    pub(crate) fn interrupt(&mut self, emitter: &mut Emitter, id: &str) {
+        if self.track.turn_id().is_none() {
+            return emitter.pass_over("a stop at rest");
+        }
+        let payload = Interrupt {
+            reason: "user_cancel".to_owned(),
+            extra: Extra::default(),
+        };
+        emitter.add_as(&format!("{id}:interrupt"), &self.track.place(), payload);
+        self.outcome = "interrupted";
+    }
+
+    pub(crate) fn compaction(&mut self, emitter: &mut Emitter, id: &str, summary: Option<&str>) {
+        let payload = Compaction {
+            trigger: "auto".to_owned(),
+            summary: summary.map(str::to_owned),
+            ..Compaction::default()
+        };
+        emitter.add_as(&format!("{id}:compaction"), &self.track.place(), payload);
+    }
+
+    /// The tokens of a completion, once; those from and to the cache are counted within `prompt_tokens`.
+    pub(crate) fn completion(&mut self, emitter: &mut Emitter, response: &str, completion: &Value) {
+        let Some(usage) = completion.get("usage").filter(|usage| usage.is_object()) else {
+            return;
+        };
+        if !self.counted.insert(hash(response.as_bytes())) {
+            return;
+        }
+        self.model(emitter, text_of(completion, "model"));
+        let details = usage.get("prompt_tokens_details").unwrap_or(&Value::Null);
+        let read = count_of(usage, "cache_read_input_tokens")
+            .or_else(|| count_of(details, "cached_tokens"));
+        let written = count_of(usage, "cache_creation_input_tokens");
+        let prompt = count_of(usage, "prompt_tokens").unwrap_or(0);
+        let cached = read.unwrap_or(0).saturating_add(written.unwrap_or(0));
+        let payload = Usage {
+            scope: "response".to_owned(),
+            input_tokens: prompt.saturating_sub(cached),
+            output_tokens: count_of(usage, "completion_tokens").unwrap_or(0),
+            cache_read_tokens: read,
+            cache_write_tokens: written,
+            context_used: count_of(usage, "total_tokens"),
+            model: text_of(completion, "model").map(str::to_owned),
+            ..Usage::default()
+        };
+        let place = self.track.place().in_response(response);
+        emitter.add_as(&format!("{response}:usage"), &place, payload);
+    }
+
+    /// The sums of the session so far, or of a task; they are told when the turn ends.
+    pub(crate) fn metrics(&mut self, scope: &str, metrics: &Value) {
+        let tokens = metrics
+            .get("accumulated_token_usage")
+            .unwrap_or(&Value::Null);
+        let read = count_of(tokens, "cache_read_tokens");
+        let written = count_of(tokens, "cache_write_tokens");
+        let prompt = count_of(tokens, "prompt_tokens").unwrap_or(0);
+        let cached = read.unwrap_or(0).saturating_add(written.unwrap_or(0));
+        let cost_usd = amount_of(metrics, "accumulated_cost");
+        if cost_usd.is_none() && tokens.is_null() {
+            return;
+        }
+        self.spent = Some(Usage {
+            scope: scope.to_owned(),
+            cumulative: (scope == "session").then_some(true),
+            input_tokens: prompt.saturating_sub(cached),
+            output_tokens: count_of(tokens, "completion_tokens").unwrap_or(0),
+            cache_read_tokens: read,
+            cache_write_tokens: written,
+            reasoning_tokens: count_of(tokens, "reasoning_tokens"),
+            context_size: count_of(tokens, "context_window").filter(|size| *size > 0),
+            cost_usd,
+            ..Usage::default()
+        });
+    }
+
+    pub(crate) fn close(&mut self, emitter: &mut Emitter) {
+        self.by_action.clear();
+        self.track.leave_all();
+        if self.asked.is_some() {
+            self.answer_ask(emitter, false);
+        }
+        let place = self.track.place();
+        if self.spent != self.told_spent
+            && let Some(turn) = &place.turn_id
+            && let Some(spent) = self.spent.clone()
+        {
+            emitter.add_as(&format!("{turn}:spent"), &place, spent);
+            self.told_spent.clone_from(&self.spent);
+        }
+        self.track.close_turn(emitter, ended(self.outcome));
+        self.outcome = "interrupted";
+    }
+
+    /// Forgets the sums of the task before.
+    pub(crate) fn forget_metrics(&mut self) {
+        self.spent = None;
+        self.told_spent = None;
+    }
+
+    pub(crate) fn notice(&self, emitter: &mut Emitter, level: &str, text: &str) {
+        let place: Place = self.track.place();
+        emitter.notice(level, &place, "openhands", text);
+    }
+}
+
+/// The text of a content: a string, or a list of blocks.
+pub(crate) fn text_of_blocks(content: Option<&Value>) -> String {
+    match content {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(blocks)) => {
+            let texts = blocks.iter().filter_map(|block| str_of(block, "text"));
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,416 @@
+//! What OpenHands' dialect holds, over public files and small inputs of kinds that none of them has.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a promise that is not kept fails its test"
+)]
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use chat_event::{ChatEvent, Payload};
+use chat_normalize::Dialect;
+use serde_json::{Value, json};
+use support::{Source, assert_cuts, assert_sound, read, read_lines, sources, told, values};
+
+fn all() -> Vec<Source> {
+    sources("fixtures/openhands", |_| true)
+}
+
+#[test]
+fn every_file_is_told_cut_anywhere_and_nothing_in_it_is_unknown() {
+    for source in all() {
+        let whole = read(&source.bytes);
+        assert_eq!(whole.verdict, Ok(()), "{}", source.name);
+        assert_eq!(whole.dialect, Some(Dialect::OpenHands), "{}", source.name);
+        assert_eq!(whole.report.unreadable, 0, "{}", source.name);
+        assert_eq!(whole.report.raw, BTreeMap::new(), "{}", source.name);
+        assert_sound(&source.name, &whole.events);
+        assert_cuts(&source);
+    }
+}
+
+/// What the items of a source say, by its own words.
+fn items_say(source: &Source) -> Vec<String> {
+    let mut items = Vec::new();
+    for value in values(&source.bytes) {
+        match value["history"].as_array() {
+            Some(history) => items.extend(history.clone()),
+            None => items.push(value),
+        }
+    }
+    let mut said = Vec::new();
+    for item in items {
+        let args = if item["args"].is_object() {
+            &item["args"]
+        } else {
+            &item
+        };
+        let text = |key: &str| args[key].as_str().unwrap_or("").to_owned();
+        match (item["action"].as_str(), item["observation"].as_str()) {
+            (Some("message"), _) => said.push(format!("user {}", text("content"))),
+            (Some("finish"), _) => said.push(format!("done {}", text("thought"))),
+            (Some(_), _) => {
+                said.push(format!("done {}", text("thought")));
+                said.push("call".to_owned());
+            }
+            (None, Some(_)) => said.push(format!("result {}", item["content"].as_str().unwrap())),
+            (None, None) => panic!("{item}"),
+        }
+    }
+    said.retain(|line| line != "done ");
+    said
+}
+
+fn events_say(events: &[ChatEvent]) -> Vec<String> {
+    let said = events.iter().filter_map(|event| match &event.payload {
+        Payload::UserMessage(message) => Some(format!("user {}", message.text.preview())),
+        Payload::AssistantDone(done) => Some(format!("done {}", done.text)),
+        Payload::ToolCall(_) => Some("call".to_owned()),
+        Payload::ToolResult(result) => Some(format!("result {}", result.result.display_text())),
+        _ => None,
+    });
+    said.collect()
+}
+
+#[test]
+fn the_events_say_what_the_items_say() {
+    for source in all() {
+        let events = read(&source.bytes).events;
+        assert_eq!(events_say(&events), items_say(&source), "{}", source.name);
+    }
+}
+
+#[test]
+fn edits_costs_and_tokens_are_those_of_the_source() {
+    for source in all() {
+        let events = read(&source.bytes).events;
+        let edits: Vec<_> = events
+            .iter()
+            .filter_map(|event| match &event.payload {
+                Payload::FileEdit(edit) => Some((
+                    edit.file_path.as_str(),
+                    edit.change_type.as_str(),
+                    edit.full_diff_available,
+                )),
+                _ => None,
+            })
+            .collect();
+        let cost: f64 = events
+            .iter()
+            .filter_map(|event| match &event.payload {
+                Payload::Usage(usage) => usage.cost_usd,
+                _ => None,
+            })
+            .sum();
+        let output: u64 = events
+            .iter()
+            .filter_map(|event| match &event.payload {
+                Payload::Usage(usage) => Some(usage.output_tokens),
+                _ => None,
+            })
+            .sum();
+        if source.name.ends_with("basic.json") {
+            assert_eq!(edits, [("/workspace/game_2048.py", "created", true)]);
+            assert_eq!(output, 1135 + 177);
+        } else {
+            let tasks = values(&source.bytes);
+            let costs: f64 = tasks
+                .iter()
+                .map(|task| task["metrics"]["accumulated_cost"].as_f64().unwrap())
+                .sum();
+            assert!((cost - costs).abs() < 1e-9, "{cost} {costs}");
+            let patched: usize = tasks
+                .iter()
+                .map(|task| {
+                    task["git_patch"]
+                        .as_str()
+                        .unwrap()
+                        .matches("diff --git ")
+                        .count()
+                })
+                .sum();
+            assert_eq!(edits.len(), patched);
+            assert_eq!(edits[0], ("LICENSE", "created", true));
+        }
+    }
+}
+
+fn event(id: u64, source: &str, mut rest: Value) -> Value {
+    rest["id"] = json!(id);
+    rest["source"] = json!(source);
+    rest["timestamp"] = json!("2026-01-01T00:00:00.5");
+    rest
+}
+
+#[test]
+fn questions_delegates_and_states_are_told() {
+    let state = |id: u64, state: &str| {
+        event(
+            id,
+            "environment",
+            json!({"observation": "agent_state_changed", "content": "", "extras": {"agent_state": state, "reason": "why"}}),
+        )
+    };
+    let lines = [
+        event(
+            0,
+            "agent",
+            json!({"action": "system", "args": {"content": "You are"}}),
+        ),
+        event(
+            1,
+            "user",
+            json!({"action": "message", "args": {"content": "Go", "image_urls": ["data:image/png;base64,AA"]}}),
+        ),
+        event(2, "user", json!({"action": "recall", "args": {}})),
+        event(
+            3,
+            "agent",
+            json!({"action": "run", "args": {"command": "rm x", "thought": "Delete.", "confirmation_state": "awaiting_confirmation"}}),
+        ),
+        state(4, "awaiting_user_confirmation"),
+        state(5, "user_rejected"),
+        event(
+            6,
+            "user",
+            json!({"observation": "user_rejected", "content": "no", "cause": 3, "extras": {}}),
+        ),
+        event(
+            7,
+            "agent",
+            json!({"action": "delegate", "args": {"agent": "Browser", "inputs": {"task": "look"}}}),
+        ),
+        event(
+            8,
+            "user",
+            json!({"action": "message", "args": {"content": "look"}}),
+        ),
+        event(
+            9,
+            "agent",
+            json!({"action": "browse", "args": {"url": "http://x"}}),
+        ),
+        event(
+            10,
+            "agent",
+            json!({"observation": "browse", "content": "page", "cause": 9, "extras": {}}),
+        ),
+        event(
+            11,
+            "agent",
+            json!({"action": "finish", "args": {"final_thought": "Looked."}}),
+        ),
+        event(
+            12,
+            "agent",
+            json!({"observation": "delegate", "content": "Looked.", "cause": 7, "extras": {}}),
+        ),
+        event(
+            13,
+            "agent",
+            json!({"action": "think", "args": {"thought": "Hm."}}),
+        ),
+        event(
+            14,
+            "agent",
+            json!({"observation": "think", "content": "logged", "cause": 13}),
+        ),
+        event(
+            15,
+            "agent",
+            json!({"action": "task_tracking", "args": {"command": "plan", "task_list": [{"title": "a", "status": "done"}]}}),
+        ),
+        event(
+            16,
+            "agent",
+            json!({"observation": "error", "content": "bad", "cause": 15}),
+        ),
+        event(
+            17,
+            "agent",
+            json!({"action": "run", "args": {"command": "sleep 9"}}),
+        ),
+        state(18, "error"),
+        event(
+            19,
+            "user",
+            json!({"action": "message", "args": {"content": "Again"}}),
+        ),
+        event(
+            20,
+            "agent",
+            json!({"action": "message", "args": {"content": "Sure?", "wait_for_response": true}}),
+        ),
+        state(21, "awaiting_user_input"),
+        state(22, "awaiting_user_input"),
+    ];
+    let read = read_lines(Dialect::OpenHands, &lines);
+    assert_sound("states", &read.events);
+    assert_eq!(
+        told(&read.events),
+        [
+            "turn user",
+            "user Go",
+            "done Delete.",
+            "call e3 run",
+            "asked e3:ask",
+            "answered deny",
+            "failed e3 rejected",
+            "call e7 delegate",
+            "user look",
+            "call e9 browse",
+            "result e9 page",
+            "done Looked.",
+            "result e7 Looked.",
+            "thinking Hm.",
+            "call e15 task_tracking",
+            "plan 1",
+            "failed e15 error",
+            "call e17 run",
+            "error error why",
+            "failed e17 no_result",
+            "end failed",
+            "turn user",
+            "user Again",
+            "done Sure?",
+            "end completed",
+        ]
+    );
+    let within: Vec<&str> = read
+        .events
+        .iter()
+        .filter(|event| event.parent_tool_call_id.as_deref() == Some("e7"))
+        .map(ChatEvent::event_type)
+        .collect();
+    assert_eq!(
+        within,
+        ["user_message", "tool_call", "tool_result", "assistant_done"]
+    );
+}
+
+#[test]
+fn the_events_of_the_sdk_are_told() {
+    let sdk = |kind: &str, id: &str, mut rest: Value| {
+        rest["kind"] = json!(kind);
+        rest["id"] = json!(id);
+        rest["source"] = rest.get("source").cloned().unwrap_or(json!("agent"));
+        rest["timestamp"] = json!("2026-05-01T10:00:00");
+        rest
+    };
+    let action = |id: &str, call: &str, thought: &str| {
+        sdk(
+            "ActionEvent",
+            id,
+            json!({"thought": [{"type": "text", "text": thought}], "reasoning_content": null,
+            "action": {"kind": "TerminalAction", "command": "ls"}, "tool_name": "terminal", "tool_call_id": call,
+            "tool_call": {"id": call, "arguments": "{\"command\": \"ls\"}"}, "llm_response_id": "r1"}),
+        )
+    };
+    let lines = [
+        sdk("SystemPromptEvent", "s", json!({})),
+        sdk(
+            "MessageEvent",
+            "u1",
+            json!({"source": "user", "llm_message": {"role": "user", "content": [{"type": "text", "text": "List"}]}}),
+        ),
+        action("a1", "c1", "Both."),
+        action("a2", "c2", ""),
+        sdk(
+            "ObservationEvent",
+            "o2",
+            json!({"source": "environment", "action_id": "a2", "tool_call_id": "c2", "tool_name": "terminal",
+            "observation": {"kind": "TerminalObservation", "content": [{"type": "text", "text": "b"}], "exit_code": 0}}),
+        ),
+        sdk(
+            "AgentErrorEvent",
+            "o1",
+            json!({"error": "broken", "tool_call_id": "c1", "tool_name": "terminal"}),
+        ),
+        sdk(
+            "ActionEvent",
+            "a3",
+            json!({"thought": [], "action": {"kind": "FileEditorAction"}, "tool_name": "file_editor", "tool_call_id": "c3",
+            "tool_call": {"arguments": "{\"command\": \"str_replace\", \"path\": \"/w/a\"}"}, "llm_response_id": "r2"}),
+        ),
+        sdk(
+            "ObservationEvent",
+            "o3",
+            json!({"source": "environment", "action_id": "a3", "tool_call_id": "c3", "tool_name": "file_editor",
+            "observation": {"content": [{"type": "text", "text": "ok"}], "path": "/w/a", "prev_exist": true, "old_content": "a\n", "new_content": "b\n"}}),
+        ),
+        sdk(
+            "Condensation",
+            "k",
+            json!({"source": "environment", "forgotten_event_ids": ["a1"], "summary": "All."}),
+        ),
+        sdk("StreamingDeltaEvent", "d", json!({"content": "Do"})),
+        sdk(
+            "ActionEvent",
+            "a4",
+            json!({"thought": [], "action": {"kind": "FinishAction", "message": "Done."}, "tool_name": "finish", "tool_call_id": "c4", "llm_response_id": "r3"}),
+        ),
+        sdk(
+            "ObservationEvent",
+            "o4",
+            json!({"source": "environment", "action_id": "a4", "tool_call_id": "c4", "tool_name": "finish", "observation": {"content": []}}),
+        ),
+        sdk(
+            "ConversationStateUpdateEvent",
+            "x",
+            json!({"source": "environment", "key": "execution_status", "value": "finished"}),
+        ),
+        sdk("NewEvent", "n", json!({})),
+    ];
+    let read = read_lines(Dialect::OpenHands, &lines);
+    assert_sound("sdk", &read.events);
+    let mut told = told(&read.events);
+    assert!(told.pop().unwrap().starts_with("raw"));
+    assert_eq!(
+        told,
+        [
+            "turn user",
+            "user List",
+            "done Both.",
+            "call c1 terminal",
+            "call c2 terminal",
+            "result c2 b",
+            "failed c1 error",
+            "call c3 file_editor",
+            "result c3 ok",
+            "edit modified /w/a +1 -1",
+            "compaction auto",
+            "done Done.",
+            "end completed",
+        ]
+    );
+}
+
+#[test]
+fn histories_of_pairs_are_read_and_many_open_calls_cost_no_more() {
+    let pair = |n: u64| json!([{"action": "run", "args": {"command": format!("{n}")}}, {"observation": "run", "content": "x", "extras": {"exit_code": 0}}]);
+    let history: Vec<Value> = (0..3).map(pair).collect();
+    let line =
+        json!({"instance_id": "django__django-1", "history": history, "error": "out of budget"});
+    let read = read_lines(Dialect::OpenHands, &[line]);
+    assert_sound("pairs", &read.events);
+    assert_eq!(
+        told(&read.events)
+            .iter()
+            .filter(|line| line.starts_with("result"))
+            .count(),
+        3
+    );
+    assert!(told(&read.events).contains(&"end failed".to_owned()));
+    assert_eq!(read.events[0].session_id, "django__django-1");
+    let mut flat: Vec<Value> = (0..40_000)
+        .map(|_| json!({"action": "run", "command": "x"}))
+        .collect();
+    flat.extend((0..40_000).map(|_| json!({"observation": "run", "content": "x"})));
+    let read = read_lines(
+        Dialect::OpenHands,
+        &[json!({"instance_id": "i", "history": flat})],
+    );
+    assert_sound("many", &read.events);
+}
