@@ -119,7 +119,7 @@ fn projected(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
     #[test]
     fn any_events_in_any_order_give_messages_an_api_takes(
@@ -182,40 +182,41 @@ proptest! {
 
 /// Pieces of Markdown that reach beyond where they stand.
 pub(crate) fn hostile_text() -> impl Strategy<Value = String> {
-    let piece = prop_oneof![
-        Just("```"),
-        Just("````"),
-        Just("~~~"),
-        Just("\n"),
-        Just("\n"),
-        Just("\n\n"),
-        Just("`"),
-        Just("a"),
-        Just(" "),
-        Just("- "),
-        Just("> "),
-        Just("1. "),
-        Just("    "),
-        Just("\t"),
-        Just("<!--"),
-        Just("<div>"),
-        Just("<script>"),
-        Just("</details>"),
-        Just("| "),
-        Just("---"),
-        Just("==="),
-        Just("# "),
-        Just("## Turn 9"),
-        Just("![x](http://h/i)"),
-        Just("\\"),
-        Just("\u{1b}[2J"),
-        Just("\u{1b}]0;t\u{7}"),
-        Just("\r"),
-        Just("\u{202e}"),
-        Just("*"),
-        Just("[a]: /b"),
+    let pieces: &[&str] = &[
+        "```",
+        "````",
+        "~~~",
+        "\n",
+        "\n",
+        "\n\n",
+        "`",
+        "a",
+        " ",
+        "- ",
+        "> ",
+        "1. ",
+        "    ",
+        "\t",
+        "<!--",
+        "<div>",
+        "<script>",
+        "</details>",
+        "| ",
+        "---",
+        "===",
+        "# ",
+        "## Turn 9",
+        "![x](http://h/i)",
+        "\\",
+        "\u{1b}[2J",
+        "\u{1b}]0;t\u{7}",
+        "\r",
+        "\u{202e}",
+        "*",
+        "[a]: /b",
     ];
-    proptest::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
+    proptest::collection::vec(proptest::sample::select(pieces), 0..14)
+        .prop_map(|pieces| pieces.concat())
 }
 
 /// A turn full of such texts, and a turn behind it.
