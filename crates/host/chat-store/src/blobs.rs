@@ -51,6 +51,35 @@ impl Blobs {
         self.put_as(sha256, body)
     }
 
+    /// Begins to keep a body that comes in pieces, under the hash it is said to have.
+    ///
+    /// # Errors
+    ///
+    /// Where the text is no hash, or the disk refuses.
+    pub fn begin(&self, sha256: &str) -> Result<Upload, Error> {
+        check_hash(sha256)?;
+        let path = self.path(sha256);
+        let folder = path.parent().unwrap_or(&self.dir).to_owned();
+        platform::create_private_dir(&folder)
+            .map_err(|why| Error::io("make the folder", &folder, why))?;
+        let nth = self.written.fetch_add(1, Ordering::Relaxed);
+        let temporary = self.dir.join(format!(".new-{}-{nth}", std::process::id()));
+        let file = platform::private_file()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&temporary)
+            .map_err(|why| Error::io("keep the body", &path, why))?;
+        Ok(Upload {
+            file,
+            hash: Sha256::new(),
+            sha256: sha256.to_owned(),
+            folder,
+            path,
+            temporary,
+        })
+    }
+
     fn put_as(&self, sha256: &str, body: &[u8]) -> Result<(), Error> {
         let path = self.path(sha256);
         if path.exists() {
@@ -121,11 +150,64 @@ impl Blobs {
     }
 }
 
+/// A body on its way to the disk. Dropped before its end it leaves nothing behind.
+#[derive(Debug)]
+pub struct Upload {
+    file: fs::File,
+    hash: Sha256,
+    sha256: String,
+    folder: PathBuf,
+    path: PathBuf,
+    temporary: PathBuf,
+}
+
+impl Upload {
+    /// Writes the next piece.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses.
+    pub fn write(&mut self, piece: &[u8]) -> Result<(), Error> {
+        self.hash.update(piece);
+        self.file
+            .write_all(piece)
+            .map_err(|why| Error::io("keep the body", &self.path, why))
+    }
+
+    /// Keeps what was written, where it has the hash it was said to have.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::HashMismatch`] where it has another, and where the disk refuses.
+    pub fn finish(self) -> Result<(), Error> {
+        if hex(&self.hash.clone().finalize()) != self.sha256 {
+            return Err(Error::HashMismatch);
+        }
+        let keep = || -> std::io::Result<()> {
+            self.file.sync_data()?;
+            fs::rename(&self.temporary, &self.path)?;
+            platform::sync_dir(&self.folder)
+        };
+        keep().map_err(|why| Error::io("keep the body", &self.path, why))
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        // After a rename there is nothing of that name.
+        let _ = fs::remove_file(&self.temporary);
+    }
+}
+
 /// The SHA-256 of `bytes` in lower-case hex.
 pub fn sha256_hex(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
-    let mut hex = String::with_capacity(64);
-    for byte in Sha256::digest(bytes) {
+    let mut hex = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
         // Writing to a string cannot fail.
         let _ = write!(hex, "{byte:02x}");
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub enum Error {
     /// Another process holds the data folder.
     Locked {
-        /// The folder.
+        /// The folder, or the one log in it.
         dir: PathBuf,
         /// Who holds it, where its lock file says so.
         pid: Option<u32>,
@@ -73,7 +73,7 @@ impl fmt::Display for Error {
             ),
             Error::Locked { dir, pid: None } => write!(
                 f,
-                "could not open the data folder: locked by another process: {}",
+                "could not write here: locked by another process: {}",
                 dir.display()
             ),
             Error::BadSessionId => write!(

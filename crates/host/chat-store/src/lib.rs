@@ -15,7 +15,7 @@ mod session_id;
 mod store;
 mod summary;
 
-pub use blobs::{Blobs, sha256_hex};
+pub use blobs::{Blobs, Upload, sha256_hex};
 pub use error::Error;
 pub use log::{Appended, Gap, ItemResult, Page, PageRequest, Stored};
 pub use session_id::SessionId;

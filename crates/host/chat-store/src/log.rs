@@ -562,9 +562,9 @@ impl Log {
                     .map_err(|why| Error::io("open the log", &self.path, why))?;
                 // Other tools see that it has a writer. The folder's lock is what keeps other servers out.
                 if let Err(std::fs::TryLockError::WouldBlock) = file.try_lock() {
-                    return Err(Error::NotALog {
-                        path: self.path.clone(),
-                        why: "another process has locked it".to_owned(),
+                    return Err(Error::Locked {
+                        dir: self.path.clone(),
+                        pid: None,
                     });
                 }
                 file

@@ -117,7 +117,7 @@ fn options(matched: Option<&str>) -> Response {
     if methods.is_empty() {
         return ApiError::not_found().into_response();
     }
-    if methods.contains(&"GET") {
+    if methods.contains(&"GET") && !methods.contains(&"HEAD") {
         methods.push("HEAD");
     }
     methods.push("OPTIONS");

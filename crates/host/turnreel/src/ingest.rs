@@ -1,15 +1,21 @@
 //! Taking events in: read, refuse what is none, append, publish.
 
+mod batch;
+
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::http::StatusCode;
 use chat_event::ChatEvent;
 use chat_store::{Appended, ItemResult, SessionId};
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use crate::error::ApiError;
+use crate::live::Live;
+use crate::scope::Grant;
 use crate::state::State;
+
+pub(crate) use batch::{Rejected, is_event_id, read_batch};
 
 /// What a batch is answered.
 #[derive(Debug, Serialize)]
@@ -22,6 +28,20 @@ pub(crate) struct Answer {
     dups: usize,
     results: Vec<Item>,
     durable: &'static str,
+}
+
+impl Answer {
+    /// To a numbered batch that was stored before.
+    pub(crate) fn repeated(epoch: String, n_items: usize) -> Self {
+        Answer {
+            epoch,
+            first: None,
+            last: None,
+            dups: n_items,
+            results: Vec::new(),
+            durable: "written",
+        }
+    }
 }
 
 /// What became of one item of a batch.
@@ -48,102 +68,14 @@ pub(crate) enum Item {
     Rejected(Rejected),
 }
 
-/// Why an item is no event.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Rejected {
-    index: usize,
-    code: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    field: Option<String>,
-    message: String,
-}
-
-/// Reads the items of a batch: each is an event, or says why not.
-///
-/// # Errors
-///
-/// Where the body is no JSON array, with the place, or has too many items.
-pub(crate) fn read_batch(
-    body: &[u8],
-    session: &SessionId,
-    state: &State,
-) -> Result<Vec<Result<ChatEvent, Rejected>>, ApiError> {
-    let text = std::str::from_utf8(body).map_err(|why| {
-        ApiError::bad_request("bad_json", format!("the body is not UTF-8: {why}"))
-    })?;
-    let items: Vec<&RawValue> = serde_json::from_str(text).map_err(|why| {
-        ApiError::bad_request("bad_json", format!("the body is no JSON array: {why}"))
-    })?;
-    let limit = state.settings.batch_events;
-    if items.len() > limit {
-        let message = format!(
-            "the batch has {} events, over the limit of {limit}",
-            items.len()
-        );
-        return Err(ApiError::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "too_large",
-            message,
-        ));
+/// Whose share of what may be sent a batch is taken from.
+pub(crate) fn sender_of(grant: &Grant, id: &SessionId) -> String {
+    if grant.is_startup() {
+        // All agents of this machine send with it: each of their sessions has a share.
+        format!("session {id}")
+    } else {
+        format!("token {}", grant.id)
     }
-    let read = |(index, item): (usize, &&RawValue)| {
-        read_event(item.get(), session, state.settings.depth).map_err(|(field, message)| Rejected {
-            index,
-            code: "bad_event",
-            field,
-            message,
-        })
-    };
-    Ok(items.iter().enumerate().map(read).collect())
-}
-
-type FieldAndReason = (Option<String>, String);
-
-fn read_event(text: &str, session: &SessionId, depth: usize) -> Result<ChatEvent, FieldAndReason> {
-    if chat_event::depth::exceeds(text, depth) {
-        return Err((None, format!("nested deeper than {depth}")));
-    }
-    let event = ChatEvent::from_json(text).map_err(|why| {
-        let reason = match why {
-            chat_event::Error::NoEvent { reason } => reason,
-            other => other.to_string(),
-        };
-        (field_of(&reason), reason)
-    })?;
-    if let Some(reason) = event.problem() {
-        return Err((field_of(&reason), reason));
-    }
-    let refuse = |field: &str, message: &str| Err((Some(field.to_owned()), message.to_owned()));
-    if event.is_control() {
-        return refuse("type", "type: only the server writes about its log");
-    }
-    if !event.session_id.is_empty() && event.session_id != session.as_str() {
-        return refuse("sessionId", "sessionId: another session's than the address");
-    }
-    if !is_event_id(&event.id) {
-        return refuse("id", "id: expected at most 128 of [A-Za-z0-9_.:-]");
-    }
-    Ok(event)
-}
-
-/// An id is given by the producer, or by us where it is empty.
-fn is_event_id(id: &str) -> bool {
-    id.len() <= 128
-        && id
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':' | b'-'))
-}
-
-/// The field that a reason begins with: `timestamp: missing`, or serde's "missing field `type`".
-fn field_of(reason: &str) -> Option<String> {
-    if let Some((_, rest)) = reason.split_once("missing field `") {
-        return rest.split('`').next().map(str::to_owned);
-    }
-    let (field, _) = reason.split_once(": ")?;
-    let is_name = field
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'[' | b']'));
-    (is_name && !field.is_empty()).then(|| field.to_owned())
 }
 
 /// Stores a batch and tells those who follow. The answer comes after the events are in the log, and they are followed
@@ -243,16 +175,21 @@ pub(crate) async fn ingest(
 }
 
 /// What is left of [`Appended`] once its events are published.
-struct Published {
+pub(crate) struct Published {
     epoch: String,
-    first: Option<u64>,
+    pub(crate) first: Option<u64>,
     last: Option<u64>,
-    results: Vec<ItemResult>,
+    pub(crate) results: Vec<ItemResult>,
     synced: bool,
     refused: bool,
 }
 
-async fn append(
+/// Appends and publishes. The session is made where there is none.
+///
+/// # Errors
+///
+/// Where the disk refuses.
+pub(crate) async fn append(
     state: &State,
     id: SessionId,
     events: Vec<ChatEvent>,
@@ -264,29 +201,39 @@ async fn append(
     let state = state.clone();
     let storing = tokio::spawn(async move {
         let _writer = live.writer.lock().await;
-        let session = live.session.clone();
-        let appending =
-            tokio::task::spawn_blocking(move || session.append(events, atomic, now_ms()));
-        let Appended {
-            epoch,
-            results,
-            stored,
-            summary,
-            synced,
-            refused,
-        } = appending.await??;
-        let published = Published {
-            first: stored.first().map(|stored| stored.seq),
-            last: stored.last().map(|stored| stored.seq),
-            epoch,
-            results,
-            synced,
-            refused,
-        };
-        live.publish(&published.epoch, stored, summary, &state.list);
-        Ok(published)
+        append_as_writer(&state, &live, events, atomic).await
     });
     storing.await?
+}
+
+/// Stores and publishes. The caller holds the session's `writer`, and is on a task that is not given up half way.
+pub(crate) async fn append_as_writer(
+    state: &State,
+    live: &Arc<Live>,
+    events: Vec<ChatEvent>,
+    atomic: bool,
+) -> Result<Published, ApiError> {
+    let session = live.session.clone();
+    let appending = tokio::task::spawn_blocking(move || session.append(events, atomic, now_ms()));
+    let Appended {
+        epoch,
+        results,
+        stored,
+        summary,
+        synced,
+        refused,
+    } = appending.await??;
+    let published = Published {
+        first: stored.first().map(|stored| stored.seq),
+        last: stored.last().map(|stored| stored.seq),
+        epoch,
+        results,
+        synced,
+        refused,
+    };
+    state.requests.note(live.session.id(), &stored);
+    live.publish(&published.epoch, stored, summary, &state.list);
+    Ok(published)
 }
 
 /// A batch of which nothing was stored, with what is wrong with each item.

@@ -1,11 +1,15 @@
 //! The routes of `protocol.md` 5.2b that there are.
 
+mod answers;
 mod blobs;
 mod body;
 mod diffs;
 mod events;
+mod fields;
 mod page;
+mod sandbox;
 mod sessions;
+mod shares;
 mod ws;
 
 use std::collections::BTreeMap;
@@ -13,12 +17,12 @@ use std::sync::LazyLock;
 
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, get, post, put};
+use axum::routing::{MethodRouter, delete, get, head, post, put};
 use axum::{Router, middleware};
 
 use crate::access;
 use crate::error::ApiError;
-use crate::scope::Scope::{self, Ingest, Read};
+use crate::scope::Scope::{self, Admin, Answer, Ingest, Read};
 use crate::state::State;
 
 /// One method of one path.
@@ -72,10 +76,66 @@ fn routes() -> Vec<Route> {
         ),
         read("/api/v1/blobs/{sha256}", get(blobs::read)),
         route(
+            "HEAD",
+            "/api/v1/blobs/{sha256}",
+            Some(Ingest),
+            head(blobs::exists),
+        ),
+        route(
             "PUT",
             "/api/v1/blobs/{sha256}",
             Some(Ingest),
             put(blobs::store),
+        ),
+        read(
+            "/api/v1/sessions/{session}/permissions/{request}",
+            get(answers::permission),
+        ),
+        route(
+            "POST",
+            "/api/v1/sessions/{session}/permissions/{request}",
+            Some(Answer),
+            post(answers::decide),
+        ),
+        read(
+            "/api/v1/sessions/{session}/questions/{request}",
+            get(answers::question),
+        ),
+        route(
+            "POST",
+            "/api/v1/sessions/{session}/questions/{request}",
+            Some(Answer),
+            post(answers::reply),
+        ),
+        route(
+            "POST",
+            "/api/v1/sessions/{session}/shares",
+            Some(Admin),
+            post(shares::create),
+        ),
+        route(
+            "DELETE",
+            "/api/v1/sessions/{session}/shares",
+            Some(Admin),
+            delete(shares::revoke),
+        ),
+        route(
+            "POST",
+            "/api/v1/sandbox/task/{task}/progress",
+            Some(Ingest),
+            post(sandbox::progress),
+        ),
+        route(
+            "POST",
+            "/api/v1/sandbox/task/{task}/tool-events",
+            Some(Ingest),
+            post(sandbox::tool_event),
+        ),
+        route(
+            "POST",
+            "/api/v1/sandbox/task/{task}/message-chunks",
+            Some(Ingest),
+            post(sandbox::message_chunk),
         ),
         read("/api/v1/ws", get(ws::upgrade)),
     ]
@@ -113,14 +173,11 @@ pub(crate) fn is_public(matched: Option<&str>) -> bool {
 
 /// What a request of that path and method must be for. A method that the path has not is answered as such.
 pub(crate) fn scope_of(matched: Option<&str>, method: &Method) -> Option<Scope> {
-    let method = if *method == Method::HEAD {
-        Method::GET
-    } else {
-        method.clone()
-    };
     let methods = SCOPES.get(matched?)?;
-    let found = methods.iter().find(|(name, _)| *name == method.as_str())?;
-    found.1
+    let of = |name: &str| methods.iter().find(|(method, _)| *method == name);
+    // Who answers GET answers HEAD, but where HEAD has an answer of its own.
+    let as_get = || of("GET").filter(|_| *method == Method::HEAD);
+    of(method.as_str()).or_else(as_get)?.1
 }
 
 /// The methods of a path.

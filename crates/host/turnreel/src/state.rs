@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chat_store::{SessionId, Store};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::access::Access;
 use crate::error::ApiError;
 use crate::hosts::Hosts;
 use crate::live::{List, Live};
+use crate::producers::Producers;
 use crate::rate::{Buckets, Rate};
+use crate::requests::Requests;
+use crate::sandbox::Tasks;
 use crate::seats::Seats;
 use crate::tokens::Tokens;
 
@@ -84,6 +87,12 @@ impl Default for Settings {
     }
 }
 
+/// Uploads at once.
+const UPLOADS: usize = 16;
+
+/// Room for bodies is given in pieces of this size.
+pub(crate) const HELD_UNIT_BYTES: usize = 64 * 1024;
+
 /// What the server is made of. Cloning it is cheap.
 #[derive(Clone)]
 pub struct State(Arc<Inner>);
@@ -97,10 +106,20 @@ pub struct Inner {
     pub(crate) list: List,
     /// What each sender may still send.
     pub(crate) rates: Buckets,
+    /// Room for bodies in memory.
+    pub(crate) held_units: Arc<Semaphore>,
+    /// Uploads of bodies that may run beside each other: each has a thread.
+    pub(crate) uploads: Arc<Semaphore>,
+    /// What agents ask, and the answers.
+    pub(crate) requests: Arc<Requests>,
+    /// How far each producer that numbers its batches has come.
+    pub(crate) producers: Producers,
+    /// What sandbox workers report.
+    pub(crate) tasks: Tasks,
     /// Sockets of each token.
     pub(crate) seats: Arc<Seats>,
     /// Room for sockets.
-    pub(crate) sockets: Arc<tokio::sync::Semaphore>,
+    pub(crate) sockets: Arc<Semaphore>,
     /// True once the server is to stop.
     pub(crate) stopping: watch::Sender<bool>,
     live: Mutex<BTreeMap<SessionId, Arc<Live>>>,
@@ -140,10 +159,15 @@ impl State {
             },
             store,
             rates: Buckets::default(),
+            held_units: Arc::new(Semaphore::new(settings.held_bytes / HELD_UNIT_BYTES)),
+            uploads: Arc::new(Semaphore::new(UPLOADS)),
+            requests: Arc::default(),
+            producers: Producers::default(),
+            tasks: Tasks::default(),
             seats: Arc::default(),
             settings,
             list,
-            sockets: Arc::new(tokio::sync::Semaphore::new(settings.sockets)),
+            sockets: Arc::new(Semaphore::new(settings.sockets)),
             stopping: watch::Sender::new(false),
             live: Mutex::new(live),
         }))

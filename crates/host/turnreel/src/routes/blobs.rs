@@ -1,14 +1,18 @@
 //! Bodies by their hash.
 
-use axum::body::Body;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
 use axum::extract::{Path, State as FromState};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt;
 
 use super::body;
 use crate::error::ApiError;
 use crate::state::State;
 
+/// Written to the disk as it comes: a body of 256 MiB is never in memory.
 pub(super) async fn store(
     FromState(state): FromState<State>,
     Path(sha256): Path<String>,
@@ -17,10 +21,63 @@ pub(super) async fn store(
 ) -> Result<StatusCode, ApiError> {
     body::must_be_plain(&headers)?;
     let settings = state.settings;
-    let timeout_ms = settings.body_timeout_ms * 10;
-    let bytes = body::read(&headers, body, settings.blob_bytes, timeout_ms).await?;
-    tokio::task::spawn_blocking(move || state.store.blobs().put_checked(&sha256, &bytes)).await??;
+    body::check_announced(&headers, settings.blob_bytes)?;
+    let Ok(_thread) = state.uploads.clone().try_acquire_owned() else {
+        return Err(body::overloaded());
+    };
+    let (sender, mut pieces) = tokio::sync::mpsc::channel::<Piece>(8);
+    let writing = tokio::task::spawn_blocking(move || -> Result<(), ApiError> {
+        let mut upload = state.store.blobs().begin(&sha256)?;
+        while let Some(piece) = pieces.blocking_recv() {
+            match piece {
+                Piece::Bytes(bytes) => upload.write(&bytes)?,
+                Piece::End => return Ok(upload.finish()?),
+            }
+        }
+        // The body was cut off; what came of it goes with the upload.
+        Ok(())
+    });
+    let mut stream = body.into_data_stream();
+    let sending = async {
+        let mut n_bytes = 0;
+        while let Some(piece) = stream.next().await {
+            let piece = piece.map_err(|_| body::cut_off())?;
+            n_bytes += piece.len();
+            if n_bytes > settings.blob_bytes {
+                return Err(ApiError::too_large(settings.blob_bytes));
+            }
+            // Where nobody takes it the writer has refused, and says why below.
+            if sender.send(Piece::Bytes(piece)).await.is_err() {
+                return Ok(());
+            }
+        }
+        let _ = sender.send(Piece::End).await;
+        Ok(())
+    };
+    let timeout = Duration::from_millis(settings.body_timeout_ms * 10);
+    let sent = tokio::time::timeout(timeout, sending).await;
+    drop(sender);
+    let written = writing.await?;
+    sent.unwrap_or_else(|_| Err(body::too_slow()))?;
+    written?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// What the writer of an upload gets.
+enum Piece {
+    Bytes(Bytes),
+    End,
+}
+
+/// Whether the body is there, for who would send it.
+pub(super) async fn exists(
+    FromState(state): FromState<State>,
+    Path(sha256): Path<String>,
+) -> Result<Response, ApiError> {
+    let finding = move || state.store.blobs().open_body(&sha256);
+    let found = tokio::task::spawn_blocking(finding).await??;
+    let (_, bytes) = found.ok_or_else(ApiError::not_found)?;
+    Ok([(header::CONTENT_LENGTH, bytes)].into_response())
 }
 
 /// The body as text to download: no browser shows it as anything else. Ranges are answered.

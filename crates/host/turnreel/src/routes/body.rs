@@ -1,19 +1,29 @@
 //! Reading a request's body within its limits.
 
+use std::io::Read;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode, header};
 use futures_util::StreamExt;
+use serde_json::{Map, Value};
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::error::ApiError;
+use crate::state::{HELD_UNIT_BYTES, State};
+
+/// A body that grows by more than this is a bomb.
+const MAX_RATIO: usize = 100;
+
+/// How long a body waits for others to go.
+const HOLD_WAIT: Duration = Duration::from_secs(1);
 
 /// Whether the body is JSON: nothing else makes a browser ask first before it sends across origins.
 ///
 /// # Errors
 ///
 /// 415 where it is not.
-pub(super) fn must_be_json(headers: &HeaderMap) -> Result<(), ApiError> {
+pub(super) fn must_be_json(state: &State, headers: &HeaderMap) -> Result<(), ApiError> {
     let refuse = |message: &str| {
         Err(ApiError::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -42,7 +52,19 @@ pub(super) fn must_be_json(headers: &HeaderMap) -> Result<(), ApiError> {
     if other_charset {
         return refuse("expected UTF-8");
     }
+    let is_gzip = headers
+        .get(header::CONTENT_ENCODING)
+        .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"gzip"));
+    if is_gzip && state.settings.gzip {
+        return Ok(());
+    }
     must_be_plain(headers)
+}
+
+fn is_identity(headers: &HeaderMap) -> bool {
+    headers
+        .get(header::CONTENT_ENCODING)
+        .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
 /// # Errors
@@ -60,17 +82,72 @@ pub(super) fn must_be_plain(headers: &HeaderMap) -> Result<(), ApiError> {
     }
 }
 
-/// The whole body.
+/// A body in memory, and its part of what all bodies together may take there.
+#[derive(Debug)]
+pub(super) struct HeldBody {
+    bytes: Vec<u8>,
+    _held: Option<OwnedSemaphorePermit>,
+}
+
+impl std::ops::Deref for HeldBody {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// The whole body, unpacked where it is packed and that is allowed.
 ///
 /// # Errors
 ///
-/// 413 where it is over the limit, 408 where it takes too long.
+/// 413 where it is over the limit, 408 where it takes too long, 503 where too many others are held.
 pub(super) async fn read(
+    state: &State,
     headers: &HeaderMap,
     body: Body,
     limit_bytes: usize,
-    timeout_ms: u64,
-) -> Result<Vec<u8>, ApiError> {
+) -> Result<HeldBody, ApiError> {
+    check_announced(headers, limit_bytes)?;
+    let mut pieces = body.into_data_stream();
+    let reading = async {
+        let mut bytes = Vec::new();
+        let mut held: Option<OwnedSemaphorePermit> = None;
+        while let Some(piece) = pieces.next().await {
+            let piece = piece.map_err(|_| cut_off())?;
+            if bytes.len() + piece.len() > limit_bytes {
+                return Err(ApiError::too_large(limit_bytes));
+            }
+            // Taken as the bytes come: who announces much and sends little holds little.
+            hold(state, &mut held, bytes.len() + piece.len()).await?;
+            bytes.extend_from_slice(&piece);
+        }
+        Ok(HeldBody { bytes, _held: held })
+    };
+    let timeout = Duration::from_millis(state.settings.body_timeout_ms);
+    let packed = match tokio::time::timeout(timeout, reading).await {
+        Ok(read) => read?,
+        Err(_) => return Err(too_slow()),
+    };
+    if !headers.contains_key(header::CONTENT_ENCODING) || is_identity(headers) {
+        return Ok(packed);
+    }
+    let HeldBody {
+        bytes,
+        _held: mut held,
+    } = packed;
+    hold(
+        state,
+        &mut held,
+        limit_bytes.min(bytes.len().saturating_mul(MAX_RATIO)),
+    )
+    .await?;
+    let bytes = tokio::task::spawn_blocking(move || unpack(&bytes, limit_bytes)).await??;
+    Ok(HeldBody { bytes, _held: held })
+}
+
+/// 413 for what says itself that it is over the limit, before a byte of it is read.
+pub(super) fn check_announced(headers: &HeaderMap, limit_bytes: usize) -> Result<(), ApiError> {
     let announced = headers
         .get(header::CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok())
@@ -78,25 +155,78 @@ pub(super) async fn read(
     if announced.is_some_and(|bytes| bytes > limit_bytes as u64) {
         return Err(ApiError::too_large(limit_bytes));
     }
-    let mut pieces = body.into_data_stream();
-    let reading = async {
-        let mut whole = Vec::new();
-        while let Some(piece) = pieces.next().await {
-            let piece = piece
-                .map_err(|_| ApiError::bad_request("bad_request", "the body ended too early"))?;
-            if whole.len() + piece.len() > limit_bytes {
-                return Err(ApiError::too_large(limit_bytes));
-            }
-            whole.extend_from_slice(&piece);
-        }
-        Ok(whole)
+    Ok(())
+}
+
+/// Makes `held` enough for `bytes`.
+async fn hold(
+    state: &State,
+    held: &mut Option<OwnedSemaphorePermit>,
+    bytes: usize,
+) -> Result<(), ApiError> {
+    let has = held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+    let wanted = (bytes / HELD_UNIT_BYTES + 1).saturating_sub(has);
+    let Ok(wanted) = u32::try_from(wanted) else {
+        return Err(overloaded());
     };
-    match tokio::time::timeout(Duration::from_millis(timeout_ms), reading).await {
-        Ok(read) => read,
-        Err(_) => Err(ApiError::new(
-            StatusCode::REQUEST_TIMEOUT,
-            "too_slow",
-            "the body took too long",
-        )),
+    if wanted == 0 {
+        return Ok(());
     }
+    // Two that each hold a part and wait for the rest would wait for ever.
+    let taking = state.held_units.clone().acquire_many_owned(wanted);
+    match tokio::time::timeout(HOLD_WAIT, taking).await {
+        Ok(Ok(more)) => {
+            match held {
+                Some(held) => held.merge(more),
+                None => *held = Some(more),
+            }
+            Ok(())
+        }
+        Ok(Err(_)) | Err(_) => Err(overloaded()),
+    }
+}
+
+/// # Errors
+///
+/// 413 where it grows over the limit or beyond all proportion, 400 where it is not what it says.
+fn unpack(packed: &[u8], limit_bytes: usize) -> Result<Vec<u8>, ApiError> {
+    let most = limit_bytes.min(packed.len().saturating_mul(MAX_RATIO));
+    let mut bytes = Vec::new();
+    let mut unpacking = flate2::read::GzDecoder::new(packed).take(most as u64 + 1);
+    unpacking
+        .read_to_end(&mut bytes)
+        .map_err(|_| ApiError::bad_request("bad_request", "the body is not whole gzip"))?;
+    if bytes.len() > most {
+        return Err(ApiError::too_large(limit_bytes));
+    }
+    Ok(bytes)
+}
+
+/// The JSON object of a body.
+///
+/// # Errors
+///
+/// 400 where it is none, or nests too deep.
+pub(super) fn object(body: &[u8], depth: usize) -> Result<Map<String, Value>, ApiError> {
+    let bad = |why: String| ApiError::bad_request("bad_json", why);
+    let text =
+        std::str::from_utf8(body).map_err(|why| bad(format!("the body is not UTF-8: {why}")))?;
+    if chat_event::depth::exceeds(text, depth) {
+        return Err(bad(format!("nested deeper than {depth}")));
+    }
+    serde_json::from_str(text).map_err(|why| bad(format!("the body is no JSON object: {why}")))
+}
+
+pub(super) fn cut_off() -> ApiError {
+    ApiError::bad_request("bad_request", "the body ended too early")
+}
+
+pub(super) fn too_slow() -> ApiError {
+    let message = "the body took too long";
+    ApiError::new(StatusCode::REQUEST_TIMEOUT, "too_slow", message)
+}
+
+pub(super) fn overloaded() -> ApiError {
+    let message = "too much is being taken in at once";
+    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", message).retry_after(1000)
 }

@@ -32,31 +32,32 @@ pub(super) async fn post(
     body: Body,
 ) -> Result<Json<Answer>, ApiError> {
     let id = SessionId::parse(&session)?;
-    body::must_be_json(&headers)?;
+    body::must_be_json(&state, &headers)?;
     let settings = state.settings;
-    let bytes = body::read(
-        &headers,
-        body,
-        settings.body_bytes,
-        settings.body_timeout_ms,
-    )
-    .await?;
+    let bytes = body::read(&state, &headers, body, settings.body_bytes).await?;
     // Reading 8 MiB of JSON takes long enough to hold up others on this thread.
     let reading = state.clone();
     let batch_id = id.clone();
     let items =
         tokio::task::spawn_blocking(move || ingest::read_batch(&bytes, &batch_id, &reading))
             .await??;
-    // The start-up token is what all agents of this machine send with: each of their sessions has its own share.
-    let sender = if grant.is_startup() {
-        format!("session {id}")
-    } else {
-        format!("token {}", grant.id)
-    };
+    let sender = ingest::sender_of(&grant, &id);
     let rate = settings.events_rate();
     state.rates.take(&sender, items.len(), rate)?;
     let atomic = matches!(query.atomic.as_deref(), Some("1" | "true"));
-    Ok(Json(ingest::ingest(&state, id, items, atomic).await?))
+    let numbered = state.producers.enter(&id, &headers).await?;
+    if numbered.as_ref().is_some_and(|numbered| numbered.repeated) {
+        let epoch = state.live(&id).map(|live| live.position().0);
+        return Ok(Json(Answer::repeated(
+            epoch.unwrap_or_default(),
+            items.len(),
+        )));
+    }
+    let answer = ingest::ingest(&state, id, items, atomic).await?;
+    if let Some(numbered) = numbered {
+        numbered.stored();
+    }
+    Ok(Json(answer))
 }
 
 #[derive(Debug, Deserialize)]

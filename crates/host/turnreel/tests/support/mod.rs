@@ -139,10 +139,14 @@ impl Server {
     }
 
     pub(crate) fn socket(&self) -> Socket {
+        self.socket_with(&self.token)
+    }
+
+    pub(crate) fn socket_with(&self, token: &str) -> Socket {
         let mut request = format!("ws://{}/api/v1/ws", self.address())
             .into_client_request()
             .unwrap();
-        let protocols = format!("turnreel.v1, tr.tok.{}", self.token);
+        let protocols = format!("turnreel.v1, tr.tok.{token}");
         request
             .headers_mut()
             .insert("Sec-WebSocket-Protocol", protocols.parse().unwrap());
@@ -157,11 +161,15 @@ impl Server {
 
     /// One request word for word, and what comes back.
     pub(crate) fn raw(&self, request: &str) -> (u16, String) {
+        self.raw_bytes(request.as_bytes())
+    }
+
+    pub(crate) fn raw_bytes(&self, request: &[u8]) -> (u16, String) {
         let mut stream = TcpStream::connect(self.address()).unwrap();
         stream
             .set_read_timeout(Some(Duration::from_secs(20)))
             .unwrap();
-        stream.write_all(request.as_bytes()).unwrap();
+        stream.write_all(request).unwrap();
         let mut head = Vec::new();
         let mut byte = [0];
         while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap_or(0) == 1 {

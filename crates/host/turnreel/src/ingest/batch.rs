@@ -1,0 +1,228 @@
+//! Reading a batch: each item is an event, or says why not. What it is is decided here; storing it is for `ingest`.
+
+use axum::http::StatusCode;
+use chat_event::{ChatEvent, Payload};
+use chat_store::SessionId;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::error::ApiError;
+use crate::state::State;
+
+/// Keys that one event may have: objects of more are no message but an attack on who builds a tree of them.
+const MAX_KEYS: usize = 10_000;
+
+/// How long an id may be.
+const ID_BYTES: usize = 128;
+
+/// Why an item is no event.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Rejected {
+    pub(super) index: usize,
+    code: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<String>,
+    pub(super) message: String,
+}
+
+/// Reads the items of a batch: each is an event, or says why not.
+///
+/// # Errors
+///
+/// Where the body is no JSON array, with the place, or has too many items.
+pub(crate) fn read_batch(
+    body: &[u8],
+    session: &SessionId,
+    state: &State,
+) -> Result<Vec<Result<ChatEvent, Rejected>>, ApiError> {
+    let text = std::str::from_utf8(body).map_err(|why| {
+        ApiError::bad_request("bad_json", format!("the body is not UTF-8: {why}"))
+    })?;
+    let items: Vec<&RawValue> = serde_json::from_str(text).map_err(|why| {
+        ApiError::bad_request("bad_json", format!("the body is no JSON array: {why}"))
+    })?;
+    let limit = state.settings.batch_events;
+    if items.len() > limit {
+        let message = format!(
+            "the batch has {} events, over the limit of {limit}",
+            items.len()
+        );
+        return Err(ApiError::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "too_large",
+            message,
+        ));
+    }
+    let read = |(index, item): (usize, &&RawValue)| {
+        read_event(item.get(), session, state.settings.depth).map_err(|(field, message)| Rejected {
+            index,
+            code: "bad_event",
+            field,
+            message,
+        })
+    };
+    Ok(items.iter().enumerate().map(read).collect())
+}
+
+type FieldAndReason = (Option<String>, String);
+
+fn read_event(text: &str, session: &SessionId, depth: usize) -> Result<ChatEvent, FieldAndReason> {
+    if chat_event::depth::exceeds(text, depth) {
+        return Err((None, format!("nested deeper than {depth}")));
+    }
+    if has_too_many_keys(text) {
+        return Err((None, format!("more than {MAX_KEYS} keys")));
+    }
+    let mut event = ChatEvent::from_json(text).map_err(|why| {
+        let reason = match why {
+            chat_event::Error::NoEvent { reason } => reason,
+            other => other.to_string(),
+        };
+        (field_of(&reason), reason)
+    })?;
+    if let Some(reason) = event.problem() {
+        return Err((field_of(&reason), reason));
+    }
+    let refuse = |field: &str, message: &str| Err((Some(field.to_owned()), message.to_owned()));
+    if event.is_control() {
+        return refuse("type", "type: only the server writes about its log");
+    }
+    if !event.session_id.is_empty() && event.session_id != session.as_str() {
+        return refuse("sessionId", "sessionId: another session's than the address");
+    }
+    if !is_event_id(&event.id) {
+        return refuse("id", "id: expected at most 128 of [A-Za-z0-9_.:-]");
+    }
+    if event.id.is_empty()
+        && let Some(id) = derived_id(&event).filter(|id| is_event_id(id))
+    {
+        event.id = id;
+    }
+    Ok(event)
+}
+
+/// The id of an event that came without one, where it says what it is: the same event sent again has the same id, and is
+/// stored once. Others get an id of the log's, and are stored as often as they come.
+fn derived_id(event: &ChatEvent) -> Option<String> {
+    let in_response = |part: Option<u32>, index: Option<u64>, kind: &str| {
+        let response = event.response_id.as_deref()?;
+        let index = index?;
+        Some(match part.unwrap_or(0) {
+            0 if kind.is_empty() => format!("{response}:{index}"),
+            part => format!("{response}:{kind}{part}.{index}"),
+        })
+    };
+    let kind = event.event_type();
+    match &event.payload {
+        Payload::AssistantChunk(chunk) => in_response(chunk.part, chunk.index, ""),
+        Payload::ThinkingChunk(chunk) => in_response(chunk.part, chunk.index, "thinking"),
+        Payload::ToolCall(call) => Some(format!("{}:{kind}", call.tool_call_id)),
+        Payload::ToolResult(result) => Some(format!("{}:{kind}", result.tool_call_id)),
+        Payload::ToolInputChunk(chunk) => {
+            let offset = chunk.offset?;
+            Some(format!("{}:{kind}:{offset}", chunk.tool_call_id))
+        }
+        Payload::PermissionRequest(request) => Some(format!("{}:{kind}", request.request_id)),
+        Payload::PermissionResolved(answer) => Some(format!("{}:{kind}", answer.request_id)),
+        Payload::QuestionRequest(request) => Some(format!("{}:{kind}", request.request_id)),
+        Payload::QuestionResolved(answer) => Some(format!("{}:{kind}", answer.request_id)),
+        _ => None,
+    }
+}
+
+/// Counts colons outside of strings, where the text is long enough to have so many.
+fn has_too_many_keys(text: &str) -> bool {
+    // The shortest member is `"":0`.
+    if text.len() < MAX_KEYS * 4 {
+        return false;
+    }
+    let mut n_keys = 0;
+    let mut inside = false;
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => inside = !inside,
+            b'\\' if inside => {
+                bytes.next();
+            }
+            b':' if !inside => n_keys += 1,
+            _ => {}
+        }
+    }
+    n_keys > MAX_KEYS
+}
+
+/// Whether a producer may give that id; the empty one is given by us.
+pub(crate) fn is_event_id(id: &str) -> bool {
+    id.len() <= ID_BYTES
+        && id
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':' | b'-'))
+}
+
+/// The field that a reason begins with: `timestamp: missing`, or serde's "missing field `type`".
+fn field_of(reason: &str) -> Option<String> {
+    if let Some((_, rest)) = reason.split_once("missing field `") {
+        return rest.split('`').next().map(str::to_owned);
+    }
+    let (field, _) = reason.split_once(": ")?;
+    let is_name = field
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'[' | b']'));
+    (is_name && !field.is_empty()).then(|| field.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id_of(event: &str) -> Option<String> {
+        derived_id(&ChatEvent::from_json(event).unwrap())
+    }
+
+    #[test]
+    fn an_event_that_says_what_it_is_has_one_id_however_often_it_comes() {
+        let chunk = |kind: &str, payload: &str| {
+            format!(r#"{{"timestamp":1,"type":"{kind}","responseId":"m1","payload":{payload}}}"#)
+        };
+        let ids: Vec<_> = [
+            chunk("assistant_chunk", r#"{"text":"a","index":3}"#),
+            chunk("assistant_chunk", r#"{"text":"a","index":3,"part":1}"#),
+            chunk("thinking_chunk", r#"{"text":"a","index":3}"#),
+            chunk(
+                "tool_call",
+                r#"{"toolCallId":"c1","toolName":"x","args":{}}"#,
+            ),
+            chunk("tool_result", r#"{"toolCallId":"c1","result":""}"#),
+        ]
+        .iter()
+        .map(|text| id_of(text).unwrap())
+        .collect();
+        assert_eq!(
+            ids,
+            [
+                "m1:3",
+                "m1:1.3",
+                "m1:thinking0.3",
+                "c1:tool_call",
+                "c1:tool_result"
+            ]
+        );
+        assert_eq!(id_of(&chunk("assistant_chunk", r#"{"text":"a"}"#)), None);
+        assert_eq!(
+            id_of(r#"{"timestamp":1,"type":"user_message","payload":{"text":"a"}}"#),
+            None
+        );
+    }
+
+    #[test]
+    fn keys_are_counted_outside_of_strings() {
+        let many: String = (0..MAX_KEYS).map(|n| format!("\"{n}\":0,")).collect();
+        assert!(!has_too_many_keys(
+            &format!("{{{many}\"s\":\"x\"")[..many.len()]
+        ));
+        assert!(has_too_many_keys(&format!("{{{many}\"last\":0}}")));
+        let text = format!("{{\"a\":\"{}\"}}", ":\\\"".repeat(MAX_KEYS));
+        assert!(!has_too_many_keys(&text));
+    }
+}

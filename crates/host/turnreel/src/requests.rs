@@ -1,0 +1,165 @@
+//! What agents ask, and the first answer to each: permissions and questions, as the logs have them.
+//!
+//! The log decides. A session's requests are read from it when somebody first asks for one, and kept up with what is
+//! stored from then on, whoever resolves them: the page, a hook, or the agent itself.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use chat_event::{ChatEvent, Payload};
+use chat_store::{PageRequest, SessionId, Stored};
+use serde_json::Value;
+use tokio::sync::watch;
+
+use crate::error::ApiError;
+use crate::live::Live;
+
+/// Sessions whose requests are kept; they can be read again.
+const MAX_SESSIONS: usize = 256;
+
+/// Which of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Permission,
+    Question,
+}
+
+/// One request.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asked {
+    /// The event that asks, where there is one: an answer may come before it.
+    pub(crate) request: Option<ChatEvent>,
+    /// The payload of the first answer, and its number.
+    pub(crate) outcome: Option<(Value, u64)>,
+}
+
+type OfSession = BTreeMap<(Kind, String), Asked>;
+
+/// The requests of the sessions that were asked about.
+#[derive(Default)]
+pub(crate) struct Requests {
+    sessions: Mutex<HashMap<SessionId, OfSession>>,
+    /// Counts answers; waking is all it is for.
+    answered: watch::Sender<u64>,
+}
+
+impl Requests {
+    /// Takes what was stored.
+    pub(crate) fn note(&self, id: &SessionId, stored: &[Stored]) {
+        let mut sessions = self.locked();
+        let Some(requests) = sessions.get_mut(id) else {
+            return;
+        };
+        let mut n_answers = 0;
+        for stored in stored {
+            n_answers += u64::from(take(requests, &stored.event));
+        }
+        drop(sessions);
+        if n_answers > 0 {
+            self.answered.send_modify(|n| *n += n_answers);
+        }
+    }
+
+    /// Wakes with each answer, to whatever request.
+    pub(crate) fn answers(&self) -> watch::Receiver<u64> {
+        self.answered.subscribe()
+    }
+
+    /// The request, where the session has it.
+    ///
+    /// # Errors
+    ///
+    /// Where the log cannot be read.
+    pub(crate) async fn find(
+        self: &Arc<Self>,
+        live: &Arc<Live>,
+        kind: Kind,
+        request_id: &str,
+    ) -> Result<Option<Asked>, ApiError> {
+        if !self.locked().contains_key(live.session.id()) {
+            let _writer = live.writer.lock().await;
+            self.load(live).await?;
+        }
+        Ok(self.known(live, kind, request_id))
+    }
+
+    /// As [`Requests::find`], for who holds the session's `writer`.
+    pub(crate) async fn find_as_writer(
+        self: &Arc<Self>,
+        live: &Arc<Live>,
+        kind: Kind,
+        request_id: &str,
+    ) -> Result<Option<Asked>, ApiError> {
+        if !self.locked().contains_key(live.session.id()) {
+            self.load(live).await?;
+        }
+        Ok(self.known(live, kind, request_id))
+    }
+
+    fn known(&self, live: &Live, kind: Kind, request_id: &str) -> Option<Asked> {
+        let sessions = self.locked();
+        let requests = sessions.get(live.session.id())?;
+        requests.get(&(kind, request_id.to_owned())).cloned()
+    }
+
+    /// Reads the session's log. The caller holds its `writer`, so nothing is stored beside it.
+    async fn load(self: &Arc<Self>, live: &Arc<Live>) -> Result<(), ApiError> {
+        let session = live.session.clone();
+        let reading = move || -> Result<OfSession, ApiError> {
+            let mut requests = OfSession::new();
+            let mut after = 0;
+            loop {
+                let page = session.page(PageRequest {
+                    after,
+                    limit: 1000,
+                    max_bytes: 1024 * 1024,
+                })?;
+                for line in &page.lines {
+                    // Lines are compact, so this finds all there are, and spares the others the parser.
+                    let may_be = line.contains(r#""type":"permission_"#)
+                        || line.contains(r#""type":"question_"#);
+                    if may_be && let Ok(event) = ChatEvent::from_json(line) {
+                        take(&mut requests, &event);
+                    }
+                }
+                if page.next <= after || page.next >= page.head {
+                    return Ok(requests);
+                }
+                after = page.next;
+            }
+        };
+        let requests = tokio::task::spawn_blocking(reading).await??;
+        let mut sessions = self.locked();
+        if sessions.len() >= MAX_SESSIONS {
+            sessions.clear();
+        }
+        sessions.insert(live.session.id().clone(), requests);
+        Ok(())
+    }
+
+    fn locked(&self) -> MutexGuard<'_, HashMap<SessionId, OfSession>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether the event is the first answer to a request.
+fn take(requests: &mut OfSession, event: &ChatEvent) -> bool {
+    let (kind, id, is_answer) = match &event.payload {
+        Payload::PermissionRequest(it) => (Kind::Permission, &it.request_id, false),
+        Payload::PermissionResolved(it) => (Kind::Permission, &it.request_id, true),
+        Payload::QuestionRequest(it) => (Kind::Question, &it.request_id, false),
+        Payload::QuestionResolved(it) => (Kind::Question, &it.request_id, true),
+        _ => return false,
+    };
+    let asked = requests.entry((kind, id.clone())).or_default();
+    if !is_answer {
+        asked.request.get_or_insert_with(|| event.clone());
+        return false;
+    }
+    if asked.outcome.is_some() {
+        return false;
+    }
+    let mut line = serde_json::to_value(event).unwrap_or_default();
+    asked.outcome = Some((line["payload"].take(), event.seq.unwrap_or_default()));
+    true
+}

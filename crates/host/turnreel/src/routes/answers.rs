@@ -1,0 +1,252 @@
+//! What an agent asks, and the answer: given once, waited for by who asked.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, Query, State as FromState};
+use axum::http::{HeaderMap, StatusCode};
+use chat_event::payload::{PermissionResolved, QuestionResolved};
+use chat_event::{ChatEvent, Payload};
+use chat_store::SessionId;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::body;
+use crate::error::ApiError;
+use crate::ingest::{self, now_ms};
+use crate::live::Live;
+use crate::requests::{Asked, Kind};
+use crate::state::{State, stopped};
+
+/// An answer is a few words.
+const ANSWER_BYTES: usize = 64 * 1024;
+
+/// The longest wait of one request; who waits longer asks again.
+const LONGEST_WAIT: Duration = Duration::from_secs(120);
+
+#[derive(Debug, Deserialize)]
+pub(super) struct WaitQuery {
+    /// `30s`, `1500ms`, or seconds.
+    #[serde(default)]
+    wait: Option<String>,
+}
+
+pub(super) async fn permission(
+    state: FromState<State>,
+    path: Path<(String, String)>,
+    query: Query<WaitQuery>,
+) -> Result<Json<Value>, ApiError> {
+    outcome(state, path, query, Kind::Permission).await
+}
+
+pub(super) async fn question(
+    state: FromState<State>,
+    path: Path<(String, String)>,
+    query: Query<WaitQuery>,
+) -> Result<Json<Value>, ApiError> {
+    outcome(state, path, query, Kind::Question).await
+}
+
+/// `{"requestId","status":"resolved","outcome","seq"}`, or `"status":"pending"` where there is no answer in time.
+async fn outcome(
+    FromState(state): FromState<State>,
+    Path((session, request_id)): Path<(String, String)>,
+    Query(query): Query<WaitQuery>,
+    kind: Kind,
+) -> Result<Json<Value>, ApiError> {
+    let live = live_of(&state, &session)?;
+    let wait = query
+        .wait
+        .as_deref()
+        .map_or(Ok(Duration::ZERO), parse_wait)?;
+    let deadline = tokio::time::Instant::now() + wait;
+    let mut answers = state.requests.answers();
+    let mut stopping = state.stopping.subscribe();
+    loop {
+        // Looked at before: an answer that comes between the look and the wait wakes us.
+        answers.mark_unchanged();
+        let asked = state.requests.find(&live, kind, &request_id).await?;
+        let asked = asked.ok_or_else(ApiError::not_found)?;
+        if asked.outcome.is_some() || wait.is_zero() {
+            return Ok(Json(answer_of(&request_id, &asked)));
+        }
+        tokio::select! {
+            _ = answers.changed() => {}
+            () = tokio::time::sleep_until(deadline) => return Ok(Json(answer_of(&request_id, &asked))),
+            () = stopped(&mut stopping) => return Ok(Json(answer_of(&request_id, &asked))),
+        }
+    }
+}
+
+pub(super) async fn decide(
+    FromState(state): FromState<State>,
+    Path((session, request_id)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, ApiError> {
+    let fields = fields_of(&state, &headers, body).await?;
+    let decision = one_of(&fields, "decision", &["allow", "deny", "cancel"], None)?;
+    let scope = match fields.get("scope") {
+        None | Some(Value::Null) => None,
+        Some(_) => Some(one_of(
+            &fields,
+            "scope",
+            &["once", "session", "always"],
+            None,
+        )?),
+    };
+    let message = match fields.get("message") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(text)) => Some(text.clone()),
+        Some(_) => return Err(bad_field("message", "expected a text")),
+    };
+    let payload = PermissionResolved {
+        request_id: request_id.clone(),
+        decision,
+        scope,
+        by: Some("user".to_owned()),
+        message,
+        ..PermissionResolved::default()
+    };
+    answer(state, session, request_id, Kind::Permission, payload.into()).await
+}
+
+pub(super) async fn reply(
+    FromState(state): FromState<State>,
+    Path((session, request_id)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, ApiError> {
+    let fields = fields_of(&state, &headers, body).await?;
+    let outcome = one_of(
+        &fields,
+        "outcome",
+        &["answered", "rejected"],
+        Some("answered"),
+    )?;
+    let answers = fields.get("answers").filter(|answers| !answers.is_null());
+    if outcome == "answered" && answers.is_none() {
+        return Err(bad_field("answers", "missing"));
+    }
+    let payload = QuestionResolved {
+        request_id: request_id.clone(),
+        answers: answers.map(chat_event::Json::from),
+        outcome,
+        ..QuestionResolved::default()
+    };
+    answer(state, session, request_id, Kind::Question, payload.into()).await
+}
+
+/// Stores the answer where it is the first.
+async fn answer(
+    state: State,
+    session: String,
+    request_id: String,
+    kind: Kind,
+    payload: Payload,
+) -> Result<Json<Value>, ApiError> {
+    let live = live_of(&state, &session)?;
+    // On a task of its own: a client that goes away must not leave an answer that is stored but never told of.
+    let storing = tokio::spawn(async move {
+        let _writer = live.writer.lock().await;
+        let asked = state
+            .requests
+            .find_as_writer(&live, kind, &request_id)
+            .await?;
+        let Some(Asked {
+            request: Some(request),
+            outcome,
+        }) = &asked
+        else {
+            return Err(ApiError::not_found());
+        };
+        if outcome.is_some() {
+            let message = "it was answered before; the first answer counts";
+            let mut refusal = ApiError::new(StatusCode::CONFLICT, "already_answered", message);
+            if let Some(Value::Object(first)) = asked.map(|asked| answer_of(&request_id, &asked)) {
+                refusal.more = Some(Box::new(first));
+            }
+            return Err(refusal);
+        }
+        let mut id = format!("{request_id}:{}:answer", payload.event_type());
+        if !ingest::is_event_id(&id) {
+            // The log gives it one. That it is stored once is seen to here, not by its id.
+            id = String::new();
+        }
+        let mut event = ChatEvent::new(id, now_ms(), live.session.id().as_str(), payload);
+        event.turn_id.clone_from(&request.turn_id);
+        event.agent_id.clone_from(&request.agent_id);
+        event
+            .parent_tool_call_id
+            .clone_from(&request.parent_tool_call_id);
+        ingest::append_as_writer(&state, &live, vec![event], true).await?;
+        let asked = state
+            .requests
+            .find_as_writer(&live, kind, &request_id)
+            .await?;
+        Ok(Json(answer_of(&request_id, &asked.unwrap_or_default())))
+    });
+    storing.await?
+}
+
+fn answer_of(request_id: &str, asked: &Asked) -> Value {
+    match &asked.outcome {
+        Some((outcome, seq)) => {
+            json!({"requestId": request_id, "status": "resolved", "outcome": outcome, "seq": seq})
+        }
+        None => json!({"requestId": request_id, "status": "pending"}),
+    }
+}
+
+fn live_of(state: &State, session: &str) -> Result<Arc<Live>, ApiError> {
+    let id = SessionId::parse(session)?;
+    state.live(&id).ok_or_else(ApiError::not_found)
+}
+
+async fn fields_of(
+    state: &State,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Map<String, Value>, ApiError> {
+    body::must_be_json(state, headers)?;
+    let bytes = body::read(state, headers, body, ANSWER_BYTES).await?;
+    body::object(&bytes, state.settings.depth)
+}
+
+fn one_of(
+    fields: &Map<String, Value>,
+    name: &str,
+    words: &[&str],
+    default: Option<&str>,
+) -> Result<String, ApiError> {
+    match fields.get(name).filter(|value| !value.is_null()) {
+        Some(Value::String(word)) if words.contains(&word.as_str()) => Ok(word.clone()),
+        None if default.is_some() => Ok(default.unwrap_or_default().to_owned()),
+        None => Err(bad_field(name, "missing")),
+        Some(_) => Err(bad_field(
+            name,
+            &format!("expected one of {}", words.join(", ")),
+        )),
+    }
+}
+
+fn bad_field(name: &str, why: &str) -> ApiError {
+    let mut refusal = ApiError::bad_request("bad_answer", format!("{name}: {why}"));
+    let field = Map::from_iter([("field".to_owned(), Value::from(name))]);
+    refusal.more = Some(Box::new(field));
+    refusal
+}
+
+fn parse_wait(text: &str) -> Result<Duration, ApiError> {
+    let (number, unit_ms) = if let Some(number) = text.strip_suffix("ms") {
+        (number, 1)
+    } else {
+        (text.strip_suffix('s').unwrap_or(text), 1000)
+    };
+    let number: u64 = number
+        .parse()
+        .map_err(|_| ApiError::bad_request("bad_wait", "wait: expected seconds, such as 30s"))?;
+    Ok(Duration::from_millis(number.saturating_mul(unit_ms)).min(LONGEST_WAIT))
+}

@@ -1,0 +1,119 @@
+//! Links of one session: a token that may read it and nothing else, until its end or until it is taken back.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, Query, State as FromState};
+use axum::http::{HeaderMap, StatusCode, header};
+use chat_store::SessionId;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::body;
+use crate::error::ApiError;
+use crate::hosts::only;
+use crate::ingest::now_ms;
+use crate::scope::Scope;
+use crate::state::State;
+use crate::tokens::{self, Record, Wanted};
+
+/// How long a link opens where nothing else is asked for: a week.
+const DEFAULT_SECONDS: u64 = 7 * 24 * 60 * 60;
+/// And how long at most: what is needed for longer is a token of its owner's.
+const MAX_SECONDS: u64 = 366 * 24 * 60 * 60;
+
+/// Bytes of the few words that are asked.
+const ASKED_BYTES: usize = 16 * 1024;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+struct Asked {
+    expires_in_seconds: Option<u64>,
+    label: Option<String>,
+}
+
+/// `{"id","url","token","session","expiresMs"}`, 201. The token is shown this once.
+pub(super) async fn create(
+    FromState(state): FromState<State>,
+    Path(session): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<(StatusCode, Json<Value>), ApiError> {
+    let id = session_of(&state, &session)?;
+    body::must_be_json(&state, &headers)?;
+    let bytes = body::read(&state, &headers, body, ASKED_BYTES).await?;
+    let asked: Asked = serde_json::from_value(body::object(&bytes, state.settings.depth)?.into())
+        .map_err(|why| ApiError::bad_request("bad_share", why.to_string()))?;
+    let seconds = asked.expires_in_seconds.unwrap_or(DEFAULT_SECONDS);
+    if seconds == 0 || seconds > MAX_SECONDS {
+        let message = format!("expiresInSeconds: expected 1 to {MAX_SECONDS}");
+        return Err(ApiError::bad_request("bad_share", message));
+    }
+    let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
+    let expires_ms = now_ms().saturating_add(seconds.saturating_mul(1000));
+    let wanted = Wanted {
+        scopes: vec![Scope::Read],
+        session: Some(id),
+        label: asked.label,
+        expires_ms: Some(expires_ms),
+        share: true,
+    };
+    let dir = state.store.dir().to_owned();
+    let (token, record) = tokio::task::spawn_blocking(move || tokens::create(&dir, wanted))
+        .await?
+        .map_err(refused)?;
+    state.access.tokens.look_again();
+    // The name by which we were asked is one by which we can be asked again; the guard has seen to that.
+    let host = only(&headers, &header::HOST).unwrap_or_default();
+    let answer = json!({
+        "id": record.id,
+        "url": format!("http://{host}/#token={token}&session={session}"),
+        "token": token,
+        "session": session,
+        "expiresMs": expires_ms,
+    });
+    Ok((StatusCode::CREATED, Json(answer)))
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RevokeQuery {
+    /// The one link; all of the session's where there is none.
+    #[serde(default)]
+    id: Option<String>,
+}
+
+/// `{"revoked":n}`; 404 where the link that is named is not there.
+pub(super) async fn revoke(
+    FromState(state): FromState<State>,
+    Path(session): Path<String>,
+    Query(query): Query<RevokeQuery>,
+) -> Result<Json<Value>, ApiError> {
+    session_of(&state, &session)?;
+    let dir = state.store.dir().to_owned();
+    let names_one = query.id.is_some();
+    let which = move |record: &Record| {
+        record.share
+            && record.session.as_deref() == Some(session.as_str())
+            && query.id.as_ref().is_none_or(|id| *id == record.id)
+    };
+    let n_revoked = tokio::task::spawn_blocking(move || tokens::revoke(&dir, which))
+        .await?
+        .map_err(refused)?;
+    state.access.tokens.look_again();
+    if names_one && n_revoked == 0 {
+        return Err(ApiError::not_found());
+    }
+    Ok(Json(json!({"revoked": n_revoked})))
+}
+
+fn session_of(state: &State, session: &str) -> Result<SessionId, ApiError> {
+    let id = SessionId::parse(session)?;
+    state.live(&id).ok_or_else(ApiError::not_found)?;
+    Ok(id)
+}
+
+/// The cause names paths of this machine: it stays in our own log.
+fn refused(why: String) -> ApiError {
+    tracing::error!("{why}");
+    let message = "the server could not write its tokens; its log says why";
+    ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
+}

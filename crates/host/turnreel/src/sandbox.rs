@@ -1,0 +1,254 @@
+//! Sandbox workers' bodies as ChatEvents: one reader a task, so that what belongs together is put together.
+//!
+//! What the bodies mean is for `chat-normalize`; what of them is taken is for `routes::sandbox`. A reader's state is not
+//! kept on the disk: after a restart it is made again from the task's log, by feeding it what the log says was reported.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chat_event::{ChatEvent, Payload};
+use chat_normalize::{Context, Dialect, SessionReader};
+use chat_store::{ItemResult, PageRequest, Session, SessionId, random_base64url};
+use serde_json::{Map, Value, json};
+
+use crate::error::ApiError;
+use crate::ingest::{self, now_ms};
+use crate::state::State;
+
+/// Tasks whose readers are kept; the others' can be made again.
+const MAX_TASKS: usize = 256;
+
+/// One report of a worker, after its fields were looked at.
+#[derive(Debug)]
+pub(crate) struct Report {
+    /// The event as the reader takes it: `{event_type, …}`.
+    pub(crate) event: Map<String, Value>,
+    /// What makes it the same report when it comes again; `None` where nothing does.
+    pub(crate) key: Option<Key>,
+}
+
+/// What a report is known by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Key {
+    Chunk {
+        message: String,
+        index: u64,
+        thinking: bool,
+    },
+    Call(String),
+    Result(String),
+    Event(String),
+}
+
+/// What became of a report.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reported {
+    /// How many events were stored.
+    pub(crate) events: usize,
+    /// The number of the first.
+    pub(crate) first: Option<u64>,
+    /// Whether it came before.
+    pub(crate) duplicate: bool,
+}
+
+type Slot = Arc<tokio::sync::Mutex<Option<Task>>>;
+
+/// The readers of all tasks.
+#[derive(Default)]
+pub(crate) struct Tasks(Mutex<HashMap<SessionId, Slot>>);
+
+struct Task {
+    reader: SessionReader,
+    seen: HashSet<u64>,
+}
+
+impl Tasks {
+    /// Stores what the report says. Reports of one task are taken one after the other.
+    ///
+    /// # Errors
+    ///
+    /// Where the log cannot be read or written; then nothing of it was taken.
+    pub(crate) async fn report(
+        &self,
+        state: State,
+        id: SessionId,
+        report: Report,
+    ) -> Result<Reported, ApiError> {
+        let slot = self.slot(&id);
+        // On a task of its own: a client that goes away must not leave a reader that has seen what is not stored.
+        let storing = tokio::spawn(async move {
+            let mut slot = slot.lock().await;
+            if slot.is_none() {
+                let session = state.live(&id).map(|live| live.session.clone());
+                let session_id = id.clone();
+                let made =
+                    tokio::task::spawn_blocking(move || Task::new(&session_id, session.as_deref()));
+                *slot = Some(made.await??);
+            }
+            let Some(task) = slot.as_mut() else {
+                return Ok(Reported::default());
+            };
+            if report
+                .key
+                .as_ref()
+                .is_some_and(|key| task.seen.contains(&hash(key)))
+            {
+                return Ok(Reported {
+                    duplicate: true,
+                    ..Reported::default()
+                });
+            }
+            let events = task.read(report.event)?;
+            let stored = store(&state, id, events).await;
+            match (&stored, report.key) {
+                (Ok(_), Some(key)) => {
+                    task.seen.insert(hash(&key));
+                }
+                (Ok(_), None) => {}
+                // The reader knows of what is not stored: the next report begins with one that does not.
+                (Err(_), _) => *slot = None,
+            }
+            stored
+        });
+        storing.await?
+    }
+
+    fn slot(&self, id: &SessionId) -> Slot {
+        let mut tasks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if tasks.len() >= MAX_TASKS && !tasks.contains_key(id) {
+            tasks.retain(|_, slot| Arc::strong_count(slot) > 1);
+        }
+        tasks.entry(id.clone()).or_default().clone()
+    }
+}
+
+async fn store(state: &State, id: SessionId, events: Vec<ChatEvent>) -> Result<Reported, ApiError> {
+    if events.is_empty() {
+        return Ok(Reported::default());
+    }
+    let mut reported = Reported::default();
+    let mut left = events;
+    while !left.is_empty() {
+        let published = ingest::append(state, id.clone(), left.clone(), false).await?;
+        reported.first = reported.first.or(published.first);
+        let mut again = Vec::new();
+        for (mut event, result) in left.into_iter().zip(published.results) {
+            match result {
+                ItemResult::Stored { .. } => reported.events += 1,
+                ItemResult::Duplicate { .. } => {}
+                // Somebody else's event has its id. It is stored all the same, under one that the log gives.
+                ItemResult::Conflict { .. } => {
+                    event.id = String::new();
+                    again.push(event);
+                }
+            }
+        }
+        left = again;
+    }
+    Ok(reported)
+}
+
+impl Task {
+    /// A reader that has read what the log has.
+    fn new(id: &SessionId, session: Option<&Session>) -> Result<Self, ApiError> {
+        let context = Context {
+            session_id: Some(id.as_str().to_owned()),
+            prompt: None,
+        };
+        let mut task = Task {
+            reader: SessionReader::with_dialect(context, Dialect::AgentEvents),
+            seen: HashSet::new(),
+        };
+        let Some(session) = session.filter(|session| session.position().1 > 0) else {
+            return Ok(task);
+        };
+        // The session has begun: what the reader says at its first line is there.
+        task.read(Map::from_iter([("event_type".to_owned(), "info".into())]))?;
+        let mut after = 0;
+        loop {
+            let page = session.page(PageRequest {
+                after,
+                limit: 1000,
+                max_bytes: 1024 * 1024,
+            })?;
+            for line in &page.lines {
+                let event = ChatEvent::from_json(line).ok();
+                if let Some((event, key)) = event.and_then(|event| report_of(&event)) {
+                    task.seen.insert(hash(&key));
+                    task.read(event)?;
+                }
+            }
+            if page.next <= after || page.next >= page.head {
+                return Ok(task);
+            }
+            after = page.next;
+        }
+    }
+
+    /// What the reader makes of the next report.
+    fn read(&mut self, mut event: Map<String, Value>) -> Result<Vec<ChatEvent>, ApiError> {
+        if !event.contains_key("event_id") {
+            // A reader numbers what has no id from 1, and after a restart from 1 again.
+            event.insert("event_id".to_owned(), random_base64url::<9>()?.into());
+        }
+        let mut line = Value::Object(event).to_string();
+        line.push('\n');
+        let mut events = Vec::new();
+        let read = self.reader.push(line.as_bytes(), now_ms(), &mut events);
+        read.map_err(|why| ApiError::bad_request("bad_event", why.to_string()))?;
+        Ok(events)
+    }
+}
+
+/// The report that an event of the log was made of, as far as a reader must know of it.
+fn report_of(event: &ChatEvent) -> Option<(Map<String, Value>, Key)> {
+    let message = event.response_id.clone();
+    let chunk = |text: &str, index: Option<u64>, thinking: bool| {
+        let (message, index) = (message.clone()?, index?);
+        let report = json!({
+            "event_type": "agent.message_chunk", "message_id": message, "chunk": text,
+            "chunk_index": index, "is_thinking": thinking,
+        });
+        let key = Key::Chunk {
+            message,
+            index,
+            thinking,
+        };
+        Some((report, key))
+    };
+    let (report, key) = match &event.payload {
+        Payload::AssistantChunk(it) => chunk(&it.text, it.index, false)?,
+        Payload::ThinkingChunk(it) => chunk(&it.text, it.index, true)?,
+        Payload::AssistantDone(_) => {
+            let message = message?;
+            let report = json!({"event_type": "agent.message_end", "message_id": message});
+            (report, Key::Event(event.id.clone()))
+        }
+        Payload::ToolCall(call) => {
+            let id = &call.tool_call_id;
+            let report = json!({
+                "event_type": "agent.tool_use", "tool_id": id, "tool_name": call.tool_name,
+                "tool_args": call.args.to_value(),
+            });
+            (report, Key::Call(id.clone()))
+        }
+        Payload::ToolResult(result) => {
+            let id = &result.tool_call_id;
+            let report = json!({"event_type": "agent.tool_completed", "tool_id": id});
+            (report, Key::Result(id.clone()))
+        }
+        _ => return None,
+    };
+    match report {
+        Value::Object(report) => Some((report, key)),
+        _ => None,
+    }
+}
+
+/// Only for one run of the program: std's hasher may differ in the next.
+fn hash(key: &Key) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    hasher.finish()
+}

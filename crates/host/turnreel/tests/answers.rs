@@ -1,0 +1,200 @@
+//! Permissions and questions: answered once, and waited for.
+
+// Helpers of tests may panic as the tests do.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use support::{Server, make_token};
+
+fn asked() -> Value {
+    json!([
+        {"id": "p1", "timestamp": 1, "type": "permission_request", "turnId": "t1",
+            "payload": {"requestId": "r1", "toolName": "Bash", "options": []}},
+        {"id": "q1", "timestamp": 2, "type": "question_request", "turnId": "t1",
+            "payload": {"requestId": "r2", "questions": [{"id": "a", "text": "Which?", "options": []}]}},
+        {"id": "p2", "timestamp": 3, "type": "permission_request",
+            "payload": {"requestId": "odd id/2", "toolName": "Bash", "options": []}},
+    ])
+}
+
+const PERMISSION: &str = "/api/v1/sessions/s1/permissions/r1";
+const QUESTION: &str = "/api/v1/sessions/s1/questions/r2";
+
+#[test]
+fn an_answer_is_given_once_and_stays_also_after_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = Server::start(dir.path());
+    server.post("s1", &asked());
+    let token = make_token(&server, &["--scope", "answer"]);
+    let pending = json!({"requestId": "r1", "status": "pending"});
+    assert_eq!(server.get(PERMISSION), (200, pending));
+    let allow = r#"{"decision": "allow", "scope": "session", "message": "go on"}"#;
+    let (status, first) = server.ask("POST", PERMISSION, &token, allow);
+    assert_eq!(status, 200, "{first}");
+    assert_eq!(first["outcome"]["decision"], "allow");
+    assert_eq!(first["outcome"]["by"], "user");
+    let (status, again) = server.ask("POST", PERMISSION, &token, r#"{"decision": "deny"}"#);
+    assert_eq!(
+        (status, &again["error"]["code"]),
+        (409, &json!("already_answered"))
+    );
+    assert_eq!(again["outcome"], first["outcome"]);
+    assert_eq!(server.get(PERMISSION).1, first);
+    let reply = r#"{"answers": [["left", "right"]]}"#;
+    let (status, answer) = server.ask("POST", QUESTION, &token, reply);
+    assert_eq!(
+        (status, &answer["outcome"]["outcome"]),
+        (200, &json!("answered"))
+    );
+    let odd = "/api/v1/sessions/s1/permissions/odd%20id%2F2";
+    assert_eq!(
+        server.ask("POST", odd, &token, r#"{"decision": "deny"}"#).0,
+        200
+    );
+    let (_, page) = server.get("/api/v1/sessions/s1/events");
+    let resolved: Vec<_> = page["events"].as_array().unwrap().iter().skip(3).collect();
+    assert_eq!(resolved.len(), 3, "{page}");
+    assert_eq!(resolved[0]["type"], "permission_resolved");
+    assert_eq!(resolved[0]["turnId"], "t1");
+    assert_eq!(
+        resolved[1]["payload"]["answers"],
+        json!([["left", "right"]])
+    );
+    server.kill_and_restart();
+    assert_eq!(server.get(PERMISSION).1, first);
+    let (status, _) = server.ask("POST", QUESTION, &server.token, reply);
+    assert_eq!(status, 409);
+}
+
+#[test]
+fn of_many_answers_at_once_one_counts() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    server.post("s1", &asked());
+    let answer = |n: usize| {
+        let decision = ["allow", "deny", "cancel"][n % 3];
+        let body = json!({"decision": decision}).to_string();
+        server.ask("POST", PERMISSION, &server.token, &body).0
+    };
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let asking: Vec<_> = (0..12).map(|n| scope.spawn(move || answer(n))).collect();
+        asking.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 1);
+    assert_eq!(statuses.iter().filter(|status| **status == 409).count(), 11);
+    assert_eq!(server.all("s1", 100).len(), 4);
+}
+
+#[test]
+fn who_waits_hears_of_it_at_once_whoever_answers() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    server.post("s1", &asked());
+    let wait = |path: &str| {
+        let started = Instant::now();
+        let (status, answer) = server.get(&format!("{path}?wait=20s"));
+        assert_eq!(status, 200);
+        (answer, started.elapsed())
+    };
+    std::thread::scope(|scope| {
+        let permission = scope.spawn(|| wait(PERMISSION));
+        let question = scope.spawn(|| wait(QUESTION));
+        std::thread::sleep(Duration::from_millis(300));
+        // Some other event wakes nobody.
+        server.post("s1", &support::chunks(1, 3));
+        server.ask(
+            "POST",
+            QUESTION,
+            &server.token,
+            r#"{"outcome": "rejected"}"#,
+        );
+        // The agent says itself what became of its request.
+        let resolved = json!([{"id": "x", "timestamp": 9, "type": "permission_resolved",
+            "payload": {"requestId": "r1", "decision": "deny", "by": "rule"}}]);
+        server.post("s1", &resolved);
+        let (answer, took) = permission.join().unwrap();
+        assert_eq!(answer["outcome"]["by"], "rule", "{answer}");
+        assert!(took < Duration::from_secs(10), "{took:?}");
+        let (answer, _) = question.join().unwrap();
+        assert_eq!(answer["outcome"]["outcome"], "rejected", "{answer}");
+    });
+    let (status, _) = server.ask(
+        "POST",
+        PERMISSION,
+        &server.token,
+        r#"{"decision": "allow"}"#,
+    );
+    assert_eq!(
+        status, 409,
+        "what the agent resolved is not answered any more"
+    );
+}
+
+#[test]
+fn a_wait_ends_in_time_and_with_the_server() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = Server::start(dir.path());
+    server.post("s1", &asked());
+    let started = Instant::now();
+    let (_, answer) = server.get(&format!("{PERMISSION}?wait=300ms"));
+    assert_eq!(answer["status"], "pending");
+    assert!(started.elapsed() >= Duration::from_millis(300));
+    let url = format!("{}{PERMISSION}?wait=60s", server.url);
+    let token = format!("Bearer {}", server.token);
+    let waiting = std::thread::spawn(move || {
+        let agent = support::agent();
+        let answer = agent.get(url).header("Authorization", token).call();
+        answer.unwrap().body_mut().read_to_string().unwrap()
+    });
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(server.stop().success());
+    assert!(waiting.join().unwrap().contains("pending"));
+}
+
+#[test]
+fn bad_answers_are_refused_with_their_field() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    server.post("s1", &asked());
+    for (path, body, field) in [
+        (PERMISSION, r#"{}"#, "decision"),
+        (PERMISSION, r#"{"decision": "maybe"}"#, "decision"),
+        (
+            PERMISSION,
+            r#"{"decision": "allow", "scope": "ever"}"#,
+            "scope",
+        ),
+        (
+            PERMISSION,
+            r#"{"decision": "allow", "message": 5}"#,
+            "message",
+        ),
+        (QUESTION, r#"{}"#, "answers"),
+        (QUESTION, r#"{"outcome": "expired"}"#, "outcome"),
+    ] {
+        let (status, answer) = server.post_text(path, body);
+        assert_eq!(
+            (status, &answer["field"]),
+            (400, &json!(field)),
+            "{body}: {answer}"
+        );
+    }
+    for path in [
+        "/api/v1/sessions/s1/permissions/never",
+        "/api/v1/sessions/s1/permissions/r2",
+        "/api/v1/sessions/never/permissions/r1",
+    ] {
+        assert_eq!(server.get(path).0, 404, "{path}");
+        assert_eq!(
+            server.post_text(path, r#"{"decision": "allow"}"#).0,
+            404,
+            "{path}"
+        );
+    }
+    assert_eq!(server.get(&format!("{PERMISSION}?wait=soon")).0, 400);
+    assert_eq!(server.all("s1", 100).len(), 3);
+}
