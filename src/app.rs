@@ -4,6 +4,7 @@
 //! session of the server; `#token=` is moved from the address into memory at once.
 
 mod empty;
+mod local;
 mod sessions;
 
 use std::cell::RefCell;
@@ -16,10 +17,11 @@ use leptos::prelude::*;
 
 use crate::element;
 use crate::platform::dom::{self, Element};
-use crate::platform::{clock, frame, location, stream};
+use crate::platform::{clock, folder, frame, location};
 use crate::transport::link::Server;
 use crate::transport::list::{self, ListUpdate, Row};
 use crate::transport::{Connection, Running, lines};
+use local::LocalSession;
 
 /// The id of the element that our own page has and other pages have not.
 const ROOT_ID: &str = "turnreel";
@@ -49,7 +51,9 @@ enum Open {
     Nothing,
     /// A session of the server.
     Session(String),
-    /// A file, an address, a socket: by a name for people.
+    /// Dropped files: by the name of their session.
+    Local(String),
+    /// An address, a socket: by a name for people.
     Other(String),
 }
 
@@ -57,6 +61,7 @@ enum Open {
 #[derive(Clone, Copy)]
 struct State {
     rows: RwSignal<Vec<Row>>,
+    local: RwSignal<Vec<LocalSession>, LocalStorage>,
     open: RwSignal<Open>,
     connection: RwSignal<Option<Connection>>,
     refused: RwSignal<bool>,
@@ -83,6 +88,7 @@ impl Page {
         owner.set();
         let state = State {
             rows: RwSignal::new(Vec::new()),
+            local: RwSignal::new_local(Vec::new()),
             open: RwSignal::new(Open::Nothing),
             connection: RwSignal::new(None),
             refused: RwSignal::new(false),
@@ -195,13 +201,42 @@ impl Page {
         dom::write_attribute(&self.feed, "session", session);
     }
 
-    fn open_file(&self, file: &stream::File) {
+    /// Lists the sessions of dropped files before all others, and opens the only or newest one.
+    fn take_files(self: &Rc<Self>, dropped: folder::Dropped) {
+        let page = self.clone();
+        leptos::task::spawn_local(async move {
+            let (files, more) = dropped.files().await;
+            let sessions = local::sessions_of(files);
+            let Some(newest) = sessions.first().map(|session| session.name.clone()) else {
+                let problem =
+                    "There is no session in what was dropped: .jsonl and .json files are read";
+                return page.state.problem.set(Some(problem.to_owned()));
+            };
+            page.state.local.set(sessions);
+            page.open_local(&newest);
+            if more {
+                page.state.problem.set(Some(format!(
+                    "Only the first {} files are listed",
+                    folder::MOST_FILES
+                )));
+            }
+            local::read_titles(page.state.local).await;
+        });
+    }
+
+    /// Opens a session of the dropped files.
+    fn open_local(&self, name: &str) {
+        let files = self.state.local.with_untracked(|sessions| {
+            let found = sessions.iter().find(|session| session.name == name);
+            found.map(|session| session.files.clone())
+        });
+        let Some(files) = files else { return };
         self.socket.borrow_mut().take();
-        self.show(Open::Other(file.name()));
+        self.show(Open::Local(name.to_owned()));
         location::replace_fragment(&[]);
         dom::remove_attribute(&self.feed, "src");
         dom::remove_attribute(&self.feed, "session");
-        dom::call_with_file(&self.feed, "load", file);
+        dom::call_with_files(&self.feed, "load", &files);
     }
 
     /// Back to where nothing is open.
@@ -230,9 +265,7 @@ impl Page {
         let page = self.clone();
         let dropped = dom::listen_document("drop", move |event| {
             event.prevent_default();
-            if let Some(file) = stream::file_of(&event) {
-                page.open_file(&file);
-            }
+            page.take_files(folder::take(&event));
         });
         let page = self.clone();
         let keys = dom::listen_document("keydown", move |event| {
@@ -285,7 +318,7 @@ fn view(page: &Rc<Page>) -> impl IntoView + use<> {
     };
     // It is not put before what is read without the server: the list says it then.
     let trouble = move || {
-        let elsewhere = matches!(state.open.get(), Open::Other(_));
+        let elsewhere = matches!(state.open.get(), Open::Local(_) | Open::Other(_));
         (state.refused.get() && !elsewhere).then(|| token_form(page))
     };
     let problem = move || {

@@ -24,7 +24,6 @@ pub(crate) mod text;
 pub(crate) mod thinking;
 pub(crate) mod tool_call;
 pub(crate) mod turn_end;
-pub(crate) mod units;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -52,7 +52,12 @@ export function defineElement(name, observed, connect) {
     get eventCount() { return this.#feed?.eventCount() ?? 0; }
     get rowCount() { return this.#feed?.rowCount() ?? 0; }
     get scroller() { return this.#feed?.scroller() ?? null; }
-    load(file) { this.#when((feed) => feed.load(file)); }
+    // A file, or the files of one session: a FileList, files, or { path, file }.
+    load(files) {
+      const list = files instanceof Blob ? [files] : [...files];
+      const paths = list.map((file) => file.path ?? (file.webkitRelativePath || file.name || "session"));
+      this.#when((feed) => feed.load(paths, list.map((file) => file.file ?? file)));
+    }
     append(events) { const bytes = lines(events); this.#when((feed) => feed.append(bytes)); }
     clear() { this.#when((feed) => feed.clear()); }
     goToEvent(index) { return this.#feed?.goToEvent(index) ?? -1; }

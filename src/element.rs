@@ -11,7 +11,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
 
-use chat_normalize::{Context, SessionReader};
+use chat_normalize::{Context, SessionFolder, SessionParts, SessionReader};
 use leptos::prelude::*;
 
 use crate::components::FetchDiff;
@@ -381,9 +381,25 @@ impl Feed for FeedElement {
         }
     }
 
-    fn load(&self, file: Blob) {
+    fn load(&self, files: Vec<(String, Blob)>) {
         self.begin_reading();
-        *self.running.borrow_mut() = Some(replay::of_file(file, self.sink()));
+        if let [(_, file)] = files.as_slice() {
+            *self.running.borrow_mut() = Some(replay::of_file(file.clone(), self.sink()));
+            return;
+        }
+        let folder = SessionFolder::group(files.iter().map(|(path, _)| path.as_str()));
+        match <[SessionParts; 1]>::try_from(folder.sessions) {
+            Ok([parts]) => {
+                *self.running.borrow_mut() = Some(replay::of_files(parts, files, self.sink()));
+            }
+            Err(sessions) => self.fail(
+                &format!(
+                    "these files are {} sessions: give those of one",
+                    sessions.len()
+                ),
+                false,
+            ),
+        }
     }
 
     fn append(&self, bytes: &[u8]) {

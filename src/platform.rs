@@ -6,6 +6,7 @@
 pub(crate) mod clock;
 pub(crate) mod custom_element;
 pub(crate) mod dom;
+pub(crate) mod folder;
 pub(crate) mod frame;
 pub(crate) mod location;
 pub(crate) mod measure;

@@ -5,7 +5,7 @@ use leptos::html::{button, code, div, h2, input, label, p, span};
 use leptos::prelude::*;
 
 use super::{PageRef, State};
-use crate::platform::{dom, stream};
+use crate::platform::{dom, folder};
 
 const COMMAND: &str = "claude -p \"…\" --output-format stream-json --verbose --include-partial-messages | turnreel pipe";
 
@@ -13,19 +13,28 @@ const COMMAND: &str = "claude -p \"…\" --output-format stream-json --verbose -
 pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
     let choose = input()
         .attr("type", "file")
-        .attr("accept", ".jsonl,.json,.ndjson,.log,.txt")
+        .attr("multiple", "")
         .class("drop__input")
         .on(ev::change, move |event| {
-            if let Some(file) = stream::file_of(&event) {
-                page.with_value(|page| page.open_file(&file));
-            }
+            page.with_value(|page| page.take_files(folder::take(&event)));
         });
-    let drop = label().class("drop").child((
+    let choose_folder = input()
+        .attr("type", "file")
+        .attr("webkitdirectory", "")
+        .class("drop__input")
+        .on(ev::change, move |event| {
+            page.with_value(|page| page.take_files(folder::take(&event)));
+        });
+    let drop = div().class("drop").child((
         span()
             .class("drop__what")
-            .child("Drop a session’s file anywhere on this page"),
-        span().class("button").child("Choose a file…"),
-        choose,
+            .child("Drop files or a folder anywhere on this page"),
+        div().class("drop__ways").child((
+            label().class("button").child(("Choose files…", choose)),
+            label()
+                .class("button")
+                .child(("Choose a folder…", choose_folder)),
+        )),
     ));
     let copy = button()
         .attr("type", "button")
@@ -41,9 +50,9 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
     };
     div().class("empty").child((
         h2().class("empty__title").child("Open a session"),
-        p().class("muted").child("Drop a log here, or send events from an agent that is running. A dropped file stays on this machine."),
+        p().class("muted").child("Drop a log here, or send events from an agent that is running. What you drop stays on this machine."),
         drop,
-        p().class("muted").child("Sessions of Claude Code, Codex and OpenCode are read, and ChatEvent logs."),
+        p().class("muted").child("Read are sessions of Claude Code, Codex, OpenCode, Gemini CLI, Pi and others, streams of model APIs and agent protocols, and ChatEvent logs."),
         command,
         hint,
     ))

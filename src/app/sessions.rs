@@ -69,7 +69,7 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
     );
     let note = move || connection_note(state);
     let refused = move || {
-        let elsewhere = matches!(state.open.get(), Open::Other(_));
+        let elsewhere = matches!(state.open.get(), Open::Local(_) | Open::Other(_));
         (state.refused.get() && elsewhere).then(|| refused_note(page))
     };
     let none = move || {
@@ -100,13 +100,14 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
             items
         })
     };
+    let local = move || super::local::rows(page, state);
     (
         head,
         filter,
         note,
         refused,
         none,
-        ul().class("sessions__list").child(rows),
+        ul().class("sessions__list").child((local, rows)),
     )
 }
 
@@ -182,7 +183,7 @@ fn row_view(page: PageRef, row: &Row, now_ms: i64, chosen: bool) -> impl IntoVie
 }
 
 /// The glyphs differ in shape, not in colour alone.
-fn glyph(status: &str) -> impl IntoView + use<> {
+pub(super) fn glyph(status: &str) -> impl IntoView + use<> {
     let strokes = match status {
         "busy" => "M8 2a6 6 0 1 1-4.200 1.800M9.500 8a1.500 1.500 0 1 1-3 0 1.500 1.500 0 0 1 3 0Z",
         "retrying" => "M13 8a5 5 0 1 1-1.500-3.500L13 6M13 2.500V6H9.500",
@@ -198,7 +199,7 @@ fn glyph(status: &str) -> impl IntoView + use<> {
         .child(svg::path().attr("d", strokes))
 }
 
-fn relative(now_ms: i64, at_ms: i64) -> String {
+pub(super) fn relative(now_ms: i64, at_ms: i64) -> String {
     const MINUTE_MS: i64 = 60_000;
     match now_ms.saturating_sub(at_ms) {
         past_ms if past_ms < MINUTE_MS => "now".to_owned(),

@@ -7,10 +7,10 @@ use std::rc::Rc;
 
 use chat_feed::{BlockBody, BlockId, Feed, ToolCallBlock, ToolStatus};
 
-use super::units;
 use crate::feed_store::{FeedStore, RowChange};
 use crate::platform::dom::Element;
 use crate::platform::frame;
+use chat_feed::units;
 
 /// What comes this close together is said together.
 const GATHER_MS: u32 = 400;

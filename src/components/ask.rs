@@ -2,13 +2,14 @@
 //! is for where the agent runs.
 
 use chat_event::payload::Question;
+use chat_feed::units;
 use chat_feed::{Block, Feed, PermissionBlock, QuestionBlock};
 use leptos::html::{div, li, p, span, ul};
 use leptos::prelude::*;
 
 use super::icon::{Icon, icon_with};
 use super::line::Line;
-use super::{Ctx, raw, units};
+use super::{Ctx, raw};
 
 /// A request for permission.
 pub(crate) fn permission(ctx: Ctx, feed: &Feed, block: &Block, ask: &PermissionBlock) -> AnyView {

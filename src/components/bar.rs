@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use chat_feed::units;
 use chat_feed::viewport::Align;
 use chat_feed::{BlockBody, Feed, Turn};
 use leptos::ev;
@@ -10,7 +11,7 @@ use leptos::prelude::*;
 
 use super::icon::{Icon, icon};
 use super::rows::{block_of, row_of};
-use super::{Context, Ctx, units};
+use super::{Context, Ctx};
 use crate::virtual_list::View;
 
 /// How what is shown comes here, in a word and a shape.

@@ -38,7 +38,7 @@ pub(crate) fn view(text: &str) -> Option<AnyView> {
         .collect();
     let left_out = n_lines.saturating_sub(MOST_LINES);
     let note = (left_out > 0).then(|| {
-        let lines = super::units::count(left_out as u64, "line", "lines");
+        let lines = chat_feed::units::count(left_out as u64, "line", "lines");
         div().class("diff__hunk").child(format!("{lines} more"))
     });
     let lines = div().class("diff__lines").child((files, note));

@@ -1,12 +1,13 @@
 //! How long a call has been running: once a second, while its row is mounted and the session is live.
 
+use chat_feed::units;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use leptos::html::span;
 use leptos::prelude::*;
 
-use super::{Ctx, units};
+use super::Ctx;
 use crate::platform::{clock, frame};
 
 const TICK_MS: u32 = 1_000;

@@ -1,12 +1,13 @@
 //! What one agent writes to another, and the answer.
 
+use chat_feed::units;
 use chat_feed::{AgentMessageBlock, Block};
 use leptos::html::{div, p, span};
 use leptos::prelude::*;
 
+use super::Ctx;
 use super::icon::{Icon, icon_with};
 use super::line::Line;
-use super::{Ctx, units};
 
 /// A message to another agent.
 pub(crate) fn view(ctx: Ctx, block: &Block, message: &AgentMessageBlock) -> AnyView {

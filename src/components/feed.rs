@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use chat_feed::units;
 use chat_feed::viewport::{Align, RowId};
 use chat_feed::{BlockBody, BlockId};
 use leptos::ev;
@@ -14,7 +15,7 @@ use super::announce::Announcer;
 use super::bar::{self, BarState};
 use super::icon::{Icon, icon};
 use super::rows::{FeedRows, block_of, row_of};
-use super::{Context, Ctx, units};
+use super::{Context, Ctx};
 use crate::feed_store::{FeedStore, RowChange};
 use crate::platform::dom::{self, Element, Listener};
 use crate::platform::frame::Frame;

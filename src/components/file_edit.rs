@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use chat_event::payload::FileEdit;
+use chat_feed::units;
 use chat_feed::{Block, BlockId, Feed, FileEditBlock};
 use leptos::ev;
 use leptos::html::{button, div, span};
@@ -10,7 +11,7 @@ use leptos::prelude::*;
 
 use super::icon::Icon;
 use super::line::Line;
-use super::{Ctx, FullDiff, diff, units};
+use super::{Ctx, FullDiff, diff};
 
 /// A changed file.
 pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, edit: &FileEditBlock) -> AnyView {

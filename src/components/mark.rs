@@ -1,13 +1,14 @@
 //! Single lines between the rest: interruptions, errors, notices, gaps, dividers.
 
 use chat_event::payload::{AgentSwitch, Compaction, LogGap, Progress, SessionStart};
+use chat_feed::units;
 use chat_feed::{Block, Feed};
 use leptos::html::{div, span};
 use leptos::prelude::*;
 
 use super::icon::Icon;
 use super::line::Line;
-use super::{Ctx, output, units};
+use super::{Ctx, output};
 
 /// A notice up to this length is shown whole in its line.
 const SHORT_NOTICE_BYTES: usize = 100;

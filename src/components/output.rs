@@ -1,12 +1,13 @@
 //! What tools give: text with its two ends shown, or JSON. Control sequences of terminals are left out.
 
 use chat_feed::BlockId;
+use chat_feed::units;
 use leptos::ev;
 use leptos::html::{button, div, span};
 use leptos::prelude::*;
 
+use super::Ctx;
 use super::icon::{Icon, icon};
-use super::{Ctx, units};
 
 /// Lines shown of the beginning and the end of a long text.
 const HEAD_LINES: usize = 12;

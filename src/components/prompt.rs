@@ -1,11 +1,12 @@
 //! What started a turn: the only filled ground in the column.
 
+use chat_feed::units;
 use chat_feed::{Block, Prompt};
 use leptos::ev;
 use leptos::html::{button, div, p, span};
 use leptos::prelude::*;
 
-use super::{Ctx, units};
+use super::Ctx;
 use crate::platform::clock;
 
 /// More lines or characters than this are shown on demand.

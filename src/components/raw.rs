@@ -3,12 +3,13 @@
 
 use chat_event::Json;
 use chat_feed::Block;
+use chat_feed::units;
 use leptos::html::{dd, div, dl, dt};
 use leptos::prelude::*;
 
 use super::icon::Icon;
 use super::line::{Line, verb_and_object};
-use super::{Ctx, output, units};
+use super::{Ctx, output};
 
 /// Longer JSON is cut: it is text for a reader, not the data.
 const MOST_CHARS: usize = 20_000;

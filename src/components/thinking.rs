@@ -1,12 +1,13 @@
 //! The assistant's thinking: one muted line, the whole of it when opened.
 
+use chat_feed::units;
 use chat_feed::{Block, Feed, ThinkingBlock};
 use leptos::html::{div, p, span};
 use leptos::prelude::*;
 
+use super::Ctx;
 use super::icon::Icon;
 use super::line::Line;
-use super::{Ctx, units};
 
 /// A block of thinking.
 pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBlock) -> AnyView {

@@ -1,13 +1,14 @@
 //! A tool call: one line with kind, object, outcome and duration; opened, its arguments and what it gave.
 
 use chat_event::Json;
+use chat_feed::units;
 use chat_feed::{Block, Feed, ToolCallBlock, ToolKind, ToolStatus};
 use leptos::html::{div, span};
 use leptos::prelude::*;
 
 use super::icon::{Icon, icon_with};
 use super::line::{Line, failure_chip, verb_and_object};
-use super::{Ctx, elapsed, output, raw, units};
+use super::{Ctx, elapsed, output, raw};
 
 /// A tool call.
 pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -> AnyView {

@@ -4,7 +4,7 @@ use chat_feed::TurnEndBlock;
 use leptos::html::{div, span};
 use leptos::prelude::*;
 
-use super::units;
+use chat_feed::units;
 
 /// Duration, tokens and cost, as far as they are known.
 pub(crate) fn view(end: &TurnEndBlock) -> AnyView {

@@ -15,8 +15,8 @@ pub(crate) trait Feed {
     fn attribute_changed(&self, name: &str, value: Option<&str>);
     /// The secret that opens the server.
     fn set_token(&self, token: Option<String>);
-    /// Shows a file.
-    fn load(&self, file: Blob);
+    /// Shows the session that these files make, each with its path.
+    fn load(&self, files: Vec<(String, Blob)>);
     /// More of a log: lines in any pieces.
     fn append(&self, bytes: &[u8]);
     /// Empties the feed.
@@ -52,8 +52,8 @@ impl FeedHandle {
         self.0.set_token(token);
     }
     #[allow(missing_docs)]
-    pub fn load(&self, file: Blob) {
-        self.0.load(file);
+    pub fn load(&self, paths: Vec<String>, files: Vec<Blob>) {
+        self.0.load(paths.into_iter().zip(files).collect());
     }
     #[allow(missing_docs)]
     pub fn append(&self, bytes: &[u8]) {

@@ -73,15 +73,22 @@ pub(crate) fn by_id(id: &str) -> Option<Element> {
     document().get_element_by_id(id)
 }
 
-/// Calls a method of an element's own class with a file.
-pub(crate) fn call_with_file(element: &Element, method: &str, file: &web_sys::File) {
+/// Calls a method of an element's own class with files, each with its path.
+pub(crate) fn call_with_files(element: &Element, method: &str, files: &[super::folder::NamedFile]) {
+    let list = js_sys::Array::new();
+    for named in files {
+        let entry = js_sys::Object::new();
+        let _ = js_sys::Reflect::set(&entry, &"path".into(), &named.path.as_str().into());
+        let _ = js_sys::Reflect::set(&entry, &"file".into(), &named.file);
+        list.push(&entry);
+    }
     let called = js_sys::Reflect::get(element, &method.into());
     if let Some(called) = called
         .ok()
         .as_ref()
         .and_then(|called| called.dyn_ref::<js_sys::Function>())
     {
-        let _ = called.call1(element, file);
+        let _ = called.call1(element, &list);
     }
 }
 

@@ -29,6 +29,16 @@ impl ByteStream {
         })
     }
 
+    /// Reads a file from `offset` on.
+    pub(crate) fn of_blob_from(blob: &Blob, offset: u64) -> Result<ByteStream, String> {
+        // A file is shorter than 2^53 bytes.
+        #[allow(clippy::cast_precision_loss)]
+        let rest = blob
+            .slice_with_f64(offset as f64)
+            .map_err(|why| message_of(&why))?;
+        Self::of_blob(&rest)
+    }
+
     /// Reads what an address gives. `token` goes out as `Authorization` where there is one.
     pub(crate) async fn of_address(
         address: &str,
@@ -145,19 +155,6 @@ fn message_of(why: &JsValue) -> String {
         Some(error) => String::from(error.message()),
         None => "the browser gives no reason".to_owned(),
     }
-}
-
-/// The first file of a drop or of a file field.
-pub(crate) fn file_of(event: &dom::Event) -> Option<File> {
-    if let Some(drag) = event.dyn_ref::<web_sys::DragEvent>() {
-        return drag.data_transfer()?.files()?.get(0);
-    }
-    event
-        .target()?
-        .dyn_into::<web_sys::HtmlInputElement>()
-        .ok()?
-        .files()?
-        .get(0)
 }
 
 fn whole_number(number: f64) -> Option<u64> {

@@ -17,6 +17,7 @@ mod renderer;
 mod session;
 mod split;
 mod tool;
+pub mod units;
 pub mod viewport;
 
 pub use block::*;

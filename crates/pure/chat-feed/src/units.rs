@@ -1,7 +1,7 @@
-//! Durations, counts and sizes as words.
+//! Durations, counts and sizes as words, as the page shows them.
 
 /// A duration: `0.4 s`, `12 s`, `1m 40s`, `2h 05m`
-pub(crate) fn duration(duration_ms: u64) -> String {
+pub fn duration(duration_ms: u64) -> String {
     match duration_ms {
         // Tenths are told apart up to ten seconds, as a reader would.
         0..=9_949 => format!(
@@ -23,12 +23,12 @@ pub(crate) fn duration(duration_ms: u64) -> String {
 }
 
 /// A duration where it says anything: below a twentieth of a second there is none.
-pub(crate) fn told_duration(duration_ms: u64) -> Option<String> {
+pub fn told_duration(duration_ms: u64) -> Option<String> {
     (duration_ms >= 50).then(|| duration(duration_ms))
 }
 
 /// A path as it is seen from a folder: the part below it, else the whole path.
-pub(crate) fn below<'a>(path: &'a str, folder: Option<&str>) -> &'a str {
+pub fn below<'a>(path: &'a str, folder: Option<&str>) -> &'a str {
     folder
         .filter(|folder| folder.len() > 1)
         .and_then(|folder| path.strip_prefix(folder))
@@ -38,7 +38,7 @@ pub(crate) fn below<'a>(path: &'a str, folder: Option<&str>) -> &'a str {
 }
 
 /// A size in bytes: `212 KB`
-pub(crate) fn bytes(n_bytes: u64) -> String {
+pub fn bytes(n_bytes: u64) -> String {
     match n_bytes {
         0..=999 => format!("{n_bytes} B"),
         1_000..=999_499 => format!("{} KB", (n_bytes + 500) / 1_000),
@@ -47,7 +47,7 @@ pub(crate) fn bytes(n_bytes: u64) -> String {
 }
 
 /// A count of tokens: `912`, `31k`, `1.2M`
-pub(crate) fn tokens(n_tokens: u64) -> String {
+pub fn tokens(n_tokens: u64) -> String {
     match n_tokens {
         0..=999 => n_tokens.to_string(),
         1_000..=999_499 => format!("{}k", (n_tokens + 500) / 1_000),
@@ -56,12 +56,12 @@ pub(crate) fn tokens(n_tokens: u64) -> String {
 }
 
 /// A count of things: `1 file`, `3 files`, `12,481 lines`
-pub(crate) fn count(n: u64, one: &str, many: &str) -> String {
+pub fn count(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(n), if n == 1 { one } else { many })
 }
 
 /// A number with its thousands apart.
-pub(crate) fn grouped(n: u64) -> String {
+pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
@@ -74,7 +74,7 @@ pub(crate) fn grouped(n: u64) -> String {
 }
 
 /// Dollars: `$0.22`
-pub(crate) fn dollars(usd: f64) -> String {
+pub fn dollars(usd: f64) -> String {
     if usd > 0.0 && usd < 0.01 {
         "<$0.01".to_owned()
     } else {
@@ -83,7 +83,7 @@ pub(crate) fn dollars(usd: f64) -> String {
 }
 
 /// The first line of a text, cut to so many characters.
-pub(crate) fn first_line(text: &str, most_chars: usize) -> String {
+pub fn first_line(text: &str, most_chars: usize) -> String {
     let line = text
         .trim_start()
         .lines()

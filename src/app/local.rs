@@ -1,0 +1,176 @@
+//! Sessions of dropped files and folders: they lie on this machine, and are listed before those of the server.
+
+use std::collections::HashMap;
+
+use chat_feed::ChatRenderer;
+use chat_normalize::{Context, SessionFolder, SessionParts, SessionReader};
+use leptos::ev;
+use leptos::html::{button, div, li, span};
+use leptos::prelude::*;
+
+use super::{Open, PageRef, State};
+use crate::platform::folder::NamedFile;
+use crate::platform::stream::{ByteStream, File};
+use chat_feed::units;
+
+/// Sessions whose beginning is read for a title; a folder may hold thousands.
+const MOST_TITLED: usize = 200;
+/// How much of a session is read for it.
+const HEAD_BYTES: usize = 128 * 1024;
+
+/// One session of the files.
+#[derive(Clone)]
+pub(super) struct LocalSession {
+    /// Its path without an ending, which no other has.
+    pub(super) name: String,
+    pub(super) files: Vec<NamedFile>,
+    main: Option<File>,
+    bytes: f64,
+    changed_ms: f64,
+    title: Option<String>,
+}
+
+/// The sessions that these files make, the newest first.
+pub(super) fn sessions_of(files: Vec<NamedFile>) -> Vec<LocalSession> {
+    let folder = SessionFolder::group(files.iter().map(|named| named.path.as_str()));
+    let by_path: HashMap<String, NamedFile> = files
+        .into_iter()
+        .map(|named| (named.path.clone(), named))
+        .collect();
+    let mut sessions: Vec<LocalSession> = folder
+        .sessions
+        .into_iter()
+        .map(|parts| session_of(&parts, &by_path))
+        .collect();
+    sessions.sort_by(|one, other| other.changed_ms.total_cmp(&one.changed_ms));
+    sessions
+}
+
+fn session_of(parts: &SessionParts, by_path: &HashMap<String, NamedFile>) -> LocalSession {
+    let agents = parts.agents.iter();
+    let beside = agents.flat_map(|agent| std::iter::once(&agent.path).chain(&agent.meta));
+    let paths = parts.main.iter().chain(beside).chain(&parts.results);
+    let files: Vec<NamedFile> = paths
+        .filter_map(|path| by_path.get(path).cloned())
+        .collect();
+    let main = parts.main.as_ref().and_then(|path| by_path.get(path));
+    LocalSession {
+        name: parts.name.clone(),
+        main: main.map(|named| named.file.clone()),
+        bytes: files.iter().map(|named| named.file.size()).sum(),
+        changed_ms: files
+            .iter()
+            .map(|named| named.file.last_modified())
+            .fold(0.0, f64::max),
+        files,
+        title: None,
+    }
+}
+
+/// Reads titles one after the other, and writes them where the list still is the same.
+pub(super) async fn read_titles(sessions: RwSignal<Vec<LocalSession>, LocalStorage>) {
+    let wanted: Vec<(String, Option<File>)> = sessions.with_untracked(|sessions| {
+        let wanted = sessions.iter().take(MOST_TITLED);
+        wanted
+            .map(|session| (session.name.clone(), session.main.clone()))
+            .collect()
+    });
+    for (name, file) in wanted {
+        let Some(file) = file else { continue };
+        let Some(title) = title_of(&file).await else {
+            continue;
+        };
+        sessions.update(|sessions| {
+            let found = sessions.iter_mut().find(|session| session.name == name);
+            if let Some(session) = found {
+                session.title = Some(title);
+            }
+        });
+    }
+}
+
+/// The title that the first bytes of a session give it.
+async fn title_of(file: &File) -> Option<String> {
+    let mut bytes = ByteStream::of_blob(file).ok()?;
+    let mut reader = SessionReader::new(Context::default());
+    let mut renderer = ChatRenderer::new();
+    let mut n_read = 0;
+    while n_read < HEAD_BYTES {
+        let Some(piece) = bytes.next().await.ok()? else {
+            break;
+        };
+        let piece = &piece[..piece.len().min(HEAD_BYTES - n_read)];
+        n_read += piece.len();
+        let mut events = Vec::new();
+        reader.push(piece, 0, &mut events).ok()?;
+        renderer.replay_events(&events);
+        if renderer.feed().session().title.is_some() {
+            break;
+        }
+    }
+    if n_read < HEAD_BYTES {
+        let mut events = Vec::new();
+        reader.finish(0, &mut events).ok()?;
+        renderer.replay_events(&events);
+    }
+    renderer.feed().session().title.clone()
+}
+
+/// The rows of the list, with their heading.
+pub(super) fn rows(page: PageRef, state: State) -> Vec<AnyView> {
+    let wanted = state.filter.get().to_lowercase();
+    let open = state.open.get();
+    let now_ms = state.now_ms.get();
+    state.local.with(|sessions| {
+        let matching = sessions.iter().filter(|session| {
+            let title = session.title.as_deref().unwrap_or_default().to_lowercase();
+            wanted
+                .split_whitespace()
+                .all(|word| title.contains(word) || session.name.to_lowercase().contains(word))
+        });
+        let mut items: Vec<AnyView> = matching
+            .map(|session| row(page, session, now_ms, &open).into_any())
+            .collect();
+        if !items.is_empty() {
+            let heading = li()
+                .class("sessions__group")
+                .attr("role", "presentation")
+                .child("Your files");
+            items.insert(0, heading.into_any());
+        }
+        items
+    })
+}
+
+fn row(page: PageRef, session: &LocalSession, now_ms: i64, open: &Open) -> impl IntoView + use<> {
+    let name = session.name.clone();
+    let short = name.rsplit('/').next().unwrap_or(&name).to_owned();
+    let title = session.title.clone().unwrap_or_else(|| short.clone());
+    // A size is far below 2^53, a time too.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let (bytes, changed_ms) = (session.bytes as u64, session.changed_ms as i64);
+    let folder = name.rsplit('/').nth(1).unwrap_or("file").to_owned();
+    let chosen = matches!(open, Open::Local(opened) if *opened == name);
+    let text = div().class("session__text").child((
+        div().class("session__line").child((
+            span().class("session__title").child(title),
+            span()
+                .class("session__time")
+                .child(super::sessions::relative(now_ms, changed_ms)),
+        )),
+        div()
+            .class("session__by")
+            .child(format!("{folder} · {}", units::bytes(bytes))),
+    ));
+    li().child(
+        button()
+            .attr("type", "button")
+            .class("session")
+            .attr("title", name.clone())
+            .attr("aria-current", if chosen { Some("true") } else { None })
+            .on(ev::click, move |_| {
+                page.with_value(|page| page.open_local(&name))
+            })
+            .child((super::sessions::glyph("ended"), text)),
+    )
+}
