@@ -260,15 +260,6 @@ pub(crate) static TABLE: &[Row] = &[
         make: |context| Box::new(anthropic::AnthropicMessages::new(context.prompt.clone())),
     },
     Row {
-        dialect: Dialect::OpenAiResponses,
-        word: "openai-responses",
-        name: "OpenAI Responses",
-        form: Form::Lines,
-        recognise: openai::is_responses,
-        session_of: openai::responses_session,
-        make: |context| Box::new(openai::OpenAiResponses::new(context.prompt.clone())),
-    },
-    Row {
         dialect: Dialect::OpenAiChat,
         word: "openai-chat",
         name: "OpenAI Chat Completions",
@@ -276,6 +267,15 @@ pub(crate) static TABLE: &[Row] = &[
         recognise: openai::is_chat,
         session_of: openai::chat_session,
         make: |context| Box::new(openai::OpenAiChat::new(context.prompt.clone())),
+    },
+    Row {
+        dialect: Dialect::OpenAiResponses,
+        word: "openai-responses",
+        name: "OpenAI Responses",
+        form: Form::Lines,
+        recognise: openai::is_responses,
+        session_of: openai::responses_session,
+        make: |context| Box::new(openai::OpenAiResponses::new(context.prompt.clone())),
     },
 ];
 

@@ -445,6 +445,7 @@ impl Session {
     pub(super) fn error(&mut self, emitter: &mut Emitter, code: &str, message: &str) {
         let stem = emitter.line_id().to_owned();
         self.need_turn(emitter, &stem);
+        self.close_answers(emitter);
         let error = ErrorEvent {
             code: code.to_owned(),
             message: message.to_owned(),

@@ -1,0 +1,299 @@
+//! What the dialect of Anthropic's Messages API holds on small inputs, of kinds that no recording has.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a promise that is not kept fails its test"
+)]
+
+mod support;
+
+use chat_event::{ChatEvent, Payload};
+use chat_normalize::Dialect;
+use serde_json::{Value, json};
+use support::{Read, assert_sound, read_lines, told};
+
+fn read(lines: &[Value]) -> Read {
+    let read = read_lines(Dialect::AnthropicMessages, lines);
+    assert_eq!(read.verdict, Ok(()));
+    read
+}
+
+/// What values become, a line each; whatever it is, it is sound.
+fn said(lines: &[Value]) -> Vec<String> {
+    let read = read(lines);
+    assert_sound("small", &read.events);
+    let whole = |line: &String| !line.starts_with("chunk ") && !line.starts_with("thinking chunk ");
+    told(&read.events).into_iter().filter(whole).collect()
+}
+
+fn start(id: &str) -> Value {
+    json!({"type": "message_start", "message": {"id": id, "type": "message", "role": "assistant", "model": "m", "content": [],
+        "usage": {"input_tokens": 5, "cache_read_input_tokens": 7, "output_tokens": 1}}})
+}
+
+/// A block, its pieces, its end.
+fn block(index: u64, block: Value, deltas: &[Value]) -> Vec<Value> {
+    let mut events =
+        vec![json!({"type": "content_block_start", "index": index, "content_block": block})];
+    let deltas = deltas.iter();
+    events.extend(
+        deltas.map(|delta| json!({"type": "content_block_delta", "index": index, "delta": delta})),
+    );
+    events.push(json!({"type": "content_block_stop", "index": index}));
+    events
+}
+
+fn text(index: u64, text: &str) -> Vec<Value> {
+    let (one, two) = text.split_at(text.len() / 2);
+    let piece = |text: &str| json!({"type": "text_delta", "text": text});
+    block(
+        index,
+        json!({"type": "text", "text": ""}),
+        &[piece(one), piece(two)],
+    )
+}
+
+fn call(index: u64, kind: &str, id: &str, name: &str, input: &str) -> Vec<Value> {
+    let block_of = json!({"type": kind, "id": id, "name": name, "input": {}});
+    block(
+        index,
+        block_of,
+        &[json!({"type": "input_json_delta", "partial_json": input})],
+    )
+}
+
+fn end(reason: &str) -> Vec<Value> {
+    vec![
+        json!({"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": null}, "usage": {"output_tokens": 9}}),
+        json!({"type": "message_stop"}),
+    ]
+}
+
+#[test]
+fn a_loop_of_requests_and_streams_says_everything_once() {
+    let ask = json!({"role": "user", "content": [{"type": "text", "text": "Look"},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}]});
+    let called = json!({"role": "assistant", "content": [
+        {"type": "thinking", "thinking": "Hm", "signature": "x"},
+        {"type": "tool_use", "id": "a", "name": "Bash", "input": {"command": "ls"}}]});
+    let result = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "x.rs"}]});
+    let answer = json!({"role": "assistant", "content": "One file"});
+    let more = json!({"role": "user", "content": "Thanks"});
+    let request = |messages: &[&Value]| {
+        json!({"model": "m", "max_tokens": 9, "system": "Be kind", "messages": messages,
+        "tools": [{"name": "Bash", "input_schema": {}}]})
+    };
+    let thinking = [
+        json!({"type": "thinking_delta", "thinking": "Hm"}),
+        json!({"type": "signature_delta", "signature": "x"}),
+    ];
+    let lines = [
+        vec![request(&[&ask]), start("m1")],
+        block(0, json!({"type": "thinking", "thinking": "", "signature": ""}), &thinking),
+        call(1, "tool_use", "a", "Bash", "{\"command\":\"ls\"}"),
+        end("tool_use"),
+        vec![request(&[&ask, &called, &result]), start("m2")],
+        text(0, "One file"),
+        end("end_turn"),
+        vec![request(&[&ask, &called, &result, &answer, &more])],
+        vec![json!({"id": "m3", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
+            "content": [{"type": "text", "text": "Bye"}], "usage": {"input_tokens": 1, "output_tokens": 2}})],
+    ]
+    .concat();
+    let expected = [
+        "turn user",
+        "user Look",
+        "thinking Hm",
+        "call a Bash",
+        "usage response 5/9",
+        "result a x.rs",
+        "done One file",
+        "usage response 5/9",
+        "end completed",
+        "turn user",
+        "user Thanks",
+        "done Bye",
+        "usage response 1/2",
+        "end completed",
+    ];
+    assert_eq!(said(&lines), expected);
+    let attached = read(&lines)
+        .events
+        .iter()
+        .find_map(|event| match &event.payload {
+            Payload::UserMessage(message) => message.attachments.clone(),
+            _ => None,
+        });
+    assert_eq!(
+        attached.unwrap().to_value(),
+        json!([{"mediaType": "image/png", "data": "AAAA"}])
+    );
+}
+
+/// What is said of an answer: without the ids of chunks, which only a stream has.
+fn of_answer(events: &[ChatEvent]) -> Vec<(String, String)> {
+    let wanted = |event: &&ChatEvent| {
+        matches!(
+            event.event_type(),
+            "assistant_done"
+                | "thinking_done"
+                | "tool_call"
+                | "tool_result"
+                | "usage"
+                | "compaction"
+        )
+    };
+    let events = events.iter().filter(wanted);
+    events
+        .map(|event| (event.id.clone(), told(std::slice::from_ref(event)).concat()))
+        .collect()
+}
+
+#[test]
+fn a_stream_and_the_whole_message_give_the_same_ids() {
+    let result = json!({"type": "web_search_tool_result", "tool_use_id": "s", "content": []});
+    let stream = [
+        vec![start("m1")],
+        block(0, json!({"type": "redacted_thinking", "data": "x"}), &[]),
+        text(1, "I look"),
+        call(2, "server_tool_use", "s", "web_search", "{\"query\":\"q\"}"),
+        block(3, result.clone(), &[]),
+        text(4, "Found"),
+        end("end_turn"),
+    ]
+    .concat();
+    let whole = json!({"id": "m1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn", "content": [
+        {"type": "redacted_thinking", "data": "x"},
+        {"type": "text", "text": "I look"},
+        {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "q"}},
+        result,
+        {"type": "text", "text": "Found"}],
+        "usage": {"input_tokens": 5, "cache_read_input_tokens": 7, "output_tokens": 9}});
+    let of_stream = of_answer(&read(&stream).events);
+    assert_eq!(of_stream.len(), 6);
+    assert_eq!(
+        of_answer(&read(std::slice::from_ref(&whole)).events),
+        of_stream
+    );
+    // Both in one source are one answer.
+    let both = [stream, vec![whole]].concat();
+    assert_eq!(of_answer(&read(&both).events), of_stream);
+}
+
+#[test]
+fn tools_of_the_service_say_how_they_ended() {
+    let result = |kind: &str, id: &str, content: Value| {
+        block(
+            1,
+            json!({"type": format!("{kind}_tool_result"), "tool_use_id": id, "content": content}),
+            &[],
+        )
+    };
+    let lines = [
+        vec![start("m1")],
+        call(0, "server_tool_use", "a", "bash_code_execution", "{\"command\":\"false\"}"),
+        result("bash_code_execution", "a", json!({"type": "bash_code_execution_result", "stdout": "x", "stderr": "y", "return_code": 1})),
+        call(2, "server_tool_use", "b", "web_search", ""),
+        result("web_search", "b", json!({"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"})),
+        call(4, "mcp_tool_use", "c", "ask", "{}"),
+        result("mcp", "c", json!([{"type": "text", "text": "yes"}])),
+        block(6, json!({"type": "compaction", "content": null}), &[json!({"type": "compaction_delta", "content": "So far"})]),
+        call(7, "server_tool_use", "d", "web_fetch", "{}"),
+        end("pause_turn"),
+        // The turn goes on where it paused.
+        vec![start("m2")],
+        result("web_fetch", "d", json!({"type": "web_fetch_result", "url": "u"})),
+        end("end_turn"),
+    ]
+    .concat();
+    let told = said(&lines);
+    let expected = [
+        "turn user",
+        "call a bash_code_execution",
+        "result a {\"type\":\"bash_code_execution_result\",\"stdout\":\"x\",\"stderr\":\"y\",\"return_code\":1}",
+        "call b web_search",
+        "failed b max_uses_exceeded",
+        "call c ask",
+        "result c yes",
+        "compaction auto",
+        "call d web_fetch",
+        "usage response 5/9",
+        "result d {\"type\":\"web_fetch_result\",\"url\":\"u\"}",
+        "usage response 5/9",
+        "end completed",
+    ];
+    assert_eq!(told, expected);
+    let exit_code = read(&lines)
+        .events
+        .iter()
+        .find_map(|event| match &event.payload {
+            Payload::ToolResult(result) => result.exit_code,
+            _ => None,
+        });
+    assert_eq!(exit_code, Some(1));
+}
+
+#[test]
+fn what_goes_wrong_is_said_and_what_is_open_is_closed() {
+    let error =
+        json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
+    let begun = [vec![start("m1")], text(0, "Hal")[..2].to_vec()].concat();
+    let failed = [begun.clone(), vec![error.clone()]].concat();
+    let done = "done H";
+    assert_eq!(
+        said(&failed),
+        [
+            "turn user",
+            done,
+            "usage response 5/1",
+            "error overloaded_error Overloaded",
+            "end failed"
+        ]
+    );
+    assert_eq!(
+        said(&[error]),
+        [
+            "turn user",
+            "error overloaded_error Overloaded",
+            "end failed"
+        ]
+    );
+    assert_eq!(
+        said(&begun),
+        ["turn user", done, "usage response 5/1", "end interrupted"]
+    );
+    let cut = [vec![start("m1")], text(0, "Ha"), end("max_tokens")].concat();
+    assert_eq!(
+        said(&cut),
+        [
+            "turn user",
+            "done Ha",
+            "usage response 5/9",
+            "notice the answer was cut short: max_tokens",
+            "end completed"
+        ]
+    );
+    let mut call = call(0, "tool_use", "a", "get", "{\"x\":");
+    call.pop();
+    let half = [vec![start("m1")], call].concat();
+    assert_eq!(
+        said(&half),
+        [
+            "turn user",
+            "usage response 5/1",
+            "call a get",
+            "failed a no_result",
+            "end interrupted"
+        ]
+    );
+    let headless = text(0, "Ha");
+    assert_eq!(said(&headless), ["turn user", "done Ha", "end interrupted"]);
+    let unknown = [
+        vec![
+            start("m1"),
+            json!({"type": "content_block_delta", "index": 9, "delta": {"type": "dream_delta"}}),
+        ],
+        end("end_turn"),
+    ]
+    .concat();
+    assert!(said(&unknown)[1].starts_with("raw "));
+}
