@@ -185,6 +185,12 @@ impl Detector {
     }
 
     pub(crate) fn not_a_session(&self) -> NotASession {
+        if self.document.is_some() && self.bytes >= MAX_DOCUMENT_BYTES {
+            return NotASession {
+                line: 1,
+                found: "the beginning of a JSON document of more than 16 MiB".to_owned(),
+            };
+        }
         self.first.clone().unwrap_or(NotASession {
             line: 1,
             found: "empty".to_owned(),

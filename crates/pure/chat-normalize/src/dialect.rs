@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::emit::Emitter;
 use crate::reader::Context;
 use crate::{
-    acp, agent_events, anthropic, chat_events, claude, codex, gemini, openai, opencode, openhands, pi,
+    acp, agent_events, anthropic, chat_events, claude, codex, gemini, openai, opencode, openhands, pi, swe_agent,
 };
 
 /// The formats that are read.
@@ -55,6 +55,8 @@ pub enum Dialect {
     PiSession,
     /// Trajectories, events and evaluation outputs of OpenHands.
     OpenHands,
+    /// The `.traj` documents of SWE-agent.
+    SweAgent,
 }
 
 /// One dialect's rules: values in, events out by way of the emitter.
@@ -213,6 +215,15 @@ pub(crate) static TABLE: &[Row] = &[
         recognise: openhands::is_of,
         session_of: openhands::session_of,
         make: |_| Box::new(openhands::OpenHands::new()),
+    },
+    Row {
+        dialect: Dialect::SweAgent,
+        word: "swe-agent",
+        name: "SWE-agent trajectory",
+        form: Form::Document,
+        recognise: swe_agent::is_of,
+        session_of: |_| None,
+        make: |_| Box::new(swe_agent::SweAgent::new()),
     },
     Row {
         dialect: Dialect::ChatEvents,

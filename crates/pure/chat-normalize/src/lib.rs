@@ -27,6 +27,7 @@ mod openai;
 mod opencode;
 mod openhands;
 mod pi;
+mod swe_agent;
 
 mod busy;
 mod edit;

@@ -404,10 +404,10 @@ fn histories_of_pairs_are_read_and_many_open_calls_cost_no_more() {
     );
     assert!(told(&read.events).contains(&"end failed".to_owned()));
     assert_eq!(read.events[0].session_id, "django__django-1");
-    let mut flat: Vec<Value> = (0..40_000)
+    let mut flat: Vec<Value> = (0..10_000)
         .map(|_| json!({"action": "run", "command": "x"}))
         .collect();
-    flat.extend((0..40_000).map(|_| json!({"observation": "run", "content": "x"})));
+    flat.extend((0..10_000).map(|_| json!({"observation": "run", "content": "x"})));
     let read = read_lines(
         Dialect::OpenHands,
         &[json!({"instance_id": "i", "history": flat})],

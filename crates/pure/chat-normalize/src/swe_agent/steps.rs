@@ -1,0 +1,195 @@
+//! The steps of a run: from its trajectory, with what only the history knows of them, or from the history alone.
+
+use chat_event::Json;
+use chat_event::payload::ToolResult;
+use serde_json::{Value, json};
+
+use super::{FORMAT, tools};
+use crate::emit::Emitter;
+use crate::track::{NewCall, Track};
+use crate::value::{is_true, list_of, str_of, text_of};
+use crate::words::{counted, one_line};
+
+/// The text of a content: a string, or a list of blocks.
+pub(crate) fn text(content: Option<&Value>) -> String {
+    match content {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(blocks)) => {
+            let texts = blocks.iter().filter_map(|block| str_of(block, "text"));
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+/// A call as the history has it.
+struct Asked {
+    id: Option<String>,
+    name: Option<String>,
+    args: Option<Value>,
+}
+
+/// The first call of an answer, where the model called tools by name.
+fn asked(answer: &Value) -> Asked {
+    let call = list_of(answer, "tool_calls")
+        .first()
+        .unwrap_or(&Value::Null);
+    let function = call.get("function").unwrap_or(&Value::Null);
+    Asked {
+        id: text_of(call, "id").map(str::to_owned),
+        name: text_of(function, "name").map(str::to_owned),
+        args: match function.get("arguments") {
+            Some(Value::String(text)) => serde_json::from_str(text).ok(),
+            other => other.cloned(),
+        },
+    }
+}
+
+/// Tells the steps of a trajectory; the id of the call that handed the patch in, or nothing.
+pub(crate) fn of_trajectory(
+    track: &mut Track,
+    emitter: &mut Emitter,
+    run: &str,
+    trajectory: &[Value],
+    history: &[Value],
+) -> String {
+    let mut answers = history
+        .iter()
+        .filter(|item| str_of(item, "role") == Some("assistant") && !is_true(item, "is_demo"))
+        .peekable();
+    let mut submitted_by = String::new();
+    for (n, step) in trajectory.iter().enumerate() {
+        let response = format!("{run}.s{n}");
+        let action = str_of(step, "action").unwrap_or("");
+        // The history leaves out steps that were asked again; what does not fit waits for a later one.
+        let same = |answer: &&Value| {
+            str_of(answer, "action") == Some(action)
+                && str_of(answer, "thought") == str_of(step, "thought")
+        };
+        let known = answers.next_if(same).map(asked);
+        track.text(emitter, &response, 0, str_of(step, "thought").unwrap_or(""));
+        if action.is_empty() {
+            // An answer that could not be run: the program says why.
+            if let Some(text) = text_of(step, "observation") {
+                let place = track.place().in_response(&response);
+                emitter.notice("warning", &place, "swe-agent", text);
+            }
+            continue;
+        }
+        let call_id = call(track, emitter, &response, action, known);
+        let took = step.get("execution_time").and_then(Value::as_f64);
+        let output = text(step.get("observation"));
+        result(track, emitter, &call_id, &output, took);
+        if action.trim() == "submit" || action.starts_with("submit ") {
+            submitted_by = call_id;
+        }
+    }
+    for left in answers {
+        if list_of(left, "tool_calls").is_empty() && str_of(left, "action").is_none() {
+            emitter.pass_over("assistant");
+        } else {
+            emitter.pass_over("answer that is no step");
+        }
+    }
+    submitted_by
+}
+
+/// Tells the answers and observations of a history.
+pub(crate) fn of_history(
+    track: &mut Track,
+    emitter: &mut Emitter,
+    run: &str,
+    history: &[Value],
+) -> String {
+    let first = history
+        .iter()
+        .position(|item| str_of(item, "role") == Some("assistant") && !is_true(item, "is_demo"));
+    let mut submitted_by = String::new();
+    let mut open: Option<String> = None;
+    for (n, item) in history
+        .iter()
+        .enumerate()
+        .skip(first.unwrap_or(history.len()))
+    {
+        let response = format!("{run}.s{n}");
+        let content = text(item.get("content"));
+        match str_of(item, "role") {
+            _ if is_true(item, "is_demo") => emitter.pass_over("demonstration"),
+            Some("assistant") => {
+                let action = str_of(item, "action").unwrap_or("");
+                let thought = str_of(item, "thought").unwrap_or(&content);
+                track.text(emitter, &response, 0, thought);
+                open = None;
+                if !action.is_empty() {
+                    let call_id = call(track, emitter, &response, action, Some(asked(item)));
+                    if action.trim() == "submit" {
+                        submitted_by.clone_from(&call_id);
+                    }
+                    open = Some(call_id);
+                }
+            }
+            Some("user" | "tool") => match open.take() {
+                Some(call_id) => result(track, emitter, &call_id, &content, None),
+                None => {
+                    let place = track.place();
+                    emitter.notice("info", &place, "swe-agent", content);
+                }
+            },
+            Some("system") => emitter.pass_over("system"),
+            role => {
+                let place = track.place();
+                emitter.raw(&place, FORMAT, role.unwrap_or("no role"), item);
+            }
+        }
+    }
+    submitted_by
+}
+
+/// Tells a call, and gives the id under which it waits.
+fn call(
+    track: &mut Track,
+    emitter: &mut Emitter,
+    response: &str,
+    action: &str,
+    known: Option<Asked>,
+) -> String {
+    let known = known.unwrap_or(Asked {
+        id: None,
+        name: None,
+        args: None,
+    });
+    let id = known.id.unwrap_or_else(|| format!("{response}.call"));
+    let name = known.name.unwrap_or_else(|| "shell".to_owned());
+    let args = known.args.filter(Value::is_object);
+    let args = args.unwrap_or_else(|| json!({"command": action}));
+    let new = NewCall {
+        id: &id,
+        response_id: response,
+        name: &name,
+        args: &args,
+        title: Some(one_line(action)),
+        kind: tools::kind(action),
+    };
+    track.call(emitter, new);
+    id
+}
+
+fn result(track: &mut Track, emitter: &mut Emitter, id: &str, output: &str, took: Option<f64>) {
+    let n_lines = output.trim_end().lines().count();
+    let result = ToolResult {
+        result: Json::string(output),
+        summary: (n_lines > 0).then(|| match n_lines {
+            1 => one_line(output),
+            _ => counted(n_lines, "line", "lines"),
+        }),
+        duration_ms: took.filter(|took| *took > 0.0).map(millis),
+        ..ToolResult::default()
+    };
+    track.result(emitter, id, result);
+}
+
+// `as` saturates, which is what is wanted here.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn millis(seconds: f64) -> u64 {
+    (seconds * 1000.0).round() as u64
+}

@@ -1,0 +1,204 @@
+//! What SWE-agent's dialect holds, over public runs and small inputs of kinds that none of them has.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a promise that is not kept fails its test"
+)]
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use chat_event::Payload;
+use chat_normalize::{Detection, Dialect, detect};
+use serde_json::{Value, json};
+use support::{Source, assert_cuts, assert_sound, read, read_lines, sources, told, values};
+
+fn all() -> Vec<Source> {
+    sources("fixtures/swe-agent", |_| true)
+}
+
+#[test]
+fn every_run_is_told_cut_anywhere_and_nothing_in_it_is_unknown() {
+    for source in all() {
+        let whole = read(&source.bytes);
+        assert_eq!(whole.verdict, Ok(()), "{}", source.name);
+        assert_eq!(whole.dialect, Some(Dialect::SweAgent), "{}", source.name);
+        assert_eq!(whole.report.unreadable, 0, "{}", source.name);
+        assert_eq!(whole.report.raw, BTreeMap::new(), "{}", source.name);
+        assert_sound(&source.name, &whole.events);
+        assert_cuts(&source);
+    }
+}
+
+#[test]
+fn each_step_is_said_once_and_the_patch_as_edits() {
+    for source in all() {
+        let document = values(&source.bytes).remove(0);
+        let mut said = Vec::new();
+        for step in document["trajectory"].as_array().unwrap() {
+            let text = |key: &str| step[key].as_str().unwrap();
+            if !text("thought").is_empty() {
+                said.push(format!("done {}", text("thought")));
+            }
+            said.push(format!("result {}", text("observation")));
+        }
+        let read = read(&source.bytes);
+        let mut told = Vec::new();
+        let (mut patched, mut output, mut users) = (0, 0, 0);
+        for event in &read.events {
+            match &event.payload {
+                Payload::AssistantDone(done) => told.push(format!("done {}", done.text)),
+                Payload::ToolResult(result) => {
+                    told.push(format!("result {}", result.result.display_text()))
+                }
+                Payload::FileEdit(edit) => {
+                    assert!(
+                        edit.full_diff_available
+                            && !edit.full_diff.as_ref().unwrap().preview().contains('\r')
+                    );
+                    assert!(!edit.tool_call_id.is_empty(), "{}", source.name);
+                    patched += 1;
+                }
+                Payload::Usage(usage) => output += usage.output_tokens,
+                Payload::UserMessage(message) => {
+                    assert!(message.text.preview().contains("ISSUE"), "{}", source.name);
+                    users += 1;
+                }
+                Payload::TurnEnd(end) => assert_eq!(end.outcome.as_deref(), Some("completed")),
+                _ => {}
+            }
+        }
+        assert_eq!(told, said, "{}", source.name);
+        assert_eq!(users, 1, "{}", source.name);
+        let info = &document["info"];
+        let files = info["submission"]
+            .as_str()
+            .unwrap()
+            .matches("diff --git")
+            .count();
+        assert_eq!(patched, files, "{}", source.name);
+        assert_eq!(
+            output,
+            info["model_stats"]["tokens_received"].as_u64().unwrap(),
+            "{}",
+            source.name
+        );
+    }
+}
+
+#[test]
+fn a_call_bears_the_id_and_the_arguments_of_the_history() {
+    let Some(source) = all()
+        .into_iter()
+        .find(|source| source.name.contains("default_from"))
+    else {
+        return;
+    };
+    let events = read(&source.bytes).events;
+    let calls: Vec<_> = events
+        .iter()
+        .filter_map(|event| match &event.payload {
+            Payload::ToolCall(call) => Some(format!("{} {}", call.tool_name, call.args.as_text())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(calls[0], r#"find_file {"file_name":"missing_colon.py"}"#);
+    assert_eq!(calls.len(), 5);
+}
+
+#[test]
+fn a_run_without_steps_is_read_from_its_history_and_a_failed_one_says_why() {
+    let item =
+        |role: &str, content: &str| json!({"role": role, "content": content, "agent": "main"});
+    let mut answer = item("assistant", "I look.\n```\nls\n```");
+    answer["thought"] = json!("I look.");
+    answer["action"] = json!("ls\n");
+    let mut demo = item("user", "A demonstration");
+    demo["is_demo"] = json!(true);
+    let history = json!([
+        item("system", "You are"),
+        demo,
+        item("user", "ISSUE"),
+        answer,
+        item("user", "a.txt"),
+        item("assistant", "No more.")
+    ]);
+    let read = read_lines(
+        Dialect::SweAgent,
+        &[
+            json!({"environment": "e", "trajectory": [], "history": history, "info": {"exit_status": "exit_cost"}}),
+        ],
+    );
+    assert_sound("history", &read.events);
+    assert_eq!(
+        told(&read.events),
+        [
+            "turn user",
+            "user ISSUE",
+            "done I look.",
+            "call run.s3.call shell",
+            "result run.s3.call a.txt",
+            "done No more.",
+            "error exit_cost the run ended with exit_cost",
+            "end failed",
+        ]
+    );
+}
+
+#[test]
+fn strange_shapes_are_taken() {
+    let strange = [
+        json!({"trajectory": [{"action": "x", "observation": 1}, 7, null], "history": "x", "info": []}),
+        json!({"trajectory": [], "history": [1, {"role": 2}, {"role": "assistant", "tool_calls": [{"function": {"arguments": "{"}}], "action": "x"}, {"role": "new"}], "info": {"submission": "--- a\n+++ b\n@@ -1,99999999999 +1 @@"}}),
+        json!({"history": [{"role": "user", "content": "x", "agent": "a"}]}),
+        json!({"other": 1}),
+    ];
+    let read = read_lines(Dialect::SweAgent, &strange);
+    assert_eq!(read.verdict, Ok(()));
+    assert_sound("strange", &read.events);
+}
+
+/// A document of `n` steps, printed over many lines as the program does.
+fn long_document(n: usize) -> String {
+    let step = json!({"action": "ls", "observation": "x".repeat(1000), "thought": "I look."});
+    let steps: Vec<Value> = vec![step; n];
+    serde_json::to_string_pretty(&json!({"environment": "e", "trajectory": steps, "history": []}))
+        .unwrap()
+}
+
+#[test]
+fn a_document_is_read_up_to_the_limit_and_refused_by_name_beyond() {
+    let read_4_mb = read(long_document(4_000).as_bytes());
+    assert_eq!(read_4_mb.dialect, Some(Dialect::SweAgent));
+    let results = read_4_mb
+        .events
+        .iter()
+        .filter(|event| event.event_type() == "tool_result");
+    assert_eq!(results.count(), 4_000);
+    let beyond = long_document(17_000);
+    let refused = read(beyond.as_bytes()).verdict.unwrap_err();
+    assert_eq!(
+        refused.found,
+        "the beginning of a JSON document of more than 16 MiB"
+    );
+    assert!(matches!(
+        detect(beyond.as_bytes(), false),
+        Detection::None(_)
+    ));
+}
+
+#[test]
+fn of_a_document_that_is_cut_off_the_whole_steps_are_read() {
+    let text = long_document(5);
+    let cut = text.rfind("\"thought\"").unwrap();
+    let read = read(&text.as_bytes()[..cut]);
+    assert_eq!(read.dialect, Some(Dialect::SweAgent));
+    assert_eq!(read.report.unreadable, 1);
+    assert_sound("cut", &read.events);
+    let results = read
+        .events
+        .iter()
+        .filter(|event| event.event_type() == "tool_result");
+    assert_eq!(results.count(), 4);
+}
