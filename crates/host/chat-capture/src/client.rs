@@ -196,7 +196,8 @@ fn read_answer(
         200..=299 => Ok(answer),
         401 | 403 | 421 => Err(Error::Unauthorized { why: why() }),
         413 => Err(Error::TooLarge),
-        408 | 429 | 500..=599 => Err(later(
+        // 423: another program has the session's log for now.
+        408 | 423 | 429 | 500..=599 => Err(later(
             why(),
             answer["error"]["retryAfterMs"].as_u64().or(after_ms),
         )),

@@ -76,6 +76,7 @@ impl Pipe {
             sender_ended: AtomicBool::new(false),
             notes: Mutex::default(),
             refusal: Mutex::default(),
+            asked_until: Mutex::default(),
         });
         let spool_dir = self.spool_dir.clone();
         // Not joined: where we are told to stop, it may wait for input for ever.
@@ -113,13 +114,7 @@ impl Pipe {
         let mut outcome = reading
             .join()
             .map_err(|_| "the reading thread failed".to_owned())?;
-        let deadline = Instant::now() + self.wait;
-        while !shared.sender_ended.load(Ordering::SeqCst)
-            && Instant::now() < deadline
-            && self.stops.load(Ordering::SeqCst) < 2
-        {
-            std::thread::sleep(TICK);
-        }
+        shared.wait_for_server(self.wait, &self.stops);
         shared.settle(&mut outcome);
         Ok(outcome)
     }
@@ -135,19 +130,44 @@ struct Shared {
     sender_ended: AtomicBool,
     notes: Mutex<Vec<String>>,
     refusal: Mutex<Option<String>>,
+    /// Until when the server asks to wait.
+    asked_until: Mutex<Option<Instant>>,
 }
 
 impl Shared {
     fn send(&self) {
         let mut sender = Sender::new(&self.find_endpoint);
         let sent = |bytes| self.sent.store(bytes, Ordering::SeqCst);
-        let note_refusal = |why: &str| *locked(&self.refusal) = Some(why.to_owned());
+        let note_refusal = |why: &str, asked: Option<Duration>| {
+            *locked(&self.refusal) = Some(why.to_owned());
+            *locked(&self.asked_until) = asked.map(|wait| Instant::now() + wait);
+        };
         let ended = sender.run(&self.spool, &sent, &note_refusal);
         if let Err(why) = ended {
             self.note(why.to_string());
         }
         locked(&self.notes).append(&mut sender.take_notes());
         self.sender_ended.store(true, Ordering::SeqCst);
+    }
+
+    /// Waits until all is sent, or `wait` long for a server that takes nothing. One that takes what we have at its own
+    /// pace is not left in the middle.
+    fn wait_for_server(&self, wait: Duration, stops: &AtomicUsize) {
+        let mut sent = self.sent.load(Ordering::SeqCst);
+        let mut deadline = Instant::now() + wait;
+        while !self.sender_ended.load(Ordering::SeqCst) && stops.load(Ordering::SeqCst) < 2 {
+            let now = Instant::now();
+            let sent_now = self.sent.load(Ordering::SeqCst);
+            if sent_now > sent {
+                sent = sent_now;
+                deadline = now + wait;
+            }
+            let asked = locked(&self.asked_until).filter(|_| !wait.is_zero());
+            if now >= asked.map_or(deadline, |until| deadline.max(until + wait)) {
+                return;
+            }
+            std::thread::sleep(TICK);
+        }
     }
 
     /// What earlier pipes could not send. It is tried once: the next one tries again.
@@ -162,7 +182,7 @@ impl Shared {
                 continue;
             };
             while let Ok(Some(batch)) = leftover.next_batch() {
-                sender.send(&batch, &mut |wait, _| std::thread::sleep(wait));
+                sender.send(&batch, &mut |pause| std::thread::sleep(pause.wait));
             }
             if let Err(why) = leftover.remove() {
                 self.note(why.to_string());

@@ -32,6 +32,14 @@ pub(crate) struct Sender<'a> {
     pub(crate) last_refusal: Option<String>,
 }
 
+/// Between two tries.
+pub(crate) struct Pause {
+    pub(crate) wait: Duration,
+    /// Whether the server is there, and asks for it.
+    pub(crate) asked: bool,
+    pub(crate) why: String,
+}
+
 impl<'a> Sender<'a> {
     pub(crate) fn new(find_endpoint: &'a FindEndpoint) -> Self {
         Sender {
@@ -48,7 +56,7 @@ impl<'a> Sender<'a> {
         &mut self,
         spool: &Spool,
         sent: &dyn Fn(u64),
-        note_refusal: &dyn Fn(&str),
+        note_refusal: &dyn Fn(&str, Option<Duration>),
     ) -> Result<(), Error> {
         let mut at = 0;
         let mut reader: Option<Reader> = None;
@@ -63,9 +71,9 @@ impl<'a> Sender<'a> {
             };
             let end = spool.written();
             while let Some(batch) = reader.next_batch(end)? {
-                self.send(&batch, &mut |wait, why| {
-                    note_refusal(why);
-                    spool.rest(wait);
+                self.send(&batch, &mut |pause| {
+                    note_refusal(&pause.why, pause.asked.then_some(pause.wait));
+                    spool.rest(pause.wait);
                 });
                 at = batch.end;
                 sent(at);
@@ -80,7 +88,7 @@ impl<'a> Sender<'a> {
     }
 
     /// Sends one batch, however long that takes.
-    pub(crate) fn send(&mut self, batch: &Batch, wait: &mut dyn FnMut(Duration, &str)) {
+    pub(crate) fn send(&mut self, batch: &Batch, rest: &mut dyn FnMut(&Pause)) {
         loop {
             let why = match self.send_once(batch) {
                 Ok(()) => {
@@ -90,8 +98,8 @@ impl<'a> Sender<'a> {
                 }
                 Err(Error::TooLarge) if batch.lines.len() > 1 => {
                     let (first, second) = halves(batch);
-                    self.send(&first, wait);
-                    self.send(&second, wait);
+                    self.send(&first, rest);
+                    self.send(&second, rest);
                     return;
                 }
                 Err(why @ (Error::TooLarge | Error::Refused { .. })) => {
@@ -106,9 +114,13 @@ impl<'a> Sender<'a> {
                 Error::Later { after_ms, .. } => after_ms.map(Duration::from_millis),
                 _ => None,
             };
-            let text = why.to_string();
-            wait(backoff(self.tries, asked), &text);
-            self.last_refusal = Some(text);
+            let pause = Pause {
+                wait: backoff(self.tries, asked),
+                asked: asked.is_some(),
+                why: why.to_string(),
+            };
+            rest(&pause);
+            self.last_refusal = Some(pause.why);
         }
     }
 

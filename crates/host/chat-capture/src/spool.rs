@@ -100,9 +100,15 @@ impl Spool {
         state.written > sent
     }
 
-    /// Waits at most `timeout`, less where the end comes.
+    /// Waits at most `timeout`, less where the end comes meanwhile. After the end it waits as long as it is asked to:
+    /// what the server refuses then is not to be tried again at once, and again.
     pub(crate) fn rest(&self, timeout: Duration) {
         let state = self.locked();
+        if state.finished {
+            drop(state);
+            std::thread::sleep(timeout);
+            return;
+        }
         // Woken early only by the end: what is written in the meantime goes with the next batch.
         let _ = self
             .changed

@@ -43,7 +43,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIALECT", value_parser = parse_dialect)]
     from: Option<Dialect>,
 
-    /// Wait so many seconds for the server at the end; what it has not taken then is sent later.
+    /// Wait at the end so many seconds for a server that takes nothing; what it has not taken then is sent later.
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     wait: u64,
 }
