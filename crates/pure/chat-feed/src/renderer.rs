@@ -22,7 +22,7 @@ use crate::feed::Feed;
 use crate::patch::FeedPatch;
 use asks::Ask;
 use place::Place;
-pub(crate) use seen::Seen;
+pub(crate) use seen::{Seen, hash};
 use texts::ResponseWork;
 use turns::TurnWork;
 pub(crate) use turns::between;

@@ -3,7 +3,6 @@
 // Helpers of tests may panic as the tests do.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-#[allow(dead_code, unused_imports, reason = "each test uses its part")]
 mod support;
 
 use chat_event::ChatEvent;
@@ -507,6 +506,76 @@ fn what_never_ends_stays_small() {
         .filter(|line| line.stream == Stream::Result)
         .count();
     assert_eq!(n_results, 30_000);
+}
+
+#[test]
+fn results_that_wait_for_their_call_do_not_pile_up() {
+    let result = |nth: i64| {
+        let id = nth.to_string();
+        let payload = json!({"toolCallId": id, "result": "x".repeat(200_000)});
+        (nth, "tool_result", payload)
+    };
+    let told: Vec<_> = (0..100).map(result).collect();
+    let mut trace = ToolTrace::new(Verbosity::Normal);
+    let mut lines = Vec::new();
+    for event in events(&told) {
+        trace.push(&event, &mut lines);
+    }
+    assert!(lines.len() > 70);
+    trace.finish(&mut lines);
+    let n_told = lines.iter().filter(|line| line.text.contains("[TOOL]"));
+    assert_eq!(n_told.count(), 100);
+}
+
+#[test]
+fn a_text_is_told_once_however_it_comes() {
+    check(
+        Verbosity::Verbose,
+        &[
+            (0, "assistant_chunk", json!({"text": "I look ", "part": 0})),
+            (
+                0,
+                "tool_call",
+                json!({"toolCallId": "1", "toolName": "ls", "args": {}}),
+            ),
+            (
+                0,
+                "assistant_done",
+                json!({"text": "I look first.", "part": 0}),
+            ),
+            (0, "tool_result", json!({"toolCallId": "1", "result": ""})),
+            (0, "assistant_chunk", json!({"text": "One.", "part": 1})),
+            (0, "assistant_done", json!({"text": "One.", "part": 1})),
+            (0, "assistant_chunk", json!({"text": "One.", "part": 1})),
+            (0, "assistant_done", json!({"text": "Two.", "part": 2})),
+        ],
+        "\
+[1] ▶ Turn 1
+  │ I look 
+[TOOL] ls (running…)
+  │ first.
+[TOOL] ls (empty)
+[1] ✓ Turn 1
+One.
+
+Two.",
+    );
+    // More than is kept is handed on in parts, and no byte of it twice.
+    let long: String = (0..200_000).map(|nth| format!("{nth}\n")).collect();
+    let mut told: Vec<_> = long
+        .as_bytes()
+        .chunks(50_000)
+        .map(|chunk| {
+            (
+                0,
+                "assistant_chunk",
+                json!({"text": std::str::from_utf8(chunk).unwrap(), "part": 0}),
+            )
+        })
+        .collect();
+    told.push((0, "assistant_done", json!({"text": long, "part": 0})));
+    let trace = to_tool_trace(&events(&told), Verbosity::Quiet);
+    assert_eq!(trace, long);
 }
 
 proptest! {

@@ -16,6 +16,7 @@
 //!
 //! Colours, and where the cursor is, are for the terminal program.
 
+mod answer;
 mod calls;
 mod clean;
 mod line;

@@ -4,12 +4,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use chat_event::Json;
 use chat_event::payload::{Progress, ToolCall, ToolResult};
-use chat_event::{Json, payload};
 
 use super::clean::{clean, one_line};
 use super::words;
 use crate::block::ToolCallBlock;
+use crate::renderer::hash;
 use crate::tool::{ToolKind, ToolStatus};
 
 /// So many calls may be open in a session; beyond them the oldest is told as it stands.
@@ -21,12 +22,17 @@ const MAX_FINISHED: usize = 256;
 /// As much of what a tool prints is kept until its result is there, in case there will be none.
 const MAX_OUTPUT_BYTES: usize = 16 * 1024;
 
+/// As much of results that wait for their call is kept.
+const MAX_WAITING_BYTES: usize = 4 * 1024 * 1024;
+
 /// Names a turn of the session for as long as it is traced.
 pub(super) type TurnNth = u64;
 
 /// A call that has no result, or a result that has no call.
 #[derive(Debug)]
 pub(super) struct OpenCall {
+    /// The hash of its id.
+    id: u64,
     pub(super) turn: Option<TurnNth>,
     /// How many calls it lies in.
     pub(super) depth: usize,
@@ -35,13 +41,16 @@ pub(super) struct OpenCall {
     target: String,
     /// Whether the call itself came.
     pub(super) called: bool,
+    /// How much of a result waits in it for the call.
+    waiting_bytes: usize,
     /// What it printed so far: the end of it.
     pub(super) output: String,
 }
 
 #[derive(Debug)]
 struct Finished {
-    id: Box<str>,
+    /// The hash of its id.
+    id: u64,
     turn: Option<TurnNth>,
     /// What is needed to tell a late result; `None` where the result came.
     late: Option<OpenCall>,
@@ -51,8 +60,11 @@ struct Finished {
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     open: BTreeMap<u64, OpenCall>,
-    by_id: BTreeMap<Box<str>, u64>,
+    /// By the hash of the id.
+    by_id: BTreeMap<u64, u64>,
     n_calls: u64,
+    /// Results that wait for their call, in bytes.
+    waiting_bytes: usize,
     finished: VecDeque<Finished>,
 }
 
@@ -92,17 +104,21 @@ impl Calls {
     /// How deep what a call's sub-agent does is shown.
     pub(super) fn depth_in(&self, parent: Option<&str>) -> usize {
         let Some(parent) = parent else { return 0 };
-        let host = self.by_id.get(parent).and_then(|nth| self.open.get(nth));
+        let host = self
+            .by_id
+            .get(&hash(parent))
+            .and_then(|nth| self.open.get(nth));
         host.map_or(1, |host| (host.depth + 1).min(8))
     }
 
     /// Takes a call.
     pub(super) fn called(&mut self, call: &ToolCall, place: CallPlace<'_>) -> CallStep {
+        let id = hash(&call.tool_call_id);
         let again = self
             .finished
             .iter()
-            .any(|finished| *finished.id == *call.tool_call_id && finished.turn == place.turn);
-        if again && !self.by_id.contains_key(call.tool_call_id.as_str()) {
+            .any(|finished| finished.id == id && finished.turn == place.turn);
+        if again && !self.by_id.contains_key(&id) {
             return CallStep::Nothing;
         }
         let nth = self.open(&call.tool_call_id, place);
@@ -110,12 +126,13 @@ impl Calls {
             return CallStep::Nothing;
         };
         let block = &mut open.block;
-        block.tool_name = call.tool_name.as_str().into();
+        block.tool_name = one_line(&call.tool_name).into();
         block.kind = ToolKind::of(call.kind.as_deref(), &call.tool_name);
         block.title.clone_from(&call.title);
         block.args = call.args.clone();
         open.target = target(block, place.cwd);
         block.args = Json::default();
+        block.title = None;
         let told_before = std::mem::replace(&mut open.called, true);
         block.called_ms = place.now_ms;
         if block.status == ToolStatus::Preparing {
@@ -134,8 +151,8 @@ impl Calls {
 
     /// Notes that a call's arguments are being written.
     pub(super) fn prepares(&mut self, call_id: &str, tool_name: &str, place: CallPlace<'_>) {
-        let finished = self.finished.iter().any(|known| *known.id == *call_id);
-        if finished && !self.by_id.contains_key(call_id) {
+        let finished = self.finished.iter().any(|known| known.id == hash(call_id));
+        if finished && !self.by_id.contains_key(&hash(call_id)) {
             return;
         }
         let nth = self.open(call_id, place);
@@ -145,7 +162,7 @@ impl Calls {
         {
             open.block.status = ToolStatus::Preparing;
             if open.block.tool_name.is_empty() {
-                open.block.tool_name = tool_name.into();
+                open.block.tool_name = one_line(tool_name).into();
                 open.block.kind = ToolKind::of(None, tool_name);
             }
         }
@@ -155,7 +172,7 @@ impl Calls {
     pub(super) fn printed(&mut self, call_id: &str, chunk: &str) {
         let open = self
             .by_id
-            .get(call_id)
+            .get(&hash(call_id))
             .and_then(|nth| self.open.get_mut(nth));
         let Some(open) = open else { return };
         open.output.push_str(chunk);
@@ -170,25 +187,24 @@ impl Calls {
 
     /// Takes the progress of a call; true where it is one that goes on.
     pub(super) fn progressed(&mut self, progress: &Progress) -> Option<u64> {
-        let nth = *self.by_id.get(progress.tool_call_id.as_deref()?)?;
+        let nth = *self.by_id.get(&hash(progress.tool_call_id.as_deref()?))?;
         let open = self.open.get_mut(&nth)?;
         if open.block.result.is_some() {
             return None;
         }
-        open.block.progress = Some(payload::Progress {
+        open.block.progress = Some(Progress {
             message: one_line(&progress.message),
-            ..progress.clone()
+            percent: progress.percent,
+            ..Progress::default()
         });
         Some(nth)
     }
 
     /// Takes a result. One without a call waits for it, unless its turn is over.
     pub(super) fn finished(&mut self, result: &ToolResult, place: CallPlace<'_>) -> CallStep {
-        let known = self.by_id.get(result.tool_call_id.as_str()).copied();
-        let late = self
-            .finished
-            .iter_mut()
-            .find(|finished| *finished.id == *result.tool_call_id);
+        let id = hash(&result.tool_call_id);
+        let known = self.by_id.get(&id).copied();
+        let late = self.finished.iter_mut().find(|finished| finished.id == id);
         let nth = match (known, late) {
             (Some(nth), _) => nth,
             (None, Some(finished)) => {
@@ -209,6 +225,8 @@ impl Calls {
         }
         note_result(&mut open.block, result, place.now_ms);
         if !open.called && open.turn.is_some() {
+            open.waiting_bytes = size(&open.block);
+            self.waiting_bytes += open.waiting_bytes;
             return CallStep::Nothing;
         }
         self.take(nth)
@@ -231,6 +249,12 @@ impl Calls {
 
     /// Ends the oldest call where there are too many.
     pub(super) fn overflow(&mut self) -> Option<OpenCall> {
+        if self.waiting_bytes > MAX_WAITING_BYTES {
+            let mut calls = self.open.iter();
+            let waiting = calls.find(|(_, call)| call.block.result.is_some());
+            let oldest = waiting.map(|(&nth, _)| nth)?;
+            return self.settle_one(oldest, ToolStatus::NoResult);
+        }
         if self.open.len() <= MAX_OPEN {
             return None;
         }
@@ -245,11 +269,13 @@ impl Calls {
             call.block.progress = None;
             if let Some(finished) = self.finished.back_mut() {
                 finished.late = Some(OpenCall {
+                    id: call.id,
                     turn: call.turn,
                     depth: call.depth,
                     block: call.block.clone(),
                     target: call.target.clone(),
                     called: call.called,
+                    waiting_bytes: 0,
                     output: String::new(),
                 });
             }
@@ -259,38 +285,50 @@ impl Calls {
 
     /// The call of that id, a new one where there is none.
     fn open(&mut self, call_id: &str, place: CallPlace<'_>) -> u64 {
-        if let Some(&nth) = self.by_id.get(call_id) {
+        if let Some(&nth) = self.by_id.get(&hash(call_id)) {
             return nth;
         }
         self.n_calls += 1;
         let nth = self.n_calls;
         let call = OpenCall {
+            id: hash(call_id),
             turn: place.turn,
             depth: self.depth_in(place.parent),
-            block: ToolCallBlock::unknown(call_id),
+            block: ToolCallBlock::unknown(&one_line(call_id)),
             target: String::new(),
             called: false,
+            waiting_bytes: 0,
             output: String::new(),
         };
         self.open.insert(nth, call);
-        self.by_id.insert(call_id.into(), nth);
+        self.by_id.insert(hash(call_id), nth);
         nth
     }
 
     fn take(&mut self, nth: u64) -> Option<OpenCall> {
         let call = self.open.remove(&nth)?;
-        let id = call.block.tool_call_id.clone();
-        self.by_id.remove(&id);
+        self.waiting_bytes = self.waiting_bytes.saturating_sub(call.waiting_bytes);
+        self.by_id.remove(&call.id);
         if self.finished.len() == MAX_FINISHED {
             self.finished.pop_front();
         }
         self.finished.push_back(Finished {
-            id,
+            id: call.id,
             turn: call.turn,
             late: None,
         });
         Some(call)
     }
+}
+
+/// As much of a result is kept, in bytes.
+fn size(block: &ToolCallBlock) -> usize {
+    let result = block
+        .result
+        .as_ref()
+        .map_or(0, |result| result.as_text().len());
+    let error = block.error.as_ref().map_or(0, |error| error.message.len());
+    result + error + block.summary.as_ref().map_or(0, String::len)
 }
 
 fn note_result(block: &mut ToolCallBlock, result: &ToolResult, now_ms: Option<i64>) {

@@ -1,11 +1,13 @@
-//! The open turns of a session: their tag, their label, and the answer they are writing.
+//! The open turns of a session: their tag and their label. The answer they are writing is `answer`'s.
 
 use std::collections::VecDeque;
 
 use chat_event::payload::{TurnStart, Usage};
 
+use super::answer::Answer;
 use super::calls::TurnNth;
 use super::clean::{first_line, one_line};
+use crate::renderer::hash;
 
 /// So many turns may be open at once; beyond them the oldest is ended.
 pub(super) const MAX_OPEN: usize = 64;
@@ -13,17 +15,12 @@ pub(super) const MAX_OPEN: usize = 64;
 /// So many turns that are over are remembered, so that what comes late opens none anew.
 const MAX_ENDED: usize = 64;
 
-/// An answer that is longer is handed on before its turn is over.
-const MAX_ANSWER_BYTES: usize = 1024 * 1024;
-
-/// As many parts of an answer are kept apart.
-const MAX_PARTS: usize = 1024;
-
 /// A turn that is not over.
 #[derive(Debug)]
 pub(super) struct Turn {
     pub(super) nth: TurnNth,
-    pub(super) id: Option<Box<str>>,
+    /// The hash of its id.
+    pub(super) id: Option<u64>,
     number: u32,
     /// Where it stands in a list of tasks.
     task: Option<(u64, u64)>,
@@ -88,7 +85,7 @@ impl Turn {
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     open: Vec<Turn>,
-    ended: VecDeque<Box<str>>,
+    ended: VecDeque<u64>,
     n_turns: u32,
     last_nth: TurnNth,
 }
@@ -108,7 +105,7 @@ impl Turns {
     pub(super) fn by_id(&self, id: &str) -> Option<TurnNth> {
         let found = self.open.iter().rev();
         found
-            .filter(|turn| turn.id.as_deref() == Some(id))
+            .filter(|turn| turn.id == Some(hash(id)))
             .map(|turn| turn.nth)
             .next()
     }
@@ -120,7 +117,7 @@ impl Turns {
 
     /// Whether a turn of that id is over.
     pub(super) fn has_ended(&self, id: &str) -> bool {
-        self.ended.iter().any(|ended| **ended == *id)
+        self.ended.contains(&hash(id))
     }
 
     /// Opens a turn.
@@ -129,7 +126,7 @@ impl Turns {
         self.last_nth += 1;
         self.open.push(Turn {
             nth: self.last_nth,
-            id: id.map(Into::into),
+            id: id.map(hash),
             number: self.n_turns,
             task: None,
             label: None,
@@ -155,108 +152,12 @@ impl Turns {
     pub(super) fn end(&mut self, nth: TurnNth) -> Option<Turn> {
         let at = self.open.iter().position(|turn| turn.nth == nth)?;
         let turn = self.open.remove(at);
-        if let Some(id) = &turn.id {
+        if let Some(id) = turn.id {
             if self.ended.len() == MAX_ENDED {
                 self.ended.pop_front();
             }
-            self.ended.push_back(id.clone());
+            self.ended.push_back(id);
         }
         Some(turn)
-    }
-}
-
-/// Which text block of which response.
-type PartName = (Option<Box<str>>, Option<u32>);
-
-#[derive(Debug)]
-struct Part {
-    name: PartName,
-    text: String,
-    done: bool,
-}
-
-/// The text since the turn's last tool call: at its end, the answer.
-#[derive(Debug, Default)]
-pub(super) struct Answer {
-    parts: Vec<Part>,
-    n_bytes: usize,
-    /// Parts that were handed on before they were done, and how many bytes of each.
-    handed_on: VecDeque<(PartName, usize)>,
-}
-
-impl Answer {
-    /// Takes a piece of a part.
-    pub(super) fn chunk(&mut self, response: Option<&str>, part: Option<u32>, text: &str) {
-        let name = (response.map(Into::into), part);
-        self.n_bytes += text.len();
-        match self.parts.iter_mut().rev().find(|known| known.name == name) {
-            // What comes after the whole opens the next part only where parts are not numbered.
-            Some(known) if known.done && part.is_some() => self.n_bytes -= text.len(),
-            Some(known) if !known.done => known.text.push_str(text),
-            _ => self.parts.push(Part {
-                name,
-                text: text.to_owned(),
-                done: false,
-            }),
-        }
-    }
-
-    /// Takes a part as a whole.
-    pub(super) fn done(&mut self, response: Option<&str>, part: Option<u32>, text: &str) {
-        let name: PartName = (response.map(Into::into), part);
-        let handed_on = self.handed_on.iter().position(|(known, _)| *known == name);
-        let from = handed_on.and_then(|at| self.handed_on.remove(at));
-        let text = text
-            .get(from.map_or(0, |(_, n_bytes)| n_bytes)..)
-            .unwrap_or("");
-        let mut parts = self.parts.iter_mut().rev();
-        let known = parts.find(|known| known.name == name && (!known.done || part.is_some()));
-        match known {
-            Some(known) => {
-                self.n_bytes = self.n_bytes.saturating_sub(known.text.len()) + text.len();
-                known.text = text.to_owned();
-                known.done = true;
-            }
-            None => {
-                self.n_bytes += text.len();
-                self.parts.push(Part {
-                    name,
-                    text: text.to_owned(),
-                    done: true,
-                });
-            }
-        }
-    }
-
-    /// Whether it should be handed on before the turn's end.
-    pub(super) fn is_full(&self) -> bool {
-        self.n_bytes > MAX_ANSWER_BYTES || self.parts.len() > MAX_PARTS
-    }
-
-    /// Hands on what there is.
-    pub(super) fn take(&mut self) -> Vec<String> {
-        self.n_bytes = 0;
-        let mut texts = Vec::new();
-        for part in std::mem::take(&mut self.parts) {
-            if !part.done {
-                self.note_handed_on(part.name, part.text.len());
-            }
-            let text = part.text.trim_matches('\n');
-            if !text.trim().is_empty() {
-                texts.push(text.to_owned());
-            }
-        }
-        texts
-    }
-
-    fn note_handed_on(&mut self, name: PartName, n_bytes: usize) {
-        if let Some((_, known)) = self.handed_on.iter_mut().find(|(known, _)| *known == name) {
-            *known += n_bytes;
-            return;
-        }
-        if self.handed_on.len() == 32 {
-            self.handed_on.pop_front();
-        }
-        self.handed_on.push_back((name, n_bytes));
     }
 }

@@ -1,0 +1,136 @@
+//! The answer a turn is writing: the text since its last tool call, part by part, from chunks or as a whole.
+
+use std::collections::VecDeque;
+
+use crate::renderer::hash;
+
+/// An answer that is longer is handed on before its turn is over.
+const MAX_ANSWER_BYTES: usize = 1024 * 1024;
+
+/// As many parts of an answer are kept apart.
+const MAX_PARTS: usize = 1024;
+
+/// Which text block of which response, by the hash of its id.
+type PartName = (Option<u64>, Option<u32>);
+
+#[derive(Debug)]
+struct Part {
+    name: PartName,
+    text: String,
+    done: bool,
+    /// Its beginning was handed on.
+    goes_on: bool,
+}
+
+/// The text since the turn's last tool call: at its end, the answer.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    parts: Vec<Part>,
+    n_bytes: usize,
+    /// Parts that were handed on before they were done, and how many bytes of each.
+    handed_on: VecDeque<(PartName, usize)>,
+}
+
+impl Answer {
+    /// Takes a piece of a part.
+    pub(super) fn chunk(&mut self, response: Option<&str>, part: Option<u32>, text: &str) {
+        let name = (response.map(hash), part);
+        self.n_bytes += text.len();
+        match self.parts.iter_mut().rev().find(|known| known.name == name) {
+            // What comes after the whole opens the next part only where parts are not numbered.
+            Some(known) if known.done && part.is_some() => self.n_bytes -= text.len(),
+            Some(known) if !known.done => known.text.push_str(text),
+            _ => self.parts.push(Part {
+                name,
+                text: text.to_owned(),
+                done: false,
+                goes_on: self.handed_on.iter().any(|(known, _)| *known == name),
+            }),
+        }
+    }
+
+    /// Takes a part as a whole.
+    pub(super) fn done(&mut self, response: Option<&str>, part: Option<u32>, text: &str) {
+        let name = (response.map(hash), part);
+        let handed_on = self.handed_on.iter().position(|(known, _)| *known == name);
+        let from = handed_on.and_then(|at| self.handed_on.remove(at));
+        let text = text
+            .get(from.map_or(0, |(_, n_bytes)| n_bytes)..)
+            .unwrap_or("");
+        let mut parts = self.parts.iter_mut().rev();
+        let known = parts.find(|known| known.name == name && (!known.done || part.is_some()));
+        match known {
+            Some(known) => {
+                self.n_bytes = self.n_bytes.saturating_sub(known.text.len()) + text.len();
+                known.text = text.to_owned();
+                known.done = true;
+                known.goes_on = from.is_some();
+            }
+            None => {
+                self.n_bytes += text.len();
+                self.parts.push(Part {
+                    name,
+                    text: text.to_owned(),
+                    done: true,
+                    goes_on: from.is_some(),
+                });
+            }
+        }
+    }
+
+    /// Whether it should be handed on before the turn's end.
+    pub(super) fn is_full(&self) -> bool {
+        self.n_bytes > MAX_ANSWER_BYTES || self.parts.len() > MAX_PARTS
+    }
+
+    /// Hands on what there is, up to the last whole line of a part that is not done.
+    pub(super) fn take_full(&mut self) -> Vec<String> {
+        let cut = match self.parts.last_mut() {
+            Some(last) if !last.done => last.text.rfind('\n').map(|at| Part {
+                name: last.name,
+                text: last.text.split_off(at + 1),
+                done: false,
+                goes_on: true,
+            }),
+            Some(_) | None => None,
+        };
+        let texts = self.take();
+        if let Some(rest) = cut {
+            self.n_bytes = rest.text.len();
+            self.parts.push(rest);
+        }
+        texts
+    }
+
+    /// Hands on what there is.
+    pub(super) fn take(&mut self) -> Vec<String> {
+        self.n_bytes = 0;
+        let mut texts = Vec::new();
+        for part in std::mem::take(&mut self.parts) {
+            if !part.done {
+                self.note_handed_on(part.name, part.text.len());
+            }
+            let text = match (part.goes_on, part.done) {
+                (true, true) => part.text.trim_end_matches('\n'),
+                (true, false) => &part.text,
+                (false, true) => part.text.trim_matches('\n'),
+                (false, false) => part.text.trim_start_matches('\n'),
+            };
+            if !text.trim().is_empty() || (part.goes_on && !text.is_empty()) {
+                texts.push(text.to_owned());
+            }
+        }
+        texts
+    }
+
+    fn note_handed_on(&mut self, name: PartName, n_bytes: usize) {
+        if let Some((_, known)) = self.handed_on.iter_mut().find(|(known, _)| *known == name) {
+            *known += n_bytes;
+            return;
+        }
+        if self.handed_on.len() == 32 {
+            self.handed_on.pop_front();
+        }
+        self.handed_on.push_back((name, n_bytes));
+    }
+}

@@ -1,0 +1,105 @@
+//! What stands beside the calls: notices, errors, questions, usage, the session's own words.
+
+use chat_event::payload::{Notice, QuestionRequest, SessionStart, Usage};
+
+use super::{MAX_ASKS, SessionTrace};
+use crate::projections::trace::calls::TurnNth;
+use crate::projections::trace::clean::{first_line, one_line};
+use crate::projections::trace::line::{LineKind, Severity, Verbosity};
+use crate::projections::trace::words;
+use crate::renderer::hash;
+
+impl SessionTrace {
+    pub(super) fn session_start(&mut self, start: &SessionStart) {
+        if start.cwd.is_some() {
+            self.cwd.clone_from(&start.cwd);
+        }
+        let facts = [&start.agent, &start.model, &start.cwd, &start.git_branch];
+        let facts: Vec<_> = facts
+            .into_iter()
+            .flatten()
+            .map(|fact| one_line(fact))
+            .collect();
+        if !facts.is_empty() {
+            let text = format!("[SESSION] {}", facts.join(", "));
+            self.verbose(LineKind::Session, text);
+        }
+    }
+
+    pub(super) fn usage(&mut self, turn: Option<TurnNth>, parent: Option<&str>, usage: &Usage) {
+        let scope = one_line(&usage.scope);
+        let text = format!("[USAGE] {scope}: {}", words::usage(usage));
+        self.verbose(LineKind::Usage, text);
+        // What a sub-agent used is its own call's; the session's is no turn's.
+        if parent.is_none()
+            && usage.scope != "session"
+            && let Some(turn) = turn.and_then(|nth| self.turns.get(nth))
+        {
+            turn.usage = Some(Usage {
+                input_tokens: usage.input_tokens,
+                output_tokens: usage.output_tokens,
+                cost_usd: usage.cost_usd,
+                ..Usage::default()
+            });
+        }
+    }
+
+    pub(super) fn notice(&mut self, notice: &Notice) {
+        let line = notice
+            .line
+            .map_or_else(String::new, |line| format!(" (line {line})"));
+        let text = first_line(&notice.text);
+        if notice.level == "info" {
+            self.verbose(LineKind::Notice, format!("[INFO] {text}{line}"));
+        } else if self.verbosity >= Verbosity::Normal {
+            let text = format!("[WARN] {text}{line}");
+            self.tell(LineKind::Notice, Severity::Warning, text);
+        }
+    }
+
+    pub(super) fn unknown(&mut self, what: &str, value: &str) {
+        self.n_unknown += 1;
+        let text = format!("[RAW] {}: {}", one_line(what), one_line(value));
+        self.verbose(LineKind::Notice, text);
+    }
+
+    pub(super) fn error(&mut self, turn: Option<TurnNth>, code: &str, message: &str) {
+        self.tell_turn(turn);
+        let code = one_line(code);
+        let code = if code.is_empty() {
+            code
+        } else {
+            format!("{code}: ")
+        };
+        let text = format!("[ERROR] {code}{}", first_line(message));
+        let text = self.of_turn(turn, text);
+        self.tell(LineKind::Error, Severity::Failure, text);
+        if message.trim().contains('\n') {
+            self.open_text(None, message, LineKind::Opened, "");
+        }
+    }
+
+    pub(super) fn question(&mut self, turn: Option<TurnNth>, request: &QuestionRequest) {
+        let texts: Vec<_> = request
+            .questions
+            .iter()
+            .map(|question| first_line(&question.text))
+            .collect();
+        let what = format!("question: {}", one_line(&texts.join(" ")));
+        self.ask(turn, &request.request_id, what);
+    }
+
+    pub(super) fn ask(&mut self, turn: Option<TurnNth>, request_id: &str, what: String) {
+        if self.asks.len() == MAX_ASKS {
+            self.asks.pop_first();
+        }
+        self.notable(turn, LineKind::Ask, format!("[ASK] {what}"));
+        self.asks.insert(hash(request_id), what);
+    }
+
+    pub(super) fn answered(&mut self, turn: Option<TurnNth>, request_id: &str, answer: &str) {
+        let what = self.asks.remove(&hash(request_id));
+        let what = what.unwrap_or_else(|| one_line(request_id));
+        self.notable(turn, LineKind::Ask, format!("[ASK] {what} → {answer}"));
+    }
+}

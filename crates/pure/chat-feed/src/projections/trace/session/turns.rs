@@ -1,0 +1,183 @@
+//! Prompts, answers, and the first and last lines of turns.
+
+use chat_event::payload::{TurnEnd, Usage};
+
+use super::SessionTrace;
+use crate::projections::trace::answer::Answer;
+use crate::projections::trace::calls::TurnNth;
+use crate::projections::trace::clean::{first_line, lines};
+use crate::projections::trace::line::{LineKind, Severity, Stream, Verbosity};
+use crate::projections::trace::turns::Turn;
+use crate::projections::trace::words;
+use crate::renderer::between;
+use crate::tool::ToolStatus;
+
+impl SessionTrace {
+    pub(super) fn prompt(&mut self, turn: Option<TurnNth>, parent: Option<&str>, text: &str) {
+        if parent.is_some() {
+            return self.open_text(parent, text, LineKind::Said, "› ");
+        }
+        let first = match turn.and_then(|nth| self.turns.get(nth)) {
+            Some(turn) => turn.prompt(text),
+            None => false,
+        };
+        self.tell_turn(turn);
+        if !first && self.verbosity >= Verbosity::Normal {
+            let tag = turn
+                .and_then(|nth| self.turns.get(nth))
+                .map(|turn| turn.tag());
+            let tag = tag.map_or_else(String::new, |tag| format!("{tag} "));
+            let text = format!("{tag}› {}", first_line(text));
+            self.tell(LineKind::TurnStart, Severity::Info, text);
+        }
+        if text.trim().contains('\n') {
+            self.open_text(None, text, LineKind::Said, "");
+        }
+    }
+
+    pub(super) fn answer(
+        &mut self,
+        turn: Option<TurnNth>,
+        parent: Option<&str>,
+        add: impl FnOnce(&mut Answer),
+    ) {
+        // What a sub-agent says is told once it is whole; it is no answer to the user.
+        if parent.is_some() {
+            return;
+        }
+        let nth = match turn.or_else(|| self.turns.current().map(|turn| turn.nth)) {
+            Some(nth) => nth,
+            None => self.turns.begin(None, None),
+        };
+        let Some(turn) = self.turns.get(nth) else {
+            return;
+        };
+        add(&mut turn.answer);
+        if turn.answer.is_full() {
+            let texts = turn.answer.take_full();
+            self.tell_turn(Some(nth));
+            self.tell_result(&texts);
+        }
+    }
+
+    pub(super) fn stop(&mut self, turn: Option<TurnNth>, how: &'static str, calls: ToolStatus) {
+        self.settle(turn, calls);
+        if let Some(turn) = turn.and_then(|nth| self.turns.get(nth)) {
+            turn.stopped = Some(how);
+            turn.progress = None;
+        }
+    }
+
+    pub(super) fn settle(&mut self, turn: Option<TurnNth>, how: ToolStatus) {
+        if turn.is_none() {
+            return;
+        }
+        for call in self.calls.settle(turn, how) {
+            self.tell_call(&call);
+        }
+    }
+
+    pub(super) fn end_turn(&mut self, nth: TurnNth, end: &TurnEnd, now_ms: Option<i64>) {
+        let Some(turn) = self.turns.get(nth) else {
+            return;
+        };
+        let how = match (end.outcome.as_deref(), turn.stopped) {
+            (Some("interrupted"), _) | (None, Some("interrupted")) => Some("interrupted"),
+            (Some("failed"), _) | (None, Some("failed")) => Some("failed"),
+            _ => None,
+        };
+        let calls = match how {
+            Some("interrupted") => ToolStatus::Interrupted,
+            _ => ToolStatus::NoResult,
+        };
+        let texts = turn.answer.take();
+        let empty = !turn.told && turn.label.is_none() && texts.is_empty() && how.is_none();
+        if !empty {
+            self.tell_turn(Some(nth));
+        }
+        self.settle(Some(nth), calls);
+        let Some(turn) = self.turns.end(nth) else {
+            return;
+        };
+        if turn.told && self.verbosity >= Verbosity::Normal {
+            let (mark, severity) = match how {
+                Some("failed") => ('✗', Severity::Failure),
+                Some(_) => ('■', Severity::Warning),
+                None => ('✓', Severity::Good),
+            };
+            let mut facts: Vec<String> = how.map(str::to_owned).into_iter().collect();
+            facts.extend(turn_facts(&turn, end, now_ms));
+            let facts = match facts.is_empty() {
+                true => String::new(),
+                false => format!(" ({})", facts.join(", ")),
+            };
+            let text = format!("{} {mark} {}{facts}", turn.tag(), turn.name());
+            self.tell(LineKind::TurnEnd, severity, text);
+        }
+        let usage = end.usage.as_ref().and_then(|usage| usage.parse::<Usage>());
+        if let Some(mut usage) = usage {
+            usage.cost_usd = usage.cost_usd.or(end.cost_usd);
+            let text = format!("[USAGE] turn: {}", words::usage(&usage));
+            self.verbose(LineKind::Usage, text);
+        }
+        self.tell_result(&texts);
+    }
+
+    /// The first line of a turn, once it is known what it is called or something is told of it.
+    pub(super) fn tell_turn(&mut self, turn: Option<TurnNth>) {
+        let Some(turn) = turn.and_then(|nth| self.turns.get(nth)) else {
+            return;
+        };
+        if std::mem::replace(&mut turn.told, true) {
+            return;
+        }
+        let text = format!("{} ▶ {}", turn.tag(), turn.name());
+        if self.verbosity >= Verbosity::Normal {
+            self.tell(LineKind::TurnStart, Severity::Info, text);
+        }
+    }
+
+    /// A line of a turn; where several are open, it says of which.
+    pub(super) fn of_turn(&mut self, turn: Option<TurnNth>, line: String) -> String {
+        let several = self.turns.open().len() > 1;
+        match turn.and_then(|nth| self.turns.get(nth)) {
+            Some(turn) if several => format!("{} {line}", turn.tag()),
+            _ => line,
+        }
+    }
+
+    pub(super) fn tell_result(&mut self, texts: &[String]) {
+        for (nth, text) in texts.iter().enumerate() {
+            if nth > 0 {
+                self.tell_to(
+                    Stream::Result,
+                    LineKind::Result,
+                    Severity::Info,
+                    String::new(),
+                );
+            }
+            for line in lines(text) {
+                self.tell_to(Stream::Result, LineKind::Result, Severity::Info, line);
+            }
+        }
+    }
+}
+
+/// What a turn took, as far as it is known: time, tokens, cost.
+fn turn_facts(turn: &Turn, end: &TurnEnd, now_ms: Option<i64>) -> Vec<String> {
+    let took = end
+        .duration_ms
+        .or_else(|| between(turn.started_ms, now_ms.or(turn.last_ms)));
+    let mut facts: Vec<String> = words::told_duration(took).into_iter().collect();
+    let said: Option<Usage> = end.usage.as_ref().and_then(|usage| usage.parse());
+    let usage = said.as_ref().or(turn.usage.as_ref());
+    let n_tokens = usage.map_or(0, |usage| {
+        usage.input_tokens.saturating_add(usage.output_tokens)
+    });
+    if n_tokens > 0 {
+        facts.push(format!("{} tokens", words::tokens(n_tokens)));
+    }
+    let cost = end.cost_usd.or(usage.and_then(|usage| usage.cost_usd));
+    facts.extend(cost.filter(|&usd| usd > 0.0).map(words::dollars));
+    facts
+}
