@@ -117,10 +117,9 @@ impl AnthropicMessages {
     pub(super) fn begin(&mut self, emitter: &mut Emitter, id: &str, message: &Value) {
         self.leave(emitter);
         self.about(emitter, text_of(message, "model"), Map::new());
-        let asked = std::mem::take(&mut self.asked);
-        let asked: Vec<String> = asked.iter().map(|id| self.session.call_id(id)).collect();
-        self.session
-            .close_calls(emitter, &|call| !asked.contains(&call.id));
+        for call in std::mem::take(&mut self.asked) {
+            self.session.close_call(emitter, &call);
+        }
         self.need_turn(emitter, id);
         self.known.insert(hash(id.as_bytes()));
         self.writing = Some(Writing::new(id, message));

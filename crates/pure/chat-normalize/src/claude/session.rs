@@ -304,11 +304,7 @@ impl Session {
     }
 
     /// Gives a result to calls that will not get one, but for those that `stays_open`.
-    pub(crate) fn close_calls(
-        &mut self,
-        emitter: &mut Emitter,
-        stays_open: &dyn Fn(&Call) -> bool,
-    ) {
+    fn close_calls(&mut self, emitter: &mut Emitter, stays_open: &dyn Fn(&Call) -> bool) {
         let mut open: Vec<(u64, String)> = self
             .calls
             .iter()
@@ -317,32 +313,7 @@ impl Session {
             .collect();
         open.sort();
         for (_, key) in open {
-            let Some(call) = self.calls.remove(&key) else {
-                continue;
-            };
-            self.forget_agent(&call);
-            let message = if call.announced {
-                "no result recorded"
-            } else {
-                "the call was cut off before its input was whole"
-            };
-            if !call.announced {
-                let args: Value = serde_json::from_str(&call.input)
-                    .unwrap_or_else(|_| Value::String(call.input.clone()));
-                self.write_call(emitter, &call, &args, "cut");
-            }
-            self.asks.expire(emitter, &call);
-            let result = ToolResult {
-                tool_call_id: call.id.clone(),
-                result: Json::string(""),
-                error: Some(ToolError {
-                    code: Some("no_result".to_owned()),
-                    message: message.to_owned(),
-                    extra: Extra::default(),
-                }),
-                ..ToolResult::default()
-            };
-            emitter.add_as(&format!("{}:closed", call.id), &call.place, result);
+            self.close_call(emitter, &key);
         }
     }
 
@@ -358,6 +329,36 @@ impl Session {
         if !asked.is_empty() {
             self.close_calls(emitter, &|call| !asked.contains(&call.order));
         }
+    }
+
+    /// Gives a result to a call that will not get one.
+    pub(crate) fn close_call(&mut self, emitter: &mut Emitter, native_id: &str) {
+        let Some(call) = self.calls.remove(native_id) else {
+            return;
+        };
+        self.forget_agent(&call);
+        let message = if call.announced {
+            "no result recorded"
+        } else {
+            "the call was cut off before its input was whole"
+        };
+        if !call.announced {
+            let args: Value = serde_json::from_str(&call.input)
+                .unwrap_or_else(|_| Value::String(call.input.clone()));
+            self.write_call(emitter, &call, &args, "cut");
+        }
+        self.asks.expire(emitter, &call);
+        let result = ToolResult {
+            tool_call_id: call.id.clone(),
+            result: Json::string(""),
+            error: Some(ToolError {
+                code: Some("no_result".to_owned()),
+                message: message.to_owned(),
+                extra: Extra::default(),
+            }),
+            ..ToolResult::default()
+        };
+        emitter.add_as(&format!("{}:closed", call.id), &call.place, result);
     }
 
     /// Takes back what the lines with these ids said.

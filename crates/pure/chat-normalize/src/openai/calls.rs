@@ -53,6 +53,8 @@ impl Given {
 pub(super) struct Calls {
     /// Those without a result, by the source's ids.
     open: BTreeMap<String, Call>,
+    /// The same in the order they began.
+    by_order: BTreeMap<u64, String>,
     /// How often an id was used, by its hash.
     uses: HashMap<u64, u32>,
     n_calls: u64,
@@ -76,6 +78,7 @@ impl Calls {
                 order: self.n_calls,
                 ..Call::default()
             };
+            self.by_order.insert(call.order, native_id.to_owned());
             self.open.insert(native_id.to_owned(), call);
         }
         let call = self.open.entry(native_id.to_owned()).or_default();
@@ -90,11 +93,9 @@ impl Calls {
         self.open.get(native_id)
     }
 
-    /// The newest open call for which `is` holds, by the source's id.
-    pub(super) fn newest(&self, is: impl Fn(&Call) -> bool) -> Option<String> {
-        let open = self.open.iter().filter(|(_, call)| is(call));
-        open.max_by_key(|(_, call)| call.order)
-            .map(|(native_id, _)| native_id.clone())
+    /// The newest open call, by the source's id.
+    pub(super) fn newest(&self) -> Option<String> {
+        self.by_order.values().next_back().cloned()
     }
 
     /// A piece of the arguments.
@@ -178,7 +179,10 @@ impl Calls {
     ) -> bool {
         self.announce(emitter, native_id, None);
         let call = match self.open.remove(native_id) {
-            Some(call) => call,
+            Some(call) => {
+                self.by_order.remove(&call.order);
+                call
+            }
             None if self.uses.contains_key(&hash(native_id.as_bytes())) => return false,
             None => {
                 self.uses.insert(hash(native_id.as_bytes()), 1);
@@ -230,41 +234,38 @@ impl Calls {
         }
     }
 
-    /// Gives a result to the open calls for which `is` holds and which will not get one, in their order.
-    pub(super) fn close(&mut self, emitter: &mut Emitter, is: impl Fn(&Call) -> bool) {
-        let mut open: Vec<(u64, String)> = self
-            .open
-            .iter()
-            .filter(|(_, call)| is(call))
-            .map(|(native_id, call)| (call.order, native_id.clone()))
-            .collect();
-        open.sort();
-        for (_, native_id) in open {
-            let was_whole = self
-                .open
-                .get(&native_id)
-                .is_some_and(|call| call.args.is_some());
-            self.announce(emitter, &native_id, None);
-            let Some(call) = self.open.remove(&native_id) else {
-                continue;
-            };
-            let message = if was_whole {
-                "no result recorded"
-            } else {
-                "the call was cut off before its input was whole"
-            };
-            let result = ToolResult {
-                tool_call_id: call.id.clone(),
-                result: Json::string(""),
-                error: Some(ToolError {
-                    code: Some("no_result".to_owned()),
-                    message: message.to_owned(),
-                    extra: Extra::default(),
-                }),
-                ..ToolResult::default()
-            };
-            emitter.add_as(&format!("{}:closed", call.id), &call.place, result);
+    /// Gives a result to the open calls, which will not get one, in their order.
+    pub(super) fn close(&mut self, emitter: &mut Emitter) {
+        let open: Vec<String> = self.by_order.values().cloned().collect();
+        for native_id in open {
+            self.close_one(emitter, &native_id);
         }
+    }
+
+    /// Gives a result to a call that will not get one.
+    pub(super) fn close_one(&mut self, emitter: &mut Emitter, native_id: &str) {
+        let was_whole = self.get(native_id).is_some_and(|call| call.args.is_some());
+        self.announce(emitter, native_id, None);
+        let Some(call) = self.open.remove(native_id) else {
+            return;
+        };
+        self.by_order.remove(&call.order);
+        let message = if was_whole {
+            "no result recorded"
+        } else {
+            "the call was cut off before its input was whole"
+        };
+        let result = ToolResult {
+            tool_call_id: call.id.clone(),
+            result: Json::string(""),
+            error: Some(ToolError {
+                code: Some("no_result".to_owned()),
+                message: message.to_owned(),
+                extra: Extra::default(),
+            }),
+            ..ToolResult::default()
+        };
+        emitter.add_as(&format!("{}:closed", call.id), &call.place, result);
     }
 }
 

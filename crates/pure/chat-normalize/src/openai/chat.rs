@@ -19,6 +19,9 @@ use crate::value::{count_of, list_of, str_of, text_of};
 
 pub(super) const FORMAT: &str = "openai-chat";
 
+/// Answers that are written at the same time, at most: where there are more, the older ones were left.
+const MAX_STREAMS: usize = 64;
+
 /// Members of a delta that have a rule, or say nothing of the answer.
 const KNOWN_OF_DELTA: [&str; 11] = [
     "role",
@@ -115,10 +118,12 @@ impl OpenAiChat {
             self.say_usage(emitter, &id);
             self.streams.remove(&id);
         }
+        if self.streams.len() >= MAX_STREAMS {
+            self.session.close_answers(emitter);
+            self.streams.clear();
+        }
         if self.streams.is_empty() {
-            self.session
-                .calls
-                .close(emitter, |call| call.args.is_some());
+            self.session.calls.close(emitter);
         }
         self.session
             .about(emitter, text_of(chunk, "model"), Map::new());
@@ -205,7 +210,7 @@ impl OpenAiChat {
             built("transcript")
         );
         let calls = self.session.answers.get(native_id);
-        let calls = calls.into_iter().flat_map(|answer| answer.calls.values());
+        let calls = calls.into_iter().flat_map(|answer| &answer.calls.ids);
         fingerprint_of_answer(&text, calls.map(String::as_str))
     }
 
@@ -296,15 +301,13 @@ impl OpenAiChat {
         let name = text_of(function, "name");
         let answer = self.session.answer(emitter, native_id);
         let place = answer.place.clone();
-        let newest = answer.calls.keys().next_back().copied();
-        let next = newest.map_or(0, |newest| newest.saturating_add(1));
-        let of_id = said_id.and_then(|id| answer.calls.iter().find(|(_, call)| *call == id));
-        let index = count_of(piece, "index").unwrap_or(match (of_id, newest) {
-            (Some((index, _)), _) => *index,
-            (None, Some(newest)) if said_id.is_none() && name.is_none() => newest,
-            (None, _) => next,
+        let of_id = said_id.and_then(|id| answer.calls.index_of(id));
+        let index = count_of(piece, "index").unwrap_or(match (of_id, answer.calls.last()) {
+            (Some(index), _) => index,
+            (None, Some(last)) if said_id.is_none() && name.is_none() => last,
+            (None, _) => answer.calls.next(),
         });
-        let known = answer.calls.get(&index).cloned();
+        let known = answer.calls.at(index).cloned();
         let response_id = place.response_id.as_deref().unwrap_or(native_id);
         let call_id = match (&known, said_id) {
             (_, Some(id)) => id.to_owned(),
@@ -312,9 +315,9 @@ impl OpenAiChat {
             (None, None) => format!("{response_id}:call{index}"),
         };
         answer.asks = true;
-        let before = answer.calls.insert(index, call_id.clone());
+        answer.calls.put(index, &call_id);
         let calls = &mut self.session.calls;
-        if let Some(before) = before.filter(|before| *before != call_id) {
+        if let Some(before) = known.filter(|before| *before != call_id) {
             // Another call at the same index.
             calls.announce(emitter, &before, None);
         }

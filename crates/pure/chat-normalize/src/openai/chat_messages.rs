@@ -67,7 +67,7 @@ impl OpenAiChat {
             }
             "tool" | "function" => {
                 let named = text_of(message, "tool_call_id").map(str::to_owned);
-                let of_call = named.or_else(|| session.calls.newest(|call| call.args.is_some()));
+                let of_call = named.or_else(|| session.calls.newest());
                 let given = Given::of(given_of(content));
                 let place = session.place();
                 let said =
@@ -217,7 +217,7 @@ fn whole_call(
     }
     let answer = session.answer(emitter, native_id);
     answer.asks = true;
-    answer.calls.insert(at as u64, id.clone());
+    answer.calls.put(at as u64, &id);
     let args = match function.get("arguments").or_else(|| function.get("input")) {
         Some(Value::String(text)) if call.get("custom").is_some() => Value::from(text.as_str()),
         Some(Value::String(text)) => args_of_text(text),

@@ -160,13 +160,13 @@ impl OpenAiResponses {
         };
         let native_id = text_of(item, "call_id").or_else(|| text_of(item, "id"));
         let answer = self.session.answer(emitter, answer_id);
-        let n_calls = answer.calls.len() as u64;
+        let n_calls = answer.calls.next();
         let native_id = match native_id {
             Some(id) => id.to_owned(),
             None => format!("{answer_id}:call{n_calls}"),
         };
-        if !answer.calls.values().any(|call| *call == native_id) {
-            answer.calls.insert(n_calls, native_id.clone());
+        if answer.calls.index_of(&native_id).is_none() {
+            answer.calls.put(n_calls, &native_id);
         }
         let place = answer.place.clone();
         let call = self.session.calls.open(&native_id, &name, &place);
@@ -321,6 +321,9 @@ impl OpenAiResponses {
             .calls
             .get(&native_id)
             .is_some_and(|call| call.hosted);
+        if hosted && kind_of(item) == "tool_search_call" {
+            self.searches.push(native_id.clone());
+        }
         if hosted && let Some(given) = given_by_service(item) {
             let place = self.place();
             self.session
@@ -334,10 +337,7 @@ impl OpenAiResponses {
         let named = text_of(item, "call_id").map(str::to_owned);
         // What the service itself searched names no call; it follows the one it is of.
         let of_call = named.or_else(|| match kind_of(item) {
-            "tool_search_output" => {
-                let searches = &self.session.calls;
-                searches.newest(|call| call.name == "tool_search" && call.args.is_some())
-            }
+            "tool_search_output" => self.searches.pop(),
             _ => text_of(item, "id").map(str::to_owned),
         });
         let given = given_by_client(item);

@@ -39,6 +39,8 @@ pub(crate) struct OpenAiResponses {
     pub(super) thoughts: HashSet<u64>,
     /// Approvals that were asked for, and where.
     pub(super) asked: BTreeMap<String, Place>,
+    /// Searches for tools whose output did not come.
+    pub(super) searches: Vec<String>,
     n_sounds: u64,
 }
 
@@ -63,6 +65,7 @@ impl OpenAiResponses {
             whole: BTreeSet::new(),
             thoughts: HashSet::new(),
             asked: BTreeMap::new(),
+            searches: Vec::new(),
             n_sounds: 0,
         }
     }
@@ -183,9 +186,7 @@ impl OpenAiResponses {
             return emitter.pass_over("an answer that began before");
         }
         self.leave(emitter);
-        self.session
-            .calls
-            .close(emitter, |call| call.args.is_some() && !call.hosted);
+        self.session.calls.close(emitter);
         self.session.answer(emitter, &id);
         self.current = Some(id);
     }
@@ -210,20 +211,22 @@ impl OpenAiResponses {
         }
     }
 
-    /// An answer ends; whether it leaves work for the client.
+    /// An answer ends; whether it leaves work for the client. What the service runs itself gives nothing afterwards.
     pub(super) fn end_answer(&mut self, emitter: &mut Emitter, id: &str) -> bool {
         let calls: Vec<String> = match self.session.answers.get(id) {
-            Some(answer) => answer.calls.values().cloned().collect(),
+            Some(answer) => answer.calls.ids.clone(),
             None => Vec::new(),
         };
-        let asks = self.session.end_answer(emitter, id);
-        let of_client = |call: &String| {
-            self.session
-                .calls
-                .get(call)
-                .is_some_and(|call| !call.hosted)
-        };
-        asks || calls.iter().any(of_client)
+        let mut asks = self.session.end_answer(emitter, id);
+        for call in calls {
+            match self.session.calls.get(&call).map(|call| call.hosted) {
+                Some(true) => self.session.calls.close_one(emitter, &call),
+                Some(false) => asks = true,
+                None => {}
+            }
+        }
+        self.searches.clear();
+        asks
     }
 
     /// The answer is whole, or failed.

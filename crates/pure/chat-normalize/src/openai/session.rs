@@ -71,12 +71,55 @@ struct Part {
     whole: Option<u64>,
 }
 
+/// The calls of an answer, in the order they began.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    pub(super) ids: Vec<String>,
+    /// By the source's number of the call.
+    by_index: BTreeMap<u64, usize>,
+    /// The number of a call.
+    indexes: BTreeMap<String, u64>,
+}
+
+impl Asked {
+    /// The call with this number.
+    pub(super) fn at(&self, index: u64) -> Option<&String> {
+        self.ids.get(*self.by_index.get(&index)?)
+    }
+
+    /// The number of a call.
+    pub(super) fn index_of(&self, id: &str) -> Option<u64> {
+        self.indexes.get(id).copied()
+    }
+
+    /// The highest number.
+    pub(super) fn last(&self) -> Option<u64> {
+        self.by_index.keys().next_back().copied()
+    }
+
+    /// The number that the next call has, if nothing says it.
+    pub(super) fn next(&self) -> u64 {
+        self.last().map_or(0, |last| last.saturating_add(1))
+    }
+
+    /// From now on the call `id` has this number.
+    pub(super) fn put(&mut self, index: u64, id: &str) {
+        if self.at(index).is_some_and(|known| known == id) {
+            return;
+        }
+        if !self.indexes.contains_key(id) {
+            self.ids.push(id.to_owned());
+            self.by_index.insert(index, self.ids.len() - 1);
+        }
+        self.indexes.insert(id.to_owned(), index);
+    }
+}
+
 /// An answer that is being written.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     pub(super) place: Place,
-    /// Calls of it, by the source's number in it.
-    pub(super) calls: BTreeMap<u64, String>,
+    pub(super) calls: Asked,
     /// It asks the client for something.
     pub(super) asks: bool,
     parts: BTreeMap<Key, Part>,
@@ -248,7 +291,7 @@ impl Session {
             return;
         };
         self.close_answers(emitter);
-        self.calls.close(emitter, |_| true);
+        self.calls.close(emitter);
         let place = Place {
             turn_id: Some(turn.id.clone()),
             ..Place::default()
@@ -397,7 +440,7 @@ impl Session {
         let Some(answer) = self.answers.remove(native_id) else {
             return false;
         };
-        for call in answer.calls.values() {
+        for call in &answer.calls.ids {
             self.calls.announce(emitter, call, None);
         }
         self.ended = Some((native_id.to_owned(), answer.place));
@@ -415,7 +458,7 @@ impl Session {
     }
 
     /// Ends all answers that are open, oldest first.
-    fn close_answers(&mut self, emitter: &mut Emitter) {
+    pub(super) fn close_answers(&mut self, emitter: &mut Emitter) {
         let mut open: Vec<(u64, String)> = self
             .answers
             .iter()
@@ -477,7 +520,7 @@ impl Session {
         let outcome = self.turn.as_ref().and_then(|turn| turn.over);
         self.end_turn(emitter, outcome.unwrap_or("interrupted"));
         self.close_answers(emitter);
-        self.calls.close(emitter, |_| true);
+        self.calls.close(emitter);
     }
 }
 
