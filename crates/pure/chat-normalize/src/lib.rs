@@ -3,6 +3,7 @@
 //! - [`SessionReader`] takes bytes in any pieces and gives events; it tells the dialect itself.
 //! - [`FolderReader`] does the same for a session of several files; [`SessionFolder`] tells which files those are.
 //! - [`detect`] tells the dialect alone.
+//! - [`OpenCodeOut`] goes the other way: ChatEvents as OpenCode's bus would have told them.
 //! - Each dialect has a module of its own below these.
 //!
 //! Nothing here reads a clock, a file or the environment: time comes in as arrival times, ids come from the source. Any
@@ -46,4 +47,5 @@ pub use detect::{Detection, HEAD_BYTES, NotASession, detect};
 pub use dialect::Dialect;
 pub use emit::Report;
 pub use folder::{AgentPart, FolderReader, SessionFolder, SessionParts, Want};
+pub use opencode::{OpenCodeOut, to_opencode_events};
 pub use reader::{Context, SessionReader};

@@ -4,7 +4,7 @@
 //! new is written. A part that changes after its end changes nothing: the first end counts.
 
 use chat_event::payload::{
-    Plan, PlanEntry, ToolCall, ToolError, ToolInputChunk, ToolOutputChunk, ToolResult,
+    FileEdit, Plan, PlanEntry, ToolCall, ToolError, ToolInputChunk, ToolOutputChunk, ToolResult,
 };
 use chat_event::{Extra, Json};
 use serde_json::Value;
@@ -27,6 +27,8 @@ pub(crate) struct Call {
     pub(crate) place: Place,
     announced: bool,
     over: bool,
+    /// Its result told files that it changed.
+    edited: bool,
     /// Arguments as they were written by the model, so far.
     raw: String,
     printed: String,
@@ -63,7 +65,7 @@ impl Session {
         if let Some(child) = state
             .get("metadata")
             .and_then(|metadata| text_of(metadata, "sessionId"))
-            && str_of(part, "tool") == Some("task")
+            && (str_of(part, "tool") == Some("task") || self.knows(child))
         {
             self.link(child, id, native_id);
         }
@@ -71,7 +73,7 @@ impl Session {
             return;
         };
         if call.over {
-            return emitter.pass_over("a tool's state after its end");
+            return self.after_end(emitter, message_id, id, state);
         }
         // A tool that is not there is answered for by one named `invalid`.
         let unknown = (str_of(part, "tool") == Some("invalid"))
@@ -235,14 +237,7 @@ impl Session {
         } else {
             Vec::new()
         };
-        if let Some(message) = self.messages.get_mut(message_id) {
-            message
-                .edited
-                .extend(edits.iter().map(|edit| edit.file_path.clone()));
-        }
-        for edit in edits {
-            self.add(emitter, id, "edit", &place, edit);
-        }
+        self.edited(emitter, message_id, id, &place, edits);
         let mut extra = Extra::default();
         let attachments: Vec<Value> = list_of(state, "attachments")
             .iter()
@@ -277,6 +272,40 @@ impl Session {
             };
             self.plan(emitter, &place, todos);
         }
+    }
+
+    fn edited(
+        &mut self,
+        emitter: &mut Emitter,
+        message_id: &str,
+        id: &str,
+        place: &Place,
+        edits: Vec<FileEdit>,
+    ) {
+        if let Some(call) = self.calls.get_mut(id) {
+            call.edited |= !edits.is_empty();
+        }
+        if let Some(message) = self.messages.get_mut(message_id) {
+            let paths = edits.iter().map(|edit| edit.file_path.clone());
+            message.edited.extend(paths);
+        }
+        for edit in edits {
+            self.add(emitter, id, "edit", place, edit);
+        }
+    }
+
+    /// A state after the end says nothing new, but for what a call changed where its result did not tell.
+    fn after_end(&mut self, emitter: &mut Emitter, message_id: &str, id: &str, state: &Value) {
+        let Some(call) = self.calls.get(id) else {
+            return;
+        };
+        let (call_id, name, place) = (call.id.clone(), call.name.clone(), call.place.clone());
+        if call.edited || str_of(state, "status") != Some("completed") {
+            return emitter.pass_over("a tool's state after its end");
+        }
+        let edits = self.edits.of_call(&call_id, &name, state);
+        self.edited(emitter, message_id, id, &place, edits);
+        emitter.pass_over("a tool's state after its end");
     }
 
     /// The list of things to do, where it is another than before.

@@ -47,7 +47,9 @@ impl Edits {
                 self.read(metadata);
                 Vec::new()
             }
-            "write" => self.write(call_id, input, metadata).into_iter().collect(),
+            "write" if metadata.get("filediff").is_none() => {
+                self.write(call_id, input, metadata).into_iter().collect()
+            }
             "edit" => {
                 let path = text_of(input, "filePath");
                 let created = str_of(input, "oldString") == Some("");
@@ -55,14 +57,14 @@ impl Edits {
                     .into_iter()
                     .collect()
             }
-            "multiedit" => {
+            "multiedit" if metadata.get("results").is_some() => {
                 let path = text_of(input, "filePath");
                 list_of(metadata, "results")
                     .iter()
                     .filter_map(|result| self.edit(call_id, path, result, false))
                     .collect()
             }
-            "apply_patch" | "patch" => {
+            "apply_patch" | "patch" if metadata.get("filediff").is_none() => {
                 let files = list_of(metadata, "files");
                 files
                     .iter()
@@ -70,12 +72,33 @@ impl Edits {
                     .collect()
             }
             _ => {
-                if matches!(tools::kind(name), "execute" | "agent" | "other") {
+                let edits = self.said(call_id, metadata);
+                if edits.is_empty() && matches!(tools::kind(name), "execute" | "agent" | "other") {
                     self.known.clear();
                 }
-                Vec::new()
+                edits
             }
         }
+    }
+
+    /// What a call says it changed, whatever its tool: logs of other agents are told as OpenCode's.
+    fn said(&mut self, call_id: &str, metadata: &Value) -> Vec<FileEdit> {
+        let changed = metadata.get("filediff").unwrap_or(&Value::Null);
+        if let Some(path) = text_of(changed, "file") {
+            let change = match str_of(changed, "status") {
+                Some("added") => Change::Created,
+                Some("deleted") => Change::Deleted,
+                Some(_) | None => Change::Modified,
+            };
+            let text = text_of(changed, "patch").or_else(|| text_of(metadata, "diff"));
+            return vec![self.told(call_id, path, None, change, text, changed)];
+        }
+        let files = list_of(metadata, "files");
+        let has_paths = |file: &&Value| file.get("additions").is_some();
+        let files = files.iter().filter(has_paths);
+        files
+            .filter_map(|file| self.patched(call_id, file))
+            .collect()
     }
 
     fn keep(&mut self, path: &str, text: &str, shown: bool) {
