@@ -9,7 +9,8 @@ use serde_json::Value;
 use crate::emit::Emitter;
 use crate::reader::Context;
 use crate::{
-    acp, agent_events, anthropic, chat_events, claude, codex, gemini, openai, opencode, openhands, pi, swe_agent,
+    acp, ag_ui, agent_events, anthropic, chat_events, claude, codex, gemini, openai, opencode,
+    openhands, pi, swe_agent,
 };
 
 /// The formats that are read.
@@ -27,6 +28,8 @@ pub enum Dialect {
     AgentEvents,
     /// Agent Client Protocol, one direction or both.
     Acp,
+    /// AG-UI events of an agent's runs.
+    AgUi,
     /// `codex exec --json`.
     CodexExec,
     /// The files below `~/.codex/sessions`.
@@ -116,6 +119,15 @@ pub(crate) static TABLE: &[Row] = &[
         recognise: acp::is_acp,
         session_of: acp::session_of,
         make: |context| Box::new(acp::Acp::new(context.prompt.clone())),
+    },
+    Row {
+        dialect: Dialect::AgUi,
+        word: "ag-ui",
+        name: "AG-UI",
+        form: Form::Lines,
+        recognise: ag_ui::is_ag_ui,
+        session_of: ag_ui::session_of,
+        make: |context| Box::new(ag_ui::AgUi::new(context.prompt.clone())),
     },
     Row {
         dialect: Dialect::OpenCodeEvents,

@@ -20,6 +20,11 @@ impl Facts {
         self.said.cwd.clone()
     }
 
+    /// Whether something was said.
+    pub(crate) fn begun(&self) -> bool {
+        self.begun
+    }
+
     /// Writes `session_start` with those of `facts` and `rest` that are new; the first one says who speaks.
     pub(crate) fn say(
         &mut self,

@@ -18,6 +18,7 @@ mod folder;
 mod reader;
 
 mod acp;
+mod ag_ui;
 mod agent_events;
 mod anthropic;
 mod chat_events;
@@ -34,9 +35,9 @@ mod busy;
 mod edit;
 mod emit;
 mod facts;
-mod patch;
 mod history;
 mod open_calls;
+mod patch;
 mod speech;
 mod tool;
 mod track;

@@ -16,6 +16,7 @@ use support::shared;
 /// session (what is beside it: times, requests of the other side, the database's answers) are told to be none.
 const TABLE: &[(&str, &[&str])] = &[
     ("fixtures/acp", &["acp"]),
+    ("fixtures/ag-ui", &["ag-ui"]),
     ("fixtures/anthropic-sse", &["anthropic-messages"]),
     ("fixtures/claude-stream-json", &["claude-stream"]),
     ("fixtures/claude-transcript", &["claude-transcript"]),

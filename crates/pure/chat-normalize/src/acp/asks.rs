@@ -25,6 +25,8 @@ use crate::words::one_line;
 #[derive(Debug, Default)]
 pub(crate) struct Asks {
     open: BTreeMap<String, Ask>,
+    /// The requests about a call.
+    about: BTreeMap<String, Vec<String>>,
     /// How often the wire's id was used.
     uses: BTreeMap<String, u32>,
 }
@@ -33,7 +35,6 @@ pub(crate) struct Asks {
 struct Ask {
     place: Place,
     question: bool,
-    call: Option<String>,
     /// Option id → kind.
     options: BTreeMap<String, String>,
     /// The id by which it is said to be complete.
@@ -84,18 +85,19 @@ impl Acp {
         let ask = Ask {
             place: place.clone(),
             question: false,
-            call: call_id.as_ref().map(|id| format!("{prefix}{id}")),
             options: options
                 .iter()
                 .map(|option| (option.id.clone(), option.kind.clone()))
                 .collect(),
             elicitation: None,
         };
+        let about = call_id.as_ref().map(|id| format!("{prefix}{id}"));
+        self.asks.note(about.clone(), &request_id);
         let args = call.get("rawInput").filter(|args| !args.is_null());
         let title = text_of(params, "title").or_else(|| text_of(call, "title"));
         let payload = PermissionRequest {
             request_id: request_id.clone(),
-            tool_call_id: call_id.map(|id| format!("{prefix}{id}")),
+            tool_call_id: about,
             title: title
                 .map(one_line)
                 .or_else(|| tool::title(&name, args.unwrap_or(&Value::Null))),
@@ -159,10 +161,10 @@ impl Acp {
         let ask = Ask {
             place,
             question: true,
-            call,
             options: BTreeMap::new(),
             elicitation: text_of(params, "elicitationId").map(str::to_owned),
         };
+        self.asks.note(call, &request_id);
         self.asks.open.insert(request_id.clone(), ask);
         request_id
     }
@@ -244,6 +246,13 @@ impl Asks {
         }
     }
 
+    fn note(&mut self, call: Option<String>, request_id: &str) {
+        if let Some(call) = call {
+            let about = self.about.entry(call).or_default();
+            about.push(request_id.to_owned());
+        }
+    }
+
     fn of_answer(&self, asked: &Asked, id: &str) -> String {
         let about = Some(asked.about.clone()).filter(|about| !about.is_empty());
         about.unwrap_or_else(|| id.to_owned())
@@ -256,13 +265,7 @@ impl Asks {
         call: &str,
         decision: Option<&str>,
     ) {
-        let about: Vec<String> = self
-            .open
-            .iter()
-            .filter(|(_, ask)| ask.call.as_deref() == Some(call))
-            .map(|(id, _)| id.clone())
-            .collect();
-        for id in about {
+        for id in self.about.remove(call).unwrap_or_default() {
             if let Some(ask) = self.open.remove(&id) {
                 ask.close(emitter, &id, decision);
             }

@@ -97,7 +97,11 @@ impl Session {
                 call.announce(emitter);
             }
         }
-        self.attach_terminals(&native);
+        for item in list_of(update, "content") {
+            if let Some(terminal) = text_of(item, "terminalId") {
+                self.attach_terminal(&native, terminal);
+            }
+        }
         self.outputs(emitter, &native, update);
         match str_of(update, "status") {
             Some(status @ ("completed" | "failed")) if how != Mention::Permission => {
@@ -138,8 +142,11 @@ impl Session {
             call.prints(emitter, &text);
         }
         call.content.push(item.clone());
-        let native = text_of(update, "toolCallId").unwrap_or("");
-        self.attach_terminals(native);
+        if let (Some(native), Some(terminal)) =
+            (text_of(update, "toolCallId"), text_of(item, "terminalId"))
+        {
+            self.attach_terminal(native, terminal);
+        }
     }
 
     /// Output that an update holds.

@@ -20,15 +20,10 @@ pub(crate) struct Terminal {
 }
 
 impl Session {
-    /// A call shows terminals: they are its.
-    pub(super) fn attach_terminals(&mut self, native: &str) {
-        let Some(call) = self.calls.get(native) else {
-            return;
-        };
-        for id in call.terminals() {
-            let terminal = self.terminals.entry(id).or_default();
-            terminal.call = Some(native.to_owned());
-        }
+    /// The call `native` shows a terminal.
+    pub(super) fn attach_terminal(&mut self, native: &str, id: &str) {
+        let terminal = self.terminals.entry(id.to_owned()).or_default();
+        terminal.call = Some(native.to_owned());
     }
 
     /// The answer to `terminal/output`: the output so far, perhaps without its beginning.

@@ -1,0 +1,26 @@
+//! AG-UI events: what an agent's run sends to a front end, as server-sent events or JSON lines.
+//!
+//! | event | what it gives |
+//! |---|---|
+//! | `RUN_STARTED`, `RUN_FINISHED`, `RUN_ERROR` | the turn, what it used, what it waits for: `runs` |
+//! | `TEXT_MESSAGE_*`, `REASONING_*` (`THINKING_*` before 1.0) | texts and thoughts by their message id: `texts` |
+//! | `TOOL_CALL_*` | calls, their arguments as they are written, their results: `calls` |
+//! | `MESSAGES_SNAPSHOT`, `RUN_STARTED.input.messages` | what of it was not told yet: `history` |
+//! | `STEP_*`, `ACTIVITY_*` | `progress`; a plan where an activity is one |
+//! | `SUBAGENT_*` | a call around what bears their `subagentRunId` |
+//! | `STATE_*`, `RAW`, `CUSTOM` | kept as `raw` |
+//!
+//! Names are written in capitals; some servers write them in camel or Pascal case. Messages and calls may interleave, so
+//! each is known by its id alone; a chunk without one belongs to the last. After `@ag-ui/core` 1.0.0 (`events.ts`,
+//! `types.ts`) and what pydantic-ai 2.68.0 sends.
+
+mod calls;
+mod events;
+mod history;
+mod runs;
+mod texts;
+
+pub(crate) use events::{AgUi, is_ag_ui, session_of};
+
+/// The word that `raw` events bear.
+const FORMAT: &str = "ag-ui";

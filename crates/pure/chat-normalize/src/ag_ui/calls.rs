@@ -1,0 +1,311 @@
+//! Tool calls: begun, their arguments written, ended, and answered, perhaps by the front end in a later run.
+
+use chat_event::payload::{ToolCall, ToolInputChunk, ToolResult};
+use chat_event::{Extra, Json};
+use serde_json::{Map, Value};
+
+use super::events::{AgUi, Chunked, field, id_hash};
+use super::history::content_of;
+use crate::emit::{Emitter, Place, hash};
+use crate::tool;
+use crate::value::{str_of, text_of};
+use crate::words::one_line;
+
+/// A call without a result.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(super) order: u64,
+    pub(super) name: String,
+    pub(super) input: String,
+    n_chars: u64,
+    pub(super) place: Place,
+    sub: Option<String>,
+    pub(super) announced: bool,
+}
+
+/// A sub-agent that runs.
+#[derive(Debug)]
+pub(crate) struct Sub {
+    /// The call it runs in.
+    pub(super) call_id: String,
+    /// The call was made up for it.
+    pub(super) own: bool,
+}
+
+impl AgUi {
+    pub(super) fn call_start(&mut self, emitter: &mut Emitter, event: &Value, sub: Option<String>) {
+        let Some(id) = field(event, "toolCallId", "tool_call_id").map(str::to_owned) else {
+            let place = self.quiet_place(sub.as_deref());
+            return emitter.raw(&place, super::FORMAT, "a call without an id", event);
+        };
+        self.need_call(emitter, &id, event, sub);
+    }
+
+    /// The call `id`, begun where it is not known; `false` where it is over.
+    fn need_call(
+        &mut self,
+        emitter: &mut Emitter,
+        id: &str,
+        event: &Value,
+        sub: Option<String>,
+    ) -> bool {
+        let name = field(event, "toolCallName", "tool_call_name");
+        if let Some(call) = self.calls.get_mut(id) {
+            if let Some(name) = name.filter(|_| call.name.is_empty()) {
+                name.clone_into(&mut call.name);
+            }
+            return true;
+        }
+        if self.told.contains_key(&id_hash("call", id)) {
+            emitter.pass_over("a call that is over");
+            return false;
+        }
+        let parent = field(event, "parentMessageId", "parent_message_id");
+        let place = self.call_response(emitter, parent, id, sub.clone());
+        self.n_calls += 1;
+        let call = Call {
+            order: self.n_calls,
+            name: name.unwrap_or("").to_owned(),
+            input: String::new(),
+            n_chars: 0,
+            place,
+            sub,
+            announced: false,
+        };
+        self.calls.insert(id.to_owned(), call);
+        true
+    }
+
+    pub(super) fn call_args(&mut self, emitter: &mut Emitter, event: &Value, sub: Option<String>) {
+        let id = match field(event, "toolCallId", "tool_call_id") {
+            Some(id) => id.to_owned(),
+            None => {
+                let place = self.quiet_place(sub.as_deref());
+                return emitter.raw(&place, super::FORMAT, "a call without an id", event);
+            }
+        };
+        if self.need_call(emitter, &id, event, sub) {
+            self.write_input(emitter, &id, str_of(event, "delta").unwrap_or(""));
+        }
+    }
+
+    fn write_input(&mut self, emitter: &mut Emitter, id: &str, piece: &str) {
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        if piece.is_empty() {
+            return;
+        }
+        if call.announced {
+            return emitter.pass_over("arguments of a call that is made");
+        }
+        let chunk = ToolInputChunk {
+            tool_call_id: id.to_owned(),
+            tool_name: call.name.clone(),
+            chunk: piece.to_owned(),
+            offset: Some(call.n_chars),
+            ..ToolInputChunk::default()
+        };
+        emitter.add_as(&format!("{id}:input{}", call.n_chars), &call.place, chunk);
+        call.input.push_str(piece);
+        call.n_chars += u64::try_from(piece.chars().count()).unwrap_or(0);
+    }
+
+    pub(super) fn call_end(&mut self, emitter: &mut Emitter, event: &Value) {
+        let id = field(event, "toolCallId", "tool_call_id").unwrap_or("");
+        if self.calls.contains_key(id) {
+            self.announce(emitter, id);
+        } else {
+            emitter.pass_over("the end of a call that is over");
+        }
+    }
+
+    pub(super) fn call_chunk(&mut self, emitter: &mut Emitter, event: &Value, sub: Option<String>) {
+        let id = match (field(event, "toolCallId", "tool_call_id"), &self.chunked) {
+            (Some(id), _) => id.to_owned(),
+            (None, Some(Chunked::Call(id))) => id.clone(),
+            (None, _) => {
+                let place = self.quiet_place(sub.as_deref());
+                return emitter.raw(&place, super::FORMAT, "a call without an id", event);
+            }
+        };
+        if self.need_call(emitter, &id, event, sub) {
+            self.write_input(emitter, &id, str_of(event, "delta").unwrap_or(""));
+            self.chunked = Some(Chunked::Call(id));
+        }
+    }
+
+    /// Writes the call with its whole arguments.
+    pub(super) fn announce(&mut self, emitter: &mut Emitter, id: &str) {
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        if std::mem::replace(&mut call.announced, true) {
+            return;
+        }
+        let input = std::mem::take(&mut call.input);
+        let args = match serde_json::from_str(&input) {
+            Ok(args) => args,
+            Err(_) if input.trim().is_empty() => Value::Object(Map::new()),
+            Err(_) => Value::String(input),
+        };
+        let payload = ToolCall {
+            tool_call_id: id.to_owned(),
+            tool_name: call.name.clone(),
+            title: tool::title(&call.name, &args),
+            kind: Some(tool::kind(&call.name).to_owned()),
+            args: Json::from(&args),
+            extra: Extra::default(),
+        };
+        emitter.add_as(&format!("{id}:call"), &call.place, payload);
+    }
+
+    pub(super) fn call_result(
+        &mut self,
+        emitter: &mut Emitter,
+        event: &Value,
+        sub: Option<String>,
+    ) {
+        let Some(id) = field(event, "toolCallId", "tool_call_id").map(str::to_owned) else {
+            let place = self.quiet_place(sub.as_deref());
+            return emitter.raw(&place, super::FORMAT, "a result without a call", event);
+        };
+        if !self.need_call(emitter, &id, event, sub) {
+            return;
+        }
+        self.write_result(emitter, &id, event);
+        if let Some(message) = field(event, "messageId", "message_id") {
+            self.told.insert(id_hash("message", message), 0);
+        }
+    }
+
+    /// The result of an open call: an event or a tool's message.
+    pub(super) fn write_result(&mut self, emitter: &mut Emitter, id: &str, held: &Value) {
+        self.announce(emitter, id);
+        let Some(call) = self.calls.remove(id) else {
+            return;
+        };
+        self.answered(call.sub.as_ref());
+        let (text, attached) = content_of(held.get("content").unwrap_or(&Value::Null));
+        self.told.insert(id_hash("call", id), hash(text.as_bytes()));
+        let mut extra = Extra::default();
+        if let Some(attached) = attached {
+            extra.insert("attachments", attached);
+        }
+        let error = text_of(held, "error").map(|error| tool::error(None, error));
+        let payload = ToolResult {
+            tool_call_id: id.to_owned(),
+            result: Json::string(&text),
+            summary: text
+                .lines()
+                .map(str::trim)
+                .find(|line| !line.is_empty())
+                .map(one_line),
+            error,
+            extra,
+            ..ToolResult::default()
+        };
+        emitter.add_as(&format!("{id}:result"), &call.place, payload);
+    }
+
+    /// Ends calls without a result, but for those of which `keep` is true.
+    pub(super) fn close_calls(
+        &mut self,
+        emitter: &mut Emitter,
+        interrupted: bool,
+        keep: impl Fn(&str, &Call) -> bool,
+    ) {
+        let mut open: Vec<(u64, String)> = self
+            .calls
+            .iter()
+            .filter(|(id, call)| !keep(id, call))
+            .map(|(id, call)| (call.order, id.clone()))
+            .collect();
+        open.sort();
+        for (_, id) in open {
+            self.announce(emitter, &id);
+            if let Some(call) = self.calls.remove(&id) {
+                self.told.insert(id_hash("call", &id), 0);
+                let result = tool::unanswered(&id, interrupted);
+                emitter.add_as(&format!("{id}:result"), &call.place, result);
+            }
+        }
+    }
+
+    /// `SUBAGENT_STARTED`.
+    pub(super) fn sub_started(&mut self, emitter: &mut Emitter, event: &Value) {
+        let Some(run) = field(event, "subagentRunId", "subagent_run_id").map(str::to_owned) else {
+            let place = self.quiet_place(None);
+            return emitter.raw(&place, super::FORMAT, "SUBAGENT_STARTED", event);
+        };
+        if self.subs.contains_key(&run) {
+            return emitter.pass_over("a sub-agent that runs");
+        }
+        let call = field(event, "parentToolCallId", "parent_tool_call_id").map(str::to_owned);
+        let own = call.is_none();
+        let call_id = call.unwrap_or_else(|| run.clone());
+        if own {
+            let parent = field(event, "parentSubagentRunId", "parent_subagent_run_id");
+            let mut started = Map::new();
+            let name = text_of(event, "name").unwrap_or("subagent");
+            started.insert("toolCallName".to_owned(), name.into());
+            let started = Value::Object(started);
+            if !self.need_call(emitter, &call_id, &started, parent.map(str::to_owned)) {
+                return;
+            }
+            if let Some(call) = self.calls.get_mut(&call_id)
+                && !std::mem::replace(&mut call.announced, true)
+            {
+                let mut args = Map::new();
+                for key in ["description", "input"] {
+                    if let Some(held) = event.get(key).filter(|held| !held.is_null()) {
+                        args.insert(key.to_owned(), held.clone());
+                    }
+                }
+                let payload = ToolCall {
+                    tool_call_id: call_id.clone(),
+                    tool_name: name.to_owned(),
+                    args: Json::from(Value::Object(args)),
+                    title: text_of(event, "description").map(one_line),
+                    kind: Some("agent".to_owned()),
+                    extra: Extra::default(),
+                };
+                emitter.add_as(&format!("{call_id}:call"), &call.place, payload);
+            }
+        }
+        self.subs.insert(run, Sub { call_id, own });
+    }
+
+    /// `SUBAGENT_FINISHED` and `SUBAGENT_ERROR`.
+    pub(super) fn sub_ended(&mut self, emitter: &mut Emitter, kind: &str, event: &Value) {
+        let run = field(event, "subagentRunId", "subagent_run_id").unwrap_or("");
+        let Some(sub) = self.subs.remove(run) else {
+            return emitter.pass_over("the end of a sub-agent that is over");
+        };
+        self.lanes.remove(&Some(run.to_owned()));
+        let message = text_of(event, "message").unwrap_or("the sub-agent failed");
+        let failed = kind == "SUBAGENT_ERROR";
+        if sub.own {
+            let mut held = Map::new();
+            match event.get("result") {
+                Some(Value::String(text)) => {
+                    held.insert("content".to_owned(), text.as_str().into())
+                }
+                Some(Value::Null) | None => None,
+                Some(result) => held.insert("content".to_owned(), result.to_string().into()),
+            };
+            if failed {
+                held.insert("error".to_owned(), message.into());
+            }
+            self.write_result(emitter, &sub.call_id, &Value::Object(held));
+        } else if failed {
+            let place = Place {
+                parent_tool_call_id: Some(sub.call_id),
+                ..self.quiet_place(None)
+            };
+            emitter.notice("warning", &place, "agent", message);
+        } else {
+            emitter.pass_over(kind);
+        }
+    }
+}

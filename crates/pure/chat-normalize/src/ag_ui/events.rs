@@ -1,0 +1,382 @@
+//! Which rule an event goes to, and what is kept between events.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chat_event::payload::{Plan, PlanEntry, Progress, SessionEnd, SessionStart};
+use chat_event::{Extra, Json};
+use serde_json::{Map, Value};
+
+use super::FORMAT;
+use super::calls::{Call, Sub};
+use super::runs::Ask;
+use super::texts::{Lane, Open};
+use crate::dialect::Normalizer;
+use crate::emit::{Emitter, Place, hash};
+use crate::facts::Facts;
+use crate::value::{list_of, str_of, text_of};
+use crate::words::one_line;
+
+/// Reads the events.
+#[derive(Debug, Default)]
+pub(crate) struct AgUi {
+    pub(super) facts: Facts,
+    pub(super) prompt: Option<String>,
+    /// The turn that runs.
+    pub(super) turn: Option<String>,
+    pub(super) n_turns: u64,
+    pub(super) turns: BTreeSet<u64>,
+    /// The user's words stand in the turn that runs.
+    pub(super) asked: bool,
+    pub(super) texts: BTreeMap<String, Open>,
+    pub(super) lanes: BTreeMap<Option<String>, Lane>,
+    /// The message, thought or call that chunks write; it ends where something else comes.
+    pub(super) chunked: Option<Chunked>,
+    /// The last message and the last thought that began.
+    pub(super) text: Option<String>,
+    pub(super) thought: Option<String>,
+    pub(super) n_thoughts: u64,
+    pub(super) calls: BTreeMap<String, Call>,
+    pub(super) n_calls: u64,
+    pub(super) subs: BTreeMap<String, Sub>,
+    /// What was told, by the hash of a message's or a call's id: the hash of the text.
+    pub(super) told: BTreeMap<u64, u64>,
+    pub(super) asks: BTreeMap<String, Ask>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Chunked {
+    Text(String),
+    Thought(String),
+    Call(String),
+}
+
+impl AgUi {
+    /// `prompt` is what the user asked, where that is known.
+    pub(crate) fn new(prompt: Option<String>) -> Self {
+        AgUi {
+            prompt,
+            ..AgUi::default()
+        }
+    }
+
+    fn event(&mut self, emitter: &mut Emitter, kind: &str, event: &Value) {
+        if !is_aside(kind) {
+            self.end_chunked(emitter, kind, event);
+        }
+        let sub = field(event, "subagentRunId", "subagent_run_id").map(str::to_owned);
+        match kind {
+            "RUN_STARTED" => self.run_started(emitter, event),
+            "RUN_FINISHED" => self.run_finished(emitter, event),
+            "RUN_ERROR" => self.run_failed(emitter, event),
+            "STEP_STARTED" | "STEP_FINISHED" => self.step(emitter, kind, event, sub.as_deref()),
+            "TEXT_MESSAGE_START" => self.text_start(emitter, event, sub),
+            "TEXT_MESSAGE_CONTENT" => self.text_content(emitter, event, sub),
+            "TEXT_MESSAGE_END" => self.text_end(emitter, event),
+            "TEXT_MESSAGE_CHUNK" => self.text_chunk(emitter, event, sub),
+            "REASONING_MESSAGE_START" | "THINKING_TEXT_MESSAGE_START" => {
+                self.thought_start(emitter, event, sub);
+            }
+            "REASONING_MESSAGE_CONTENT" | "THINKING_TEXT_MESSAGE_CONTENT" => {
+                self.thought_content(emitter, event, sub);
+            }
+            "REASONING_MESSAGE_END" | "THINKING_TEXT_MESSAGE_END" => {
+                self.thought_end(emitter, event);
+            }
+            "REASONING_MESSAGE_CHUNK" => self.thought_chunk(emitter, event, sub),
+            "REASONING_START"
+            | "REASONING_END"
+            | "THINKING_START"
+            | "THINKING_END"
+            | "REASONING_ENCRYPTED_VALUE" => emitter.pass_over(kind),
+            "TOOL_CALL_START" => self.call_start(emitter, event, sub),
+            "TOOL_CALL_ARGS" => self.call_args(emitter, event, sub),
+            "TOOL_CALL_END" => self.call_end(emitter, event),
+            "TOOL_CALL_CHUNK" => self.call_chunk(emitter, event, sub),
+            "TOOL_CALL_RESULT" => self.call_result(emitter, event, sub),
+            "MESSAGES_SNAPSHOT" => self.snapshot(emitter, list_of(event, "messages")),
+            "ACTIVITY_SNAPSHOT" => self.activity(emitter, event, sub.as_deref()),
+            "SUBAGENT_STARTED" => self.sub_started(emitter, event),
+            "SUBAGENT_FINISHED" | "SUBAGENT_ERROR" => self.sub_ended(emitter, kind, event),
+            _ => {
+                let place = self.quiet_place(sub.as_deref());
+                emitter.raw(&place, FORMAT, kind, event);
+            }
+        }
+    }
+
+    /// Ends what chunks wrote, where this event is no further piece of it.
+    fn end_chunked(&mut self, emitter: &mut Emitter, kind: &str, event: &Value) {
+        let Some(chunked) = self.chunked.clone() else {
+            return;
+        };
+        let goes_on = |wanted: &str, id: Option<&str>, open: &str| {
+            kind == wanted && id.is_none_or(|id| id == open)
+        };
+        let message = field(event, "messageId", "message_id");
+        let call = field(event, "toolCallId", "tool_call_id");
+        match &chunked {
+            Chunked::Text(open) if goes_on("TEXT_MESSAGE_CHUNK", message, open) => {}
+            Chunked::Thought(open) if goes_on("REASONING_MESSAGE_CHUNK", message, open) => {}
+            Chunked::Call(open) if goes_on("TOOL_CALL_CHUNK", call, open) => {}
+            Chunked::Text(open) | Chunked::Thought(open) => {
+                self.chunked = None;
+                self.close_text(emitter, &open.clone());
+            }
+            Chunked::Call(open) => {
+                self.chunked = None;
+                self.announce(emitter, &open.clone());
+            }
+        }
+    }
+
+    fn step(&mut self, emitter: &mut Emitter, kind: &str, event: &Value, sub: Option<&str>) {
+        let name = field(event, "stepName", "step_name").unwrap_or("a step");
+        let place = self.place(emitter, sub);
+        let progress = Progress {
+            message: name.to_owned(),
+            percent: (kind == "STEP_FINISHED").then_some(100.0),
+            ..Progress::default()
+        };
+        emitter.add("progress", &place, progress);
+    }
+
+    /// An activity: a plan, or a line that says what goes on.
+    pub(super) fn activity(&mut self, emitter: &mut Emitter, event: &Value, sub: Option<&str>) {
+        let content = event.get("content").unwrap_or(&Value::Null);
+        let kind = field(event, "activityType", "activity_type").unwrap_or("activity");
+        let place = self.place(emitter, sub);
+        let entries = ["steps", "entries", "todos", "items"]
+            .iter()
+            .find_map(|key| content.get(*key).and_then(Value::as_array));
+        if let (true, Some(entries)) = (kind.eq_ignore_ascii_case("plan"), entries) {
+            let entries = entries.iter().map(plan_entry).collect();
+            let plan = Plan {
+                entries,
+                extra: Extra::default(),
+            };
+            emitter.add("plan", &place, plan);
+            return;
+        }
+        let line = ["message", "title", "text", "status", "name"]
+            .iter()
+            .find_map(|key| text_of(content, key));
+        let message = match line {
+            Some(line) => format!("{kind}: {}", one_line(line)),
+            None => kind.to_owned(),
+        };
+        let mut extra = Extra::default();
+        extra.insert("content", Json::from(content));
+        let progress = Progress {
+            message,
+            extra,
+            ..Progress::default()
+        };
+        emitter.add("progress", &place, progress);
+    }
+
+    /// Where what happens now stands; a turn begins where none runs.
+    pub(super) fn place(&mut self, emitter: &mut Emitter, sub: Option<&str>) -> Place {
+        if self.turn.is_none() {
+            self.open_turn(emitter, None);
+        }
+        self.quiet_place(sub)
+    }
+
+    /// The same, but no turn begins.
+    pub(super) fn quiet_place(&self, sub: Option<&str>) -> Place {
+        Place {
+            turn_id: self.turn.clone(),
+            parent_tool_call_id: sub
+                .and_then(|sub| self.subs.get(sub))
+                .map(|sub| sub.call_id.clone()),
+            ..Place::default()
+        }
+    }
+
+    fn begin(&mut self, emitter: &mut Emitter, event: &Value) {
+        let facts = SessionStart {
+            native_id: field(event, "threadId", "thread_id").map(str::to_owned),
+            provider: Some("ag-ui".to_owned()),
+            timestamp_source: event
+                .get("timestamp")
+                .is_none_or(Value::is_null)
+                .then(|| "arrival".to_owned()),
+            ..SessionStart::default()
+        };
+        self.facts.say(emitter, facts, Map::new());
+    }
+}
+
+impl Normalizer for AgUi {
+    fn line(&mut self, emitter: &mut Emitter, event: &Value) {
+        if let Some(time_ms) = event.get("timestamp").and_then(Value::as_i64) {
+            emitter.time_ms = time_ms;
+        }
+        let kind = canonical(str_of(event, "type").unwrap_or(""));
+        if !self.facts.begun() || kind == "RUN_STARTED" {
+            self.begin(emitter, event);
+        }
+        self.event(emitter, &kind, event);
+    }
+
+    fn finish(&mut self, emitter: &mut Emitter) {
+        self.end_all(emitter);
+        let end = SessionEnd {
+            reason: "end of stream".to_owned(),
+            ..SessionEnd::default()
+        };
+        emitter.add("session-end", &Place::default(), end);
+    }
+}
+
+/// Whether a value is one of these events.
+pub(crate) fn is_ag_ui(value: &Value) -> Option<bool> {
+    let kind = str_of(value, "type")?;
+    let canonical = canonical(kind);
+    if !KINDS.contains(&canonical.as_str()) {
+        return None;
+    }
+    let has = |keys: &[&str]| keys.iter().any(|key| value.get(*key).is_some());
+    match canonical.as_str() {
+        "RAW" => (kind == "RAW" && has(&["event"])).then_some(false),
+        "CUSTOM" => (kind == "CUSTOM" && has(&["name"])).then_some(false),
+        _ if kind == canonical => Some(true),
+        // Other cases are told by the members as well.
+        _ => has(&[
+            "messageId",
+            "toolCallId",
+            "threadId",
+            "runId",
+            "stepName",
+            "snapshot",
+            "messages",
+            "message_id",
+            "tool_call_id",
+            "thread_id",
+            "run_id",
+            "step_name",
+        ])
+        .then_some(true),
+    }
+}
+
+/// The thread an event belongs to.
+pub(crate) fn session_of(value: &Value) -> Option<String> {
+    is_ag_ui(value)?;
+    field(value, "threadId", "thread_id").map(str::to_owned)
+}
+
+const KINDS: [&str; 37] = [
+    "TEXT_MESSAGE_START",
+    "TEXT_MESSAGE_CONTENT",
+    "TEXT_MESSAGE_END",
+    "TEXT_MESSAGE_CHUNK",
+    "TOOL_CALL_START",
+    "TOOL_CALL_ARGS",
+    "TOOL_CALL_END",
+    "TOOL_CALL_CHUNK",
+    "TOOL_CALL_RESULT",
+    "THINKING_START",
+    "THINKING_END",
+    "THINKING_TEXT_MESSAGE_START",
+    "THINKING_TEXT_MESSAGE_CONTENT",
+    "THINKING_TEXT_MESSAGE_END",
+    "STATE_SNAPSHOT",
+    "STATE_DELTA",
+    "MESSAGES_SNAPSHOT",
+    "ACTIVITY_SNAPSHOT",
+    "ACTIVITY_DELTA",
+    "RAW",
+    "CUSTOM",
+    "RUN_STARTED",
+    "RUN_FINISHED",
+    "RUN_ERROR",
+    "STEP_STARTED",
+    "STEP_FINISHED",
+    "REASONING_START",
+    "REASONING_MESSAGE_START",
+    "REASONING_MESSAGE_CONTENT",
+    "REASONING_MESSAGE_END",
+    "REASONING_MESSAGE_CHUNK",
+    "REASONING_END",
+    "REASONING_ENCRYPTED_VALUE",
+    "SUBAGENT_STARTED",
+    "SUBAGENT_FINISHED",
+    "SUBAGENT_ERROR",
+    "META",
+];
+
+/// Events that stand beside what is written and do not end it.
+fn is_aside(kind: &str) -> bool {
+    matches!(
+        kind,
+        "RAW"
+            | "CUSTOM"
+            | "META"
+            | "STATE_SNAPSHOT"
+            | "STATE_DELTA"
+            | "ACTIVITY_SNAPSHOT"
+            | "ACTIVITY_DELTA"
+            | "REASONING_ENCRYPTED_VALUE"
+    )
+}
+
+/// `TextMessageStart`, `textMessageStart` and `text_message_start` as `TEXT_MESSAGE_START`.
+fn canonical(kind: &str) -> String {
+    let mut made = String::with_capacity(kind.len() + 4);
+    let mut before_lower = false;
+    for c in kind.chars().take(64) {
+        if c.is_ascii_uppercase() && before_lower {
+            made.push('_');
+        }
+        before_lower = c.is_ascii_lowercase();
+        made.push(c.to_ascii_uppercase());
+    }
+    made
+}
+
+/// A member by its name, or by the name that servers write which do not translate theirs.
+pub(super) fn field<'a>(value: &'a Value, name: &str, snake: &str) -> Option<&'a str> {
+    text_of(value, name).or_else(|| text_of(value, snake))
+}
+
+pub(super) fn id_hash(kind: &str, id: &str) -> u64 {
+    hash(format!("{kind}:{id}").as_bytes())
+}
+
+fn plan_entry(entry: &Value) -> PlanEntry {
+    let status = match str_of(entry, "status") {
+        Some("in_progress" | "running" | "executing") => "in_progress",
+        Some("completed" | "done" | "cancelled") => "completed",
+        Some(_) | None => "pending",
+    };
+    let content = entry.as_str().or_else(|| {
+        ["content", "description", "title", "text", "name"]
+            .iter()
+            .find_map(|key| text_of(entry, key))
+    });
+    PlanEntry {
+        content: content.unwrap_or("").to_owned(),
+        status: status.to_owned(),
+        extra: Extra::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_in_any_case() {
+        for name in ["TextMessageStart", "textMessageStart", "text_message_start"] {
+            assert_eq!(canonical(name), "TEXT_MESSAGE_START");
+        }
+        assert_eq!(
+            KINDS
+                .iter()
+                .filter(|kind| canonical(kind) == **kind)
+                .count(),
+            KINDS.len()
+        );
+    }
+}

@@ -1,0 +1,299 @@
+//! Messages as a whole: what a run is given, and snapshots that replace all; of both, what was not told yet.
+//!
+//! A snapshot holds the conversation from its beginning. Its messages are in groups, each begun by the user; the last
+//! group and those of which something was told in it belong to the turn that runs, and an earlier group of which nothing
+//! was told is a turn of its own.
+
+use chat_event::payload::{AssistantDone, ThinkingDone, ToolCall, TurnEnd, TurnStart};
+use chat_event::{Extra, Json};
+use serde_json::{Map, Value, json};
+
+use super::events::{AgUi, field, id_hash};
+use crate::emit::{Emitter, hash};
+use crate::tool;
+use crate::value::{list_of, str_of, text_of};
+
+impl AgUi {
+    /// Results that a run's input brings for calls of the run before.
+    pub(super) fn tool_messages(&mut self, emitter: &mut Emitter, messages: &[Value]) {
+        for message in messages {
+            if str_of(message, "role") == Some("tool") {
+                self.tool_message(emitter, message);
+            }
+        }
+    }
+
+    fn tool_message(&mut self, emitter: &mut Emitter, message: &Value) {
+        let id = field(message, "toolCallId", "tool_call_id").unwrap_or("");
+        if self.calls.contains_key(id) {
+            self.write_result(emitter, id, message);
+        } else {
+            emitter.pass_over("a message told before");
+        }
+    }
+
+    /// What the user says in a run's input: the messages behind the last of the agent.
+    pub(super) fn input(&mut self, emitter: &mut Emitter, messages: &[Value]) {
+        let last = messages
+            .iter()
+            .rposition(|message| matches!(str_of(message, "role"), Some("assistant")));
+        let news = last.map_or(0, |last| last + 1);
+        for (at, message) in messages.iter().enumerate() {
+            let is_user = str_of(message, "role") == Some("user");
+            if at >= news && is_user && !self.was_told(message) {
+                self.whole_user(emitter, message);
+            } else if at < news {
+                emitter.pass_over("a message of the history");
+            }
+        }
+    }
+
+    /// `MESSAGES_SNAPSHOT`.
+    pub(super) fn snapshot(&mut self, emitter: &mut Emitter, messages: &[Value]) {
+        let mut starts: Vec<usize> = messages
+            .iter()
+            .enumerate()
+            .filter(|(_, message)| str_of(message, "role") == Some("user"))
+            .map(|(at, _)| at)
+            .collect();
+        if starts.first() != Some(&0) {
+            starts.insert(0, 0);
+        }
+        starts.push(messages.len());
+        let last = starts.len().saturating_sub(2);
+        for (n, pair) in starts.windows(2).enumerate() {
+            let group = messages.get(pair[0]..pair[1]).unwrap_or_default();
+            let told = group.iter().any(|message| self.was_told(message));
+            if n == last || told {
+                // Of a turn that is over the user's words are no news.
+                let late = n != last;
+                for message in group {
+                    if late && str_of(message, "role") == Some("user") {
+                        emitter.pass_over("a message told before");
+                    } else {
+                        self.whole(emitter, message);
+                    }
+                }
+            } else if !group.is_empty() {
+                self.past_turn(emitter, group);
+            }
+        }
+    }
+
+    /// A turn of the conversation that is over.
+    fn past_turn(&mut self, emitter: &mut Emitter, group: &[Value]) {
+        let (turn, asked) = (self.turn.take(), self.asked);
+        let first = group.iter().find_map(|message| text_of(message, "id"));
+        let mut id = format!("past-{}", first.unwrap_or("turn"));
+        if !self.turns.insert(id_hash("turn", &id)) {
+            self.n_turns += 1;
+            id = format!("{id}~{}", self.n_turns);
+            self.turns.insert(id_hash("turn", &id));
+        }
+        self.turn = Some(id.clone());
+        self.lanes.clear();
+        let place = self.quiet_place(None);
+        let start = TurnStart {
+            trigger: "user".to_owned(),
+            ..TurnStart::default()
+        };
+        emitter.add_as(&format!("{id}:start"), &place, start);
+        for message in group {
+            self.whole(emitter, message);
+        }
+        let inside = self.turn.clone();
+        self.close_calls(emitter, false, |_, call| call.place.turn_id != inside);
+        let end = TurnEnd {
+            outcome: Some("completed".to_owned()),
+            ..TurnEnd::default()
+        };
+        emitter.add_as(&format!("{id}:end"), &place, end);
+        self.turn = turn;
+        self.asked = asked;
+        self.lanes.clear();
+    }
+
+    /// A message that stands in a list.
+    fn whole(&mut self, emitter: &mut Emitter, message: &Value) {
+        match str_of(message, "role") {
+            Some("user") if self.was_told(message) => emitter.pass_over("a message told before"),
+            Some("user") => self.whole_user(emitter, message),
+            Some("assistant") => self.whole_assistant(emitter, message),
+            Some("reasoning") => self.whole_text(emitter, message, true),
+            Some("tool") => self.tool_message(emitter, message),
+            Some("activity") if self.was_told(message) => {
+                emitter.pass_over("a message told before");
+            }
+            Some("activity") => {
+                self.note(message, "");
+                self.activity(emitter, message, None);
+            }
+            Some("system" | "developer") => emitter.pass_over("a system message"),
+            Some(_) | None => {
+                let place = self.quiet_place(None);
+                emitter.raw(&place, super::FORMAT, "a message", message);
+            }
+        }
+    }
+
+    fn whole_user(&mut self, emitter: &mut Emitter, message: &Value) {
+        let (text, attached) = content_of(message.get("content").unwrap_or(&Value::Null));
+        let id = text_of(message, "id")
+            .map_or_else(|| format!("{}:user", emitter.line_id()), str::to_owned);
+        self.user_message(emitter, &id, &text, attached);
+    }
+
+    fn whole_assistant(&mut self, emitter: &mut Emitter, message: &Value) {
+        self.whole_text(emitter, message, false);
+        let calls = match list_of(message, "toolCalls") {
+            [] => list_of(message, "tool_calls"),
+            calls => calls,
+        };
+        for call in calls {
+            let Some(id) = text_of(call, "id") else {
+                continue;
+            };
+            if self.calls.contains_key(id) || self.told.contains_key(&id_hash("call", id)) {
+                continue;
+            }
+            let function = call.get("function").unwrap_or(&Value::Null);
+            let name = text_of(function, "name").unwrap_or("");
+            let input = str_of(function, "arguments").unwrap_or("");
+            let started = json!({"toolCallId": id, "toolCallName": name,
+                "parentMessageId": message.get("id")});
+            self.call_start(emitter, &started, None);
+            if let Some(open) = self.calls.get_mut(id) {
+                open.announced = true;
+                let args = serde_json::from_str(input).unwrap_or_else(|_| match input.trim() {
+                    "" => Value::Object(Map::new()),
+                    _ => Value::String(input.to_owned()),
+                });
+                let payload = ToolCall {
+                    tool_call_id: id.to_owned(),
+                    tool_name: name.to_owned(),
+                    title: tool::title(name, &args),
+                    kind: Some(tool::kind(name).to_owned()),
+                    args: Json::from(&args),
+                    extra: Extra::default(),
+                };
+                emitter.add_as(&format!("{id}:call"), &open.place, payload);
+            }
+        }
+    }
+
+    /// A text that was not told, or told otherwise.
+    fn whole_text(&mut self, emitter: &mut Emitter, message: &Value, thinking: bool) {
+        let (text, _) = content_of(message.get("content").unwrap_or(&Value::Null));
+        let id = text_of(message, "id").unwrap_or("").to_owned();
+        if text.is_empty() {
+            return;
+        }
+        let said = hash(text.as_bytes());
+        let key = id_hash("message", &id);
+        let open = self.texts.contains_key(&id);
+        if open || (!id.is_empty() && self.told.get(&key) == Some(&said)) {
+            return emitter.pass_over("a message told before");
+        }
+        self.told.insert(key, said);
+        let kind = if thinking {
+            crate::speech::Kind::Thinking
+        } else {
+            crate::speech::Kind::Text
+        };
+        let id = if id.is_empty() {
+            emitter.line_id().to_owned()
+        } else {
+            id
+        };
+        let place = self.response(emitter, &id, kind, None);
+        let part = Some(0);
+        if thinking {
+            let done = ThinkingDone {
+                text,
+                part,
+                ..ThinkingDone::default()
+            };
+            emitter.add_as(&format!("{id}:thought0"), &place, done);
+        } else {
+            let done = AssistantDone {
+                text,
+                part,
+                ..AssistantDone::default()
+            };
+            emitter.add_as(&format!("{id}:text0"), &place, done);
+        }
+    }
+
+    fn was_told(&self, message: &Value) -> bool {
+        let id = text_of(message, "id").unwrap_or("");
+        let call = field(message, "toolCallId", "tool_call_id");
+        self.texts.contains_key(id)
+            || self.told.contains_key(&id_hash("message", id))
+            || call.is_some_and(|call| self.told.contains_key(&id_hash("call", call)))
+            || list_of(message, "toolCalls")
+                .iter()
+                .filter_map(|call| text_of(call, "id"))
+                .any(|call| {
+                    self.calls.contains_key(call) || self.told.contains_key(&id_hash("call", call))
+                })
+    }
+
+    fn note(&mut self, message: &Value, text: &str) {
+        if let Some(id) = text_of(message, "id") {
+            self.told
+                .insert(id_hash("message", id), hash(text.as_bytes()));
+        }
+    }
+}
+
+/// The text of a message's content, and what stands beside it.
+pub(super) fn content_of(content: &Value) -> (String, Option<Json>) {
+    let mut text = String::new();
+    let mut attached: Vec<Value> = Vec::new();
+    match content {
+        Value::String(whole) => text.push_str(whole),
+        Value::Array(parts) => {
+            for part in parts {
+                match str_of(part, "text").or_else(|| part.as_str()) {
+                    Some(more) => {
+                        if !text.is_empty() {
+                            text.push('\n');
+                        }
+                        text.push_str(more);
+                    }
+                    None => attached.push(attachment(part)),
+                }
+            }
+        }
+        Value::Null => {}
+        other => text.push_str(&other.to_string()),
+    }
+    let attached = (!attached.is_empty()).then(|| Json::from(Value::Array(attached)));
+    (text, attached)
+}
+
+/// `{type: "image", source: {type: "data"|"url", value, mimeType}}`, and the older `{type: "binary", …}`.
+fn attachment(part: &Value) -> Value {
+    let source = part.get("source").unwrap_or(part);
+    let kind = str_of(part, "type").unwrap_or("file");
+    let media = text_of(source, "mimeType")
+        .map(str::to_owned)
+        .unwrap_or_else(|| match kind {
+            "image" | "audio" | "video" => format!("{kind}/*"),
+            _ => "application/octet-stream".to_owned(),
+        });
+    let mut made = Map::new();
+    if let Some(name) = text_of(part, "filename") {
+        made.insert("name".to_owned(), name.into());
+    }
+    made.insert("mediaType".to_owned(), media.into());
+    let url = text_of(source, "url")
+        .or_else(|| text_of(source, "value").filter(|_| str_of(source, "type") == Some("url")));
+    let data = text_of(source, "data").or_else(|| text_of(source, "value"));
+    match (url, data) {
+        (Some(url), _) => made.insert("ref".to_owned(), url.into()),
+        (None, Some(data)) => made.insert("data".to_owned(), data.into()),
+        (None, None) => None,
+    };
+    Value::Object(made)
+}
