@@ -35,6 +35,7 @@ mod state;
 mod token_command;
 mod tokens;
 mod trace;
+mod wire;
 
 pub use cli::main;
 pub use routes::route_table;

@@ -3,15 +3,20 @@
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::error::ApiError;
 use crate::routes;
 use crate::state::{State, stopped};
+use crate::wire::Wire;
 
 /// A request's head is read up to this length, so that the guard can say what is too long about it.
 const HEAD_BYTES: usize = 80 * 1024;
@@ -80,13 +85,20 @@ async fn connection(
 ) {
     // Frames are small and must leave at once.
     let _ = stream.set_nodelay(true);
-    let service = TowerToHyperService::new(router);
+    let (wire, watch) = Wire::new(stream);
+    let inner = TowerToHyperService::new(router);
+    let watching = watch.clone();
+    let service = service_fn(move |request| {
+        let answering = inner.call(request);
+        let odd = watching.is_odd();
+        async move { if odd { Ok(odd_head()) } else { answering.await } }
+    });
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(Duration::from_millis(state.settings.head_timeout_ms))
         .max_buf_size(HEAD_BYTES)
         .max_headers(HEAD_HEADERS)
-        .serve_connection(TokioIo::new(stream), service)
+        .serve_connection(TokioIo::new(wire), service)
         .with_upgrades();
     tokio::pin!(serving);
     let ended = tokio::select! {
@@ -97,6 +109,18 @@ async fn connection(
         }
     };
     if let Err(why) = ended {
+        if why.is_timeout() {
+            watch.too_slow();
+        }
         tracing::debug!("a connection ended: {why}");
     }
+}
+
+/// To a head that another reader may take otherwise than we do. The connection ends with it.
+fn odd_head() -> Response {
+    let message = "the request's head is ambiguous: lines end with CR and LF, and a body has one length";
+    let mut response = ApiError::bad_request("bad_request", message).into_response();
+    let close = HeaderValue::from_static("close");
+    response.headers_mut().insert(header::CONNECTION, close);
+    response
 }

@@ -334,23 +334,6 @@ fn only_listed_pages_may_embed() {
     assert_eq!(from("http://app.example", "GET", token).0, 403);
 }
 
-/// Cases that cannot hold yet, or hold otherwise, and why.
-const OTHERWISE: &[(&str, &str)] = &[
-    (
-        "slowloris: 1 byte / 10 s header",
-        "the connection is closed without an answer, see below",
-    ),
-    ("slow body: 1 byte / 10 s", "it takes 30 s, see below"),
-    (
-        "POST chunked + Content-Length",
-        "the chunks count and the length is dropped, as RFC 9112 6.3 allows",
-    ),
-    (
-        "bare LF line ends",
-        "they are read as line ends, as RFC 9112 2.2 allows",
-    ),
-];
-
 #[test]
 fn the_cases_of_admission_are_answered_as_they_say() {
     let Some(path) = support::shared("corpora/own/http-admission.jsonl") else {
@@ -369,16 +352,6 @@ fn the_cases_of_admission_are_answered_as_they_say() {
         let case: Value = serde_json::from_str(line).unwrap();
         let what = case["what"].as_str().unwrap();
         let token = case["token"].as_str();
-        let skipped = OTHERWISE
-            .iter()
-            .find(|(word, _)| *word == what || Some(*word) == token);
-        // Where the origin is refused, the token does not matter, so those cases hold.
-        if let Some((word, why)) = skipped
-            && (token.is_none() || case["expect"] != 403)
-        {
-            eprintln!("skipped: {what} ({word}): {why}");
-            continue;
-        }
         let expected = case["expect"].as_u64().unwrap() as u16;
         let token = match token {
             Some("none") => None,
@@ -393,7 +366,7 @@ fn the_cases_of_admission_are_answered_as_they_say() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(n_held >= 90, "only {n_held} were held");
+    assert_eq!(n_held, 107);
 }
 
 fn head_of<'a>(
@@ -484,6 +457,26 @@ fn answer_to(server: &Server, case: &Value, what: &str, token: Option<&str>) -> 
             let path = format!("/{}", "x".repeat(64 * 1024));
             ask("GET", &path, "")
         }
+        "POST chunked + Content-Length" => post(
+            format!("{json}Content-Length: 12\r\nTransfer-Encoding: chunked\r\n"),
+            "2\r\n[]\r\n0\r\n\r\n",
+        ),
+        "bare LF line ends" => {
+            let host = server.address();
+            Some(
+                server
+                    .raw(&format!("GET /healthz HTTP/1.1\nHost: {host}\n\n"))
+                    .0,
+            )
+        }
+        "slowloris: 1 byte / 10 s header" => Some(slowly(&[
+            "GET /healthz HTTP/1.1\r\nHost: ADDRESS\r\nX-A",
+            "b",
+        ])),
+        "slow body: 1 byte / 10 s" => Some(slowly(&[
+            "POST /api/v1/sessions/s1/events HTTP/1.1\r\nHost: ADDRESS\r\nAuthorization: Bearer secret\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n",
+            "[",
+        ])),
         "TRACE" => ask("TRACE", "/", ""),
         "PUT unknown" => ask("PUT", "/api/v1/unknown", ""),
         "HTTP/0.9 line" => Some(server.raw("GET /\r\n\r\n").0),
@@ -542,45 +535,50 @@ fn packed_bodies_are_taken_where_that_is_asked_for_and_within_bounds() {
     assert_eq!(post(&on, &gzip_of_zeros(4)), 413);
 }
 
-/// In this process, with shorter limits, so that nobody waits for half a minute.
-#[test]
-fn who_is_slow_is_not_waited_for() {
+/// The status for who sends these parts with pauses and then nothing. In this process, with shorter limits, so that
+/// nobody waits for half a minute.
+fn slowly(parts: &[&str]) -> u16 {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let dir = tempfile::tempdir().unwrap();
     let store = chat_store::Store::open(dir.path(), chat_store::Options::default()).unwrap();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let listener = runtime
-        .block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))
-        .unwrap();
+    let bound = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"));
+    let listener = bound.unwrap();
     let address = listener.local_addr().unwrap();
     let settings = turnreel::Settings {
-        body_timeout_ms: 300,
-        head_timeout_ms: 300,
+        body_timeout_ms: 400,
+        head_timeout_ms: 400,
         ..turnreel::Settings::default()
     };
     let state = turnreel::State::new(store, "secret", address.port(), &[], settings);
     let serving = runtime.spawn(turnreel::run(listener, state, async {
         let _ = stopped.await;
     }));
-    let exchange = |text: &str| {
-        let mut stream = TcpStream::connect(address).unwrap();
-        stream
-            .set_read_timeout(Some(std::time::Duration::from_secs(10)))
-            .unwrap();
-        stream.write_all(text.as_bytes()).unwrap();
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).unwrap();
-        String::from_utf8(answer).unwrap()
-    };
-    let head = format!(
-        "POST /api/v1/sessions/s1/events HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer secret\r\nContent-Type: application/json\r\nContent-Length: 2\r\n"
-    );
-    let answer = exchange(&format!("{head}\r\n["));
-    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
-    let answer = exchange(&head);
-    assert!(!answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    let mut stream = TcpStream::connect(address).unwrap();
+    let timeout = std::time::Duration::from_secs(10);
+    stream.set_read_timeout(Some(timeout)).unwrap();
+    for part in parts {
+        let part = part.replace("ADDRESS", &address.to_string());
+        stream.write_all(part.as_bytes()).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
     stop.send(()).unwrap();
     runtime.block_on(serving).unwrap().unwrap();
+    let answer = String::from_utf8(answer).unwrap();
+    answer
+        .split(' ')
+        .nth(1)
+        .map_or(0, |status| status.parse().unwrap())
+}
+
+#[test]
+fn who_is_slow_is_told_so_and_who_is_idle_is_let_go() {
+    assert_eq!(slowly(&["GET"]), 408);
+    assert_eq!(slowly(&[""]), 0);
+    let whole = "GET /healthz HTTP/1.1\r\nHost: ADDRESS\r\n\r\n";
+    assert_eq!(slowly(&[whole]), 200);
 }
 
 #[test]
