@@ -26,6 +26,9 @@ const PIECE_BYTES: usize = 64 * 1024;
 /// How often the end and the signals are looked for.
 const TICK: Duration = Duration::from_millis(20);
 
+/// After this long without input, a session whose format does not say when a turn ends is taken to be idle.
+const QUIET: Duration = Duration::from_secs(10);
+
 /// One run of an agent.
 pub struct Pipe {
     /// The session the events shall belong to.
@@ -94,7 +97,16 @@ impl Pipe {
                 Some(dialect) => SessionReader::with_dialect(context, dialect),
                 None => SessionReader::new(context),
             };
-            move || read(reader, &shared)
+            move || {
+                let mut next = |timeout| shared.queue.pop(timeout);
+                let mut keep = |events: &[ChatEvent]| {
+                    let kept = shared.spool.append(events);
+                    kept.map_err(|why| why.to_string())
+                };
+                let outcome = read(reader, &mut next, &now_ms, &mut keep);
+                shared.spool.finish();
+                outcome
+            }
         })?;
         spawn("send", {
             let shared = shared.clone();
@@ -243,15 +255,22 @@ fn pass(mut input: impl Read, mut output: impl Write, shared: &Shared, spool_dir
     shared.queue.close();
 }
 
-/// Bytes to events, events to the spool.
-fn read(mut reader: SessionReader, shared: &Shared) -> Outcome {
+/// Bytes to events, events to where they are kept.
+fn read(
+    mut reader: SessionReader,
+    next: &mut dyn FnMut(Duration) -> std::io::Result<Popped>,
+    now_ms: &dyn Fn() -> i64,
+    keep: &mut dyn FnMut(&[ChatEvent]) -> Result<(), String>,
+) -> Outcome {
     let mut outcome = Outcome::default();
     let mut spool_failed = false;
     let mut events: Vec<ChatEvent> = Vec::new();
     loop {
-        let popped = shared.queue.pop(Duration::from_secs(3600));
-        let result = match popped {
-            Ok(Popped::Nothing) => continue,
+        let result = match next(QUIET) {
+            Ok(Popped::Nothing) => {
+                reader.quiet(now_ms(), &mut events);
+                Some(Ok(()))
+            }
             Ok(Popped::Closed) => None,
             Ok(Popped::Piece { bytes, arrival_ms }) => {
                 if outcome.not_a_session.is_some() {
@@ -276,8 +295,11 @@ fn read(mut reader: SessionReader, shared: &Shared) -> Outcome {
             outcome.not_a_session = Some(why.to_string());
         }
         outcome.events += events.len() as u64;
-        if !spool_failed && let Err(why) = shared.spool.append(&events) {
-            outcome.notes.push(why.to_string());
+        if !events.is_empty()
+            && !spool_failed
+            && let Err(why) = keep(&events)
+        {
+            outcome.notes.push(why);
             spool_failed = true;
         }
         events.clear();
@@ -285,7 +307,6 @@ fn read(mut reader: SessionReader, shared: &Shared) -> Outcome {
             break;
         }
     }
-    shared.spool.finish();
     outcome
 }
 
@@ -308,4 +329,75 @@ fn now_ms() -> i64 {
     since.map_or(0, |since| {
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
     })
+}
+
+#[cfg(test)]
+#[allow(
+    clippy::unwrap_used,
+    reason = "a promise that is not kept fails its test"
+)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    const STEP: &str = r#"{"type":"step_start","timestamp":1000,"sessionID":"ses_1","part":{"id":"prt_1","messageID":"msg_1","sessionID":"ses_1","type":"step-start"}}
+{"type":"text","timestamp":1001,"sessionID":"ses_1","part":{"id":"prt_2","messageID":"msg_1","sessionID":"ses_1","type":"text","text":"Done.","time":{"start":1000,"end":1001}}}
+"#;
+
+    /// What is said of busy and idle, and when, for pieces of input and quiet periods (`None`).
+    fn said(dialect: Dialect, input: &[Option<&str>]) -> Vec<(i64, String, bool)> {
+        let clock = Cell::new(5_000);
+        let mut input = input.iter();
+        let mut next = |timeout: Duration| {
+            Ok(match input.next() {
+                Some(Some(text)) => Popped::Piece {
+                    bytes: text.as_bytes().to_vec(),
+                    arrival_ms: clock.get(),
+                },
+                Some(None) => {
+                    clock.set(clock.get() + i64::try_from(timeout.as_millis()).unwrap());
+                    Popped::Nothing
+                }
+                None => Popped::Closed,
+            })
+        };
+        let mut said = Vec::new();
+        let mut keep = |events: &[ChatEvent]| {
+            for event in events {
+                if let chat_event::Payload::SessionStatus(status) = &event.payload {
+                    let guessed = status.guessed == Some(true);
+                    let at = event.timestamp.unwrap_or(0);
+                    said.push((at, status.status.clone(), guessed));
+                }
+            }
+            Ok(())
+        };
+        let reader = SessionReader::with_dialect(Context::default(), dialect);
+        read(reader, &mut next, &|| clock.get(), &mut keep);
+        said
+    }
+
+    #[test]
+    fn a_quiet_period_tells_the_end_of_a_turn_where_nothing_else_does() {
+        let more = STEP.replace("prt_2", "prt_3").replace("1001", "30000");
+        let input = [Some(STEP), None, None, None, Some(&more)];
+        assert_eq!(
+            said(Dialect::OpenCodeRun, &input),
+            [
+                (1000, "busy".to_owned(), false),
+                (15_000, "idle".to_owned(), true),
+                (30_000, "busy".to_owned(), false),
+                (30_000, "idle".to_owned(), false),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_format_that_says_when_a_turn_ends_is_waited_for() {
+        let begun =
+            "{\"type\":\"thread.started\",\"thread_id\":\"t\"}\n{\"type\":\"turn.started\"}\n";
+        let said = said(Dialect::CodexExec, &[Some(begun), None, None]);
+        let said: Vec<&str> = said.iter().map(|(_, status, _)| status.as_str()).collect();
+        assert_eq!(said, ["busy", "idle"]);
+    }
 }

@@ -93,6 +93,8 @@ pub(crate) struct Row {
     /// Its name, for people.
     name: &'static str,
     form: Form,
+    /// Whether the source says when a turn is over; where it does not, a quiet period tells.
+    tells_turn_end: bool,
     /// Whether a value is of this dialect: `None` no, `Some(false)` likely, `Some(true)` for sure.
     pub(crate) recognise: fn(&Value) -> Option<bool>,
     /// The session that a value of this dialect names.
@@ -107,6 +109,7 @@ pub(crate) static TABLE: &[Row] = &[
         word: "agent-events",
         name: "agent.* events",
         form: Form::Lines,
+        tells_turn_end: false,
         recognise: |value| agent_events::is_agent_event(value).then_some(true),
         session_of: agent_events::session_of,
         make: |_| Box::new(agent_events::AgentEvents::new()),
@@ -116,6 +119,7 @@ pub(crate) static TABLE: &[Row] = &[
         word: "acp",
         name: "Agent Client Protocol",
         form: Form::Lines,
+        tells_turn_end: true,
         recognise: acp::is_acp,
         session_of: acp::session_of,
         make: |context| Box::new(acp::Acp::new(context.prompt.clone())),
@@ -125,6 +129,7 @@ pub(crate) static TABLE: &[Row] = &[
         word: "ag-ui",
         name: "AG-UI",
         form: Form::Lines,
+        tells_turn_end: true,
         recognise: ag_ui::is_ag_ui,
         session_of: ag_ui::session_of,
         make: |context| Box::new(ag_ui::AgUi::new(context.prompt.clone())),
@@ -134,6 +139,7 @@ pub(crate) static TABLE: &[Row] = &[
         word: "opencode-events",
         name: "OpenCode event bus",
         form: Form::Lines,
+        tells_turn_end: true,
         recognise: |value| opencode::is_of(value, opencode::Shape::Event),
         session_of: opencode::session_of,
         make: |_| Box::new(opencode::OpenCodeEvents::new()),
@@ -143,6 +149,7 @@ pub(crate) static TABLE: &[Row] = &[
         word: "opencode-run",
         name: "OpenCode run JSON",
         form: Form::Lines,
+        tells_turn_end: false,
         recognise: |value| opencode::is_of(value, opencode::Shape::Run),
         session_of: opencode::session_of,
         make: |context| Box::new(opencode::OpenCodeRun::new(context.prompt.clone())),
@@ -152,6 +159,7 @@ pub(crate) static TABLE: &[Row] = &[
         word: "opencode-export",
         name: "OpenCode export",
         form: Form::Document,
+        tells_turn_end: true,
         recognise: |value| opencode::is_of(value, opencode::Shape::Export),
         session_of: opencode::session_of,
         make: |_| Box::new(opencode::OpenCodeExport::new()),
@@ -161,6 +169,7 @@ pub(crate) static TABLE: &[Row] = &[
         word: "codex-exec",
         name: "Codex exec JSON",
         form: Form::Lines,
+        tells_turn_end: true,
         recognise: |value| codex::is_exec_line(value).then_some(true),
         session_of: codex::session_of,
         make: |context| Box::new(codex::CodexExec::new(context.prompt.clone())),
@@ -170,6 +179,7 @@ pub(crate) static TABLE: &[Row] = &[
         word: "codex-rollout",
         name: "Codex rollout",
         form: Form::Lines,
+        tells_turn_end: true,
         recognise: codex::is_rollout_line,
         session_of: codex::session_of,
         make: |_| Box::new(codex::CodexRollout::new()),
@@ -179,6 +189,7 @@ pub(crate) static TABLE: &[Row] = &[
         word: "codex-app-server",
         name: "Codex app-server JSON-RPC",
         form: Form::Lines,
+        tells_turn_end: true,
         recognise: codex::is_app_server_line,
         session_of: codex::session_of,
         make: |_| Box::new(codex::CodexAppServer::new()),
@@ -188,6 +199,7 @@ pub(crate) static TABLE: &[Row] = &[
         word: "gemini-stream",
         name: "Gemini CLI stream-json",
         form: Form::Lines,
+        tells_turn_end: true,
         recognise: gemini::is_stream_line,
         session_of: |_| None,
         make: |context| Box::new(gemini::GeminiStream::new(context.prompt.clone())),
@@ -197,6 +209,7 @@ pub(crate) static TABLE: &[Row] = &[
         word: "gemini-chat",
         name: "Gemini CLI chat file",
         form: Form::Document,
+        tells_turn_end: false,
         recognise: gemini::is_chat_value,
         session_of: gemini::chat_session_of,
         make: |_| Box::new(gemini::GeminiChat::new()),
@@ -206,6 +219,7 @@ pub(crate) static TABLE: &[Row] = &[
         word: "pi-json",
         name: "Pi JSON",
         form: Form::Lines,
+        tells_turn_end: true,
         recognise: pi::is_stream_line,
         session_of: pi::session_of,
         make: |context| Box::new(pi::PiStream::new(context.prompt.clone())),
@@ -215,6 +229,7 @@ pub(crate) static TABLE: &[Row] = &[
         word: "pi-session",
         name: "Pi session file",
         form: Form::Lines,
+        tells_turn_end: true,
         recognise: pi::is_session_line,
         session_of: pi::session_of,
         make: |_| Box::new(pi::PiSession::new()),
@@ -224,6 +239,7 @@ pub(crate) static TABLE: &[Row] = &[
         word: "openhands",
         name: "OpenHands",
         form: Form::Document,
+        tells_turn_end: false,
         recognise: openhands::is_of,
         session_of: openhands::session_of,
         make: |_| Box::new(openhands::OpenHands::new()),
@@ -233,6 +249,7 @@ pub(crate) static TABLE: &[Row] = &[
         word: "swe-agent",
         name: "SWE-agent trajectory",
         form: Form::Document,
+        tells_turn_end: false,
         recognise: swe_agent::is_of,
         session_of: |_| None,
         make: |_| Box::new(swe_agent::SweAgent::new()),
@@ -242,6 +259,7 @@ pub(crate) static TABLE: &[Row] = &[
         word: "chat-events",
         name: "ChatEvent JSONL",
         form: Form::Lines,
+        tells_turn_end: true,
         recognise: chat_events::is_chat_event,
         session_of: |_| None,
         make: |context| Box::new(chat_events::ChatEvents::new(context.session_id.is_some())),
@@ -251,6 +269,7 @@ pub(crate) static TABLE: &[Row] = &[
         word: "claude-hooks",
         name: "Claude Code hook input",
         form: Form::Lines,
+        tells_turn_end: true,
         recognise: claude::is_hook_input,
         session_of: |_| None,
         make: |_| Box::new(claude::ClaudeHooks::new()),
@@ -260,6 +279,7 @@ pub(crate) static TABLE: &[Row] = &[
         word: "claude-stream",
         name: "Claude Code stream-json",
         form: Form::Lines,
+        tells_turn_end: true,
         recognise: claude::is_stream_line,
         session_of: |_| None,
         make: |context| Box::new(claude::ClaudeStream::new(context.prompt.clone())),
@@ -269,6 +289,7 @@ pub(crate) static TABLE: &[Row] = &[
         word: "claude-transcript",
         name: "Claude Code transcript",
         form: Form::Lines,
+        tells_turn_end: false,
         recognise: claude::is_transcript_line,
         session_of: |_| None,
         make: |_| Box::new(claude::ClaudeTranscript::new()),
@@ -278,6 +299,7 @@ pub(crate) static TABLE: &[Row] = &[
         word: "anthropic-messages",
         name: "Anthropic Messages",
         form: Form::Document,
+        tells_turn_end: true,
         recognise: anthropic::is_of,
         session_of: anthropic::session_of,
         make: |context| Box::new(anthropic::AnthropicMessages::new(context.prompt.clone())),
@@ -287,6 +309,7 @@ pub(crate) static TABLE: &[Row] = &[
         word: "openai-chat",
         name: "OpenAI Chat Completions",
         form: Form::Document,
+        tells_turn_end: true,
         recognise: openai::is_chat,
         session_of: openai::chat_session,
         make: |context| Box::new(openai::OpenAiChat::new(context.prompt.clone())),
@@ -296,6 +319,7 @@ pub(crate) static TABLE: &[Row] = &[
         word: "openai-responses",
         name: "OpenAI Responses",
         form: Form::Document,
+        tells_turn_end: true,
         recognise: openai::is_responses,
         session_of: openai::responses_session,
         make: |context| Box::new(openai::OpenAiResponses::new(context.prompt.clone())),
@@ -327,6 +351,12 @@ impl Dialect {
     pub fn from_word(word: &str) -> Option<Dialect> {
         let row = TABLE.iter().find(|row| row.word == word)?;
         Some(row.dialect)
+    }
+
+    /// Whether the source says when a turn is over. Where it does not, [`SessionReader::quiet`](crate::SessionReader::quiet)
+    /// takes a quiet period for the end.
+    pub fn tells_turn_end(self) -> bool {
+        self.row().tells_turn_end
     }
 
     pub(crate) fn form(self) -> Form {
