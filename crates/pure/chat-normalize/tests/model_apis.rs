@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::Dialect;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 use support::{Random, Source, assert_cuts, assert_sound, read, sources};
 
@@ -326,15 +327,14 @@ fn damaged_streams_end_what_they_begin() {
     }
 }
 
-/// Ids stand once, turns that begin end, calls have one result; results may be of calls that got lost.
+/// Ids stand once, turns that begin end, calls have one result; results may come before their call, or without.
 fn assert_ended(name: &str, events: &[ChatEvent]) {
     let mut called = BTreeSet::new();
-    for event in events {
-        if let Payload::ToolCall(call) = &event.payload {
-            called.insert(call.tool_call_id.clone());
-        }
-    }
     let of_a_call = |event: &&ChatEvent| match &event.payload {
+        Payload::ToolCall(call) => {
+            called.insert(call.tool_call_id.clone());
+            true
+        }
         Payload::ToolResult(result) => called.contains(&result.tool_call_id),
         _ => true,
     };
@@ -370,5 +370,170 @@ fn streams_behind_each_other_are_answers_of_one_turn() {
             _ => None,
         });
         assert_eq!(end.as_deref(), Some("completed"), "{dialect:?}");
+    }
+}
+
+/// Values of one dialect, with few ids, so that they meet.
+fn a_value(dialect: Dialect, kind: usize, id: usize, other: usize) -> Value {
+    let (answer, item) = (format!("r{id}"), format!("i{other}"));
+    let delta = |delta: Value, finish: Value| {
+        json!({"id": answer, "object": "chat.completion.chunk",
+            "choices": [{"index": other % 2, "delta": delta, "finish_reason": finish}]})
+    };
+    let call =
+        json!([{"index": other % 2, "id": item, "function": {"name": "ls", "arguments": "{}"}}]);
+    match dialect {
+        Dialect::OpenAiChat => match kind % 10 {
+            0 => delta(json!({"content": "a"}), Value::Null),
+            1 => delta(json!({"reasoning": "a"}), Value::Null),
+            2 => delta(json!({ "tool_calls": call }), Value::Null),
+            3 => delta(json!({}), json!("stop")),
+            4 => delta(json!({}), json!("tool_calls")),
+            5 => {
+                json!({"id": answer, "object": "chat.completion.chunk", "choices": [], "usage": {"prompt_tokens": 1}})
+            }
+            6 => json!({"role": "tool", "tool_call_id": item, "content": "x"}),
+            7 => {
+                json!({"messages": [{"role": "user", "content": item}, {"role": "assistant", "content": answer, "tool_calls": call}]})
+            }
+            8 => {
+                json!({"id": answer, "object": "chat.completion", "choices": [{"message": {"content": "b", "tool_calls": call}}]})
+            }
+            _ => json!({"error": {"message": "no"}}),
+        },
+        Dialect::OpenAiResponses => {
+            let call = json!({"type": "function_call", "id": item, "call_id": item, "name": "ls", "arguments": "{}"});
+            let hosted = json!({"type": "web_search_call", "id": item, "status": "in_progress"});
+            match kind % 14 {
+                0 => json!({"type": "response.created", "response": {"id": answer}}),
+                1 => json!({"type": "response.output_item.added", "item": call}),
+                2 => json!({"type": "response.output_item.done", "item": call}),
+                3 => json!({"type": "response.output_item.added", "item": hosted}),
+                4 => json!({"type": "response.output_item.done", "item": hosted}),
+                5 => json!({"type": "response.output_text.delta", "item_id": item, "delta": "a"}),
+                6 => json!({"type": "response.output_text.done", "item_id": item, "text": "b"}),
+                7 => {
+                    json!({"type": "response.reasoning_summary_text.delta", "item_id": item, "delta": "a"})
+                }
+                8 => {
+                    json!({"type": "response.function_call_arguments.delta", "item_id": item, "delta": "{"})
+                }
+                9 => {
+                    json!({"type": "response.completed", "response": {"id": answer, "output": [call], "usage": {}}})
+                }
+                10 => {
+                    json!({"type": "response.failed", "response": {"id": answer, "status": "failed"}})
+                }
+                11 => {
+                    json!({"input": [{"role": "user", "content": item}, call, {"type": "function_call_output", "call_id": item, "output": "x"}]})
+                }
+                12 => json!({"type": "mcp_approval_request", "id": item, "arguments": "{}"}),
+                _ => json!({"type": "function_call_output", "call_id": item, "output": "x"}),
+            }
+        }
+        _ => {
+            let block = |block: Value| json!({"type": "content_block_start", "index": other % 2, "content_block": block});
+            let delta = |delta: Value| json!({"type": "content_block_delta", "index": other % 2, "delta": delta});
+            match kind % 12 {
+                0 => {
+                    json!({"type": "message_start", "message": {"id": answer, "type": "message", "usage": {"input_tokens": 1}}})
+                }
+                1 => block(json!({"type": "text", "text": ""})),
+                2 => block(json!({"type": "tool_use", "id": item, "name": "Edit", "input": {}})),
+                3 => block(
+                    json!({"type": "web_search_tool_result", "tool_use_id": item, "content": []}),
+                ),
+                4 => delta(json!({"type": "text_delta", "text": "a"})),
+                5 => delta(json!({"type": "thinking_delta", "thinking": "a"})),
+                6 => delta(json!({"type": "input_json_delta", "partial_json": "{}"})),
+                7 => json!({"type": "content_block_stop", "index": other % 2}),
+                8 => {
+                    json!({"type": "message_delta", "delta": {"stop_reason": if other == 0 { "tool_use" } else { "end_turn" }}, "usage": {}})
+                }
+                9 => json!({"type": "message_stop"}),
+                10 => {
+                    json!({"messages": [{"role": "user", "content": answer}, {"role": "assistant", "content": [{"type": "tool_use", "id": item, "name": "x", "input": {}}]},
+                    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": item, "content": "x"}]}]})
+                }
+                _ => json!({"type": "error", "error": {"type": "no"}}),
+            }
+        }
+    }
+}
+
+proptest! {
+    /// Whatever comes in whatever order: what begins ends, and no id stands twice.
+    #[test]
+    fn any_order_of_values_ends_what_it_begins(
+        which in 0usize..3, words in proptest::collection::vec((0usize..140, 0usize..2, 0usize..3), 1..30)
+    ) {
+        let dialect = FOLDERS[which].1;
+        let values: Vec<Value> = words.iter().map(|(kind, id, other)| a_value(dialect, *kind, *id, *other)).collect();
+        let read = support::read_lines(dialect, &values);
+        prop_assert_eq!(read.report.unreadable, 0);
+        assert_ended(&format!("{values:#?}"), &read.events);
+    }
+}
+
+/// Eight times as much of what could be looked through again and again does not take 64 times as long.
+#[test]
+fn no_shape_takes_more_time_than_its_length() {
+    let time = |dialect: Dialect, n: usize, value: &dyn Fn(usize) -> Value| {
+        let lines: Vec<Value> = (0..n).map(value).collect();
+        let begun = std::time::Instant::now();
+        let events = support::read_lines(dialect, &lines).events;
+        assert!(!events.is_empty());
+        begun.elapsed().as_secs_f64()
+    };
+    let call =
+        |id: usize| json!([{"id": format!("c{id}"), "function": {"name": "x", "arguments": "{}"}}]);
+    let chunk = |id: usize, delta: Value| json!({"id": format!("r{id}"), "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta}]});
+    let shapes: [(Dialect, &dyn Fn(usize) -> Value); 8] = [
+        (Dialect::OpenAiChat, &|n| chunk(n, json!({"content": "a"}))),
+        (Dialect::OpenAiChat, &|n| {
+            chunk(0, json!({ "tool_calls": call(n) }))
+        }),
+        (Dialect::OpenAiChat, &|n| {
+            chunk(0, json!({ "content": n.to_string() }))
+        }),
+        (
+            Dialect::OpenAiResponses,
+            &|n| json!({"type": "response.output_item.done", "item": {"type": "function_call", "id": format!("i{n}"), "call_id": format!("c{n}")}}),
+        ),
+        (Dialect::OpenAiResponses, &|n| match n % 2 {
+            0 => json!({"type": "response.created", "response": {"id": format!("r{n}")}}),
+            _ => {
+                json!({"type": "response.output_item.added", "item": {"type": "function_call", "id": format!("i{n}")}})
+            }
+        }),
+        (
+            Dialect::OpenAiResponses,
+            &|n| json!({"type": "tool_search_output", "tools": [n]}),
+        ),
+        (
+            Dialect::AnthropicMessages,
+            &|n| json!({"type": "content_block_start", "index": n, "content_block": {"type": "tool_use", "id": format!("c{n}"), "name": "x"}}),
+        ),
+        (Dialect::AnthropicMessages, &|n| match n % 2 {
+            0 => {
+                json!({"type": "message_start", "message": {"id": format!("r{n}"), "type": "message"}})
+            }
+            _ => {
+                json!({"type": "content_block_start", "index": n, "content_block": {"type": "server_tool_use", "id": format!("c{n}"), "name": "x"}})
+            }
+        }),
+    ];
+    for (at, (dialect, value)) in shapes.iter().enumerate() {
+        // A machine that is busy can be slow once; the better of two readings is not.
+        let best = |n: usize| {
+            (0..2)
+                .map(|_| time(*dialect, n, value))
+                .fold(f64::MAX, f64::min)
+        };
+        let (some, more) = (best(500), best(4_000));
+        assert!(
+            more < some.max(0.002) * 24.0,
+            "shape {at}: {some} s, eight times as much {more} s"
+        );
     }
 }

@@ -220,10 +220,10 @@ proptest! {
 
     #[test]
     fn any_object_of_known_words_is_taken(
-        words in proptest::collection::vec((0usize..18, 0usize..16), 1..9), which in 0..Dialect::all().count()
+        words in proptest::collection::vec((0usize..24, 0usize..24), 1..9), which in 0..Dialect::all().count()
     ) {
-        const KEYS: [&str; 18] = ["type", "subtype", "message", "content", "uuid", "parentUuid", "session_id", "sessionId", "event", "delta", "tool_use_id", "id", "name", "input", "isSidechain", "attachment", "event_type", "payload"];
-        const VALUES: [&str; 16] = [r#""user""#, r#""assistant""#, r#""system""#, r#""init""#, r#""result""#, r#""stream_event""#, "null", "[]", "{}", r#"[{"type":"tool_result","tool_use_id":"t"}]"#, r#"[{"type":"tool_use","id":"t","name":"Edit"}]"#, r#"{"content":[{"type":"text"}]}"#, "-1", "true", r#"{"type":"content_block_delta","delta":{"type":"text_delta"}}"#, r#""agent.tool_failed""#];
+        const KEYS: [&str; 24] = ["type", "subtype", "message", "content", "uuid", "parentUuid", "session_id", "sessionId", "event", "delta", "tool_use_id", "id", "name", "input", "isSidechain", "attachment", "event_type", "payload", "choices", "messages", "item", "response", "index", "role"];
+        const VALUES: [&str; 24] = [r#""user""#, r#""assistant""#, r#""system""#, r#""init""#, r#""result""#, r#""stream_event""#, "null", "[]", "{}", r#"[{"type":"tool_result","tool_use_id":"t"}]"#, r#"[{"type":"tool_use","id":"t","name":"Edit"}]"#, r#"{"content":[{"type":"text"}]}"#, "-1", "true", r#"{"type":"content_block_delta","delta":{"type":"text_delta"}}"#, r#""agent.tool_failed""#, r#""response.output_item.added""#, r#""response.completed""#, r#""message_start""#, r#""content_block_start""#, r#"[{"index":0,"delta":{"content":"a"}}]"#, r#"[{"role":"tool","tool_call_id":"t"}]"#, r#"{"type":"mcp_call","id":"t"}"#, r#"{"id":"r","output":[{"type":"function_call","call_id":"t"}]}"#];
         let mut text = String::new();
         for chunk in words.chunks(3) {
             let members: Vec<String> = chunk.iter().map(|(key, value)| format!("\"{}\":{}", KEYS[*key], VALUES[*value])).collect();

@@ -39,6 +39,8 @@ pub(crate) struct AnthropicMessages {
     /// The ids of answers, hashed.
     known: HashSet<u64>,
     turn_ids: HashSet<u64>,
+    /// The ids of calls that began or have a result, hashed.
+    called: HashSet<u64>,
 }
 
 impl AnthropicMessages {
@@ -53,6 +55,7 @@ impl AnthropicMessages {
             asked: Vec::new(),
             known: HashSet::new(),
             turn_ids: HashSet::new(),
+            called: HashSet::new(),
         }
     }
 
@@ -172,6 +175,18 @@ impl AnthropicMessages {
         }
     }
 
+    /// Whether a result comes for a call that has one, or was told that it will get none. Takes note of calls.
+    pub(super) fn is_late(&mut self, block: &Value) -> bool {
+        if let Some(id) = text_of(block, "tool_use_id") {
+            let is_new = self.called.insert(hash(id.as_bytes()));
+            return !is_new && !self.session.calls.contains_key(id);
+        }
+        if let Some(id) = text_of(block, "id") {
+            self.called.insert(hash(id.as_bytes()));
+        }
+        false
+    }
+
     /// A whole answer.
     fn whole(&mut self, emitter: &mut Emitter, message: &Value) {
         let id = text_of(message, "id")
@@ -185,6 +200,9 @@ impl AnthropicMessages {
             for block in list_of(message, "content") {
                 writing.note(block);
             }
+        }
+        for block in list_of(message, "content") {
+            self.is_late(block);
         }
         emitter.begin_line(Some(&id));
         let place = self.session.place(None, None);
@@ -236,6 +254,9 @@ impl AnthropicMessages {
             "assistant" => {
                 self.over = false;
                 self.need_turn(emitter, stem);
+                for block in list_of(message, "content") {
+                    self.is_late(block);
+                }
                 emitter.begin_line(Some(stem));
                 let place = self.session.place(None, None);
                 self.session.assistant_blocks(emitter, &place, message);
@@ -267,8 +288,12 @@ impl AnthropicMessages {
             let place = self.session.place(None, None);
             match str_of(block, "type").unwrap_or("") {
                 kind if kind.ends_with("tool_result") => {
-                    self.session.tool_result(emitter, &place, block, None, None);
                     answers = true;
+                    if self.is_late(block) {
+                        emitter.raw(&place, FORMAT, "result of no open call", block);
+                        continue;
+                    }
+                    self.session.tool_result(emitter, &place, block, None, None);
                 }
                 "text" | "image" | "document" => {}
                 kind => emitter.raw(&place, FORMAT, &format!("block {kind}"), block),

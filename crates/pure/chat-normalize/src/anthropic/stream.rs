@@ -118,6 +118,9 @@ impl AnthropicMessages {
         let index = count_of(event, "index").unwrap_or(0);
         self.block_stop(emitter, index);
         let block = event.get("content_block").cloned().unwrap_or_default();
+        if text_of(&block, "tool_use_id").is_none() {
+            self.is_late(&block);
+        }
         let place = self.session.place(None, None);
         let Some(writing) = &mut self.writing else {
             return;
@@ -239,8 +242,12 @@ impl AnthropicMessages {
         }
         writing.note(&block);
         let id = writing.id.clone();
+        let late = self.is_late(&block);
         emitter.begin_line(Some(&id));
         let place = self.session.place(None, None);
+        if late {
+            return emitter.raw(&place, FORMAT, "result of no open call", &block);
+        }
         let response_id = self.session.message(&id, &place).response_id.clone();
         let place = place.in_response(&response_id);
         self.session
