@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::emit::Emitter;
 use crate::reader::Context;
+use crate::sandbox_agent;
 use crate::{
     acp, ag_ui, agent_events, anthropic, chat_events, claude, codex, gemini, openai, opencode,
     openhands, pi, swe_agent,
@@ -30,6 +31,8 @@ pub enum Dialect {
     Acp,
     /// AG-UI events of an agent's runs.
     AgUi,
+    /// sandbox-agent's universal events.
+    SandboxAgent,
     /// `codex exec --json`.
     CodexExec,
     /// The files below `~/.codex/sessions`.
@@ -133,6 +136,15 @@ pub(crate) static TABLE: &[Row] = &[
         recognise: ag_ui::is_ag_ui,
         session_of: ag_ui::session_of,
         make: |context| Box::new(ag_ui::AgUi::new(context.prompt.clone())),
+    },
+    Row {
+        dialect: Dialect::SandboxAgent,
+        word: "sandbox-agent",
+        name: "sandbox-agent events",
+        form: Form::Lines,
+        recognise: sandbox_agent::is_universal,
+        session_of: |_| None,
+        make: |_| Box::new(sandbox_agent::SandboxAgent::new()),
     },
     Row {
         dialect: Dialect::OpenCodeEvents,

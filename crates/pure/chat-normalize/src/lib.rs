@@ -29,6 +29,7 @@ mod openai;
 mod opencode;
 mod openhands;
 mod pi;
+mod sandbox_agent;
 mod swe_agent;
 
 mod busy;

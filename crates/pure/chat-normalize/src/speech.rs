@@ -50,6 +50,11 @@ impl Part {
         }
     }
 
+    /// What was written so far.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Keeps what is no text; it goes out with the whole.
     pub(crate) fn attach(&mut self, attachment: Value) {
         self.attached.push(attachment);

@@ -34,7 +34,7 @@ const TABLE: &[(&str, &[&str])] = &[
     // Two of its files are what its imitation of OpenCode's server answers.
     (
         "fixtures/sandbox-agent",
-        &["opencode-events", "opencode-export"],
+        &["opencode-events", "opencode-export", "sandbox-agent"],
     ),
     ("recordings/acp-claude", &["acp"]),
     ("recordings/acp-opencode", &["acp"]),

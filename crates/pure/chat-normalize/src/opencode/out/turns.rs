@@ -326,7 +326,9 @@ impl OpenCodeOut {
     pub(super) fn says_busy(&mut self) {
         // At the beginning of a turn its prompt comes first.
         let begun = |turn: &Turn| turn.prompt.is_some();
-        if self.scopes[0].status == Status::Retry || self.turns.values().next_back().is_some_and(begun) {
+        if self.scopes[0].status == Status::Retry
+            || self.turns.values().next_back().is_some_and(begun)
+        {
             self.say_busy(0);
         }
     }

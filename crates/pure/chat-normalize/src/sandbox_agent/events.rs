@@ -1,0 +1,254 @@
+//! Which rule an event goes to, and the turn.
+
+use std::collections::BTreeMap;
+
+use chat_event::payload::{ErrorEvent, SessionEnd, SessionStart, TurnEnd, TurnStart};
+use chat_event::{Extra, Json};
+use serde_json::{Map, Value};
+
+use super::FORMAT;
+use super::asks::Ask;
+use super::items::Call;
+use super::messages::Message;
+use crate::dialect::Normalizer;
+use crate::emit::{Emitter, Place};
+use crate::facts::Facts;
+use crate::tool;
+use crate::value::{millis_of_rfc3339, str_of, text_of};
+
+/// Reads the events.
+#[derive(Debug, Default)]
+pub(crate) struct SandboxAgent {
+    facts: Facts,
+    time_ms: Option<i64>,
+    turn: Option<String>,
+    n_turns: u64,
+    /// Something the agent did in the turn is whole.
+    pub(super) answered: bool,
+    pub(super) messages: BTreeMap<String, Message>,
+    /// The message that is written, and how many there were.
+    pub(super) current: Option<String>,
+    pub(super) n_messages: u64,
+    /// Texts of this turn, by hash: whose they are.
+    pub(super) texts: BTreeMap<u64, String>,
+    pub(super) calls: BTreeMap<String, Call>,
+    pub(super) n_calls: u64,
+    pub(super) over: std::collections::BTreeSet<u64>,
+    pub(super) asks: BTreeMap<String, Ask>,
+    ended: bool,
+}
+
+impl SandboxAgent {
+    pub(crate) fn new() -> Self {
+        SandboxAgent::default()
+    }
+
+    fn started(&mut self, emitter: &mut Emitter, event: &Value, data: &Value) {
+        let metadata = data.get("metadata").unwrap_or(&Value::Null);
+        let kind = str_of(metadata, "subtype");
+        if !matches!(kind, None | Some("init")) {
+            let kind = kind.unwrap_or("");
+            return emitter.pass_over(&format!("session.started of {kind}"));
+        }
+        let agent = match text_of(metadata, "claude_code_version") {
+            Some(version) => Some(format!("Claude Code {version}")),
+            None => text_of(metadata, "agent").map(str::to_owned),
+        };
+        let facts = SessionStart {
+            agent,
+            native_id: text_of(event, "native_session_id")
+                .or_else(|| text_of(event, "session_id"))
+                .map(str::to_owned),
+            model: text_of(metadata, "model").map(str::to_owned),
+            cwd: text_of(metadata, "cwd").map(str::to_owned),
+            tools: metadata.get("tools").map(Json::from),
+            ..SessionStart::default()
+        };
+        self.say(emitter, facts);
+    }
+
+    fn say(&mut self, emitter: &mut Emitter, facts: SessionStart) {
+        let facts = SessionStart {
+            provider: Some(FORMAT.to_owned()),
+            ..facts
+        };
+        self.facts.say(emitter, facts, Map::new());
+    }
+
+    fn session_ended(&mut self, emitter: &mut Emitter, data: &Value) {
+        let reason = text_of(data, "reason").unwrap_or("completed");
+        let message = text_of(data, "message");
+        if reason == "error" {
+            let place = self.quiet_place();
+            let exit = data.get("exit_code").filter(|code| !code.is_null());
+            let mut extra = Extra::default();
+            for key in ["exit_code", "stderr"] {
+                if let Some(held) = data.get(key).filter(|held| !held.is_null()) {
+                    extra.insert(key, Json::from(held));
+                }
+            }
+            let error = ErrorEvent {
+                code: "session_error".to_owned(),
+                message: match (message, exit) {
+                    (Some(message), _) => message.to_owned(),
+                    (None, Some(code)) => format!("the agent ended with exit code {code}"),
+                    (None, None) => "the agent ended with an error".to_owned(),
+                },
+                extra,
+            };
+            emitter.add("error", &place, error);
+        }
+        let outcome = match reason {
+            "completed" => "completed",
+            "error" => "failed",
+            _ => "interrupted",
+        };
+        self.close_turn(emitter, outcome);
+        self.write_end(emitter, reason);
+    }
+
+    fn write_end(&mut self, emitter: &mut Emitter, reason: &str) {
+        if !std::mem::replace(&mut self.ended, true) {
+            let end = SessionEnd {
+                reason: reason.to_owned(),
+                ..SessionEnd::default()
+            };
+            emitter.add("session-end", &Place::default(), end);
+        }
+    }
+
+    /// Where what happens now stands; a turn begins where none runs.
+    pub(super) fn place(&mut self, emitter: &mut Emitter) -> Place {
+        if self.turn.is_none() {
+            self.open_turn(emitter, None);
+        }
+        self.quiet_place()
+    }
+
+    pub(super) fn quiet_place(&self) -> Place {
+        Place {
+            turn_id: self.turn.clone(),
+            ..Place::default()
+        }
+    }
+
+    pub(super) fn open_turn(&mut self, emitter: &mut Emitter, id: Option<&str>) {
+        self.n_turns += 1;
+        let id = match id {
+            Some(id) => format!("{id}.{}", self.n_turns),
+            None => format!("t{}", self.n_turns),
+        };
+        self.turn = Some(id.clone());
+        self.answered = false;
+        let start = TurnStart {
+            trigger: "user".to_owned(),
+            ..TurnStart::default()
+        };
+        let place = self.quiet_place();
+        emitter.add_as(&format!("{id}:start"), &place, start);
+    }
+
+    /// Ends the turn, and before it what is open in it.
+    pub(super) fn close_turn(&mut self, emitter: &mut Emitter, outcome: &str) {
+        self.flush(emitter);
+        let mut open: Vec<(u64, String)> = self
+            .calls
+            .iter()
+            .map(|(id, call)| (call.order, id.clone()))
+            .collect();
+        open.sort();
+        for (_, id) in open {
+            self.end_call(emitter, &id, |id| {
+                tool::unanswered(id, outcome == "interrupted")
+            });
+        }
+        for (id, ask) in std::mem::take(&mut self.asks) {
+            ask.expire(emitter, &id);
+        }
+        self.messages.clear();
+        self.texts.clear();
+        self.current = None;
+        let place = self.quiet_place();
+        let Some(turn) = self.turn.take() else {
+            return;
+        };
+        let end = TurnEnd {
+            outcome: Some(outcome.to_owned()),
+            ..TurnEnd::default()
+        };
+        emitter.add_as(&format!("{turn}:end"), &place, end);
+    }
+}
+
+impl Normalizer for SandboxAgent {
+    fn line(&mut self, emitter: &mut Emitter, event: &Value) {
+        let time_ms = str_of(event, "time").and_then(millis_of_rfc3339);
+        self.time_ms = time_ms.filter(|time_ms| *time_ms > 0).or(self.time_ms);
+        if let Some(time_ms) = self.time_ms {
+            emitter.time_ms = time_ms;
+        }
+        if let Some(id) = text_of(event, "event_id") {
+            emitter.begin_line(Some(id));
+        }
+        let data = event.get("data").unwrap_or(&Value::Null);
+        let kind = str_of(event, "type").unwrap_or("");
+        if kind != "session.started" && !self.facts.begun() {
+            let facts = SessionStart {
+                native_id: text_of(event, "session_id").map(str::to_owned),
+                ..SessionStart::default()
+            };
+            self.say(emitter, facts);
+        }
+        match kind {
+            "session.started" => self.started(emitter, event, data),
+            "session.ended" => self.session_ended(emitter, data),
+            "turn.started" => {
+                if self.turn.is_some() {
+                    self.close_turn(emitter, "completed");
+                }
+                self.open_turn(emitter, text_of(data, "turn_id"));
+            }
+            "turn.ended" if self.turn.is_none() => emitter.pass_over("the end of no turn"),
+            "turn.ended" => self.close_turn(emitter, "completed"),
+            "item.started" | "item.completed" => {
+                let item = data.get("item").unwrap_or(&Value::Null);
+                self.item(emitter, item, kind == "item.completed");
+            }
+            "item.delta" => self.delta(emitter, data),
+            "permission.requested" | "question.requested" => self.asked(emitter, kind, data),
+            "permission.resolved" | "question.resolved" => self.resolved(emitter, kind, data),
+            "error" => {
+                let place = self.quiet_place();
+                let error = ErrorEvent {
+                    code: text_of(data, "code").unwrap_or("error").to_owned(),
+                    message: text_of(data, "message")
+                        .unwrap_or("the agent failed")
+                        .to_owned(),
+                    ..ErrorEvent::default()
+                };
+                emitter.add("error", &place, error);
+            }
+            _ => {
+                let place = self.quiet_place();
+                emitter.raw(&place, FORMAT, kind, event);
+            }
+        }
+    }
+
+    fn finish(&mut self, emitter: &mut Emitter) {
+        if self.turn.is_some() {
+            self.close_turn(emitter, "interrupted");
+        }
+        for (id, ask) in std::mem::take(&mut self.asks) {
+            ask.expire(emitter, &id);
+        }
+        self.write_end(emitter, "end of stream");
+    }
+}
+
+/// Whether a value is one of these events.
+pub(crate) fn is_universal(value: &Value) -> Option<bool> {
+    let dotted = str_of(value, "type").is_some_and(|kind| kind.contains('.') || kind == "error");
+    let has = |key: &str| value.get(key).is_some();
+    (dotted && has("event_id") && has("sequence") && has("data")).then_some(true)
+}

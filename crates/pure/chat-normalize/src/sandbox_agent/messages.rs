@@ -1,0 +1,282 @@
+//! Messages: begun with what is known of them, written in pieces, completed, perhaps under another id.
+//!
+//! What a message is begun with and the pieces behind it overlap, so the first is only kept: it is written as the whole
+//! where another item begins, or the turn ends, before the message is completed. A completed message that nobody began
+//! is the one that says the same, or the one that is written.
+
+use chat_event::payload::{Notice, UserMessage};
+use chat_event::{Extra, Json};
+use serde_json::{Map, Value};
+
+use super::FORMAT;
+use super::events::SandboxAgent;
+use crate::emit::{Emitter, hash};
+use crate::speech::{Kind, Part};
+use crate::value::{list_of, str_of, text_of};
+
+/// A message of the agent.
+#[derive(Debug, Default)]
+pub(crate) struct Message {
+    /// The id of its response.
+    pub(super) id: String,
+    /// What it was begun with and was not written.
+    pending: Vec<(Kind, String)>,
+    /// What is written in pieces.
+    part: Option<Part>,
+    numbers: [u32; 2],
+}
+
+impl SandboxAgent {
+    /// A message that began or is complete.
+    pub(super) fn message(&mut self, emitter: &mut Emitter, key: &str, item: &Value, whole: bool) {
+        let content = list_of(item, "content");
+        if str_of(item, "role") == Some("user") {
+            if whole || !content.is_empty() {
+                self.user(emitter, key, content);
+            }
+            return;
+        }
+        let mut texts = Vec::new();
+        for part in content {
+            match text_part(part) {
+                Some(text) => texts.push(text),
+                None => self.other_part(emitter, part),
+            }
+        }
+        let key = match (whole, self.messages.contains_key(key)) {
+            (true, false) => self.completes(&texts).unwrap_or_else(|| key.to_owned()),
+            _ => key.to_owned(),
+        };
+        if self.current.as_deref() != Some(&key) {
+            self.flush(emitter);
+        }
+        self.need_message(emitter, &key);
+        if !texts.is_empty() && !whole {
+            // One block after the other comes under the same id: what came before is whole.
+            let Some(message) = self.messages.get(&key) else {
+                return;
+            };
+            if message.pending == texts {
+                return emitter.pass_over("an item begun again");
+            }
+            self.flush(emitter);
+            self.current = Some(key.clone());
+        }
+        let texts = match self.messages.get_mut(&key) {
+            Some(message) if whole => {
+                let told = |text: &(Kind, String)| self.texts.contains_key(&text_hash(text));
+                let news: Vec<_> = texts.into_iter().filter(|text| !told(text)).collect();
+                message.pending = news;
+                true
+            }
+            Some(message) if !texts.is_empty() => {
+                message.pending = texts;
+                false
+            }
+            _ => whole,
+        };
+        if texts {
+            self.flush(emitter);
+            self.answered = true;
+        }
+    }
+
+    /// The message whose text a completed one of an unknown id repeats, or the one that is written.
+    fn completes(&self, texts: &[(Kind, String)]) -> Option<String> {
+        let said = texts
+            .iter()
+            .find_map(|text| self.texts.get(&text_hash(text)));
+        said.cloned().or_else(|| {
+            let current = self.current.clone()?;
+            let message = self.messages.get(&current)?;
+            let same =
+                message.part.is_some() || texts.iter().any(|text| message.pending.contains(text));
+            same.then_some(current)
+        })
+    }
+
+    fn need_message(&mut self, emitter: &mut Emitter, key: &str) {
+        self.place(emitter);
+        if !self.messages.contains_key(key) {
+            self.n_messages += 1;
+            let id = if key.is_empty() {
+                format!("message-{}", self.n_messages)
+            } else {
+                key.to_owned()
+            };
+            let message = Message {
+                id,
+                ..Message::default()
+            };
+            self.messages.insert(key.to_owned(), message);
+        }
+        self.current = Some(key.to_owned());
+    }
+
+    /// `item.delta`: a piece of a message.
+    pub(super) fn delta(&mut self, emitter: &mut Emitter, data: &Value) {
+        let named = ["item_id", "native_item_id"]
+            .iter()
+            .filter_map(|key| text_of(data, key))
+            .find(|id| self.messages.contains_key(*id))
+            .map(str::to_owned);
+        let id = text_of(data, "item_id").or_else(|| text_of(data, "native_item_id"));
+        let key = named
+            .or_else(|| self.current.clone().filter(|_| id.is_none()))
+            .or_else(|| id.map(str::to_owned))
+            .unwrap_or_default();
+        if self.current.as_deref() != Some(&key) {
+            self.flush(emitter);
+        }
+        self.need_message(emitter, &key);
+        let place = self.quiet_place();
+        // A thought that the message was begun with stands before its text.
+        let thought = self.messages.get(&key).is_some_and(|message| {
+            let thoughts = |(kind, _): &(Kind, String)| *kind == Kind::Thinking;
+            !message.pending.is_empty() && message.pending.iter().all(thoughts)
+        });
+        if thought {
+            self.flush(emitter);
+            self.current = Some(key.clone());
+        }
+        let Some(message) = self.messages.get_mut(&key) else {
+            return;
+        };
+        let response = message.id.clone();
+        let numbers = &mut message.numbers;
+        let part = message.part.get_or_insert_with(|| {
+            let number = numbers[0];
+            numbers[0] = number.saturating_add(1);
+            Part::new(place.in_response(&response), Kind::Text, number)
+        });
+        part.add(emitter, str_of(data, "delta").unwrap_or(""));
+    }
+
+    /// Writes what the message that is written was begun with, and ends its pieces.
+    pub(super) fn flush(&mut self, emitter: &mut Emitter) {
+        let Some(key) = self.current.take() else {
+            return;
+        };
+        let place = self.quiet_place();
+        let Some(message) = self.messages.get_mut(&key) else {
+            return;
+        };
+        let place = place.in_response(&message.id);
+        for (kind, text) in std::mem::take(&mut message.pending) {
+            let said = self.texts.get(&text_hash(&(kind, text.clone())));
+            if message.part.is_none() && said == Some(&key) {
+                emitter.pass_over("a message told before");
+                continue;
+            }
+            self.texts
+                .insert(text_hash(&(kind, text.clone())), key.clone());
+            if kind == Kind::Text
+                && let Some(part) = message.part.take()
+            {
+                part.end_as(emitter, text);
+                continue;
+            }
+            let number = match kind {
+                Kind::Text => &mut message.numbers[0],
+                Kind::Thinking => &mut message.numbers[1],
+            };
+            let part = Part::new(place.clone(), kind, *number);
+            *number = number.saturating_add(1);
+            part.end_as(emitter, text);
+        }
+        if let Some(part) = message.part.take() {
+            self.texts.insert(
+                text_hash(&(Kind::Text, part.text().to_owned())),
+                key.clone(),
+            );
+            part.end(emitter);
+        }
+    }
+
+    /// What the user says begins a turn, unless the one that runs was not answered yet.
+    fn user(&mut self, emitter: &mut Emitter, key: &str, content: &[Value]) {
+        let mut text = String::new();
+        let mut attached = Vec::new();
+        for part in content {
+            match text_part(part) {
+                Some((_, more)) => text.push_str(&more),
+                None => attached.extend(attachment(part)),
+            }
+        }
+        let said = text_hash(&(Kind::Text, format!("user:{key}:{text}")));
+        if self.texts.contains_key(&said) {
+            return emitter.pass_over("an item begun again");
+        }
+        self.flush(emitter);
+        if self.answered && self.calls.is_empty() {
+            self.close_turn(emitter, "completed");
+        }
+        let place = self.place(emitter);
+        self.texts.insert(said, key.to_owned());
+        let payload = UserMessage {
+            text: text.into(),
+            attachments: (!attached.is_empty()).then(|| Json::from(Value::Array(attached))),
+            ..UserMessage::default()
+        };
+        let id = if key.is_empty() { "user" } else { key };
+        emitter.add_as(&format!("{id}:user"), &place, payload);
+    }
+
+    /// A part of a message that is no text.
+    fn other_part(&mut self, emitter: &mut Emitter, part: &Value) {
+        match str_of(part, "type") {
+            Some("tool_call") => self.call_part(emitter, part, None, true),
+            Some("tool_result") => self.result_part(emitter, part, false, &[]),
+            Some("status") => self.status_part(emitter, part),
+            Some("image" | "file_ref") => {
+                let place = self.place(emitter);
+                let mut extra = Extra::default();
+                if let Some(attachment) = attachment(part) {
+                    extra.insert("attachments", Json::from(Value::Array(vec![attachment])));
+                }
+                let notice = Notice {
+                    level: "info".to_owned(),
+                    text: text_of(part, "path").unwrap_or("a file").to_owned(),
+                    source: Some("agent".to_owned()),
+                    extra,
+                    ..Notice::default()
+                };
+                emitter.add("file", &place, notice);
+            }
+            Some(_) | None => {
+                let place = self.quiet_place();
+                emitter.raw(&place, FORMAT, "a part of a message", part);
+            }
+        }
+    }
+}
+
+/// The text of a part: said, or thought. Old converters keep a thought as `json`.
+pub(super) fn text_part(part: &Value) -> Option<(Kind, String)> {
+    match str_of(part, "type") {
+        Some("text") => Some((Kind::Text, str_of(part, "text")?.to_owned())),
+        Some("reasoning") => Some((Kind::Thinking, str_of(part, "text")?.to_owned())),
+        Some("json") => {
+            let held = part.get("json")?;
+            let thought =
+                str_of(held, "thinking").filter(|_| str_of(held, "type") == Some("thinking"));
+            Some((Kind::Thinking, thought?.to_owned()))
+        }
+        Some(_) | None => None,
+    }
+}
+
+pub(super) fn text_hash(text: &(Kind, String)) -> u64 {
+    hash(format!("{:?}:{}", text.0, text.1).as_bytes())
+}
+
+/// A picture or a file, as a reference.
+pub(super) fn attachment(part: &Value) -> Option<Value> {
+    let path = text_of(part, "path")?;
+    let mut made = Map::new();
+    made.insert("name".to_owned(), path.into());
+    let media = text_of(part, "mime").unwrap_or("application/octet-stream");
+    made.insert("mediaType".to_owned(), media.into());
+    made.insert("ref".to_owned(), path.into());
+    Some(Value::Object(made))
+}
