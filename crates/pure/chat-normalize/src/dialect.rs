@@ -142,6 +142,8 @@ pub(crate) static TABLE: &[Row] = &[
         word: "sandbox-agent",
         name: "sandbox-agent events",
         form: Form::Lines,
+        // Turns may be missing in it.
+        tells_turn_end: false,
         recognise: sandbox_agent::is_universal,
         session_of: |_| None,
         make: |_| Box::new(sandbox_agent::SandboxAgent::new()),
