@@ -25,7 +25,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("fixtures/codex-rollout", &["codex-rollout"]),
     ("fixtures/gemini-session", &["gemini-chat"]),
     ("fixtures/gemini-stream-json", &["gemini-stream"]),
-    // Qwen Code's and others' logs, which have the envelope of Claude Code's.
+    // A true dialect of Claude Code's; the others there are of programs that are not read.
     ("fixtures/other", &["claude-transcript"]),
     ("fixtures/openai-chat", &["openai-chat"]),
     ("fixtures/openai-responses", &["openai-responses"]),
@@ -36,6 +36,8 @@ const TABLE: &[(&str, &[&str])] = &[
         "fixtures/sandbox-agent",
         &["opencode-events", "opencode-export", "sandbox-agent"],
     ),
+    ("fixtures/openhands", &["openhands"]),
+    ("fixtures/swe-agent", &["swe-agent"]),
     ("recordings/acp-claude", &["acp"]),
     ("recordings/acp-opencode", &["acp"]),
     (

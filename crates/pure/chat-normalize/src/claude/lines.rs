@@ -55,6 +55,8 @@ pub(crate) fn is_transcript_line(value: &Value) -> Option<bool> {
         "summary" if has("leafUuid") => Some(true),
         "file-history-snapshot" if has("snapshot") => Some(true),
         "attachment" if is_object("attachment") => Some(has("parentUuid") || has("sessionId")),
+        // Qwen Code's again.
+        "system" if has("systemPayload") => None,
         "system" | "progress" if has("parentUuid") && has("uuid") => Some(true),
         _ if is_side_line(kind) && has("sessionId") => Some(true),
         _ => None,

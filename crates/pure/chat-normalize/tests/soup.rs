@@ -1,0 +1,141 @@
+//! Soups of the words that agents' logs are made of: whatever the order and the shapes, what begins ends, and no id stands
+//! twice.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a promise that is not kept fails its test"
+)]
+
+mod support;
+
+use chat_normalize::Dialect;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use support::{assert_sound, read_lines};
+
+/// The dialects whose words these are.
+const WORDS: [&str; 6] = [
+    "gemini-stream",
+    "gemini-chat",
+    "pi-json",
+    "pi-session",
+    "openhands",
+    "swe-agent",
+];
+
+/// Small values, right and wrong ones.
+fn leaf() -> impl Strategy<Value = Value> {
+    let words = [
+        "",
+        "a",
+        "b",
+        "user",
+        "assistant",
+        "agent",
+        "gemini",
+        "toolResult",
+        "success",
+        "error",
+        "cancelled",
+        "executing",
+        "stop",
+        "toolUse",
+        "aborted",
+        "2026-01-01T00:00:01Z",
+        "edit",
+        "bash",
+        "finish",
+        "delegate",
+        "message",
+        "run",
+        "<session_context>",
+        "awaiting_confirmation",
+        "finished",
+    ];
+    prop_oneof![
+        6 => proptest::sample::select(words.to_vec()).prop_map(Value::from),
+        1 => (0i64..3).prop_map(Value::from),
+        1 => Just(Value::from(u64::MAX)),
+        1 => Just(Value::Null),
+        1 => any::<bool>().prop_map(Value::from),
+    ]
+}
+
+/// One line of a dialect: the right frame, with members at random in it.
+fn line(which: usize) -> BoxedStrategy<Value> {
+    let id = proptest::sample::select(vec!["a", "b", "c"]);
+    (0usize..12, id.clone(), id, leaf(), leaf(), leaf())
+        .prop_map(move |(kind, id, other, x, y, z)| match WORDS[which] {
+            "gemini-stream" => match kind {
+                0 => json!({"type": "init", "session_id": id, "model": x}),
+                1..=3 => json!({"type": "message", "role": x, "content": y, "delta": z, "timestamp": z}),
+                4..=6 => json!({"type": "tool_use", "tool_id": id, "tool_name": x, "parameters": {"file_path": y}}),
+                7..=9 => json!({"type": "tool_result", "tool_id": id, "status": x, "output": y, "error": z}),
+                10 => json!({"type": "result", "status": x, "stats": {"input_tokens": y}, "error": z}),
+                _ => json!({"type": x}),
+            },
+            "gemini-chat" => {
+                let call = json!({"id": other, "name": x, "args": y, "status": z, "result": [{"functionResponse": {"id": other, "response": x}}]});
+                let message = json!({"id": id, "type": if kind % 2 == 0 { json!("gemini") } else { x.clone() }, "content": y,
+                    "toolCalls": [call], "thoughts": [{"subject": x, "description": y}], "tokens": {"output": z}});
+                match kind {
+                    0 => json!({"$rewindTo": id}),
+                    1 => json!({"$set": {"messages": [message]}}),
+                    2 => json!({"sessionId": id, "projectHash": "h", "messages": [message]}),
+                    3..=5 => json!({"id": id, "type": "user", "content": y}),
+                    6 => json!({"id": id, "type": "user", "content": [{"functionResponse": {"id": other, "response": {"output": x}}}]}),
+                    _ => message,
+                }
+            }
+            "pi-json" => match kind {
+                0 => json!({"type": "session", "id": id, "timestamp": "2026-01-01T00:00:00Z", "cwd": "/w"}),
+                1 => json!({"type": "message_start", "message": {"role": x, "timestamp": y, "content": z}}),
+                2..=4 => json!({"type": "message_end", "message": {"role": x, "stopReason": y, "timestamp": z, "toolCallId": id,
+                    "content": [{"type": "toolCall", "id": id, "name": "edit", "arguments": {"path": x}}, {"type": "text", "text": y}]}}),
+                5 | 6 => json!({"type": "message_update", "message": {"timestamp": z}, "assistantMessageEvent": {"type": "text_delta", "contentIndex": x, "delta": y}}),
+                7 => json!({"type": "message_update", "message": {}, "assistantMessageEvent": {"type": "toolcall_end", "contentIndex": x, "toolCall": {"id": id, "name": y}}}),
+                8 => json!({"type": "tool_execution_start", "toolCallId": id, "toolName": x, "args": y}),
+                9 => json!({"type": "tool_execution_end", "toolCallId": id, "toolName": x, "isError": y, "result": {"content": z}}),
+                10 => json!({"type": "agent_end"}),
+                _ => json!({"type": "auto_retry_start"}),
+            },
+            "pi-session" => match kind {
+                0 => json!({"type": "compaction", "id": id, "parentId": other, "summary": x}),
+                1 => json!({"type": "session", "id": id, "timestamp": "2026-01-01T00:00:00Z", "cwd": "/w"}),
+                _ => json!({"type": "message", "id": if kind % 2 == 0 { json!(format!("{id}{kind}")) } else { x.clone() }, "parentId": other,
+                    "message": {"role": x, "stopReason": y, "timestamp": z, "toolCallId": id, "isError": y,
+                    "content": [{"type": "toolCall", "id": id, "name": "edit", "arguments": {"path": x}}, {"type": "text", "text": y}]}}),
+            },
+            "openhands" => match kind {
+                0 => json!({"instance_id": id, "history": [[{"action": x}, {"observation": y}]], "git_patch": z}),
+                1..=5 => json!({"id": kind, "source": y, "timestamp": "2026-01-01T00:00:00", "action": x,
+                    "args": {"content": z, "thought": z, "confirmation_state": y}, "tool_call_metadata": {"tool_call_id": id}}),
+                6..=8 => json!({"id": kind, "source": "agent", "timestamp": z, "observation": x, "cause": kind - 4, "content": y, "extras": {"agent_state": z}}),
+                9 => json!({"kind": "ActionEvent", "id": id, "source": "agent", "timestamp": "t", "tool_call_id": other, "tool_name": x, "thought": y}),
+                10 => json!({"kind": "ObservationEvent", "id": id, "source": x, "timestamp": "t", "tool_call_id": other, "observation": {"content": y}}),
+                _ => json!({"kind": "MessageEvent", "id": id, "source": x, "timestamp": "t", "llm_message": {"content": y}}),
+            },
+            _ => json!({"trajectory": if kind < 6 { json!([{"action": x, "observation": y, "thought": z}]) } else { x.clone() },
+                "history": [{"role": x, "content": y, "agent": "m", "action": z}, {"role": "assistant", "content": z, "action": x, "tool_calls": [{"id": id}]}, {"role": "user", "content": x}],
+                "info": {"exit_status": y, "submission": z}}),
+        })
+        .boxed()
+}
+
+fn lines() -> impl Strategy<Value = (usize, Vec<Value>)> {
+    (0..WORDS.len()).prop_flat_map(|which| {
+        let lines = proptest::collection::vec(line(which), 1..30);
+        (Just(which), lines)
+    })
+}
+
+proptest! {
+    #[test]
+    fn whatever_comes_in_whatever_order_is_told_soundly((which, lines) in lines()) {
+        let dialect = Dialect::from_word(WORDS[which]).unwrap();
+        let read = read_lines(dialect, &lines);
+        prop_assert!(read.verdict.is_ok());
+        assert_sound(WORDS[which], &read.events);
+        let again = read_lines(dialect, &lines);
+        prop_assert!(again.events == read.events);
+    }
+}
