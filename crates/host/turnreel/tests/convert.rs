@@ -68,6 +68,14 @@ fn each_form_is_made() {
 Done! I added a line at the end of README.md.
 "
     );
+    let bus = to("opencode");
+    let types: Vec<String> = bus
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .map(|event| event["type"].as_str().unwrap().to_owned())
+        .collect();
+    let idle = types.iter().filter(|kind| *kind == "session.idle").count();
+    assert_eq!(idle, 1, "{types:?}");
     let feed = to("feed");
     assert!(feed.lines().count() > 10);
     assert!(feed.starts_with("Block {"));

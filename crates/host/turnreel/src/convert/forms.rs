@@ -6,6 +6,7 @@ use chat_feed::projections::{
     ClaudePrompt, Markdown, MessageSink, OpenAiMessage, OpenAiMessages, SessionSummarizer, TextSink,
 };
 use chat_feed::{ChatRenderer, feed_lines};
+use chat_normalize::OpenCodeOut;
 
 use super::output::Sheet;
 
@@ -19,6 +20,9 @@ pub(crate) enum Form {
     OpenAi,
     /// One text for `claude -p`.
     ClaudePrompt,
+    /// The events of OpenCode's bus, one a line.
+    #[value(name = "opencode")]
+    OpenCode,
     /// Title, models, tokens, cost, tools and files, one JSON object.
     Summary,
     /// What the agent did, line by line.
@@ -36,6 +40,7 @@ impl Form {
             Form::Events => "events.jsonl",
             Form::OpenAi => "openai.json",
             Form::ClaudePrompt => "prompt.txt",
+            Form::OpenCode => "opencode.jsonl",
             Form::Summary => "summary.json",
             Form::Trace => "trace.txt",
             Form::Markdown => "md",
@@ -46,7 +51,7 @@ impl Form {
     /// JSON says by itself where a session ends; text does not.
     pub(super) fn is_json(self) -> bool {
         match self {
-            Form::Events | Form::OpenAi | Form::Summary => true,
+            Form::Events | Form::OpenAi | Form::OpenCode | Form::Summary => true,
             Form::ClaudePrompt | Form::Trace | Form::Markdown | Form::Feed => false,
         }
     }
@@ -72,6 +77,7 @@ pub(super) fn projection(form: Form) -> Box<dyn Projection> {
         Form::Events => Box::new(Events),
         Form::OpenAi => Box::<OpenAi>::default(),
         Form::ClaudePrompt => Box::new(ClaudePrompt::new()),
+        Form::OpenCode => Box::new(OpenCodeOut::new()),
         Form::Summary => Box::new(SessionSummarizer::new()),
         Form::Trace => Box::new(ToolTrace::new(Verbosity::Normal)),
         Form::Markdown => Box::new(Markdown::new()),
@@ -162,6 +168,26 @@ impl Projection for Markdown {
 
     fn finish(&mut self, sheet: &mut Sheet) {
         Markdown::finish(self, sheet);
+    }
+}
+
+impl Projection for OpenCodeOut {
+    fn push(&mut self, event: &ChatEvent, sheet: &mut Sheet) {
+        let mut told = Vec::new();
+        OpenCodeOut::push(self, event, &mut told);
+        write_lines(&told, sheet);
+    }
+
+    fn finish(&mut self, sheet: &mut Sheet) {
+        let mut told = Vec::new();
+        OpenCodeOut::finish(self, &mut told);
+        write_lines(&told, sheet);
+    }
+}
+
+fn write_lines(values: &[serde_json::Value], sheet: &mut Sheet) {
+    for value in values {
+        sheet.write(&format!("{value}\n"));
     }
 }
 
