@@ -59,8 +59,11 @@ pub(crate) async fn guard(
     let allow = request.headers().get(header::ORIGIN).cloned();
     let matched = request.extensions().get::<MatchedPath>().cloned();
     let matched = matched.as_ref().map(MatchedPath::as_str);
-    // What is no route asks for a token as well, below `/api/`: nobody learns without one what there is.
-    let is_api = request.uri().path().starts_with("/api/") || !routes::is_public(matched);
+    // What is no route asks for a token as well, below `/api/`: nobody learns without one what there is. The page's files
+    // are looked for under any address, so an address there that has only them has nothing.
+    let below_api = request.uri().path().starts_with("/api/");
+    let matched = matched.filter(|matched| !below_api || !routes::is_public(Some(matched)));
+    let is_api = below_api || !routes::is_public(matched);
     let mut response = match admit(&state, &mut request, matched, is_api, &mut origin) {
         Err(refusal) => refusal.into_response(),
         Ok(()) if request.method() == Method::OPTIONS => options(matched),

@@ -114,6 +114,7 @@ async fn connection(
         }
         tracing::debug!("a connection ended: {why}");
     }
+    watch.linger().await;
 }
 
 /// To a head that another reader may take otherwise than we do. The connection ends with it.

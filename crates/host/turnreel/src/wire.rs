@@ -2,12 +2,15 @@
 //! reads them otherwise, and leaves who is slow without an answer.
 //!
 //! Refused are line ends without CR, and bodies whose length is said twice, by number and by chunks (RFC 9112, 2.2 and
-//! 6.3 allow both, and 11.2 says what comes of it).
+//! 6.3 allow both, and 11.2 says what comes of it). And who is refused in the middle of a body is listened to for a
+//! while: closed at once, the connection is reset under the answer, and the client never reads it.
 
+use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
@@ -20,17 +23,19 @@ const TOO_SLOW: &[u8] =
 /// As much of a line as tells which header it is.
 const LINE_BYTES: usize = 64;
 
+/// How long and how much of a refused body is read for nothing.
+const LINGER: Duration = Duration::from_secs(2);
+const LINGER_BYTES: usize = 32 * 1024 * 1024;
+
 /// The stream that hyper reads and writes.
-pub(crate) struct Wire {
-    read: OwnedReadHalf,
-    watch: Watch,
-}
+pub(crate) struct Wire(Watch);
 
 /// The other hold on it: ours.
 #[derive(Clone)]
 pub(crate) struct Watch(Arc<Shared>);
 
 struct Shared {
+    read: Mutex<OwnedReadHalf>,
     write: Mutex<OwnedWriteHalf>,
     heads: Mutex<Heads>,
 }
@@ -39,14 +44,11 @@ impl Wire {
     pub(crate) fn new(stream: TcpStream) -> (Self, Watch) {
         let (read, write) = stream.into_split();
         let watch = Watch(Arc::new(Shared {
+            read: Mutex::new(read),
             write: Mutex::new(write),
             heads: Mutex::default(),
         }));
-        let wire = Wire {
-            read,
-            watch: watch.clone(),
-        };
-        (wire, watch)
+        (Wire(watch.clone()), watch)
     }
 }
 
@@ -67,17 +69,11 @@ impl Watch {
 
 impl AsyncRead for Wire {
     fn poll_read(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let before = buf.filled().len();
-        let polled = Pin::new(&mut self.read).poll_read(cx, buf);
-        let read = buf.filled().get(before..).unwrap_or_default();
-        if !read.is_empty() {
-            locked(&self.watch.0.heads).see(read);
-        }
-        polled
+        self.0.poll_read(cx, buf)
     }
 }
 
@@ -87,7 +83,7 @@ impl AsyncWrite for Wire {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut *locked(&self.watch.0.write)).poll_write(cx, bytes)
+        Pin::new(&mut *locked(&self.0.0.write)).poll_write(cx, bytes)
     }
 
     fn poll_write_vectored(
@@ -95,7 +91,7 @@ impl AsyncWrite for Wire {
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut *locked(&self.watch.0.write)).poll_write_vectored(cx, slices)
+        Pin::new(&mut *locked(&self.0.0.write)).poll_write_vectored(cx, slices)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -103,11 +99,46 @@ impl AsyncWrite for Wire {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut *locked(&self.watch.0.write)).poll_flush(cx)
+        Pin::new(&mut *locked(&self.0.0.write)).poll_flush(cx)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut *locked(&self.watch.0.write)).poll_shutdown(cx)
+        Pin::new(&mut *locked(&self.0.0.write)).poll_shutdown(cx)
+    }
+}
+
+impl Watch {
+    fn poll_read(&self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        let polled = Pin::new(&mut *locked(&self.0.read)).poll_read(cx, buf);
+        let read = buf.filled().get(before..).unwrap_or_default();
+        if !read.is_empty() {
+            locked(&self.0.heads).see(read);
+        }
+        polled
+    }
+
+    /// Reads on to the end of a body that nobody took, within bounds. The connection is over otherwise.
+    pub(crate) async fn linger(&self) {
+        if !locked(&self.0.heads).is_within_body() {
+            return;
+        }
+        let _ = tokio::time::timeout(LINGER, async {
+            let mut scratch = vec![0; 64 * 1024];
+            let mut n_bytes = 0;
+            while n_bytes < LINGER_BYTES && locked(&self.0.heads).is_within_body() {
+                let reading = poll_fn(|cx| {
+                    let mut buf = ReadBuf::new(&mut scratch);
+                    let polled = self.poll_read(cx, &mut buf);
+                    polled.map_ok(|()| buf.filled().len())
+                });
+                match reading.await {
+                    Ok(1..) => n_bytes += scratch.len(),
+                    Ok(0) | Err(_) => return,
+                }
+            }
+        })
+        .await;
     }
 }
 
@@ -117,6 +148,8 @@ struct Heads {
     odd: bool,
     /// The rest is not looked at: frames of a socket, or chunks, whose end only their reader knows.
     blind: bool,
+    /// It is blind for chunks.
+    chunks_follow: bool,
     /// Bytes of a body that are still to come.
     body_left: u64,
     /// The line that is read now, in lower case and without its end, as far as it matters.
@@ -186,9 +219,15 @@ impl Heads {
         *self = Heads {
             odd: self.odd,
             blind: self.in_chunks || self.upgrades,
+            chunks_follow: self.in_chunks && !self.upgrades,
             body_left: self.length.unwrap_or(0),
             ..Heads::default()
         };
+    }
+
+    /// Whether more of a body is to come. Frames of a socket are none.
+    fn is_within_body(&self) -> bool {
+        self.body_left > 0 || self.chunks_follow
     }
 
     fn is_within(&self) -> bool {
@@ -244,7 +283,9 @@ mod tests {
         assert!(!heads.is_within());
         heads.see(b"POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\n{");
         assert!(!heads.is_within());
+        assert!(heads.is_within_body());
         heads.see(b"}G");
+        assert!(!heads.is_within_body());
         assert!(heads.is_within());
     }
 }
