@@ -2,7 +2,7 @@
 //!
 //! - [`ChatRenderer`] reduces events to a [`Feed`] of [`Block`]s and says what changed by [`FeedPatch`]es.
 //! - [`viewport`] decides which of them are mounted, and where.
-//! - [`projections`] give a session in the forms that others ask for: messages, a prompt, a summary, Markdown.
+//! - [`projections`] give a session in the forms that others ask for: messages, a prompt, a summary, Markdown, a trace.
 //!
 //! Events come in as values and times as numbers; who fetches the ones and draws the others is for `agent-feed`.
 
