@@ -29,10 +29,11 @@ enum Command {
         after_help = "Example:\n  claude -p \"…\" --output-format stream-json --verbose --include-partial-messages | turnreel pipe --prompt \"…\""
     )]
     Pipe(pipe::Args),
-    /// Tell what agents do, line by line: what they are doing on standard error, their answers on standard output.
+    /// Tell what agents do, line by line.
     ///
-    /// Reads sessions where they lie, also while the server keeps them, and changes nothing. Ends with 0 where all was read,
-    /// 1 where something could not be, 2 where nothing was.
+    /// What they are doing goes to standard error, their answers to standard output. Reads sessions where they lie, also
+    /// while the server keeps them, and changes nothing. Ends with 0 where all was read, 1 where something could not be, 2
+    /// where nothing was.
     #[command(
         after_help = "Examples:\n  turnreel trace --follow ~/.claude/projects/…/*.jsonl\n  claude -p \"…\" --output-format stream-json --verbose | turnreel trace -"
     )]
