@@ -94,6 +94,8 @@ pub(crate) struct Detector {
     first: Option<NotASession>,
     /// A value that began in the first line and is not whole: a pretty-printed document.
     document: Option<String>,
+    /// The first line is nothing but a bracket: what follows are the document's parts, and no lines of their own.
+    is_printed: bool,
 }
 
 /// A document that is printed over several lines is put together up to this size.
@@ -114,8 +116,8 @@ impl Detector {
         let parsed = parse_line(trimmed);
         for value in &parsed.values {
             match verdict(value) {
-                Some((dialect, true)) => return Some(dialect),
-                Some((dialect, false)) => self.weak = self.weak.or(Some(dialect)),
+                Some((dialect, true)) if !self.is_printed => return Some(dialect),
+                Some((dialect, _)) => self.weak = self.weak.or(Some(dialect)),
                 None => {}
             }
         }
@@ -134,6 +136,7 @@ impl Detector {
             });
             if parsed.cut_off && parsed.values.is_empty() && trimmed.starts_with(['{', '[']) {
                 self.document = Some(text.to_owned());
+                self.is_printed = matches!(trimmed.trim_end(), "[" | "{");
             }
         }
         None
@@ -168,6 +171,11 @@ impl Detector {
         self.document.as_deref()
     }
 
+    /// Whether the source is a document printed over several lines, as far as its first line shows.
+    pub(crate) fn is_printed(&self) -> bool {
+        self.is_printed
+    }
+
     /// Whether enough was seen to call it no session.
     pub(crate) fn gave_up(&self) -> bool {
         let limit = if self.document.is_some() {
@@ -175,7 +183,7 @@ impl Detector {
         } else {
             HEAD_BYTES
         };
-        self.weak.is_none() && self.bytes >= limit
+        (self.weak.is_none() || self.is_printed) && self.bytes >= limit
     }
 
     /// Whether enough was seen to go by what is likely.

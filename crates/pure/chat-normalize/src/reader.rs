@@ -223,11 +223,10 @@ impl Core {
         match &held.line {
             OwnLine::Text { text, .. } => {
                 self.held_bytes += text.len() + 1;
+                // Also where the dialect is given: its document may be printed over several lines.
+                let told = self.detector.line(held.line_no, text);
                 if self.dialect.is_none() {
-                    self.dialect = self
-                        .detector
-                        .line(held.line_no, text)
-                        .or_else(|| self.detector.settled());
+                    self.dialect = told.or_else(|| self.detector.settled());
                 }
                 if self.named.is_none() {
                     let text = event_data(text).unwrap_or(text);
@@ -242,8 +241,12 @@ impl Core {
         self.held.push(held);
         let named = self.named.is_some() || self.context.session_id.is_some();
         let long = self.held.len() > MAX_HELD_LINES || self.held_bytes > HEAD_BYTES;
+        let is_printed = self.detector.is_printed();
         match self.dialect {
-            Some(dialect) if named || long => self.start(dialect),
+            Some(_) if is_printed && self.detector.gave_up() => {
+                self.failed = Some(self.detector.not_a_session());
+            }
+            Some(dialect) if (named || long) && !is_printed => self.start(dialect),
             Some(_) => {}
             None if self.detector.gave_up() => self.failed = Some(self.detector.not_a_session()),
             None => {}
@@ -288,17 +291,15 @@ impl Core {
                 self.failed = Some(self.detector.not_a_session());
                 return;
             };
-            if self.dialect.is_none()
-                && let Some(document) = self.detector.document()
+            let is_document = self.dialect.is_none() || self.detector.is_printed();
+            if let Some(document) = self.detector.document().filter(|_| is_document)
+                && let values = parse_document(document).values
+                && !values.is_empty()
             {
                 // A document printed over several lines is read as the one line it could be.
                 let text = document.to_owned();
-                self.named = self.named.take().or_else(|| {
-                    parse_document(&text)
-                        .values
-                        .iter()
-                        .find_map(native_session_id)
-                });
+                let named = self.named.take();
+                self.named = named.or_else(|| values.iter().find_map(native_session_id));
                 self.held = vec![Held {
                     line_no: 1,
                     arrival_ms,

@@ -10,7 +10,7 @@ mod support;
 use std::collections::BTreeMap;
 
 use chat_event::Payload;
-use chat_normalize::{Detection, Dialect, detect};
+use chat_normalize::{Context, Detection, Dialect, SessionReader, detect};
 use serde_json::{Value, json};
 use support::{Source, assert_cuts, assert_sound, read, read_lines, sources, told, values};
 
@@ -186,6 +186,50 @@ fn a_document_is_read_up_to_the_limit_and_refused_by_name_beyond() {
         detect(beyond.as_bytes(), false),
         Detection::None(_)
     ));
+}
+
+#[test]
+fn a_printed_document_is_read_where_its_format_is_given_and_where_its_items_stand_a_line_each() {
+    let text = long_document(100);
+    let mut reader = SessionReader::with_dialect(Context::default(), Dialect::SweAgent);
+    let mut events = Vec::new();
+    reader.push(text.as_bytes(), 0, &mut events).unwrap();
+    reader.finish(0, &mut events).unwrap();
+    assert_eq!(reader.report().unreadable, 0);
+    let results = events
+        .iter()
+        .filter(|event| event.event_type() == "tool_result");
+    assert_eq!(results.count(), 100);
+    let beyond = long_document(17_000);
+    let mut reader = SessionReader::with_dialect(Context::default(), Dialect::SweAgent);
+    assert!(reader.push(beyond.as_bytes(), 0, &mut events).is_err());
+    let item = |n: u64| json!({"id": n, "source": "user", "timestamp": "t", "action": "message", "args": {"content": "Go"}});
+    let listed = format!("[\n{},\n{}\n]\n", item(1), item(2));
+    let read = read(listed.as_bytes());
+    assert_eq!(read.dialect, Some(Dialect::OpenHands));
+    assert_eq!(read.report.unreadable, 0);
+    assert_eq!(
+        told(&read.events)
+            .iter()
+            .filter(|line| *line == "user Go")
+            .count(),
+        2
+    );
+}
+
+#[test]
+fn lines_behind_a_lone_bracket_are_read_as_lines() {
+    let line = json!({"id": 1, "source": "user", "timestamp": "t", "action": "message", "args": {"content": "Go"}});
+    let read = read(format!("{{\n{line}\n{line}\n").as_bytes());
+    assert_eq!(read.dialect, Some(Dialect::OpenHands));
+    assert_eq!(read.report.unreadable, 1);
+    assert_eq!(
+        told(&read.events)
+            .iter()
+            .filter(|line| *line == "user Go")
+            .count(),
+        2
+    );
 }
 
 #[test]
