@@ -147,7 +147,8 @@ fn convert_one(
             Err(why) => break Err(why),
         }
     };
-    if let Some(mut sheet) = sheet {
+    // What was read in part takes no name: it would pass for the whole.
+    if let Some(mut sheet) = sheet.filter(|_| read.is_ok()) {
         projection.finish(&mut sheet);
         sheet.end().map_err(|why| stop(&why, outputs))?;
     }
