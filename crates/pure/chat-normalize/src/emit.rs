@@ -301,6 +301,14 @@ pub(crate) fn clean_id(id: &str) -> String {
     format!("{clean}-{:016x}", hash(id.as_bytes()))
 }
 
+/// Whether an event's id names a line by its number, which says nothing outside its source.
+pub(crate) fn is_line_number(id: &str) -> bool {
+    let head = id.split(':').next().unwrap_or_default();
+    let head = head.strip_prefix("end.").unwrap_or(head);
+    head.strip_prefix('l')
+        .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+}
+
 /// FNV-1a, 64 bits: the same on every machine and in every version, which std's hashers do not promise.
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

@@ -2,6 +2,7 @@
 //!
 //! - [`SessionReader`] takes bytes in any pieces and gives events; it tells the dialect itself.
 //! - [`FolderReader`] does the same for a session of several files; [`SessionFolder`] tells which files those are.
+//! - [`Merge`] makes one of several sources of a session.
 //! - [`detect`] tells the dialect alone.
 //! - [`OpenCodeOut`] goes the other way: ChatEvents as OpenCode's bus would have told them.
 //! - Each dialect has a module of its own below these.
@@ -15,6 +16,7 @@
 mod detect;
 mod dialect;
 mod folder;
+mod merge;
 mod reader;
 
 mod acp;
@@ -49,5 +51,6 @@ pub use detect::{Detection, HEAD_BYTES, NotASession, detect};
 pub use dialect::Dialect;
 pub use emit::Report;
 pub use folder::{AgentPart, FolderReader, SessionFolder, SessionParts, Want};
+pub use merge::Merge;
 pub use opencode::{OpenCodeOut, to_opencode_events};
 pub use reader::{Context, SessionReader};

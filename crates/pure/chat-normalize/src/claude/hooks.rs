@@ -378,7 +378,8 @@ impl Normalizer for ClaudeHooks {
             return;
         }
         self.facts(emitter, line);
-        if event != "SessionEnd" {
+        // The end of a turn may come behind the session's.
+        if !matches!(event, "SessionEnd" | "Stop" | "StopFailure") {
             self.session_ended = false;
         }
         match event {

@@ -215,7 +215,9 @@ impl Session {
             turn_id: Some(turn.id.clone()),
             ..Place::default()
         };
-        let id = format!("{}:end", turn.id);
+        let guessed = end.extra.get("guessed").is_some();
+        let tag = if guessed { "end.guess" } else { "end" };
+        let id = format!("{}:{tag}", turn.id);
         emitter.add_as(&id, &place, end);
     }
 
@@ -232,10 +234,12 @@ impl Session {
             if is_last {
                 self.close_calls(emitter, &|_| false);
             }
-            let end = TurnEnd {
+            let mut end = TurnEnd {
                 outcome: Some(outcome.to_owned()),
                 ..TurnEnd::default()
             };
+            // The source does not say so; one that knows, or the same one grown longer, may tell it otherwise.
+            end.extra.insert("guessed", Json::from(Value::Bool(true)));
             self.close_turn(emitter, end);
         }
         self.close_calls(emitter, &|_| false);

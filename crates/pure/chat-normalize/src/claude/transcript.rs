@@ -430,7 +430,15 @@ impl ClaudeTranscript {
                 }
             }
         }
+        let at = emitter.out.len();
         self.session.open_turn(emitter, &id, trigger);
+        // Hooks name the turn by its prompt.
+        if let Some(prompt) = text_of(line, "promptId")
+            && let Some(event) = emitter.out.get_mut(at)
+            && let Payload::TurnStart(start) = &mut event.payload
+        {
+            start.extra.insert("promptId", Json::string(prompt));
+        }
     }
 
     fn end_turn(&mut self, emitter: &mut Emitter, duration_ms: Option<u64>) {
@@ -442,11 +450,15 @@ impl ClaudeTranscript {
             (false, true) => "failed",
             (false, false) => "completed",
         };
-        let end = TurnEnd {
+        let mut end = TurnEnd {
             outcome: Some(outcome.to_owned()),
             duration_ms,
             ..TurnEnd::default()
         };
+        // That the next prompt came shows that this turn is over, not how it went.
+        if duration_ms.is_none() {
+            end.extra.insert("guessed", Json::from(Value::Bool(true)));
+        }
         self.session.close_turn_leaving_calls(emitter, end);
     }
 

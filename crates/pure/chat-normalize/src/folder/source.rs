@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use chat_event::{ChatEvent, Json, Payload};
 
+use crate::emit::is_line_number;
 use crate::reader::{Context, SessionReader};
 
 /// A file that is being read.
@@ -77,13 +78,6 @@ impl Agent {
         }
         Some(event)
     }
-}
-
-fn is_line_number(id: &str) -> bool {
-    let head = id.split(':').next().unwrap_or_default();
-    let head = head.strip_prefix("end.").unwrap_or(head);
-    head.strip_prefix('l')
-        .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// The text of an agent's first words, where this event is them.

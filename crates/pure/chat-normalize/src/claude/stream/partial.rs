@@ -64,7 +64,13 @@ impl ClaudeStream {
                 let response_id = id
                     .map(|id| self.session.message(&id, place).response_id.clone())
                     .unwrap_or_default();
-                emitter.add("usage", &place.in_response(&response_id), usage);
+                let place = place.in_response(&response_id);
+                if response_id.is_empty() {
+                    emitter.add("usage", &place, usage);
+                } else {
+                    // The transcript tells the same by the same id.
+                    emitter.add_as(&format!("{response_id}:usage"), &place, usage);
+                }
             }
             // The assistant's line of the block came before.
             "content_block_stop" => emitter.pass_over("stream_event/content_block_stop"),

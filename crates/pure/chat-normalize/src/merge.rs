@@ -1,0 +1,476 @@
+//! Several sources of one session, as one: what hooks, a stream and a file say of the same run is said once.
+//!
+//! Each source is read by a reader of its own; their events come in as they come. What says something new goes on, in a
+//! turn that all sources share; what was said is left out. Nothing here knows a provider: two events say the same by
+//!
+//! | what | the same where |
+//! |---|---|
+//! | a call, its input | the call's id |
+//! | a result, its output | the call's id; "no result" gives way to a real one |
+//! | a file edit | call and path |
+//! | a text, a thought | response and part, or turn, caller and words |
+//! | chunks | one source tells those of a part; behind its whole text none are told |
+//! | a user's words, a notice, an error, progress, a plan | turn and words |
+//! | a question, a permission, and its answer | the call, or what is asked |
+//! | usage | the response; the turn; the same sums |
+//! | a fact of the session | name and value |
+//! | a compaction | which one it is |
+//! | anything else | its payload |
+//!
+//! "Turn and words" counts: of words that one source says twice and another once, two are told. So the order in which
+//! sources are read does not matter, and neither does which of them said it first.
+//!
+//! A turn is another source's turn (`turns`) by its id or its prompt's id, by a call or response in it, by the user's
+//! words; else it is the first that nothing speaks against. Until that is known, its beginning waits.
+//!
+//! A turn that only some sources have (a command that the program answers itself) can be taken for another where the
+//! sources are read more than a turn apart; no words are lost then, but some can be told twice.
+//!
+//! An end that is guessed (`guessed`, "no result", a session's end) waits for the sources that may know better, until
+//! they are at their end. What is kept are hashes of what was said, and what waits.
+
+mod facts;
+mod turns;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use chat_event::payload::Retract;
+use chat_event::{ChatEvent, Extra, Payload};
+
+use crate::emit::{clean_id, hash};
+use facts::{Fact, Part, fact_of};
+use turns::Turns;
+
+/// How many sources are told apart; those beyond are taken as one.
+const MAX_SOURCES: usize = 32;
+
+/// Merges the events of one session's sources.
+///
+/// ```
+/// use chat_normalize::{Context, Merge, SessionReader};
+/// let hook = br#"{"hook_event_name":"UserPromptSubmit","session_id":"s1","prompt_id":"p1","prompt":"Hi"}"#;
+/// let file = br#"{"type":"user","uuid":"u1","promptId":"p1","sessionId":"s1","message":{"content":"Hi"}}"#;
+/// let mut merge = Merge::new(2);
+/// let mut merged = Vec::new();
+/// for (source, line) in [&hook[..], &file[..]].into_iter().enumerate() {
+///     let mut reader = SessionReader::new(Context::default());
+///     let mut events = Vec::new();
+///     reader.push(line, 0, &mut events).unwrap();
+///     reader.finish(0, &mut events).unwrap();
+///     for event in events {
+///         merge.take(source, event, &mut merged);
+///     }
+///     merge.end(source, &mut merged);
+/// }
+/// merge.finish(&mut merged);
+/// let said = merged.iter().filter(|event| event.payload.event_type() == "user_message");
+/// assert_eq!(said.count(), 1);
+/// ```
+#[derive(Debug, Default)]
+pub struct Merge {
+    turns: Turns,
+    /// How often each fact was told, at most by one source, and by each.
+    told: HashMap<u64, Told>,
+    /// Facts that stand once.
+    once: HashMap<u64, Strength>,
+    /// Which source tells the chunks of a part or a call, and the ids of those that may have to be taken back.
+    chunks: HashMap<u64, Chunks>,
+    /// Requests, each with the one that was told for it.
+    requests: HashMap<String, String>,
+    request_of: HashMap<(u64, u32), String>,
+    /// What waits for one who knows better, in the order it came.
+    waiting: BTreeMap<u64, (usize, ChatEvent)>,
+    waiting_of: HashMap<u64, u64>,
+    n_waiting: u64,
+    seen: HashMap<u64, (u64, u32)>,
+    ids: HashSet<u64>,
+    sources: u32,
+    ended: u32,
+    status: Option<(String, Option<String>)>,
+    idle: Option<(usize, ChatEvent)>,
+    dropped: u64,
+}
+
+#[derive(Debug, Default)]
+struct Told {
+    most: u32,
+    by: Vec<(usize, u32)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Strength {
+    Guess,
+    Sure,
+}
+
+#[derive(Debug)]
+struct Chunks {
+    by: usize,
+    ids: Vec<String>,
+}
+
+impl Merge {
+    /// A stage for so many sources; what is guessed waits for those of them that are not at their end. More may join.
+    pub fn new(sources: usize) -> Self {
+        let sources = u32::try_from(sources.min(MAX_SOURCES)).unwrap_or_default();
+        Merge {
+            sources: u32::MAX.checked_shr(32 - sources).unwrap_or_default(),
+            ..Merge::default()
+        }
+    }
+
+    /// Takes the next event of a source; sources are numbered by the caller, from 0.
+    pub fn take(&mut self, source: usize, event: ChatEvent, out: &mut Vec<ChatEvent>) {
+        let source = source.min(MAX_SOURCES - 1);
+        self.sources |= 1 << source;
+        self.ended &= !(1 << source);
+        let print = hash(payload_text(&event).as_bytes());
+        let seen = self
+            .seen
+            .entry(hash(event.id.as_bytes()))
+            .or_insert((print, 0));
+        if seen.0 == print && seen.1 & (1 << source) != 0 {
+            // The same source tells it again: it was delivered twice.
+            self.dropped += 1;
+            return;
+        }
+        if seen.0 == print {
+            seen.1 |= 1 << source;
+        }
+        let mut ready = Vec::new();
+        self.turns.place(source, event, &mut ready);
+        for event in ready {
+            self.tell(source, event, out);
+        }
+    }
+
+    /// A source is at its end.
+    pub fn end(&mut self, source: usize, out: &mut Vec<ChatEvent>) {
+        let source = source.min(MAX_SOURCES - 1);
+        let mut ready = Vec::new();
+        self.turns.settle(source, &mut ready);
+        for event in ready {
+            self.tell(source, event, out);
+        }
+        self.ended |= 1 << source;
+        if self.sources & !self.ended == 0 {
+            self.release(out);
+        }
+    }
+
+    /// All sources are at their end: what waited is told.
+    pub fn finish(&mut self, out: &mut Vec<ChatEvent>) {
+        for source in 0..MAX_SOURCES {
+            if self.sources & !self.ended & (1 << source) != 0 {
+                self.end(source, out);
+            }
+        }
+        self.release(out);
+    }
+
+    /// How many events said nothing new.
+    pub fn left_out(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Whether no other source can know better.
+    fn alone(&self, source: usize) -> bool {
+        self.sources & !self.ended & !(1 << source) == 0
+    }
+
+    /// Tells an event whose turn is known, if it says something new.
+    fn tell(&mut self, source: usize, mut event: ChatEvent, out: &mut Vec<ChatEvent>) {
+        match fact_of(&event, source) {
+            Fact::Counted(key) => {
+                if self.count(key, source) {
+                    self.write(source, event, out);
+                } else {
+                    self.dropped += 1;
+                }
+            }
+            Fact::Once(key) => self.tell_once(key, Strength::Sure, source, event, out),
+            Fact::Guessed(key) => self.tell_once(key, Strength::Guess, source, event, out),
+            Fact::Whole { part, words, guess } => {
+                self.tell_whole(part, words, guess, source, event, out)
+            }
+            Fact::Chunk { part } => self.tell_chunk(part, source, event, out),
+            Fact::TurnStart => {
+                if self.turns.start(event.turn_id.as_deref()) {
+                    self.write(source, event, out);
+                } else {
+                    self.dropped += 1;
+                }
+            }
+            Fact::TurnEnd { key, guess } => {
+                let strength = if guess {
+                    Strength::Guess
+                } else {
+                    Strength::Sure
+                };
+                self.tell_once(key, strength, source, event, out);
+            }
+            Fact::Request(key) => {
+                let fresh = self.count(key, source);
+                let n = self.count_of(key, source);
+                let Some(id) = facts::request_id(&mut event.payload).cloned() else {
+                    return;
+                };
+                let told = self
+                    .request_of
+                    .entry((key, n))
+                    .or_insert_with(|| id.clone());
+                self.requests.insert(id, told.clone());
+                if fresh {
+                    self.write(source, event, out);
+                } else {
+                    self.dropped += 1;
+                }
+            }
+            Fact::Answer { guess } => {
+                if let Some(id) = facts::request_id(&mut event.payload) {
+                    if let Some(told) = self.requests.get(id) {
+                        id.clone_from(told);
+                    }
+                    let key = hash(format!("answer\0{id}").as_bytes());
+                    let strength = if guess {
+                        Strength::Guess
+                    } else {
+                        Strength::Sure
+                    };
+                    self.tell_once(key, strength, source, event, out);
+                }
+            }
+            Fact::SessionStart => self.tell_facts(source, event, out),
+            Fact::Status => self.tell_status(source, event, out),
+        }
+    }
+
+    /// A fact that stands once: a sure one ends the waiting of a guess, and comes after one that was told.
+    fn tell_once(
+        &mut self,
+        key: u64,
+        strength: Strength,
+        source: usize,
+        event: ChatEvent,
+        out: &mut Vec<ChatEvent>,
+    ) {
+        if self.once.get(&key).is_some_and(|told| *told >= strength) {
+            self.dropped += 1;
+            return self.tell_rest_of_end(source, event, out);
+        }
+        if strength == Strength::Guess && !self.alone(source) {
+            if let std::collections::hash_map::Entry::Vacant(entry) = self.waiting_of.entry(key) {
+                self.n_waiting += 1;
+                entry.insert(self.n_waiting);
+                self.waiting.insert(self.n_waiting, (source, event));
+            } else {
+                self.dropped += 1;
+            }
+            return;
+        }
+        if let Some(at) = self.waiting_of.remove(&key) {
+            self.waiting.remove(&at);
+            self.dropped += 1;
+        }
+        self.once.insert(key, strength);
+        self.chunks.remove(&key);
+        let ended = matches!(event.payload, Payload::TurnEnd(_));
+        if ended {
+            self.turns.end(event.turn_id.as_deref());
+            if let Some(usage) = facts::usage_of_end(&event) {
+                self.once.insert(usage.0, Strength::Sure);
+            }
+        }
+        self.write(source, event, out);
+        if ended
+            && !self.turns.any_open()
+            && let Some((source, idle)) = self.idle.take()
+        {
+            self.tell_status(source, idle, out);
+        }
+    }
+
+    /// What a turn used, where its end was told by one who does not know that.
+    fn tell_rest_of_end(&mut self, source: usize, event: ChatEvent, out: &mut Vec<ChatEvent>) {
+        if let Some((key, usage)) = facts::usage_of_end(&event) {
+            let payload = Payload::Usage(usage);
+            let id = format!("{}.usage", event.id);
+            let usage = ChatEvent {
+                id,
+                payload,
+                ..event
+            };
+            self.tell_once(key, Strength::Sure, source, usage, out);
+        }
+    }
+
+    /// The whole text of a part.
+    fn tell_whole(
+        &mut self,
+        part: Option<Part>,
+        words: u64,
+        guess: bool,
+        source: usize,
+        event: ChatEvent,
+        out: &mut Vec<ChatEvent>,
+    ) {
+        let fresh = self.count(words, source);
+        let strength = if guess {
+            Strength::Guess
+        } else {
+            Strength::Sure
+        };
+        let Some(Part(part)) = part else {
+            if fresh {
+                self.write(source, event, out);
+            } else {
+                self.dropped += 1;
+            }
+            return;
+        };
+        let before = self.once.get(&part).copied();
+        if before.is_some_and(|before| before >= strength) {
+            self.dropped += 1;
+            return;
+        }
+        self.once.insert(part, strength);
+        let chunks = self.chunks.remove(&part);
+        if fresh || before.is_some() {
+            self.write(source, event, out);
+            return;
+        }
+        self.dropped += 1;
+        // The words stand in a message that another source names otherwise: the pieces of this one go.
+        if let Some(chunks) = chunks.filter(|chunks| !chunks.ids.is_empty()) {
+            let payload = Retract {
+                event_ids: chunks.ids,
+                extra: Extra::default(),
+            };
+            let id = format!("{}:same", event.id);
+            let mut retract =
+                ChatEvent::new(id, event.timestamp.unwrap_or(0), event.session_id, payload);
+            retract.turn_id = event.turn_id;
+            self.write(source, retract, out);
+        }
+    }
+
+    fn tell_chunk(
+        &mut self,
+        part: Part,
+        source: usize,
+        event: ChatEvent,
+        out: &mut Vec<ChatEvent>,
+    ) {
+        let Part(part) = part;
+        if self.once.contains_key(&part) {
+            self.dropped += 1;
+            return;
+        }
+        let chunks = self.chunks.entry(part).or_insert(Chunks {
+            by: source,
+            ids: Vec::new(),
+        });
+        if chunks.by != source {
+            self.dropped += 1;
+            return;
+        }
+        let keeps = matches!(
+            event.payload,
+            Payload::AssistantChunk(_) | Payload::ThinkingChunk(_)
+        );
+        let id = self.write(source, event, out);
+        if keeps && let Some(chunks) = self.chunks.get_mut(&part) {
+            chunks.ids.push(id);
+        }
+    }
+
+    /// Facts of the session: those that were not told as often as this source tells them.
+    fn tell_facts(&mut self, source: usize, mut event: ChatEvent, out: &mut Vec<ChatEvent>) {
+        let mut count = |key: u64| self.count(key, source);
+        if facts::keep_new(&mut event.payload, &mut count) {
+            self.write(source, event, out);
+        } else {
+            self.dropped += 1;
+        }
+    }
+
+    /// Busy and idle: idle is told when no turn is open, and nothing is told twice in a row.
+    fn tell_status(&mut self, source: usize, event: ChatEvent, out: &mut Vec<ChatEvent>) {
+        let Payload::SessionStatus(status) = &event.payload else {
+            return;
+        };
+        if status.status == "idle" && self.turns.any_open() {
+            self.idle = Some((source, event));
+            return;
+        }
+        let now = Some((status.status.clone(), status.message.clone()));
+        if self.status == now {
+            self.dropped += 1;
+            return;
+        }
+        self.status = now;
+        self.idle = None;
+        self.write(source, event, out);
+    }
+
+    /// Counts a fact; whether this source told it more often than any before.
+    fn count(&mut self, key: u64, source: usize) -> bool {
+        let told = self.told.entry(key).or_default();
+        let at = match told.by.iter().position(|(by, _)| *by == source) {
+            Some(at) => at,
+            None => {
+                told.by.push((source, 0));
+                told.by.len() - 1
+            }
+        };
+        let n = &mut told.by[at].1;
+        *n = n.saturating_add(1);
+        let fresh = *n > told.most;
+        told.most = told.most.max(*n);
+        fresh
+    }
+
+    fn count_of(&self, key: u64, source: usize) -> u32 {
+        let by = self.told.get(&key).map(|told| told.by.as_slice());
+        let by = by.unwrap_or_default().iter().find(|(by, _)| *by == source);
+        by.map_or(0, |(_, n)| *n)
+    }
+
+    /// Tells what waited, for no one knows better any more; the session's end comes last.
+    fn release(&mut self, out: &mut Vec<ChatEvent>) {
+        self.waiting_of.clear();
+        let waiting = std::mem::take(&mut self.waiting).into_values();
+        let (last, first): (Vec<_>, Vec<_>) =
+            waiting.partition(|(_, event)| matches!(event.payload, Payload::SessionEnd(_)));
+        for (source, event) in first {
+            self.tell(source, event, out);
+        }
+        if let Some((source, idle)) = self.idle.take()
+            && !self.turns.any_open()
+        {
+            self.tell_status(source, idle, out);
+        }
+        for (source, event) in last {
+            self.tell(source, event, out);
+        }
+    }
+
+    /// Writes an event; its id is made another where another fact has it. The id it bears.
+    fn write(&mut self, source: usize, mut event: ChatEvent, out: &mut Vec<ChatEvent>) -> String {
+        let mut n = 0;
+        let id = event.id.clone();
+        while !self.ids.insert(hash(event.id.as_bytes())) {
+            n += 1;
+            event.id = clean_id(&format!("{id}~s{source}.{n}"));
+        }
+        let id = event.id.clone();
+        out.push(event);
+        id
+    }
+}
+
+/// What an event says, as text: two events that say the same have the same.
+fn payload_text(event: &ChatEvent) -> String {
+    let payload = serde_json::to_string(&event.payload).unwrap_or_default();
+    format!("{}\0{payload}", event.payload.event_type())
+}

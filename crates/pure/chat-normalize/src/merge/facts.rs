@@ -1,0 +1,274 @@
+//! What an event says, as a number: two events with the same number say the same.
+
+use chat_event::payload::Usage;
+use chat_event::{ChatEvent, Payload};
+
+use crate::emit::hash;
+
+/// How an event is compared with what was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fact {
+    /// Told as often as the source that tells it most often.
+    Counted(u64),
+    /// Told once.
+    Once(u64),
+    /// As `Once`, by one who does not know: it was not seen, so it is taken to be so.
+    Guessed(u64),
+    /// The whole of a text.
+    Whole {
+        part: Option<Part>,
+        words: u64,
+        guess: bool,
+    },
+    /// A piece of what is told whole later.
+    Chunk {
+        part: Part,
+    },
+    TurnStart,
+    TurnEnd {
+        key: u64,
+        guess: bool,
+    },
+    /// Something that wants an answer.
+    Request(u64),
+    Answer {
+        guess: bool,
+    },
+    SessionStart,
+    Status,
+}
+
+/// A part of a response, or a call's input or output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part(pub(super) u64);
+
+/// A number for words, in their order.
+fn key(words: &[&str]) -> u64 {
+    hash(words.join("\0").as_bytes())
+}
+
+/// What `event` says; its turn is the one that all sources share.
+pub(super) fn fact_of(event: &ChatEvent, source: usize) -> Fact {
+    // What a sub-agent says stands in its call, whichever turn that is in.
+    let turn = event.turn_id.as_deref().unwrap_or_default();
+    let caller = event
+        .parent_tool_call_id
+        .as_deref()
+        .or(event.agent_id.as_deref());
+    let at = caller.unwrap_or(turn);
+    let kind = event.payload.event_type();
+    let counted = |words: &[&str]| Fact::Counted(key(&[&[kind, at], words].concat()));
+    let whole = |what: &str, part: Option<u32>, text: &str| Fact::Whole {
+        part: part_key(event, what, part),
+        words: key(&[what, at, text.trim()]),
+        guess: event.id.ends_with(":cut"),
+    };
+    let chunk = |what: &str, part: Option<u32>| Fact::Chunk {
+        // Without a response, a source's pieces are its own.
+        part: part_key(event, what, part).unwrap_or(Part(key(&[what, at, &source.to_string()]))),
+    };
+    match &event.payload {
+        Payload::TurnStart(_) => Fact::TurnStart,
+        Payload::TurnEnd(end) => Fact::TurnEnd {
+            key: key(&["turn_end", turn]),
+            guess: end.extra.get("guessed").is_some(),
+        },
+        Payload::UserMessage(said) => counted(&[said.text.preview().trim()]),
+        Payload::AssistantDone(done) => whole("text", done.part, &done.text),
+        Payload::ThinkingDone(done) => whole("thinking", done.part, &done.text),
+        Payload::AssistantChunk(chunk_of) => chunk("text", chunk_of.part),
+        Payload::ThinkingChunk(chunk_of) => chunk("thinking", chunk_of.part),
+        Payload::ToolCall(call) => {
+            let call_key = key(&["call", &call.tool_call_id]);
+            if event.id.ends_with(":cut") {
+                Fact::Guessed(call_key)
+            } else {
+                Fact::Once(call_key)
+            }
+        }
+        Payload::ToolInputChunk(chunk) => Fact::Chunk {
+            part: Part(key(&["call", &chunk.tool_call_id])),
+        },
+        Payload::ToolOutputChunk(chunk) => Fact::Chunk {
+            part: Part(key(&["result", &chunk.tool_call_id])),
+        },
+        Payload::ToolResult(result) => {
+            let result_key = key(&["result", &result.tool_call_id]);
+            let code = result
+                .error
+                .as_ref()
+                .and_then(|error| error.code.as_deref());
+            if code == Some("no_result") {
+                Fact::Guessed(result_key)
+            } else {
+                Fact::Once(result_key)
+            }
+        }
+        Payload::FileEdit(edit) if !edit.tool_call_id.is_empty() => {
+            Fact::Once(key(&["edit", &edit.tool_call_id, &edit.file_path]))
+        }
+        Payload::Plan(plan) => {
+            let entries: Vec<String> = plan
+                .entries
+                .iter()
+                .map(|entry| format!("{}\0{}", entry.status, entry.content))
+                .collect();
+            counted(&[&entries.join("\0")])
+        }
+        Payload::PermissionRequest(request) => Fact::Request(match &request.tool_call_id {
+            Some(call) => key(&["permission", call]),
+            None => {
+                let args = request.args.as_ref().map_or("", |args| args.as_text());
+                key(&["permission of", &request.tool_name, args])
+            }
+        }),
+        Payload::QuestionRequest(request) => Fact::Request(match &request.tool_call_id {
+            Some(call) => key(&["question", call]),
+            None => {
+                let texts: Vec<&str> = request
+                    .questions
+                    .iter()
+                    .map(|question| question.text.as_str())
+                    .collect();
+                key(&["question of", &texts.join("\0")])
+            }
+        }),
+        Payload::PermissionResolved(answer) => Fact::Answer {
+            guess: answer.decision == "cancel",
+        },
+        Payload::QuestionResolved(answer) => Fact::Answer {
+            guess: answer.outcome == "expired",
+        },
+        Payload::Usage(usage) => match (usage.scope.as_str(), &event.response_id) {
+            ("response", Some(response)) => Fact::Once(key(&["usage", response])),
+            ("turn", _) => Fact::Once(key(&["usage", turn])),
+            _ => Fact::Counted(key(&["usage", &payload(event)])),
+        },
+        Payload::Interrupt(_) => Fact::Once(key(&["interrupt", at])),
+        Payload::ErrorEvent(error) => counted(&[error.message.trim()]),
+        Payload::Notice(notice) => counted(&[&notice.level, notice.text.trim()]),
+        Payload::Progress(progress) => {
+            let call = progress.tool_call_id.as_deref().unwrap_or_default();
+            counted(&[call, &progress.message])
+        }
+        // Its summary is worded otherwise by each source.
+        Payload::Compaction(_) => Fact::Counted(key(&["compaction"])),
+        Payload::AgentMessage(message) => Fact::Once(key(&[kind, &message.message_id])),
+        Payload::AgentCallback(callback) => Fact::Once(key(&[kind, &callback.message_id])),
+        Payload::SessionStart(_) => Fact::SessionStart,
+        Payload::SessionStatus(_) => Fact::Status,
+        Payload::SessionEnd(_) => Fact::Guessed(key(&["session_end"])),
+        Payload::FileEdit(_)
+        | Payload::UserAudio(_)
+        | Payload::AgentSwitch(_)
+        | Payload::AudioChunk(_)
+        | Payload::AudioDone(_)
+        | Payload::Retract(_)
+        | Payload::Raw(_)
+        | Payload::LogStart(_)
+        | Payload::LogEpoch(_)
+        | Payload::LogGap(_)
+        | Payload::LogEnd(_)
+        | Payload::Unknown { .. }
+        | Payload::Malformed { .. } => counted(&[&payload(event)]),
+    }
+}
+
+fn part_key(event: &ChatEvent, what: &str, part: Option<u32>) -> Option<Part> {
+    let response = event.response_id.as_deref()?;
+    let part = part.map(|part| part.to_string()).unwrap_or_default();
+    // Some programs number the responses of each turn anew.
+    let turn = event
+        .turn_id
+        .as_deref()
+        .filter(|_| event.parent_tool_call_id.is_none());
+    let turn = turn.unwrap_or_default();
+    Some(Part(key(&["part", what, turn, response, &part])))
+}
+
+fn payload(event: &ChatEvent) -> String {
+    serde_json::to_string(&event.payload).unwrap_or_default()
+}
+
+/// What a turn used, as its end says it, with the number of that fact.
+pub(super) fn usage_of_end(event: &ChatEvent) -> Option<(u64, Usage)> {
+    let Payload::TurnEnd(end) = &event.payload else {
+        return None;
+    };
+    let mut usage: Usage = end.usage.as_ref()?.parse()?;
+    "turn".clone_into(&mut usage.scope);
+    usage.cost_usd = usage.cost_usd.or(end.cost_usd);
+    let turn = event.turn_id.as_deref().unwrap_or_default();
+    Some((key(&["usage", turn]), usage))
+}
+
+/// The id of the request that an event is, or answers.
+pub(super) fn request_id(payload: &mut Payload) -> Option<&mut String> {
+    match payload {
+        Payload::PermissionRequest(request) => Some(&mut request.request_id),
+        Payload::PermissionResolved(answer) => Some(&mut answer.request_id),
+        Payload::QuestionRequest(request) => Some(&mut request.request_id),
+        Payload::QuestionResolved(answer) => Some(&mut answer.request_id),
+        _ => None,
+    }
+}
+
+/// Leaves of a `session_start` the facts that `is_new`; false where nothing is left.
+pub(super) fn keep_new(payload: &mut Payload, is_new: &mut dyn FnMut(u64) -> bool) -> bool {
+    let Payload::SessionStart(start) = payload else {
+        return true;
+    };
+    let mut any = false;
+    if let Some(agent) = start.agent.take() {
+        // A source that knows no version says less than one that does.
+        let bare = agent.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == ' ');
+        let first = is_new(key(&["agent of", bare]));
+        let fresh = if bare == agent {
+            first
+        } else {
+            is_new(key(&["agent", &agent]))
+        };
+        any |= fresh;
+        start.agent = Some(agent).filter(|_| fresh);
+    }
+    let mut keep = |name: &str, value: &mut Option<String>| {
+        let fresh = value
+            .as_ref()
+            .is_some_and(|value| is_new(key(&["fact", name, value])));
+        any |= fresh;
+        if !fresh {
+            *value = None;
+        }
+    };
+    keep("nativeId", &mut start.native_id);
+    keep("model", &mut start.model);
+    keep("cwd", &mut start.cwd);
+    keep("title", &mut start.title);
+    keep("gitBranch", &mut start.git_branch);
+    keep("sandboxId", &mut start.sandbox_id);
+    if let Some(tools) = start.tools.take() {
+        let fresh = is_new(key(&["fact", "tools", tools.as_text()]));
+        any |= fresh;
+        start.tools = Some(tools).filter(|_| fresh);
+    }
+    if start.timestamp_source.is_some() {
+        let fresh = is_new(key(&["timestampSource"]));
+        if !fresh {
+            start.timestamp_source = None;
+        }
+        any |= fresh;
+    }
+    let names: Vec<(String, u64)> = start
+        .extra
+        .iter()
+        .map(|(name, value)| (name.to_owned(), key(&["fact", name, value.as_text()])))
+        .collect();
+    for (name, value) in names {
+        if is_new(value) {
+            any = true;
+        } else {
+            start.extra.remove(&name);
+        }
+    }
+    any
+}

@@ -1,0 +1,450 @@
+//! Which turn of one source is which of the others.
+//!
+//! Each source names turns in its own way, and begins in the middle of the session if it likes. A turn whose own facts
+//! do not tell yet waits with what it said so far, as long as another source has turns it could be.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use chat_event::{ChatEvent, Payload};
+
+use crate::emit::{hash, is_line_number};
+
+/// How many events a turn says before it must be told which it is.
+const MAX_WAITING: usize = 256;
+
+/// How many turns are looked at from either end for one that nothing speaks against.
+const MAX_LOOKED_AT: usize = 32;
+
+/// The room between the ranks of two turns, for turns that only another source has.
+const RANK_STEP: u64 = 1 << 32;
+
+/// The turns of all sources.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    turns: Vec<Turn>,
+    by_id: HashMap<String, usize>,
+    of_source: HashMap<(usize, String), usize>,
+    by_prompt: HashMap<String, Vec<usize>>,
+    by_said: HashMap<u64, Vec<usize>>,
+    by_text: HashMap<u64, Vec<usize>>,
+    /// The turn in which a response or a call stands.
+    by_key: HashMap<u64, usize>,
+    /// The turns in the order in which they came about, as far as that is known.
+    ranked: BTreeMap<u64, usize>,
+    /// The newest turn of each source, by its rank.
+    last: BTreeMap<usize, u64>,
+    /// Sources whose responses bear ids that another source has.
+    shares_responses: BTreeSet<usize>,
+    waiting: BTreeMap<usize, Waiting>,
+    open: BTreeSet<usize>,
+}
+
+#[derive(Debug, Default)]
+struct Turn {
+    id: String,
+    rank: u64,
+    /// The sources that have it.
+    sources: u32,
+    prompt: Option<String>,
+    said: Option<u64>,
+    has_response: bool,
+    has_call: bool,
+    has_text: bool,
+    /// The user's words are a command, which the program may answer itself.
+    is_command: bool,
+    started: bool,
+    ended: bool,
+}
+
+/// A turn of a source that is not known yet.
+#[derive(Debug, Default)]
+struct Waiting {
+    id: String,
+    events: Vec<ChatEvent>,
+    prompt: Option<String>,
+    said: Option<u64>,
+    has_response: bool,
+    has_call: bool,
+    has_text: bool,
+    has_error: bool,
+    is_command: bool,
+    /// What its events tell, as numbers.
+    keys: Vec<u64>,
+}
+
+/// What an event tells about its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Clue {
+    Response,
+    Call,
+    /// Only that the same line of the source would have the same id.
+    Line,
+    End,
+    None,
+}
+
+/// What an event tells about its turn, and as what number.
+fn clue(event: &ChatEvent) -> (Clue, u64) {
+    let key = |what: &str, id: &str| hash(format!("{what}\0{id}").as_bytes());
+    match &event.payload {
+        Payload::ToolCall(call) => (Clue::Call, key("call", &call.tool_call_id)),
+        Payload::ToolResult(result) => (Clue::Call, key("call", &result.tool_call_id)),
+        Payload::ToolInputChunk(chunk) => (Clue::Call, key("call", &chunk.tool_call_id)),
+        Payload::TurnEnd(_) => (Clue::End, 0),
+        payload => match (&event.response_id, payload) {
+            (Some(response), _) => (Clue::Response, key("response", response)),
+            // What else a line says can be put into the turn before it, or behind it.
+            (
+                None,
+                Payload::UserMessage(_)
+                | Payload::Notice(_)
+                | Payload::ErrorEvent(_)
+                | Payload::Interrupt(_),
+            ) if !is_line_number(&event.id) => (Clue::Line, key("line", &event.id)),
+            (None, _) => (Clue::None, 0),
+        },
+    }
+}
+
+impl Turns {
+    /// Puts an event into the turn that all sources share; what is known now goes to `ready`, in order.
+    pub(super) fn place(&mut self, source: usize, event: ChatEvent, ready: &mut Vec<ChatEvent>) {
+        let Some(id) = event.turn_id.clone() else {
+            ready.push(event);
+            return;
+        };
+        if let Some(at) = self.of_source.get(&(source, id.clone())).copied() {
+            ready.push(self.put(at, event));
+            return;
+        }
+        if let Some(parent) = &event.parent_tool_call_id {
+            let key = hash(format!("call\0{parent}").as_bytes());
+            if let Some(at) = self.by_key.get(&key).copied() {
+                ready.push(self.put(at, event));
+                return;
+            }
+        }
+        let waits = self
+            .waiting
+            .get(&source)
+            .is_some_and(|waiting| waiting.id == id);
+        if !waits {
+            self.settle(source, ready);
+            let waiting = Waiting {
+                id,
+                ..Waiting::default()
+            };
+            self.waiting.insert(source, waiting);
+        }
+        let (clue, key) = match event.parent_tool_call_id {
+            Some(_) => (Clue::None, 0),
+            None => clue(&event),
+        };
+        let text = text(&event);
+        if let Some(waiting) = self.waiting.get_mut(&source) {
+            waiting.take(event, clue, key);
+        }
+        if clue == Clue::Response && self.by_key.contains_key(&key) {
+            self.shares_responses.insert(source);
+        }
+        if let Some(at) = self.decide(source, clue, key, text) {
+            self.bind(source, at, ready);
+        }
+    }
+
+    /// Nothing more will tell which turn a source's newest one is.
+    pub(super) fn settle(&mut self, source: usize, ready: &mut Vec<ChatEvent>) {
+        if let Some(waiting) = self.waiting.get(&source) {
+            let at = self.at_last(source, waiting);
+            self.bind(source, at, ready);
+        }
+    }
+
+    /// Whether a turn begins with this; false where it has begun.
+    pub(super) fn start(&mut self, id: Option<&str>) -> bool {
+        let Some(at) = id.and_then(|id| self.by_id.get(id)).copied() else {
+            return true;
+        };
+        self.open.insert(at);
+        !std::mem::replace(&mut self.turns[at].started, true)
+    }
+
+    /// The turn is over.
+    pub(super) fn end(&mut self, id: Option<&str>) {
+        if let Some(at) = id.and_then(|id| self.by_id.get(id)) {
+            self.open.remove(at);
+        }
+    }
+
+    pub(super) fn any_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// Which turn the waiting one is, where that is known by now.
+    fn decide(&self, source: usize, clue: Clue, key: u64, text: Option<u64>) -> Option<usize> {
+        let waiting = self.waiting.get(&source)?;
+        if let Some(at) = self.by_id.get(&waiting.id)
+            && !is_number(&waiting.id)
+        {
+            return Some(*at);
+        }
+        if matches!(clue, Clue::Response | Clue::Call | Clue::Line)
+            && let Some(at) = self.by_key.get(&key)
+            && self.lacks(*at, source)
+        {
+            return Some(*at);
+        }
+        // The order in which turns are known is not always theirs: two sources may both have one that the other has not.
+        let first_of = |turns: Option<&Vec<usize>>, fits: &dyn Fn(usize) -> bool| {
+            let turns = turns.into_iter().flatten().copied().take(MAX_LOOKED_AT);
+            let lacking = turns.filter(|at| self.lacks(*at, source) && fits(*at));
+            let mut behind = lacking.clone().filter(|at| self.is_behind(*at, source));
+            behind.next().or_else(|| lacking.clone().next())
+        };
+        let same_words = |turn: &Turn| match (turn.said, waiting.said) {
+            (Some(one), Some(other)) => one == other,
+            _ => true,
+        };
+        if let Some(prompt) = &waiting.prompt
+            && waiting.said.is_some()
+        {
+            // A fork bears one prompt's id on all the turns it copied; words tell them apart.
+            let fits = |at: usize| same_words(&self.turns[at]);
+            if let Some(at) = first_of(self.by_prompt.get(prompt), &fits) {
+                return Some(at);
+            }
+        }
+        if let Some(said) = &waiting.said
+            && let Some(at) = first_of(self.by_said.get(said), &|_| true)
+        {
+            return Some(at);
+        }
+        if let Some(text) = text {
+            // Other responses speak against it where the source's ids were those of others before.
+            let shares = self.shares_responses.contains(&source);
+            let fits = |at: usize| {
+                let turn = &self.turns[at];
+                !(waiting.is_other(turn) || shares && waiting.differs(turn))
+            };
+            if let Some(at) = first_of(self.by_text.get(&text), &fits) {
+                return Some(at);
+            }
+        }
+        let others = self.candidates(source);
+        if others.iter().all(|at| waiting.is_other(&self.turns[*at])) {
+            return Some(self.turns.len());
+        }
+        let full = waiting.events.len() >= MAX_WAITING;
+        match clue {
+            Clue::None | Clue::Line if !full => None,
+            Clue::Response | Clue::Call if !full => self.unopposed(source, waiting),
+            _ => Some(self.at_last(source, waiting)),
+        }
+    }
+
+    /// Which turn the waiting one is, where nothing more is waited for.
+    fn at_last(&self, source: usize, waiting: &Waiting) -> usize {
+        let known = waiting.keys.iter().filter_map(|key| self.by_key.get(key));
+        known
+            .copied()
+            .find(|at| self.lacks(*at, source))
+            .or_else(|| self.unopposed(source, waiting))
+            .unwrap_or(self.turns.len())
+    }
+
+    /// Turns of other sources that this source has not: those after its newest, then those before, the nearest first.
+    fn candidates(&self, source: usize) -> Vec<usize> {
+        let newest = self.last.get(&source).copied();
+        let first = newest.map_or(0, |rank| rank + 1);
+        let after = self.ranked.range(first..).take(MAX_LOOKED_AT);
+        let before = self.ranked.range(..first).rev().take(MAX_LOOKED_AT);
+        after
+            .chain(before)
+            .map(|(_, at)| *at)
+            .filter(|at| self.lacks(*at, source))
+            .collect()
+    }
+
+    /// Whether a source has not this turn; ids that come again in another one of its turns are not one thing.
+    fn lacks(&self, at: usize, source: usize) -> bool {
+        self.turns[at].sources & (1 << source) == 0
+    }
+
+    fn is_behind(&self, at: usize, source: usize) -> bool {
+        let last = self.last.get(&source);
+        last.is_none_or(|last| self.turns[at].rank > *last)
+    }
+
+    /// The first turn that nothing speaks against.
+    fn unopposed(&self, source: usize, waiting: &Waiting) -> Option<usize> {
+        let candidates = self.candidates(source);
+        candidates
+            .into_iter()
+            .find(|at| !waiting.differs(&self.turns[*at]))
+    }
+
+    /// The rank of a turn that only this source has: behind its newest, before what others had after that.
+    fn new_rank(&self, source: usize) -> u64 {
+        let end = self.ranked.last_key_value().map_or(0, |(rank, _)| *rank);
+        let at_end = end.saturating_add(RANK_STEP);
+        let Some(last) = self.last.get(&source) else {
+            return at_end;
+        };
+        match self.ranked.range(last + 1..).next() {
+            // Where so many came between that there is no room, it goes to the end.
+            Some((next, _)) if next - last > 1 => last + (next - last) / 2,
+            _ => at_end,
+        }
+    }
+
+    fn bind(&mut self, source: usize, at: usize, ready: &mut Vec<ChatEvent>) {
+        let Some(waiting) = self.waiting.remove(&source) else {
+            return;
+        };
+        let at = at.min(self.turns.len());
+        if at == self.turns.len() {
+            let rank = self.new_rank(source);
+            let id = match self.by_id.contains_key(&waiting.id) {
+                true => format!("{}~s{source}", waiting.id),
+                false => waiting.id.clone(),
+            };
+            self.by_id.insert(id.clone(), at);
+            self.ranked.insert(rank, at);
+            self.turns.push(Turn {
+                id,
+                rank,
+                ..Turn::default()
+            });
+        }
+        let turn = &mut self.turns[at];
+        turn.sources |= 1 << source;
+        if let (None, Some(prompt)) = (&turn.prompt, &waiting.prompt) {
+            turn.prompt = Some(prompt.clone());
+            self.by_prompt.entry(prompt.clone()).or_default().push(at);
+        }
+        if let (None, Some(said)) = (turn.said, waiting.said) {
+            turn.said = Some(said);
+            self.by_said.entry(said).or_default().push(at);
+        }
+        self.by_id.entry(waiting.id.clone()).or_insert(at);
+        self.of_source.insert((source, waiting.id), at);
+        let rank = self.turns[at].rank;
+        let last = self.last.entry(source).or_insert(rank);
+        *last = rank.max(*last);
+        for event in waiting.events {
+            ready.push(self.put(at, event));
+        }
+    }
+
+    /// The event in its turn, and what it tells of it remembered.
+    fn put(&mut self, at: usize, mut event: ChatEvent) -> ChatEvent {
+        event.turn_id = Some(self.turns[at].id.clone());
+        let own = event.parent_tool_call_id.is_none();
+        let (clue, key) = clue(&event);
+        let turn = &mut self.turns[at];
+        match clue {
+            Clue::Response => turn.has_response |= own,
+            Clue::Call => turn.has_call |= own,
+            Clue::End => turn.ended = true,
+            Clue::Line | Clue::None => {}
+        }
+        turn.is_command |= is_command(&event);
+        if let Some(text) = text(&event) {
+            self.turns[at].has_text = true;
+            let same = self.by_text.entry(text).or_default();
+            if same.last() != Some(&at) {
+                same.push(at);
+            }
+        }
+        if matches!(clue, Clue::Response | Clue::Call | Clue::Line) {
+            self.by_key.entry(key).or_insert(at);
+        }
+        if let (None, Some(said)) = (self.turns[at].said, words(&event)) {
+            self.turns[at].said = Some(said);
+            self.by_said.entry(said).or_default().push(at);
+        }
+        event
+    }
+}
+
+impl Waiting {
+    fn take(&mut self, event: ChatEvent, clue: Clue, key: u64) {
+        self.has_response |= clue == Clue::Response;
+        self.has_call |= clue == Clue::Call;
+        self.is_command |= is_command(&event);
+        self.has_text |= text(&event).is_some();
+        self.has_error |= matches!(event.payload, Payload::ErrorEvent(_));
+        if matches!(clue, Clue::Response | Clue::Call | Clue::Line)
+            && self.keys.last() != Some(&key)
+        {
+            self.keys.push(key);
+        }
+        if let Payload::TurnStart(start) = &event.payload
+            && let Some(prompt) = start.extra.get("promptId")
+        {
+            self.prompt = prompt.as_str().map(|prompt| prompt.into_owned());
+        }
+        self.said = self.said.or_else(|| words(&event));
+        self.events.push(event);
+    }
+
+    /// Whether this is certainly not `turn`.
+    fn is_other(&self, turn: &Turn) -> bool {
+        let words = matches!((self.said, turn.said), (Some(one), Some(other)) if one != other);
+        let prompt =
+            matches!((&self.prompt, &turn.prompt), (Some(one), Some(other)) if one != other);
+        words || prompt
+    }
+
+    /// Whether something speaks against this being `turn`. That a response or a call of this one is not in it does,
+    /// where it has any: they would have been found.
+    fn differs(&self, turn: &Turn) -> bool {
+        let has_answer = turn.has_response || turn.has_call || turn.has_text;
+        // Of a turn that says nothing it is not known that the other one's words are its own.
+        let says_nothing = self.said.is_none()
+            && !self.has_response
+            && !self.has_call
+            && !self.has_text
+            && !self.has_error;
+        self.is_other(turn)
+            || (self.has_response && turn.has_response)
+            || (self.has_call && turn.has_call)
+            || (says_nothing && (has_answer || !turn.ended))
+            || ((self.has_response || self.has_call) && turn.is_command && !has_answer)
+            || (self.is_command && !self.has_response && !self.has_call && has_answer)
+    }
+}
+
+/// Whether a turn's id is a number in its source, which another source may have for another turn.
+fn is_number(id: &str) -> bool {
+    id.strip_prefix("turn-")
+        .is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// The user's words, as a number.
+fn words(event: &ChatEvent) -> Option<u64> {
+    match &event.payload {
+        Payload::UserMessage(said) if event.parent_tool_call_id.is_none() => {
+            Some(hash(said.text.preview().trim().as_bytes()))
+        }
+        _ => None,
+    }
+}
+
+/// Whether the event is a user's command.
+fn is_command(event: &ChatEvent) -> bool {
+    matches!(&event.payload, Payload::UserMessage(said) if said.text.preview().starts_with('/'))
+}
+
+/// The agent's own words, or what went wrong, as a number.
+fn text(event: &ChatEvent) -> Option<u64> {
+    if event.parent_tool_call_id.is_some() {
+        return None;
+    }
+    let text = match &event.payload {
+        Payload::AssistantDone(done) => &done.text,
+        Payload::ErrorEvent(error) => &error.message,
+        _ => return None,
+    };
+    Some(hash(text.trim().as_bytes()))
+}

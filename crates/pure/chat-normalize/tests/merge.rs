@@ -1,0 +1,407 @@
+//! Several sources of one run, merged: every recorded run that has two or three, in many orders; and small cases.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a promise that is not kept fails its test"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chat_event::{ChatEvent, Payload};
+use chat_normalize::{Context, FolderReader, Merge, SessionFolder};
+
+mod support;
+
+/// The events of each source of one run.
+struct Run {
+    name: String,
+    sources: Vec<(String, Vec<ChatEvent>)>,
+}
+
+fn read(bytes: &[u8]) -> Vec<ChatEvent> {
+    support::read(bytes).events
+}
+
+/// The recorded runs of other programs: what they printed or sent, and what they stored.
+fn other_runs() -> Vec<Run> {
+    let mut runs = Vec::new();
+    for (folder, kinds) in [
+        (
+            "codex",
+            ["exec.jsonl", "appserver.jsonl", "rollout.1.jsonl"],
+        ),
+        (
+            "codex-0.77.0",
+            ["exec.jsonl", "appserver.jsonl", "rollout.1.jsonl"],
+        ),
+        ("opencode", ["events.jsonl", "export.json", "run.jsonl"]),
+    ] {
+        let mut stories: BTreeMap<String, Run> = BTreeMap::new();
+        for source in support::sources(&format!("recordings/{folder}"), |name| {
+            kinds.iter().any(|kind| name.ends_with(&format!(".{kind}")))
+        }) {
+            let (story, kind) = source.name.split_once('.').unwrap();
+            let run = stories.entry(story.to_owned()).or_insert_with(|| Run {
+                name: format!("{folder}/{story}"),
+                sources: Vec::new(),
+            });
+            run.sources.push((kind.to_owned(), read(&source.bytes)));
+        }
+        runs.extend(stories.into_values().filter(|run| run.sources.len() > 1));
+    }
+    runs
+}
+
+/// The recorded runs of Claude Code: hooks, stream, and the transcript with what lies in its folder.
+fn runs() -> Vec<Run> {
+    let mut runs = Vec::new();
+    for folder in ["claude-code", "claude-code-2.1.197", "claude-code-1.0.128"] {
+        let mut stories: BTreeMap<String, Vec<support::Source>> = BTreeMap::new();
+        for source in support::sources(&format!("recordings/{folder}"), |name| {
+            !name.ends_with(".times") && !name.ends_with(".stderr.txt")
+        }) {
+            let story = source.name.split('.').next().unwrap().to_owned();
+            stories.entry(story).or_default().push(source);
+        }
+        // Four processes and two sessions: it has a test of its own.
+        stories.remove("resume");
+        for (story, files) in stories {
+            let mut run = Run {
+                name: format!("{folder}/{story}"),
+                sources: Vec::new(),
+            };
+            let mut parts: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+            for file in files {
+                let rest = &file.name[story.len() + 1..];
+                if rest == "hooks.jsonl" || rest == "stream.jsonl" {
+                    run.sources.push((rest.to_owned(), read(&file.bytes)));
+                } else if let Some(path) = rest.strip_prefix("transcript.") {
+                    parts.insert(path.replace("__", "/"), file.bytes);
+                }
+            }
+            if !parts.is_empty() {
+                run.sources
+                    .push(("transcript".to_owned(), read_folder(&parts)));
+            }
+            if run.sources.len() > 1 {
+                runs.push(run);
+            }
+        }
+    }
+    runs
+}
+
+fn read_folder(files: &BTreeMap<String, Vec<u8>>) -> Vec<ChatEvent> {
+    let parts = SessionFolder::group(files.keys().map(String::as_str))
+        .sessions
+        .remove(0);
+    let mut reader = FolderReader::new(Context::default(), parts);
+    let mut events = Vec::new();
+    while let Some(want) = reader.wants() {
+        let bytes = &files[want.path][usize::try_from(want.offset).unwrap()..];
+        reader.push(bytes, 0, &mut events).unwrap();
+    }
+    events
+}
+
+/// A source of numbers that is the same every time.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % n
+    }
+}
+
+/// Merges the sources, each in its order; `next` says which one comes next of those that have something.
+fn merge(sources: &[Vec<ChatEvent>], mut next: impl FnMut(&[usize]) -> usize) -> Vec<ChatEvent> {
+    let mut merge = Merge::new(sources.len());
+    let mut merged = Vec::new();
+    let mut rest: Vec<_> = sources
+        .iter()
+        .map(|events| events.iter().peekable())
+        .collect();
+    loop {
+        let open: Vec<usize> = (0..rest.len())
+            .filter(|at| rest[*at].peek().is_some())
+            .collect();
+        if open.is_empty() {
+            break;
+        }
+        let source = open[next(&open)];
+        merge.take(source, rest[source].next().unwrap().clone(), &mut merged);
+        if rest[source].peek().is_none() {
+            merge.end(source, &mut merged);
+        }
+    }
+    merge.finish(&mut merged);
+    merged
+}
+
+/// How often each thing that a person sees is told. Independent of the stage's own notion of what is the same.
+fn told(events: &[ChatEvent]) -> BTreeMap<String, u32> {
+    let mut told: BTreeMap<String, u32> = BTreeMap::new();
+    let mut ends = BTreeMap::new();
+    for event in events {
+        let parent = event.parent_tool_call_id.as_deref().unwrap_or("-");
+        let what = match &event.payload {
+            Payload::TurnStart(_) => "turn".to_owned(),
+            Payload::TurnEnd(_) => {
+                *ends.entry(event.turn_id.clone()).or_insert(0) += 1;
+                continue;
+            }
+            Payload::UserMessage(said) => {
+                format!("said in {parent}: {}", said.text.preview().trim())
+            }
+            Payload::AssistantDone(done) if event.id.ends_with(":cut") => {
+                let _ = done;
+                continue;
+            }
+            Payload::AssistantDone(done) => format!("text in {parent}: {}", done.text.trim()),
+            Payload::ThinkingDone(done) => format!("thought in {parent}: {}", done.text.trim()),
+            Payload::ToolCall(call) => format!("call {} in {parent}", call.tool_call_id),
+            Payload::ToolResult(result) => format!("result {}", result.tool_call_id),
+            Payload::FileEdit(edit) => format!("edit {} {}", edit.tool_call_id, edit.file_path),
+            Payload::PermissionRequest(ask) => format!("ask {:?}", ask.tool_call_id),
+            Payload::QuestionRequest(ask) => format!("question {:?}", ask.tool_call_id),
+            Payload::Compaction(_) => "compaction".to_owned(),
+            Payload::Interrupt(_) => format!("interrupt in {parent}"),
+            Payload::ErrorEvent(error) => format!("error {}", error.message),
+            Payload::Plan(plan) => format!("plan {plan:?}"),
+            Payload::SessionEnd(_) => "session end".to_owned(),
+            _ => continue,
+        };
+        *told.entry(what).or_default() += 1;
+    }
+    assert!(ends.values().all(|n| *n == 1), "turns end once: {ends:?}");
+    told.insert("turn ends".to_owned(), u32::try_from(ends.len()).unwrap());
+    told
+}
+
+/// What is told at most by one of the sources.
+fn most(sources: &[Vec<ChatEvent>]) -> BTreeMap<String, u32> {
+    let mut most: BTreeMap<String, u32> = BTreeMap::new();
+    for events in sources {
+        for (what, n) in told(events) {
+            let entry = most.entry(what).or_default();
+            *entry = n.max(*entry);
+        }
+    }
+    most
+}
+
+fn differences(found: &BTreeMap<String, u32>, wanted: &BTreeMap<String, u32>) -> Vec<String> {
+    let keys: BTreeSet<&String> = found.keys().chain(wanted.keys()).collect();
+    keys.into_iter()
+        .filter(|key| found.get(*key) != wanted.get(*key))
+        .map(|key| {
+            let short: String = key.chars().take(160).collect();
+            format!(
+                "{short}: told {:?}, wanted {:?}",
+                found.get(key),
+                wanted.get(key)
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn recorded_runs_say_everything_once_in_any_order() {
+    let runs = runs();
+    let mut wrong = Vec::new();
+    for run in &runs {
+        let sources: Vec<Vec<ChatEvent>> = run
+            .sources
+            .iter()
+            .map(|(_, events)| events.clone())
+            .collect();
+        let wanted = most(&sources);
+        let n = sources.len();
+        let mut check = |how: String, merged: Vec<ChatEvent>| {
+            let mut ids = BTreeSet::new();
+            for event in &merged {
+                assert!(
+                    ids.insert(event.id.clone()),
+                    "{}: {} stands twice",
+                    run.name,
+                    event.id
+                );
+            }
+            for difference in differences(&told(&merged), &wanted) {
+                wrong.push(format!("{} {how}: {difference}", run.name));
+            }
+        };
+        // One source after another, in every order.
+        for first in 0..n {
+            for second in (0..n).filter(|at| *at != first) {
+                let order: Vec<usize> = [first, second]
+                    .into_iter()
+                    .chain((0..n).filter(|at| *at != first && *at != second))
+                    .collect();
+                let merged = merge(&sources, |open| {
+                    let at = order.iter().find(|at| open.contains(at)).unwrap();
+                    open.iter().position(|other| other == at).unwrap()
+                });
+                let names: Vec<&str> = order.iter().map(|at| run.sources[*at].0.as_str()).collect();
+                check(format!("{names:?}"), merged);
+            }
+        }
+        // A command that the program answers itself is a turn of some sources only; read more than a turn apart, it can
+        // be taken for another one. The right answer is none of these.
+        let by_program = run.name.ends_with("/compact") || run.name.ends_with("/controls");
+        for seed in 0..if by_program { 0 } else { 8 } {
+            let mut random = Random(seed);
+            check(
+                format!("seed {seed}"),
+                merge(&sources, |open| random.below(open.len())),
+            );
+        }
+    }
+    let n = wrong.len();
+    wrong.truncate(60);
+    assert!(wrong.is_empty(), "{n} differences:\n{}", wrong.join("\n"));
+}
+
+/// Of programs whose sources share no ids, in the order of their names.
+#[test]
+fn other_programs_runs_say_everything_once() {
+    // Known gaps: runs that were stopped, or failed, before both sources said something that shows it is one turn, and
+    // three processes that number their items anew. All but the last tell a turn twice; the right answer is once.
+    let not_told_apart = [
+        "codex/sigint-text",
+        "codex/sigkill",
+        "codex/resume",
+        "codex-0.77.0/error-hard",
+        "codex-0.77.0/sigint-command",
+    ];
+    let mut wrong = Vec::new();
+    for run in other_runs() {
+        if not_told_apart.contains(&run.name.as_str()) {
+            continue;
+        }
+        let sources: Vec<Vec<ChatEvent>> = run
+            .sources
+            .iter()
+            .map(|(_, events)| events.clone())
+            .collect();
+        let merged = merge(&sources, |_| 0);
+        for difference in differences(&told(&merged), &most(&sources)) {
+            wrong.push(format!("{}: {difference}", run.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn one_source_alone_passes_as_it_is() {
+    for run in runs().into_iter().chain(other_runs()) {
+        for (name, events) in run.sources {
+            let mut stage = Merge::new(1);
+            let mut merged = Vec::new();
+            for event in events.clone() {
+                stage.take(0, event, &mut merged);
+            }
+            stage.end(0, &mut merged);
+            assert_eq!(told(&merged), told(&events), "{} {name}", run.name);
+            // Told again, as after a lost answer, nothing is new.
+            let n = merged.len();
+            for event in events {
+                stage.take(0, event, &mut merged);
+            }
+            stage.finish(&mut merged);
+            assert_eq!(merged.len(), n, "{} {name}", run.name);
+        }
+    }
+}
+
+fn event(id: &str, turn: &str, kind: &str, payload: &str) -> ChatEvent {
+    let text = format!(
+        r#"{{"id":"{id}","timestamp":1,"sessionId":"s","turnId":"{turn}","type":"{kind}","payload":{payload}}}"#
+    );
+    ChatEvent::from_json(&text).unwrap()
+}
+
+#[test]
+fn what_a_source_only_guesses_waits_for_one_that_knows() {
+    let result = |id: &str, error: &str| {
+        event(
+            id,
+            "t",
+            "tool_result",
+            &format!(r#"{{"toolCallId":"c","result":"","error":{error}}}"#),
+        )
+    };
+    let guess = result("g", r#"{"code":"no_result","message":""}"#);
+    let sure = result("r", r#"{"code":"denied","message":"no"}"#);
+    let ids = |events: &[ChatEvent]| {
+        events
+            .iter()
+            .map(|event| event.id.clone())
+            .collect::<Vec<_>>()
+    };
+    let mut out = Vec::new();
+    let mut stage = Merge::new(2);
+    stage.take(0, guess.clone(), &mut out);
+    stage.end(0, &mut out);
+    assert!(out.is_empty());
+    stage.take(1, sure.clone(), &mut out);
+    stage.finish(&mut out);
+    assert_eq!(ids(&out), ["r"]);
+    // No one knows better.
+    let mut out = Vec::new();
+    let mut stage = Merge::new(2);
+    stage.take(0, guess, &mut out);
+    stage.finish(&mut out);
+    assert_eq!(ids(&out), ["g"]);
+}
+
+#[test]
+fn the_same_words_twice_are_two_and_twice_by_two_sources_are_two() {
+    let said = |id: &str| event(id, "t", "user_message", r#"{"text":"go on"}"#);
+    let sources = [vec![said("a1"), said("a2")], vec![said("b1"), said("b2")]];
+    for first in 0..2 {
+        let merged = merge(&sources, |open| if open.len() > 1 { first } else { 0 });
+        assert_eq!(merged.len(), 2);
+    }
+}
+
+#[test]
+fn an_id_that_two_sources_use_for_two_things_is_made_two() {
+    let one = event("l1", "t", "notice", r#"{"level":"info","text":"one"}"#);
+    let other = event("l1", "t", "notice", r#"{"level":"info","text":"other"}"#);
+    let merged = merge(&[vec![one], vec![other]], |_| 0);
+    assert_eq!(merged.len(), 2);
+    assert_ne!(merged[0].id, merged[1].id);
+}
+
+/// Events in any order, from sources that say anything: nothing fails, and ids stand once.
+#[test]
+fn shuffled_events_do_no_harm() {
+    let mut all: Vec<ChatEvent> = Vec::new();
+    for run in runs().into_iter().step_by(5) {
+        for (_, events) in run.sources {
+            all.extend(events);
+        }
+    }
+    let mut random = Random(1);
+    for at in (1..all.len()).rev() {
+        all.swap(at, random.below(at + 1));
+    }
+    let mut stage = Merge::new(0);
+    let mut merged = Vec::new();
+    for event in all {
+        stage.take(random.below(40), event, &mut merged);
+        if random.below(50) == 0 {
+            stage.end(random.below(40), &mut merged);
+        }
+    }
+    stage.finish(&mut merged);
+    let ids: BTreeSet<&str> = merged.iter().map(|event| event.id.as_str()).collect();
+    assert_eq!(ids.len(), merged.len());
+}
