@@ -10,7 +10,7 @@ use crate::emit::Emitter;
 use crate::reader::Context;
 use crate::sandbox_agent;
 use crate::{
-    acp, ag_ui, agent_events, anthropic, chat_events, claude, codex, gemini, openai, opencode,
+    acp, ag_ui, agent_events, anthropic, chat_events, claude, codex, copilot, gemini, openai, opencode,
     openhands, pi, swe_agent,
 };
 
@@ -63,6 +63,8 @@ pub enum Dialect {
     OpenHands,
     /// The `.traj` documents of SWE-agent.
     SweAgent,
+    /// The events of GitHub Copilot CLI's session files.
+    Copilot,
 }
 
 /// One dialect's rules: values in, events out by way of the emitter.
@@ -267,6 +269,16 @@ pub(crate) static TABLE: &[Row] = &[
         recognise: swe_agent::is_of,
         session_of: |_| None,
         make: |_| Box::new(swe_agent::SweAgent::new()),
+    },
+    Row {
+        dialect: Dialect::Copilot,
+        word: "copilot",
+        name: "Copilot CLI events",
+        form: Form::Lines,
+        recognise: copilot::is_of,
+        session_of: copilot::session_of,
+        make: |_| Box::new(copilot::Copilot::new()),
+        tells_turn_end: false,
     },
     Row {
         dialect: Dialect::ChatEvents,

@@ -26,6 +26,7 @@ mod anthropic;
 mod chat_events;
 mod claude;
 mod codex;
+mod copilot;
 mod gemini;
 mod openai;
 mod opencode;

@@ -126,6 +126,19 @@ impl Track {
         self.parents.last().map(String::as_str)
     }
 
+    /// What comes next is made by the agent that the call `parent` started, or by the main one.
+    pub(crate) fn within(&mut self, parent: Option<&str>) {
+        self.parents.clear();
+        if let Some(parent) = parent {
+            self.parents.push(
+                self.calls
+                    .get(parent)
+                    .map_or(parent, |call| &call.id)
+                    .to_owned(),
+            );
+        }
+    }
+
     /// What comes next is made by an agent that the call waiting under `id` started.
     pub(crate) fn enter(&mut self, id: &str) {
         if let Some(call) = self.calls.get(id) {

@@ -1,0 +1,359 @@
+//! GitHub Copilot CLI: the events of a session's file, `{type, data, id, timestamp, parentId}` a line.
+//!
+//! | event | what it gives |
+//! |---|---|
+//! | `session.start`, `session.resume`, `session.model_change` | `session_start` |
+//! | `user.message` | the turn before ends, a turn begins |
+//! | `assistant.reasoning`, `assistant.message` | a thought; a thought, a text and calls |
+//! | `tool.execution_start`, `_complete` | the call where no message said it, its result |
+//! | `session.error`, `abort` | an error, an interrupt |
+//! | `session.info`, `system.notification` | a notice |
+//! | `session.shutdown` | what the session used, the turn's end |
+//! | hooks, prompts of the system, bookkeeping | passed over |
+//!
+//! `parentToolCallId` names the call within which an agent works. `assistant.turn_start` and `_end` stand around one
+//! answer, sometimes before its text, so they end nothing. Seen: 1.0.11 and 1.0.77, in public fixtures only.
+
+use chat_diff::{Change, from_unified};
+use chat_event::payload::{ErrorEvent, Interrupt, SessionStart, ToolResult, Usage};
+use chat_event::{Extra, Json};
+use serde_json::{Map, Value, json};
+
+use crate::dialect::Normalizer;
+use crate::edit::{file_edit, named_edit, shown_path};
+use crate::emit::{Emitter, hash};
+use crate::track::{Call, NewCall, Said, Track, ended, tool_error};
+use crate::value::{count_of, list_of, millis_of_rfc3339, str_of, text_of};
+use crate::words::{counted, one_line};
+
+const FORMAT: &str = "copilot";
+
+/// Whether a line is of this dialect.
+pub(crate) fn is_of(value: &Value) -> Option<bool> {
+    let kind = str_of(value, "type")?;
+    let is = (kind.contains('.') || kind == "abort")
+        && value.get("data").is_some_and(Value::is_object)
+        && text_of(value, "id").is_some()
+        && text_of(value, "timestamp").is_some()
+        && value.get("parentId").is_some();
+    is.then_some(true)
+}
+
+/// The session a line names.
+pub(crate) fn session_of(value: &Value) -> Option<String> {
+    is_of(value)?;
+    text_of(value.get("data")?, "sessionId").map(str::to_owned)
+}
+
+/// Reads it.
+#[derive(Debug)]
+pub(crate) struct Copilot {
+    track: Track,
+    /// How the turn would end now.
+    outcome: &'static str,
+    /// A hash of the thought that was told last; the answer repeats it.
+    thought: u64,
+    last_ms: Option<i64>,
+}
+
+impl Copilot {
+    pub(crate) fn new() -> Self {
+        Copilot {
+            track: Track::new(),
+            outcome: "interrupted",
+            thought: 0,
+            last_ms: None,
+        }
+    }
+
+    fn facts(&mut self, emitter: &mut Emitter, data: &Value) {
+        let context = data.get("context").unwrap_or(&Value::Null);
+        let model = text_of(data, "selectedModel").or_else(|| text_of(data, "newModel"));
+        let version = text_of(data, "copilotVersion");
+        let facts = SessionStart {
+            agent: version.map(|version| format!("Copilot CLI {version}")),
+            native_id: text_of(data, "sessionId").map(str::to_owned),
+            model: model.map(str::to_owned),
+            cwd: text_of(context, "cwd").map(str::to_owned),
+            git_branch: text_of(context, "branch").map(str::to_owned),
+            provider: Some("copilot".to_owned()),
+            ..SessionStart::default()
+        };
+        self.track.facts.say(emitter, facts, Map::new());
+    }
+
+    fn prompt(&mut self, emitter: &mut Emitter, id: &str, data: &Value) {
+        self.close(emitter);
+        self.track.open_turn(emitter, id, "user");
+        let attachments = list_of(data, "attachments").iter().map(|attachment| {
+            json!({
+                "name": str_of(attachment, "displayName"),
+                "mediaType": "application/octet-stream",
+                "ref": str_of(attachment, "path").unwrap_or(""),
+            })
+        });
+        let said = Said {
+            text: str_of(data, "content").unwrap_or("").to_owned(),
+            attachments: attachments.collect(),
+        };
+        let id = format!("{}:user", self.track.turn_id().unwrap_or(""));
+        self.track.user(emitter, &id, said);
+    }
+
+    fn think(&mut self, emitter: &mut Emitter, response: &str, text: &str) {
+        let now = hash(text.as_bytes());
+        if !text.is_empty() && self.thought != now {
+            self.thought = now;
+            self.track.thought(emitter, response, 0, text, false);
+        }
+    }
+
+    fn answer(&mut self, emitter: &mut Emitter, id: &str, data: &Value) {
+        self.track.need_turn(emitter, id);
+        let response = text_of(data, "messageId").unwrap_or(id);
+        self.think(
+            emitter,
+            response,
+            str_of(data, "reasoningText").unwrap_or(""),
+        );
+        let text = str_of(data, "content").unwrap_or("");
+        self.track.text(emitter, response, 0, text);
+        let requests = list_of(data, "toolRequests");
+        for request in requests {
+            let name = str_of(request, "name").unwrap_or("");
+            let title = text_of(request, "intentionSummary");
+            self.call(emitter, response, request, name, title);
+        }
+        let place = self.track.place().in_response(response);
+        if let Some(output_tokens) = count_of(data, "outputTokens").filter(|n| *n > 0) {
+            let usage = Usage {
+                scope: "response".to_owned(),
+                output_tokens,
+                model: text_of(data, "model").map(str::to_owned),
+                ..Usage::default()
+            };
+            emitter.add_as(&format!("{response}:usage"), &place, usage);
+        }
+        if self.track.parent().is_none() {
+            let done = requests.is_empty() && !text.is_empty();
+            self.outcome = if done { "completed" } else { "interrupted" };
+        }
+    }
+
+    /// A call, as an answer asks for it or as it begins.
+    fn call(
+        &mut self,
+        emitter: &mut Emitter,
+        response: &str,
+        call: &Value,
+        name: &str,
+        title: Option<&str>,
+    ) {
+        let Some(id) = text_of(call, "toolCallId") else {
+            return emitter.raw(&self.track.place(), FORMAT, "call without an id", call);
+        };
+        let args = match call.get("arguments") {
+            Some(Value::String(text)) => serde_json::from_str(text).unwrap_or(Value::Null),
+            Some(args) => args.clone(),
+            None => Value::Null,
+        };
+        let keys = ["command", "path", "pattern", "url", "description"];
+        let shown = keys.iter().find_map(|key| text_of(&args, key)).or(title);
+        let new = NewCall {
+            id,
+            response_id: response,
+            name,
+            args: &args,
+            title: shown.map(one_line),
+            kind: kind_of(name),
+        };
+        self.track.call(emitter, new);
+    }
+
+    fn result(&mut self, emitter: &mut Emitter, event: &Value, data: &Value) {
+        let id = text_of(data, "toolCallId").unwrap_or("");
+        let told = data.get("result").unwrap_or(&Value::Null);
+        let content = str_of(told, "content").unwrap_or("");
+        let failed = data.get("success").and_then(Value::as_bool) == Some(false);
+        let why = data
+            .get("error")
+            .and_then(|error| text_of(error, "message"));
+        let metrics = data
+            .get("toolTelemetry")
+            .and_then(|telemetry| telemetry.get("metrics"))
+            .unwrap_or(&Value::Null);
+        let n_lines = content.trim_end().lines().count();
+        let result = ToolResult {
+            result: Json::string(content),
+            error: failed.then(|| tool_error("error", why.unwrap_or(content))),
+            summary: match n_lines {
+                0 => None,
+                1 => Some(one_line(content)),
+                _ => Some(counted(n_lines, "line", "lines")),
+            }
+            .filter(|_| !failed),
+            duration_ms: count_of(metrics, "durationMs"),
+            ..ToolResult::default()
+        };
+        let Some(call) = self.track.result(emitter, id, result) else {
+            return emitter.raw(&self.track.place(), FORMAT, "result without a call", event);
+        };
+        if !failed && kind_of(&call.name) == "edit" {
+            self.edit(
+                emitter,
+                &call,
+                str_of(told, "detailedContent").unwrap_or(""),
+            );
+        }
+    }
+
+    fn edit(&mut self, emitter: &mut Emitter, call: &Call, unified: &str) {
+        let Some(path) = text_of(&call.args, "path") else {
+            return;
+        };
+        let cwd = self.track.facts.cwd();
+        let shown = shown_path(cwd.as_deref(), path);
+        let change = match call.name.as_str() {
+            "create" => Change::Created,
+            _ => Change::Modified,
+        };
+        let edit = match from_unified(&shown, None, change, unified) {
+            Some(diff) => file_edit(&call.id, path, &diff),
+            None => named_edit(&call.id, path, change),
+        };
+        self.track.edit(emitter, call, edit);
+    }
+
+    /// What the whole session used, by model.
+    fn used(&mut self, emitter: &mut Emitter, data: &Value) {
+        let models = data.get("modelMetrics").and_then(Value::as_object);
+        for (model, metrics) in models.into_iter().flatten() {
+            let usage = metrics.get("usage").unwrap_or(&Value::Null);
+            let Some(input) = count_of(usage, "inputTokens") else {
+                continue;
+            };
+            let read = count_of(usage, "cacheReadTokens");
+            let usage = Usage {
+                scope: "session".to_owned(),
+                cumulative: Some(true),
+                input_tokens: input.saturating_sub(read.unwrap_or(0)),
+                output_tokens: count_of(usage, "outputTokens").unwrap_or(0),
+                cache_read_tokens: read,
+                cache_write_tokens: count_of(usage, "cacheWriteTokens"),
+                model: Some(model.clone()),
+                ..Usage::default()
+            };
+            emitter.add("usage", &self.track.place(), usage);
+        }
+    }
+
+    fn close(&mut self, emitter: &mut Emitter) {
+        self.track.leave_all();
+        self.track.close_turn(emitter, ended(self.outcome));
+        self.outcome = "interrupted";
+        self.thought = 0;
+    }
+}
+
+/// The kind of a tool, after `design/events.md`.
+fn kind_of(name: &str) -> &'static str {
+    match name {
+        "view" | "read" | "read_file" => "read",
+        "edit" | "create" | "str_replace" | "write" | "apply_patch" => "edit",
+        "grep" | "glob" | "rg" => "search",
+        "bash" | "shell" | "powershell" | "read_bash" | "write_bash" | "stop_bash" => "execute",
+        "web_fetch" | "fetch" | "web_search" => "fetch",
+        "task" => "agent",
+        "update_todo" | "exit_plan_mode" => "plan",
+        _ => "other",
+    }
+}
+
+impl Normalizer for Copilot {
+    fn line(&mut self, emitter: &mut Emitter, event: &Value) {
+        let time_ms = text_of(event, "timestamp").and_then(millis_of_rfc3339);
+        self.last_ms = time_ms.or(self.last_ms);
+        if let Some(time_ms) = self.last_ms {
+            emitter.time_ms = time_ms;
+        }
+        emitter.begin_line(text_of(event, "id"));
+        let id = emitter.line_id().to_owned();
+        let kind = str_of(event, "type").unwrap_or("");
+        let data = event.get("data").unwrap_or(&Value::Null);
+        self.track.within(text_of(data, "parentToolCallId"));
+        let place = self.track.place();
+        match kind {
+            "session.start" | "session.resume" | "session.model_change" => {
+                self.facts(emitter, data);
+            }
+            "user.message" => self.prompt(emitter, &id, data),
+            "assistant.reasoning" => {
+                self.track.need_turn(emitter, &id);
+                let response = text_of(data, "reasoningId").unwrap_or(&id);
+                self.think(emitter, response, str_of(data, "content").unwrap_or(""));
+            }
+            "assistant.message" => self.answer(emitter, &id, data),
+            "tool.execution_start" => {
+                let call_id = text_of(data, "toolCallId").unwrap_or("");
+                if self.track.waiting(call_id).is_none() {
+                    self.track.need_turn(emitter, &id);
+                    let name = str_of(data, "toolName").unwrap_or("");
+                    self.call(emitter, &id, data, name, None);
+                }
+            }
+            "tool.execution_complete" => self.result(emitter, event, data),
+            "session.error" => {
+                let error = ErrorEvent {
+                    code: text_of(data, "errorType").unwrap_or("error").to_owned(),
+                    message: str_of(data, "message").unwrap_or("").to_owned(),
+                    extra: Extra::default(),
+                };
+                emitter.add("error", &place, error);
+                self.outcome = "failed";
+            }
+            "abort" => {
+                let interrupt = Interrupt {
+                    reason: "user_cancel".to_owned(),
+                    extra: Extra::default(),
+                };
+                emitter.add("interrupt", &place, interrupt);
+                self.outcome = "interrupted";
+            }
+            "session.info" | "session.warning" => {
+                let level = if kind == "session.info" {
+                    "info"
+                } else {
+                    "warning"
+                };
+                let text = str_of(data, "message").unwrap_or("");
+                emitter.notice(level, &place, "copilot", text);
+            }
+            "system.notification" => {
+                let text = str_of(data, "content").unwrap_or("");
+                emitter.notice("info", &place, "copilot", text);
+            }
+            "session.shutdown" => {
+                self.used(emitter, data);
+                self.close(emitter);
+            }
+            "assistant.turn_start"
+            | "assistant.turn_end"
+            | "hook.start"
+            | "hook.end"
+            | "subagent.started"
+            | "subagent.completed"
+            | "system.message"
+            | "session.auto_mode_resolved"
+            | "session.usage_checkpoint"
+            | "session.truncation" => emitter.pass_over(kind),
+            _ => emitter.raw(&place, FORMAT, kind, event),
+        }
+    }
+
+    fn finish(&mut self, emitter: &mut Emitter) {
+        if let Some(time_ms) = self.last_ms {
+            emitter.time_ms = time_ms;
+        }
+        self.close(emitter);
+    }
+}

@@ -1,0 +1,140 @@
+//! What the dialect of Copilot CLI holds, over public fixtures (most of whose texts and ids are left out) and small inputs.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a promise that is not kept fails its test"
+)]
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use chat_normalize::Dialect;
+use serde_json::{Value, json};
+use support::{assert_cuts, assert_sound, read, read_lines, sources, told};
+
+#[test]
+fn the_fixtures_are_told_cut_anywhere() {
+    let all = sources("fixtures/other", |name| {
+        name.contains("copilot") || name.contains("events.jsonl")
+    });
+    for source in all {
+        let whole = read(&source.bytes);
+        assert_eq!(whole.dialect, Some(Dialect::Copilot), "{}", source.name);
+        assert_eq!(whole.report.unreadable, 0, "{}", source.name);
+        // Results whose ids are left out.
+        let mut known = BTreeMap::new();
+        if source.name.contains("small") {
+            known.insert("result without a call".to_owned(), 1);
+        }
+        let mut raw = whole.report.raw.clone();
+        raw.values_mut().for_each(|n| *n = 1);
+        assert_eq!(raw, known, "{}", source.name);
+        assert_sound(&source.name, &whole.events);
+        assert_cuts(&source);
+        if source.name.contains("subdir") {
+            assert_eq!(
+                told(&whole.events),
+                [
+                    "turn user",
+                    "user List the files",
+                    "call call_1 bash",
+                    "usage response 0/12",
+                    "result call_1 file1\nfile2\n",
+                    "done The directory contains file1 and file2.",
+                    "usage response 0/14",
+                    "end completed",
+                ]
+            );
+        }
+    }
+}
+
+fn event(n: u64, kind: &str, data: Value) -> Value {
+    json!({"type": kind, "data": data, "id": format!("e{n}"), "timestamp": "2026-01-01T00:00:00Z", "parentId": null})
+}
+
+#[test]
+fn agents_edits_and_stops_are_told() {
+    let diff = "\ndiff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+b\n";
+    let lines = [
+        event(
+            0,
+            "session.start",
+            json!({"sessionId": "s1", "context": {"cwd": "/w"}}),
+        ),
+        event(
+            1,
+            "user.message",
+            json!({"content": "Go", "attachments": [{"path": "/w/a", "displayName": "a"}]}),
+        ),
+        event(
+            2,
+            "assistant.reasoning",
+            json!({"reasoningId": "r", "content": "Hm."}),
+        ),
+        event(
+            3,
+            "assistant.message",
+            json!({"messageId": "m1", "content": "", "reasoningText": "Hm.",
+            "toolRequests": [{"toolCallId": "c1", "name": "task", "arguments": {}}]}),
+        ),
+        event(
+            4,
+            "assistant.message",
+            json!({"messageId": "m2", "content": "Within.", "parentToolCallId": "c1",
+            "toolRequests": [{"toolCallId": "c2", "name": "edit", "arguments": "{\"path\": \"/w/a.txt\"}"}]}),
+        ),
+        event(
+            5,
+            "tool.execution_complete",
+            json!({"toolCallId": "c2", "success": true, "parentToolCallId": "c1",
+            "result": {"content": "ok", "detailedContent": diff}}),
+        ),
+        event(
+            6,
+            "tool.execution_complete",
+            json!({"toolCallId": "c1", "success": false, "error": {"message": "no"}}),
+        ),
+        event(
+            7,
+            "tool.execution_start",
+            json!({"toolCallId": "c3", "toolName": "bash", "arguments": {"command": "ls"}}),
+        ),
+        event(8, "abort", json!({"reason": "user"})),
+        event(
+            9,
+            "session.shutdown",
+            json!({"modelMetrics": {"m": {"usage": {"inputTokens": 9, "cacheReadTokens": 4, "outputTokens": 2}}}}),
+        ),
+        event(10, "session.new", json!({})),
+    ];
+    let read = read_lines(Dialect::Copilot, &lines);
+    assert_sound("copilot", &read.events);
+    let mut told = told(&read.events);
+    assert!(told.pop().unwrap().starts_with("raw"));
+    assert_eq!(
+        told,
+        [
+            "turn user",
+            "user Go",
+            "thinking Hm.",
+            "call c1 task",
+            "done Within.",
+            "call c2 edit",
+            "result c2 ok",
+            "edit modified /w/a.txt +1 -1",
+            "failed c1 error",
+            "call c3 bash",
+            "interrupt user_cancel",
+            "usage session 5/2",
+            "failed c3 no_result",
+            "end interrupted",
+        ]
+    );
+    let within = read
+        .events
+        .iter()
+        .filter(|event| event.parent_tool_call_id.as_deref() == Some("c1"));
+    assert_eq!(within.count(), 4);
+}
