@@ -94,26 +94,26 @@ async fn title_of(file: &File) -> Option<String> {
     let mut bytes = ByteStream::of_blob(file).ok()?;
     let mut reader = SessionReader::new(Context::default());
     let mut renderer = ChatRenderer::new();
+    let mut events = Vec::new();
     let mut n_read = 0;
-    while n_read < HEAD_BYTES {
-        let Some(piece) = bytes.next().await.ok()? else {
-            break;
-        };
-        let piece = &piece[..piece.len().min(HEAD_BYTES - n_read)];
-        n_read += piece.len();
-        let mut events = Vec::new();
-        reader.push(piece, 0, &mut events).ok()?;
-        renderer.replay_events(&events);
-        if renderer.feed().session().title.is_some() {
-            break;
+    loop {
+        let piece = bytes.next().await.ok()?;
+        match &piece {
+            Some(piece) => {
+                let piece = &piece[..piece.len().min(HEAD_BYTES - n_read)];
+                n_read += piece.len();
+                reader.push(piece, 0, &mut events).ok()?;
+            }
+            None => reader.finish(0, &mut events).ok()?,
+        }
+        for event in events.drain(..) {
+            renderer.render_event(&event);
+        }
+        let title = &renderer.feed().session().title;
+        if title.is_some() || piece.is_none() || n_read >= HEAD_BYTES {
+            return title.clone();
         }
     }
-    if n_read < HEAD_BYTES {
-        let mut events = Vec::new();
-        reader.finish(0, &mut events).ok()?;
-        renderer.replay_events(&events);
-    }
-    renderer.feed().session().title.clone()
 }
 
 /// The rows of the list, with their heading.
