@@ -41,16 +41,29 @@ macro_rules! dialects {
 }
 
 dialects! {
+    acp "acp",
+    ag_ui "ag-ui",
     agent_events "agent-events",
+    anthropic_messages "anthropic-messages",
     chat_events "chat-events",
+    claude_hooks "claude-hooks",
     claude_stream "claude-stream",
     claude_transcript "claude-transcript",
     codex_app_server "codex-app-server",
     codex_exec "codex-exec",
     codex_rollout "codex-rollout",
+    gemini_chat "gemini-chat",
+    gemini_stream "gemini-stream",
+    openai_chat "openai-chat",
+    openai_responses "openai-responses",
     opencode_events "opencode-events",
     opencode_export "opencode-export",
     opencode_run "opencode-run",
+    openhands "openhands",
+    pi_json "pi-json",
+    pi_session "pi-session",
+    sandbox_agent "sandbox-agent",
+    swe_agent "swe-agent",
 }
 
 fn fuzz(word: &str) {

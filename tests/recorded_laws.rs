@@ -32,6 +32,10 @@ fn recordings() -> Vec<PathBuf> {
             "codex",
             "codex-0.77.0",
             "opencode",
+            "acp-claude",
+            "acp-opencode",
+            "gemini-cli",
+            "pi",
         ];
         for agent in agents {
             collect(&folder.join(agent), &mut found);
@@ -47,6 +51,11 @@ fn recordings() -> Vec<PathBuf> {
             ".exec.",
             ".rollout.",
             ".appserver.",
+            ".hooks.",
+            ".acp.",
+            ".chat.",
+            ".json.",
+            ".session.",
         ];
         name.ends_with(".jsonl") && kinds.iter().any(|kind| name.contains(kind))
     });

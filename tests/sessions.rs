@@ -13,18 +13,55 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use chat_event::ChatEvent;
-use chat_normalize::{Context, Dialect, SessionReader};
+use chat_feed::projections::trace::Verbosity;
+use chat_feed::projections::{
+    to_claude_prompt, to_markdown, to_openai_messages, to_session_summary, to_tool_trace,
+};
+use chat_feed::{ChatRenderer, feed_lines};
+use chat_normalize::{Context, Dialect, SessionReader, to_opencode_events};
 
 /// A stage: the file its result lies in, and what makes it.
 type Stage = (&'static str, fn(&[ChatEvent]) -> String);
 
-const STAGES: &[Stage] = &[("events.jsonl", events_text)];
+const STAGES: &[Stage] = &[
+    ("events.jsonl", events_text),
+    ("feed.txt", feed),
+    ("trace.txt", |events| {
+        to_tool_trace(events, Verbosity::Normal)
+    }),
+    ("transcript.md", to_markdown),
+    ("claude-prompt.txt", to_claude_prompt),
+    ("openai.jsonl", |events| {
+        json_lines(&to_openai_messages(events))
+    }),
+    ("opencode.jsonl", |events| {
+        json_lines(&to_opencode_events(events))
+    }),
+    ("summary.json", |events| {
+        serde_json::to_string_pretty(&to_session_summary(events)).unwrap() + "\n"
+    }),
+];
 
 /// How many stories there are at least.
 const MIN_STORIES: usize = 30;
 
 fn events_text(events: &[ChatEvent]) -> String {
     events.iter().map(|event| event.to_line() + "\n").collect()
+}
+
+/// The rows of the feed, their turns and the session, a line each.
+fn feed(events: &[ChatEvent]) -> String {
+    let mut renderer = ChatRenderer::new();
+    renderer.replay_events(events);
+    feed_lines(renderer.feed())
+        .map(|line| line + "\n")
+        .collect()
+}
+
+/// One value a line, so that a difference shows where it is.
+fn json_lines<T: serde::Serialize>(values: &[T]) -> String {
+    let line = |value| serde_json::to_string(value).unwrap() + "\n";
+    values.iter().map(line).collect()
 }
 
 /// One story: its folder, and what the agent wrote.
@@ -132,6 +169,13 @@ fn the_stories_speak_of_every_provider() {
         Dialect::OpenCodeEvents,
         Dialect::OpenCodeRun,
         Dialect::OpenCodeExport,
+        Dialect::GeminiStream,
+        Dialect::GeminiChat,
+        Dialect::PiStream,
+        Dialect::PiSession,
+        Dialect::Acp,
+        Dialect::ClaudeHooks,
+        Dialect::AgentEvents,
     ];
     for dialect in wanted {
         assert!(spoken.contains(&dialect), "no story of {}", dialect.name());
