@@ -48,6 +48,7 @@ mod track;
 mod value;
 mod words;
 
+pub use agent_events::{AgentEventAdapter, AgentEventsOut, system_event, to_agent_events};
 pub use detect::{Detection, HEAD_BYTES, NotASession, detect};
 pub use dialect::Dialect;
 pub use emit::Report;
