@@ -10,7 +10,7 @@ use crate::emit::Emitter;
 use crate::reader::Context;
 use crate::sandbox_agent;
 use crate::{
-    acp, ag_ui, agent_events, anthropic, chat_events, claude, codex, copilot, gemini, openai, opencode,
+    acp, ag_ui, agent_events, anthropic, chat_events, claude, codex, copilot, gemini, kimi, openai, opencode,
     openhands, pi, swe_agent,
 };
 
@@ -65,6 +65,8 @@ pub enum Dialect {
     SweAgent,
     /// The events of GitHub Copilot CLI's session files.
     Copilot,
+    /// The wire logs of Kimi Code.
+    Kimi,
 }
 
 /// One dialect's rules: values in, events out by way of the emitter.
@@ -279,6 +281,16 @@ pub(crate) static TABLE: &[Row] = &[
         session_of: copilot::session_of,
         make: |_| Box::new(copilot::Copilot::new()),
         tells_turn_end: false,
+    },
+    Row {
+        dialect: Dialect::Kimi,
+        word: "kimi",
+        name: "Kimi Code wire log",
+        form: Form::Lines,
+        tells_turn_end: true,
+        recognise: kimi::is_of,
+        session_of: |_| None,
+        make: |_| Box::new(kimi::Kimi::new()),
     },
     Row {
         dialect: Dialect::ChatEvents,

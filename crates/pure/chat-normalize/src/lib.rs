@@ -28,6 +28,7 @@ mod claude;
 mod codex;
 mod copilot;
 mod gemini;
+mod kimi;
 mod openai;
 mod opencode;
 mod openhands;

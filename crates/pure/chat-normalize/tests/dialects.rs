@@ -26,7 +26,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("fixtures/gemini-session", &["gemini-chat"]),
     ("fixtures/gemini-stream-json", &["gemini-stream"]),
     // A true dialect of Claude Code's; the others there are of programs that are not read.
-    ("fixtures/other", &["claude-transcript", "copilot"]),
+    ("fixtures/other", &["claude-transcript", "copilot", "kimi"]),
     ("fixtures/openai-chat", &["openai-chat"]),
     ("fixtures/openai-responses", &["openai-responses"]),
     ("fixtures/opencode-events", &["opencode-events"]),

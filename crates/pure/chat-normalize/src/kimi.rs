@@ -1,0 +1,349 @@
+//! Kimi Code: the wire log of a session, `{type, time, …}` a line.
+//!
+//! | line | what it gives |
+//! |---|---|
+//! | `metadata`, `config.update`, `tools.set_active_tools` | `session_start` |
+//! | `turn.prompt` | the turn before ends, a turn begins; `context.append_message` repeats it and is passed over |
+//! | `context.append_loop_event`: `step.*` | an answer begins, ends with its tokens; one that wants no tools ends the turn |
+//! | … `content.part`, `tool.call`, `tool.result` | a whole thought or text, a call, its result |
+//! | `permission.record_approval_result` | what was asked, and the answer |
+//! | `context.apply_compaction` | a compaction |
+//! | `usage.record` | tokens that no answer has; those of answers are passed over |
+//!
+//! The log of a sub-agent is a file of its own. Seen: protocol 1.4, in public fixtures.
+
+use chat_diff::Change;
+use chat_event::payload::{
+    Compaction, PermissionRequest, PermissionResolved, SessionStart, ToolResult, Usage,
+};
+use chat_event::{Extra, Json};
+use serde_json::{Map, Value};
+
+use crate::dialect::Normalizer;
+use crate::edit::named_edit;
+use crate::emit::Emitter;
+use crate::track::{NewCall, Said, Track, ended, tool_error};
+use crate::value::{count_of, is_true, list_of, str_of, text_of};
+use crate::words::{counted, one_line};
+
+const FORMAT: &str = "kimi";
+
+/// Whether a line is of this dialect.
+pub(crate) fn is_of(value: &Value) -> Option<bool> {
+    let is = match str_of(value, "type")? {
+        "metadata" => {
+            text_of(value, "protocol_version").is_some()
+                && value.get("created_at").is_some_and(Value::is_number)
+        }
+        "turn.prompt" => value.get("input").is_some_and(Value::is_array),
+        "context.append_loop_event" => value.get("event").is_some_and(Value::is_object),
+        _ => false,
+    };
+    is.then_some(true)
+}
+
+/// Reads it.
+#[derive(Debug)]
+pub(crate) struct Kimi {
+    track: Track,
+    /// How the turn would end now.
+    outcome: &'static str,
+    /// The answer that is open, and how many texts and thoughts it had.
+    step: (String, u32, u32),
+    /// Who asked for the compaction that runs.
+    compacted_by: Option<String>,
+    last_ms: Option<i64>,
+}
+
+impl Kimi {
+    pub(crate) fn new() -> Self {
+        Kimi {
+            track: Track::new(),
+            outcome: "interrupted",
+            step: (String::new(), 0, 0),
+            compacted_by: None,
+            last_ms: None,
+        }
+    }
+
+    fn facts(&mut self, emitter: &mut Emitter, model: Option<&str>, tools: Option<&Value>) {
+        let facts = SessionStart {
+            agent: Some("Kimi Code".to_owned()),
+            provider: Some("kimi".to_owned()),
+            model: model.map(str::to_owned),
+            tools: tools.filter(|tools| tools.is_array()).map(Json::from),
+            ..SessionStart::default()
+        };
+        self.track.facts.say(emitter, facts, Map::new());
+    }
+
+    /// An id for what has none: its time, or its line.
+    fn stem(emitter: &Emitter, line: &Value) -> String {
+        match line.get("time").and_then(Value::as_i64) {
+            Some(time_ms) => format!("t{time_ms}"),
+            None => format!("t-{}", emitter.line_id()),
+        }
+    }
+
+    fn prompt(&mut self, emitter: &mut Emitter, line: &Value) {
+        self.close(emitter);
+        let by_user = line
+            .get("origin")
+            .is_none_or(|origin| str_of(origin, "kind") == Some("user"));
+        let stem = Self::stem(emitter, line);
+        let trigger = if by_user { "user" } else { "system" };
+        self.track.open_turn(emitter, &stem, trigger);
+        let mut said = Said::default();
+        for part in list_of(line, "input") {
+            match str_of(part, "text") {
+                Some(text) if said.text.is_empty() => said.text = text.to_owned(),
+                Some(text) => {
+                    said.text.push('\n');
+                    said.text.push_str(text);
+                }
+                None => emitter.raw(&self.track.place(), FORMAT, "part of a prompt", part),
+            }
+        }
+        let id = format!("{}:user", self.track.turn_id().unwrap_or(""));
+        self.track.user(emitter, &id, said);
+    }
+
+    fn event(&mut self, emitter: &mut Emitter, line: &Value, event: &Value) {
+        let kind = str_of(event, "type").unwrap_or("");
+        if kind != "tool.result" {
+            let stem = Self::stem(emitter, line);
+            self.track.need_turn(emitter, &stem);
+        }
+        let step = match kind {
+            "step.begin" | "step.end" => text_of(event, "uuid"),
+            _ => text_of(event, "stepUuid"),
+        };
+        if let Some(step) = step.filter(|step| *step != self.step.0) {
+            self.step = (step.to_owned(), 0, 0);
+        }
+        let response = self.step.0.clone();
+        match kind {
+            "step.begin" => self.outcome = "interrupted",
+            "content.part" => self.part(emitter, &response, event),
+            "tool.call" => self.call(emitter, &response, event),
+            "tool.result" => self.result(emitter, event),
+            "step.end" => {
+                let place = self.track.place().in_response(&response);
+                if let Some(usage) = usage(event) {
+                    emitter.add_as(&format!("{response}:usage"), &place, usage);
+                }
+                if !matches!(str_of(event, "finishReason"), Some("tool_use") | None) {
+                    self.outcome = "completed";
+                    self.close(emitter);
+                }
+            }
+            _ => emitter.raw(&self.track.place(), FORMAT, kind, line),
+        }
+    }
+
+    fn part(&mut self, emitter: &mut Emitter, response: &str, event: &Value) {
+        let part = event.get("part").unwrap_or(&Value::Null);
+        match str_of(part, "type") {
+            Some("text") => {
+                let text = str_of(part, "text").unwrap_or("");
+                self.track.text(emitter, response, self.step.1, text);
+                self.step.1 = self.step.1.saturating_add(1);
+            }
+            Some("think") => {
+                let text = str_of(part, "think").unwrap_or("");
+                self.track
+                    .thought(emitter, response, self.step.2, text, false);
+                self.step.2 = self.step.2.saturating_add(1);
+            }
+            kind => {
+                let place = self.track.place().in_response(response);
+                emitter.raw(&place, FORMAT, kind.unwrap_or("part"), event);
+            }
+        }
+    }
+
+    fn call(&mut self, emitter: &mut Emitter, response: &str, event: &Value) {
+        let Some(id) = text_of(event, "toolCallId").or_else(|| text_of(event, "uuid")) else {
+            return emitter.raw(&self.track.place(), FORMAT, "call without an id", event);
+        };
+        let name = str_of(event, "name").unwrap_or("");
+        let args = event.get("args").unwrap_or(&Value::Null);
+        let keys = ["command", "path", "pattern", "url", "query", "description"];
+        let title = keys.iter().find_map(|key| text_of(args, key));
+        let new = NewCall {
+            id,
+            response_id: response,
+            name,
+            args,
+            title: title
+                .or_else(|| text_of(event, "description"))
+                .map(one_line),
+            kind: kind_of(name),
+        };
+        self.track.call(emitter, new);
+    }
+
+    fn result(&mut self, emitter: &mut Emitter, event: &Value) {
+        let id = text_of(event, "toolCallId").unwrap_or("");
+        let told = event.get("result").unwrap_or(&Value::Null);
+        let output = match told.get("output") {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Array(blocks)) => {
+                let texts = blocks.iter().filter_map(|block| str_of(block, "text"));
+                texts.collect::<Vec<_>>().join("\n")
+            }
+            _ => String::new(),
+        };
+        let failed = is_true(told, "isError");
+        let exit_code = output
+            .rsplit_once("Command failed with exit code: ")
+            .and_then(|(_, code)| code.trim_end_matches(['.', '\n']).parse().ok());
+        let result = ToolResult {
+            result: Json::string(&output),
+            error: failed.then(|| tool_error("error", &output)),
+            summary: match output.trim_end().lines().count() {
+                0 => None,
+                1 => Some(one_line(&output)),
+                n => Some(counted(n, "line", "lines")),
+            }
+            .filter(|_| !failed),
+            exit_code: exit_code.filter(|_| failed),
+            ..ToolResult::default()
+        };
+        let Some(call) = self.track.result(emitter, id, result) else {
+            return emitter.raw(&self.track.place(), FORMAT, "result without a call", event);
+        };
+        if let Some(path) = text_of(&call.args, "path")
+            && kind_of(&call.name) == "edit"
+            && !failed
+        {
+            let edit = named_edit(&call.id, path, Change::Modified);
+            self.track.edit(emitter, &call, edit);
+        }
+    }
+
+    /// What was asked and how it was answered; the log has both in one line.
+    fn approval(&mut self, emitter: &mut Emitter, line: &Value) {
+        let id = text_of(line, "toolCallId").unwrap_or("");
+        let call_id = self.track.id_of_next(id);
+        let place = self.track.place();
+        let request_id = format!("{call_id}:ask");
+        let request = PermissionRequest {
+            request_id: request_id.clone(),
+            tool_call_id: Some(call_id.clone()),
+            tool_name: str_of(line, "toolName").unwrap_or("").to_owned(),
+            title: text_of(line, "action").map(one_line),
+            ..PermissionRequest::default()
+        };
+        emitter.add_as(&request_id, &place, request);
+        let result = line.get("result").unwrap_or(&Value::Null);
+        let decision = match str_of(result, "decision") {
+            Some("approved") => "allow",
+            Some("cancelled") => "cancel",
+            _ => "deny",
+        };
+        let resolved = PermissionResolved {
+            request_id,
+            decision: decision.to_owned(),
+            scope: Some(text_of(result, "scope").unwrap_or("once").to_owned()),
+            by: Some("user".to_owned()),
+            message: text_of(result, "feedback").map(str::to_owned),
+            extra: Extra::default(),
+        };
+        emitter.add_as(&format!("{call_id}:answer"), &place, resolved);
+    }
+
+    fn close(&mut self, emitter: &mut Emitter) {
+        self.track.close_turn(emitter, ended(self.outcome));
+        self.outcome = "interrupted";
+    }
+}
+
+/// The tokens of an answer, or of what else asked the model.
+fn usage(holder: &Value) -> Option<Usage> {
+    let usage = holder.get("usage").filter(|usage| usage.is_object())?;
+    Some(Usage {
+        scope: "response".to_owned(),
+        input_tokens: count_of(usage, "inputOther").unwrap_or(0),
+        output_tokens: count_of(usage, "output").unwrap_or(0),
+        cache_read_tokens: count_of(usage, "inputCacheRead"),
+        cache_write_tokens: count_of(usage, "inputCacheCreation"),
+        model: text_of(holder, "model").map(str::to_owned),
+        ..Usage::default()
+    })
+}
+
+/// The kind of a tool, after `design/events.md`.
+fn kind_of(name: &str) -> &'static str {
+    match name {
+        "Read" | "ReadMediaFile" => "read",
+        "Write" | "Edit" => "edit",
+        "Grep" | "Glob" => "search",
+        "Bash" => "execute",
+        "FetchURL" | "WebSearch" => "fetch",
+        "Agent" | "AgentSwarm" => "agent",
+        "TodoList" | "EnterPlanMode" | "ExitPlanMode" => "plan",
+        _ => "other",
+    }
+}
+
+impl Normalizer for Kimi {
+    fn line(&mut self, emitter: &mut Emitter, line: &Value) {
+        let time = line.get("time").or_else(|| line.get("created_at"));
+        self.last_ms = time.and_then(Value::as_i64).or(self.last_ms);
+        if let Some(time_ms) = self.last_ms {
+            emitter.time_ms = time_ms;
+        }
+        let kind = str_of(line, "type").unwrap_or("");
+        let place = self.track.place();
+        match kind {
+            "metadata" => self.facts(emitter, None, None),
+            "config.update" => self.facts(emitter, text_of(line, "modelAlias"), None),
+            "tools.set_active_tools" => self.facts(emitter, None, line.get("names")),
+            "turn.prompt" => self.prompt(emitter, line),
+            "context.append_loop_event" => match line.get("event") {
+                Some(event) => self.event(emitter, line, event),
+                None => emitter.raw(&place, FORMAT, kind, line),
+            },
+            "permission.record_approval_result" => self.approval(emitter, line),
+            "plan_mode.enter" => {
+                emitter.notice("info", &place, "kimi", "plan mode began");
+            }
+            "plan_mode.exit" => {
+                emitter.notice("info", &place, "kimi", "plan mode ended");
+            }
+            "full_compaction.begin" => {
+                self.compacted_by = text_of(line, "source").map(str::to_owned);
+                emitter.pass_over(kind);
+            }
+            "context.apply_compaction" => {
+                let payload = Compaction {
+                    trigger: self.compacted_by.take().unwrap_or_default(),
+                    summary: text_of(line, "summary").map(str::to_owned),
+                    tokens_before: count_of(line, "tokensBefore"),
+                    extra: Extra::default(),
+                };
+                let id = format!("{}:compaction", Self::stem(emitter, line));
+                emitter.add_as(&id, &place, payload);
+            }
+            "usage.record" if str_of(line, "usageScope") == Some("session") => {
+                if let Some(usage) = usage(line) {
+                    emitter.add("usage", &place, usage);
+                }
+            }
+            "usage.record"
+            | "context.append_message"
+            | "full_compaction.complete"
+            | "llm.request"
+            | "llm.tools_snapshot" => emitter.pass_over(kind),
+            _ => emitter.raw(&place, FORMAT, kind, line),
+        }
+    }
+
+    fn finish(&mut self, emitter: &mut Emitter) {
+        if let Some(time_ms) = self.last_ms {
+            emitter.time_ms = time_ms;
+        }
+        self.close(emitter);
+    }
+}
