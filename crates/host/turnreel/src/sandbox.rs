@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Dialect, SessionReader};
@@ -14,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::ApiError;
 use crate::ingest::{self, now_ms};
-use crate::state::State;
+use crate::state::{State, stopped};
 
 /// Tasks whose readers are kept; the others' can be made again.
 const MAX_TASKS: usize = 256;
@@ -61,6 +62,10 @@ pub(crate) struct Tasks(Mutex<HashMap<SessionId, Slot>>);
 struct Task {
     reader: SessionReader,
     seen: HashSet<u64>,
+    /// When the last report came.
+    last: Instant,
+    /// Whether somebody waits for a quiet period.
+    watched: bool,
 }
 
 impl Tasks {
@@ -76,6 +81,7 @@ impl Tasks {
         report: Report,
     ) -> Result<Reported, ApiError> {
         let slot = self.slot(&id);
+        let again = slot.clone();
         // On a task of its own: a client that goes away must not leave a reader that has seen what is not stored.
         let storing = tokio::spawn(async move {
             let mut slot = slot.lock().await;
@@ -100,7 +106,11 @@ impl Tasks {
                 });
             }
             let events = task.read(report.event)?;
-            let stored = store(&state, id, events).await;
+            let stored = store(&state, id.clone(), events).await;
+            task.last = Instant::now();
+            if !std::mem::replace(&mut task.watched, true) {
+                tokio::spawn(end_when_quiet(state, id, again));
+            }
             match (&stored, report.key) {
                 (Ok(_), Some(key)) => {
                     task.seen.insert(hash(&key));
@@ -120,6 +130,33 @@ impl Tasks {
             tasks.retain(|_, slot| Arc::strong_count(slot) > 1);
         }
         tasks.entry(id.clone()).or_default().clone()
+    }
+}
+
+/// Workers do not say when they are done: a quiet period is taken for the end, and marked as a guess.
+async fn end_when_quiet(state: State, id: SessionId, slot: Slot) {
+    let quiet = Duration::from_millis(state.settings.quiet_ms);
+    let mut stopping = state.stopping.subscribe();
+    let mut wait = quiet;
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = stopped(&mut stopping) => return,
+        }
+        let mut slot = slot.lock().await;
+        let Some(task) = slot.as_mut() else { return };
+        wait = quiet.saturating_sub(task.last.elapsed());
+        if !wait.is_zero() {
+            continue;
+        }
+        task.watched = false;
+        let mut events = Vec::new();
+        task.reader.quiet(now_ms(), &mut events);
+        if let Err(why) = store(&state, id, events).await {
+            tracing::warn!("could not store that a task is quiet: {}", why.message);
+            *slot = None;
+        }
+        return;
     }
 }
 
@@ -159,6 +196,8 @@ impl Task {
         let mut task = Task {
             reader: SessionReader::with_dialect(context, Dialect::AgentEvents),
             seen: HashSet::new(),
+            last: Instant::now(),
+            watched: false,
         };
         let Some(session) = session.filter(|session| session.position().1 > 0) else {
             return Ok(task);

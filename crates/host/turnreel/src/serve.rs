@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 use crate::cli::DataArg;
 use crate::limits::LimitArgs;
 use crate::state::State;
+use crate::tokens::Record;
 use crate::{assets, data_dir, examples, leftovers, server, tokens};
 
 /// The port where none is asked for.
@@ -200,7 +201,7 @@ fn announce(url: &str, token: &str, ready_json: bool, dir: &Path) -> Result<(), 
 /// Beyond this machine the start-up token is not enough of a lock: it is printed, it lies in a file that every program of
 /// its owner reads, and it opens everything. So those who come must have tokens of their own first.
 fn check_address(address: SocketAddr, dir: &Path) -> Result<(), String> {
-    if address.ip().is_loopback() || !tokens::list(dir)?.is_empty() {
+    if address.ip().is_loopback() || !tokens::list(dir)?.iter().all(Record::is_over) {
         return Ok(());
     }
     Err(format!(

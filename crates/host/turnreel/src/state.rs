@@ -48,6 +48,8 @@ pub struct Settings {
     pub sandbox_events_per_minute: u32,
     /// Message chunks a minute that one sandbox may send; 0 is no limit.
     pub sandbox_chunks_per_minute: u32,
+    /// A sandbox's task that reports nothing for so long is taken to be idle, in milliseconds.
+    pub quiet_ms: u64,
     /// Bytes of all requests' bodies together that are held in memory.
     pub held_bytes: usize,
     /// Whether bodies may be compressed with gzip.
@@ -81,6 +83,7 @@ impl Default for Settings {
             events_burst: 2000,
             sandbox_events_per_minute: 200,
             sandbox_chunks_per_minute: 3000,
+            quiet_ms: 10_000,
             held_bytes: 64 * 1024 * 1024,
             gzip: false,
         }

@@ -59,6 +59,11 @@ pub(crate) struct Wanted {
 }
 
 impl Record {
+    /// Whether its end has come.
+    pub(crate) fn is_over(&self) -> bool {
+        self.expires_ms.is_some_and(|end_ms| end_ms <= now_ms())
+    }
+
     /// What it allows. Words of a newer version allow nothing here.
     fn grant(&self) -> Option<Grant> {
         let scopes = self

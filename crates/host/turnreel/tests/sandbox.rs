@@ -378,3 +378,52 @@ fn odd_ids_of_tasks_are_sessions_too_and_bodies_that_are_none_are_refused() {
     );
     assert_eq!(post(&more, &deep), 422);
 }
+
+#[test]
+fn a_task_that_is_quiet_is_taken_to_be_idle_until_it_goes_on() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let store = chat_store::Store::open(dir.path(), chat_store::Options::default()).unwrap();
+    let bound = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"));
+    let listener = bound.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let settings = turnreel::Settings {
+        quiet_ms: 300,
+        ..turnreel::Settings::default()
+    };
+    let port = listener.local_addr().unwrap().port();
+    let state = turnreel::State::new(store, "secret", port, &[], settings);
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let serving = runtime.spawn(turnreel::run(listener, state, async {
+        let _ = stopped.await;
+    }));
+    let report = |n: u64| {
+        let body = json!({"message_id": "m", "chunk": "x", "chunk_index": n}).to_string();
+        let sent = support::agent()
+            .post(format!("{url}{TASK}/message-chunks"))
+            .header("Authorization", "Bearer secret")
+            .header("Content-Type", "application/json")
+            .send(body);
+        assert_eq!(sent.unwrap().status(), 200);
+    };
+    let status = || {
+        let asked = support::agent()
+            .get(format!("{url}/api/v1/sessions"))
+            .header("Authorization", "Bearer secret")
+            .call();
+        let text = asked.unwrap().body_mut().read_to_string().unwrap();
+        let list: Value = serde_json::from_str(&text).unwrap();
+        list["sessions"][0]["status"].as_str().unwrap().to_owned()
+    };
+    for n in 0..4 {
+        report(n);
+        assert_eq!(status(), "busy");
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    support::soon("it is idle", || status() == "idle");
+    report(9);
+    assert_eq!(status(), "busy");
+    support::soon("it is idle again", || status() == "idle");
+    stop.send(()).unwrap();
+    runtime.block_on(serving).unwrap().unwrap();
+}

@@ -265,3 +265,58 @@ fn beyond_this_machine_only_with_tokens_of_their_own() {
     assert_eq!(asked(&format!("0.0.0.0:{}", server.port())), "421");
     assert_eq!(asked("evil.example"), "421");
 }
+
+#[test]
+fn no_token_is_ever_written_to_the_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("log");
+    let data = dir.path().join("data");
+    let mut child = std::process::Command::new(support::PROGRAM)
+        .args([
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--ready-json",
+            "--no-examples",
+            "--log",
+            "trace",
+            "--data",
+        ])
+        .arg(&data)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::fs::File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut stdout = std::io::BufReader::new(child.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut stdout, &mut line).unwrap();
+    let ready: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let text = |name: &str| ready[name].as_str().unwrap().to_owned();
+    let mut server = Server {
+        child,
+        url: text("url"),
+        token: text("token"),
+        data,
+    };
+    server.post("s1", &chunks(1, 1));
+    let made = make_token(&server, &["--scope", "read"]);
+    let (_, share) = server.ask("POST", "/api/v1/sessions/s1/shares", &server.token, "{}");
+    let share = share["token"].as_str().unwrap().to_owned();
+    let wrong = "wrong-wrong-wrong-wrong-wrong-wrong-wrong-1".to_owned();
+    for token in [&made, &share, &wrong] {
+        server.ask("GET", "/api/v1/sessions/s1/events", token, "");
+        server.ask("POST", "/api/v1/sessions/s1/events", token, "[nope");
+    }
+    server.socket_with(&made).open(1, "s1", None);
+    let token = server.token.clone();
+    server.stop();
+    let log = std::fs::read_to_string(log).unwrap();
+    assert!(log.contains("stopping"), "{log}");
+    for token in [made, share, wrong, token] {
+        assert!(!log.contains(&token));
+        assert!(
+            !log.contains("word 1"),
+            "payloads have no place there either"
+        );
+    }
+}

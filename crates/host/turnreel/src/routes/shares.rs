@@ -62,11 +62,15 @@ pub(super) async fn create(
         .await?
         .map_err(refused)?;
     state.access.tokens.look_again();
-    // The name by which we were asked is one by which we can be asked again; the guard has seen to that.
+    // The name by which we were asked is one by which we can be asked again; the guard has seen to that. A page behind a
+    // proxy with TLS says so with its origin.
     let host = only(&headers, &header::HOST).unwrap_or_default();
+    let origin = only(&headers, &header::ORIGIN)
+        .filter(|origin| origin.split_once("://").is_some_and(|(_, of)| of == host));
+    let base = origin.map_or_else(|| format!("http://{host}"), str::to_owned);
     let answer = json!({
         "id": record.id,
-        "url": format!("http://{host}/#token={token}&session={session}"),
+        "url": format!("{base}/#token={token}&session={session}"),
         "token": token,
         "session": session,
         "expiresMs": expires_ms,
