@@ -119,7 +119,8 @@ async fn connection(
 
 /// To a head that another reader may take otherwise than we do. The connection ends with it.
 fn odd_head() -> Response {
-    let message = "the request's head is ambiguous: lines end with CR and LF, and a body has one length";
+    let message =
+        "the request's head is ambiguous: lines end with CR and LF, and a body has one length";
     let mut response = ApiError::bad_request("bad_request", message).into_response();
     let close = HeaderValue::from_static("close");
     response.headers_mut().insert(header::CONNECTION, close);
