@@ -16,6 +16,7 @@ mod session;
 mod texts;
 mod tokens;
 mod tools;
+mod turn_diff;
 
 pub(crate) use app_server::{CodexAppServer, is_app_server_line};
 pub(crate) use changes::{Files, of_patch_text};

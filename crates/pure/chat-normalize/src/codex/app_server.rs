@@ -6,6 +6,7 @@
 //! | `thread/started`, answers with a `thread` | `session_start` |
 //! | `turn/started`, `turn/completed` | the turn |
 //! | `item/started`, `item/completed`, `item/*/delta` | `items` |
+//! | `turn/diff/updated` | when the turn is over, the files of which no item told how they changed |
 //! | requests with an `id` and a `method` of the server | permissions and questions |
 //! | `codex/event/*` (0.77) | nothing: they say the same again |
 
@@ -278,6 +279,13 @@ impl CodexAppServer {
                     items::plan_entries(list_of(params, "plan")),
                 );
             }
+            "turn/diff/updated" => {
+                if self.session.is_main(thread) && self.session.turn(thread).is_some() {
+                    let diff = str_of(params, "diff").unwrap_or("");
+                    self.session.turn_diff.renew(diff);
+                }
+                emitter.pass_over(method);
+            }
             "thread/tokenUsage/updated" => self.token_usage(emitter, thread, turn, params),
             "error" => self.error(emitter, thread, params),
             "serverRequest/resolved" => {
@@ -297,7 +305,6 @@ impl CodexAppServer {
             // Said again elsewhere, or about the account, the client's lists and the server's own state.
             "thread/status/changed"
             | "thread/compacted"
-            | "turn/diff/updated"
             | "thread/readState/changed"
             | "thread/settings/updated"
             | "thread/closed"

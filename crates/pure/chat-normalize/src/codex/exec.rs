@@ -8,15 +8,19 @@
 //! | `error` | a retry where it says `Reconnecting...`, else the error that `turn.failed` repeats |
 //!
 //! Where the program is stopped the stream just ends.
+//!
+//! Turns and items have no ids but their numbers, and these begin anew with each run, though `codex exec resume` goes on
+//! with the thread. So the ids of a run's turns bear a hash of what was asked, or where that is not known, of what came
+//! first; those of its items a hash of both. Without what was asked, a turn is told when its first item comes.
 
 use chat_event::payload::SessionStart;
 use serde_json::{Map, Value};
 
-use super::items::Phase;
+use super::items::{Phase, item_kind};
 use super::session::{Session, ended};
 use crate::dialect::Normalizer;
-use crate::emit::Emitter;
-use crate::value::{str_of, text_of};
+use crate::emit::{Emitter, hash};
+use crate::value::{fingerprint, str_of, text_of};
 
 /// Whether a line is of this dialect.
 pub(crate) fn is_exec_line(value: &Value) -> bool {
@@ -40,6 +44,8 @@ pub(crate) struct CodexExec {
     session: Session,
     prompt: Option<String>,
     is_begun: bool,
+    /// A turn began that is not told yet.
+    waits: bool,
 }
 
 impl CodexExec {
@@ -49,6 +55,44 @@ impl CodexExec {
             session: Session::new("codex-exec"),
             prompt,
             is_begun: false,
+            waits: false,
+        }
+    }
+
+    /// Tells the run from others by the first line that says something.
+    fn tell_run(&mut self, emitter: &mut Emitter, kind: &str, line: &Value) {
+        let item = line.get("item").unwrap_or(&Value::Null);
+        // The same warnings come in each run.
+        let says_something = match kind {
+            "item.started" | "item.updated" | "item.completed" => item_kind(item) != "error",
+            "turn.completed" | "turn.failed" => true,
+            _ => false,
+        };
+        if says_something && self.session.item_run.is_none() {
+            let before = self.session.run.as_deref().unwrap_or("");
+            let first = format!("{before}{:016x}", fingerprint(line));
+            let run = short(&first);
+            self.session.run.get_or_insert_with(|| run.clone());
+            self.session.item_run = Some(run);
+        }
+        if kind == "error" && self.waits {
+            // Other runs may have failed in these words, so only the turn is named by them.
+            self.session.run = str_of(line, "message").map(short);
+        }
+        if self.waits && self.session.run.is_some() {
+            self.waits = false;
+            self.number_line(emitter);
+            self.session.open_turn(emitter, "", None, true);
+            self.ask(emitter);
+        }
+        self.number_line(emitter);
+    }
+
+    /// The numbers of lines begin anew with each run, too.
+    fn number_line(&self, emitter: &mut Emitter) {
+        if let Some(run) = self.session.item_run.as_ref().or(self.session.run.as_ref()) {
+            let id = format!("l{}.{run}", emitter.line_no);
+            emitter.begin_line(Some(&id));
         }
     }
 
@@ -81,6 +125,7 @@ impl CodexExec {
 impl Normalizer for CodexExec {
     fn line(&mut self, emitter: &mut Emitter, line: &Value) {
         let kind = str_of(line, "type").unwrap_or("");
+        self.tell_run(emitter, kind, line);
         if !self.is_begun {
             self.is_begun = true;
             let facts = SessionStart {
@@ -94,7 +139,13 @@ impl Normalizer for CodexExec {
         }
         match kind {
             // A program that goes on with the thread says it again.
-            "thread.started" => self.close(emitter),
+            "thread.started" => {
+                self.close(emitter);
+                self.waits = false;
+                self.session.run = self.prompt.as_deref().map(short);
+                self.session.item_run = None;
+            }
+            "turn.started" if self.session.run.is_none() => self.waits = true,
             "turn.started" => {
                 self.session.open_turn(emitter, "", None, true);
                 self.ask(emitter);
@@ -140,6 +191,14 @@ impl Normalizer for CodexExec {
     }
 
     fn finish(&mut self, emitter: &mut Emitter) {
+        if std::mem::take(&mut self.waits) {
+            self.session.open_turn(emitter, "", None, true);
+        }
         self.session.close_all(emitter, "interrupted");
     }
+}
+
+/// What tells one run from others: short, for it stands in many ids.
+fn short(text: &str) -> String {
+    format!("{:08x}", hash(text.as_bytes()) >> 32)
 }

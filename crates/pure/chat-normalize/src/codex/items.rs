@@ -146,8 +146,15 @@ impl Session {
             attachments,
             extra: Extra::default(),
         };
-        self.asked_in.insert(scope.turn.clone());
-        emitter.add_as(&format!("{id}:user"), &scope.place, message);
+        let n_asked = self.asked_in.entry(scope.turn.clone()).or_default();
+        *n_asked += 1;
+        // Server and rollout name a message apart, but its turn the same.
+        let id = match (scope.turn.as_str(), *n_asked) {
+            ("", _) => format!("{id}:user"),
+            (turn, 1) => format!("{turn}:user"),
+            (turn, n) => format!("{turn}:user{n}"),
+        };
+        emitter.add_as(&id, &scope.place, message);
     }
 
     /// The agent's list of things to do.
@@ -168,7 +175,7 @@ impl Session {
         summary: Option<&str>,
     ) {
         // A turn in which nobody asked anything was begun to compact.
-        let is_auto = self.asked_in.contains(&scope.turn);
+        let is_auto = self.asked_in.contains_key(&scope.turn);
         let compaction = Compaction {
             trigger: if is_auto { "auto" } else { "manual" }.to_owned(),
             summary: summary.map(str::to_owned),
@@ -286,6 +293,7 @@ impl Session {
         let cwd = self.facts.cwd();
         for (n, change) in changes.iter().enumerate() {
             let edit = self.files.edit(id, cwd.as_deref(), change);
+            self.turn_diff.told(&edit);
             emitter.add_as(&format!("{id}:edit{n}"), &call.place, edit);
         }
     }

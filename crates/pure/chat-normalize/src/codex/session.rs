@@ -22,6 +22,7 @@ use super::changes::Files;
 use super::texts::Texts;
 use super::tokens::Tokens;
 use super::tools::{Given, Spec};
+use super::turn_diff::TurnDiff;
 use crate::emit::{Emitter, Place};
 use crate::facts::Facts;
 
@@ -32,6 +33,7 @@ pub(crate) struct Session {
     pub(crate) facts: Facts,
     pub(crate) tokens: Tokens,
     pub(crate) files: Files,
+    pub(crate) turn_diff: TurnDiff,
     pub(crate) texts: Texts,
     pub(crate) asks: Asks,
     pub(crate) calls: BTreeMap<String, Call>,
@@ -39,6 +41,10 @@ pub(crate) struct Session {
     threads: BTreeMap<String, Thread>,
     main: Option<String>,
     n_turns: u64,
+    /// What tells the turns, and the items, of this run of the program from those of others; where a source has ids
+    /// that only count within a run.
+    pub(crate) run: Option<String>,
+    pub(crate) item_run: Option<String>,
     n_calls: u64,
     turn_ids: HashMap<(String, String), String>,
     turn_uses: HashMap<String, u32>,
@@ -51,8 +57,8 @@ pub(crate) struct Session {
     pub(crate) spawned: HashMap<String, String>,
     /// The to-do list as it was said last.
     pub(crate) last_todo: Option<Value>,
-    /// Turns in which a person wrote.
-    pub(crate) asked_in: BTreeSet<String>,
+    /// Turns in which a person wrote, and how often.
+    pub(crate) asked_in: BTreeMap<String, u32>,
     /// Answers of sub-agents that were written, by a hash of who said what.
     pub(crate) called_back: BTreeSet<u64>,
 }
@@ -198,7 +204,10 @@ impl Session {
             // 0.77 counts them from 0.
             Some(turn) if turn.len() < 8 => format!("turn-{turn}"),
             Some(turn) => turn.to_owned(),
-            None => format!("turn-{}", self.n_turns),
+            None => match &self.run {
+                Some(run) => format!("turn-{run}"),
+                None => format!("turn-{}", self.n_turns),
+            },
         };
         let n = self.turn_uses.entry(id.clone()).or_default();
         *n += 1;
@@ -245,6 +254,7 @@ impl Session {
             turn_id: Some(turn.id.clone()),
             ..Place::default()
         };
+        self.tell_turn_diff(emitter, &turn.id, &place);
         emitter.add_as(&format!("{}:end", turn.id), &place, end);
     }
 
@@ -310,13 +320,13 @@ impl Session {
         if let Some(id) = self.ids.get(&key) {
             return id.clone();
         }
-        let n = self.id_uses.entry(native.to_owned()).or_default();
-        *n += 1;
-        let id = if *n == 1 {
-            native.to_owned()
-        } else {
-            format!("{native}~{n}")
+        let stem = match &self.item_run {
+            Some(run) => format!("{native}.{run}"),
+            None => native.to_owned(),
         };
+        let n = self.id_uses.entry(stem.clone()).or_default();
+        *n += 1;
+        let id = if *n == 1 { stem } else { format!("{stem}~{n}") };
         self.ids.insert(key, id.clone());
         self.latest_ids.insert(native.to_owned(), id.clone());
         id
