@@ -218,3 +218,30 @@ fn a_run_is_given_its_prompt_from_outside() {
     assert!(events.iter().any(|event| matches!(&event.payload,
         Payload::TurnEnd(end) if end.outcome.as_deref() == Some("interrupted"))));
 }
+
+#[test]
+fn other_sessions_on_the_bus_are_said_once_and_counted() {
+    let status = |session: &str, kind: &str| json!({"type": "session.status", "properties": {"sessionID": session, "status": {"type": kind}}});
+    let mut lines = vec![status("ses_1", "busy")];
+    for n in 2..5 {
+        lines.push(status(&format!("ses_{n}"), "busy"));
+        lines.push(status(&format!("ses_{n}"), "idle"));
+    }
+    lines.push(status("ses_1", "idle"));
+    let (events, report) = read(&lines);
+    let notices: Vec<&str> = events
+        .iter()
+        .filter_map(|event| match &event.payload {
+            Payload::Notice(notice) => Some(notice.text.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        notices,
+        [
+            "the bus tells of another session, too: ses_2 is not read",
+            "3 other sessions of the bus were not read",
+        ]
+    );
+    assert_eq!(report.passed_over["event of another session"], 6);
+}

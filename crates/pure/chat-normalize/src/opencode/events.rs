@@ -3,7 +3,7 @@
 //! | events | what becomes of them |
 //! |---|---|
 //! | `session.*`, `message.*`, `permission.*`, `question.*`, `todo.updated` of the session or one that works for it | events |
-//! | the same of other sessions | passed over, counted |
+//! | the same of other sessions | passed over, counted; a `notice` for the first of them, and how many there were |
 //! | `server.*` (connected, heartbeat), `plugin.*`, `catalog.*` … | passed over: they are about the server |
 //! | `file.edited`, `file.watcher.updated`, `session.diff` | passed over: the tools say it with a diff |
 //! | `sync` in `/global/event` | passed over: the twin of an event beside it |
@@ -48,6 +48,8 @@ const NOT_OF_A_SESSION: [&str; 18] = [
 pub(crate) struct OpenCodeEvents {
     session: Session,
     seen: HashSet<u64>,
+    /// Other sessions on the bus that are not read.
+    others: HashSet<u64>,
     /// The last time that the source told.
     last_ms: Option<i64>,
     line_no: u64,
@@ -59,6 +61,7 @@ impl OpenCodeEvents {
         OpenCodeEvents {
             session: Session::new("opencode-events", true),
             seen: HashSet::new(),
+            others: HashSet::new(),
             last_ms: None,
             line_no: 0,
             n_of_line: 0,
@@ -262,6 +265,12 @@ impl Normalizer for OpenCodeEvents {
         }
         self.session.root.get_or_insert_with(|| native_id.clone());
         if !self.session.knows(&native_id) {
+            let new = self.others.insert(hash(native_id.as_bytes()));
+            if new && self.others.len() == 1 {
+                let text =
+                    format!("the bus tells of another session, too: {native_id} is not read");
+                emitter.notice("info", &Place::default(), "opencode", text);
+            }
             return emitter.pass_over("event of another session");
         }
         self.flush(emitter, properties);
@@ -273,5 +282,12 @@ impl Normalizer for OpenCodeEvents {
             emitter.time_ms = time_ms;
         }
         self.session.close_all(emitter, false);
+        if self.others.len() > 1 {
+            let text = format!(
+                "{} other sessions of the bus were not read",
+                self.others.len()
+            );
+            emitter.notice("info", &Place::default(), "opencode", text);
+        }
     }
 }
