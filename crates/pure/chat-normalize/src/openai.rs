@@ -9,6 +9,7 @@ mod calls;
 mod chat;
 mod chat_messages;
 mod content;
+mod item_calls;
 mod items;
 mod responses;
 mod session;

@@ -645,3 +645,13 @@ proptest! {
         prop_assert_eq!(turns, n_users + begins_unasked);
     }
 }
+
+#[test]
+fn of_a_list_that_is_cut_off_the_whole_messages_are_read() {
+    let text = r#"{"model":"m","messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"Ho"},{"role":"us"#;
+    let read = support::read(text.as_bytes());
+    assert_eq!(read.dialect, Some(Dialect::OpenAiChat));
+    assert_eq!(read.report.unreadable, 1);
+    let said = said(&read);
+    assert_eq!(said[..3], ["turn user", "user Hi", "done Ho"]);
+}
