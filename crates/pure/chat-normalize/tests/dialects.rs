@@ -109,6 +109,25 @@ fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
+fn what_is_read_by_no_dialect_is_named_by_its_first_line() {
+    let unread = [
+        ("cursor-large", "a JSON object with role, message"),
+        ("droid-stream_json", "a JSON object of type \"system\""),
+        ("qwen-system", "a JSON object of type \"system\""),
+    ];
+    for source in support::sources("fixtures/other", |_| true) {
+        let row = unread.iter().find(|(name, _)| source.name.contains(name));
+        match (row, detect(&source.bytes, true)) {
+            (Some((_, found)), Detection::None(why)) => {
+                assert_eq!((why.line, why.found.as_str()), (1, *found), "{}", source.name);
+            }
+            (None, Detection::Found(_)) => {}
+            (_, other) => assert_eq!(None, Some(other), "{}", source.name),
+        }
+    }
+}
+
+#[test]
 fn no_dialect_takes_the_files_of_another() {
     let mut wrong = Vec::new();
     for (folder, words) in told() {
