@@ -119,7 +119,12 @@ fn what_is_read_by_no_dialect_is_named_by_its_first_line() {
         let row = unread.iter().find(|(name, _)| source.name.contains(name));
         match (row, detect(&source.bytes, true)) {
             (Some((_, found)), Detection::None(why)) => {
-                assert_eq!((why.line, why.found.as_str()), (1, *found), "{}", source.name);
+                assert_eq!(
+                    (why.line, why.found.as_str()),
+                    (1, *found),
+                    "{}",
+                    source.name
+                );
             }
             (None, Detection::Found(_)) => {}
             (_, other) => assert_eq!(None, Some(other), "{}", source.name),
