@@ -10,8 +10,8 @@ use crate::emit::Emitter;
 use crate::reader::Context;
 use crate::sandbox_agent;
 use crate::{
-    acp, ag_ui, agent_events, anthropic, chat_events, claude, codex, copilot, gemini, kimi, openai, opencode,
-    openhands, pi, swe_agent,
+    acp, ag_ui, agent_events, anthropic, chat_events, claude, codex, copilot, gemini, kimi, openai,
+    opencode, openhands, pi, swe_agent,
 };
 
 /// The formats that are read.
