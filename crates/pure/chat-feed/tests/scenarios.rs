@@ -350,6 +350,32 @@ fn interrupt_mid_tool() {
     }
 }
 
+/// A source that ends guesses how its turn went; the same one, grown longer, or another knows.
+#[test]
+fn turn_end_known_after_a_guess() {
+    let events = log(&[
+        ("turn_start", json!({"trigger": "user"})),
+        ("user_message", json!({"text": "go"})),
+        (
+            "turn_end",
+            json!({"outcome": "interrupted", "guessed": true}),
+        ),
+        ("turn_end", json!({"outcome": "completed", "durationMs": 7})),
+        ("turn_end", json!({"outcome": "failed", "guessed": true})),
+        ("turn_end", json!({"outcome": "failed"})),
+    ]);
+    let renderer = replay(&events);
+    let feed = renderer.feed();
+    let ends: Vec<_> = feed
+        .rows()
+        .filter_map(|block| match &block.body {
+            BlockBody::TurnEnd(end) => Some((end.outcome.as_deref(), end.duration_ms)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ends, [(Some("completed"), Some(7))]);
+}
+
 #[test]
 fn turn_end_missing() {
     let renderer = replay(&log(&[

@@ -18,6 +18,8 @@ pub(super) struct TurnWork {
     pub(super) last: Option<BlockId>,
     /// The row of its end, which stays behind all others.
     pub(super) foot: Option<BlockId>,
+    /// That end is a guess of a source that does not know; one that knows may come.
+    pub(super) guessed: bool,
     /// The row of its plan.
     pub(super) plan: Option<BlockId>,
     /// Whether it is over for good.
@@ -96,9 +98,13 @@ impl ChatRenderer {
 
     pub(super) fn turn_end(&mut self, event: &ChatEvent, end: &TurnEnd) {
         let turn = self.turn_of(event);
-        if self.turn_works[turn.0 as usize].foot.is_some() {
+        let guessed = end.extra.get("guessed").is_some();
+        let work = &mut self.turn_works[turn.0 as usize];
+        let foot_before = work.foot;
+        if foot_before.is_some() && (!work.guessed || guessed) {
             return;
         }
+        work.guessed = guessed;
         let usage: Option<Usage> = end.usage.as_ref().and_then(|usage| usage.parse());
         let facts = &mut self.feed.turns[turn.0 as usize];
         facts.state = match (end.outcome.as_deref(), facts.state) {
@@ -126,6 +132,11 @@ impl ChatRenderer {
         self.turn_works[turn.0 as usize].closed = true;
         self.open_turns.remove(&turn);
         self.turn_changed(turn);
+        if let Some(id) = foot_before {
+            self.feed.slot(id).block.body = BlockBody::TurnEnd(foot);
+            self.update(id);
+            return;
+        }
         let empty = self.turn_works[turn.0 as usize].last.is_none();
         if !(empty && matches!(self.feed.turn(turn).state, TurnState::Completed)) {
             let mut place = self.place(event);
