@@ -339,7 +339,13 @@ fn guess(update: &Value, status: &str) -> Option<&'static str> {
 
 /// Whether an agent says that the user refused a call.
 pub(super) fn is_rejection(text: &str) -> bool {
-    text.starts_with("The user doesn't want to") || text.starts_with("The user rejected")
+    [
+        "The user doesn't want to",
+        "The user rejected",
+        "User refused permission",
+    ]
+    .iter()
+    .any(|start| text.starts_with(start))
 }
 
 /// The call whose sub-agent says something.
