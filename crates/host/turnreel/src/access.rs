@@ -106,7 +106,9 @@ pub(crate) async fn guard(
             );
             headers.insert(
                 header::ACCESS_CONTROL_EXPOSE_HEADERS,
-                HeaderValue::from_static("retry-after, etag, content-range"),
+                HeaderValue::from_static(
+                    "retry-after, etag, content-range, producer-epoch, producer-expected-seq, producer-received-seq",
+                ),
             );
         }
         headers.insert(header::VARY, HeaderValue::from_static("Origin"));

@@ -106,6 +106,7 @@ impl IntoResponse for ApiError {
         if let Some(ms) = self.retry_after_ms {
             error["retryAfterMs"] = ms.into();
         }
+        let numbers = producer_numbers(self.more.as_deref());
         let mut body = json!({"error": error});
         if let (Some(more), Some(object)) = (self.more, body.as_object_mut()) {
             object.extend(*more);
@@ -115,9 +116,27 @@ impl IntoResponse for ApiError {
         if let Some(ms) = self.retry_after_ms {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(ms.div_ceil(1000)));
         }
+        for (name, number) in numbers {
+            headers.insert(name, HeaderValue::from(number));
+        }
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response
     }
+}
+
+/// What a refused producer must know, as the headers that clients of durable streams read.
+fn producer_numbers(
+    more: Option<&serde_json::Map<String, serde_json::Value>>,
+) -> Vec<(&'static str, u64)> {
+    let names = [
+        ("producer-epoch", "producerEpoch"),
+        ("producer-expected-seq", "expectedSeq"),
+        ("producer-received-seq", "receivedSeq"),
+    ];
+    names
+        .into_iter()
+        .filter_map(|(header, field)| Some((header, more?.get(field)?.as_u64()?)))
+        .collect()
 }

@@ -77,6 +77,10 @@ fn batches_that_are_numbered_come_once_and_in_order() {
         (&gap["expectedSeq"], &gap["receivedSeq"]),
         (&json!(2), &json!(3))
     );
+    let early = "Producer-Id: p\r\nProducer-Epoch: 1\r\nProducer-Seq: 9\r\nContent-Type: application/json\r\nContent-Length: 2\r\n";
+    let (_, head, _) = server.exchange("POST", EVENTS, Some(&server.token), early, "[]");
+    assert!(head.contains("producer-expected-seq: 2"), "{head}");
+    assert!(head.contains("producer-received-seq: 9"), "{head}");
     assert_eq!(send(2, 0).0, 200);
     let (status, fenced) = send(1, 2);
     assert_eq!(

@@ -76,6 +76,13 @@ fn a_flood_is_told_to_wait_and_others_are_not() {
         server.ask("POST", &path, &token, &body).0
     };
     assert_eq!((post("s3"), post("s4")), (200, 429));
+    // What is no batch costs too.
+    let bad = || server.post_text("/api/v1/sessions/s5/events", "{nope").0;
+    let statuses: Vec<u16> = (0..300).map(|_| bad()).collect();
+    assert!(
+        statuses.contains(&400) && statuses.contains(&429),
+        "{statuses:?}"
+    );
 }
 
 #[test]

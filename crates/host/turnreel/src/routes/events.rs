@@ -40,10 +40,14 @@ pub(super) async fn post(
     let batch_id = id.clone();
     let items =
         tokio::task::spawn_blocking(move || ingest::read_batch(&bytes, &batch_id, &reading))
-            .await??;
+            .await?;
     let sender = ingest::sender_of(&grant, &id);
     let rate = settings.events_rate();
-    state.rates.take(&sender, items.len(), rate)?;
+    // A body that is no batch costs as much as an event: nobody sends those for nothing.
+    state
+        .rates
+        .take(&sender, items.as_ref().map_or(1, Vec::len), rate)?;
+    let items = items?;
     let atomic = matches!(query.atomic.as_deref(), Some("1" | "true"));
     let numbered = state.producers.enter(&id, &headers).await?;
     if numbered.as_ref().is_some_and(|numbered| numbered.repeated) {
