@@ -112,6 +112,9 @@ pub(super) struct Conversation {
     owners: HashMap<u64, Owner>,
     turn: u64,
     n_unnamed_turns: u64,
+    /// Turns that a user began and whose prompt was not told yet, with their first answer where there is one: a prompt
+    /// that is told late stands before it.
+    unprompted: HashMap<u64, Option<EntryKey>>,
     /// Whether a turn without an id began just now, so that the next prompt is its own.
     turn_waits_for_prompt: bool,
 }
@@ -129,7 +132,7 @@ impl Conversation {
             window_bytes,
             held_bytes: 0,
             seen: Seen::default(),
-            next_key: 0,
+            next_key: 1,
             entries: BTreeMap::new(),
             roots: BTreeSet::new(),
             calls: BTreeMap::new(),
@@ -139,6 +142,7 @@ impl Conversation {
             owners: HashMap::new(),
             turn: 0,
             n_unnamed_turns: 0,
+            unprompted: HashMap::new(),
             turn_waits_for_prompt: false,
         }
     }
@@ -307,8 +311,7 @@ impl Conversation {
         event: &ChatEvent,
         body: EntryBody,
     ) -> EntryKey {
-        let key = self.next_key;
-        self.next_key += 1;
+        let key = self.key_for(parent, &body);
         let mut depth = 0;
         match parent {
             None => {
@@ -333,6 +336,42 @@ impl Conversation {
         self.entries.insert(key, entry);
         self.add_bytes(key, OVERHEAD_BYTES);
         key
+    }
+
+    /// The place of an entry: behind all others, but for the prompt of a turn that is told after its answer began.
+    fn key_for(&mut self, parent: Option<CallKey>, body: &EntryBody) -> EntryKey {
+        let key = self.next_key;
+        // Room for one entry before each.
+        self.next_key += 2;
+        if parent.is_some() {
+            return key;
+        }
+        match body {
+            EntryBody::Response(_) => {
+                if let Some(answer) = self.unprompted.get_mut(&self.turn) {
+                    answer.get_or_insert(key);
+                }
+                key
+            }
+            EntryBody::Event(event) => match &event.payload {
+                Payload::TurnStart(start) => {
+                    if start.trigger == "user" {
+                        self.unprompted.entry(self.turn).or_insert(None);
+                    }
+                    key
+                }
+                Payload::UserMessage(_) | Payload::UserAudio(_) => {
+                    let answer = self.unprompted.remove(&self.turn).flatten();
+                    let open = answer.filter(|answer| self.entries.contains_key(answer));
+                    open.map_or(key, |answer| answer.saturating_sub(1))
+                }
+                Payload::TurnEnd(_) => {
+                    self.unprompted.remove(&self.turn);
+                    key
+                }
+                _ => key,
+            },
+        }
     }
 
     fn depth_of(&self, call: CallKey) -> u32 {

@@ -441,3 +441,23 @@ fn a_result_says_why_its_call_failed() {
     assert_eq!(messages[2]["content"], "Error: no such file");
     assert_eq!(messages[3]["content"], "Error: no such file\n{\"code\":1}");
 }
+
+#[test]
+fn a_prompt_that_is_told_after_its_answer_began_stands_before_it() {
+    let events = log(&[
+        ("turn_start", "t1", "-", json!({"trigger": "user"})),
+        ("assistant_chunk", "t1", "r1", json!({"text": "An"})),
+        ("user_message", "t1", "-", json!({"text": "Question"})),
+        ("assistant_done", "t1", "r1", json!({"text": "Answer"})),
+        ("user_message", "t1", "-", json!({"text": "And more"})),
+        ("assistant_done", "t1", "r2", json!({"text": "More"})),
+    ]);
+    let said: Vec<String> = to_openai_messages(&events)
+        .iter()
+        .map(|message| serde_json::to_value(message).unwrap()["content"].to_string())
+        .collect();
+    assert_eq!(
+        said,
+        ["\"Question\"", "\"Answer\"", "\"And more\"", "\"More\""]
+    );
+}
