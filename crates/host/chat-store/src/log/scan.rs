@@ -74,8 +74,13 @@ pub(super) fn scan(log: &mut Log) -> Result<Found, Error> {
             });
         }
         n_read += 1;
-        found.damaged_up_to = 0;
         log.ends_clean = false;
+        // Numbers of damaged lines count until one is seen that is above them; the end of a log has none.
+        if event.seq.is_some_and(|seq| seq > log.head)
+            || matches!(&event.payload, Payload::LogEpoch(epoch) if epoch.base >= found.damaged_up_to)
+        {
+            found.damaged_up_to = 0;
+        }
         match &event.payload {
             Payload::LogStart(start) if start.schema > chat_event::SCHEMA => {
                 return Err(Error::NotALog {
