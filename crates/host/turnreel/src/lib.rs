@@ -9,12 +9,14 @@
 //! Bytes are kept by `chat-store`; agents are touched by `chat-capture`; what is shown is the page's own business.
 
 mod access;
+mod agent_form;
 mod assets;
 mod cli;
 mod convert;
 mod data_dir;
 mod error;
 mod examples;
+mod follow;
 mod hosts;
 mod ingest;
 mod leftovers;
@@ -30,8 +32,12 @@ mod scope;
 mod seats;
 mod serve;
 mod server;
+mod shared_frame;
 mod socket;
+mod sse;
+mod stall;
 mod state;
+mod tiers;
 mod token_command;
 mod tokens;
 mod trace;

@@ -9,12 +9,15 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use chat_event::frame::{EvText, MAX_SERVER_BYTES};
-use chat_event::{ChatEvent, Payload};
-use chat_store::{Session, Stored, Summary};
+use chat_event::frame::MAX_SERVER_BYTES;
+use chat_store::{Gap, PageRequest, Session, Stored, Summary};
 use tokio::sync::watch;
+
+use crate::error::ApiError;
+use crate::shared_frame::{SharedFrame, SharedFrames};
+use crate::tiers::Urgency;
 
 /// Events that are kept for followers.
 pub(crate) const RING_EVENTS: usize = 4096;
@@ -26,11 +29,6 @@ const FRAME_BYTES: usize = MAX_SERVER_BYTES - 256;
 /// A frame leaves when this many events wait.
 const BATCH_EVENTS: u64 = 100;
 const BATCH_BYTES: usize = 128 * 1024;
-
-/// How long events of tier 2 wait for company.
-const WINDOW: Duration = Duration::from_millis(500);
-/// How long message chunks do: two frames of a 60 Hz screen.
-const CHUNK_WINDOW: Duration = Duration::from_millis(33);
 
 /// One session and those who follow it.
 pub(crate) struct Live {
@@ -50,6 +48,9 @@ struct ChannelState {
     /// Events that were released or wait.
     ring: VecDeque<Arc<Stored>>,
     ring_bytes: usize,
+    /// Frames of what is in the ring.
+    frames: SharedFrames,
+    followers: usize,
     head: u64,
     released: u64,
     waiting_bytes: usize,
@@ -62,8 +63,8 @@ struct ChannelState {
 pub(crate) enum Next {
     /// Nothing yet.
     Nothing,
-    /// Events that follow its number, up to `to`.
-    Events { to: u64, text: EvText },
+    /// Events that follow its number.
+    Events(Arc<SharedFrame>),
     /// Its number has left the ring.
     Lag { head: u64 },
     /// The log goes on under another epoch.
@@ -82,6 +83,8 @@ impl Live {
                 epoch,
                 ring: VecDeque::new(),
                 ring_bytes: 0,
+                frames: SharedFrames::default(),
+                followers: 0,
                 head,
                 released: head,
                 waiting_bytes: 0,
@@ -108,8 +111,7 @@ impl Live {
         let mut state = locked(&self.state);
         if state.epoch != epoch {
             epoch.clone_into(&mut state.epoch);
-            state.ring.clear();
-            state.ring_bytes = 0;
+            state.clear();
         }
         let mut urgency = None;
         for stored in stored {
@@ -118,20 +120,15 @@ impl Live {
             state.waiting_bytes += stored.line.len();
             state.push(Arc::new(stored));
         }
-        if self.released.receiver_count() == 0 {
-            state.ring.clear();
-            state.ring_bytes = 0;
+        if state.followers == 0 {
+            state.clear();
             self.release(&mut state);
             return;
         }
         let Some(urgency) = urgency else { return };
         let crowded =
             state.head - state.released >= BATCH_EVENTS || state.waiting_bytes >= BATCH_BYTES;
-        let window = match urgency {
-            Urgency::Now => Duration::ZERO,
-            Urgency::Chunk => CHUNK_WINDOW,
-            Urgency::Batched => WINDOW,
-        };
+        let window = urgency.window();
         if crowded || window.is_zero() {
             self.release(&mut state);
             return;
@@ -159,8 +156,12 @@ impl Live {
     }
 
     /// Begins to follow: from now on the ring is filled.
-    pub(crate) fn follow(&self) -> watch::Receiver<u64> {
-        self.released.subscribe()
+    pub(crate) fn follow(self: &Arc<Self>) -> Following {
+        locked(&self.state).followers += 1;
+        Following {
+            released: self.released.subscribe(),
+            live: self.clone(),
+        }
     }
 
     /// The epoch, the last number, and the last one that followers may have.
@@ -175,39 +176,56 @@ impl Live {
         seq >= state.head || state.ring.front().is_some_and(|first| first.seq <= seq + 1)
     }
 
-    /// What follows `seq` for a follower that began under `epoch`.
+    /// What follows `seq` for a follower that began under `epoch`, as a frame.
     pub(crate) fn next(&self, epoch: &str, seq: u64) -> Next {
-        let state = locked(&self.state);
-        if state.epoch != epoch {
-            return Next::Reset {
-                epoch: state.epoch.clone(),
-            };
-        }
-        if seq >= state.released {
-            return Next::Nothing;
-        }
-        let Some(first) = state.ring.front().filter(|first| first.seq <= seq + 1) else {
-            return Next::Lag {
-                head: state.released,
-            };
-        };
-        // The ring's numbers follow each other, so the place of one is its distance from the first.
-        let skip = usize::try_from(seq + 1 - first.seq).unwrap_or(usize::MAX);
-        let mut bytes = 0;
-        let mut lines = Vec::new();
-        for stored in state.ring.iter().skip(skip) {
-            let over = bytes + stored.line.len() > FRAME_BYTES && bytes > 0;
-            if over || stored.seq > state.released {
-                break;
+        let mut state = locked(&self.state);
+        let (skip, n_events) = match state.behind(epoch, seq) {
+            Behind::Nothing => return Next::Nothing,
+            Behind::Lag => {
+                let head = state.released;
+                return Next::Lag { head };
             }
-            bytes += stored.line.len() + 1;
-            lines.push(stored.line.as_str());
+            Behind::Reset => {
+                let epoch = state.epoch.clone();
+                return Next::Reset { epoch };
+            }
+            Behind::Events { skip, n_events } => (skip, n_events),
+        };
+        let ChannelState { ring, frames, .. } = &mut *state;
+        let lines = || ring.iter().skip(skip).take(n_events);
+        let lines = || lines().map(|stored| stored.line.as_str());
+        Next::Events(frames.get(seq + 1, seq + n_events as u64, lines))
+    }
+
+    /// As [`Live::next`], as events; `Err` where they are to be read from the log.
+    pub(crate) fn next_events(&self, epoch: &str, seq: u64) -> Result<Vec<Arc<Stored>>, Missed> {
+        let state = locked(&self.state);
+        match state.behind(epoch, seq) {
+            Behind::Nothing => Ok(Vec::new()),
+            Behind::Lag => Err(Missed::Lag),
+            Behind::Reset => Err(Missed::Reset),
+            Behind::Events { skip, n_events } => {
+                let events = state.ring.iter().skip(skip).take(n_events);
+                Ok(events.cloned().collect())
+            }
         }
-        let to = seq + lines.len() as u64;
-        Next::Events {
-            to,
-            text: EvText::new(seq + 1, to, lines),
-        }
+    }
+
+    /// The hole that a reader of `seq` meets next, where all behind the hole can be had from the ring.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses.
+    pub(crate) async fn hole_behind(&self, seq: u64) -> Result<Option<Gap>, ApiError> {
+        let session = self.session.clone();
+        let request = PageRequest {
+            after: seq,
+            limit: 1,
+            max_bytes: 1,
+        };
+        let page = tokio::task::spawn_blocking(move || session.page(request)).await??;
+        let first = page.gaps.into_iter().next();
+        Ok(first.filter(|gap| gap.from == seq + 1 && self.reaches(gap.to)))
     }
 
     /// The row of the list, and when it changed.
@@ -216,15 +234,80 @@ impl Live {
     }
 }
 
+/// What lies behind a follower's number in the ring.
+enum Behind {
+    Nothing,
+    Lag,
+    Reset,
+    Events { skip: usize, n_events: usize },
+}
+
+/// Why a follower cannot go on from the ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missed {
+    /// Its number has left the ring.
+    Lag,
+    /// The log goes on under another epoch.
+    Reset,
+}
+
+/// Somebody follows as long as this is there; the ring goes with the last.
+pub(crate) struct Following {
+    live: Arc<Live>,
+    /// Changes when there is something to send.
+    pub(crate) released: watch::Receiver<u64>,
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        let mut state = locked(&self.live.state);
+        state.followers -= 1;
+        if state.followers == 0 {
+            state.clear();
+            self.live.release(&mut state);
+        }
+    }
+}
+
 impl ChannelState {
+    fn clear(&mut self) {
+        self.ring = VecDeque::new();
+        self.ring_bytes = 0;
+        self.frames.clear();
+    }
+
+    fn behind(&self, epoch: &str, seq: u64) -> Behind {
+        if self.epoch != epoch {
+            return Behind::Reset;
+        }
+        if seq >= self.released {
+            return Behind::Nothing;
+        }
+        let Some(first) = self.ring.front().filter(|first| first.seq <= seq + 1) else {
+            return Behind::Lag;
+        };
+        // The ring's numbers follow each other, so the place of one is its distance from the first.
+        let skip = usize::try_from(seq + 1 - first.seq).unwrap_or(usize::MAX);
+        let mut bytes = 0;
+        let mut n_events = 0;
+        for stored in self.ring.iter().skip(skip) {
+            let over = bytes + stored.line.len() > FRAME_BYTES && bytes > 0;
+            if over || stored.seq > self.released {
+                break;
+            }
+            bytes += stored.line.len() + 1;
+            n_events += 1;
+        }
+        Behind::Events { skip, n_events }
+    }
+
     fn push(&mut self, stored: Arc<Stored>) {
         let follows = self
             .ring
             .back()
             .is_none_or(|last| last.seq + 1 == stored.seq);
         if !follows {
-            self.ring.clear();
-            self.ring_bytes = 0;
+            self.clear();
         }
         self.ring_bytes += stored.line.len();
         self.ring.push_back(stored);
@@ -233,35 +316,6 @@ impl ChannelState {
             if let Some(oldest) = self.ring.pop_front() {
                 self.ring_bytes -= oldest.line.len();
             }
-        }
-    }
-}
-
-/// How long an event may wait, the least urgent first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Urgency {
-    Batched,
-    Chunk,
-    Now,
-}
-
-impl Urgency {
-    fn of(event: &ChatEvent) -> Self {
-        match &event.payload {
-            Payload::ToolResult(result) if result.error.is_some() => Urgency::Now,
-            Payload::ToolCall(_)
-            | Payload::ToolInputChunk(_)
-            | Payload::ToolOutputChunk(_)
-            | Payload::ToolResult(_)
-            | Payload::Progress(_)
-            | Payload::Usage(_)
-            | Payload::Notice(_)
-            | Payload::Raw(_)
-            | Payload::Unknown { .. } => Urgency::Batched,
-            Payload::AssistantChunk(_) | Payload::ThinkingChunk(_) | Payload::AudioChunk(_) => {
-                Urgency::Chunk
-            }
-            _ => Urgency::Now,
         }
     }
 }
@@ -289,4 +343,57 @@ impl List {
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_event::payload::TurnEnd;
+    use chat_event::{ChatEvent, Payload};
+    use chat_store::{Options, SessionId, Store, SyncPolicy};
+
+    use super::*;
+
+    fn publish(live: &Arc<Live>, list: &List, n_events: u64) {
+        let head = live.position().1;
+        let events = (head + 1..=head + n_events)
+            .map(|n| {
+                let payload: Payload = TurnEnd::default().into();
+                ChatEvent::new(format!("e{n}"), 1, "s1", payload)
+            })
+            .collect();
+        let appended = live.session.append(events, false, 1).unwrap();
+        live.publish(&appended.epoch, appended.stored, appended.summary, list);
+    }
+
+    #[test]
+    fn a_frame_is_encoded_once_for_all_who_are_sent_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let sync = SyncPolicy::Never;
+        let store = Store::open(dir.path(), Options { sync }).unwrap();
+        let session = store.session_or_new(&SessionId::parse("s1").unwrap());
+        let list = List::default();
+        let live = Arc::new(Live::new(session.unwrap(), &list));
+        let following = live.follow();
+        let (epoch, ..) = live.position();
+        let frame = |seq| match live.next(&epoch, seq) {
+            Next::Events(frame) => frame,
+            other => panic!("{other:?}"),
+        };
+        for batch in 0..3 {
+            publish(&live, &list, 5);
+            let first = frame(batch * 5);
+            let text = first.for_sub(1);
+            for _ in 0..1000 {
+                let other = frame(batch * 5);
+                assert!(Arc::ptr_eq(&first, &other));
+                // The bytes are the same ones, not others that are equal.
+                assert_eq!(text.as_ptr(), other.for_sub(1).as_ptr());
+            }
+            assert_ne!(first.for_sub(2), text);
+        }
+        // One that is behind gets all of it in a frame of its own.
+        assert_eq!(frame(4).to, 15);
+        drop(following);
+        assert!(!live.reaches(4), "nobody follows, and nothing is kept");
+    }
 }

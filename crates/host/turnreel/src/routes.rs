@@ -10,6 +10,7 @@ mod page;
 mod sandbox;
 mod sessions;
 mod shares;
+mod streams;
 mod ws;
 
 use std::collections::BTreeMap;
@@ -136,6 +137,11 @@ fn routes() -> Vec<Route> {
             "/api/v1/sandbox/task/{task}/message-chunks",
             Some(Ingest),
             post(sandbox::message_chunk),
+        ),
+        read("/api/v1/sessions/{session}/sse", get(streams::of_session)),
+        read(
+            "/api/v1/sessions/{session}/opencode/event",
+            get(streams::of_opencode),
         ),
         read("/api/v1/ws", get(ws::upgrade)),
     ]

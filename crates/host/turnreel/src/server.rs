@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 
 use crate::error::ApiError;
 use crate::routes;
+use crate::stall::Guarded;
 use crate::state::{State, stopped};
 use crate::wire::Wire;
 
@@ -86,6 +87,7 @@ async fn connection(
     // Frames are small and must leave at once.
     let _ = stream.set_nodelay(true);
     let (wire, watch) = Wire::new(stream);
+    let guarded = Guarded::new(wire, Duration::from_millis(state.settings.stall_ms));
     let inner = TowerToHyperService::new(router);
     let watching = watch.clone();
     let service = service_fn(move |request| {
@@ -98,7 +100,7 @@ async fn connection(
         .header_read_timeout(Duration::from_millis(state.settings.head_timeout_ms))
         .max_buf_size(HEAD_BYTES)
         .max_headers(HEAD_HEADERS)
-        .serve_connection(TokioIo::new(wire), service)
+        .serve_connection(TokioIo::new(guarded), service)
         .with_upgrades();
     tokio::pin!(serving);
     let ended = tokio::select! {

@@ -5,6 +5,8 @@
 //! | while | when | then |
 //! |---|---|---|
 //! | open | `open` | `hello`, which says how the resume went; the session is followed |
+//! | open | `open`, and what is missing is lost | `gap` with both ends behind the `hello` |
+//! | open | `open` with `format=agent` | `hello`; then a task tells the session in the workers' words (`agent`) |
 //! | open | events are released | `ev` from the follower's number on |
 //! | open | its number left the ring | `lag`; no longer followed until it opens again |
 //! | open | another epoch | `reset`; no longer followed |
@@ -29,9 +31,15 @@ use futures_util::{Sink, SinkExt, Stream, StreamExt};
 use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 
-use crate::live::{Live, Next, RING_EVENTS};
+use crate::agent_form::AgentForm;
+use crate::follow::Follower;
+use crate::live::{Following, Live, Next, RING_EVENTS};
 use crate::scope::Grant;
 use crate::state::{State, stopped};
+
+mod agent;
+
+use agent::AgentFrame;
 
 /// Sessions one socket may follow.
 const SUBS: usize = 64;
@@ -62,6 +70,9 @@ struct Socket<S> {
     /// Subs that have something to send.
     woken: mpsc::Sender<u64>,
     bad_frames: u32,
+    /// What is told in the workers' words; there is none as long as nobody asked for it.
+    agent: Option<(mpsc::Sender<AgentFrame>, mpsc::Receiver<AgentFrame>)>,
+    n_opened: u64,
 }
 
 struct Sub {
@@ -76,11 +87,15 @@ enum Follows {
         epoch: String,
         /// The last number that was sent.
         sent: u64,
+        /// Keeps the newest events at hand.
+        _following: Following,
     },
     List {
         /// The last change that was sent.
         seen: u64,
     },
+    /// A session in the workers' words: a task reads and tells it.
+    Agent { live: Arc<Live>, opened: u64 },
 }
 
 impl Drop for Sub {
@@ -107,6 +122,8 @@ where
         subs: BTreeMap::new(),
         woken,
         bad_frames: 0,
+        agent: None,
+        n_opened: 0,
     };
     let end = loop {
         let went = tokio::select! {
@@ -116,6 +133,7 @@ where
                 Some(message) => socket.take(message).await,
             },
             Some(sub) = wakes.recv() => socket.send_news(sub).await,
+            Some(frame) = next_agent_frame(&mut socket.agent) => socket.send_agent(frame).await,
             _ = heartbeat.tick() => socket.send_heartbeats().await,
         };
         if let Err(end) = went {
@@ -133,10 +151,30 @@ where
     }
 }
 
+async fn next_agent_frame(
+    agent: &mut Option<(mpsc::Sender<AgentFrame>, mpsc::Receiver<AgentFrame>)>,
+) -> Option<AgentFrame> {
+    match agent {
+        Some((_, frames)) => frames.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
 /// 15 s, a tenth more or less: the sockets of a restart shall not all beat at once.
-fn heartbeat_period(heartbeat_ms: u64) -> Duration {
+pub(crate) fn heartbeat_period(heartbeat_ms: u64) -> Duration {
     let spread = u64::from(random_byte()) * heartbeat_ms / 5 / 255;
     Duration::from_millis((heartbeat_ms * 9 / 10 + spread).max(1))
+}
+
+/// When a client comes back after a restart, in milliseconds: few of them within a second, ten thousand within five.
+pub(crate) fn reconnect_after_ms(state: &State) -> u64 {
+    let taken = state.settings.sockets
+        - state
+            .sockets
+            .available_permits()
+            .min(state.settings.sockets);
+    let spread_ms = 1000 + (taken as u64).min(4000);
+    u64::from(random_byte()) * spread_ms / 255
 }
 
 fn random_byte() -> u8 {
@@ -203,15 +241,29 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
             let msg = "there is no such session".to_owned();
             return self.refuse(Some(sub), "no_session", msg).await;
         };
+        if open.caps.iter().any(|cap| cap == agent::CAP) {
+            return self.open_agent(&open, live).await;
+        }
         // Followed first: what is published from here on is in the ring.
-        let released = live.follow();
+        let following = live.follow();
         let (epoch, head, _) = live.position();
         let other_epoch = open.epoch.as_ref().is_some_and(|asked| *asked != epoch);
+        let mut hole = None;
         let (resume, sent) = match open.after {
             None => (Resume::None, head),
             Some(seq) if other_epoch || seq > head => (Resume::Reset, head),
             Some(seq) if live.reaches(seq) => (Resume::Ok, seq),
-            Some(_) => (Resume::Behind, head),
+            Some(seq) => {
+                // What the client misses may be what nobody has: then there is nothing to page.
+                hole = live.hole_behind(seq).await.unwrap_or_else(|why| {
+                    tracing::warn!("could not look for holes: {}", why.message);
+                    None
+                });
+                match &hole {
+                    Some(hole) => (Resume::Ok, hole.to),
+                    None => (Resume::Behind, head),
+                }
+            }
         };
         self.send_frame(&ServerFrame::Hello(Hello {
             sub,
@@ -224,10 +276,69 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
             limits: limits(),
         }))
         .await?;
-        let waker = self.wake_on(sub, released);
-        let follows = Follows::Session { live, epoch, sent };
+        if let Some(hole) = hole {
+            let why = hole.why.to_owned();
+            let (from, to) = (hole.from, hole.to);
+            let gap = ServerFrame::Gap(chat_event::frame::Gap { sub, from, to, why });
+            self.send_frame(&gap).await?;
+        }
+        let waker = self.wake_on(sub, following.released.clone());
+        let follows = Follows::Session {
+            live,
+            epoch,
+            sent,
+            _following: following,
+        };
         self.subs.insert(sub, Sub { follows, waker });
         self.send_news(sub).await
+    }
+
+    async fn open_agent(&mut self, open: &Open, live: Arc<Live>) -> Result<(), End> {
+        let sub = open.sub;
+        let follower = Follower::new(live.clone(), 0);
+        let (_, head, _) = live.position();
+        let epoch = follower.epoch().to_owned();
+        let other_epoch = open.epoch.as_ref().is_some_and(|asked| *asked != epoch);
+        let (resume, known) = match open.after {
+            None => (Resume::None, head),
+            Some(seq) if other_epoch || seq > head => (Resume::Reset, head),
+            Some(seq) => (Resume::Ok, seq),
+        };
+        self.send_frame(&ServerFrame::Hello(Hello {
+            sub,
+            proto: 1,
+            epoch,
+            head,
+            oldest: live.oldest,
+            resume,
+            hb_ms: self.state.settings.heartbeat_ms,
+            limits: limits(),
+        }))
+        .await?;
+        self.n_opened += 1;
+        let opened = self.n_opened;
+        let (frames, _) = self
+            .agent
+            .get_or_insert_with(|| mpsc::channel(agent::WAITING_FRAMES));
+        let form = AgentForm::new(&live);
+        let waker = agent::tell(follower, form, known, (sub, opened), frames.clone());
+        let follows = Follows::Agent { live, opened };
+        self.subs.insert(sub, Sub { follows, waker });
+        Ok(())
+    }
+
+    /// Sends what was told, where the subscription it was told for is still there.
+    async fn send_agent(&mut self, frame: AgentFrame) -> Result<(), End> {
+        let is_there = self.subs.get(&frame.sub).is_some_and(
+            |sub| matches!(sub.follows, Follows::Agent { opened, .. } if opened == frame.opened),
+        );
+        if !is_there {
+            return Ok(());
+        }
+        if frame.last {
+            self.subs.remove(&frame.sub);
+        }
+        self.send(Message::Text(frame.text)).await
     }
 
     async fn open_list(&mut self, sub: u64) -> Result<(), End> {
@@ -267,13 +378,16 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
                     let seen = *seen;
                     return self.send_list(sub, seen).await;
                 }
-                Follows::Session { live, epoch, sent } => (live, epoch, sent),
+                Follows::Agent { .. } => return Ok(()),
+                Follows::Session {
+                    live, epoch, sent, ..
+                } => (live, epoch, sent),
             };
             match live.next(epoch, *sent) {
                 Next::Nothing => return Ok(()),
-                Next::Events { to, text } => {
-                    *sent = to;
-                    self.send(Message::Text(text.for_sub(sub).into())).await?;
+                Next::Events(frame) => {
+                    *sent = frame.to;
+                    self.send(Message::Text(frame.for_sub(sub))).await?;
                 }
                 Next::Lag { head } => {
                     self.subs.remove(&sub);
@@ -349,7 +463,9 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
             .iter()
             .map(|(&sub, entry)| {
                 let head = match &entry.follows {
-                    Follows::Session { live, .. } => live.position().2,
+                    Follows::Session { live, .. } | Follows::Agent { live, .. } => {
+                        live.position().2
+                    }
                     Follows::List { .. } => 0,
                 };
                 ServerFrame::Hb(Head { sub, head }).to_text()
@@ -367,7 +483,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
     /// The head of the one session that is followed, where it is one.
     fn only_head(&self) -> Option<u64> {
         let mut heads = self.subs.values().filter_map(|sub| match &sub.follows {
-            Follows::Session { live, .. } => Some(live.position().2),
+            Follows::Session { live, .. } | Follows::Agent { live, .. } => Some(live.position().2),
             Follows::List { .. } => None,
         });
         let head = heads.next();
@@ -375,7 +491,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
     }
 
     async fn say_bye(&mut self) -> Result<(), End> {
-        let reconnect_after_ms = u64::from(random_byte()) * 1000 / 255;
+        let reconnect_after_ms = reconnect_after_ms(&self.state);
         let frame = ServerFrame::Bye(Bye {
             why: "restart".to_owned(),
             reconnect_after_ms,

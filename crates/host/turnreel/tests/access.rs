@@ -192,6 +192,20 @@ const ROUTES: &[(&str, &str, &str, &str, u16)] = &[
         "/api/v1/sandbox/task/s1/message-chunks",
         422,
     ),
+    (
+        "GET",
+        "/api/v1/sessions/{session}/sse",
+        "read",
+        "/api/v1/sessions/s1/sse",
+        200,
+    ),
+    (
+        "GET",
+        "/api/v1/sessions/{session}/opencode/event",
+        "read",
+        "/api/v1/sessions/s1/opencode/event",
+        200,
+    ),
     ("GET", "/api/v1/ws", "read", "/api/v1/ws", 101),
 ];
 

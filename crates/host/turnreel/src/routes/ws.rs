@@ -18,6 +18,7 @@ use serde::Deserialize;
 use crate::access::protocols;
 use crate::error::ApiError;
 use crate::scope::Grant;
+use crate::seats::Place;
 use crate::socket;
 use crate::state::State;
 
@@ -60,20 +61,7 @@ pub(super) async fn upgrade(
             .and_then(|id| state.live(&id));
         live.ok_or_else(ApiError::not_found)?;
     }
-    let Some(seat) = state.seats.take(&grant, state.settings.sockets_per_token) else {
-        let message = "this token has too many sockets";
-        let refusal = ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_sockets", message);
-        return Err(refusal.retry_after(5000));
-    };
-    let Ok(permit) = state.sockets.clone().try_acquire_owned() else {
-        let mut refusal = ApiError::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "overloaded",
-            "there are too many sockets",
-        );
-        refusal.retry_after_ms = Some(5000);
-        return Err(refusal);
-    };
+    let place = Place::take(&state, &grant)?;
     // The default read buffer of 128 KiB was seen to cost 1.3 GB for 10 000 idle sockets; clients send little.
     let upgrade = upgrade
         .read_buffer_size(4 * 1024)
@@ -85,8 +73,7 @@ pub(super) async fn upgrade(
     Ok(upgrade.on_upgrade(move |socket| async move {
         let (sink, stream) = socket.split();
         socket::serve(stream, sink, state, grant).await;
-        drop(seat);
-        drop(permit);
+        drop(place);
     }))
 }
 

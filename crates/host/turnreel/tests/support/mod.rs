@@ -13,6 +13,9 @@ use serde_json::{Value, json};
 use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, WebSocket};
 
+pub(crate) mod cutter;
+pub(crate) mod events;
+
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_turnreel");
 
 pub(crate) struct Server {
@@ -150,13 +153,21 @@ impl Server {
         request
             .headers_mut()
             .insert("Sec-WebSocket-Protocol", protocols.parse().unwrap());
-        let stream = TcpStream::connect(self.address()).unwrap();
-        stream
-            .set_read_timeout(Some(Duration::from_secs(10)))
-            .unwrap();
-        let (socket, response) = tungstenite::client(request, stream).unwrap();
-        assert_eq!(response.headers()["sec-websocket-protocol"], "turnreel.v1");
+        let socket = connect(request, &self.address()).unwrap();
         Socket { socket }
+    }
+
+    /// A socket over another address, such as a proxy's; `None` where that does not come about.
+    pub(crate) fn socket_over(&self, address: &str) -> Option<Socket> {
+        let mut request = format!("ws://{}/api/v1/ws", self.address())
+            .into_client_request()
+            .unwrap();
+        let protocols = format!("turnreel.v1, tr.tok.{}", self.token);
+        request
+            .headers_mut()
+            .insert("Sec-WebSocket-Protocol", protocols.parse().unwrap());
+        let socket = connect(request, address)?;
+        Some(Socket { socket })
     }
 
     /// One request word for word, and what comes back.
@@ -233,6 +244,19 @@ impl Drop for Server {
     }
 }
 
+fn connect(
+    request: tungstenite::handshake::client::Request,
+    address: &str,
+) -> Option<WebSocket<TcpStream>> {
+    let stream = TcpStream::connect(address).ok()?;
+    stream
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
+    let (socket, response) = tungstenite::client(request, stream).ok()?;
+    assert_eq!(response.headers()["sec-websocket-protocol"], "turnreel.v1");
+    Some(socket)
+}
+
 pub(crate) struct Socket {
     pub(crate) socket: WebSocket<TcpStream>,
 }
@@ -267,6 +291,18 @@ impl Socket {
                 }
                 Message::Ping(_) | Message::Pong(_) => {}
                 other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// As [`Socket::next`]; `None` where the socket has ended.
+    pub(crate) fn try_next(&mut self) -> Option<Value> {
+        loop {
+            if let Message::Text(text) = self.socket.read().ok()? {
+                let frame: Value = serde_json::from_str(&text).unwrap();
+                if frame["op"] != "hb" {
+                    return Some(frame);
+                }
             }
         }
     }
@@ -354,6 +390,29 @@ pub(crate) fn seq_and_id(event: &Value) -> (u64, String) {
 pub(crate) fn chunks(from: u64, to: u64) -> Value {
     let chunk = |n: u64| json!({"id": format!("e{n}"), "timestamp": n, "type": "assistant_chunk", "responseId": "r1", "payload": {"text": format!("word {n} ")}});
     (from..=to).map(chunk).collect()
+}
+
+/// Writes over words of these events of the only log there, as a bad disk would: the file stays as long as it was.
+pub(crate) fn damage(dir: &Path, seqs: &[u64]) {
+    let log = std::fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.to_string_lossy().ends_with(".events.jsonl"))
+        .unwrap();
+    let text = std::fs::read_to_string(&log).unwrap();
+    let damaged = |line: &str| {
+        let seq = serde_json::from_str::<Value>(line).unwrap()["seq"].as_u64();
+        if seq.is_some_and(|seq| seqs.contains(&seq)) {
+            line.replace("word", "werd") + "\n"
+        } else {
+            line.to_owned() + "\n"
+        }
+    };
+    let damaged: String = text.lines().map(damaged).collect();
+    assert_ne!(damaged, text);
+    // In place: a file that is another would be seen as one.
+    let mut file = std::fs::OpenOptions::new().write(true).open(&log).unwrap();
+    file.write_all(damaged.as_bytes()).unwrap();
 }
 
 pub(crate) fn signal(child: &Child, name: &str) {

@@ -1,0 +1,214 @@
+//! A reader that is given all of a log in order: from the file as long as it is behind, then as events are released.
+//!
+//! It keeps no queue. One that is too slow reads the file again, so nothing is lost and nothing is held for it. What a
+//! reader is sent, and in which words, is for `sse`.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chat_event::ChatEvent;
+use chat_store::{Gap, Page, PageRequest, Stored};
+
+use crate::error::ApiError;
+use crate::live::{Following, Live, Missed};
+
+/// Events that are read from the file at once, and their bytes.
+const PAGE_EVENTS: usize = 256;
+const PAGE_BYTES: usize = 256 * 1024;
+
+/// Follows one session.
+pub(crate) struct Follower {
+    live: Arc<Live>,
+    following: Following,
+    epoch: String,
+    /// The last number that was given.
+    given: u64,
+    /// Parts of a page that were read and not given yet.
+    read: VecDeque<News>,
+}
+
+/// What a reader is given next.
+#[derive(Debug)]
+pub(crate) enum News {
+    /// Events without a hole.
+    Events(Vec<Entry>),
+    /// Numbers whose events cannot be had.
+    Gap(Gap),
+    /// The log goes on under another epoch: what was given counts no more, and all is given anew.
+    Reset,
+}
+
+/// One event.
+#[derive(Debug)]
+pub(crate) enum Entry {
+    /// From memory.
+    Stored(Arc<Stored>),
+    /// From the file.
+    Line { seq: u64, line: String },
+}
+
+impl Entry {
+    pub(crate) fn seq(&self) -> u64 {
+        match self {
+            Entry::Stored(stored) => stored.seq,
+            Entry::Line { seq, .. } => *seq,
+        }
+    }
+
+    /// Its line in the log.
+    pub(crate) fn line(&self) -> &str {
+        match self {
+            Entry::Stored(stored) => &stored.line,
+            Entry::Line { line, .. } => line,
+        }
+    }
+
+    /// The event itself. The log gives only lines that are one.
+    pub(crate) fn event(&self) -> Option<Cow<'_, ChatEvent>> {
+        match self {
+            Entry::Stored(stored) => Some(Cow::Borrowed(&stored.event)),
+            Entry::Line { line, .. } => ChatEvent::from_json(line).ok().map(Cow::Owned),
+        }
+    }
+}
+
+impl Follower {
+    /// Follows from behind `after`, which counts in the session's epoch.
+    pub(crate) fn new(live: Arc<Live>, after: u64) -> Self {
+        let following = live.follow();
+        let (epoch, _, _) = live.position();
+        Follower {
+            live,
+            following,
+            epoch,
+            given: after,
+            read: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn epoch(&self) -> &str {
+        &self.epoch
+    }
+
+    /// The last number that readers may have.
+    pub(crate) fn head(&self) -> u64 {
+        self.live.position().2
+    }
+
+    /// Waits for what comes next. It may be given up half way, and loses nothing.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses.
+    pub(crate) async fn next(&mut self) -> Result<News, ApiError> {
+        loop {
+            if let Some(news) = self.read.pop_front() {
+                self.given = match &news {
+                    News::Events(entries) => entries.last().map_or(self.given, Entry::seq),
+                    News::Gap(gap) => gap.to,
+                    News::Reset => self.given,
+                };
+                return Ok(news);
+            }
+            // Seen before it is looked for, so that what is released between is waited for no longer.
+            self.following.released.borrow_and_update();
+            match self.live.next_events(&self.epoch, self.given) {
+                Ok(events) if events.is_empty() => {
+                    // The sender is part of what we hold, so it does not go.
+                    let _ = self.following.released.changed().await;
+                }
+                Ok(events) => {
+                    let entries = events.into_iter().map(Entry::Stored).collect();
+                    self.read.push_back(News::Events(entries));
+                }
+                Err(Missed::Lag) => self.read_page().await?,
+                Err(Missed::Reset) => return Ok(self.begin_anew()),
+            }
+        }
+    }
+
+    async fn read_page(&mut self) -> Result<(), ApiError> {
+        let session = self.live.session.clone();
+        let request = PageRequest {
+            after: self.given,
+            limit: PAGE_EVENTS,
+            max_bytes: PAGE_BYTES,
+        };
+        let page = tokio::task::spawn_blocking(move || session.page(request)).await??;
+        if page.epoch == self.epoch {
+            self.read = in_order(self.given, page);
+        }
+        if self.read.is_empty() {
+            // The log goes on under another epoch, which we are told of with its next event.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        Ok(())
+    }
+
+    fn begin_anew(&mut self) -> News {
+        self.epoch = self.live.position().0;
+        self.given = 0;
+        News::Reset
+    }
+}
+
+/// A page's events and holes, as they follow each other. Every number that has no event is in a hole.
+fn in_order(after: u64, page: Page) -> VecDeque<News> {
+    let mut gaps = page.gaps.into_iter().peekable();
+    let mut news = VecDeque::new();
+    let mut entries = Vec::new();
+    let mut last = after;
+    let end = page.lines.into_iter().map(Some).chain([None]);
+    for line in end {
+        while let Some(gap) = gaps.next_if(|gap| gap.from == last + 1) {
+            if !entries.is_empty() {
+                news.push_back(News::Events(std::mem::take(&mut entries)));
+            }
+            last = gap.to;
+            news.push_back(News::Gap(gap));
+        }
+        let Some(line) = line else { break };
+        last += 1;
+        entries.push(Entry::Line { seq: last, line });
+    }
+    if !entries.is_empty() {
+        news.push_back(News::Events(entries));
+    }
+    news
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holes_stand_between_the_events_they_were_between() {
+        let gap = |from, to| Gap {
+            from,
+            to,
+            why: "disk",
+        };
+        let page = Page {
+            epoch: "e".to_owned(),
+            lines: ["a", "b", "c"].map(str::to_owned).to_vec(),
+            next: 12,
+            head: 12,
+            oldest: 1,
+            gaps: vec![gap(4, 5), gap(8, 8), gap(10, 12)],
+        };
+        let told: Vec<String> = in_order(3, page)
+            .iter()
+            .map(|news| match news {
+                News::Events(entries) => entries
+                    .iter()
+                    .map(|entry| format!("{}{}", entry.line(), entry.seq()))
+                    .collect(),
+                News::Gap(gap) => format!("{}-{}", gap.from, gap.to),
+                News::Reset => String::new(),
+            })
+            .collect();
+        assert_eq!(told, ["4-5", "a6b7", "8-8", "c9", "10-12"]);
+    }
+}

@@ -1,0 +1,112 @@
+//! A connection whose other end takes nothing for too long is over.
+//!
+//! Readers that follow are many and may stop reading; what is written to them waits in the system's buffers and here, and
+//! without an end it would wait as long as their computer is there.
+
+use std::io::{Error, ErrorKind, IoSlice, Result};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
+
+/// A stream whose writes fail once none of them went on for `limit`.
+pub(crate) struct Guarded<S> {
+    stream: S,
+    limit: Duration,
+    /// Runs while a write waits.
+    until: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Guarded<S> {
+    pub(crate) fn new(stream: S, limit: Duration) -> Self {
+        Guarded {
+            stream,
+            limit,
+            until: None,
+        }
+    }
+
+    fn hold<T>(&mut self, went: Poll<Result<T>>, cx: &mut Context<'_>) -> Poll<Result<T>> {
+        if went.is_ready() {
+            self.until = None;
+            return went;
+        }
+        let limit = self.limit;
+        let until = self.until.get_or_insert_with(|| Box::pin(sleep(limit)));
+        ready!(until.as_mut().poll(cx));
+        Poll::Ready(Err(Error::new(
+            ErrorKind::TimedOut,
+            "the other end takes nothing",
+        )))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<Result<usize>> {
+        let went = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.hold(went, cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<Result<usize>> {
+        let went = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
+        self.hold(went, cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        let went = Pin::new(&mut self.stream).poll_flush(cx);
+        self.hold(went, cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        let went = Pin::new(&mut self.stream).poll_shutdown(cx);
+        self.hold(went, cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    #[tokio::test]
+    async fn a_write_that_nobody_takes_ends_and_one_that_is_slow_does_not() {
+        let (ours, mut theirs) = tokio::io::duplex(10);
+        let mut guarded = Guarded::new(ours, Duration::from_millis(200));
+        let slow = tokio::spawn(async move {
+            let mut taken = [0; 8];
+            for _ in 0..5 {
+                sleep(Duration::from_millis(100)).await;
+                theirs.read_exact(&mut taken).await.unwrap();
+            }
+            theirs
+        });
+        guarded.write_all(&[0; 40]).await.unwrap();
+        let _theirs = slow.await.unwrap();
+        let refused = guarded.write_all(&[0; 40]).await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::TimedOut);
+    }
+}
