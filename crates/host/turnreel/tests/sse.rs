@@ -242,3 +242,88 @@ fn opencodes_bus_tells_a_turn_with_one_idle_and_is_resumed_without_loss() {
     }
     assert!(cuts > 5, "{cuts}");
 }
+
+/// A server within the test, with a pace of its own.
+fn server_with(settings: turnreel::Settings, dir: &std::path::Path) -> String {
+    let store = chat_store::Store::open(
+        dir,
+        chat_store::Options {
+            sync: chat_store::SyncPolicy::Never,
+        },
+    );
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let address = listener.local_addr().unwrap();
+    let state = turnreel::State::new(store.unwrap(), TOKEN, address.port(), &[], settings);
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+            let _ = turnreel::run(listener, state, std::future::pending()).await;
+        });
+    });
+    address.to_string()
+}
+
+const TOKEN: &str = "a-token-of-the-test-that-is-long-enough-0000";
+
+fn post(address: &str, from: u64, to: u64, text: &str) {
+    let events: Value = (from..=to)
+        .map(|n| json!({"id": format!("e{n}"), "timestamp": n, "type": "assistant_done", "payload": {"text": text}}))
+        .collect();
+    let answer = support::agent()
+        .post(format!("http://{address}/api/v1/sessions/s1/events"))
+        .header("Authorization", format!("Bearer {TOKEN}"))
+        .header("Content-Type", "application/json")
+        .send(events.to_string())
+        .unwrap();
+    assert_eq!(answer.status().as_u16(), 200);
+}
+
+#[test]
+fn a_quiet_stream_gives_signs_of_life_and_one_that_is_not_read_is_let_go() {
+    let dir = tempfile::tempdir().unwrap();
+    let settings = turnreel::Settings {
+        heartbeat_ms: 100,
+        stall_ms: 500,
+        // Room for two who follow.
+        sockets: 2,
+        events_per_second: 0,
+        ..turnreel::Settings::default()
+    };
+    let address = server_with(settings, dir.path());
+    post(&address, 1, 1, "Hi");
+    let open = || support::events::Stream::open(&address, TOKEN, SSE, None);
+    let mut quiet = open();
+    assert_eq!(quiet.next().unwrap().name, "hello");
+    assert_eq!(quiet.seqs_to(1), [1]);
+    for _ in 0..3 {
+        let beat = quiet.next().unwrap();
+        assert_eq!(
+            (beat.name.as_str(), &beat.data),
+            ("hb", &json!({"head": 1}))
+        );
+    }
+
+    let unread = open();
+    assert_eq!(unread.status, 200);
+    assert_eq!(open().status, 503, "there is no room for a third");
+    let text = "x".repeat(100_000);
+    let last = 301;
+    let writing = {
+        let address = address.clone();
+        std::thread::spawn(move || {
+            for from in (2..last).step_by(50) {
+                post(&address, from, from + 49, &text);
+            }
+        })
+    };
+    assert_eq!(quiet.seqs_to(last).len() as u64, last - 1);
+    writing.join().unwrap();
+    // Its place is free once it took nothing for half a second, without a word from it.
+    support::soon("there is room again", || open().status == 200);
+    drop(unread);
+}

@@ -30,16 +30,20 @@ pub(crate) struct Stream {
 impl Server {
     /// Asks for a stream of events at the path, behind `last_id` where there is one.
     pub(crate) fn stream(&self, path: &str, last_id: Option<&str>) -> Stream {
+        Stream::open(&self.address(), &self.token, path, last_id)
+    }
+}
+
+impl Stream {
+    pub(crate) fn open(address: &str, token: &str, path: &str, last_id: Option<&str>) -> Stream {
         let mut request = format!(
-            "GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nAccept: text/event-stream\r\n",
-            self.address(),
-            self.token
+            "GET {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nAccept: text/event-stream\r\n"
         );
         if let Some(id) = last_id {
             request.push_str(&format!("Last-Event-ID: {id}\r\n"));
         }
         request.push_str("\r\n");
-        let mut stream = TcpStream::connect(self.address()).unwrap();
+        let mut stream = TcpStream::connect(address).unwrap();
         stream
             .set_read_timeout(Some(Duration::from_secs(20)))
             .unwrap();
@@ -64,9 +68,7 @@ impl Server {
             line: Vec::new(),
         }
     }
-}
 
-impl Stream {
     /// The next message; `None` at the end, or where nothing comes for long.
     pub(crate) fn next(&mut self) -> Option<Told> {
         let (mut name, mut data) = ("message".to_owned(), String::new());
