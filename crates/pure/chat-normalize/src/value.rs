@@ -46,7 +46,8 @@ pub(crate) fn rounded(amount: f64) -> f64 {
     if billionths.abs() < 9e15 {
         billionths / 1e9
     } else {
-        amount.round()
+        // A sum beyond all numbers has no JSON.
+        amount.round().clamp(f64::MIN, f64::MAX)
     }
 }
 

@@ -500,3 +500,59 @@ fn wrong_types_everywhere_do_no_harm() {
     assert!(!events.is_empty());
     assert_eq!(report.unreadable, 0);
 }
+
+/// Lines of two sessions in one file, or words that come late: each turn begins once, whichever prompt its end names.
+#[test]
+fn an_end_that_names_another_prompt_ends_the_open_turn() {
+    let of = |prompt: &str, event: &str, more: Value| {
+        let mut line = hook(event, more);
+        line["prompt_id"] = json!(prompt);
+        line
+    };
+    let mut late = tool("PreToolUse", "toolu_1", json!({}));
+    late["prompt_id"] = json!("p2");
+    let lines = [
+        of("p1", "UserPromptSubmit", json!({"prompt": "One"})),
+        of("p2", "UserPromptSubmit", json!({"prompt": "Two"})),
+        of("p1", "Stop", json!({"last_assistant_message": "Done."})),
+        late,
+        hook("SessionEnd", json!({"reason": "other"})),
+        // A prompt with the name that the second turn of another has.
+        of("p2~2", "UserPromptSubmit", json!({"prompt": "Three"})),
+    ];
+    let turns: Vec<_> = read(&lines)
+        .0
+        .into_iter()
+        .filter(|event| matches!(event.payload, Payload::TurnStart(_)))
+        .filter_map(|event| event.turn_id)
+        .collect();
+    assert_eq!(turns, ["p1", "p2", "p2~2", "p2~2~2"]);
+}
+
+/// Older programs name no prompt, so the same lines can come again.
+#[test]
+fn the_same_words_without_a_prompts_id_begin_another_turn() {
+    let without = |event: &str, more: Value| {
+        let mut line = hook(event, more);
+        line.as_object_mut().unwrap().remove("prompt_id");
+        line
+    };
+    let lines = [
+        without("UserPromptSubmit", json!({"prompt": "Go"})),
+        without("Stop", json!({"last_assistant_message": "Done."})),
+        without("UserPromptSubmit", json!({"prompt": "Go"})),
+        without("Stop", json!({"last_assistant_message": "Done."})),
+    ];
+    let (events, _) = read(&lines);
+    let turns = |begun: bool| -> Vec<_> {
+        let of = events.iter().filter(|event| match event.payload {
+            Payload::TurnStart(_) => begun,
+            Payload::TurnEnd(_) => !begun,
+            _ => false,
+        });
+        of.map(|event| event.turn_id.clone().unwrap()).collect()
+    };
+    assert_eq!(turns(true).len(), 2);
+    assert_ne!(turns(true)[0], turns(true)[1]);
+    assert_eq!(turns(true), turns(false));
+}

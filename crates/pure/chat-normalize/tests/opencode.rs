@@ -245,3 +245,29 @@ fn other_sessions_on_the_bus_are_said_once_and_counted() {
     );
     assert_eq!(report.passed_over["event of another session"], 6);
 }
+
+/// The largest numbers there are: nothing is counted beyond them.
+#[test]
+fn numbers_without_an_end_do_no_harm() {
+    let tool = json!({"type": "tool_use", "timestamp": i64::MAX, "sessionID": "ses_1", "part": {"id": "prt_1",
+        "sessionID": "ses_1", "messageID": "msg_1", "type": "tool", "callID": "c1", "tool": "read", "state": {
+            "status": "completed", "input": {"filePath": "a"}, "output": "x", "title": "a",
+            "metadata": {"display": {"totalLines": u64::MAX, "lineStart": 0, "lineEnd": u64::MAX}},
+            "time": {"start": i64::MIN, "end": i64::MAX}}}});
+    let step = |id: &str| {
+        json!({"type": "step_finish", "timestamp": 1, "sessionID": "ses_1", "part": {"id": id,
+        "sessionID": "ses_1", "messageID": "msg_1", "type": "step-finish", "reason": "stop", "cost": 1e308,
+        "tokens": {"input": u64::MAX, "output": u64::MAX, "reasoning": u64::MAX,
+            "cache": {"read": u64::MAX, "write": u64::MAX}}}})
+    };
+    let (events, _) = read(&[tool, step("prt_2"), step("prt_3"), step("prt_4")]);
+    let summary = events.iter().find_map(|event| match &event.payload {
+        Payload::ToolResult(result) => result.summary.clone(),
+        _ => None,
+    });
+    assert_eq!(summary, Some(format!("{} lines", u64::MAX)));
+    for event in events {
+        let again = ChatEvent::from_json(&event.to_line()).unwrap();
+        assert!(again == event, "{}", event.id);
+    }
+}

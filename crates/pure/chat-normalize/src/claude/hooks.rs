@@ -51,8 +51,12 @@ pub(crate) struct ClaudeHooks {
     waiting_agents: HashMap<String, VecDeque<String>>,
     /// Sub-agent → the call that started it.
     agent_call: HashMap<String, String>,
-    /// The prompts whose turns ended.
-    ended: HashMap<String, u32>,
+    /// The number of the newest turn of each prompt.
+    turn_numbers: HashMap<String, u32>,
+    /// The ids of all turns that began.
+    begun: HashSet<u64>,
+    /// The prompt of the newest turn, and the turn's id.
+    newest: Option<(String, String)>,
     /// Messages that are displayed piece by piece, by their id.
     shown: BTreeMap<String, String>,
     /// The last text that was shown whole.
@@ -81,7 +85,9 @@ impl ClaudeHooks {
             unasked: HashMap::new(),
             waiting_agents: HashMap::new(),
             agent_call: HashMap::new(),
-            ended: HashMap::new(),
+            turn_numbers: HashMap::new(),
+            begun: HashSet::new(),
+            newest: None,
             shown: BTreeMap::new(),
             last_shown: None,
             elicited: BTreeMap::new(),
@@ -119,28 +125,44 @@ impl ClaudeHooks {
     /// The same, for work: the main agent's is done in a turn.
     fn work_place(&mut self, emitter: &mut Emitter, line: &Value) -> Place {
         if text_of(line, "agent_id").is_none() && !self.session.in_turn() {
-            let id = self.turn_id(emitter, line);
-            self.open_turn(emitter, line, &id, "system");
+            self.open_turn(emitter, line, "system");
         }
         self.place(line)
     }
 
-    /// The prompt's id; with a number where a turn of it ended before.
-    fn turn_id(&self, emitter: &Emitter, line: &Value) -> String {
-        match text_of(line, "prompt_id") {
-            None => format!("t-{}", emitter.line_id()),
-            Some(prompt) => match self.ended.get(prompt) {
-                None => prompt.to_owned(),
-                Some(n) => format!("{prompt}~{}", n + 1),
-            },
+    /// What turns go by: the prompt, else the line that shows one.
+    fn prompt_of(emitter: &Emitter, line: &Value) -> String {
+        let prompt = text_of(line, "prompt_id").map(str::to_owned);
+        prompt.unwrap_or_else(|| format!("t-{}", emitter.line_id()))
+    }
+
+    /// The id of a prompt's turn, while it is open.
+    fn open_turn_of(&self, prompt: &str) -> Option<String> {
+        let (newest, id) = self.newest.as_ref()?;
+        (self.session.in_turn() && newest == prompt).then(|| id.clone())
+    }
+
+    /// The id of a prompt's next turn: the prompt's own; with a number where a turn of it ended before.
+    fn next_turn_id(&mut self, prompt: &str) -> String {
+        let number = self.turn_numbers.entry(prompt.to_owned()).or_default();
+        loop {
+            *number = number.saturating_add(1);
+            let id = turn_id(prompt, *number);
+            // Another prompt can be called so.
+            if self.begun.insert(hash(id.as_bytes())) {
+                return id;
+            }
         }
     }
 
-    fn open_turn(&mut self, emitter: &mut Emitter, line: &Value, id: &str, trigger: &str) {
+    fn open_turn(&mut self, emitter: &mut Emitter, line: &Value, trigger: &str) -> String {
         let line_id = emitter.line_id().to_owned();
-        emitter.begin_line(Some(id));
+        let prompt = Self::prompt_of(emitter, line);
+        let id = self.next_turn_id(&prompt);
+        emitter.begin_line(Some(&id));
         let at = emitter.out.len();
-        self.session.open_turn(emitter, id, trigger);
+        self.session.open_turn(emitter, &id, trigger);
+        self.newest = Some((prompt, id.clone()));
         if let Some(prompt) = text_of(line, "prompt_id")
             && let Some(event) = emitter.out.get_mut(at)
             && let Payload::TurnStart(start) = &mut event.payload
@@ -149,14 +171,10 @@ impl ClaudeHooks {
         }
         emitter.begin_line(Some(&line_id));
         self.last_shown = None;
+        id
     }
 
-    fn end_turn(&mut self, emitter: &mut Emitter, line: &Value, outcome: &str) {
-        if let Some(prompt) = text_of(line, "prompt_id")
-            && self.session.in_turn()
-        {
-            *self.ended.entry(prompt.to_owned()).or_default() += 1;
-        }
+    fn end_turn(&mut self, emitter: &mut Emitter, outcome: &str) {
         self.session.close_asked(emitter);
         let end = TurnEnd {
             outcome: Some(outcome.to_owned()),
@@ -172,13 +190,15 @@ impl ClaudeHooks {
             .iter()
             .any(|said| matches!(said, Said::Words(_) | Said::Command(_) | Said::Shell(_)));
         // Without `Stop` the turn before was stopped by the user, which no hook tells.
-        let open = self.session.turns.first().map(|turn| turn.id.clone());
-        let id = self.turn_id(emitter, line);
-        if open.as_deref() != Some(id.as_str()) {
-            self.close_open(emitter, "interrupted");
-            let trigger = if by_person { "user" } else { "system" };
-            self.open_turn(emitter, line, &id, trigger);
-        }
+        let prompt = Self::prompt_of(emitter, line);
+        let id = match self.open_turn_of(&prompt) {
+            Some(id) => id,
+            None => {
+                self.close_open(emitter, "interrupted");
+                let trigger = if by_person { "user" } else { "system" };
+                self.open_turn(emitter, line, trigger)
+            }
+        };
         emitter.begin_line(Some(&id));
         let place = self.session.place(None, None);
         for (at, said) in said.into_iter().enumerate() {
@@ -209,10 +229,6 @@ impl ClaudeHooks {
     /// Ends what is open, for something came that shows it is over.
     fn close_open(&mut self, emitter: &mut Emitter, outcome: &'static str) {
         self.close_shown(emitter);
-        for turn in &self.session.turns {
-            let prompt = turn.id.split('~').next().unwrap_or_default();
-            *self.ended.entry(prompt.to_owned()).or_default() += 1;
-        }
         self.session.close_all(emitter, |turn| match turn.failed {
             true => "failed",
             false => outcome,
@@ -221,10 +237,13 @@ impl ClaudeHooks {
 
     /// Where the end of a turn is told: in the open one, or in the one that `SessionEnd` ended just before.
     fn stop_place(&mut self, emitter: &mut Emitter, line: &Value) -> Place {
-        let ended = text_of(line, "prompt_id").filter(|prompt| self.ended.contains_key(*prompt));
-        if let Some(prompt) = ended.filter(|_| !self.session.in_turn()) {
+        let number = text_of(line, "prompt_id").and_then(|prompt| {
+            let number = self.turn_numbers.get(prompt)?;
+            Some((prompt, *number))
+        });
+        if let Some((prompt, number)) = number.filter(|_| !self.session.in_turn()) {
             let mut place = self.place(line);
-            place.turn_id = Some(prompt.to_owned());
+            place.turn_id = Some(turn_id(prompt, number));
             return place;
         }
         self.work_place(emitter, line)
@@ -235,7 +254,7 @@ impl ClaudeHooks {
         self.close_shown(emitter);
         self.answer(emitter, line, &place);
         emitter.in_background(!list_of(line, "background_tasks").is_empty());
-        self.end_turn(emitter, line, "completed");
+        self.end_turn(emitter, "completed");
     }
 
     fn stop_failure(&mut self, emitter: &mut Emitter, line: &Value) {
@@ -250,7 +269,7 @@ impl ClaudeHooks {
             extra: Extra::default(),
         };
         emitter.add("error", &place, payload);
-        self.end_turn(emitter, line, "failed");
+        self.end_turn(emitter, "failed");
     }
 
     /// The last words of the agent, where they were not displayed before.
@@ -361,6 +380,13 @@ impl ClaudeHooks {
             _ => false,
         };
         once && !self.seen.insert(print)
+    }
+}
+
+fn turn_id(prompt: &str, number: u32) -> String {
+    match number {
+        1 => prompt.to_owned(),
+        n => format!("{prompt}~{n}"),
     }
 }
 

@@ -71,8 +71,8 @@ pub(crate) fn summary(name: &str, state: &Value, output: &str) -> Option<String>
             let display = metadata.get("display").unwrap_or(&Value::Null);
             let total = count_of(display, "totalLines")?;
             let first = count_of(display, "lineStart").unwrap_or(1);
-            let shown =
-                count_of(display, "lineEnd").map_or(total, |last| (last + 1).saturating_sub(first));
+            let shown = count_of(display, "lineEnd")
+                .map_or(total, |last| last.saturating_add(1).saturating_sub(first));
             let lines = counted(shown, "line", "lines");
             Some(if shown == 0 {
                 "empty".to_owned()
