@@ -101,7 +101,7 @@ pub(crate) async fn guard(
             headers.insert(
                 header::ACCESS_CONTROL_ALLOW_HEADERS,
                 HeaderValue::from_static(
-                    "authorization, content-type, range, producer-id, producer-epoch, producer-seq",
+                    "authorization, content-type, range, last-event-id, producer-id, producer-epoch, producer-seq",
                 ),
             );
             headers.insert(

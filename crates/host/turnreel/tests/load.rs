@@ -177,7 +177,7 @@ fn ten_thousand_sockets_are_cheap_and_a_batch_reaches_all() {
     for batch in 0..BATCHES {
         let from = cpu_ms(&server);
         let sent = Instant::now();
-        let event = json!([{"id": format!("e{batch}"), "timestamp": 1, "type": "assistant_done", "payload": {"text": text}}]);
+        let event = json!([{"id": format!("b{batch}"), "timestamp": 1, "type": "assistant_done", "payload": {"text": text}}]);
         assert_eq!(server.post("s1", &event).0, 200);
         std::thread::scope(|scope| {
             for sockets in &mut sockets {
@@ -286,7 +286,12 @@ fn one_stalled_of_a_hundred_costs_the_others_nothing() {
     println!(
         "p50, p99, rss KiB: warm {warm:?}, baseline {baseline:?}, with one stalled {with_stalled:?}"
     );
-    assert!(with_stalled.2 <= baseline.2 + 4 * 1024, "memory");
+    // What the log's index takes, and the allocator's holes, grow by themselves.
+    let grew = baseline.2.saturating_sub(warm.2);
+    assert!(
+        with_stalled.2 <= baseline.2 + grew + 4 * 1024,
+        "the stalled one takes memory"
+    );
     // The stalled one reads again: it was told or let go, and comes to the end by pages.
     // It opened at the end of the phase before.
     let mut had = last - A_SECOND * SECONDS;
