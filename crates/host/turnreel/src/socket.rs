@@ -38,8 +38,10 @@ use crate::scope::Grant;
 use crate::state::{State, stopped};
 
 mod agent;
+mod wakes;
 
 use agent::AgentFrame;
+use wakes::Wakes;
 
 /// Sessions one socket may follow.
 const SUBS: usize = 64;
@@ -67,8 +69,7 @@ struct Socket<S> {
     /// What its token allows: sessions it is not for are not there.
     grant: Arc<Grant>,
     subs: BTreeMap<u64, Sub>,
-    /// Subs that have something to send.
-    woken: mpsc::Sender<u64>,
+    wakes: Wakes,
     bad_frames: u32,
     /// What is told in the workers' words; there is none as long as nobody asked for it.
     agent: Option<(mpsc::Sender<AgentFrame>, mpsc::Receiver<AgentFrame>)>,
@@ -77,8 +78,8 @@ struct Socket<S> {
 
 struct Sub {
     follows: Follows,
-    /// The task that wakes us; it ends with the sub.
-    waker: AbortHandle,
+    /// The task that tells it, where there is one; it ends with the sub.
+    teller: Option<AbortHandle>,
 }
 
 enum Follows {
@@ -100,7 +101,9 @@ enum Follows {
 
 impl Drop for Sub {
     fn drop(&mut self) {
-        self.waker.abort();
+        if let Some(teller) = &self.teller {
+            teller.abort();
+        }
     }
 }
 
@@ -110,7 +113,6 @@ where
     R: Stream<Item = Result<Message, axum::Error>> + Unpin,
     S: Sink<Message, Error = axum::Error> + Unpin,
 {
-    let (woken, mut wakes) = mpsc::channel(SUBS);
     let mut stopping = state.stopping.subscribe();
     let mut heartbeat = tokio::time::interval(heartbeat_period(state.settings.heartbeat_ms));
     heartbeat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -120,7 +122,7 @@ where
         state,
         grant,
         subs: BTreeMap::new(),
-        woken,
+        wakes: Wakes::default(),
         bad_frames: 0,
         agent: None,
         n_opened: 0,
@@ -132,7 +134,7 @@ where
                 None => Err(End::Gone),
                 Some(message) => socket.take(message).await,
             },
-            Some(sub) = wakes.recv() => socket.send_news(sub).await,
+            sub = socket.wakes.next() => socket.send_news(sub).await,
             Some(frame) = next_agent_frame(&mut socket.agent) => socket.send_agent(frame).await,
             _ = heartbeat.tick() => socket.send_heartbeats().await,
         };
@@ -201,7 +203,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
         match ClientFrame::read(&text) {
             Ok(Some(ClientFrame::Open(open))) => self.open(open).await,
             Ok(Some(ClientFrame::Close { sub })) => {
-                self.subs.remove(&sub);
+                self.end(sub);
                 Ok(())
             }
             Ok(Some(ClientFrame::Ping { n })) => {
@@ -225,7 +227,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
 
     async fn open(&mut self, open: Open) -> Result<(), End> {
         let sub = open.sub;
-        self.subs.remove(&sub);
+        self.end(sub);
         if self.subs.len() >= SUBS {
             let msg = format!("a socket follows at most {SUBS} sessions");
             return self.refuse(Some(sub), "too_many_subs", msg).await;
@@ -282,14 +284,15 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
             let gap = ServerFrame::Gap(chat_event::frame::Gap { sub, from, to, why });
             self.send_frame(&gap).await?;
         }
-        let waker = self.wake_on(sub, following.released.clone());
+        self.wake_on(sub, following.released.clone());
         let follows = Follows::Session {
             live,
             epoch,
             sent,
             _following: following,
         };
-        self.subs.insert(sub, Sub { follows, waker });
+        let teller = None;
+        self.subs.insert(sub, Sub { follows, teller });
         self.send_news(sub).await
     }
 
@@ -321,9 +324,15 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
             .agent
             .get_or_insert_with(|| mpsc::channel(agent::WAITING_FRAMES));
         let form = AgentForm::new(&live);
-        let waker = agent::tell(follower, form, known, (sub, opened), frames.clone());
+        let teller = Some(agent::tell(
+            follower,
+            form,
+            known,
+            (sub, opened),
+            frames.clone(),
+        ));
         let follows = Follows::Agent { live, opened };
-        self.subs.insert(sub, Sub { follows, waker });
+        self.subs.insert(sub, Sub { follows, teller });
         Ok(())
     }
 
@@ -336,7 +345,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
             return Ok(());
         }
         if frame.last {
-            self.subs.remove(&frame.sub);
+            self.end(frame.sub);
         }
         self.send(Message::Text(frame.text)).await
     }
@@ -351,20 +360,23 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
             ..Hello::default()
         }))
         .await?;
-        let waker = self.wake_on(sub, changed);
+        self.wake_on(sub, changed);
         let follows = Follows::List { seen: 0 };
-        self.subs.insert(sub, Sub { follows, waker });
+        let teller = None;
+        self.subs.insert(sub, Sub { follows, teller });
         self.send_news(sub).await
     }
 
-    /// A task that wakes us when `changed` does. It waits for room, so wakes are never many.
-    fn wake_on(&self, sub: u64, mut changed: watch::Receiver<u64>) -> AbortHandle {
-        let woken = self.woken.clone();
+    /// Follows it no longer.
+    fn end(&mut self, sub: u64) {
+        self.wakes.forget(sub);
+        self.subs.remove(&sub);
+    }
+
+    /// Wakes us when `changed` does from now on.
+    fn wake_on(&mut self, sub: u64, mut changed: watch::Receiver<u64>) {
         changed.mark_unchanged();
-        let waking = tokio::spawn(async move {
-            while changed.changed().await.is_ok() && woken.send(sub).await.is_ok() {}
-        });
-        waking.abort_handle()
+        self.wakes.wait(sub, changed, Duration::ZERO);
     }
 
     /// Sends all that the sub has not had.
@@ -390,11 +402,11 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
                     self.send(Message::Text(frame.for_sub(sub))).await?;
                 }
                 Next::Lag { head } => {
-                    self.subs.remove(&sub);
+                    self.end(sub);
                     return self.send_frame(&ServerFrame::Lag(Head { sub, head })).await;
                 }
                 Next::Reset { epoch } => {
-                    self.subs.remove(&sub);
+                    self.end(sub);
                     let frame = ServerFrame::Reset(Reset {
                         sub,
                         epoch,
@@ -438,16 +450,10 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
         };
         // A busy session changes its row with each event. The next wake is let in only after the window.
         let mut changed = self.state.list.follow();
-        let has_changed = *changed.borrow_and_update() > newest.unwrap_or(seen);
-        let woken = self.woken.clone();
-        entry.waker.abort();
-        let waking = tokio::spawn(async move {
-            tokio::time::sleep(LIST_WINDOW).await;
-            if has_changed || changed.changed().await.is_ok() {
-                let _ = woken.send(sub).await;
-            }
-        });
-        entry.waker = waking.abort_handle();
+        if *changed.borrow_and_update() > newest.unwrap_or(seen) {
+            changed.mark_changed();
+        }
+        self.wakes.wait(sub, changed, LIST_WINDOW);
         Ok(())
     }
 
