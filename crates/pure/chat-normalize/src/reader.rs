@@ -2,6 +2,8 @@
 //!
 //! Lines are held until their dialect and their session's id are known; each keeps the time at which its end arrived.
 
+use std::borrow::Cow;
+
 use chat_event::ChatEvent;
 use chat_event::jsonl::{LineContent, LineSplitter, foreign_format};
 use serde_json::Value;
@@ -47,7 +49,7 @@ struct Core {
     context: Context,
     dialect: Option<Dialect>,
     detector: Detector,
-    held: Vec<Held>,
+    held: Vec<Held<'static>>,
     held_bytes: usize,
     named: Option<String>,
     running: Option<Running>,
@@ -55,22 +57,42 @@ struct Core {
     finished: bool,
 }
 
+/// A line and when its end came; lines are held as their own until the dialect is known, and lent after that.
 #[derive(Debug)]
-struct Held {
+struct Held<'a> {
     line_no: u64,
     arrival_ms: i64,
-    line: OwnLine,
+    line: HeldLine<'a>,
 }
 
 #[derive(Debug)]
-enum OwnLine {
+enum HeldLine<'a> {
     Text {
-        text: String,
+        text: Cow<'a, str>,
         lossy: bool,
         ended: bool,
     },
     Zeros,
     TooLong,
+}
+
+impl Held<'_> {
+    fn into_owned(self) -> Held<'static> {
+        let line = match self.line {
+            HeldLine::Text { text, lossy, ended } => HeldLine::Text {
+                text: Cow::Owned(text.into_owned()),
+                lossy,
+                ended,
+            },
+            HeldLine::Zeros => HeldLine::Zeros,
+            HeldLine::TooLong => HeldLine::TooLong,
+        };
+        Held {
+            line_no: self.line_no,
+            arrival_ms: self.arrival_ms,
+            line,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -197,16 +219,19 @@ impl Core {
                     });
                     return;
                 }
-                let text = String::from_utf8_lossy(bytes);
-                let lossy = matches!(text, std::borrow::Cow::Owned(_));
-                OwnLine::Text {
-                    text: text.into_owned(),
+                // Nearly every line is UTF-8, which is checked faster than mended.
+                let (text, lossy) = match std::str::from_utf8(bytes) {
+                    Ok(text) => (Cow::Borrowed(text), false),
+                    Err(_) => (String::from_utf8_lossy(bytes), true),
+                };
+                HeldLine::Text {
+                    text,
                     lossy,
                     ended: line.ended,
                 }
             }
-            LineContent::Zeros => OwnLine::Zeros,
-            LineContent::TooLong => OwnLine::TooLong,
+            LineContent::Zeros => HeldLine::Zeros,
+            LineContent::TooLong => HeldLine::TooLong,
         };
         let held = Held {
             line_no: line.number,
@@ -215,13 +240,13 @@ impl Core {
         };
         match &mut self.running {
             Some(running) => running.line(&held),
-            None => self.hold(held),
+            None => self.hold(held.into_owned()),
         }
     }
 
-    fn hold(&mut self, held: Held) {
+    fn hold(&mut self, held: Held<'static>) {
         match &held.line {
-            OwnLine::Text { text, .. } => {
+            HeldLine::Text { text, .. } => {
                 self.held_bytes += text.len() + 1;
                 // Also where the dialect is given: its document may be printed over several lines.
                 let told = self.detector.line(held.line_no, text);
@@ -233,8 +258,8 @@ impl Core {
                     self.named = parse_line(text).values.iter().find_map(native_session_id);
                 }
             }
-            OwnLine::Zeros => self.detector.other(held.line_no, "nothing but zero bytes"),
-            OwnLine::TooLong => self
+            HeldLine::Zeros => self.detector.other(held.line_no, "nothing but zero bytes"),
+            HeldLine::TooLong => self
                 .detector
                 .other(held.line_no, "a line of more than 16 MiB"),
         }
@@ -263,8 +288,8 @@ impl Core {
             Some(id) => chat_event::session_id::from_native(&id).into_owned(),
             None => {
                 let first = self.held.iter().find_map(|held| match &held.line {
-                    OwnLine::Text { text, .. } => Some(text.as_str()),
-                    OwnLine::Zeros | OwnLine::TooLong => None,
+                    HeldLine::Text { text, .. } => Some(text.as_ref()),
+                    HeldLine::Zeros | HeldLine::TooLong => None,
                 });
                 format!("s-{:016x}", hash(first.unwrap_or("").as_bytes()))
             }
@@ -303,8 +328,8 @@ impl Core {
                 self.held = vec![Held {
                     line_no: 1,
                     arrival_ms,
-                    line: OwnLine::Text {
-                        text,
+                    line: HeldLine::Text {
+                        text: Cow::Owned(text),
                         lossy: false,
                         ended: true,
                     },
@@ -330,16 +355,16 @@ impl Core {
 }
 
 impl Running {
-    fn line(&mut self, held: &Held) {
+    fn line(&mut self, held: &Held<'_>) {
         let emitter = &mut self.emitter;
         emitter.line_no = held.line_no;
         emitter.time_ms = held.arrival_ms;
         emitter.report.lines += 1;
         emitter.begin_line(None);
         let (text, lossy, ended) = match &held.line {
-            OwnLine::Text { text, lossy, ended } => (text, *lossy, *ended),
-            OwnLine::Zeros => return emitter.unreadable("it holds nothing but zero bytes", ""),
-            OwnLine::TooLong => return emitter.unreadable("it is longer than 16 MiB", ""),
+            HeldLine::Text { text, lossy, ended } => (text, *lossy, *ended),
+            HeldLine::Zeros => return emitter.unreadable("it holds nothing but zero bytes", ""),
+            HeldLine::TooLong => return emitter.unreadable("it is longer than 16 MiB", ""),
         };
         if text.trim().is_empty() {
             return;
