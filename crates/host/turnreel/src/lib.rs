@@ -2,7 +2,7 @@
 //!
 //! - [`run`] serves until it is told to stop; `serve` opens the world for it: folder, token, address.
 //! - `access` decides who may ask, `routes` answer, `ingest` stores and publishes, `live` holds what readers follow,
-//!   `socket` sends it to them.
+//!   `socket` and `sse` send it to them, in the log's words or in others' (`agent_form`).
 //! - `pipe` is the other end: an agent's output on its way through.
 //! - `convert` and `trace` read sessions where they lie, for files and for the terminal.
 //!

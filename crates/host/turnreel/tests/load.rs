@@ -326,6 +326,53 @@ fn one_stalled_of_a_hundred_costs_the_others_nothing() {
     }
 }
 
+/// From the answer to the sender until the reader has it.
+#[test]
+fn urgent_events_are_there_at_once_and_others_within_their_window() {
+    if !full() {
+        return;
+    }
+    let _alone = ALONE.lock().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    server.post("s1", &chunks(0, 0));
+    let mut socket = server.socket();
+    socket.open(1, "s1", None);
+    let mut seq = 1;
+    let mut wait = |kind: &str, payload: Value| {
+        seq += 1;
+        let event =
+            json!([{"id": format!("n{seq}"), "timestamp": 1, "type": kind, "payload": payload}]);
+        assert_eq!(server.post("s1", &event).0, 200);
+        let stored = Instant::now();
+        assert_eq!(socket.next()["to"], seq);
+        stored.elapsed()
+    };
+    let mut urgent: Vec<_> = (0..500)
+        .map(|_| wait("assistant_done", json!({"text": "Done"})))
+        .collect();
+    let mut chunks: Vec<_> = (0..100)
+        .map(|_| wait("assistant_chunk", json!({"text": "word "})))
+        .collect();
+    let mut batched: Vec<_> = (0..20)
+        .map(|_| wait("progress", json!({"message": "On"})))
+        .collect();
+    let p99 = |name, waits: &mut Vec<Duration>| {
+        waits.sort();
+        let [p50, p99] = [50, 99].map(|percent| percentile(waits, percent));
+        println!("{name}: p50 {p50:?}, p99 {p99:?}");
+        p99
+    };
+    let urgent = p99("tier 1", &mut urgent);
+    let chunks = p99("chunks", &mut chunks);
+    let batched = p99("tier 2", &mut batched);
+    if quiet() {
+        assert!(urgent <= Duration::from_millis(50), "{urgent:?}");
+        assert!(chunks <= Duration::from_millis(83), "{chunks:?}");
+        assert!(batched <= Duration::from_millis(600), "{batched:?}");
+    }
+}
+
 #[test]
 fn batches_of_a_hundred_are_taken_at_ten_thousand_events_a_second() {
     const BATCH: u64 = 100;
