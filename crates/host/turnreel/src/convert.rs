@@ -1,14 +1,18 @@
 //! `turnreel convert`: session files of any format, as events or as one of their projections.
 //!
 //! Inputs are read in pieces and projected while they are read, so the size of a log costs no memory; `feed` alone holds
-//! what it shows. What an input is comes from `inputs`, what is made of it from `forms`, where it goes from `output`.
+//! what it shows. What an input is comes from `inputs`, what is made of it from `forms`, where it goes from `output`; how
+//! it is read, from `reading` (one file), `joined` (the files of one session) and `merged` (the sources of one run).
 
 mod forms;
 mod inputs;
+mod joined;
+mod merged;
 mod output;
 mod progress;
 mod reading;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -17,20 +21,28 @@ use chat_normalize::{Context, Dialect, SessionReader};
 use crate::pipe::parse_dialect;
 use forms::Form;
 use inputs::{Input, Origin};
+use joined::JoinedReading;
+use merged::Merged;
 use output::{Outputs, Sheet};
 use progress::Progress;
+use reading::Session;
 pub(crate) use reading::{Reading, open, unix_ms};
 
 /// What `turnreel convert` is told.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Files, folders with all session files below them, or - for standard input.
+    /// Files, folders with all session files below them, or - for standard input. What a session keeps in files of its
+    /// own, as its sub-agents, is read with it.
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
 
     /// Read the input as this format [default: told from its first lines].
     #[arg(long, value_name = "DIALECT", value_parser = parse_dialect)]
     from: Option<Dialect>,
+
+    /// Take all inputs as sources of one run (its hooks, what it printed, its log), and say once what several say.
+    #[arg(long, conflicts_with = "from")]
+    merge: bool,
 
     /// What to make of each session.
     #[arg(long, value_name = "FORM", value_enum, default_value_t = Form::Events)]
@@ -78,10 +90,30 @@ fn run(args: &Args) -> Result<Tally, Stop> {
         eprintln!("turnreel convert: {why}");
     });
     let several = args.inputs.len() > 1 || args.inputs.iter().any(|input| input.is_dir());
+    let several = several && !args.merge;
     let mut outputs = Outputs::new(args.output.clone(), args.to, several).map_err(Stop::Why)?;
     let mut progress = Progress::new(outputs.leaves_the_terminal());
-    for input in &inputs {
-        convert_one(args, input, &mut outputs, &mut progress, &mut tally)?;
+    let mut work = Work {
+        args,
+        outputs: &mut outputs,
+        progress: &mut progress,
+        tally: &mut tally,
+        unclaimed: BTreeMap::new(),
+        claimed: BTreeSet::new(),
+    };
+    if args.merge {
+        work.merge(&inputs)?;
+    } else {
+        for input in &inputs {
+            work.convert(input)?;
+        }
+        // Agents' files that no session has stand for themselves.
+        let claimed = std::mem::take(&mut work.claimed);
+        for (path, input) in std::mem::take(&mut work.unclaimed) {
+            if !claimed.contains(&path) {
+                work.convert(&input)?;
+            }
+        }
     }
     progress.clear();
     if tally.n_skipped > 0 {
@@ -101,60 +133,124 @@ fn run(args: &Args) -> Result<Tally, Stop> {
     Ok(tally)
 }
 
-fn convert_one(
-    args: &Args,
-    input: &Input,
-    outputs: &mut Outputs,
-    progress: &mut Progress,
-    tally: &mut Tally,
-) -> Result<(), Stop> {
-    let name = input.name();
-    let opened = open(input.path.as_deref());
-    let (bytes, length, arrival_ms) = match opened {
-        Ok(opened) => opened,
-        Err(why) => {
-            progress.clear();
-            eprintln!("turnreel convert: could not open: {why}: {name}");
-            tally.n_refused += 1;
+/// What is done with the inputs, one after another.
+struct Work<'a> {
+    args: &'a Args,
+    outputs: &'a mut Outputs,
+    progress: &'a mut Progress,
+    tally: &'a mut Tally,
+    /// Agents' files beside sessions, which may be of any of those.
+    unclaimed: BTreeMap<PathBuf, Input>,
+    /// Those of them that are of one.
+    claimed: BTreeSet<PathBuf>,
+}
+
+impl Work<'_> {
+    fn convert(&mut self, input: &Input) -> Result<(), Stop> {
+        let Some((mut session, length)) = self.open(input) else {
             return Ok(());
-        }
-    };
-    progress.begin(&name, length);
-    let reader = match args.from {
-        Some(dialect) => SessionReader::with_dialect(Context::default(), dialect),
-        None => SessionReader::new(Context::default()),
-    };
-    let mut reading = Reading::new(reader, bytes, arrival_ms);
-    let mut projection = forms::projection(args.to);
-    let mut sheet: Option<Sheet> = None;
-    let mut events = Vec::new();
-    let read = loop {
-        let more = reading.read(&mut events);
-        if !events.is_empty() {
-            let sheet = match &mut sheet {
-                Some(sheet) => sheet,
-                None => sheet.insert(outputs.begin(input).map_err(Stop::Why)?),
+        };
+        self.progress.begin(&input.name(), length);
+        let is_read = self.write(input, session.as_mut())?;
+        let unread = session.unread();
+        for agent in input.flat_agents() {
+            let Some(path) = agent.path.clone() else {
+                continue;
             };
-            for event in events.drain(..) {
-                projection.push(&event, sheet);
+            if is_read && !unread.contains(&path) {
+                self.claimed.insert(path.clone());
             }
-            sheet.check().map_err(|why| stop(&why, outputs))?;
+            self.unclaimed.insert(path, agent);
         }
-        progress.step(reading.n_bytes(), reading.report().events);
-        match more {
-            Ok(true) => {}
-            Ok(false) => break Ok(()),
-            Err(why) => break Err(why),
-        }
-    };
-    // What was read in part takes no name: it would pass for the whole.
-    if let Some(mut sheet) = sheet.filter(|_| read.is_ok()) {
-        projection.finish(&mut sheet);
-        sheet.end().map_err(|why| stop(&why, outputs))?;
+        Ok(())
     }
-    progress.clear();
-    tally.note(input, &reading, read);
-    Ok(())
+
+    /// All inputs as one session, which has the name of the first.
+    fn merge(&mut self, inputs: &[Input]) -> Result<(), Stop> {
+        if inputs.len() > merged::MAX_SOURCES {
+            let (n, most) = (inputs.len(), merged::MAX_SOURCES);
+            return Err(Stop::Why(format!("{n} sources of one run, at most {most}")));
+        }
+        let Some(first) = inputs.first() else {
+            return Ok(());
+        };
+        let mut sources = Vec::new();
+        let mut sum = Some(0);
+        for input in inputs {
+            // Without one of its sources it would not be the run.
+            let Some((session, length)) = self.open(input) else {
+                return Ok(());
+            };
+            sum = sum.zip(length).map(|(sum, length)| sum + length);
+            sources.push((input.name(), session));
+        }
+        self.progress.begin(&first.name(), sum);
+        let named = Input {
+            origin: Origin::Named,
+            ..first.clone()
+        };
+        self.write(&named, &mut Merged::new(sources))?;
+        Ok(())
+    }
+
+    /// Opens an input, with its length where that is known; `None`, and a word, where it cannot be opened.
+    fn open(&mut self, input: &Input) -> Option<(Box<dyn Session>, Option<u64>)> {
+        let from = self.args.from;
+        let opened = match &input.joined {
+            Some(joined) => JoinedReading::open(joined, from)
+                .map(|(reading, length)| (Box::new(reading) as Box<dyn Session>, length)),
+            None => open(input.path.as_deref()).map(|(bytes, length, arrival_ms)| {
+                let reader = match from {
+                    Some(dialect) => SessionReader::with_dialect(Context::default(), dialect),
+                    None => SessionReader::new(Context::default()),
+                };
+                let reading = Reading::new(reader, bytes, arrival_ms);
+                (Box::new(reading) as Box<dyn Session>, length)
+            }),
+        };
+        opened
+            .map_err(|why| {
+                self.progress.clear();
+                eprintln!("turnreel convert: could not open: {why}: {}", input.name());
+                self.tally.n_refused += 1;
+            })
+            .ok()
+    }
+
+    /// Reads a session and writes what is made of it; says whether it was read to its end.
+    fn write(&mut self, input: &Input, session: &mut dyn Session) -> Result<bool, Stop> {
+        let mut projection = forms::projection(self.args.to);
+        let mut sheet: Option<Sheet> = None;
+        let mut events = Vec::new();
+        let read = loop {
+            let more = session.read(&mut events);
+            if !events.is_empty() {
+                let sheet = match &mut sheet {
+                    Some(sheet) => sheet,
+                    None => sheet.insert(self.outputs.begin(input).map_err(Stop::Why)?),
+                };
+                for event in events.drain(..) {
+                    projection.push(&event, sheet);
+                }
+                sheet.check().map_err(|why| stop(&why, self.outputs))?;
+            }
+            self.progress.step(session.n_bytes(), session.n_events());
+            match more {
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
+                Err(why) => break Err(why),
+            }
+        };
+        // What was read in part takes no name: it would pass for the whole.
+        if let Some(mut sheet) = sheet.filter(|_| read.is_ok()) {
+            projection.finish(&mut sheet);
+            sheet.end().map_err(|why| stop(&why, self.outputs))?;
+        }
+        self.progress.clear();
+        let is_read = read.is_ok();
+        self.tally.note(input, session, read);
+        Ok(is_read)
+    }
 }
 
 fn stop(why: &std::io::Error, outputs: &Outputs) -> Stop {
@@ -165,7 +261,7 @@ fn stop(why: &std::io::Error, outputs: &Outputs) -> Stop {
 }
 
 impl Tally {
-    fn note(&mut self, input: &Input, reading: &Reading, read: Result<(), reading::Failed>) {
+    fn note(&mut self, input: &Input, session: &dyn Session, read: Result<(), reading::Failed>) {
         let name = input.name();
         match read {
             Ok(()) => self.n_read += 1,
@@ -179,9 +275,9 @@ impl Tally {
                 eprintln!("turnreel convert: {why}: {name}");
             }
         }
-        if let Some(lines) = reading.unreadable() {
+        for fault in session.faults() {
             self.n_damaged += 1;
-            eprintln!("turnreel convert: {lines}: {name}");
+            eprintln!("turnreel convert: {fault}: {name}");
         }
     }
 

@@ -1,6 +1,13 @@
 //! Which files are read, and in what order: as they were named, and below a folder by their path.
+//!
+//! What lies in several files is one session: below a folder that is named, all that [`SessionFolder`] finds; with a file
+//! that is named, what lies in the folder of its name beside it. Agents' files beside sessions, as older programs wrote
+//! them, may be of any session there, so they are read where the folder is named.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+
+use chat_normalize::{SessionFolder, SessionParts};
 
 /// Why an input is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +18,7 @@ pub(super) enum Origin {
     Found,
 }
 
-/// One file, or standard input.
+/// One session: a file, several, or standard input.
 #[derive(Clone, Debug)]
 pub(super) struct Input {
     /// Where it is; `None` for standard input.
@@ -19,9 +26,37 @@ pub(super) struct Input {
     /// Where it is below the folder that was named, else its file name.
     pub(super) relative: PathBuf,
     pub(super) origin: Origin,
+    /// Its files, where there are several.
+    pub(super) joined: Option<Joined>,
+}
+
+/// The files of one session.
+#[derive(Clone, Debug)]
+pub(super) struct Joined {
+    /// Their paths are below this.
+    pub(super) folder: PathBuf,
+    pub(super) parts: SessionParts,
 }
 
 impl Input {
+    fn found(folder: &Path, file: PathBuf) -> Self {
+        Input {
+            relative: file.strip_prefix(folder).unwrap_or(&file).to_owned(),
+            path: Some(file),
+            origin: Origin::Found,
+            joined: None,
+        }
+    }
+
+    /// The agents' files of this session that may be another's, each as a session by itself.
+    pub(super) fn flat_agents(&self) -> impl Iterator<Item = Input> {
+        let joined = self.joined.iter();
+        joined.flat_map(|joined| {
+            let flat = joined.parts.agents.iter().filter(|agent| agent.flat);
+            flat.map(|agent| Input::found(&joined.folder, joined.folder.join(&agent.path)))
+        })
+    }
+
     /// What it is called in messages.
     pub(super) fn name(&self) -> String {
         match &self.path {
@@ -40,25 +75,92 @@ pub(super) fn list(named: &[PathBuf], refuse: &mut dyn FnMut(String)) -> Vec<Inp
                 path: None,
                 relative: PathBuf::from("stdin"),
                 origin: Origin::Named,
+                joined: None,
             });
         } else if path.is_dir() {
-            for file in below(path, refuse) {
-                let relative = file.strip_prefix(path).unwrap_or(&file).to_owned();
-                inputs.push(Input {
-                    path: Some(file),
-                    relative,
-                    origin: Origin::Found,
-                });
-            }
+            inputs.extend(sessions(path, below(path, refuse)));
         } else {
             inputs.push(Input {
                 path: Some(path.clone()),
                 relative: path.file_name().map_or_else(|| path.clone(), PathBuf::from),
                 origin: Origin::Named,
+                joined: beside(path, refuse),
             });
         }
     }
     inputs
+}
+
+/// The sessions that files below a folder make, in the order of their paths.
+fn sessions(folder: &Path, files: Vec<PathBuf>) -> Vec<Input> {
+    let mut taken: BTreeSet<PathBuf> = BTreeSet::new();
+    let mut inputs = Vec::new();
+    for parts in
+        SessionFolder::group(files.iter().filter_map(|file| below_as_text(folder, file))).sessions
+    {
+        // A session without its own file shows in its agents' alone; one without those is none.
+        if parts.agents.is_empty() && (parts.main.is_none() || parts.results.is_empty()) {
+            continue;
+        }
+        let path = folder.join(parts.main.as_ref().unwrap_or(&parts.name));
+        taken.extend(paths_of(&parts).map(|part| folder.join(part)));
+        let joined = Joined {
+            folder: folder.to_owned(),
+            parts,
+        };
+        inputs.push(Input {
+            joined: Some(joined),
+            ..Input::found(folder, path)
+        });
+    }
+    let alone = files.into_iter().filter(|file| !taken.contains(file));
+    inputs.extend(alone.map(|file| Input::found(folder, file)));
+    inputs.sort_by(|a, b| a.path.cmp(&b.path));
+    inputs
+}
+
+/// What lies in the folder of a session's name, with the session; `None` where nothing does.
+fn beside(path: &Path, refuse: &mut dyn FnMut(String)) -> Option<Joined> {
+    let own = path.with_extension("");
+    if own == path {
+        return None;
+    }
+    let folder = path.parent()?;
+    let parts = ["subagents", "tool-results"].map(|part| own.join(part));
+    let mut files = vec![path.to_owned()];
+    for part in parts.iter().filter(|part| part.is_dir()) {
+        files.extend(below(part, refuse));
+    }
+    let main = below_as_text(folder, path)?;
+    let sessions =
+        SessionFolder::group(files.iter().filter_map(|file| below_as_text(folder, file))).sessions;
+    let parts = sessions
+        .into_iter()
+        .find(|parts| parts.main.as_deref() == Some(main))?;
+    let has_parts = !parts.agents.is_empty() || !parts.results.is_empty();
+    has_parts.then(|| Joined {
+        folder: folder.to_owned(),
+        parts,
+    })
+}
+
+/// What is no text is no name of a part.
+fn below_as_text<'a>(folder: &Path, file: &'a Path) -> Option<&'a str> {
+    file.strip_prefix(folder).ok()?.to_str()
+}
+
+fn paths_of(parts: &SessionParts) -> impl Iterator<Item = &str> {
+    let agents = parts.agents.iter().flat_map(|agent| {
+        let meta = agent.meta.as_deref();
+        [Some(agent.path.as_str()), meta].into_iter().flatten()
+    });
+    let results = parts.results.iter().map(String::as_str);
+    parts
+        .main
+        .as_deref()
+        .into_iter()
+        .chain(agents)
+        .chain(results)
 }
 
 /// The files below a folder, by path. Links to folders are not followed: they may lead in a circle.

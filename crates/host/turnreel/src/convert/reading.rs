@@ -2,14 +2,14 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{NotASession, Report, SessionReader};
 
 /// As much is read at once.
-const PIECE_BYTES: usize = 256 * 1024;
+pub(super) const PIECE_BYTES: usize = 256 * 1024;
 
 /// So many numbers of unreadable lines are told.
 const TOLD_LINES: usize = 10;
@@ -44,6 +44,8 @@ pub(crate) enum Failed {
     NotASession(NotASession),
     /// It refused.
     Io(io::Error),
+    /// It is of several sources that do not go together, or one of them could not be read.
+    Merge(String),
 }
 
 impl std::fmt::Display for Failed {
@@ -53,11 +55,54 @@ impl std::fmt::Display for Failed {
                 f.write_str(&chat_feed::projections::trace::clean(&why.to_string()))
             }
             Failed::Io(why) => write!(f, "could not read: {why}"),
+            Failed::Merge(why) => f.write_str(why),
         }
     }
 }
 
-/// One session on its way in.
+/// A session on its way in, of one file or of several.
+pub(super) trait Session {
+    /// Reads on and adds the events; false at the end.
+    ///
+    /// # Errors
+    ///
+    /// Where what it is read from refuses or is no session.
+    fn read(&mut self, events: &mut Vec<ChatEvent>) -> Result<bool, Failed>;
+
+    /// How many bytes were read.
+    fn n_bytes(&self) -> u64;
+
+    /// How many events they gave.
+    fn n_events(&self) -> u64;
+
+    /// What could not be read, a sentence each.
+    fn faults(&self) -> Vec<String>;
+
+    /// Files that lie beside the session, and are not of it.
+    fn unread(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+}
+
+impl Session for Reading {
+    fn read(&mut self, events: &mut Vec<ChatEvent>) -> Result<bool, Failed> {
+        Reading::read(self, events)
+    }
+
+    fn n_bytes(&self) -> u64 {
+        Reading::n_bytes(self)
+    }
+
+    fn n_events(&self) -> u64 {
+        self.report().events
+    }
+
+    fn faults(&self) -> Vec<String> {
+        self.unreadable().into_iter().collect()
+    }
+}
+
+/// One session on its way in, of one file.
 pub(crate) struct Reading {
     reader: SessionReader,
     bytes: Box<dyn Read>,

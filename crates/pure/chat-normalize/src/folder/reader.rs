@@ -23,7 +23,7 @@ use super::{AgentPart, SessionParts};
 use crate::detect::NotASession;
 use crate::dialect::Dialect;
 use crate::emit::{Report, clean_id, hash};
-use crate::reader::Context;
+use crate::reader::{Context, SessionReader};
 use crate::value::text_of;
 
 /// The longest file that is written beside an agent's.
@@ -89,6 +89,8 @@ pub struct FolderReader {
     unread: Vec<String>,
     report: Report,
     dialect: Option<Dialect>,
+    /// What the session's own file is read as, whatever it looks like.
+    forced: Option<Dialect>,
     session_id: Option<String>,
     native_id: Option<String>,
     time_ms: i64,
@@ -107,6 +109,17 @@ struct Large {
 impl FolderReader {
     /// A reader of the session that these files make.
     pub fn new(context: Context, parts: SessionParts) -> Self {
+        Self::unstarted(context, parts).started()
+    }
+
+    /// The same, with the session's own file read as `dialect`.
+    pub fn with_dialect(context: Context, parts: SessionParts, dialect: Dialect) -> Self {
+        let mut reader = Self::unstarted(context, parts);
+        reader.forced = Some(dialect);
+        reader.started()
+    }
+
+    fn unstarted(context: Context, parts: SessionParts) -> Self {
         let metas = parts.agents.iter().filter_map(|agent| {
             let meta = agent.meta.clone()?;
             Some((meta, agent.agent_id.clone()))
@@ -144,13 +157,13 @@ impl FolderReader {
             unread: Vec::new(),
             report: Report::default(),
             dialect: None,
+            forced: None,
             session_id: None,
             native_id: None,
             time_ms: 0,
             began: false,
             finished: false,
         }
-        .started()
     }
 
     /// What to read next; `None` when all is read.
@@ -278,7 +291,10 @@ impl FolderReader {
         self.began = true;
         match self.main.take() {
             Some(path) => {
-                let source = Source::new(&path, self.context.clone(), None);
+                let mut source = Source::new(&path, self.context.clone(), None);
+                if let Some(dialect) = self.forced {
+                    source.reader = SessionReader::with_dialect(self.context.clone(), dialect);
+                }
                 self.sources.push(source);
             }
             None => self.next_left(),

@@ -1,0 +1,143 @@
+//! Reading one session of several files: the reader says which bytes it wants next.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::PathBuf;
+
+use chat_event::ChatEvent;
+use chat_normalize::{Context, Dialect, FolderReader};
+
+use super::inputs::Joined;
+use super::reading::{Failed, PIECE_BYTES, Session, unix_ms};
+
+/// Files that are kept open; beyond, all are closed, and opened again where they are wanted.
+const MAX_OPEN: usize = 64;
+
+/// One session of several files on its way in.
+pub(super) struct JoinedReading {
+    reader: FolderReader,
+    folder: PathBuf,
+    main: Option<String>,
+    /// The time of the session's own file, for all that has none.
+    arrival_ms: i64,
+    open: BTreeMap<String, File>,
+    piece: Vec<u8>,
+    n_bytes: u64,
+    missing: Vec<String>,
+}
+
+impl JoinedReading {
+    /// A reading of these files, and the length of the session's own.
+    ///
+    /// # Errors
+    ///
+    /// Where the session's own file cannot be opened.
+    pub(super) fn open(joined: &Joined, from: Option<Dialect>) -> io::Result<(Self, Option<u64>)> {
+        let Joined { folder, parts } = joined;
+        let first = parts.agents.first().map(|agent| &agent.path);
+        let timed = parts.main.as_ref().or(first);
+        let facts = timed.map(|path| folder.join(path).metadata());
+        let facts = match facts {
+            Some(facts) if parts.main.is_some() => Some(facts?),
+            Some(facts) => facts.ok(),
+            None => None,
+        };
+        let written = facts.as_ref().and_then(|facts| facts.modified().ok());
+        let reader = match from {
+            Some(dialect) => FolderReader::with_dialect(Context::default(), parts.clone(), dialect),
+            None => FolderReader::new(Context::default(), parts.clone()),
+        };
+        let mut reading = JoinedReading {
+            reader,
+            folder: folder.clone(),
+            main: parts.main.clone(),
+            arrival_ms: written.map_or(0, unix_ms),
+            open: BTreeMap::new(),
+            piece: vec![0; PIECE_BYTES],
+            n_bytes: 0,
+            missing: Vec::new(),
+        };
+        if let Some(main) = &parts.main {
+            reading
+                .open
+                .insert(main.clone(), File::open(folder.join(main))?);
+        }
+        Ok((reading, facts.map(|facts| facts.len())))
+    }
+
+    /// Reads the next piece of a file, from where it is wanted.
+    fn fill(&mut self, path: &str, offset: u64) -> io::Result<usize> {
+        let mut file = match self.open.remove(path) {
+            Some(file) => file,
+            None => {
+                let mut file = File::open(self.folder.join(path))?;
+                file.seek(SeekFrom::Start(offset))?;
+                file
+            }
+        };
+        let n_bytes = loop {
+            match file.read(&mut self.piece) {
+                Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+                read => break read?,
+            }
+        };
+        if n_bytes > 0 {
+            if self.open.len() >= MAX_OPEN {
+                self.open.clear();
+            }
+            self.open.insert(path.to_owned(), file);
+        }
+        Ok(n_bytes)
+    }
+}
+
+impl Session for JoinedReading {
+    fn read(&mut self, events: &mut Vec<ChatEvent>) -> Result<bool, Failed> {
+        let Some(want) = self.reader.wants() else {
+            return Ok(false);
+        };
+        let (path, offset) = (want.path.to_owned(), want.offset);
+        match self.fill(&path, offset) {
+            Ok(n_bytes) => {
+                self.n_bytes += n_bytes as u64;
+                let piece = self.piece.get(..n_bytes).unwrap_or_default();
+                let pushed = self.reader.push(piece, self.arrival_ms, events);
+                pushed.map_err(Failed::NotASession)?;
+            }
+            Err(why) if self.main.as_deref() == Some(&path) => return Err(Failed::Io(why)),
+            Err(why) => {
+                let shown = super::shown(&self.folder.join(&path));
+                self.missing
+                    .push(format!("could not read: {why}: {shown}, a part"));
+                self.reader
+                    .missing(&why.to_string(), self.arrival_ms, events);
+            }
+        }
+        Ok(self.reader.wants().is_some())
+    }
+
+    fn n_bytes(&self) -> u64 {
+        self.n_bytes
+    }
+
+    fn n_events(&self) -> u64 {
+        self.reader.report().events
+    }
+
+    fn faults(&self) -> Vec<String> {
+        let mut faults = self.missing.clone();
+        // Their numbers are in the session's notices: each file counts its own.
+        match self.reader.report().unreadable {
+            0 => {}
+            1 => faults.push("could not read 1 line".to_owned()),
+            n_lines => faults.push(format!("could not read {n_lines} lines")),
+        }
+        faults
+    }
+
+    fn unread(&self) -> Vec<PathBuf> {
+        let unread = self.reader.unread().iter();
+        unread.map(|path| self.folder.join(path)).collect()
+    }
+}
