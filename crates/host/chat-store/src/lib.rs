@@ -17,7 +17,9 @@ mod summary;
 
 pub use blobs::{Blobs, Upload, sha256_hex};
 pub use error::Error;
-pub use log::{Appended, Gap, ItemResult, Page, PageRequest, Stored};
+pub use log::{
+    Appended, Condition, Gap, ItemResult, Page, PageRequest, SYNC_BOUNDS_US, Stored, SyncTimes,
+};
 pub use session_id::SessionId;
 pub use store::{Options, Session, Store, SyncPolicy, random_base64url};
 pub use summary::Summary;

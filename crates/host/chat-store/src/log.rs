@@ -4,10 +4,12 @@
 //! `protocol.md` 5.7: one `write(2)` a group on an appending file, nothing half-written left behind, a line's checksum.
 //! Opening and repairing is for `scan`, reading pages for `page`.
 
+mod condition;
 mod ids;
 mod lines;
 mod page;
 mod scan;
+mod walk;
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -25,6 +27,7 @@ use crate::store::{SyncPolicy, random_base64url};
 use crate::summary::Summary;
 use ids::Ids;
 
+pub use condition::{Condition, SYNC_BOUNDS_US, SyncTimes};
 pub use page::{Gap, Page, PageRequest};
 
 /// A group of lines that is written at once. `kill -9` was seen to tear writes of 16 MiB, and none of up to 1 MiB.
@@ -114,6 +117,7 @@ pub(crate) struct Log {
     failed: Option<String>,
     /// Damaged lines found on opening.
     damaged: u64,
+    syncs: SyncTimes,
 }
 
 impl Log {
@@ -153,6 +157,7 @@ impl Log {
             unsynced: false,
             failed: None,
             damaged: 0,
+            syncs: SyncTimes::default(),
         };
         let found = scan::scan(&mut log)?;
         log.repair(found, why_new_epoch, now_ms)?;
@@ -450,7 +455,10 @@ impl Log {
         let Some(file) = &self.file else {
             return Ok(());
         };
-        match file.sync_data() {
+        let began = std::time::Instant::now();
+        let synced = file.sync_data();
+        self.syncs.note(began.elapsed());
+        match synced {
             Ok(()) => {
                 self.unsynced = false;
                 Ok(())
@@ -547,6 +555,7 @@ impl Log {
             Self::open_path(self.path.clone(), self.id.clone(), Some("restored"), now_ms)?;
         // Numbers that were given are not given again, whatever became of their events.
         fresh.head = fresh.head.max(head);
+        fresh.syncs = self.syncs;
         *self = fresh;
         Ok(())
     }

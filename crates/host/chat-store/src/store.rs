@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -13,7 +15,7 @@ use chat_event::{ChatEvent, bodies};
 
 use crate::blobs::Blobs;
 use crate::error::Error;
-use crate::log::{Appended, Log, Page, PageRequest};
+use crate::log::{Appended, Condition, Log, Page, PageRequest};
 use crate::platform;
 use crate::session_id::SessionId;
 use crate::summary::Summary;
@@ -54,6 +56,8 @@ struct Inner {
     options: Options,
     blobs: Blobs,
     sessions: Mutex<BTreeMap<SessionId, Arc<Session>>>,
+    /// Logs of the folder that could not be opened.
+    unopened: AtomicU64,
     /// Released when the process ends, however it ends.
     _lock: File,
 }
@@ -88,6 +92,7 @@ impl Store {
                 options,
                 blobs: Blobs::open(dir.join("blobs"))?,
                 sessions: Mutex::default(),
+                unopened: AtomicU64::new(0),
                 _lock: lock,
             }),
             stop_syncing: Mutex::default(),
@@ -126,7 +131,10 @@ impl Store {
                 Ok((id, log)) => {
                     sessions.insert(id.clone(), Session::new(id, log, &self.inner));
                 }
-                Err(why) => tracing::error!("{why}"),
+                Err(why) => {
+                    self.inner.unopened.fetch_add(1, Ordering::Relaxed);
+                    tracing::error!("{why}");
+                }
             }
         }
         Ok(())
@@ -180,6 +188,11 @@ impl Store {
     /// All sessions, by id.
     pub fn sessions(&self) -> Vec<Arc<Session>> {
         locked(&self.inner.sessions).values().cloned().collect()
+    }
+
+    /// How many logs of the folder could not be opened; they are left as they are.
+    pub fn unopened_logs(&self) -> u64 {
+        self.inner.unopened.load(Ordering::Relaxed)
     }
 
     /// The bodies beside the logs.
@@ -261,6 +274,26 @@ impl Session {
     pub fn page(&self, request: PageRequest) -> Result<Page, Error> {
         let snapshot = locked(&self.log).snapshot(request.after);
         snapshot.read(request)
+    }
+
+    /// Shows `visit` the number and the line of each event behind `after`, in order, until it breaks. What is stored
+    /// meanwhile is not shown.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses.
+    pub fn walk(
+        &self,
+        after: u64,
+        visit: &mut dyn FnMut(u64, &str) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        let snapshot = locked(&self.log).snapshot(after);
+        snapshot.walk(after, visit)
+    }
+
+    /// How the log is.
+    pub fn condition(&self) -> Condition {
+        locked(&self.log).condition()
     }
 
     /// The event with that id, with its bodies where they were.

@@ -3,7 +3,7 @@
 mod batch;
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use axum::http::StatusCode;
 use chat_event::ChatEvent;
@@ -99,6 +99,7 @@ pub(crate) async fn ingest(
             Err(why) => rejected.push(why),
         }
     }
+    state.metrics.rejected(rejected.len());
     if !rejected.is_empty() && (atomic || events.is_empty()) {
         let status = if atomic {
             StatusCode::UNPROCESSABLE_ENTITY
@@ -214,6 +215,7 @@ pub(crate) async fn append_as_writer(
     atomic: bool,
 ) -> Result<Published, ApiError> {
     let session = live.session.clone();
+    let began = Instant::now();
     let appending = tokio::task::spawn_blocking(move || session.append(events, atomic, now_ms()));
     let Appended {
         epoch,
@@ -223,6 +225,10 @@ pub(crate) async fn append_as_writer(
         synced,
         refused,
     } = appending.await??;
+    let bytes = stored.iter().map(|stored| stored.line.len() as u64 + 1);
+    state
+        .metrics
+        .appended(&results, bytes.sum(), began.elapsed());
     let published = Published {
         first: stored.first().map(|stored| stored.seq),
         last: stored.last().map(|stored| stored.seq),

@@ -50,11 +50,9 @@ async fn take_in_one(state: &State, path: &Path) -> Result<(), String> {
             Ok(_) => {}
             // Bad through and through: it would be bad each time.
             Err(why) if why.status.is_client_error() => {
-                tracing::warn!(
-                    "some events of {} are left out: {}",
-                    path.display(),
-                    why.message
-                );
+                // The message may quote what was sent; the code does not.
+                let code = why.code;
+                tracing::warn!("some events of {} are left out: {code}", path.display());
             }
             Err(why) => return Err(why.message),
         }

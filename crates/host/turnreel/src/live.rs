@@ -228,10 +228,27 @@ impl Live {
         Ok(first.filter(|gap| gap.from == seq + 1 && self.reaches(gap.to)))
     }
 
+    /// What is held for those who follow.
+    pub(crate) fn ring(&self) -> Ring {
+        let state = locked(&self.state);
+        Ring {
+            followers: state.followers,
+            events: state.ring.len(),
+            bytes: state.ring_bytes,
+        }
+    }
+
     /// The row of the list, and when it changed.
     pub(crate) fn row(&self) -> (u64, Summary) {
         locked(&self.row).clone()
     }
+}
+
+/// What a session holds in memory for its followers.
+pub(crate) struct Ring {
+    pub(crate) followers: usize,
+    pub(crate) events: usize,
+    pub(crate) bytes: usize,
 }
 
 /// What lies behind a follower's number in the ring.

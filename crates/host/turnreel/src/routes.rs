@@ -6,6 +6,7 @@ mod body;
 mod diffs;
 mod events;
 mod fields;
+mod operation;
 mod page;
 mod sandbox;
 mod sessions;
@@ -23,8 +24,11 @@ use axum::{Router, middleware};
 
 use crate::access;
 use crate::error::ApiError;
+use crate::observe;
 use crate::scope::Scope::{self, Admin, Answer, Ingest, Read};
 use crate::state::State;
+
+pub(crate) use operation::Readiness;
 
 /// One method of one path.
 struct Route {
@@ -51,6 +55,8 @@ fn routes() -> Vec<Route> {
         public("/", get(page::index)),
         public("/{*path}", get(page::asset)),
         public("/healthz", health()),
+        public("/readyz", get(operation::ready)),
+        route("GET", "/metrics", Some(Admin), get(operation::metrics)),
         read("/api/v1/sessions", get(sessions::list)),
         read("/api/v1/sessions/{session}/events", get(events::page)),
         route(
@@ -186,6 +192,12 @@ pub(crate) fn scope_of(matched: Option<&str>, method: &Method) -> Option<Scope> 
     of(method.as_str()).or_else(as_get)?.1
 }
 
+/// A path of the table as it stands there.
+pub(crate) fn name_of(matched: &str) -> Option<&'static str> {
+    let (name, _) = SCOPES.get_key_value(matched)?;
+    Some(*name)
+}
+
 /// The methods of a path.
 pub(crate) fn methods_of(matched: Option<&str>) -> Vec<&'static str> {
     let methods = matched.and_then(|path| SCOPES.get(path)).into_iter();
@@ -209,6 +221,10 @@ pub(crate) fn router(state: State) -> Router {
         .method_not_allowed_fallback(wrong_method)
         .fallback(nowhere)
         .layer(middleware::from_fn_with_state(state.clone(), access::guard))
+        .layer(middleware::from_fn_with_state(
+            state.clone(),
+            observe::observe,
+        ))
         .with_state(state)
 }
 

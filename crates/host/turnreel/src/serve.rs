@@ -7,9 +7,11 @@ use std::process::ExitCode;
 
 use chat_store::{Options, Store, SyncPolicy};
 use tokio::net::TcpListener;
+use tracing::level_filters::LevelFilter;
 
 use crate::cli::DataArg;
 use crate::limits::LimitArgs;
+use crate::logging::{self, Format};
 use crate::state::State;
 use crate::tokens::Record;
 use crate::{assets, data_dir, examples, leftovers, server, tokens};
@@ -54,6 +56,10 @@ pub(crate) struct Args {
     /// How much to say on stderr.
     #[arg(long, value_name = "LEVEL", default_value = "info", value_parser = ["off", "error", "warn", "info", "debug", "trace"])]
     log: String,
+
+    /// How to say it.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
+    log_format: Format,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -95,18 +101,8 @@ fn parse_host(text: &str) -> Result<String, String> {
 
 /// Runs the command until the process is told to stop.
 pub(crate) fn command(args: Args) -> ExitCode {
-    let level: tracing::level_filters::LevelFilter = args
-        .log
-        .parse()
-        .unwrap_or(tracing::level_filters::LevelFilter::INFO);
-    let logging = tracing_subscriber::fmt()
-        .with_max_level(level)
-        .with_writer(std::io::stderr)
-        .with_target(false)
-        .try_init();
-    if let Err(why) = logging {
-        eprintln!("turnreel: could not log: {why}");
-    }
+    let level = args.log.parse();
+    logging::begin(level.unwrap_or(LevelFilter::INFO), args.log_format);
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

@@ -402,6 +402,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
                     self.send(Message::Text(frame.for_sub(sub))).await?;
                 }
                 Next::Lag { head } => {
+                    self.state.metrics.lags.add(1);
                     self.end(sub);
                     return self.send_frame(&ServerFrame::Lag(Head { sub, head })).await;
                 }
@@ -531,8 +532,13 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
 
     async fn send(&mut self, message: Message) -> Result<(), End> {
         let stall = Duration::from_millis(self.state.settings.stall_ms);
-        match tokio::time::timeout(stall, self.sink.send(message)).await {
-            Ok(Ok(())) => Ok(()),
+        // A clone shares the text.
+        let sending = self.sink.send(message.clone());
+        match tokio::time::timeout(stall, sending).await {
+            Ok(Ok(())) => {
+                self.state.metrics.sent(&message);
+                Ok(())
+            }
             // It takes nothing, so it would not take a close either.
             Ok(Err(_)) | Err(_) => Err(End::Gone),
         }

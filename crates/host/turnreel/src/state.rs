@@ -10,9 +10,11 @@ use crate::access::Access;
 use crate::error::ApiError;
 use crate::hosts::Hosts;
 use crate::live::{List, Live};
+use crate::metrics::Metrics;
 use crate::producers::Producers;
 use crate::rate::{Buckets, Rate};
 use crate::requests::Requests;
+use crate::routes::Readiness;
 use crate::sandbox::Tasks;
 use crate::seats::Seats;
 use crate::tokens::Tokens;
@@ -107,6 +109,10 @@ pub struct Inner {
     pub(crate) access: Access,
     pub(crate) settings: Settings,
     pub(crate) list: List,
+    /// What the server counts of itself.
+    pub(crate) metrics: Metrics,
+    /// What was last found of the store.
+    pub(crate) readiness: Readiness,
     /// What each sender may still send.
     pub(crate) rates: Buckets,
     /// Room for bodies in memory.
@@ -170,6 +176,8 @@ impl State {
             seats: Arc::default(),
             settings,
             list,
+            metrics: Metrics::default(),
+            readiness: Readiness::default(),
             sockets: Arc::new(Semaphore::new(settings.sockets)),
             stopping: watch::Sender::new(false),
             live: Mutex::new(live),

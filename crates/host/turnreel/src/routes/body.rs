@@ -115,6 +115,7 @@ pub(super) async fn read(
         let mut held: Option<OwnedSemaphorePermit> = None;
         while let Some(piece) = pieces.next().await {
             let piece = piece.map_err(|_| cut_off())?;
+            state.metrics.body_bytes.add(piece.len() as u64);
             if bytes.len() + piece.len() > limit_bytes {
                 return Err(ApiError::too_large(limit_bytes));
             }

@@ -100,12 +100,15 @@ async fn take(
         .rates
         .take(&sender, taken.n_events, settings.events_rate())?;
     let event = &mut taken.report.event;
-    event.insert("sandbox_id".to_owned(), sandbox.into());
+    let said = event.get("event_type").and_then(Value::as_str);
+    let said = said.unwrap_or_default().to_owned();
+    event.insert("sandbox_id".to_owned(), sandbox.clone().into());
     event.insert("task_id".to_owned(), task.into());
     let reported = state
         .tasks
         .report(state.clone(), id.clone(), taken.report)
         .await?;
+    state.metrics.reported(&sandbox, &said, taken.n_events);
     Ok(Json(json!({
         "success": true,
         "session": id.as_str(),

@@ -1,0 +1,106 @@
+//! What is looked up when somebody asks: the store, and who follows.
+
+use super::kinds::{Counted, Text};
+use crate::state::State;
+
+/// Waits for the disk: a log that is being written holds its lock.
+pub(super) fn write(state: &State, text: &mut Text) {
+    write_store(state, text);
+    write_followers(state, text);
+}
+
+fn write_store(state: &State, text: &mut Text) {
+    let mut n_sessions = 0u64;
+    let mut bytes = 0;
+    let mut events = 0;
+    let mut damaged = 0;
+    let mut degraded = 0u64;
+    let mut syncs = Counted {
+        buckets: vec![0; chat_store::SYNC_BOUNDS_US.len() + 1],
+        sum: 0,
+    };
+    for session in state.store.sessions() {
+        let condition = session.condition();
+        n_sessions += 1;
+        bytes += condition.bytes;
+        events += condition.events;
+        damaged += condition.damaged_lines;
+        degraded += u64::from(condition.degraded.is_some());
+        for (sum, n) in syncs.buckets.iter_mut().zip(condition.syncs.buckets) {
+            *sum += n;
+        }
+        syncs.sum += condition.syncs.sum_us;
+    }
+    let gauges = [
+        ("turnreel_sessions", "Sessions there are.", n_sessions),
+        ("turnreel_log_bytes", "Bytes of all logs.", bytes),
+        ("turnreel_log_events", "Events in all logs.", events),
+        (
+            "turnreel_log_damaged_lines",
+            "Damaged lines that were found in logs.",
+            damaged,
+        ),
+        (
+            "turnreel_sessions_degraded",
+            "Sessions that take no more events.",
+            degraded,
+        ),
+        (
+            "turnreel_logs_unopened",
+            "Logs that could not be opened.",
+            state.store.unopened_logs(),
+        ),
+    ];
+    for (name, help, value) in gauges {
+        text.single(name, "gauge", help, value);
+    }
+    let name = "turnreel_fsync_duration_seconds";
+    text.begin(name, "histogram", "Time to make a log durable.");
+    text.histogram(name, &[], chat_store::SYNC_BOUNDS_US, 1_000_000, &syncs);
+}
+
+fn write_followers(state: &State, text: &mut Text) {
+    let free = state.sockets.available_permits();
+    let taken = state.settings.sockets.saturating_sub(free);
+    let mut followers = 0;
+    let mut ring_events = 0;
+    let mut ring_bytes = 0;
+    for live in state.all_live() {
+        let ring = live.ring();
+        followers += ring.followers;
+        ring_events += ring.events;
+        ring_bytes += ring.bytes;
+    }
+    let held = state.settings.held_bytes / crate::state::HELD_UNIT_BYTES;
+    let held = held.saturating_sub(state.held_units.available_permits());
+    let gauges = [
+        (
+            "turnreel_connections",
+            "Sockets and event streams that are open.",
+            taken,
+        ),
+        (
+            "turnreel_subscriptions",
+            "Sessions that are followed, once for each follower.",
+            followers,
+        ),
+        (
+            "turnreel_ring_events",
+            "Events held in memory for followers.",
+            ring_events,
+        ),
+        (
+            "turnreel_ring_bytes",
+            "Bytes of events held in memory for followers.",
+            ring_bytes,
+        ),
+        (
+            "turnreel_held_body_bytes",
+            "Room taken by request bodies in memory.",
+            held * crate::state::HELD_UNIT_BYTES,
+        ),
+    ];
+    for (name, help, value) in gauges {
+        text.single(name, "gauge", help, value);
+    }
+}

@@ -1,0 +1,123 @@
+//! What an operator asks: the figures, and whether the server can do its work.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::Json;
+use axum::extract::State as FromState;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+use crate::error::ApiError;
+use crate::state::State;
+
+/// The text format of Prometheus, version 0.0.4.
+pub(super) async fn metrics(FromState(state): FromState<State>) -> Result<Response, ApiError> {
+    let writing = move || state.metrics.text(&state);
+    let text = tokio::task::spawn_blocking(writing).await?;
+    let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
+}
+
+/// Anyone may ask, so the store is looked at once in so long.
+const KEPT: Duration = Duration::from_secs(1);
+
+/// A store that says nothing for so long hangs.
+const STORE_WAIT: Duration = Duration::from_secs(2);
+
+/// What was found last, and when.
+#[derive(Debug, Default)]
+pub(crate) struct Readiness(Mutex<Option<(Instant, StoreFound)>>);
+
+/// What is said of the store: numbers only, since anyone may ask.
+#[derive(Clone, Copy, Debug, Default)]
+struct StoreFound {
+    hangs: bool,
+    degraded: u64,
+    unopened: u64,
+    damaged: u64,
+}
+
+/// 200, or 503 with what is degraded. What is only worth a look is a warning, and no reason to send nobody here any more.
+pub(super) async fn ready(FromState(state): FromState<State>) -> (StatusCode, Json<Value>) {
+    let stopping = *state.stopping.borrow();
+    let found = look(&state).await;
+    let full = [
+        ("connections", state.sockets.available_permits() == 0),
+        ("bodies", state.held_units.available_permits() == 0),
+    ];
+    let mut degraded = Vec::new();
+    if stopping {
+        degraded.push(json!({"what": "server", "why": "it is stopping"}));
+    }
+    if found.hangs {
+        degraded.push(json!({"what": "store", "why": "the disk does not answer"}));
+    }
+    if found.degraded > 0 {
+        let why = "sessions take no more events: the disk refused";
+        degraded.push(json!({"what": "store", "why": why, "sessions": found.degraded}));
+    }
+    for (what, is_full) in full {
+        if is_full {
+            degraded.push(json!({"what": what, "why": "there is no room for more"}));
+        }
+    }
+    let mut warnings = Vec::new();
+    let counted = [
+        ("logs could not be opened", found.unopened),
+        ("lines of logs are damaged", found.damaged),
+    ];
+    for (why, n) in counted {
+        if n > 0 {
+            warnings.push(json!({"what": "store", "why": why, "count": n}));
+        }
+    }
+    let (status, word) = if degraded.is_empty() {
+        (StatusCode::OK, "ready")
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "degraded")
+    };
+    let body = json!({"status": word, "degraded": degraded, "warnings": warnings});
+    (status, Json(body))
+}
+
+async fn look(state: &State) -> StoreFound {
+    let last = *locked(&state.readiness);
+    if let Some((at, found)) = last
+        && at.elapsed() < KEPT
+    {
+        return found;
+    }
+    // Kept before it is known: those who ask meanwhile do not all wait for a disk that hangs.
+    let before = last.map(|(_, found)| found).unwrap_or_default();
+    *locked(&state.readiness) = Some((Instant::now(), before));
+    let looked = state.clone();
+    let looking = tokio::task::spawn_blocking(move || {
+        let mut found = StoreFound {
+            unopened: looked.store.unopened_logs(),
+            ..StoreFound::default()
+        };
+        for session in looked.store.sessions() {
+            let condition = session.condition();
+            found.degraded += u64::from(condition.degraded.is_some());
+            found.damaged += condition.damaged_lines;
+        }
+        found
+    });
+    let hangs = StoreFound {
+        hangs: true,
+        ..before
+    };
+    let found = match tokio::time::timeout(STORE_WAIT, looking).await {
+        Ok(Ok(found)) => found,
+        Ok(Err(_)) | Err(_) => hangs,
+    };
+    *locked(&state.readiness) = Some((Instant::now(), found));
+    found
+}
+
+fn locked(readiness: &Readiness) -> std::sync::MutexGuard<'_, Option<(Instant, StoreFound)>> {
+    let last = readiness.0.lock();
+    last.unwrap_or_else(PoisonError::into_inner)
+}
