@@ -101,7 +101,16 @@ impl Track {
     pub(crate) fn place(&self) -> Place {
         Place {
             turn_id: self.turn.clone(),
-            parent_tool_call_id: self.parents.last().cloned(),
+            // Outside of a turn no call runs: one that is named there never came, and would never end.
+            parent_tool_call_id: self.turn.as_ref().and(self.parents.last()).cloned(),
+            ..Place::default()
+        }
+    }
+
+    /// Where the turn itself begins and ends: within no call.
+    fn turn_place(&self) -> Place {
+        Place {
+            turn_id: self.turn.clone(),
             ..Place::default()
         }
     }
@@ -168,7 +177,7 @@ impl Track {
             trigger: trigger.to_owned(),
             ..TurnStart::default()
         };
-        emitter.add_as(&format!("{id}:start"), &self.place(), start);
+        emitter.add_as(&format!("{id}:start"), &self.turn_place(), start);
     }
 
     /// Begins a turn where none is open: work came without a prompt.
@@ -181,7 +190,7 @@ impl Track {
     /// Ends the turn, where one is open, and what waits in it.
     pub(crate) fn close_turn(&mut self, emitter: &mut Emitter, end: TurnEnd) {
         self.close_calls(emitter);
-        let place = self.place();
+        let place = self.turn_place();
         if let Some(id) = self.turn.take() {
             emitter.add_as(&format!("{id}:end"), &place, end);
         }

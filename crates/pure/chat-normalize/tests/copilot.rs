@@ -138,3 +138,31 @@ fn agents_edits_and_stops_are_told() {
         .filter(|event| event.parent_tool_call_id.as_deref() == Some("c1"));
     assert_eq!(within.count(), 4);
 }
+
+/// The line with the call was damaged: nothing may wait within it, for nothing ends it.
+#[test]
+fn what_is_told_outside_of_a_turn_is_told_within_no_call() {
+    let within = |n: u64, kind: &str| {
+        let mut line = event(n, kind, json!({"content": "Done.", "message": "Done."}));
+        line["data"]["parentToolCallId"] = json!("c9");
+        line
+    };
+    let lines = [
+        event(0, "session.start", json!({"sessionId": "s1"})),
+        within(1, "session.new"),
+        within(2, "system.notification"),
+        within(3, "assistant.message"),
+    ];
+    let read = read_lines(Dialect::Copilot, &lines);
+    assert_sound("copilot", &read.events);
+    let parents: Vec<_> = read
+        .events
+        .iter()
+        .filter_map(|event| {
+            let parent = event.parent_tool_call_id.as_deref()?;
+            Some((event.payload.event_type(), parent))
+        })
+        .collect();
+    // In a turn it may have begun before the file; the turn's end is its own.
+    assert_eq!(parents, [("assistant_done", "c9")]);
+}
