@@ -6,8 +6,10 @@ mod body;
 mod diffs;
 mod events;
 mod fields;
+mod insight;
 mod operation;
 mod page;
+mod ranged;
 mod sandbox;
 mod sessions;
 mod shares;
@@ -23,11 +25,13 @@ use axum::routing::{MethodRouter, delete, get, head, post, put};
 use axum::{Router, middleware};
 
 use crate::access;
+use crate::compress;
 use crate::error::ApiError;
 use crate::observe;
 use crate::scope::Scope::{self, Admin, Answer, Ingest, Read};
 use crate::state::State;
 
+pub(crate) use insight::Insight;
 pub(crate) use operation::Readiness;
 
 /// One method of one path.
@@ -81,6 +85,9 @@ fn routes() -> Vec<Route> {
             "/api/v1/sandboxes/{sandbox}/file-diffs/{event}",
             get(diffs::of_sandbox),
         ),
+        read("/api/v1/sessions/{session}/summary", get(insight::summary)),
+        read("/api/v1/sessions/{session}/search", get(insight::search)),
+        read("/api/v1/sessions/{session}/health", get(insight::health)),
         read("/api/v1/blobs/{sha256}", get(blobs::read)),
         route(
             "HEAD",
@@ -221,6 +228,7 @@ pub(crate) fn router(state: State) -> Router {
         .method_not_allowed_fallback(wrong_method)
         .fallback(nowhere)
         .layer(middleware::from_fn_with_state(state.clone(), access::guard))
+        .layer(middleware::from_fn(compress::compress))
         .layer(middleware::from_fn_with_state(
             state.clone(),
             observe::observe,

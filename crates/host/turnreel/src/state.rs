@@ -14,7 +14,7 @@ use crate::metrics::Metrics;
 use crate::producers::Producers;
 use crate::rate::{Buckets, Rate};
 use crate::requests::Requests;
-use crate::routes::Readiness;
+use crate::routes::{Insight, Readiness};
 use crate::sandbox::Tasks;
 use crate::seats::Seats;
 use crate::tokens::Tokens;
@@ -113,6 +113,8 @@ pub struct Inner {
     pub(crate) metrics: Metrics,
     /// What was last found of the store.
     pub(crate) readiness: Readiness,
+    /// What is worked out of whole logs.
+    pub(crate) insight: Insight,
     /// What each sender may still send.
     pub(crate) rates: Buckets,
     /// Room for bodies in memory.
@@ -178,6 +180,7 @@ impl State {
             list,
             metrics: Metrics::default(),
             readiness: Readiness::default(),
+            insight: Insight::default(),
             sockets: Arc::new(Semaphore::new(settings.sockets)),
             stopping: watch::Sender::new(false),
             live: Mutex::new(live),

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
 
-use super::body;
+use super::{body, ranged::parse_range};
 use crate::error::ApiError;
 use crate::state::State;
 
@@ -130,34 +130,4 @@ pub(super) async fn read(
         headers.insert(header::CONTENT_RANGE, value);
     }
     Ok(response)
-}
-
-/// One range of bytes as `from..to`; `None` for what is no single range (it is then not honoured), an error where it
-/// lies outside.
-fn parse_range(value: &str, len: usize) -> Option<Result<(usize, usize), ()>> {
-    let (first, last) = value.strip_prefix("bytes=")?.split_once('-')?;
-    let (from, to) = match (first.parse::<usize>(), last.parse::<usize>()) {
-        (Ok(from), Ok(last)) if last >= from => (from, last.saturating_add(1).min(len)),
-        (Ok(from), Err(_)) if last.is_empty() => (from, len),
-        (Err(_), Ok(count)) if first.is_empty() && count > 0 => (len.saturating_sub(count), len),
-        _ => return None,
-    };
-    Some(if from < to { Ok((from, to)) } else { Err(()) })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_are_cut_to_the_body_and_odd_ones_are_ignored() {
-        assert_eq!(parse_range("bytes=0-3", 10), Some(Ok((0, 4))));
-        assert_eq!(parse_range("bytes=8-99", 10), Some(Ok((8, 10))));
-        assert_eq!(parse_range("bytes=4-", 10), Some(Ok((4, 10))));
-        assert_eq!(parse_range("bytes=-3", 10), Some(Ok((7, 10))));
-        assert_eq!(parse_range("bytes=10-", 10), Some(Err(())));
-        assert_eq!(parse_range("bytes=5-4", 10), None);
-        assert_eq!(parse_range("bytes=0-1,3-4", 10), None);
-        assert_eq!(parse_range("lines=0-1", 10), None);
-    }
 }

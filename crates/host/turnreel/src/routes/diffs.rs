@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::{Path, State as FromState};
-use axum::{Extension, Json};
+use axum::http::HeaderMap;
+use axum::response::Response;
 use chat_event::{Body, Payload};
 use chat_store::SessionId;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::ranged;
 use crate::error::ApiError;
 use crate::live::Live;
 use crate::scope::Grant;
@@ -16,11 +19,12 @@ use crate::state::State;
 pub(super) async fn of_session(
     FromState(state): FromState<State>,
     Path((session, event)): Path<(String, String)>,
-) -> Result<Json<Value>, ApiError> {
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
     let live = state
         .live(&SessionId::parse(&session)?)
         .ok_or_else(ApiError::not_found)?;
-    find(vec![live], event).await
+    find(vec![live], event, &headers).await
 }
 
 /// Among the sessions of that sandbox; a session that names none is its own.
@@ -28,17 +32,22 @@ pub(super) async fn of_sandbox(
     FromState(state): FromState<State>,
     Extension(grant): Extension<Arc<Grant>>,
     Path((sandbox, event)): Path<(String, String)>,
-) -> Result<Json<Value>, ApiError> {
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
     let mut sessions = state.all_live();
     sessions.retain(|live| {
         let row = live.row().1;
         grant.sees(&row.id) && row.sandbox_id.unwrap_or(row.id) == sandbox
     });
-    find(sessions, event).await
+    find(sessions, event, &headers).await
 }
 
-async fn find(sessions: Vec<Arc<Live>>, event_id: String) -> Result<Json<Value>, ApiError> {
-    let finding = move || -> Result<Option<Value>, ApiError> {
+async fn find(
+    sessions: Vec<Arc<Live>>,
+    event_id: String,
+    headers: &HeaderMap,
+) -> Result<Response, ApiError> {
+    let finding = move || -> Result<Option<String>, ApiError> {
         for live in sessions {
             let Some(event) = live.session.event_whole(&event_id)? else {
                 continue;
@@ -54,12 +63,13 @@ async fn find(sessions: Vec<Arc<Live>>, event_id: String) -> Result<Json<Value>,
                 None if edit.diff_preview.len() as u64 >= edit.full_diff_size => edit.diff_preview,
                 None => continue,
             };
-            return Ok(Some(json!({"file_path": edit.file_path, "diff": diff})));
+            let found = json!({"file_path": edit.file_path, "diff": diff});
+            return Ok(Some(found.to_string()));
         }
         Ok(None)
     };
-    tokio::task::spawn_blocking(finding)
+    let text = tokio::task::spawn_blocking(finding)
         .await??
-        .map(Json)
-        .ok_or_else(ApiError::not_found)
+        .ok_or_else(ApiError::not_found)?;
+    ranged::answer(text, headers).await
 }

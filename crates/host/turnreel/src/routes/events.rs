@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Path, Query, State as FromState};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use chat_store::{PageRequest, SessionId};
+use chat_store::{Page, PageRequest, SessionId};
 use serde::Deserialize;
 
-use super::body;
+use super::{body, ranged};
 use crate::error::ApiError;
 use crate::ingest::{self, Answer};
 use crate::scope::Grant;
@@ -82,6 +82,7 @@ pub(super) async fn page(
     FromState(state): FromState<State>,
     Path(session): Path<String>,
     Query(query): Query<PageQuery>,
+    headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let live = state
         .live(&SessionId::parse(&session)?)
@@ -91,6 +92,7 @@ pub(super) async fn page(
         ApiError::bad_request("bad_cursor", "after: expected a number or a cursor")
     })?;
     let (current, head, _) = live.position();
+    let names_epoch = epoch.is_some();
     if epoch.is_some_and(|epoch| epoch != current) || after > head {
         return Err(ApiError::new(
             StatusCode::GONE,
@@ -105,6 +107,11 @@ pub(super) async fn page(
     };
     let session = live.session.clone();
     let page = tokio::task::spawn_blocking(move || session.page(request)).await??;
+    let tag = tag_of(&page, after);
+    if ranged::is_known(&headers, &tag) {
+        let response = StatusCode::NOT_MODIFIED.into_response();
+        return Ok(kept(response, &page, &tag, names_epoch));
+    }
     // The events are lines of the log, so they are put into the answer as they are.
     let mut text = format!(
         r#"{{"epoch":"{}","next":{},"head":{},"oldest":{},"gaps":{},"events":["#,
@@ -116,13 +123,43 @@ pub(super) async fn page(
     );
     text.push_str(&page.lines.join(","));
     text.push_str("]}");
-    Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
+    let response = ([(header::CONTENT_TYPE, "application/json")], text).into_response();
+    Ok(kept(response, &page, &tag, names_epoch))
+}
+
+/// What a page is known by. Behind a closed page there are others, so nothing can be added to it; what it says of the log's
+/// last number may be of yesterday then, and is above its own in any case.
+fn tag_of(page: &Page, after: u64) -> String {
+    let (epoch, next, n_gaps) = (&page.epoch, page.next, page.gaps.len());
+    if is_closed(page) {
+        format!("\"{epoch}.{after}.{next}.{n_gaps}\"")
+    } else {
+        let head = page.head;
+        format!("\"{epoch}.{after}.{next}.{n_gaps}.{head}\"")
+    }
+}
+
+fn is_closed(page: &Page) -> bool {
+    page.next < page.head
+}
+
+/// A closed page is kept for good where its address names the epoch; under another one the same numbers may be others'.
+fn kept(mut response: Response, page: &Page, tag: &str, names_epoch: bool) -> Response {
+    if is_closed(page) && names_epoch {
+        let headers = response.headers_mut();
+        let for_good = "private, max-age=31536000, immutable";
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(for_good));
+        // Another token may not see it, though it asks from the same browser.
+        headers.append(header::VARY, HeaderValue::from_static("Authorization"));
+    }
+    ranged::with_tag(response, tag)
 }
 
 /// The event with its bodies where they were.
 pub(super) async fn full(
     FromState(state): FromState<State>,
     Path((session, event)): Path<(String, String)>,
+    headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let live = state
         .live(&SessionId::parse(&session)?)
@@ -134,5 +171,5 @@ pub(super) async fn full(
     let text = tokio::task::spawn_blocking(finding)
         .await??
         .ok_or_else(ApiError::not_found)?;
-    Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
+    ranged::answer(text, &headers).await
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::{Query, State as FromState};
 use axum::{Extension, Json};
+use chat_store::Summary;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -17,6 +18,12 @@ pub(super) struct ListQuery {
     after: Option<String>,
     #[serde(default)]
     limit: Option<usize>,
+    /// Sessions of this status.
+    #[serde(default)]
+    status: Option<String>,
+    /// Sessions whose title, id, agent, model or folder has this, in capitals or not.
+    #[serde(default)]
+    q: Option<String>,
 }
 
 /// Rows of one answer.
@@ -30,6 +37,7 @@ pub(super) async fn list(
 ) -> Json<Value> {
     let limit = query.limit.unwrap_or(LIMIT).clamp(1, LIMIT);
     let after = query.after.unwrap_or_default();
+    let wanted = query.q.unwrap_or_default().to_lowercase();
     let mut rows: Vec<_> = state
         .all_live()
         .iter()
@@ -37,11 +45,27 @@ pub(super) async fn list(
             let id = live.session.id().as_str();
             id > after.as_str() && grant.sees(id)
         })
-        .take(limit + 1)
         .map(|live| live.row().1)
+        .filter(|row| fits(row, query.status.as_deref(), &wanted))
+        .take(limit + 1)
         .collect();
     let more = rows.len() > limit;
     rows.truncate(limit);
     let next = rows.last().filter(|_| more).map(|row| row.id.clone());
     Json(json!({"sessions": rows, "next": next}))
+}
+
+fn fits(row: &Summary, status: Option<&str>, wanted: &str) -> bool {
+    if status.is_some_and(|status| row.status != status) {
+        return false;
+    }
+    let texts = [
+        &row.title,
+        &row.agent,
+        &row.model,
+        &row.cwd,
+        &row.sandbox_id,
+    ];
+    let mut texts = texts.into_iter().flatten().chain([&row.id]);
+    wanted.is_empty() || texts.any(|text| text.to_lowercase().contains(wanted))
 }

@@ -1,0 +1,245 @@
+//! What is worked out of a whole log: its summary, what is found in it, and how it is.
+//!
+//! Each reads the file from the disk line by line; few may do so at once, and none of it is held but one line.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::Json;
+use axum::extract::{Path, Query, State as FromState};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use chat_event::ChatEvent;
+use chat_feed::projections::SessionSummarizer;
+use chat_store::{Gap, SessionId};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::{body, ranged};
+use crate::error::ApiError;
+use crate::live::Live;
+use crate::search::{self, Asked};
+use crate::socket::parse_cursor;
+use crate::state::State;
+
+/// Logs that are read whole at once: one core is left for those who write.
+const AT_ONCE: usize = 2;
+
+/// Summaries that are kept.
+const KEPT: usize = 256;
+
+/// Gaps that a report lists.
+const GAPS: usize = 1000;
+
+/// Who may read a whole log, and what came of it before.
+#[derive(Debug)]
+pub(crate) struct Insight {
+    readers: Arc<Semaphore>,
+    summaries: Mutex<HashMap<SessionId, Kept>>,
+}
+
+/// A summary and the place in the log that it is of.
+#[derive(Clone, Debug)]
+struct Kept {
+    epoch: String,
+    head: u64,
+    text: Arc<str>,
+}
+
+impl Default for Insight {
+    fn default() -> Self {
+        Insight {
+            readers: Arc::new(Semaphore::new(AT_ONCE)),
+            summaries: Mutex::default(),
+        }
+    }
+}
+
+impl Insight {
+    /// # Errors
+    ///
+    /// 503 where others read whole logs for too long.
+    async fn enter(&self) -> Result<OwnedSemaphorePermit, ApiError> {
+        let entering = self.readers.clone().acquire_owned();
+        let wait = std::time::Duration::from_secs(2);
+        match tokio::time::timeout(wait, entering).await {
+            Ok(Ok(permit)) => Ok(permit),
+            Ok(Err(_)) | Err(_) => Err(body::overloaded()),
+        }
+    }
+
+    fn summary(&self, id: &SessionId) -> Option<Kept> {
+        let summaries = self.summaries.lock();
+        let summaries = summaries.unwrap_or_else(PoisonError::into_inner);
+        summaries.get(id).cloned()
+    }
+
+    fn keep(&self, id: SessionId, kept: Kept) {
+        let summaries = self.summaries.lock();
+        let mut summaries = summaries.unwrap_or_else(PoisonError::into_inner);
+        if summaries.len() >= KEPT && !summaries.contains_key(&id) {
+            summaries.clear();
+        }
+        summaries.insert(id, kept);
+    }
+}
+
+fn find(state: &State, session: &str) -> Result<Arc<Live>, ApiError> {
+    let live = state.live(&SessionId::parse(session)?);
+    live.ok_or_else(ApiError::not_found)
+}
+
+/// The session in figures, as of its last event.
+pub(super) async fn summary(
+    FromState(state): FromState<State>,
+    Path(session): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let live = find(&state, &session)?;
+    let (epoch, head, _) = live.position();
+    let tag = format!("\"summary.{epoch}.{head}\"");
+    if ranged::is_known(&headers, &tag) {
+        let response = axum::http::StatusCode::NOT_MODIFIED.into_response();
+        return Ok(ranged::with_tag(response, &tag));
+    }
+    let id = live.session.id().clone();
+    let kept = state.insight.summary(&id);
+    let kept = match kept.filter(|kept| kept.epoch == epoch && kept.head == head) {
+        Some(kept) => kept,
+        None => {
+            let _permit = state.insight.enter().await?;
+            let summing = move || sum_up(&live);
+            let kept = tokio::task::spawn_blocking(summing).await??;
+            state.insight.keep(id, kept.clone());
+            kept
+        }
+    };
+    let json = HeaderValue::from_static("application/json");
+    let response = ([(header::CONTENT_TYPE, json)], kept.text.to_string()).into_response();
+    let tag = format!("\"summary.{}.{}\"", kept.epoch, kept.head);
+    Ok(ranged::with_tag(response, &tag))
+}
+
+fn sum_up(live: &Live) -> Result<Kept, ApiError> {
+    let (epoch, _) = live.session.position();
+    let mut summarizer = SessionSummarizer::new();
+    let mut head = 0;
+    live.session.walk(0, &mut |seq, line| {
+        if let Ok(event) = ChatEvent::from_json(line) {
+            summarizer.push(&event);
+        }
+        head = seq;
+        ControlFlow::Continue(())
+    })?;
+    let mut summary = serde_json::to_value(summarizer.summary()).unwrap_or_default();
+    if let Some(summary) = summary.as_object_mut() {
+        summary.insert("epoch".to_owned(), epoch.clone().into());
+        summary.insert("head".to_owned(), head.into());
+    }
+    Ok(Kept {
+        epoch,
+        head,
+        text: summary.to_string().into(),
+    })
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct SearchQuery {
+    #[serde(default)]
+    q: String,
+    #[serde(default)]
+    after: Option<String>,
+    #[serde(default)]
+    limit: Option<usize>,
+}
+
+/// Matches of one answer.
+const MATCHES: usize = 100;
+const DEFAULT_MATCHES: usize = 50;
+
+/// `{"epoch","head","matches":[…],"next"}`; `next` is the cursor to go on from, `null` at the end of the log. An answer may
+/// have no match and a `next`: its time was over.
+pub(super) async fn search(
+    FromState(state): FromState<State>,
+    Path(session): Path<String>,
+    Query(query): Query<SearchQuery>,
+) -> Result<Json<Value>, ApiError> {
+    let live = find(&state, &session)?;
+    let needle = search::Needle::new(&query.q)
+        .map_err(|why| ApiError::bad_request("bad_query", format!("q: {why}")))?;
+    let after = query.after.as_deref().unwrap_or("0");
+    let (epoch, after) = parse_cursor(after).ok_or_else(|| {
+        ApiError::bad_request("bad_cursor", "after: expected a number or a cursor")
+    })?;
+    let (current, head, _) = live.position();
+    if epoch.is_some_and(|epoch| epoch != current) || after > head {
+        return Err(ApiError::new(
+            axum::http::StatusCode::GONE,
+            "cursor_unknown",
+            "the log has not this cursor any more; begin anew",
+        ));
+    }
+    let limit = query.limit.unwrap_or(DEFAULT_MATCHES).clamp(1, MATCHES);
+    let _permit = state.insight.enter().await?;
+    let asked = Asked { after, limit };
+    let searching = move || search::search(&live.session, &needle, asked);
+    let found = tokio::task::spawn_blocking(searching).await??;
+    let next = found.next.map(|seq| {
+        let epoch = current.clone();
+        chat_event::cursor::Cursor { epoch, seq }.to_string()
+    });
+    Ok(Json(json!({
+        "epoch": current,
+        "head": head,
+        "matches": found.matches,
+        "next": next,
+    })))
+}
+
+/// `{"epoch","head","oldest","events","bytes","damagedLines","gaps","moreGaps","synced","degraded"}`: how the log is.
+pub(super) async fn health(
+    FromState(state): FromState<State>,
+    Path(session): Path<String>,
+) -> Result<Json<Value>, ApiError> {
+    let live = find(&state, &session)?;
+    let _permit = state.insight.enter().await?;
+    let looking = move || -> Result<Value, ApiError> {
+        let condition = live.session.condition();
+        let mut gaps = Vec::new();
+        let mut more_gaps = false;
+        let mut next = condition.oldest;
+        let mut miss_up_to = |next: u64, seq: u64| {
+            if seq > next && gaps.len() < GAPS {
+                let (from, to) = (next, seq - 1);
+                gaps.push(Gap {
+                    from,
+                    to,
+                    why: "disk",
+                });
+            } else if seq > next {
+                more_gaps = true;
+            }
+        };
+        live.session.walk(0, &mut |seq, _| {
+            miss_up_to(next, seq);
+            next = seq + 1;
+            ControlFlow::Continue(())
+        })?;
+        miss_up_to(next, condition.head + 1);
+        Ok(json!({
+            "epoch": condition.epoch,
+            "head": condition.head,
+            "oldest": condition.oldest,
+            "events": condition.events,
+            "bytes": condition.bytes,
+            "damagedLines": condition.damaged_lines,
+            "gaps": gaps,
+            "moreGaps": more_gaps,
+            "synced": condition.synced,
+            "degraded": condition.degraded.is_some(),
+        }))
+    };
+    Ok(Json(tokio::task::spawn_blocking(looking).await??))
+}
