@@ -2,7 +2,7 @@
 //!
 //! What the events say is for the dialects; that no id stands twice in a session is seen to here.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use chat_event::payload::{Notice, Raw};
 use chat_event::{ChatEvent, Extra, Json, Payload};
@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::busy::Busy;
 use crate::open_calls::OpenCalls;
+use crate::recent::{LATE_LARGE, Recent};
 
 /// The longest text of an unreadable line that its notice keeps.
 const KEPT_TEXT_BYTES: usize = 4096;
@@ -68,11 +69,12 @@ pub(crate) struct Emitter {
     pub(crate) report: Report,
     line_id: String,
     n_of_line: u32,
+    /// Hashes of all ids of the session: what grows with it, by eight bytes an event.
     used_ids: HashSet<u64>,
-    /// The last number put behind an id that came more than once, by the id's hash.
-    repeats: HashMap<u64, u32>,
-    /// The ids of the events of lines that a later line may take back.
-    kept_ids: HashMap<String, Vec<String>>,
+    /// The last number put behind an id that came more than once, of those that came last.
+    repeats: Recent<u32>,
+    /// The ids of the events of lines that a later line may take back, of the last lines.
+    kept_ids: Recent<Vec<String>, LATE_LARGE>,
     keeps_ids: bool,
     pub(crate) busy: Busy,
     pub(crate) open_calls: OpenCalls,
@@ -89,8 +91,8 @@ impl Emitter {
             line_id: "0".to_owned(),
             n_of_line: 0,
             used_ids: HashSet::new(),
-            repeats: HashMap::new(),
-            kept_ids: HashMap::new(),
+            repeats: Recent::default(),
+            kept_ids: Recent::default(),
             keeps_ids: false,
             busy: Busy::default(),
             open_calls: OpenCalls::default(),
@@ -175,7 +177,8 @@ impl Emitter {
         let mut id = clean_id(id);
         if !self.used_ids.insert(hash(id.as_bytes())) {
             // The number is kept: a source that says one id all the time must not be counted through each time.
-            let n = self.repeats.entry(hash(id.as_bytes())).or_insert(1);
+            let n = self.repeats.entry(&id);
+            *n = (*n).max(1);
             let stem = id;
             loop {
                 *n += 1;
@@ -186,10 +189,7 @@ impl Emitter {
             }
         }
         if self.keeps_ids {
-            self.kept_ids
-                .entry(self.line_id.clone())
-                .or_default()
-                .push(id.clone());
+            self.kept_ids.entry(&self.line_id).push(id.clone());
         }
         id
     }
@@ -245,7 +245,7 @@ impl Emitter {
 
     /// Keeps what no rule knows.
     pub(crate) fn raw(&mut self, place: &Place, format: &str, kind: &str, value: &Value) {
-        *self.report.raw.entry(clip_kind(kind)).or_default() += 1;
+        count_kind(&mut self.report.raw, kind);
         let tag = self.next_tag("raw");
         let raw = Raw {
             format: format.to_owned(),
@@ -257,7 +257,7 @@ impl Emitter {
 
     /// Counts a line that a rule passes over on purpose.
     pub(crate) fn pass_over(&mut self, kind: &str) {
-        *self.report.passed_over.entry(clip_kind(kind)).or_default() += 1;
+        count_kind(&mut self.report.passed_over, kind);
     }
 
     fn next_tag(&mut self, stem: &str) -> String {
@@ -270,9 +270,19 @@ impl Emitter {
     }
 }
 
-/// Kinds come from the source, so their length is bounded before they are counted.
-fn clip_kind(kind: &str) -> String {
-    cut(kind, 80).to_owned()
+/// Kinds that are counted by their name; further ones are counted together.
+const MAX_KINDS: usize = 1000;
+
+/// Counts a kind. Kinds come from the source, so their length and their number are bounded.
+pub(crate) fn count_kind(counts: &mut BTreeMap<String, u64>, kind: &str) {
+    let kind = cut(kind, 80);
+    if let Some(count) = counts.get_mut(kind) {
+        *count += 1;
+    } else if counts.len() < MAX_KINDS {
+        counts.insert(kind.to_owned(), 1);
+    } else {
+        *counts.entry("other kinds".to_owned()).or_default() += 1;
+    }
 }
 
 /// The first `max_bytes` of `text`, cut on a character.

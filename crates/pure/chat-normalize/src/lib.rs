@@ -43,6 +43,7 @@ mod facts;
 mod history;
 mod open_calls;
 mod patch;
+mod recent;
 mod speech;
 mod tool;
 mod track;

@@ -3,19 +3,20 @@
 //! Dialects close their calls where they know why; what is left at the end of the source is closed here, also a call
 //! of which only output came.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use chat_event::payload::{ToolError, ToolResult};
 use chat_event::{Extra, Payload};
 
-use crate::emit::{Emitter, Place, hash};
+use crate::emit::{Emitter, Place};
+use crate::recent::Recent;
 
 /// Calls by their id.
 #[derive(Debug, Default)]
 pub(crate) struct OpenCalls {
     open: BTreeMap<String, Place>,
-    /// Hashes of the ids that have a result: what comes later does not open them again.
-    settled: HashSet<u64>,
+    /// Those that had a result last: what comes later does not open them again.
+    settled: Recent<()>,
 }
 
 impl OpenCalls {
@@ -28,21 +29,21 @@ impl OpenCalls {
     pub(crate) fn note(&mut self, payload: &Payload, place: &Place) {
         match payload {
             Payload::ToolCall(call) => {
-                self.settled.remove(&hash(call.tool_call_id.as_bytes()));
+                self.settled.remove(&call.tool_call_id);
                 self.open.insert(call.tool_call_id.clone(), place.clone());
             }
             Payload::ToolInputChunk(chunk) => self.shown(&chunk.tool_call_id, place),
             Payload::ToolOutputChunk(chunk) => self.shown(&chunk.tool_call_id, place),
             Payload::ToolResult(result) => {
                 self.open.remove(&result.tool_call_id);
-                self.settled.insert(hash(result.tool_call_id.as_bytes()));
+                self.settled.insert(&result.tool_call_id, ());
             }
             _ => {}
         }
     }
 
     fn shown(&mut self, call_id: &str, place: &Place) {
-        if !self.open.contains_key(call_id) && !self.settled.contains(&hash(call_id.as_bytes())) {
+        if !self.open.contains_key(call_id) && !self.settled.contains(call_id) {
             self.open.insert(call_id.to_owned(), place.clone());
         }
     }

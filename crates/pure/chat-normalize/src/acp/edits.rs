@@ -31,7 +31,7 @@ pub(crate) struct Files {
     known: BTreeMap<String, String>,
     /// Written by way of the client, and not yet part of a call's edit.
     written: BTreeMap<String, Written>,
-    claude: std::collections::BTreeSet<String>,
+    claude: crate::recent::Recent<()>,
     opencode: opencode::Edits,
 }
 

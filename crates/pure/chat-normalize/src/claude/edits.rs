@@ -7,8 +7,6 @@
 //! - Texts are LF here even where the disk has CRLF: the program says them so.
 //! - Without what stood there before (1.0's stream, sub-agents), lines are counted from the call and nothing is promised.
 
-use std::collections::BTreeSet;
-
 use chat_diff::{Change, FileDiff, Hunk, apply, diff_texts, from_hunks, preview};
 use chat_event::payload::FileEdit;
 use serde_json::Value;
@@ -16,12 +14,13 @@ use serde_json::Value;
 use super::session::Call;
 use crate::edit::{file_edit, shown_path};
 use crate::emit::Place;
+use crate::recent::Recent;
 use crate::value::{count_of, is_true, list_of, str_of, text_of};
 
 /// What edits are judged by.
 pub(crate) struct Edits<'a> {
     pub(crate) cwd: Option<String>,
-    pub(crate) empty_files: &'a mut BTreeSet<String>,
+    pub(crate) empty_files: &'a mut Recent<()>,
 }
 
 impl Edits<'_> {
@@ -47,7 +46,7 @@ impl Edits<'_> {
                 text_of(details, "filePath").or_else(|| text_of(details, "notebook_path"))
             })
             .or_else(|| text_of(&call.args, path_key))?;
-        let was_empty = self.empty_files.remove(path);
+        let was_empty = self.empty_files.remove(path).is_some();
         let shown = shown_path(self.cwd.as_deref(), path);
         let diff = match details {
             Some(details) => from_details(call, &shown, details, was_empty),
@@ -71,7 +70,7 @@ impl Edits<'_> {
             None => text.contains("the file exists but the contents are empty"),
         };
         if empty {
-            self.empty_files.insert(path.to_owned());
+            self.empty_files.insert(path, ());
         } else {
             self.empty_files.remove(path);
         }
@@ -85,7 +84,7 @@ pub(crate) fn edit_of(
     args: &Value,
     details: &Value,
     cwd: Option<String>,
-    empty_files: &mut BTreeSet<String>,
+    empty_files: &mut Recent<()>,
 ) -> Option<FileEdit> {
     let mut call = Call::unknown(call_id.to_owned(), Place::default(), 0);
     name.clone_into(&mut call.name);

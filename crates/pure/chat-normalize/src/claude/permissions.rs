@@ -3,7 +3,7 @@
 //! The host's answer is not in the agent's output, so it is taken from the tool's result where no `control_response`
 //! shows it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use chat_event::payload::{
     PermissionOption, PermissionRequest, PermissionResolved, Question, QuestionOption,
@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::session::{Call, Session};
 use crate::emit::{Emitter, Place, cut};
+use crate::recent::Recent;
 use crate::value::{is_true, list_of, str_of, text_of};
 
 /// What was asked and not answered yet.
@@ -22,9 +23,9 @@ pub(crate) struct Asks {
     /// By the id of the request.
     open: BTreeMap<String, Ask>,
     /// The newest open request about a call.
-    by_call: BTreeMap<String, String>,
-    /// Calls whose refusal was written.
-    denied: BTreeSet<String>,
+    by_call: Recent<String>,
+    /// Calls whose refusal was written last.
+    denied: Recent<()>,
 }
 
 #[derive(Clone, Debug)]
@@ -224,7 +225,7 @@ impl Asks {
 
     fn asked(&mut self, request_id: &str, ask: Ask) {
         if let Some(call_id) = &ask.call_id {
-            self.by_call.insert(call_id.clone(), request_id.to_owned());
+            self.by_call.insert(call_id, request_id.to_owned());
         }
         self.open.insert(request_id.to_owned(), ask);
     }
@@ -277,7 +278,7 @@ impl Asks {
                 answers,
             );
             if refused {
-                self.denied.insert(call.id.clone());
+                self.denied.insert(&call.id, ());
             }
         } else if refused_kind.is_some() && !self.denied.contains(&call.id) {
             self.refuse(
@@ -338,7 +339,7 @@ impl Asks {
         by: &str,
         message: Option<&str>,
     ) {
-        self.denied.insert(call_id.to_owned());
+        self.denied.insert(call_id, ());
         let request_id = format!("{call_id}:denied");
         let request = PermissionRequest {
             request_id: request_id.clone(),

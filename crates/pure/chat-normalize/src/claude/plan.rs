@@ -7,6 +7,9 @@ use serde_json::Value;
 use super::session::Call;
 use crate::value::{list_of, str_of, text_of};
 
+/// Tasks that a plan shows, for it is told whole with each change: with more, the first that is completed goes.
+const MAX_TASKS: usize = 1000;
+
 /// The tasks known, in the order they were made.
 #[derive(Debug, Default)]
 pub(crate) struct Tasks {
@@ -45,6 +48,11 @@ impl Tasks {
                 let subject = text_of(made, "subject")
                     .or_else(|| text_of(&call.args, "subject"))
                     .unwrap_or("");
+                if self.tasks.len() >= MAX_TASKS {
+                    let over = |task: &Task| task.status == "completed";
+                    let oldest = self.tasks.iter().position(over).unwrap_or(0);
+                    self.tasks.remove(oldest);
+                }
                 self.tasks.push(Task {
                     id,
                     subject: subject.to_owned(),

@@ -1,17 +1,15 @@
 //! Lines that come again: a resumed session repeats what it continues, and a pipe may be read twice.
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
-use crate::emit::hash;
+use crate::recent::{LATE_SMALL, Recent};
 use crate::value::fingerprint;
 
-/// The ids of lines, each with a fingerprint of what it said.
+/// The ids of the last 458,752 lines at least, each with a fingerprint of what it said. A line that comes again after
+/// more than twice as many is told again.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    // Hashes of ids, for a long stream has a million of them.
-    lines: HashMap<u64, u64>,
+    lines: Recent<u64, LATE_SMALL>,
 }
 
 /// Whether a line's id came before.
@@ -29,11 +27,11 @@ impl Seen {
     /// How the line with this id was met before; it is remembered where it was not.
     pub(crate) fn meet(&mut self, uuid: &str, line: &Value) -> Met {
         let fingerprint = fingerprint(line);
-        match self.lines.get(&hash(uuid.as_bytes())) {
+        match self.lines.get(uuid) {
             Some(before) if *before == fingerprint => Met::Same,
             Some(_) => Met::Other,
             None => {
-                self.lines.insert(hash(uuid.as_bytes()), fingerprint);
+                self.lines.insert(uuid, fingerprint);
                 Met::Never
             }
         }

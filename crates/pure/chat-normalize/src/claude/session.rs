@@ -23,6 +23,7 @@ use super::tools;
 use super::usage::Spent;
 use crate::emit::{Emitter, Place, hash};
 use crate::facts::Facts;
+use crate::recent::{LATE_LARGE, Recent};
 
 /// A turn that is open.
 #[derive(Debug, Default)]
@@ -54,6 +55,8 @@ pub(crate) struct Call {
 /// What is known of a message while its lines come.
 #[derive(Debug, Default)]
 pub(crate) struct Message {
+    /// The message's number in the session.
+    order: u64,
     /// The id its events bear: the provider's, made different where it was used in another turn.
     pub(crate) response_id: String,
     pub(crate) turn_id: Option<String>,
@@ -70,7 +73,8 @@ pub(crate) struct Parts {
     pub(crate) open: BTreeMap<u32, (String, Place)>,
 }
 
-/// The state of one session.
+/// The state of one session. Of what is over, that is kept which a late line may name: of the last 28,672 calls and
+/// responses at least, and of the last 7,168 messages.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
     pub(crate) format: &'static str,
@@ -79,6 +83,9 @@ pub(crate) struct Session {
     pub(crate) turns: Vec<Turn>,
     pub(crate) calls: BTreeMap<String, Call>,
     pub(crate) messages: HashMap<String, Message>,
+    n_messages: u64,
+    /// With so many messages those that are whole and far back are forgotten; 0 at the beginning.
+    forget_at: usize,
     /// Those of which chunks came whose whole text did not, by the call they stand in and the provider's id.
     pub(crate) open_messages: BTreeSet<(Option<String>, String)>,
     pub(crate) asks: Asks,
@@ -90,16 +97,16 @@ pub(crate) struct Session {
     n_turns: u64,
     n_calls: u64,
     /// Provider ids of calls that are over, and the number of calls each stood for.
-    uses: HashMap<String, u32>,
+    uses: Recent<u32>,
     /// Provider id → the id its events bear, where that differs.
-    renamed: HashMap<String, String>,
+    renamed: Recent<String>,
     /// Calls whose result came: a second result of theirs is shown, not paired.
-    finished: BTreeSet<String>,
-    response_ids: HashMap<String, u32>,
+    finished: Recent<()>,
+    response_ids: Recent<u32>,
     /// Call id → the turn it was made in; sub-agents' events go there.
-    call_turns: HashMap<String, String>,
+    call_turns: Recent<String>,
     /// Paths that were read and held nothing: a file "created" there was there before.
-    pub(crate) empty_files: BTreeSet<String>,
+    pub(crate) empty_files: Recent<()>,
     /// Times are the source's, so that differences mean something.
     pub(crate) has_times: bool,
 }
@@ -386,9 +393,12 @@ impl Session {
 
     /// The message with the provider's id `id`, as it stands in the turn of `place`.
     pub(crate) fn message(&mut self, id: &str, place: &Place) -> &mut Message {
+        self.forget_messages();
         let uses = &mut self.response_ids;
-        let fresh = |uses: &mut HashMap<String, u32>| {
-            let n = uses.entry(id.to_owned()).or_default();
+        let order = &mut self.n_messages;
+        let mut fresh = |uses: &mut Recent<u32>| {
+            *order += 1;
+            let n = uses.entry(id);
             *n += 1;
             let response_id = if *n == 1 {
                 id.to_owned()
@@ -396,6 +406,7 @@ impl Session {
                 format!("{id}~{n}")
             };
             Message {
+                order: *order,
                 response_id,
                 turn_id: place.turn_id.clone(),
                 ..Message::default()
@@ -412,6 +423,19 @@ impl Session {
             *message = fresh(uses);
         }
         message
+    }
+
+    /// Forgets messages that are far back, but for those that have something open. Seldom, so that it costs little.
+    fn forget_messages(&mut self) {
+        if self.messages.len() < self.forget_at.max(2 * LATE_LARGE) {
+            return;
+        }
+        let last = self.n_messages;
+        self.messages.retain(|_, message| {
+            let is_late = last - message.order > LATE_LARGE as u64;
+            !is_late || !message.text.open.is_empty() || !message.thinking.open.is_empty()
+        });
+        self.forget_at = 2 * self.messages.len();
     }
 
     /// The id that events of the provider's call `id` bear.
@@ -431,7 +455,7 @@ impl Session {
         place: &Place,
     ) -> &mut Call {
         if !self.calls.contains_key(native_id) {
-            let n = self.uses.entry(native_id.to_owned()).or_default();
+            let n = self.uses.entry(native_id);
             *n += 1;
             let id = if *n == 1 {
                 native_id.to_owned()
@@ -439,10 +463,10 @@ impl Session {
                 format!("{native_id}~{n}")
             };
             if *n > 1 {
-                self.renamed.insert(native_id.to_owned(), id.clone());
+                self.renamed.insert(native_id, id.clone());
             }
             if let Some(turn_id) = &place.turn_id {
-                self.call_turns.insert(id.clone(), turn_id.clone());
+                self.call_turns.insert(&id, turn_id.clone());
             }
             self.n_calls += 1;
             let call = Call {
@@ -495,7 +519,7 @@ impl Session {
             .as_ref()
             .map_or_else(|| self.call_id(native_id), |call| call.id.clone());
         if let Some(call) = &call {
-            self.finished.insert(id);
+            self.finished.insert(&id, ());
             self.forget_agent(call);
         }
         call
@@ -538,8 +562,12 @@ impl Session {
                 .get("prompt")
                 .and_then(Value::as_str)
                 .unwrap_or("");
-            if let Some(orders) = self.agents_by_prompt.get_mut(&hash(prompt.as_bytes())) {
+            let prompt = hash(prompt.as_bytes());
+            if let Some(orders) = self.agents_by_prompt.get_mut(&prompt) {
                 orders.remove(&call.order);
+                if orders.is_empty() {
+                    self.agents_by_prompt.remove(&prompt);
+                }
             }
         }
     }

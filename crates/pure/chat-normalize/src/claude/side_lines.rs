@@ -184,7 +184,7 @@ impl ClaudeTranscript {
         if let Payload::Notice(notice) = &mut notice.payload {
             notice.extra.insert("leafUuid", Json::string(leaf));
         }
-        self.titles.insert(leaf.to_owned(), title);
+        self.titles.insert(leaf, title);
     }
 
     /// An attachment; false where no rule knows it.

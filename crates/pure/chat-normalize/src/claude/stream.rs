@@ -25,6 +25,7 @@ use super::side_lines;
 use super::usage;
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place};
+use crate::recent::{LATE_LARGE, Recent};
 use crate::value::{count_of, is_true, list_of, str_of, text_of};
 
 const FORMAT: &str = "claude-stream-json";
@@ -53,9 +54,10 @@ pub(crate) struct ClaudeStream {
     /// What `prompt` was when its message was written; a replay of it is not written again.
     said_prompt: Option<String>,
     /// The main agent's message that streams now, by its parent call.
-    current: Map<String, Value>,
+    current: Recent<Value, LATE_LARGE>,
     /// Calls whose input streams now, by parent and block index.
-    streaming: std::collections::HashMap<String, std::collections::HashMap<u64, String>>,
+    /// Both of the last sub-agents only.
+    streaming: Recent<std::collections::HashMap<u64, String>, LATE_LARGE>,
     has_version: bool,
     inits: u64,
     woken: bool,
@@ -72,8 +74,8 @@ impl ClaudeStream {
             session: Session::new(FORMAT, false),
             prompt,
             said_prompt: None,
-            current: Map::new(),
-            streaming: std::collections::HashMap::new(),
+            current: Recent::default(),
+            streaming: Recent::default(),
             has_version: false,
             inits: 0,
             woken: false,

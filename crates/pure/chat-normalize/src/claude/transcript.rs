@@ -29,6 +29,7 @@ use super::tree::Tree;
 use super::usage::Pending;
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place};
+use crate::recent::{LATE_LARGE, Recent};
 use crate::value::{count_of, is_true, list_of, millis_of_rfc3339, str_of, text_of};
 
 pub(crate) const FORMAT: &str = "claude-transcript";
@@ -43,15 +44,15 @@ pub(crate) struct ClaudeTranscript {
     has_main: bool,
     own_agent: Option<String>,
     /// The sub-agent's line → the first line of its chain.
-    chain_of: HashMap<String, String>,
+    chain_of: Recent<String>,
     /// The first line of a chain, or the agent's id → the call that started it.
-    chain_call: HashMap<String, Option<String>>,
+    chain_call: Recent<Option<String>>,
     pending_usage: Pending,
     pending_compaction: Option<(String, i64, Place, Compaction)>,
     /// What a running command printed so far, by its call.
     printed: HashMap<String, String>,
     /// Titles of chains, by the line they end with, that came before that line.
-    pub(crate) titles: HashMap<String, String>,
+    pub(crate) titles: Recent<String, LATE_LARGE>,
     pub(crate) has_own_title: bool,
 }
 
@@ -63,12 +64,12 @@ impl ClaudeTranscript {
             last_ms: None,
             has_main: false,
             own_agent: None,
-            chain_of: HashMap::new(),
-            chain_call: HashMap::new(),
+            chain_of: Recent::default(),
+            chain_call: Recent::default(),
             pending_usage: Pending::default(),
             pending_compaction: None,
             printed: HashMap::new(),
-            titles: HashMap::new(),
+            titles: Recent::default(),
             has_own_title: false,
         }
     }
@@ -135,10 +136,12 @@ impl ClaudeTranscript {
             .and_then(|parent| self.chain_of.get(parent))
             .cloned();
         let root = root.unwrap_or_else(|| uuid.to_owned());
-        self.chain_of.insert(uuid.to_owned(), root.clone());
+        self.chain_of.insert(uuid, root.clone());
         let key = text_of(line, "agentId").map_or(root, str::to_owned);
-        if let Some(call) = self.chain_call.get(&key) {
-            return (call.clone(), key);
+        if let Some(call) = self.chain_call.get(&key).cloned() {
+            // An agent that still works is not forgotten.
+            self.chain_call.insert(&key, call.clone());
+            return (call, key);
         }
         let content = line
             .get("message")
@@ -146,7 +149,7 @@ impl ClaudeTranscript {
             .unwrap_or(&Value::Null);
         let prompt = super::results::text_of_content(content);
         let call = self.session.agent_call(&prompt);
-        self.chain_call.insert(key.clone(), call.clone());
+        self.chain_call.insert(&key, call.clone());
         (call, key)
     }
 

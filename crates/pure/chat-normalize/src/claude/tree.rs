@@ -4,16 +4,23 @@
 //! turn than the latest one leaves the turns between on a dead branch. Nothing is concluded from a parent that is not
 //! in the file, and a line can have no parent that comes after it, so there are no cycles to walk.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, VecDeque};
+
+use crate::recent::{LATE_SMALL, Recent};
 
 /// How far is climbed through turns that were left before; a person does not go back into dead branches that often.
 const MAX_CLIMB: usize = 1000;
 
-/// The lines seen, each with the turn it stands in.
+/// Turns that are known; those before are not gone back behind.
+const MAX_TURNS: usize = 100_000;
+
+/// The lines seen, each with the turn it stands in: the last 458,752 at least.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
-    turn_of: HashMap<String, Option<usize>>,
-    turns: Vec<TreeTurn>,
+    turn_of: Recent<Option<usize>, LATE_SMALL>,
+    /// The last turns; the first of them has the number `n_forgotten`.
+    turns: VecDeque<TreeTurn>,
+    n_forgotten: usize,
     /// Those that no one went back behind.
     alive: BTreeSet<usize>,
 }
@@ -27,7 +34,7 @@ struct TreeTurn {
 impl Tree {
     /// Whether the line was seen.
     pub(crate) fn knows(&self, uuid: &str) -> bool {
-        self.turn_of.contains_key(uuid)
+        self.turn_of.contains(uuid)
     }
 
     /// A line that begins no turn.
@@ -36,7 +43,7 @@ impl Tree {
             .and_then(|parent| self.turn_of.get(parent))
             .copied()
             .flatten();
-        self.turn_of.insert(uuid.to_owned(), turn);
+        self.turn_of.insert(uuid, turn);
     }
 
     /// A line that begins the turn `id`; the turns that are left behind by it.
@@ -46,18 +53,23 @@ impl Tree {
         let mut left = Vec::new();
         // The parent must be known, and lie before the latest turn: in an earlier one, or above the first.
         if let Some(above) = known
-            && above.is_none_or(|above| above + 1 < self.turns.len())
+            && above.is_none_or(|above| above + 1 < self.n_forgotten + self.turns.len())
             && !self.turns.is_empty()
         {
             left = self.leave(above);
         }
-        self.turns.push(TreeTurn {
+        self.turns.push_back(TreeTurn {
             id: id.to_owned(),
             parent: above,
         });
-        self.alive.insert(self.turns.len() - 1);
-        self.turn_of
-            .insert(uuid.to_owned(), Some(self.turns.len() - 1));
+        let at = self.n_forgotten + self.turns.len() - 1;
+        self.alive.insert(at);
+        self.turn_of.insert(uuid, Some(at));
+        if self.turns.len() > MAX_TURNS {
+            self.turns.pop_front();
+            self.alive.remove(&self.n_forgotten);
+            self.n_forgotten += 1;
+        }
         left
     }
 
@@ -72,18 +84,28 @@ impl Tree {
             }
         }
         self.alive.retain(|at| !below.contains(at));
-        below.iter().map(|at| self.turns[*at].id.clone()).collect()
+        let below = below.iter().filter_map(|at| self.at(*at));
+        below.map(|turn| turn.id.clone()).collect()
+    }
+
+    fn at(&self, at: usize) -> Option<&TreeTurn> {
+        self.turns.get(at.checked_sub(self.n_forgotten)?)
     }
 
     fn is_below(&self, at: usize, above: Option<usize>, below: &BTreeSet<usize>) -> bool {
-        let mut parent = self.turns[at].parent;
+        let Some(mut parent) = self.at(at).map(|turn| turn.parent) else {
+            return false;
+        };
         for _ in 0..MAX_CLIMB {
             if parent == above || parent.is_some_and(|parent| below.contains(&parent)) {
                 return true;
             }
             match parent {
                 // Above a turn that is still alive and not below there is nothing more to find.
-                Some(at) if !self.alive.contains(&at) => parent = self.turns[at].parent,
+                Some(at) if !self.alive.contains(&at) => match self.at(at) {
+                    Some(turn) => parent = turn.parent,
+                    None => return false,
+                },
                 Some(_) | None => return false,
             }
         }

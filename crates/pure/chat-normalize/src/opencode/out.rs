@@ -18,13 +18,14 @@
 //! Below: `ids`, `scopes` (sessions, busy and idle), `turns` (prompts), `steps` (answers), `texts`, `calls`, `changes`
 //! (files), `asks` (permissions and questions).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use chat_event::payload::{ErrorEvent, Plan, Retract, SessionStatus};
 use chat_event::{ChatEvent, Payload};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::emit::{cut, hash};
+use crate::emit::count_kind;
+use crate::recent::{LATE_LARGE, LATE_SMALL, Recent};
 
 mod asks;
 mod calls;
@@ -45,7 +46,10 @@ use turns::{Rested, Turn};
 
 /// Turns ChatEvents of one session into OpenCode's events, one by one.
 ///
-/// Memory grows with the parts of the session, not with their text.
+/// Memory is bounded: what is over is kept as long as a late event may still name it, and then forgotten. Known are at
+/// least the last 458,752 events' and ids of the source, 28,672 of what events became, of prompts and open questions,
+/// 7,168 of texts, and 1024 calls or 4 MiB of them. What comes later than that is told as if it were new. Of answers,
+/// turns and results without a call that stay open for ever, the oldest is closed when there are more than 1024.
 ///
 /// ```
 /// use chat_event::ChatEvent;
@@ -74,10 +78,10 @@ pub struct OpenCodeOut {
     /// The event that is told now.
     event_id: String,
     ids: Ids,
-    seen: HashSet<u64>,
+    seen: Recent<(), LATE_SMALL>,
     /// Ids of sessions, messages and parts that were given out, and of parts that were taken back.
-    taken: HashSet<u64>,
-    gone: HashSet<u64>,
+    taken: Recent<(), LATE_SMALL>,
+    gone: Recent<()>,
     about: About,
     /// The session, and those that work for it.
     scopes: Vec<Scope>,
@@ -88,12 +92,13 @@ pub struct OpenCodeOut {
     turns: BTreeMap<u64, Turn>,
     turn_no: HashMap<String, u64>,
     /// The message that a turn answers, for turns that were open once.
-    prompts: HashMap<String, String>,
+    prompts: Recent<String>,
     n_turns: u64,
     /// Turns that nothing in the log began.
     implicit: Vec<u64>,
     /// Prompts of turns that are over, and what they changed: told when the session rests.
-    rested: Vec<Rested>,
+    rested: VecDeque<Rested>,
+    rested_bytes: usize,
     /// Of figures that count from the beginning, those said last.
     counted: Spent,
     /// The log says itself when the session is busy and idle.
@@ -108,12 +113,18 @@ pub struct OpenCodeOut {
     /// The answer that is whole but for what it changed.
     closing: Option<u64>,
     texts: HashMap<u64, TextPart>,
+    /// Texts that are whole.
+    whole: Recent<TextPart, LATE_LARGE>,
     calls: HashMap<String, Call>,
+    /// Calls that are over, in the order they ended, with about how many bytes each holds.
+    over: VecDeque<(String, usize)>,
+    over_bytes: usize,
     /// Results whose call did not come yet.
     early: BTreeMap<String, ChatEvent>,
-    asks: BTreeMap<String, Ask>,
+    early_bytes: usize,
+    asks: Recent<Ask>,
     /// The message and part that an event became.
-    became: HashMap<u64, (usize, String, Option<String>)>,
+    became: Recent<(usize, String, Option<String>)>,
     left_out: BTreeMap<String, u64>,
 }
 
@@ -138,7 +149,7 @@ impl OpenCodeOut {
     ///
     /// An event whose id came before is passed over.
     pub fn push(&mut self, event: &ChatEvent, told: &mut Vec<Value>) {
-        if event.is_control() || !self.seen.insert(hash(event.id.as_bytes())) {
+        if event.is_control() || !self.seen.insert(&event.id, ()) {
             return;
         }
         // OpenCode knows no time that is not there.
@@ -233,25 +244,33 @@ impl OpenCodeOut {
     }
 
     fn leave_out(&mut self, kind: &str) {
-        *self.left_out.entry(cut(kind, 80).to_owned()).or_default() += 1;
+        count_kind(&mut self.left_out, kind);
     }
 
     fn tell(&mut self, kind: &str, properties: Value) {
         let id = self.ids.mint("evt", self.now_ms, &self.event_id);
-        self.told
-            .push(json!({"id": id, "type": kind, "properties": properties}));
+        // Not by `json!`, which copies what it is given, member by member.
+        self.told.push(object([
+            ("id", Value::String(id)),
+            ("type", Value::from(kind)),
+            ("properties", properties),
+        ]));
     }
 
     /// Tells a part of the answer or prompt `message_id` as it is now; `part` has its own members.
     fn tell_part(&mut self, scope: usize, message_id: &str, part_id: &str, mut part: Value) {
-        if self.gone.contains(&hash(part_id.as_bytes())) {
+        if self.gone.contains(part_id) {
             return;
         }
         let session = self.scopes[scope].id.clone();
         part["id"] = Value::from(part_id);
         part["messageID"] = Value::from(message_id);
         part["sessionID"] = Value::from(session.as_str());
-        let properties = json!({"sessionID": session, "part": part, "time": self.now_ms});
+        let properties = object([
+            ("sessionID", Value::String(session)),
+            ("part", part),
+            ("time", Value::from(self.now_ms)),
+        ]);
         self.tell("message.part.updated", properties);
     }
 
@@ -278,18 +297,18 @@ impl OpenCodeOut {
     }
 
     fn kept(&mut self, prefix: &str, native: &str) -> Option<String> {
-        if self.taken.contains(&hash(native.as_bytes())) {
+        if self.taken.contains(native) {
             return None;
         }
         let id = self.ids.keep(prefix, self.now_ms, native)?;
-        self.taken.insert(hash(id.as_bytes()));
+        self.taken.insert(&id, ());
         Some(id)
     }
 
     /// Remembers what the event that is told now became, for when it is taken back.
     fn note(&mut self, scope: usize, message_id: &str, part_id: Option<&str>) {
         let said = (scope, message_id.to_owned(), part_id.map(str::to_owned));
-        self.became.insert(hash(self.event_id.as_bytes()), said);
+        self.became.insert(&self.event_id, said);
     }
 
     fn status(&mut self, event: &ChatEvent, status: &SessionStatus) {
@@ -323,8 +342,7 @@ impl OpenCodeOut {
     fn retract(&mut self, retract: &Retract) {
         let mut removed = HashSet::new();
         for id in &retract.event_ids {
-            let Some((scope, message_id, part_id)) = self.became.remove(&hash(id.as_bytes()))
-            else {
+            let Some((scope, message_id, part_id)) = self.became.remove(id) else {
                 continue;
             };
             if !removed.insert((message_id.clone(), part_id.clone())) {
@@ -333,7 +351,7 @@ impl OpenCodeOut {
             let session = self.scopes[scope].id.clone();
             match part_id {
                 Some(part_id) => {
-                    self.gone.insert(hash(part_id.as_bytes()));
+                    self.gone.insert(&part_id, ());
                     let properties = json!(
                         {"sessionID": session, "messageID": message_id, "partID": part_id});
                     self.tell("message.part.removed", properties);
@@ -345,6 +363,15 @@ impl OpenCodeOut {
             }
         }
     }
+}
+
+/// An object of these members, which are moved.
+fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    let mut object = Map::with_capacity(N);
+    for (name, value) in members {
+        object.insert(name.to_owned(), value);
+    }
+    Value::Object(object)
 }
 
 /// An error in OpenCode's form; codes that are names of its own are kept.

@@ -45,7 +45,7 @@ impl ClaudeStream {
                 {
                     current.insert("model".to_owned(), model.clone());
                 }
-                self.current.insert(parent, Value::Object(current));
+                self.current.insert(&parent, Value::Object(current));
                 emitter.pass_over("stream_event/message_start");
             }
             "content_block_start" => self.block_start(emitter, event, place, &parent, index),
@@ -117,10 +117,7 @@ impl ClaudeStream {
                 let native_id = blocks::call_id_of(emitter, block);
                 let name = str_of(block, "name").unwrap_or("").to_owned();
                 self.session.open_call(emitter, &native_id, &name, &place);
-                self.streaming
-                    .entry(parent.to_owned())
-                    .or_default()
-                    .insert(index, native_id);
+                self.streaming.entry(parent).insert(index, native_id);
             }
             // Whatever else begins comes whole with the assistant's line.
             _ => {}

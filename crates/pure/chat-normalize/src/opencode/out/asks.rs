@@ -39,7 +39,7 @@ impl OpenCodeOut {
     }
 
     pub(super) fn permission_asked(&mut self, event: &ChatEvent, request: &PermissionRequest) {
-        if self.asks.contains_key(&request.request_id) {
+        if self.asks.contains(&request.request_id) {
             return self.leave_out("a permission asked for again");
         }
         let (scope, id) = self.asks(event, "per", &request.request_id);
@@ -59,7 +59,7 @@ impl OpenCodeOut {
             scope,
             questions: Vec::new(),
         };
-        self.asks.insert(request.request_id.clone(), ask);
+        self.asks.insert(&request.request_id, ask);
         self.tell("permission.asked", properties);
     }
 
@@ -84,7 +84,7 @@ impl OpenCodeOut {
     }
 
     pub(super) fn question_asked(&mut self, event: &ChatEvent, request: &QuestionRequest) {
-        if self.asks.contains_key(&request.request_id) {
+        if self.asks.contains(&request.request_id) {
             return self.leave_out("a question asked again");
         }
         let (scope, id) = self.asks(event, "que", &request.request_id);
@@ -103,7 +103,7 @@ impl OpenCodeOut {
                 .map(|question| (question.id.clone(), question.text.clone()))
                 .collect(),
         };
-        self.asks.insert(request.request_id.clone(), ask);
+        self.asks.insert(&request.request_id, ask);
         self.tell("question.asked", properties);
     }
 

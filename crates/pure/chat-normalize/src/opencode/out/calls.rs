@@ -8,8 +8,8 @@ use chat_event::payload::{ToolCall, ToolInputChunk, ToolOutputChunk, ToolResult}
 use chat_event::{ChatEvent, Json};
 use serde_json::{Map, Value, json};
 
-use super::OpenCodeOut;
 use super::turns::file_part;
+use super::{OpenCodeOut, object};
 use crate::emit::cut;
 use crate::value::{list_of, str_of};
 
@@ -18,6 +18,16 @@ const MAX_OUTPUT_BYTES: usize = 30_000;
 
 /// Up to here each piece of output is told at once; beyond, when it grew by an eighth.
 const AT_ONCE_BYTES: usize = 4096;
+
+/// Calls that are over and still known: a change of theirs, or a second result, may come.
+const MAX_OVER: usize = 1024;
+
+/// What those may hold, in bytes; the last one stays in any case.
+const MAX_OVER_BYTES: usize = 4 * 1024 * 1024;
+
+/// Results that wait for their call, and what they may hold; with more, the first is told without one.
+const MAX_EARLY: usize = 1024;
+const MAX_EARLY_BYTES: usize = 4 * 1024 * 1024;
 
 /// OpenCode's words for a call that was not allowed; its pages look for them.
 const REFUSED: &str = "The user rejected permission to use this specific tool call.";
@@ -33,6 +43,8 @@ pub(super) struct Call {
     executes: bool,
     pub(super) title: Option<String>,
     input: Value,
+    /// About how much that is.
+    n_bytes: usize,
     start_ms: i64,
     output: String,
     n_told: usize,
@@ -41,6 +53,7 @@ pub(super) struct Call {
     session: Option<usize>,
     /// What it changed, one file each.
     pub(super) edits: Vec<Value>,
+    pub(super) edit_bytes: usize,
 }
 
 #[derive(Debug, Default)]
@@ -57,8 +70,13 @@ impl Call {
         matches!(self.state, State::Over(_))
     }
 
-    fn part(&self, state: &Value, call_id: &str) -> Value {
-        json!({"type": "tool", "tool": self.name, "callID": call_id, "state": state})
+    fn part(&self, state: Value, call_id: &str) -> Value {
+        object([
+            ("type", Value::from("tool")),
+            ("tool", Value::from(self.name.as_str())),
+            ("callID", Value::from(call_id)),
+            ("state", state),
+        ])
     }
 }
 
@@ -86,6 +104,7 @@ impl OpenCodeOut {
         of.title.clone_from(&call.title);
         of.executes = call.kind.as_deref() == Some("execute");
         let args = call.args.to_value();
+        of.n_bytes = call.args.as_text().len();
         of.input = if args.is_object() {
             args
         } else {
@@ -94,7 +113,7 @@ impl OpenCodeOut {
         let (scope, message_id, part_id) = (of.scope, of.message_id.clone(), of.part_id.clone());
         self.note(scope, &message_id, Some(&part_id));
         self.tell_running(id);
-        if let Some(early) = self.early.remove(id)
+        if let Some(early) = self.take_early(id)
             && let chat_event::Payload::ToolResult(result) = &early.payload
         {
             self.event_id.clone_from(&early.id);
@@ -123,7 +142,7 @@ impl OpenCodeOut {
             ..Call::default()
         };
         let state = json!({"status": "pending", "input": {}, "raw": ""});
-        let part = call.part(&state, id);
+        let part = call.part(state, id);
         self.calls.insert(id.to_owned(), call);
         self.note(scope, &message_id, Some(&part_id));
         self.tell_part(scope, &message_id, &part_id, part);
@@ -136,11 +155,11 @@ impl OpenCodeOut {
         if !matches!(call.state, State::Running) {
             return;
         }
-        let mut state = json!({
-            "status": "running",
-            "input": call.input,
-            "time": {"start": call.start_ms},
-        });
+        let mut state = object([
+            ("status", Value::from("running")),
+            ("input", call.input.clone()),
+            ("time", object([("start", Value::from(call.start_ms))])),
+        ]);
         let mut metadata = Map::new();
         if !call.output.is_empty() {
             metadata.insert("output".to_owned(), Value::from(call.output.as_str()));
@@ -149,7 +168,7 @@ impl OpenCodeOut {
         if !metadata.is_empty() {
             state["metadata"] = Value::Object(metadata);
         }
-        let part = call.part(&state, id);
+        let part = call.part(state, id);
         let (scope, message_id, part_id) =
             (call.scope, call.message_id.clone(), call.part_id.clone());
         self.tell_part(scope, &message_id, &part_id, part);
@@ -211,7 +230,17 @@ impl OpenCodeOut {
         }
         let Some(call) = self.calls.get_mut(id) else {
             // Its call may still come.
-            self.early.insert(id.clone(), event.clone());
+            self.early_bytes += early_bytes(event);
+            if let Some(before) = self.early.insert(id.clone(), event.clone()) {
+                self.early_bytes -= early_bytes(&before);
+            }
+            while self.early.len() > MAX_EARLY || self.early_bytes > MAX_EARLY_BYTES {
+                let Some((id, event)) = self.early.pop_first() else {
+                    break;
+                };
+                self.early_bytes -= early_bytes(&event);
+                self.settle(&id, event);
+            }
             return;
         };
         if call.is_over() {
@@ -232,6 +261,7 @@ impl OpenCodeOut {
             return;
         };
         let output = text_of_result(&result.result);
+        let n_bytes = result.result.as_text().len() + 2 * id.len() + call.n_bytes;
         let code = result
             .error
             .as_ref()
@@ -270,20 +300,25 @@ impl OpenCodeOut {
         let completed = result.error.is_none() || ran || stopped || invalid;
         let mut state = if completed {
             metadata.insert("truncated".to_owned(), Value::Bool(false));
-            json!({
-                "status": "completed",
-                "input": call.input,
-                "output": output,
-                "title": call.title.as_deref().unwrap_or(""),
-                "time": time,
-            })
+            object([
+                ("status", Value::from("completed")),
+                ("input", call.input.clone()),
+                ("output", Value::String(output)),
+                ("title", Value::from(call.title.as_deref().unwrap_or(""))),
+                ("time", time),
+            ])
         } else {
             let message = result
                 .error
                 .as_ref()
                 .map_or("", |error| error.message.as_str());
             let why = failure(code, message, &output);
-            json!({"status": "error", "input": call.input, "error": why, "time": time})
+            object([
+                ("status", Value::from("error")),
+                ("input", call.input.clone()),
+                ("error", Value::String(why)),
+                ("time", time),
+            ])
         };
         let (step, keeps) = (call.step, call.may_edit());
         call.output = String::new();
@@ -301,12 +336,22 @@ impl OpenCodeOut {
         if completed || !metadata.is_empty() {
             state["metadata"] = Value::Object(metadata);
         }
-        let part = call.part(&state, id);
+        let kept = keeps.then(|| Box::new(state.clone()));
+        let part = call.part(state, id);
         let (scope, message_id, part_id) =
             (call.scope, call.message_id.clone(), call.part_id.clone());
         self.tell_part(scope, &message_id, &part_id, part);
-        if keeps && let Some(call) = self.calls.get_mut(id) {
-            call.state = State::Over(Some(Box::new(state)));
+        if let Some(call) = self.calls.get_mut(id) {
+            // Arguments stand in what is kept, and are of no use without it.
+            call.input = Value::Null;
+            call.state = State::Over(kept);
+            self.over_bytes += n_bytes;
+            self.over.push_back((id.to_owned(), n_bytes));
+        }
+        while self.over.len() > MAX_OVER
+            || (self.over_bytes > MAX_OVER_BYTES && self.over.len() > 1)
+        {
+            self.forget_oldest_call();
         }
         if let Some(step) = self.steps.get_mut(&step) {
             step.open_calls.remove(id);
@@ -330,7 +375,7 @@ impl OpenCodeOut {
         self.add_session(call, &mut metadata);
         add_edits(call, &mut metadata);
         state["metadata"] = Value::Object(metadata);
-        let part = call.part(&state, id);
+        let part = call.part(state, id);
         let (scope, message_id, part_id) =
             (call.scope, call.message_id.clone(), call.part_id.clone());
         self.tell_part(scope, &message_id, &part_id, part);
@@ -358,27 +403,58 @@ impl OpenCodeOut {
     /// Results of calls that never came get a call without arguments.
     pub(super) fn settle_early(&mut self, turn: u64) {
         let early = std::mem::take(&mut self.early);
+        self.early_bytes = 0;
         for (id, event) in early {
             let of_other = event.turn_id.as_ref().is_some_and(|_| {
                 self.open_turn_of(event.turn_id.as_ref())
                     .is_some_and(|no| no != turn)
             });
             if of_other {
+                self.early_bytes += early_bytes(&event);
                 self.early.insert(id, event);
                 continue;
             }
-            let chat_event::Payload::ToolResult(result) = &event.payload else {
-                continue;
-            };
-            self.event_id.clone_from(&event.id);
-            let mut event = event.clone();
-            if self.open_turn_of(event.turn_id.as_ref()).is_none() {
-                event.turn_id = None;
-            }
-            if self.calls.get(&id).is_none_or(Call::is_over) {
-                self.new_call(&event, &id, "unknown");
-            }
+            self.settle(&id, event);
+        }
+    }
+
+    /// Tells a result whose call never came.
+    fn settle(&mut self, id: &str, mut event: ChatEvent) {
+        self.event_id.clone_from(&event.id);
+        if self.open_turn_of(event.turn_id.as_ref()).is_none() {
+            event.turn_id = None;
+        }
+        if self.calls.get(id).is_none_or(Call::is_over) {
+            self.new_call(&event, id, "unknown");
+        }
+        if let chat_event::Payload::ToolResult(result) = &event.payload
+            && self.calls.contains_key(id)
+        {
             self.result(&event, result);
+        }
+    }
+
+    fn take_early(&mut self, id: &str) -> Option<ChatEvent> {
+        let event = self.early.remove(id)?;
+        self.early_bytes -= early_bytes(&event);
+        Some(event)
+    }
+
+    fn forget_oldest_call(&mut self) {
+        let Some((id, n_bytes)) = self.over.pop_front() else {
+            return;
+        };
+        self.over_bytes -= n_bytes;
+        // One that was begun again under the same id goes on.
+        if self.calls.get(&id).is_some_and(Call::is_over) {
+            self.calls.remove(&id);
+        }
+    }
+
+    /// No turn is open: what is over is over.
+    pub(super) fn forget_calls(&mut self) {
+        while !self.over.is_empty() {
+            self.forget_oldest_call();
         }
     }
 }
@@ -387,6 +463,14 @@ impl Call {
     /// Whether a change may be told after its end.
     pub(super) fn may_edit(&self) -> bool {
         !self.executes && self.session.is_none()
+    }
+}
+
+/// About how much a result holds that waits for its call.
+fn early_bytes(event: &ChatEvent) -> usize {
+    match &event.payload {
+        chat_event::Payload::ToolResult(result) => result.result.as_text().len(),
+        _ => 0,
     }
 }
 

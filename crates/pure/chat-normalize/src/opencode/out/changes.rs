@@ -12,6 +12,10 @@ use crate::edit::shown_path;
 /// Diffs beyond this are told by their calls only.
 const MAX_KEPT_BYTES: usize = 1024 * 1024;
 
+/// Changes that one call tells, and files that a turn tells.
+const MAX_EDITS: usize = 1000;
+const MAX_FILES: usize = 10_000;
+
 /// What a turn changed, by file.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
@@ -28,7 +32,11 @@ struct Changed {
 }
 
 impl Changes {
-    fn add(&mut self, edit: &FileEdit, patch: &str) {
+    /// Whether there was room for it.
+    fn add(&mut self, edit: &FileEdit, patch: &str) -> bool {
+        if self.files.len() >= MAX_FILES && !self.files.contains_key(&edit.file_path) {
+            return false;
+        }
         let status = match edit.change_type.as_str() {
             "created" => "added",
             "deleted" => "deleted",
@@ -45,6 +53,12 @@ impl Changes {
         if self.n_bytes <= MAX_KEPT_BYTES {
             file.patches.push_str(patch);
         }
+        true
+    }
+
+    /// About how much it holds.
+    pub(super) fn n_bytes(&self) -> usize {
+        self.n_bytes
     }
 
     /// As `session.diff` says it.
@@ -68,10 +82,12 @@ impl OpenCodeOut {
         let cwd = Some(self.cwd()).filter(|cwd| !cwd.is_empty());
         let relative = shown_path(cwd, &edit.file_path);
         let patch = patch_of(edit);
+        let n_bytes = patch.len() + edit.file_path.len();
         if let Some(no) = self.open_turn_of(event.turn_id.as_ref())
             && let Some(turn) = self.turns.get_mut(&no)
+            && !turn.changes.add(edit, &patch)
         {
-            turn.changes.add(edit, &patch);
+            self.leave_out("a changed file beyond those that a turn can tell");
         }
         let kind = match edit.change_type.as_str() {
             "created" => "add",
@@ -96,12 +112,21 @@ impl OpenCodeOut {
         let call = self.calls.get_mut(&edit.tool_call_id);
         let known = call.is_some();
         if let Some(call) = call {
-            call.edits.push(file);
+            // The call tells all of its changes with each.
+            let fits = call.edits.len() < MAX_EDITS && call.edit_bytes <= MAX_KEPT_BYTES;
+            if fits {
+                call.edit_bytes += n_bytes;
+                call.edits.push(file);
+            }
             // What a command changed is seen in snapshots only.
             if call.may_edit() {
                 self.tell("file.edited", json!({"file": edit.file_path}));
             }
-            self.tell_late(&edit.tool_call_id);
+            if fits {
+                self.tell_late(&edit.tool_call_id);
+            } else {
+                self.leave_out("a change beyond those that a call can tell");
+            }
         }
         // The step says at its end what it changed; without one there is nothing to hang it on.
         let step = self.scopes[scope]

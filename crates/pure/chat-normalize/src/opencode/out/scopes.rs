@@ -5,10 +5,12 @@ use chat_event::payload::SessionStart;
 use serde_json::{Value, json};
 
 use super::{OpenCodeOut, ids};
-use crate::emit::hash;
 
 /// Sub-agents of sub-agents: deeper ones stand in the session of the deepest that has one.
 const MAX_DEPTH: usize = 32;
+
+/// Sessions that are kept; further sub-agents stand in the session of the one that started them.
+const MAX_SESSIONS: usize = 65_536;
 
 /// The version whose order and members are told.
 const VERSION: &str = "1.18.33";
@@ -102,14 +104,16 @@ impl OpenCodeOut {
         let call = self.calls.get(call_id);
         let parent = call.map_or(0, |call| call.scope);
         let title = call.and_then(|call| call.title.clone());
-        if self.scopes[parent].depth >= MAX_DEPTH {
-            self.scope_of_call.insert(call_id.clone(), parent);
+        if self.scopes[parent].depth >= MAX_DEPTH || self.scopes.len() >= MAX_SESSIONS {
+            if self.scope_of_call.len() < MAX_SESSIONS {
+                self.scope_of_call.insert(call_id.clone(), parent);
+            }
             return parent;
         }
         self.ensure_session(parent);
         let native = event.agent_id.as_deref().unwrap_or("");
         let mut id = ids::of_session(native);
-        if id != native || id == self.scopes[0].id || !self.taken.insert(hash(id.as_bytes())) {
+        if id != native || id == self.scopes[0].id || !self.taken.insert(&id, ()) {
             id = ids::of_session(&format!("{}/{call_id}", self.scopes[0].id));
         }
         let scope = self.scopes.len();

@@ -13,6 +13,9 @@ use super::OpenCodeOut;
 use super::scopes::Tokens;
 use crate::value::{amount_of, count_of};
 
+/// Answers that are open at the same time, and responses that are one answer; with more, the oldest is closed.
+const MAX_OPEN: usize = 1024;
+
 /// What a step used.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Spent {
@@ -115,7 +118,8 @@ impl OpenCodeOut {
             && let Some(step) = self.steps.get_mut(&key)
         {
             let answered = step.n_calls > 0 && step.open_calls.is_empty();
-            let over = step.turn != turn || step.spent.is_some() || answered;
+            let long = step.responses.len() >= MAX_OPEN;
+            let over = step.turn != turn || step.spent.is_some() || answered || long;
             if !over {
                 if let Some(response) = response {
                     step.responses.push(response.clone());
@@ -131,6 +135,11 @@ impl OpenCodeOut {
     }
 
     pub(super) fn new_step(&mut self, scope: usize, turn: u64, response: Option<&String>) -> u64 {
+        if self.steps.len() >= MAX_OPEN
+            && let Some((oldest, _)) = self.steps.first_key_value()
+        {
+            self.close_step(*oldest, false);
+        }
         let prompt = self.begin(scope, turn);
         let native = response.map_or("", String::as_str).to_owned();
         let seed = format!("{native}:{}", self.event_id);

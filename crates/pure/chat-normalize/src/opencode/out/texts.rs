@@ -1,13 +1,13 @@
 //! Texts and thoughts: an empty part, pieces, and the whole, which replaces them.
 
 use chat_event::ChatEvent;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::OpenCodeOut;
 use super::turns::block_key;
+use super::{OpenCodeOut, object};
 use crate::emit::hash;
 
-/// A text or a thought.
+/// A text or a thought. What is whole is kept apart, for it may be corrected.
 #[derive(Debug)]
 pub(super) struct TextPart {
     scope: usize,
@@ -16,7 +16,7 @@ pub(super) struct TextPart {
     thinking: bool,
     /// As long as it grows.
     text: String,
-    done: bool,
+    /// The hash of the whole.
     said: u64,
     start_ms: i64,
     step: u64,
@@ -35,27 +35,27 @@ impl OpenCodeOut {
             Some(key) => key,
             None => self.new_block(event, thinking, part),
         };
+        if self.whole.at(key).is_some() {
+            return self.leave_out("a piece of a text that is whole");
+        }
         let Some(of) = self.texts.get_mut(&key) else {
             return;
         };
-        if of.done {
-            return self.leave_out("a piece of a text that is whole");
-        }
         if text.is_empty() {
             return;
         }
         of.text.push_str(text);
         let (scope, message_id, part_id) = (of.scope, of.message_id.clone(), of.part_id.clone());
-        if self.gone.contains(&hash(part_id.as_bytes())) {
+        if self.gone.contains(&part_id) {
             return;
         }
-        let properties = json!({
-            "sessionID": self.scopes[scope].id,
-            "messageID": message_id,
-            "partID": part_id,
-            "field": "text",
-            "delta": text,
-        });
+        let properties = object([
+            ("sessionID", Value::from(self.scopes[scope].id.as_str())),
+            ("messageID", Value::String(message_id)),
+            ("partID", Value::String(part_id)),
+            ("field", Value::from("text")),
+            ("delta", Value::from(text)),
+        ]);
         self.tell("message.part.delta", properties);
     }
 
@@ -72,7 +72,7 @@ impl OpenCodeOut {
             None => self.new_block(event, thinking, part),
         };
         self.finish_text(key, Some(text));
-        let Some(of) = self.texts.get(&key) else {
+        let Some(of) = self.whole.at(key) else {
             return;
         };
         let (scope, message_id, part_id) = (of.scope, of.message_id.clone(), of.part_id.clone());
@@ -96,7 +96,7 @@ impl OpenCodeOut {
             .or(step.map(|step| &step.message_id))?;
         let part = part.or(step.map(|step| step.next_block[usize::from(thinking)]))?;
         let key = block_key(scope, name, thinking, part);
-        self.texts.contains_key(&key).then_some(key)
+        (self.texts.contains_key(&key) || self.whole.at(key).is_some()).then_some(key)
     }
 
     fn new_block(&mut self, event: &ChatEvent, thinking: bool, part: Option<u32>) -> u64 {
@@ -117,7 +117,6 @@ impl OpenCodeOut {
             part_id: part_id.clone(),
             thinking,
             text: String::new(),
-            done: false,
             said: 0,
             start_ms: self.now_ms,
             step: step_key,
@@ -133,26 +132,32 @@ impl OpenCodeOut {
     /// Tells the whole text; what the pieces built where the log does not say it.
     pub(super) fn finish_text(&mut self, key: u64, text: Option<&str>) {
         let now_ms = self.now_ms;
-        let Some(of) = self.texts.get_mut(&key) else {
+        let first = self.texts.remove(&key);
+        let is_first = first.is_some();
+        let built = match first {
+            Some(mut of) => {
+                let built = std::mem::take(&mut of.text);
+                self.whole.put(key, of);
+                built
+            }
+            None if text.is_none() => return,
+            None => String::new(),
+        };
+        let Some(of) = self.whole.at_mut(key) else {
             return;
         };
-        let built = std::mem::take(&mut of.text);
-        if of.done && text.is_none() {
-            return;
-        }
         let text = text.unwrap_or(&built);
         let said = hash(text.as_bytes());
-        if of.done && of.said == said {
+        if !is_first && of.said == said {
             return;
         }
-        let first = !std::mem::replace(&mut of.done, true);
         of.said = said;
         let kind = if of.thinking { "reasoning" } else { "text" };
         let part = json!({"type": kind, "text": text, "time": {"start": of.start_ms, "end": now_ms.max(of.start_ms)}});
         let (scope, thinking, step) = (of.scope, of.thinking, of.step);
         let (message_id, part_id) = (of.message_id.clone(), of.part_id.clone());
         self.tell_part(scope, &message_id, &part_id, part);
-        if first && let Some(step) = self.steps.get_mut(&step) {
+        if is_first && let Some(step) = self.steps.get_mut(&step) {
             step.open_texts.retain(|open| *open != key);
             step.next_block[usize::from(thinking)] += 1;
         }

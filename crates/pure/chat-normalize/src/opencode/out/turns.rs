@@ -15,6 +15,12 @@ use super::steps::Spent;
 use crate::emit::hash;
 use crate::value::str_of;
 
+/// Open turns, and turns that wait for the session to rest; with more, the oldest is closed, or told.
+const MAX_OPEN: usize = 1024;
+
+/// What waiting turns changed, in bytes; with more, the oldest is told.
+const MAX_RESTED_BYTES: usize = 4 * 1024 * 1024;
+
 /// A turn that is open.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
@@ -66,6 +72,13 @@ impl OpenCodeOut {
     }
 
     fn open_turn(&mut self, id: &str, trigger: &str) -> u64 {
+        if self.turns.len() >= MAX_OPEN
+            && let Some((oldest, _)) = self.turns.first_key_value()
+        {
+            let oldest = *oldest;
+            self.implicit.retain(|implicit| *implicit != oldest);
+            self.close_turn(oldest, "interrupted");
+        }
         self.n_turns += 1;
         let turn = Turn {
             id: id.to_owned(),
@@ -163,7 +176,7 @@ impl OpenCodeOut {
             turn.prompt = Some(message_id.to_owned());
             turn.prompt_ms = now_ms;
             turn.bare = true;
-            self.prompts.insert(turn.id.clone(), message_id.to_owned());
+            self.prompts.insert(&turn.id, message_id.to_owned());
         }
     }
 
@@ -290,14 +303,18 @@ impl OpenCodeOut {
         };
         self.turn_no.remove(&turn.id);
         if self.turns.is_empty() {
-            self.calls.retain(|_, call| !call.is_over());
+            self.forget_calls();
         }
         if let Some(prompt) = turn.prompt {
-            self.rested.push(Rested {
+            self.rested_bytes += turn.changes.n_bytes();
+            self.rested.push_back(Rested {
                 prompt,
                 prompt_ms: turn.prompt_ms,
                 changes: turn.changes,
             });
+            while self.rested.len() > MAX_OPEN || self.rested_bytes > MAX_RESTED_BYTES {
+                self.tell_rested();
+            }
         }
     }
 
@@ -309,18 +326,28 @@ impl OpenCodeOut {
 
     /// The session rests: told once, and then what its turns changed.
     fn rest(&mut self) {
-        let rested = std::mem::take(&mut self.rested);
         if !self.say_idle(0) {
+            self.rested.clear();
+            self.rested_bytes = 0;
             return;
         }
         self.session_updated(0);
-        let session = self.scopes[0].id.clone();
-        for turn in rested {
-            let diffs = turn.changes.to_json();
-            let properties = json!({"sessionID": session, "diff": diffs});
-            self.tell("session.diff", properties);
-            self.tell_prompt(0, &turn.prompt, Some((turn.prompt_ms, diffs)));
+        while !self.rested.is_empty() {
+            self.tell_rested();
         }
+    }
+
+    /// Tells what the oldest of the turns that are over changed.
+    fn tell_rested(&mut self) {
+        let Some(turn) = self.rested.pop_front() else {
+            return;
+        };
+        self.rested_bytes -= turn.changes.n_bytes();
+        let diffs = turn.changes.to_json();
+        let session = self.scopes[0].id.as_str();
+        let properties = json!({"sessionID": session, "diff": diffs});
+        self.tell("session.diff", properties);
+        self.tell_prompt(0, &turn.prompt, Some((turn.prompt_ms, diffs)));
     }
 
     pub(super) fn says_busy(&mut self) {
