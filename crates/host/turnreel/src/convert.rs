@@ -182,7 +182,7 @@ impl Work<'_> {
                 return Ok(());
             };
             sum = sum.zip(length).map(|(sum, length)| sum + length);
-            sources.push((input.name(), session));
+            sources.push((input, session));
         }
         self.progress.begin(&first.name(), sum);
         let named = Input {
@@ -275,6 +275,7 @@ impl Tally {
                 eprintln!("turnreel convert: {why}: {name}");
             }
         }
+        self.n_skipped += session.n_skipped();
         for fault in session.faults() {
             self.n_damaged += 1;
             eprintln!("turnreel convert: {fault}: {name}");

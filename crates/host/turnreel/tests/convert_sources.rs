@@ -355,6 +355,16 @@ fn sources_are_merged_turn_by_turn_into_one_output() {
         assert_eq!(count(&merged, "turn_start"), 2);
         assert_eq!(count(&merged, "turn_end"), 2);
     }
+    // In a folder, what is no session is left out.
+    std::fs::write(dir.path().join("notes.txt"), "no session\n").unwrap();
+    let output = convert(&[dir.path()], &["--merge"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(
+        told(&output).contains("1 file is no session"),
+        "{}",
+        told(&output)
+    );
+    assert_eq!(count(&lines(&output), "turn_start"), 2);
     // One session goes into one file.
     let out = dir.path().join("one.md");
     let output = convert(

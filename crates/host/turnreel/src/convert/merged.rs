@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::Merge;
 
+use super::inputs::{Input, Origin};
 use super::reading::{Failed, Session};
 
 /// As many sources are told apart.
@@ -21,6 +22,9 @@ const FIRST_PIECES: usize = 4;
 
 struct Source {
     name: String,
+    origin: Origin,
+    /// It lay in a folder, and is no session.
+    skipped: bool,
     session: Box<dyn Session>,
     queue: VecDeque<ChatEvent>,
     /// There may be more behind the queue.
@@ -40,14 +44,16 @@ pub(super) struct Merged {
 }
 
 impl Merged {
-    /// The session of these sources, each with its name.
-    pub(super) fn new(sources: Vec<(String, Box<dyn Session>)>) -> Self {
+    /// The session of these sources, each with what it is read from.
+    pub(super) fn new(sources: Vec<(&Input, Box<dyn Session>)>) -> Self {
         Merged {
             merge: Merge::new(sources.len()),
             sources: sources
                 .into_iter()
-                .map(|(name, session)| Source {
-                    name,
+                .map(|(input, session)| Source {
+                    name: input.name(),
+                    origin: input.origin,
+                    skipped: false,
                     session,
                     queue: VecDeque::new(),
                     more: true,
@@ -82,6 +88,9 @@ impl Merged {
             }
         }
         self.check_ids()?;
+        if self.sources.iter().all(|source| source.skipped) {
+            return Err(Failed::Merge("no file is a session".to_owned()));
+        }
         let known = self
             .sources
             .iter()
@@ -140,7 +149,15 @@ impl Source {
     fn read(&mut self) -> Result<(), Failed> {
         let mut events = Vec::new();
         let read = self.session.read(&mut events);
-        self.more = read.map_err(|why| Failed::Merge(format!("{why}: {}", self.name)))?;
+        self.more = match read {
+            Ok(more) => more,
+            // What a folder holds beside sessions is no fault.
+            Err(Failed::NotASession(_)) if self.origin == Origin::Found => {
+                self.skipped = true;
+                false
+            }
+            Err(why) => return Err(Failed::Merge(format!("{why}: {}", self.name))),
+        };
         for event in &events {
             if self.native_id.is_some() {
                 break;
@@ -194,6 +211,10 @@ impl Session for Merged {
 
     fn n_events(&self) -> u64 {
         self.n_events
+    }
+
+    fn n_skipped(&self) -> usize {
+        self.sources.iter().filter(|source| source.skipped).count()
     }
 
     fn faults(&self) -> Vec<String> {

@@ -78,6 +78,11 @@ pub(super) trait Session {
     /// What could not be read, a sentence each.
     fn faults(&self) -> Vec<String>;
 
+    /// How many files were no session and left out.
+    fn n_skipped(&self) -> usize {
+        0
+    }
+
     /// Files that lie beside the session, and are not of it.
     fn unread(&self) -> Vec<PathBuf> {
         Vec::new()
