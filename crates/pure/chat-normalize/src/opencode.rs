@@ -10,6 +10,7 @@ mod calls;
 mod edits;
 mod events;
 mod export;
+mod forget;
 mod messages;
 mod out;
 mod parts;

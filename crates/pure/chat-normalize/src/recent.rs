@@ -82,7 +82,14 @@ impl<V, const LIMIT: usize> Recent<V, LIMIT> {
     where
         V: Default,
     {
-        let key = hash(id.as_bytes());
+        self.entry_at(hash(id.as_bytes()))
+    }
+
+    /// As [`Recent::entry`], by the id's hash.
+    pub(crate) fn entry_at(&mut self, key: u64) -> &mut V
+    where
+        V: Default,
+    {
         if !self.young.contains_key(&key) {
             let value = self.old.remove(&key).unwrap_or_default();
             self.put(key, value);

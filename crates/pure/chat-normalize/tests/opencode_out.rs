@@ -663,3 +663,76 @@ fn output_in_many_pieces_is_not_told_again_with_each() {
     let told = bytes_of(&to_opencode_events(&events));
     assert!(told.len() < 8_000_000, "{}", told.len());
 }
+
+/// Turns, calls and results of which the log never says the end, more than are kept open: each is told and closed once.
+#[test]
+fn what_never_ends_is_told_and_closed_however_much_it_is() {
+    const N: usize = 2500;
+    let mut lines = Vec::new();
+    for n in 0..N {
+        let (turn, response) = (format!("t{n}"), format!("r{n}"));
+        let mut say = |kind: &str, payload: Value| {
+            let id = format!("e{}", lines.len());
+            lines.push(json!({"id": id, "timestamp": 1_795_294_338_000_u64 + n as u64, "sessionId": "s", "type": kind,
+                "turnId": turn, "responseId": response, "payload": payload}));
+        };
+        say("turn_start", json!({"trigger": "user"}));
+        say("user_message", json!({"text": "Go on"}));
+        say("assistant_chunk", json!({"text": "I will", "part": 0}));
+        let call = json!({"toolCallId": format!("c{n}"), "toolName": "Edit", "args": {}});
+        say("tool_call", call);
+        let result = json!({"toolCallId": format!("lost{n}"), "result": "x"});
+        say("tool_result", result);
+    }
+    let events: Vec<ChatEvent> = lines
+        .iter()
+        .map(|line| ChatEvent::from_json(&line.to_string()).unwrap())
+        .collect();
+    let told = to_opencode_events(&events);
+    check("what never ends", &told, true);
+    let parts = || {
+        told.iter()
+            .map(|event| &event["properties"]["part"])
+            .filter(|part| part["type"] == "tool")
+    };
+    let ended: BTreeSet<&str> = parts()
+        .filter(|part| {
+            matches!(
+                part["state"]["status"].as_str(),
+                Some("completed" | "error")
+            )
+        })
+        .filter_map(|part| part["callID"].as_str())
+        .collect();
+    assert_eq!(ended.len(), 2 * N);
+}
+
+/// A call that ended long ago is forgotten: a change of it is counted, and one of a late call is told.
+#[test]
+fn a_change_is_told_by_its_call_as_long_as_that_is_known() {
+    const N: usize = 1500;
+    let mut lines = Vec::new();
+    for n in 0..N {
+        let id = format!("c{n}");
+        lines.push((
+            "tool_call",
+            json!({"toolCallId": id, "toolName": "Edit", "args": {}, "r": format!("r{n}")}),
+        ));
+        lines.push(("tool_result", json!({"toolCallId": id, "result": "ok"})));
+    }
+    for n in [0, N - 1] {
+        let path = format!("/f{n}");
+        lines.push((
+            "file_edit",
+            json!({"toolCallId": format!("c{n}"), "filePath": path, "changeType": "modified",
+                "linesAdded": 1, "linesRemoved": 0}),
+        ));
+    }
+    let told = to_opencode_events(&log(&lines));
+    let edited: Vec<&str> = told
+        .iter()
+        .filter(|event| event["type"] == "file.edited")
+        .filter_map(|event| event["properties"]["file"].as_str())
+        .collect();
+    assert_eq!(edited, [format!("/f{}", N - 1)]);
+}

@@ -30,6 +30,7 @@ use super::session::Session;
 use super::side_lines;
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place, hash};
+use crate::recent::{LATE_SMALL, Recent};
 use crate::value::{fingerprint, is_true, list_of, millis_of_rfc3339, str_of, text_of};
 
 const FORMAT: &str = "claude-hooks";
@@ -42,11 +43,11 @@ const MAX_SHOWN_BYTES: usize = 16 * 1024 * 1024;
 pub(crate) struct ClaudeHooks {
     session: Session,
     /// Inputs that came, of those that can come once only: two hooks may be set for one happening.
-    seen: HashSet<u64>,
+    seen: Recent<(), LATE_SMALL>,
     /// What was asked in calls that are over, by their id.
-    over: HashMap<String, u64>,
+    over: Recent<u64>,
     /// Calls that nothing was asked about, by what they ask.
-    unasked: HashMap<u64, Vec<String>>,
+    unasked: Recent<Vec<String>>,
     /// Calls for agents that did not start, by the agent's kind.
     waiting_agents: HashMap<String, VecDeque<String>>,
     /// Sub-agent → the call that started it.
@@ -80,9 +81,9 @@ impl ClaudeHooks {
     pub(crate) fn new() -> Self {
         ClaudeHooks {
             session: Session::new(FORMAT, false),
-            seen: HashSet::new(),
-            over: HashMap::new(),
-            unasked: HashMap::new(),
+            seen: Recent::default(),
+            over: Recent::default(),
+            unasked: Recent::default(),
             waiting_agents: HashMap::new(),
             agent_call: HashMap::new(),
             turn_numbers: HashMap::new(),
@@ -379,7 +380,7 @@ impl ClaudeHooks {
             "MessageDisplay" => text_of(line, "message_id").is_some(),
             _ => false,
         };
-        once && !self.seen.insert(print)
+        once && !self.seen.put(print, ())
     }
 }
 

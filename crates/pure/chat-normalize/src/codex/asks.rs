@@ -2,7 +2,7 @@
 //!
 //! The answer is in what the client writes. Where only the server's side is recorded, what became of the call tells it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use chat_event::payload::{
     PermissionOption, PermissionRequest, PermissionResolved, Question, QuestionOption,
@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::session::Scope;
 use crate::emit::{Emitter, Place};
+use crate::recent::Recent;
 use crate::value::{is_true, list_of, str_of, text_of};
 
 /// What was asked and not answered yet.
@@ -20,7 +21,7 @@ use crate::value::{is_true, list_of, str_of, text_of};
 pub(crate) struct Asks {
     /// By the server's number.
     open: BTreeMap<String, Ask>,
-    uses: HashMap<String, u32>,
+    uses: Recent<u32>,
 }
 
 #[derive(Debug)]
@@ -116,7 +117,7 @@ impl Asks {
         if let Some(before) = self.open.remove(native_id) {
             before.resolve(emitter, "cancel", None, None, None);
         }
-        let n = self.uses.entry(native_id.to_owned()).or_default();
+        let n = self.uses.entry(native_id);
         *n += 1;
         let request_id = if *n == 1 {
             format!("request-{native_id}")

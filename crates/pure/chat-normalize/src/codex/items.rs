@@ -146,7 +146,7 @@ impl Session {
             attachments,
             extra: Extra::default(),
         };
-        let n_asked = self.asked_in.entry(scope.turn.clone()).or_default();
+        let n_asked = self.asked_in.entry(&scope.turn);
         *n_asked += 1;
         // Server and rollout name a message apart, but its turn the same.
         let id = match (scope.turn.as_str(), *n_asked) {
@@ -175,7 +175,7 @@ impl Session {
         summary: Option<&str>,
     ) {
         // A turn in which nobody asked anything was begun to compact.
-        let is_auto = self.asked_in.contains_key(&scope.turn);
+        let is_auto = self.asked_in.contains(&scope.turn);
         let compaction = Compaction {
             trigger: if is_auto { "auto" } else { "manual" }.to_owned(),
             summary: summary.map(str::to_owned),
@@ -415,7 +415,7 @@ impl Session {
         };
         // Closing an agent says again what waiting for it said.
         let said = hash(format!("{from}\n{text}").as_bytes());
-        if !self.called_back.insert(said) {
+        if !self.called_back.put(said, ()) {
             emitter.pass_over("answer of an agent that came before");
             return;
         }

@@ -9,7 +9,7 @@
 //! The first thread is the session. Others are sub-agents: what they do stands in the turn and the call that started
 //! them, and their turns are not the session's.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use chat_event::payload::{
     ErrorEvent, Interrupt, ToolCall, ToolError, ToolResult, TurnEnd, TurnStart,
@@ -25,6 +25,7 @@ use super::tools::{Given, Spec};
 use super::turn_diff::TurnDiff;
 use crate::emit::{Emitter, Place};
 use crate::facts::Facts;
+use crate::recent::Recent;
 
 /// The state of one session.
 #[derive(Debug, Default)]
@@ -46,21 +47,22 @@ pub(crate) struct Session {
     pub(crate) run: Option<String>,
     pub(crate) item_run: Option<String>,
     n_calls: u64,
-    turn_ids: HashMap<(String, String), String>,
-    turn_uses: HashMap<String, u32>,
-    /// (turn, provider's id) → the id events bear: providers' ids are unique within a turn only.
-    ids: HashMap<(String, String), String>,
-    id_uses: HashMap<String, u32>,
-    latest_ids: HashMap<String, String>,
-    ended: HashMap<String, Ended>,
+    /// By [`pair`] of thread and provider's id; this and what follows of the last turns, items and calls.
+    turn_ids: Recent<String>,
+    turn_uses: Recent<u32>,
+    /// By [`pair`] of turn and provider's id: the id events bear, for providers' ids are unique within a turn only.
+    ids: Recent<String>,
+    id_uses: Recent<u32>,
+    latest_ids: Recent<String>,
+    ended: Recent<Ended>,
     /// Sub-agent's thread → the call that started it.
     pub(crate) spawned: HashMap<String, String>,
     /// The to-do list as it was said last.
     pub(crate) last_todo: Option<Value>,
     /// Turns in which a person wrote, and how often.
-    pub(crate) asked_in: BTreeMap<String, u32>,
+    pub(crate) asked_in: Recent<u32>,
     /// Answers of sub-agents that were written, by a hash of who said what.
-    pub(crate) called_back: BTreeSet<u64>,
+    pub(crate) called_back: Recent<()>,
 }
 
 #[derive(Debug, Default)]
@@ -143,7 +145,7 @@ impl Session {
     pub(crate) fn scope(&self, thread: &str, native_turn: Option<&str>) -> Scope {
         let key = self.key(thread);
         let named = native_turn
-            .and_then(|turn| self.turn_ids.get(&(key.to_owned(), turn.to_owned())))
+            .and_then(|turn| self.turn_ids.get(&pair(key, turn)))
             .cloned();
         let turn = named
             .or_else(|| self.turn(thread).map(|turn| turn.id.clone()))
@@ -185,7 +187,7 @@ impl Session {
     ) {
         let key = self.key(thread).to_owned();
         if let Some(native) = native_turn
-            && let Some(id) = self.turn_ids.get(&(key.clone(), native.to_owned()))
+            && let Some(id) = self.turn_ids.get(&pair(&key, native))
             && self.turn(thread).is_some_and(|turn| turn.id == *id)
         {
             emitter.pass_over("turn that is open begins");
@@ -209,12 +211,11 @@ impl Session {
                 None => format!("turn-{}", self.n_turns),
             },
         };
-        let n = self.turn_uses.entry(id.clone()).or_default();
+        let n = self.turn_uses.entry(&id);
         *n += 1;
         let id = if *n == 1 { id } else { format!("{id}~{n}") };
         if let Some(native) = native_turn {
-            self.turn_ids
-                .insert((key.clone(), native.to_owned()), id.clone());
+            self.turn_ids.insert(&pair(&key, native), id.clone());
         }
         let turn = Turn {
             id: id.clone(),
@@ -316,7 +317,7 @@ impl Session {
 
     /// The id that events of the item `native` of `turn` bear.
     pub(crate) fn id_of(&mut self, turn: &str, native: &str) -> String {
-        let key = (turn.to_owned(), native.to_owned());
+        let key = pair(turn, native);
         if let Some(id) = self.ids.get(&key) {
             return id.clone();
         }
@@ -324,11 +325,11 @@ impl Session {
             Some(run) => format!("{native}.{run}"),
             None => native.to_owned(),
         };
-        let n = self.id_uses.entry(stem.clone()).or_default();
+        let n = self.id_uses.entry(&stem);
         *n += 1;
         let id = if *n == 1 { stem } else { format!("{stem}~{n}") };
-        self.ids.insert(key, id.clone());
-        self.latest_ids.insert(native.to_owned(), id.clone());
+        self.ids.insert(&key, id.clone());
+        self.latest_ids.insert(native, id.clone());
         id
     }
 
@@ -344,7 +345,7 @@ impl Session {
 
     /// Whether the call stands.
     pub(crate) fn is_called(&self, id: &str) -> bool {
-        self.calls.contains_key(id) || self.ended.contains_key(id)
+        self.calls.contains_key(id) || self.ended.contains(id)
     }
 
     /// Writes a call.
@@ -374,7 +375,7 @@ impl Session {
     /// Takes an open call, whose result comes.
     pub(crate) fn take_call(&mut self, id: &str) -> Option<Call> {
         let call = self.calls.remove(id)?;
-        self.ended.insert(id.to_owned(), Ended::Told);
+        self.ended.insert(id, Ended::Told);
         Some(call)
     }
 
@@ -390,7 +391,7 @@ impl Session {
             let Some(call) = self.calls.remove(&id) else {
                 continue;
             };
-            self.ended.insert(id.clone(), Ended::Closed);
+            self.ended.insert(&id, Ended::Closed);
             self.asks.settle(emitter, &id, None);
             let mut result = ToolResult {
                 tool_call_id: id.clone(),
@@ -413,6 +414,11 @@ impl Session {
             emitter.add_as(&format!("{id}:closed"), &call.place, result);
         }
     }
+}
+
+/// Two ids as one.
+fn pair(one: &str, other: &str) -> String {
+    format!("{one}\0{other}")
 }
 
 /// The end of a turn of which nothing else is known.

@@ -1,11 +1,12 @@
 //! The agent's texts and thoughts: pieces while they stream, and the whole once, however often the source says it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use chat_event::payload::{AssistantChunk, AssistantDone, ThinkingChunk, ThinkingDone};
 
 use super::session::Scope;
 use crate::emit::{Emitter, Place};
+use crate::recent::Recent;
 
 /// One text of one item.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,7 +21,8 @@ pub(crate) struct Part {
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     open: BTreeMap<Part, Open>,
-    done: BTreeSet<Part>,
+    /// Those that were whole last, by the ids of their events.
+    done: Recent<()>,
     /// In the order in which they began.
     order: Vec<Part>,
 }
@@ -36,7 +38,7 @@ struct Open {
 impl Texts {
     /// Writes a piece.
     pub(crate) fn chunk(&mut self, emitter: &mut Emitter, scope: &Scope, part: &Part, text: &str) {
-        if self.done.contains(part) {
+        if self.done.contains(&id_of(part)) {
             emitter.pass_over("piece of a text that is whole");
             return;
         }
@@ -71,7 +73,7 @@ impl Texts {
 
     /// Writes the whole.
     pub(crate) fn done(&mut self, emitter: &mut Emitter, scope: &Scope, part: Part, text: &str) {
-        if self.done.contains(&part) {
+        if self.done.contains(&id_of(&part)) {
             emitter.pass_over("text that is whole comes again");
             return;
         }
@@ -82,7 +84,7 @@ impl Texts {
         };
         self.order.retain(|open| *open != part);
         write_done(emitter, &place, &part, text);
-        self.done.insert(part);
+        self.done.insert(&id_of(&part), ());
     }
 
     /// Writes the whole of what began in `turn`, or at all, and did not end.
@@ -95,7 +97,7 @@ impl Texts {
             }
             if let Some(open) = self.open.remove(&part) {
                 write_done(emitter, &open.place, &part, &open.text);
-                self.done.insert(part);
+                self.done.insert(&id_of(&part), ());
             }
         }
     }

@@ -19,7 +19,7 @@ use crate::words::one_line;
 /// A tool call.
 #[derive(Debug, Default)]
 pub(crate) struct Call {
-    order: u64,
+    pub(super) order: u64,
     /// The id its events bear.
     pub(crate) id: String,
     pub(crate) session: String,
@@ -120,7 +120,7 @@ impl Session {
         place: &Place,
     ) {
         let given = text_of(part, "callID").unwrap_or(id);
-        let n = self.call_uses.entry(given.to_owned()).or_default();
+        let n = self.call_uses.entry(given);
         *n += 1;
         // Models use an id again in another step.
         let call_id = if *n == 1 {

@@ -19,6 +19,7 @@ use super::shapes::{native_session, unwrapped};
 use super::times;
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place, hash};
+use crate::recent::{LATE_SMALL, Recent};
 use crate::value::{count_of, list_of, str_of, text_of};
 
 /// Families of events that are about the server, its projects or its windows, not about a session.
@@ -47,7 +48,7 @@ const NOT_OF_A_SESSION: [&str; 18] = [
 #[derive(Debug)]
 pub(crate) struct OpenCodeEvents {
     session: Session,
-    seen: HashSet<u64>,
+    seen: Recent<(), LATE_SMALL>,
     /// Other sessions on the bus that are not read.
     others: HashSet<u64>,
     /// The last time that the source told.
@@ -60,7 +61,7 @@ impl OpenCodeEvents {
     pub(crate) fn new() -> Self {
         OpenCodeEvents {
             session: Session::new("opencode-events", true),
-            seen: HashSet::new(),
+            seen: Recent::default(),
             others: HashSet::new(),
             last_ms: None,
             line_no: 0,
@@ -235,7 +236,7 @@ impl Normalizer for OpenCodeEvents {
             return emitter.pass_over("sync");
         }
         if let Some(id) = text_of(event, "id")
-            && !self.seen.insert(hash(id.as_bytes()))
+            && !self.seen.insert(id, ())
         {
             emitter.report.repeated += 1;
             return;

@@ -95,7 +95,11 @@ impl Normalizer for OpenCodeExport {
                 self.session.root = Some(id.to_owned());
                 self.session.about(emitter, id, Some(info));
             }
-            for message in list_of(value, "messages") {
+            let messages = list_of(value, "messages");
+            if messages.is_empty() {
+                emitter.pass_over("a session without messages");
+            }
+            for message in messages {
                 self.message(emitter, message);
             }
         } else {

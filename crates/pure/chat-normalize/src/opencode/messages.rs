@@ -16,6 +16,8 @@ use crate::value::{amount_of, count_of, is_true, str_of, text_of};
 #[derive(Debug, Default)]
 pub(crate) struct Message {
     pub(crate) of_user: bool,
+    /// It was there when others were forgotten.
+    pub(super) is_old: bool,
     pub(crate) turn_id: Option<String>,
     /// It stands in for what a compaction dropped.
     pub(super) summary: bool,
@@ -38,6 +40,7 @@ impl Session {
             let place = self.place(native_id);
             return emitter.raw(&place, self.format, "message without an id", info);
         };
+        self.forget_messages();
         match str_of(info, "role") {
             Some("user") => self.prompt_begins(emitter, native_id, id, info),
             Some("assistant") => self.answer(emitter, native_id, id, info),

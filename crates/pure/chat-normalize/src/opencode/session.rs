@@ -11,7 +11,7 @@
 //!
 //! A sub-agent is a session of its own, nested by the call of the `task` tool that started it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chat_event::Payload;
 use chat_event::payload::{AgentSwitch, SessionStart, TurnEnd, TurnStart, UserMessage};
@@ -27,6 +27,7 @@ use super::texts::Part;
 use super::times;
 use crate::emit::{Emitter, Place};
 use crate::facts::Facts;
+use crate::recent::Recent;
 use crate::value::{rounded, text_of};
 
 /// A turn that is open.
@@ -87,7 +88,7 @@ pub(crate) struct Session {
     /// By message and the model's id of the call: the part.
     pub(crate) call_parts: HashMap<(String, String), String>,
     /// How many calls bore an id.
-    pub(crate) call_uses: HashMap<String, u32>,
+    pub(crate) call_uses: Recent<u32>,
     pub(crate) edits: Edits,
     pub(crate) asks: Asks,
     pub(crate) prompt: Option<Prompt>,
@@ -104,7 +105,9 @@ pub(crate) struct Session {
     /// What was said of a message or part, for when it is taken back.
     pub(crate) said: HashMap<String, Vec<String>>,
     children: BTreeMap<String, Child>,
-    turn_ids: HashSet<String>,
+    turn_ids: Recent<()>,
+    /// With so many messages the oldest are forgotten.
+    pub(super) forget_at: usize,
     /// The agent that answered last.
     agent: Option<String>,
     /// The session says its model itself, which it did not before 1.18.
@@ -264,7 +267,7 @@ impl Session {
     pub(crate) fn open_turn(&mut self, emitter: &mut Emitter, id: &str, trigger: &str) -> String {
         let mut turn_id = id.to_owned();
         let mut n = 1;
-        while !self.turn_ids.insert(turn_id.clone()) {
+        while !self.turn_ids.insert(&turn_id, ()) {
             n += 1;
             turn_id = format!("{id}~{n}");
         }

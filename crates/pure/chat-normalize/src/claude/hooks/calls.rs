@@ -7,6 +7,9 @@ use crate::claude::tools;
 use crate::emit::Emitter;
 use crate::value::{fingerprint, is_true, list_of, str_of, text_of};
 
+/// Calls with the same input that nothing was asked about, of which is known.
+const MAX_UNASKED: usize = 256;
+
 impl ClaudeHooks {
     /// `PreToolUse`: it comes before the call runs, and comes even where the call is refused then.
     pub(super) fn before_call(&mut self, emitter: &mut Emitter, line: &Value) {
@@ -28,7 +31,7 @@ impl ClaudeHooks {
             }
             self.announce(emitter, line, &native_id);
         }
-        self.over.insert(native_id.clone(), asked_print(line));
+        self.over.insert(&native_id, asked_print(line));
         let response = line.get("tool_response").unwrap_or(&Value::Null);
         if let Some(agent_id) = text_of(response, "agentId") {
             self.agent_call
@@ -115,7 +118,11 @@ impl ClaudeHooks {
         let place = self.work_place(emitter, line);
         self.session
             .tool_use(emitter, &place, &call_block(native_id, line));
-        let same = self.unasked.entry(asked_print(line)).or_default();
+        let same = self.unasked.entry_at(asked_print(line));
+        if same.len() >= MAX_UNASKED {
+            // The oldest half is over, or will hardly be asked about.
+            same.drain(..MAX_UNASKED / 2);
+        }
         same.push(native_id.to_owned());
         if tools::kind(str_of(line, "tool_name").unwrap_or("")) == "agent" {
             let kind = line
@@ -128,7 +135,7 @@ impl ClaudeHooks {
 
     /// The newest open call with this input that nothing was asked about.
     fn newest_asked(&mut self, line: &Value) -> Option<String> {
-        let same = self.unasked.get_mut(&asked_print(line))?;
+        let same = self.unasked.at_mut(asked_print(line))?;
         while let Some(native_id) = same.pop() {
             if self.session.calls.contains_key(&native_id) {
                 return Some(native_id);
