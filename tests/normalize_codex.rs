@@ -11,7 +11,6 @@
 )]
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::Path;
 
 use chat_event::payload::FileEdit;
 use chat_event::{Body, ChatEvent, Payload};

@@ -11,7 +11,6 @@
 )]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use chat_event::payload::FileEdit;
 use chat_event::{Body, ChatEvent, Payload};

@@ -1,5 +1,8 @@
 //! A proxy before the server that cuts each connection once it has carried so many bytes to the client.
 
+// Helpers of tests may panic as the tests do.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
