@@ -62,8 +62,8 @@ pub(crate) async fn guard(
     // What is no route asks for a token as well, below `/api/`: nobody learns without one what there is. The page's files
     // are looked for under any address, so an address there that has only them has nothing.
     let below_api = request.uri().path().starts_with("/api/");
-    let matched = matched.filter(|matched| !below_api || !routes::is_public(Some(matched)));
-    let is_api = below_api || !routes::is_public(matched);
+    let matched = matched.filter(|matched| !below_api || *matched != routes::ASSETS);
+    let is_api = !routes::is_public(matched) || (below_api && matched.is_none());
     let mut response = match admit(&state, &mut request, matched, is_api, &mut origin) {
         Err(refusal) => refusal.into_response(),
         Ok(()) if request.method() == Method::OPTIONS => options(matched),

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::{convert, pipe, serve, token_command, trace};
+use crate::{config, convert, pipe, serve, token_command, trace};
 
 /// A live activity feed and session replay for coding agents.
 #[derive(Debug, Parser)]
@@ -20,7 +20,12 @@ enum Command {
     /// Serve the page, and keep and publish what agents do.
     ///
     /// Prints the address with its token. Only this machine can reach it.
-    Serve(serve::Args),
+    #[command(
+        after_help = "Each option can stand in turnreel.toml in the data folder under its name, and in the environment as TURNREEL_ and its name. Options count before the environment, and that before the file; `turnreel config` tells what counts."
+    )]
+    Serve(Box<serve::Args>),
+    /// Tell how the server would be set up, and where each setting is from.
+    Config(Box<serve::Args>),
     /// Pass an agent's output through, and send it to the server on the way.
     ///
     /// What comes in goes out unchanged and at once. Where the server is away, events wait in the data folder and are sent
@@ -54,8 +59,22 @@ enum Command {
 
 /// Runs the program's command.
 pub fn main() -> ExitCode {
-    match Cli::parse().command {
-        Some(Command::Serve(args)) => serve::command(args),
+    let program = Cli::command();
+    let read = config::read(&program, std::env::args_os().collect());
+    let given = match read {
+        Ok(given) => given,
+        Err(why) => {
+            eprintln!("turnreel: {why}");
+            return ExitCode::from(2);
+        }
+    };
+    let cli = match Cli::from_arg_matches(&given.matches) {
+        Ok(cli) => cli,
+        Err(why) => why.exit(),
+    };
+    match cli.command {
+        Some(Command::Serve(args)) => serve::command(*args),
+        Some(Command::Config(_)) => config::command(&program, &given),
         Some(Command::Pipe(args)) => pipe::command(args),
         Some(Command::Trace(args)) => trace::command(args),
         Some(Command::Convert(args)) => convert::command(args),

@@ -34,6 +34,9 @@ use crate::state::State;
 pub(crate) use insight::Insight;
 pub(crate) use operation::Readiness;
 
+/// Where the page's files are looked for: under any path that no other route has.
+pub(crate) const ASSETS: &str = "/{*path}";
+
 /// One method of one path.
 struct Route {
     method: &'static str,
@@ -57,9 +60,10 @@ fn routes() -> Vec<Route> {
     let read = |path, answer| route("GET", path, Some(Read), answer);
     vec![
         public("/", get(page::index)),
-        public("/{*path}", get(page::asset)),
+        public(ASSETS, get(page::asset)),
         public("/healthz", health()),
         public("/readyz", get(operation::ready)),
+        public("/api/v1/openapi.json", get(operation::openapi)),
         route("GET", "/metrics", Some(Admin), get(operation::metrics)),
         read("/api/v1/sessions", get(sessions::list)),
         read("/api/v1/sessions/{session}/events", get(events::page)),

@@ -22,8 +22,12 @@ const DEFAULT_PORT: u16 = 7473;
 /// What `turnreel serve` is told.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
+    /// Read settings from this file [default: turnreel.toml in the data folder, where it is there].
+    #[arg(long, value_name = "FILE", env = "TURNREEL_CONFIG")]
+    config: Option<PathBuf>,
+
     /// Listen on this address; port 0 takes a free one. Beyond this machine only once tokens were made for those who come.
-    #[arg(long, value_name = "ADDR:PORT", default_value_t = SocketAddr::from(([127, 0, 0, 1], DEFAULT_PORT)))]
+    #[arg(long, value_name = "ADDR:PORT", env = "TURNREEL_LISTEN", default_value_t = SocketAddr::from(([127, 0, 0, 1], DEFAULT_PORT)))]
     listen: SocketAddr,
 
     #[command(flatten)]
@@ -34,31 +38,31 @@ pub(crate) struct Args {
     ready_json: bool,
 
     /// Begin an empty data folder without the example sessions.
-    #[arg(long)]
+    #[arg(long, env = "TURNREEL_NO_EXAMPLES")]
     no_examples: bool,
 
     /// When events are made to survive a power failure; they survive a crash of the server in any case.
-    #[arg(long, value_enum, default_value_t = Sync::Everysec)]
+    #[arg(long, value_enum, default_value_t = Sync::Everysec, env = "TURNREEL_SYNC")]
     sync: Sync,
 
     /// Let pages of this origin read and send, with the token; may be given more than once.
-    #[arg(long = "embed-origin", value_name = "ORIGIN", value_parser = parse_origin)]
+    #[arg(long = "embed-origin", value_name = "ORIGIN", env = "TURNREEL_EMBED_ORIGIN", value_delimiter = ',', value_parser = parse_origin)]
     embed_origins: Vec<String>,
 
     /// Answer to this name as well, as a network or a proxy in front has it: feed.example.org or 192.0.2.7:7473; may be
     /// given more than once.
-    #[arg(long = "host", value_name = "HOST[:PORT]", value_parser = parse_host)]
+    #[arg(long = "host", value_name = "HOST[:PORT]", env = "TURNREEL_HOST", value_delimiter = ',', value_parser = parse_host)]
     hosts: Vec<String>,
 
     #[command(flatten)]
     limits: LimitArgs,
 
     /// How much to say on stderr.
-    #[arg(long, value_name = "LEVEL", default_value = "info", value_parser = ["off", "error", "warn", "info", "debug", "trace"])]
+    #[arg(long, value_name = "LEVEL", env = "TURNREEL_LOG", default_value = "info", value_parser = ["off", "error", "warn", "info", "debug", "trace"])]
     log: String,
 
     /// How to say it.
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
+    #[arg(long, value_enum, value_name = "FORMAT", env = "TURNREEL_LOG_FORMAT", default_value_t = Format::Text)]
     log_format: Format,
 }
 

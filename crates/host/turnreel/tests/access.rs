@@ -64,6 +64,15 @@ const ROUTES: &[(&str, &str, &str, &str, u16)] = &[
     ("GET", "/", "public", "/", 200),
     ("GET", "/{*path}", "public", "/no-such-file.js", 404),
     ("GET", "/healthz", "public", "/healthz", 200),
+    ("GET", "/readyz", "public", "/readyz", 200),
+    (
+        "GET",
+        "/api/v1/openapi.json",
+        "public",
+        "/api/v1/openapi.json",
+        200,
+    ),
+    ("GET", "/metrics", "admin", "/metrics", 200),
     ("GET", "/api/v1/sessions", "read", "/api/v1/sessions", 200),
     (
         "GET",
@@ -106,6 +115,27 @@ const ROUTES: &[(&str, &str, &str, &str, u16)] = &[
         "read",
         "/api/v1/sandboxes/s1/file-diffs/e1",
         404,
+    ),
+    (
+        "GET",
+        "/api/v1/sessions/{session}/summary",
+        "read",
+        "/api/v1/sessions/s1/summary",
+        200,
+    ),
+    (
+        "GET",
+        "/api/v1/sessions/{session}/search",
+        "read",
+        "/api/v1/sessions/s1/search?q=x",
+        200,
+    ),
+    (
+        "GET",
+        "/api/v1/sessions/{session}/health",
+        "read",
+        "/api/v1/sessions/s1/health",
+        200,
     ),
     (
         "GET",

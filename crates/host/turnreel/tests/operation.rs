@@ -1,5 +1,8 @@
 //! What an operator gets of the server: figures, readiness, log lines.
 
+// Helpers of tests may panic as the tests do.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 mod support;
 
 use std::collections::BTreeMap;

@@ -121,3 +121,8 @@ fn locked(readiness: &Readiness) -> std::sync::MutexGuard<'_, Option<(Instant, S
     let last = readiness.0.lock();
     last.unwrap_or_else(PoisonError::into_inner)
 }
+
+/// What there is to ask, for programs. It is the same for all and says nothing of what is kept here.
+pub(super) async fn openapi() -> Json<Value> {
+    Json(crate::openapi::description())
+}

@@ -1,0 +1,202 @@
+//! How the server is set up: options, else the environment, else a file, else what is built in.
+//!
+//! The file is TOML. Its keys are the names of the options (`rate = 500`, `host = ["feed.example.org"]`), so what an option may
+//! be is said in one place: a key becomes an option that nobody gave. The file is `turnreel.toml` in the data folder where it
+//! is there, or the one that `--config` names.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use toml::{Table, Value};
+
+use crate::data_dir;
+
+/// The file in the data folder.
+const FILE_NAME: &str = "turnreel.toml";
+
+/// A longer file is none of ours.
+const FILE_BYTES: u64 = 1024 * 1024;
+
+/// The commands that are set up so.
+const COMMANDS: &[&str] = &["serve", "config"];
+
+/// Options that stand for one start.
+const NOT_IN_A_FILE: &[&str] = &["config", "ready-json", "help", "version"];
+
+/// The command line with what the file adds to it.
+pub(crate) struct Given {
+    pub(crate) matches: ArgMatches,
+    /// The file, where there is one.
+    file: Option<PathBuf>,
+    /// The options that it set.
+    from_file: BTreeSet<String>,
+}
+
+/// Reads the command line, and the file where the command has one.
+///
+/// # Errors
+///
+/// Where the file cannot be read, or says what is no option. Mistakes of the command line end the process, with their words.
+pub(crate) fn read(program: &Command, args: Vec<OsString>) -> Result<Given, String> {
+    let matches = program.clone().get_matches_from(&args);
+    let mut read = Given {
+        matches,
+        file: None,
+        from_file: BTreeSet::new(),
+    };
+    let Some((name, given)) = read.matches.subcommand() else {
+        return Ok(read);
+    };
+    let Some(command) = program.find_subcommand(name) else {
+        return Ok(read);
+    };
+    if !COMMANDS.contains(&name) {
+        return Ok(read);
+    }
+    let named = given.get_one::<PathBuf>("config").cloned();
+    let is_named = named.is_some();
+    let in_folder = || {
+        let dir = data_dir::resolve(given.get_one::<PathBuf>("data").cloned()).ok()?;
+        Some(dir.join(FILE_NAME)).filter(|path| path.exists())
+    };
+    let Some(path) = named.or_else(in_folder) else {
+        return Ok(read);
+    };
+    let within = |why: String| format!("could not read {}: {why}", path.display());
+    let table = load(&path).map_err(within)?;
+    let mut added = Vec::new();
+    for (key, value) in &table {
+        let arg = option(command, key)
+            .filter(|arg| is_named || arg.get_id() != "data")
+            .ok_or_else(|| within(format!("`{key}` is no option of `turnreel serve`")))?;
+        let id = arg.get_id().as_str();
+        let source = given.value_source(id);
+        if matches!(
+            source,
+            Some(ValueSource::CommandLine | ValueSource::EnvVariable)
+        ) {
+            continue;
+        }
+        let words = words(arg, key, value).map_err(within)?;
+        added.extend(words.into_iter().map(OsString::from));
+        read.from_file.insert(id.to_owned());
+    }
+    // Behind the command's name: what was given itself stays behind it.
+    let at = 2.min(args.len());
+    let mut args = args;
+    args.splice(at..at, added);
+    let matches = program.clone().try_get_matches_from(&args);
+    read.matches = matches.map_err(|why| within(why.to_string()))?;
+    read.file = Some(path);
+    Ok(read)
+}
+
+fn load(path: &Path) -> Result<Table, String> {
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(|why| why.to_string())?;
+    let read = file.take(FILE_BYTES + 1).read_to_string(&mut text);
+    read.map_err(|why| why.to_string())?;
+    if text.len() as u64 > FILE_BYTES {
+        return Err(format!("it is over the limit of {FILE_BYTES} bytes"));
+    }
+    text.parse().map_err(|why: toml::de::Error| why.to_string())
+}
+
+/// The option that a key means.
+fn option<'c>(command: &'c Command, key: &str) -> Option<&'c Arg> {
+    let name = key.replace('_', "-");
+    let mut args = command.get_arguments();
+    let arg = args.find(|arg| arg.get_long() == Some(&name))?;
+    (!NOT_IN_A_FILE.contains(&name.as_str())).then_some(arg)
+}
+
+/// The value as it would be given as an option.
+fn words(arg: &Arg, key: &str, value: &Value) -> Result<Vec<String>, String> {
+    let name = arg.get_long().unwrap_or_default();
+    let is_flag = matches!(arg.get_action(), ArgAction::SetTrue);
+    let wrong = |expected: &str| Err(format!("`{key}`: expected {expected}"));
+    let word = |value: &Value| match value {
+        Value::String(text) => Some(format!("--{name}={text}")),
+        Value::Integer(number) => Some(format!("--{name}={number}")),
+        _ => None,
+    };
+    match value {
+        Value::Boolean(set) if is_flag => {
+            Ok(set.then(|| format!("--{name}")).into_iter().collect())
+        }
+        _ if is_flag => wrong("true or false"),
+        Value::Array(items) if matches!(arg.get_action(), ArgAction::Append) => {
+            let words: Option<Vec<_>> = items.iter().map(word).collect();
+            words.map_or_else(|| wrong("a list of texts"), Ok)
+        }
+        value => match word(value) {
+            Some(word) => Ok(vec![word]),
+            None => wrong("a text or a whole number"),
+        },
+    }
+}
+
+/// `turnreel config`: what counts, and where each is from, as a file that says the same.
+pub(crate) fn command(program: &Command, read: &Given) -> ExitCode {
+    let mut text = String::new();
+    if let Some(file) = &read.file {
+        text.push_str(&format!("# {}\n", file.display()));
+    }
+    let subcommand = read.matches.subcommand();
+    let Some((given, command)) =
+        subcommand.and_then(|(name, given)| Some((given, program.find_subcommand(name)?)))
+    else {
+        return ExitCode::FAILURE;
+    };
+    for arg in command.get_arguments() {
+        let Some(name) = arg.get_long() else { continue };
+        if !NOT_IN_A_FILE.contains(&name) {
+            text.push_str(&line(arg, name, given, read));
+        }
+    }
+    let printed = std::io::stdout().lock().write_all(text.as_bytes());
+    ExitCode::from(u8::from(printed.is_err()))
+}
+
+fn line(arg: &Arg, name: &str, given: &ArgMatches, read: &Given) -> String {
+    let id = arg.get_id().as_str();
+    let source = match given.value_source(id) {
+        _ if read.from_file.contains(id) => "file",
+        Some(ValueSource::CommandLine) => "option",
+        Some(ValueSource::EnvVariable) => "environment",
+        _ => "default",
+    };
+    if matches!(arg.get_action(), ArgAction::SetTrue) {
+        return format!("{name} = {}  # {source}\n", given.get_flag(id));
+    }
+    let raw = given.get_raw(id).into_iter().flatten();
+    let mut values: Vec<String> = raw.map(|value| in_toml(&value.to_string_lossy())).collect();
+    if matches!(arg.get_action(), ArgAction::Append) {
+        return format!("{name} = [{}]  # {source}\n", values.join(", "));
+    }
+    let platform = || {
+        let dir = data_dir::resolve(None).ok().filter(|_| id == "data")?;
+        Some(in_toml(&dir.to_string_lossy()))
+    };
+    match values.pop() {
+        Some(value) => format!("{name} = {value}  # {source}\n"),
+        // A key of the data folder cannot stand in a file that lies in it.
+        None => match platform() {
+            Some(value) => format!("# {name} = {value}  # {source}\n"),
+            None => format!("# {name} is not set\n"),
+        },
+    }
+}
+
+fn in_toml(text: &str) -> String {
+    if text.parse::<i64>().is_ok() {
+        text.to_owned()
+    } else {
+        Value::String(text.to_owned()).to_string()
+    }
+}
