@@ -17,6 +17,8 @@ fn each_route_answers_as_it_is_described() {
     let run = |program: &str, args: &[&str]| {
         let status = Command::new(program)
             .args(args)
+            // It keeps what it found where it runs.
+            .current_dir(tools.path())
             .stdin(Stdio::null())
             .status()
             .unwrap();
