@@ -37,9 +37,13 @@ pub(super) fn sessions_of(files: Vec<NamedFile>) -> Vec<LocalSession> {
         .into_iter()
         .map(|named| (named.path.clone(), named))
         .collect();
+    // What was dropped by itself is tried whatever it is called, and refused in words where it is none.
+    let named = folder.others.iter().filter(|path| !path.contains('/'));
+    let singles: Vec<SessionParts> = named.map(|path| SessionParts::single(path)).collect();
     let mut sessions: Vec<LocalSession> = folder
         .sessions
         .into_iter()
+        .chain(singles)
         .map(|parts| session_of(&parts, &by_path))
         .collect();
     sessions.sort_by(|one, other| other.changed_ms.total_cmp(&one.changed_ms));
