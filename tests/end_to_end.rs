@@ -482,6 +482,51 @@ fn a_file_that_is_no_session_is_refused_in_words() {
 }
 
 #[test]
+fn the_sessions_of_a_dropped_folder_are_listed_and_each_opens() {
+    with_server("folder", 90, async |visit, program| {
+        let server = Server::start(&program).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let project = folder.path().join("logs/project");
+        std::fs::create_dir_all(&project).expect("folders are made");
+        let mut n_events = Vec::new();
+        for (name, n_turns) in [("one", 2), ("two", 5)] {
+            let (log, events) = small_log(name, n_turns);
+            std::fs::write(project.join(format!("{name}.jsonl")), log).expect("a log is written");
+            n_events.push((name, events));
+        }
+        std::fs::write(project.join("notes.md"), "no session").expect("a file is written");
+        let tab = visit.tab("folder").await;
+        tab.goto(&format!("{}/#token={}", server.url, server.token))
+            .await;
+        tab.wait_for("the place to drop a file", SHORT, "__test.one('.drop')")
+            .await;
+        tab.drop_files(&[&folder.path().join("logs")]).await;
+        let listed = "[...document.querySelectorAll('button.session')].filter((row) => row.title.startsWith('logs/project/'))";
+        tab.wait_for(
+            "both sessions in the list",
+            SHORT,
+            &format!("{listed}.length === 2"),
+        )
+        .await;
+        for (name, events) in n_events {
+            tab.run(&format!(
+                "{listed}.find((row) => row.title.endsWith('/{name}')).click()"
+            ))
+            .await;
+            settle(&tab, name, events).await;
+        }
+        // The titles come from the sessions' beginnings.
+        tab.wait_for(
+            "titles in the list",
+            SHORT,
+            &format!("{listed}.every((row) => !/^(one|two)$/.test(row.querySelector('.session__title').textContent))"),
+        )
+        .await;
+        assert_nothing_uploaded(&tab);
+    });
+}
+
+#[test]
 fn a_line_that_cannot_be_read_is_shown_where_it_stands() {
     with_server("bad_line", 60, async |visit, program| {
         let server = Server::start(&program).await;
