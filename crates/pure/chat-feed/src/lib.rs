@@ -12,6 +12,7 @@ mod feed;
 mod feed_text;
 pub mod inbox;
 mod patch;
+mod piece;
 pub mod projections;
 mod renderer;
 mod session;

@@ -20,6 +20,7 @@ use chat_event::{ChatEvent, Payload};
 use crate::block::{Block, BlockBody, BlockId, EventIdx, ResponseIdx, TurnIdx};
 use crate::feed::Feed;
 use crate::patch::FeedPatch;
+use crate::piece::Piece;
 use asks::Ask;
 use place::Place;
 pub(crate) use seen::{Seen, hash};
@@ -144,18 +145,18 @@ impl ChatRenderer {
             Payload::UserMessage(message) => self.user_message(event, message),
             Payload::UserAudio(audio) => self.user_audio(event, audio),
             Payload::AssistantChunk(chunk) => {
-                let piece = texts::Piece::chunk(&chunk.text, chunk.part, chunk.index);
+                let piece = Piece::chunk(&chunk.text, chunk.part, chunk.index);
                 self.text(event, piece, false);
             }
             Payload::AssistantDone(done) => {
-                self.text(event, texts::Piece::done(&done.text, done.part), false);
+                self.text(event, Piece::done(&done.text, done.part), false);
             }
             Payload::ThinkingChunk(chunk) => {
-                let piece = texts::Piece::chunk(&chunk.text, chunk.part, chunk.index);
+                let piece = Piece::chunk(&chunk.text, chunk.part, chunk.index);
                 self.text(event, piece, true);
             }
             Payload::ThinkingDone(done) => {
-                let mut piece = texts::Piece::done(&done.text, done.part);
+                let mut piece = Piece::done(&done.text, done.part);
                 piece.redacted = done.redacted.unwrap_or_default();
                 self.text(event, piece, true);
             }

@@ -20,8 +20,9 @@ pub(super) use call::{Call, CallKey};
 pub(super) use text::Text;
 pub(super) use tree::Tree;
 
+use crate::piece::Piece;
 use crate::renderer::seen::{Seen, hash};
-use text::{Parts, Piece};
+use text::Parts;
 
 /// How much is kept open. Everything in a log up to about this size is put together whatever its order.
 pub(super) const WINDOW_BYTES: usize = 32 << 20;

@@ -9,42 +9,11 @@ use super::place::Place;
 use super::turns::between;
 use crate::block::{BlockBody, BlockId, ResponseIdx, TextBlock, TextIdx, ThinkingBlock};
 use crate::feed::TextBody;
+use crate::piece::Piece;
 use crate::split::Splitter;
 
 /// Names a part: its response, whether it is thinking, its number.
 pub(super) type PartName = (ResponseIdx, bool, u32);
-
-/// A piece of text as it comes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Piece<'e> {
-    text: &'e str,
-    part: Option<u32>,
-    index: Option<u64>,
-    done: bool,
-    pub(super) redacted: bool,
-}
-
-impl<'e> Piece<'e> {
-    pub(super) fn chunk(text: &'e str, part: Option<u32>, index: Option<u64>) -> Self {
-        Piece {
-            text,
-            part,
-            index,
-            done: false,
-            redacted: false,
-        }
-    }
-
-    pub(super) fn done(text: &'e str, part: Option<u32>) -> Self {
-        Piece {
-            text,
-            part,
-            index: None,
-            done: true,
-            redacted: false,
-        }
-    }
-}
 
 /// The texts of one response.
 #[derive(Clone, Debug, Default)]

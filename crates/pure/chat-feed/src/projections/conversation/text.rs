@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use chat_event::ChatEvent;
 
 use super::{Block, Conversation, Joins, OVERHEAD_BYTES, Owner};
+use crate::piece::Piece;
 
 /// A text, whole or as far as it came.
 #[derive(Debug, Default)]
@@ -47,38 +48,6 @@ impl Text {
             }
             (None, Some(mut last)) => last.get_mut().push_str(piece.text),
             (None, None) => self.text.push_str(piece.text),
-        }
-    }
-}
-
-/// A piece of text as it comes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Piece<'e> {
-    text: &'e str,
-    part: Option<u32>,
-    index: Option<u64>,
-    done: bool,
-    pub(super) redacted: bool,
-}
-
-impl<'e> Piece<'e> {
-    pub(super) fn chunk(text: &'e str, part: Option<u32>, index: Option<u64>) -> Self {
-        Piece {
-            text,
-            part,
-            index,
-            done: false,
-            redacted: false,
-        }
-    }
-
-    pub(super) fn done(text: &'e str, part: Option<u32>) -> Self {
-        Piece {
-            text,
-            part,
-            index: None,
-            done: true,
-            redacted: false,
         }
     }
 }
