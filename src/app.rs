@@ -1,32 +1,42 @@
 //! Our own page: the list of sessions at the left, one `<agent-feed>` beside it, a place to drop a file on.
 //!
 //! What the address says: `?src=` opens a log of the same origin, `?live=` a plain socket of lines, `#session=` a
-//! session of the server; `#token=` is moved from the address into memory at once.
+//! session of the server, `#sessions=` several beside each other, `#e=` an event in what is opened, which follows the
+//! row that has the focus; `#token=` is moved from the address into memory at once, and kept for this tab until it is
+//! closed or refused: a reload does not ask for it again.
 
 mod empty;
 mod local;
 mod sessions;
+mod together;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use chat_feed::sessions::{Rows, Seen};
 use leptos::ev;
-use leptos::html::{button, code, div, form, h2, input, main, nav, p};
+use leptos::html::{button, code, div, form, h1, h2, input, main, nav, p};
 use leptos::mount::mount_to;
 use leptos::prelude::*;
 
 use crate::element;
 use crate::platform::dom::{self, Element};
-use crate::platform::{clock, folder, frame, location};
+use crate::platform::{clock, folder, frame, local_storage, location, tab_storage};
 use crate::transport::link::Server;
-use crate::transport::list::{self, ListUpdate, Row};
+use crate::transport::list::{self, ListUpdate};
 use crate::transport::{Connection, Running, lines};
 use local::LocalSession;
 
 /// The id of the element that our own page has and other pages have not.
 const ROOT_ID: &str = "turnreel";
+/// What the token is kept under. No other page comes to it: it is of this origin, and of this tab.
+const TOKEN_KEY: &str = "turnreel.token";
+/// What the browser keeps of whether the list is hidden.
+const HIDDEN_KEY: &str = "turnreel.sessions-hidden";
 /// How often relative times are written anew.
 const CLOCK_MS: u32 = 20_000;
+/// The same, while a session's seconds are shown.
+const SECONDS_MS: u32 = 1_000;
 
 /// Mounts our page where this is it.
 pub(crate) fn mount() {
@@ -51,6 +61,8 @@ enum Open {
     Nothing,
     /// A session of the server.
     Session(String),
+    /// Several of them, each for itself.
+    Together(Vec<String>),
     /// Dropped files: by the name of their session.
     Local(String),
     /// An address, a socket: by a name for people.
@@ -60,13 +72,18 @@ enum Open {
 /// The page's state. Signals are handles, so a clone of it is the same page.
 #[derive(Clone, Copy)]
 struct State {
-    rows: RwSignal<Vec<Row>>,
+    rows: RwSignal<Rows, LocalStorage>,
     local: RwSignal<Vec<LocalSession>, LocalStorage>,
     open: RwSignal<Open>,
     connection: RwSignal<Option<Connection>>,
     refused: RwSignal<bool>,
     problem: RwSignal<Option<String>>,
     filter: RwSignal<String>,
+    /// Sessions that are to be watched together.
+    chosen: RwSignal<Vec<String>>,
+    seen: RwSignal<Seen, LocalStorage>,
+    /// Whether the list is the whole page: nothing is open, and there is something to open.
+    is_screen: Memo<bool>,
     list_shown: RwSignal<bool>,
     now_ms: RwSignal<i64>,
 }
@@ -77,6 +94,10 @@ struct Page {
     token: RefCell<Option<String>>,
     following: RefCell<Option<Running>>,
     socket: RefCell<Option<Running>>,
+    /// Of the session that is open.
+    title: RefCell<Option<String>>,
+    /// Rows that came while the page was hidden.
+    n_new: Cell<u32>,
 }
 
 /// The page, for handlers: they may hold it.
@@ -86,15 +107,31 @@ impl Page {
     fn new() -> Page {
         let owner = Owner::new();
         owner.set();
+        let rows = RwSignal::new_local(Rows::default());
+        let local = RwSignal::new_local(Vec::new());
+        let open = RwSignal::new(Open::Nothing);
+        let refused = RwSignal::new(false);
+        let is_screen = Memo::new(move |_| {
+            let has_some = !rows.with(Rows::is_empty) || local.with(|local| !local.is_empty());
+            has_some && open.get() == Open::Nothing && !refused.get()
+        });
+        let seen = sessions::kept_seen();
+        // What is there on the first visit stays read.
+        sessions::keep_seen(&seen);
+        let is_hidden = local_storage::get(HIDDEN_KEY).is_some_and(|kept| kept == "yes");
+        let list_shown = RwSignal::new(!is_hidden);
         let state = State {
-            rows: RwSignal::new(Vec::new()),
-            local: RwSignal::new_local(Vec::new()),
-            open: RwSignal::new(Open::Nothing),
+            rows,
+            local,
+            open,
             connection: RwSignal::new(None),
-            refused: RwSignal::new(false),
+            refused,
+            chosen: RwSignal::new(Vec::new()),
+            seen: RwSignal::new_local(seen),
+            is_screen,
             problem: RwSignal::new(None),
             filter: RwSignal::new(String::new()),
-            list_shown: RwSignal::new(true),
+            list_shown,
             now_ms: RwSignal::new(clock::epoch_ms()),
         };
         // The page lives as long as its document.
@@ -105,6 +142,8 @@ impl Page {
             token: RefCell::default(),
             following: RefCell::default(),
             socket: RefCell::default(),
+            title: RefCell::default(),
+            n_new: Cell::new(0),
         }
     }
 
@@ -112,17 +151,21 @@ impl Page {
     fn take_address(&self) {
         if let Some(token) = location::fragment("token") {
             self.set_token(Some(token));
-            let session = location::fragment("session");
-            let kept: Vec<(&str, &str)> = session
-                .iter()
-                .map(|session| ("session", session.as_str()))
-                .collect();
-            location::replace_fragment(&kept);
+            location::remove_from_fragment("token");
+        } else if let Some(token) = tab_storage::get(TOKEN_KEY) {
+            self.set_token(Some(token));
         }
+    }
+
+    /// The server does not take the token: it is not offered again, and asked for.
+    fn refuse(&self) {
+        tab_storage::set(TOKEN_KEY, None);
+        self.state.refused.set(true);
     }
 
     fn set_token(&self, token: Option<String>) {
         dom::set_text_property(&self.feed, "token", token.as_deref());
+        tab_storage::set(TOKEN_KEY, token.as_deref());
         *self.token.borrow_mut() = token;
     }
 
@@ -154,16 +197,14 @@ impl Page {
         match update {
             ListUpdate::Rows(changed, gone) => {
                 state.now_ms.set(clock::epoch_ms());
-                state.rows.update(|rows| {
-                    rows.retain(|row| {
-                        !gone.contains(&row.id) && !changed.iter().any(|new| new.id == row.id)
-                    });
-                    rows.extend(changed);
-                    sessions::sort(rows);
-                });
+                let is_open = self.is_one_open(changed.iter().map(|row| row.id.as_str()));
+                state.rows.update(|rows| rows.take(changed, &gone));
+                if is_open {
+                    self.look();
+                }
             }
             ListUpdate::Connection(connection) => state.connection.set(Some(connection)),
-            ListUpdate::Refused => state.refused.set(true),
+            ListUpdate::Refused => self.refuse(),
         }
     }
 
@@ -188,8 +229,28 @@ impl Page {
                 dom::call_with_bytes(&feed, "append", bytes)
             });
             *self.socket.borrow_mut() = socket;
+        } else if let Some(sessions) = location::fragment("sessions") {
+            let ids = sessions.split(',').filter(|id| !id.is_empty());
+            self.watch(ids.map(str::to_owned).collect());
         } else if let Some(session) = location::fragment("session") {
+            // The event stays in the address: it is where the reader is about to be.
+            let event = location::fragment("e");
             self.open_session(&session);
+            if let Some(event) = event {
+                location::set_in_fragment("e", &event);
+            }
+        }
+        // Of a recorded session the moment to begin at; one that goes on is shown as it is.
+        if let Some(time) = location::fragment("t") {
+            dom::write_attribute(&self.feed, "start-at", &time);
+        }
+        self.go_to_address();
+    }
+
+    /// Goes to the event that the address names.
+    fn go_to_address(&self) {
+        if let Some(event) = location::fragment("e") {
+            dom::call_with_text(&self.feed, "goTo", &event);
         }
     }
 
@@ -199,6 +260,60 @@ impl Page {
         location::replace_fragment(&[("session", session)]);
         dom::remove_attribute(&self.feed, "src");
         dom::write_attribute(&self.feed, "session", session);
+    }
+
+    /// Shows several sessions beside each other; of one that is left, all.
+    fn watch(&self, mut ids: Vec<String>) {
+        let mut known = std::collections::HashSet::new();
+        ids.retain(|id| known.insert(id.clone()));
+        ids.truncate(sessions::MOST_TOGETHER);
+        self.state.chosen.set(Vec::new());
+        match ids.as_slice() {
+            [] => self.leave(),
+            [id] => self.open_session(id),
+            ids => {
+                self.socket.borrow_mut().take();
+                dom::remove_attribute(&self.feed, "src");
+                dom::remove_attribute(&self.feed, "session");
+                location::replace_fragment(&[("sessions", &ids.join(","))]);
+                self.show(Open::Together(ids.to_vec()));
+            }
+        }
+    }
+
+    /// Whether one of these sessions is looked at.
+    fn is_one_open<'a>(&self, mut ids: impl Iterator<Item = &'a str>) -> bool {
+        self.state.open.with_untracked(|open| match open {
+            Open::Session(open) => ids.any(|id| id == open),
+            Open::Together(open) => ids.any(|id| open.iter().any(|open| id == open)),
+            Open::Nothing | Open::Local(_) | Open::Other(_) => false,
+        })
+    }
+
+    /// What is open is seen as it is now.
+    fn look(&self) {
+        let State {
+            open, rows, seen, ..
+        } = self.state;
+        let open = match open.get_untracked() {
+            Open::Session(id) => vec![id],
+            Open::Together(ids) => ids,
+            Open::Nothing | Open::Local(_) | Open::Other(_) => return,
+        };
+        let now_ms = clock::epoch_ms();
+        let mut kept = false;
+        seen.update(|seen| {
+            rows.with_untracked(|rows| {
+                for row in open.iter().filter_map(|id| rows.get(id)) {
+                    // While it runs nothing of it is unread, and each event would be written down.
+                    let is_news = seen.look(&row.id, row.at_ms());
+                    kept |= is_news && !sessions::works(row, now_ms);
+                }
+            });
+        });
+        if kept {
+            seen.with_untracked(sessions::keep_seen);
+        }
     }
 
     /// Lists the sessions of dropped files before all others, and opens the only or newest one.
@@ -249,9 +364,12 @@ impl Page {
 
     fn show(&self, open: Open) {
         self.state.problem.set(None);
-        let nothing = open == Open::Nothing;
-        dom::toggle_attribute(&self.feed, "hidden", nothing);
+        let is_elsewhere = matches!(open, Open::Nothing | Open::Together(_));
+        dom::toggle_attribute(&self.feed, "hidden", is_elsewhere);
+        self.title.borrow_mut().take();
+        self.write_title();
         self.state.open.set(open);
+        self.look();
     }
 
     fn connect_with(self: &Rc<Self>, token: String) {
@@ -273,26 +391,66 @@ impl Page {
                 page.state.list_shown.update(|shown| *shown = !*shown);
             }
         });
-        let title = dom::listen(&self.feed, "af-session", |event| {
-            if let Some(title) = dom::detail_of(&event, "title").filter(|title| !title.is_empty()) {
-                location::set_title(&format!("{title} – Turnreel"));
+        let page = self.clone();
+        let commands = dom::listen(&self.feed, "af-command", move |event| {
+            if dom::detail_of(&event, "command").as_deref() == Some("sessions") {
+                event.prevent_default();
+                page.state.list_shown.update(|shown| *shown = !*shown);
             }
+        });
+        let selected = dom::listen(&self.feed, "af-select", |event| {
+            if let Some(event_id) = dom::detail_of(&event, "eventId") {
+                location::set_in_fragment("e", &event_id);
+            }
+        });
+        let page = self.clone();
+        let moved = dom::listen_window("hashchange", move |_| page.go_to_address());
+        let page = self.clone();
+        let title = dom::listen(&self.feed, "af-session", move |event| {
+            *page.title.borrow_mut() = dom::detail_of(&event, "title");
+            page.write_title();
         });
         let page = self.clone();
         let refused = dom::listen(&self.feed, "af-error", move |event| {
             if dom::detail_of(&event, "refused").is_some_and(|refused| refused == "true") {
-                page.state.refused.set(true);
+                page.refuse();
             }
         });
+        let page = self.clone();
+        let badge = dom::listen(&self.feed, "af-badge", move |event| {
+            let n_new = dom::detail_of(&event, "badge").and_then(|badge| badge.parse().ok());
+            page.n_new.set(n_new.unwrap_or(0));
+            page.write_title();
+        });
         // They are needed as long as the page is there.
-        std::mem::forget([over, dropped, keys, title, refused]);
+        std::mem::forget([over, dropped, keys, title, refused, badge]);
+        std::mem::forget([commands, selected, moved]);
+    }
+
+    /// The page's title: how much is new, the session's own.
+    fn write_title(&self) {
+        let title = self.title.borrow();
+        let mut text = match title.as_deref().filter(|title| !title.is_empty()) {
+            Some(title) => format!("{title} – Turnreel"),
+            None => "Turnreel".to_owned(),
+        };
+        if self.n_new.get() > 0 {
+            text = format!("({}) {text}", self.n_new.get());
+        }
+        location::set_title(&text);
     }
 
     fn tick(&self) {
         let state = self.state;
         leptos::task::spawn_local(async move {
             loop {
-                frame::sleep(CLOCK_MS).await;
+                let now_ms = clock::epoch_ms();
+                let counts = state
+                    .rows
+                    .with_untracked(|rows| rows.iter().any(|row| sessions::counts(row, now_ms)));
+                // Nobody sees the seconds of a hidden page.
+                let counts = counts && !frame::is_hidden();
+                frame::sleep(if counts { SECONDS_MS } else { CLOCK_MS }).await;
                 state.now_ms.set(clock::epoch_ms());
             }
         });
@@ -302,6 +460,10 @@ impl Page {
 fn view(page: &Rc<Page>) -> impl IntoView + use<> {
     let state = page.state;
     let page = PageRef::new_local(page.clone());
+    Effect::new(move |_| {
+        let kept = if state.list_shown.get() { "no" } else { "yes" };
+        local_storage::set(HIDDEN_KEY, kept);
+    });
     let list_class = move || {
         if state.list_shown.get() {
             "app"
@@ -329,10 +491,12 @@ fn view(page: &Rc<Page>) -> impl IntoView + use<> {
     };
     let nothing = move || (state.open.get() == Open::Nothing).then(|| empty::view(page, state));
     let content = main().class(open_class).child((
+        h1().class("visually-hidden").child("Turnreel"),
         back_button(page),
         trouble,
         problem,
         nothing,
+        together::view(page, state),
         div().attr("id", "feed").class("feed-place"),
     ));
     let list = nav()
@@ -344,6 +508,7 @@ fn view(page: &Rc<Page>) -> impl IntoView + use<> {
         .attr("data-open", move || {
             (state.open.get() != Open::Nothing).then_some("")
         })
+        .attr("data-screen", move || state.is_screen.get().then_some(""))
         .child((list, content))
 }
 
@@ -382,7 +547,7 @@ fn token_form(page: PageRef) -> impl IntoView {
         .class("button button--primary")
         .child("Connect");
     let title = if page.with_value(|page| page.token.borrow().is_some()) {
-        "The server refused the token (401)"
+        "The server refused the token"
     } else {
         "This server asks for its token"
     };
@@ -393,13 +558,10 @@ fn token_form(page: PageRef) -> impl IntoView {
         code().child("token"),
         " in its data folder. Dropped files open without it.",
     );
-    form()
-        .class("refused")
-        .attr("role", "alert")
-        .on(ev::submit, connect)
-        .child((
-            h2().class("refused__title").child(title),
-            p().class("muted").child(explained),
-            div().class("refused__row").child((field, submit)),
-        ))
+    let title = h2().class("refused__title").child(title);
+    form().class("refused").on(ev::submit, connect).child((
+        div().attr("role", "alert").child(title),
+        p().class("muted").child(explained),
+        div().class("refused__row").child((field, submit)),
+    ))
 }

@@ -5,40 +5,53 @@
 //! rows are mounted, is for others.
 
 pub(crate) mod announce;
+pub(crate) mod answering;
 pub(crate) mod ask;
+mod attachments;
 pub(crate) mod bar;
+pub(crate) mod colours;
+pub(crate) mod company;
+pub(crate) mod controls;
 pub(crate) mod diff;
 pub(crate) mod elapsed;
 pub(crate) mod exchange;
 pub(crate) mod feed;
 pub(crate) mod file_edit;
+pub(crate) mod find;
+pub(crate) mod help;
 pub(crate) mod icon;
+pub(crate) mod keys;
 pub(crate) mod line;
+pub(crate) mod links;
 pub(crate) mod mark;
 pub(crate) mod output;
+pub(crate) mod panel;
 pub(crate) mod plan;
 pub(crate) mod prompt;
+pub(crate) mod question;
 pub(crate) mod raw;
 pub(crate) mod rows;
+pub(crate) mod terminal;
 pub(crate) mod text;
 pub(crate) mod thinking;
 pub(crate) mod tool_call;
+pub(crate) mod transport;
 pub(crate) mod turn_end;
+pub(crate) mod unread;
+pub(crate) mod whole;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
-use std::future::Future;
-use std::pin::Pin;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use chat_feed::arrangement::Row;
+use chat_feed::viewport::RowId;
 use chat_feed::{Block, BlockBody, BlockId, Feed};
 use leptos::prelude::*;
 
 use crate::feed_store::FeedStore;
+use crate::platform::dom::Element;
 use crate::virtual_list::VirtualList;
-
-/// A text that is still on its way.
-pub(crate) type ComingText = Pin<Box<dyn Future<Output = Result<String, String>>>>;
 
 /// What rows need beyond their block.
 pub(crate) struct Context {
@@ -48,28 +61,36 @@ pub(crate) struct Context {
     pub(crate) list: RefCell<Option<Rc<VirtualList>>>,
     /// Whether the session goes on while it is shown.
     pub(crate) live: Cell<bool>,
-    /// Whole diffs that were asked for.
-    diffs: RefCell<BTreeMap<BlockId, FullDiff>>,
-    /// Fetches the whole diff of the event with this id; `None` where the source keeps none.
-    pub(crate) fetch_diff: RefCell<Option<FetchDiff>>,
+    /// What commands printed, as far as it was read.
+    pub(crate) terminals: terminal::Terminals,
+    /// Long texts that readers asked to see whole.
+    pub(crate) wholes: whole::Wholes,
+    /// Pictures that are shown large.
+    large: RefCell<BTreeSet<(BlockId, usize)>>,
+    /// How diffs are shown.
+    pub(crate) diffs: diff::Choices,
+    /// What waits for an answer, and its row.
+    pub(crate) waiting: RefCell<BTreeMap<BlockId, RowId>>,
+    /// What is being answered here.
+    pub(crate) answering: answering::Answering,
+    /// What came while the page was hidden.
+    pub(crate) unread: unread::Unread,
+    /// What is looked for.
+    pub(crate) find: find::Finding,
+    /// Links to events, and the element whose listeners hear of them.
+    pub(crate) links: links::Links,
+    /// The dialog that shows the keys.
+    help: RefCell<Option<Element>>,
+    /// The first row that came while the page was away, and since when it was.
+    pub(crate) new_since: Cell<Option<(RowId, i64)>>,
+    /// What the side panel shows.
+    pub(crate) panel: panel::PanelState,
+    /// What the bar of the replay shows.
+    pub(crate) transport: transport::TransportState,
 }
-
-/// Fetches a diff by the id of its event.
-pub(crate) type FetchDiff = Rc<dyn Fn(&str) -> ComingText>;
 
 /// A handle on the context: signals and views may hold it.
 pub(crate) type Ctx = StoredValue<Rc<Context>, LocalStorage>;
-
-/// How far a whole diff has come.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum FullDiff {
-    /// It was asked for.
-    Loading,
-    /// Here it is.
-    Ready(Rc<str>),
-    /// It did not come.
-    Failed(String),
-}
 
 impl Context {
     /// The context of one element.
@@ -78,61 +99,84 @@ impl Context {
             store,
             list: RefCell::new(None),
             live: Cell::new(false),
-            diffs: RefCell::default(),
-            fetch_diff: RefCell::new(None),
+            terminals: terminal::Terminals::default(),
+            wholes: whole::Wholes::default(),
+            large: RefCell::default(),
+            diffs: diff::Choices::default(),
+            waiting: RefCell::default(),
+            answering: answering::Answering::default(),
+            unread: unread::Unread::default(),
+            find: find::Finding::default(),
+            links: links::Links::default(),
+            help: RefCell::new(None),
+            new_since: Cell::new(None),
+            panel: panel::PanelState::default(),
+            transport: transport::TransportState::default(),
+        }
+    }
+
+    /// Shows the keys.
+    pub(crate) fn show_help(&self) {
+        if let Some(dialog) = &*self.help.borrow() {
+            help::show(dialog);
         }
     }
 
     /// Opens or closes a row; its header stays where it is.
-    pub(crate) fn toggle(&self, id: BlockId) {
-        self.pin(id);
-        self.store.set_open(id, !self.store.is_open(id));
+    pub(crate) fn toggle(&self, row: impl Into<Row>) {
+        let row = row.into();
+        self.pin(row);
+        let open = !self.store.is_open(row);
+        if let (false, Row::Block(block)) = (open, row) {
+            self.wholes.stop(block);
+        }
+        self.store.set_open(row, open);
     }
 
-    /// Shows all of a row's long body, or its ends.
+    /// Shows all of a row's long output, or its ends.
     pub(crate) fn toggle_whole(&self, id: BlockId) {
-        self.pin(id);
+        self.pin_block(id);
         self.store.set_shows_whole(id, !self.store.shows_whole(id));
     }
 
-    fn pin(&self, id: BlockId) {
-        if let Some(list) = &*self.list.borrow() {
-            list.pin(rows::row_of(id));
-        }
+    /// Whether a picture of a row is shown large.
+    fn is_large(&self, id: BlockId, nth: usize) -> bool {
+        self.large.borrow().contains(&(id, nth))
     }
 
-    /// How far the whole diff of a row has come; `None` while nobody asked.
-    pub(crate) fn full_diff(&self, id: BlockId) -> Option<FullDiff> {
-        self.diffs.borrow().get(&id).cloned()
-    }
-
-    /// Fetches the whole diff of a row, once; after a failure again.
-    pub(crate) fn load_diff(self: &Rc<Self>, id: BlockId, event_id: &str) {
-        let fetch = self.fetch_diff.borrow().clone();
-        let Some(fetch) = fetch else { return };
-        if matches!(
-            self.full_diff(id),
-            Some(FullDiff::Loading | FullDiff::Ready(_))
-        ) {
-            return;
+    /// Shows a picture of a row large, or small again.
+    fn toggle_large(&self, id: BlockId, nth: usize) {
+        self.pin_block(id);
+        let mut large = self.large.borrow_mut();
+        if !large.remove(&(id, nth)) {
+            large.insert((id, nth));
         }
-        self.diffs.borrow_mut().insert(id, FullDiff::Loading);
         self.store.touch(id);
-        let coming = fetch(event_id);
-        let context = self.clone();
-        leptos::task::spawn_local(async move {
-            let state = match coming.await {
-                Ok(text) => FullDiff::Ready(text.into()),
-                Err(why) => FullDiff::Failed(why),
-            };
-            context.diffs.borrow_mut().insert(id, state);
-            context.store.touch(id);
-        });
+    }
+
+    /// A row's header stays where it is while the row changes.
+    pub(crate) fn pin_block(&self, id: BlockId) {
+        self.pin(Row::Block(id));
+    }
+
+    fn pin(&self, row: Row) {
+        if let (Some(list), Some(id)) = (&*self.list.borrow(), self.store.id_of(row)) {
+            list.pin(id);
+        }
     }
 
     /// Forgets what belongs to the session that is going.
     pub(crate) fn forget(&self) {
-        self.diffs.borrow_mut().clear();
+        self.terminals.clear();
+        self.wholes.forget();
+        self.large.borrow_mut().clear();
+        self.waiting.borrow_mut().clear();
+        self.answering.forget();
+        self.new_since.set(None);
+        self.unread.forget();
+        self.forget_found();
+        self.forget_links();
+        self.panel.forget();
     }
 }
 
@@ -140,13 +184,14 @@ impl Context {
 pub(crate) fn block_view(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {
     match &block.body {
         BlockBody::Prompt(prompt) => prompt::view(ctx, block, prompt),
-        BlockBody::Text(part) => text::view(feed, block, part),
+        // A row of text is mounted by itself, past this: see `rows`.
+        BlockBody::Text(_) => ().into_any(),
         BlockBody::Thinking(thinking) => thinking::view(ctx, feed, block, thinking),
         BlockBody::ToolCall(call) => tool_call::view(ctx, feed, block, call),
         BlockBody::FileEdit(edit) => file_edit::view(ctx, feed, block, edit),
         BlockBody::AgentMessage(message) => exchange::view(ctx, block, message),
         BlockBody::Permission(ask) => ask::permission(ctx, feed, block, ask),
-        BlockBody::Question(ask) => ask::question(ctx, block, ask),
+        BlockBody::Question(ask) => question::view(ctx, block, ask),
         BlockBody::Plan(entries) => plan::view(ctx, block, entries),
         BlockBody::Progress(progress) => mark::progress(progress),
         BlockBody::AgentSwitch(switch) => mark::agent_switch(switch),

@@ -49,6 +49,8 @@ export function defineElement(name, observed, connect) {
     get token() { return this.#token; }
     set token(token) { this.#token = token ?? undefined; this.#feed?.setToken(this.#token); }
     set events(events) { this.clear(); this.append(events); }
+    // How much is new to the reader: rows that came while the page was hidden.
+    get badge() { return this.#feed?.badge() ?? 0; }
     get eventCount() { return this.#feed?.eventCount() ?? 0; }
     get rowCount() { return this.#feed?.rowCount() ?? 0; }
     get scroller() { return this.#feed?.scroller() ?? null; }
@@ -60,7 +62,22 @@ export function defineElement(name, observed, connect) {
     }
     append(events) { const bytes = lines(events); this.#when((feed) => feed.append(bytes)); }
     clear() { this.#when((feed) => feed.clear()); }
+    // To an event by its id: at once, or when it has come.
+    goTo(eventId) { this.#when((feed) => feed.goTo(String(eventId))); }
     goToEvent(index) { return this.#feed?.goToEvent(index) ?? -1; }
+    // As media elements have it; times in seconds of playing, idle stretches cut.
+    play() { this.#when((feed) => feed.play("play", 0)); }
+    pause() { this.#when((feed) => feed.play("pause", 0)); }
+    seek(seconds) { this.#when((feed) => feed.play("seek", Number(seconds) * 1000)); }
+    returnToLive() { this.#when((feed) => feed.play("live", 0)); }
+    get currentTime() { return (this.#feed?.playing("time") ?? 0) / 1000; }
+    set currentTime(seconds) { this.seek(seconds); }
+    get duration() { return (this.#feed?.playing("duration") ?? 0) / 1000; }
+    get paused() { return (this.#feed?.playing("paused") ?? 1) === 1; }
+    get playbackRate() { return this.#feed?.playing("rate") ?? 1; }
+    set playbackRate(rate) { this.#when((feed) => feed.play("rate", Number(rate))); }
+    // The session as it was after an event, by its index; null shows all of it again.
+    viewAsOf(index) { return this.#feed?.viewAsOf(index ?? undefined) ?? -1; }
     async serializeRows(options) { return this.#feed ? this.#feed.serializeRows(options?.maskTimes ?? false) : ""; }
   });
 }

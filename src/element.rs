@@ -1,27 +1,37 @@
 //! `<agent-feed>`: a session in any page, from one script.
 //!
 //! Attributes: `src` (the address of a log) or `session` with `endpoint` (a server); `theme`, `density`, `follow`,
-//! `bar`, `shortcuts`; `state` is written here: `loading`, `ready`, `live`, `ended`, `error`.
-//! DOM events: `af-ready`, `af-error`, `af-state`, `af-connection`, `af-session`. Properties and methods: `element.js`.
+//! `bar`, `shortcuts`, `readonly`; `state` is written here: `loading`, `ready`, `live`, `ended`, `error`.
+//! DOM events: `af-ready`, `af-error`, `af-state`, `af-connection`, `af-session`, `af-badge`; and `af-permission` and
+//! `af-question` before an answer is sent, which is not where they are cancelled; `af-select` (a row has the focus),
+//! `af-link` (a link is copied, unless cancelled), `af-command` (a key for the page around). Properties and methods: `element.js`.
 //!
 //! Brings transport, store and view together; what each does is its own.
+
+mod playing;
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
 
+use chat_feed::arrangement::{Mode, Verbosity};
+use chat_feed::units;
 use chat_normalize::{Context, SessionFolder, SessionParts, SessionReader};
 use leptos::prelude::*;
+use serde_json::json;
 
-use crate::components::FetchDiff;
+use crate::components::answering::{Answer, SendAnswer, Unsent};
 use crate::components::bar::{Connection, Note};
+use crate::components::diff::Split;
 use crate::components::feed::FeedView;
+use crate::components::whole::FetchBody;
 use crate::feed_store::FeedStore;
 use crate::platform::custom_element::{self, Feed};
 use crate::platform::dom::{self, Element};
 use crate::platform::stream::Blob;
 use crate::platform::{clock, frame, location, outline, style};
+use crate::transport::answer::{self, Refusal, Route};
 use crate::transport::link::Server;
 use crate::transport::{self, Loss, Running, Sink, Update, live, replay};
 
@@ -37,6 +47,17 @@ const ATTRIBUTES: &[&str] = &[
     "follow",
     "bar",
     "shortcuts",
+    "readonly",
+    "verbosity",
+    "fold",
+    "group",
+    "diff-view",
+    "wrap",
+    "controls",
+    "speed",
+    "loop",
+    "autoplay",
+    "start-at",
 ];
 
 const CSS: &str = concat!(
@@ -47,6 +68,7 @@ const CSS: &str = concat!(
     include_str!("../style/text.css"),
     include_str!("../style/thinking.css"),
     include_str!("../style/tool_call.css"),
+    include_str!("../style/terminal.css"),
     include_str!("../style/file_edit.css"),
     include_str!("../style/diff.css"),
     include_str!("../style/exchange.css"),
@@ -55,6 +77,12 @@ const CSS: &str = concat!(
     include_str!("../style/mark.css"),
     include_str!("../style/raw.css"),
     include_str!("../style/turn_end.css"),
+    include_str!("../style/company.css"),
+    include_str!("../style/controls.css"),
+    include_str!("../style/find.css"),
+    include_str!("../style/help.css"),
+    include_str!("../style/panel.css"),
+    include_str!("../style/transport.css"),
 );
 
 /// Rows mounted at once while the whole session is written out.
@@ -78,9 +106,18 @@ struct FeedElement {
     token: RefCell<Option<String>>,
     running: RefCell<Option<Running>>,
     pushed: RefCell<Option<SessionReader>>,
+    /// Ends the wait for the next try; where there is none, nothing is waited for.
+    retry: RefCell<Option<live::Retry>>,
+    /// The server and the session that answers go to.
+    answers_to: RefCell<Option<(Server, String)>>,
+    may_answer: Cell<bool>,
+    /// How far behind it was when it began to catch up.
+    behind_from: Cell<u64>,
     opening: Cell<bool>,
     state: Cell<&'static str>,
     told_session: RefCell<Option<String>>,
+    /// The event to go to once it is here.
+    going_to: RefCell<Option<String>>,
 }
 
 #[derive(Default)]
@@ -89,17 +126,33 @@ struct Attributes {
     session: Option<String>,
     endpoint: Option<String>,
     follow: Option<String>,
+    readonly: bool,
 }
 
 impl FeedElement {
     fn new(host: Element, root: &style::Root) -> Rc<FeedElement> {
         let store = Rc::new(FeedStore::new());
         let view = FeedView::new(&style::container_of(root), store.clone());
-        Rc::new_cyclic(|me| FeedElement {
+        *view.context.links.host.borrow_mut() = Some(host.clone());
+        let told_host = host.clone();
+        view.on_badge(move |badge| {
+            let detail = dom::object_of(&[("badge", &badge.to_string())]);
+            dom::dispatch(&told_host, "af-badge", &detail);
+        });
+        let told_host = host.clone();
+        view.context.diffs.on_choice(move |split, wrap| {
+            dom::write_attribute(&told_host, "diff-view", split.as_str());
+            dom::toggle_attribute(&told_host, "wrap", wrap);
+        });
+        let element = Rc::new_cyclic(|me| FeedElement {
             me: me.clone(),
             host,
             store,
             view,
+            retry: RefCell::default(),
+            answers_to: RefCell::default(),
+            may_answer: Cell::new(false),
+            behind_from: Cell::new(0),
             attributes: RefCell::default(),
             token: RefCell::default(),
             running: RefCell::default(),
@@ -107,7 +160,30 @@ impl FeedElement {
             opening: Cell::new(false),
             state: Cell::new(""),
             told_session: RefCell::default(),
-        })
+            going_to: RefCell::default(),
+        });
+        let me = element.me.clone();
+        element.view.context.on_looking_back(move || {
+            if let Some(me) = me.upgrade() {
+                me.offer_answers();
+            }
+        });
+        let me = element.me.clone();
+        element.view.bar.on_retry(move || {
+            if let Some(me) = me.upgrade()
+                && let Some(retry) = &*me.retry.borrow()
+            {
+                retry.now();
+            }
+        });
+        element
+    }
+
+    /// Arranges the rows in another way; what the reader looks at stays where it is.
+    fn arrange(&self, change: impl FnOnce(&mut Mode)) {
+        let mut mode = self.store.mode();
+        change(&mut mode);
+        self.store.set_mode(mode);
     }
 
     /// Opens what the attributes say, after all that change now have changed.
@@ -158,27 +234,30 @@ impl FeedElement {
                     false,
                 );
             };
-            let (for_diffs, diffs_of) = (server.clone(), session.clone());
-            let fetch: FetchDiff = Rc::new(move |event_id| {
-                Box::pin(live::full_diff(
-                    for_diffs.clone(),
-                    diffs_of.clone(),
-                    event_id.to_owned(),
-                ))
+            let (from, of) = (server.clone(), session.clone());
+            let fetch: FetchBody = Rc::new(move |event_id, wanted, told| {
+                let event_id = event_id.to_owned();
+                Box::pin(live::body(from.clone(), of.clone(), event_id, wanted, told))
             });
-            *self.view.context.fetch_diff.borrow_mut() = Some(fetch);
-            *self.running.borrow_mut() = Some(live::follow(server, session, self.sink()));
+            *self.view.context.wholes.fetch.borrow_mut() = Some(fetch);
+            *self.answers_to.borrow_mut() = Some((server.clone(), session.clone()));
+            let (running, retry) = live::follow(server, session, self.sink());
+            *self.running.borrow_mut() = Some(running);
+            *self.retry.borrow_mut() = Some(retry);
         }
     }
 
     /// Empties the feed for another session.
     fn begin(&self) {
         self.running.borrow_mut().take();
+        self.retry.borrow_mut().take();
+        self.answers_to.borrow_mut().take();
+        self.may_answer.set(false);
         self.pushed.borrow_mut().take();
         self.empty();
-        self.view.context.forget();
-        *self.view.context.fetch_diff.borrow_mut() = None;
+        *self.view.context.wholes.fetch.borrow_mut() = None;
         self.view.bar.note.set(None);
+        self.view.bar.away.set(None);
         self.view.bar.progress.set(None);
         *self.told_session.borrow_mut() = None;
         self.set_state("loading");
@@ -187,6 +266,7 @@ impl FeedElement {
     /// Takes all rows out, and from the list at once: the names of rows are given anew from here on.
     fn empty(&self) {
         self.store.clear();
+        self.view.context.forget();
         self.view.settle();
     }
 
@@ -212,9 +292,14 @@ impl FeedElement {
             Update::Events(events) => self.store.apply(&events),
             Update::Progress(percent) => self.view.bar.progress.set(Some(percent)),
             Update::Connection(connection) => self.show_connection(&connection),
+            Update::MayAnswer(may_answer) => {
+                self.may_answer.set(may_answer);
+                self.offer_answers();
+            }
             Update::CaughtUp => {
                 self.view.settle();
                 self.set_state("live");
+                self.go_on(true);
                 dom::dispatch(&self.host, "af-ready", &dom::object_of(&[]));
             }
             Update::End => {
@@ -226,15 +311,76 @@ impl FeedElement {
                     self.view.set_following(true);
                 }
                 self.set_state("ready");
+                self.begin_playing();
+                self.go_on(true);
                 dom::dispatch(&self.host, "af-ready", &dom::object_of(&[]));
             }
-            Update::Failed(transport::Failure { what, refused }) => self.fail(&what, refused),
+            Update::Failed(failure) => {
+                self.fail(&failure.what, failure.refused);
+                if self.store.event_count() > 0 || self.answers_to.borrow().is_some() {
+                    self.set_connection("error", failure.word);
+                }
+                self.may_answer.set(false);
+                self.offer_answers();
+            }
         }
         self.tell_session();
     }
 
+    /// Goes where a link leads, once that is here; at the end of what is known it is given up.
+    fn go_on(&self, known_to_end: bool) {
+        let Some(event_id) = self.going_to.borrow().clone() else {
+            return;
+        };
+        self.go_to_its_moment(&event_id);
+        let found = self.view.context.go_to_id(&event_id);
+        if found || known_to_end {
+            self.going_to.borrow_mut().take();
+        }
+        if !found && known_to_end {
+            self.view.bar.note.set(Some(Note {
+                what: "The event that the link leads to is not in this session".to_owned(),
+                more: event_id,
+            }));
+        }
+    }
+
+    /// Answers are offered where the server takes them from this token and the page around lets the reader.
+    fn offer_answers(&self) {
+        // What asked in the past is answered where it is now.
+        let now = !self.store.looks_back();
+        let offered = now && self.may_answer.get() && !self.attributes.borrow().readonly;
+        let to = self.answers_to.borrow().clone().filter(|_| offered);
+        let (host, me) = (self.host.clone(), self.me.clone());
+        self.view.context.set_answers(to.map(|(server, session)| {
+            let send: SendAnswer = Rc::new(move |answer| {
+                let (name, route, request_id, body) = outgoing(answer);
+                let mut detail = body.clone();
+                detail["requestId"] = json!(request_id);
+                detail["session"] = json!(session);
+                let detail = dom::value_of_json(&detail.to_string());
+                if !dom::asks_leave(&host, name, &detail) {
+                    return Box::pin(async { Err(Unsent::TakenOver) });
+                }
+                let body = body.to_string();
+                // The token may have been set anew since.
+                let token = me.upgrade().and_then(|me| me.token.borrow().clone());
+                let server = server.with_token(token);
+                let sent = answer::send(server, session.clone(), route, request_id, body);
+                Box::pin(async move {
+                    sent.await.map_err(|why| match why {
+                        Refusal::Already(first) => Unsent::Already(first),
+                        Refusal::Failed(why) => Unsent::Failed(why),
+                    })
+                })
+            });
+            send
+        }));
+    }
+
     fn fail(&self, what: &str, refused: bool) {
         self.view.bar.progress.set(None);
+        self.view.bar.away.set(None);
         let more = if self.store.event_count() > 0 {
             "What was read before is shown below."
         } else {
@@ -262,6 +408,12 @@ impl FeedElement {
             dom::write_attribute(&self.host, "state", state);
             self.view.set_busy(state == "loading");
             self.view.context.live.set(state == "live");
+            match state {
+                "live" => self.store.set_goes_on(true),
+                "ended" | "ready" => self.store.set_goes_on(false),
+                // It may go on where it was.
+                _ => {}
+            }
             dom::dispatch(&self.host, "af-state", &dom::object_of(&[("state", state)]));
         }
     }
@@ -271,11 +423,14 @@ impl FeedElement {
         let (state, text) = match connection {
             Is::Connecting => ("connecting", "Connecting".to_owned()),
             Is::CatchingUp(0) => ("catching-up", "Catching up".to_owned()),
-            Is::CatchingUp(behind) => ("catching-up", format!("Catching up, {behind} behind")),
+            Is::CatchingUp(behind) => {
+                let behind = units::grouped(*behind);
+                ("catching-up", format!("Catching up, {behind} behind"))
+            }
             Is::Live => ("live", "Live".to_owned()),
             Is::Ended => ("ended", "Ended".to_owned()),
             Is::Polling => ("live", "Live, every 2 s".to_owned()),
-            Is::Reconnecting { seconds, why } => {
+            Is::Reconnecting { seconds, why, .. } => {
                 let why = match why {
                     Loss::NoAnswer => "",
                     Loss::Busy => "The server is busy. ",
@@ -297,9 +452,60 @@ impl FeedElement {
         match connection {
             Is::Ended => self.set_state("ended"),
             Is::Live | Is::Polling => self.set_state("live"),
-            _ => {}
+            Is::Connecting | Is::CatchingUp(_) | Is::Reconnecting { .. } | Is::Offline => {}
         }
+        self.view.bar.away.set(self.away(connection));
+        self.view
+            .bar
+            .progress
+            .set(self.caught_up_percent(connection));
         self.set_connection(state, &text);
+    }
+
+    /// What is said at length while nothing comes; a short drop is not worth it.
+    fn away(&self, connection: &transport::Connection) -> Option<Note> {
+        use transport::Connection as Is;
+        let last = self.store.feed().session().last_ms.map(clock::time_of_day);
+        let usable = match last {
+            Some(last) => format!("Last event {last}. What is shown stays usable."),
+            None => "Nothing has come yet.".to_owned(),
+        };
+        match connection {
+            Is::Reconnecting {
+                attempt: attempt @ 2..,
+                seconds,
+                why,
+            } => {
+                let more = match why {
+                    Loss::NoAnswer => usable,
+                    Loss::Busy => format!("The server has too much to do. {usable}"),
+                    Loss::Restart => format!("The server restarts. {usable}"),
+                };
+                let what = format!("Reconnecting — attempt {attempt}, next in {seconds}\u{a0}s");
+                Some(Note { what, more })
+            }
+            Is::Offline => Some(Note {
+                what: "Offline — this browser has no network".to_owned(),
+                more: usable,
+            }),
+            Is::Reconnecting { .. }
+            | Is::Connecting
+            | Is::CatchingUp(_)
+            | Is::Live
+            | Is::Polling
+            | Is::Ended => None,
+        }
+    }
+
+    fn caught_up_percent(&self, connection: &transport::Connection) -> Option<u8> {
+        let &transport::Connection::CatchingUp(behind) = connection else {
+            self.behind_from.set(0);
+            return None;
+        };
+        let from = self.behind_from.get().max(behind);
+        self.behind_from.set(from);
+        let done = (from - behind).saturating_mul(100).checked_div(from)?;
+        u8::try_from(done).ok()
     }
 
     fn set_connection(&self, state: &'static str, text: &str) {
@@ -341,6 +547,37 @@ impl FeedElement {
     }
 }
 
+/// The DOM event that tells of an answer, the route that takes it, its request, and its body.
+fn outgoing(answer: Answer) -> (&'static str, Route, String, serde_json::Value) {
+    match answer {
+        Answer::Permission {
+            request_id,
+            decision,
+            scope,
+            message,
+        } => {
+            let mut body = json!({"decision": decision});
+            if let Some(scope) = scope {
+                body["scope"] = json!(scope);
+            }
+            if let Some(message) = message {
+                body["message"] = json!(message);
+            }
+            ("af-permission", Route::Permissions, request_id, body)
+        }
+        Answer::Question {
+            request_id,
+            answers,
+        } => {
+            let body = match answers {
+                Some(answers) => json!({"outcome": "answered", "answers": answers}),
+                None => json!({"outcome": "rejected"}),
+            };
+            ("af-question", Route::Questions, request_id, body)
+        }
+    }
+}
+
 impl Feed for FeedElement {
     fn attribute_changed(&self, name: &str, value: Option<&str>) {
         let value = value.map(str::to_owned);
@@ -370,6 +607,28 @@ impl Feed for FeedElement {
                 .view
                 .set_shortcuts(!matches!(value.as_deref(), Some("off" | "false"))),
             "density" => self.view.relayout(),
+            "readonly" => {
+                self.attributes.borrow_mut().readonly = value.is_some();
+                self.offer_answers();
+            }
+            "verbosity" => self.arrange(|mode| {
+                mode.verbosity = match value.as_deref() {
+                    Some("quiet") => Verbosity::Quiet,
+                    Some("verbose") => Verbosity::Verbose,
+                    _ => Verbosity::Normal,
+                };
+            }),
+            "fold" => self.arrange(|mode| mode.fold = value.as_deref() != Some("none")),
+            "diff-view" => {
+                let split = Split::of(value.as_deref());
+                self.view.context.diffs.set_split(split);
+            }
+            "wrap" => {
+                let wrap = value.is_some_and(|value| !matches!(value.as_str(), "false" | "off"));
+                self.view.context.diffs.set_wrap(wrap);
+            }
+            "speed" | "loop" | "controls" => self.set_playing(name, value.as_deref()),
+            "group" => self.arrange(|mode| mode.group = value.as_deref() != Some("none")),
             _ => {}
         }
     }
@@ -426,6 +685,10 @@ impl Feed for FeedElement {
         self.set_state("ready");
     }
 
+    fn badge(&self) -> u32 {
+        self.view.badge()
+    }
+
     fn event_count(&self) -> u32 {
         self.store.event_count()
     }
@@ -440,6 +703,24 @@ impl Feed for FeedElement {
 
     fn go_to_event(&self, event_idx: u32) -> Option<u32> {
         self.view.go_to_event(event_idx)
+    }
+
+    fn go_to(&self, event_id: &str) {
+        *self.going_to.borrow_mut() = Some(event_id.to_owned());
+        let known = matches!(self.state.get(), "ready" | "live" | "ended");
+        self.go_on(known && self.store.event_count() > 0);
+    }
+
+    fn play(&self, command: &str, value: f64) {
+        self.play_command(command, value);
+    }
+
+    fn playing(&self, name: &str) -> f64 {
+        self.playing_value(name)
+    }
+
+    fn view_as_of(&self, event_idx: Option<u32>) -> Option<u32> {
+        self.show_as_of(event_idx)
     }
 
     fn serialize_rows(&self, mask_times: bool) -> Pin<Box<dyn Future<Output = String>>> {

@@ -1,20 +1,22 @@
-//! The seam between the pure feed and the page: owns the renderer, gathers what its patches touch, and lets the page
-//! know once a frame. One signal a mounted row; the text of a growing row goes to its text node and past the signals.
+//! The seam between the pure feed and the page: owns the renderer and the arrangement of its rows, gathers what changed,
+//! and lets the page know once a frame. One signal a mounted row; the text of a growing row goes to its text node and
+//! past the signals.
 //!
-//! What was opened and closed is kept here by row, so it outlives the row's place on the screen. How a row looks, and
-//! which rows are mounted, is for others.
+//! Which moment of the session is shown is kept in [`moments`]. How a row looks, and which rows are mounted, is for others.
+
+mod moments;
 
 use std::cell::{Cell, Ref, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 use chat_event::ChatEvent;
-use chat_feed::{BlockBody, BlockId, ChatRenderer, Feed, FeedPatch, ToolStatus};
+use chat_feed::arrangement::{Arrangement, Company, Filter, Mode, Row, RowChange, Work};
+use chat_feed::find::Find;
+use chat_feed::playback::Moment;
+use chat_feed::viewport::RowId;
+use chat_feed::{BlockId, ChatRenderer, Feed, FeedPatch, TurnIdx};
 use leptos::prelude::*;
-
-/// Edits up to so many changed lines are open by themselves.
-const OPEN_EDIT_LINES: u32 = 25;
-/// Nothing larger opens by itself.
-const OPEN_BYTES: usize = 64 * 1024;
 
 /// What shows the text of a mounted row.
 pub(crate) trait TextSink {
@@ -22,41 +24,35 @@ pub(crate) trait TextSink {
     fn append(&self, text: &str) -> bool;
     /// Another text in its place.
     fn replace(&self, text: &str);
-}
-
-/// A change of the list of rows, or of one row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RowChange {
-    /// A row came behind another, or at the top.
-    Inserted(BlockId, Option<BlockId>),
-    /// A row went.
-    Removed(BlockId),
-    /// A row shows something else.
-    Changed(BlockId),
-    /// All rows went.
-    Cleared,
+    /// Whether the row has no other view, and [`replace`](TextSink::replace) shows all that changed of it.
+    fn draws_itself(&self) -> bool {
+        false
+    }
 }
 
 /// The state of one session's feed.
 pub(crate) struct FeedStore {
     renderer: RefCell<ChatRenderer>,
+    /// What is shown in place of the newest state, while the reader looks back.
+    moment: RefCell<Option<Moment>>,
+    playing: moments::Playing,
+    arrangement: RefCell<Arrangement>,
     patches: RefCell<Vec<FeedPatch>>,
-    structure: RefCell<Vec<RowChange>>,
-    dirty: RefCell<BTreeMap<BlockId, Dirty>>,
-    mounted: RefCell<HashMap<BlockId, Mounted>>,
-    opened: RefCell<BTreeMap<BlockId, bool>>,
+    /// What the arrangement has yet to hear of.
+    structure: RefCell<Vec<FeedPatch>>,
+    /// What the page has yet to hear of, beside what the arrangement will say.
+    changes: RefCell<Vec<RowChange>>,
+    /// Blocks whose text grew, and behind how many bytes; those that changed are in `structure`.
+    grown: RefCell<BTreeMap<BlockId, usize>>,
+    updated: RefCell<BTreeSet<BlockId>>,
+    mounted: RefCell<HashMap<RowId, Mounted>>,
     shown_whole: RefCell<BTreeMap<BlockId, bool>>,
+    /// What is looked for, while anything is.
+    find: Rc<RefCell<Option<Find>>>,
     facts_dirty: Cell<bool>,
     /// Counts up when the session's facts, or a turn's, changed.
     facts: ArcRwSignal<u32>,
     on_dirty: RefCell<Box<dyn Fn()>>,
-}
-
-#[derive(Clone, Copy)]
-enum Dirty {
-    /// Only text was added, behind so many bytes.
-    Appended(usize),
-    Changed,
 }
 
 struct Mounted {
@@ -64,19 +60,26 @@ struct Mounted {
     sink: Option<Box<dyn TextSink>>,
     /// Whether the sink has shown more than the row's view knows of.
     grown: Cell<bool>,
+    /// How much of its text it shows.
+    shown_bytes: Cell<usize>,
 }
 
 impl FeedStore {
     /// An empty feed.
     pub(crate) fn new() -> FeedStore {
         FeedStore {
-            renderer: RefCell::default(),
+            renderer: RefCell::new(ChatRenderer::with_history()),
+            moment: RefCell::default(),
+            playing: moments::Playing::default(),
+            arrangement: RefCell::default(),
             patches: RefCell::default(),
             structure: RefCell::default(),
-            dirty: RefCell::default(),
+            changes: RefCell::default(),
+            grown: RefCell::default(),
+            updated: RefCell::default(),
             mounted: RefCell::default(),
-            opened: RefCell::default(),
             shown_whole: RefCell::default(),
+            find: Rc::default(),
             facts_dirty: Cell::new(false),
             facts: ArcRwSignal::new(0),
             on_dirty: RefCell::new(Box::new(|| {})),
@@ -97,27 +100,35 @@ impl FeedStore {
                 renderer.apply(event, &mut patches);
             }
         }
-        self.note(&mut patches);
+        self.note_live(patches);
     }
 
     /// The log is at its end: what still waited for its other half is shown as it is.
     pub(crate) fn end_of_log(&self) {
         let mut patches = self.patches.take();
         self.renderer.borrow_mut().end_of_log(&mut patches);
-        self.note(&mut patches);
+        self.note_live(patches);
     }
 
     /// Begins again with nothing.
     pub(crate) fn clear(&self) {
-        *self.renderer.borrow_mut() = ChatRenderer::new();
-        self.opened.borrow_mut().clear();
+        *self.renderer.borrow_mut() = ChatRenderer::with_history();
+        self.forget_moments();
         self.shown_whole.borrow_mut().clear();
         self.note(&mut vec![FeedPatch::Clear]);
     }
 
-    /// What is shown.
+    /// Asks for a frame, as if something had changed.
+    pub(crate) fn ask_frame(&self) {
+        (self.on_dirty.borrow())();
+    }
+
+    /// What is shown: the newest state, or that of the moment the reader looks at.
     pub(crate) fn feed(&self) -> Ref<'_, Feed> {
-        Ref::map(self.renderer.borrow(), ChatRenderer::feed)
+        Ref::filter_map(self.moment.borrow(), |moment| {
+            moment.as_ref().map(Moment::feed)
+        })
+        .unwrap_or_else(|_| Ref::map(self.renderer.borrow(), ChatRenderer::feed))
     }
 
     /// Events taken so far.
@@ -131,29 +142,37 @@ impl FeedStore {
     }
 
     fn note(&self, patches: &mut Vec<FeedPatch>) {
+        if let Some(find) = &mut *self.find.borrow_mut() {
+            find.note(&self.feed(), patches);
+        }
         {
             let mut structure = self.structure.borrow_mut();
-            let mut dirty = self.dirty.borrow_mut();
+            let mut grown = self.grown.borrow_mut();
+            let mut updated = self.updated.borrow_mut();
             for patch in patches.drain(..) {
                 match patch {
-                    FeedPatch::Insert { block, after } => {
-                        structure.push(RowChange::Inserted(block, after))
-                    }
-                    FeedPatch::Remove { block } => {
-                        dirty.remove(&block);
-                        structure.push(RowChange::Removed(block));
-                    }
                     FeedPatch::AppendText { block, from } => {
-                        dirty.entry(block).or_insert(Dirty::Appended(from));
+                        grown.entry(block).or_insert(from);
                     }
                     FeedPatch::Update { block } => {
-                        dirty.insert(block, Dirty::Changed);
+                        // Once is enough: it is read when the frame comes.
+                        if updated.insert(block) {
+                            structure.push(patch);
+                        }
                     }
-                    FeedPatch::Turn { .. } | FeedPatch::Session => self.facts_dirty.set(true),
+                    FeedPatch::Insert { .. } | FeedPatch::Remove { .. } => structure.push(patch),
+                    FeedPatch::Turn { .. } => {
+                        self.facts_dirty.set(true);
+                        if structure.last() != Some(&patch) {
+                            structure.push(patch);
+                        }
+                    }
+                    FeedPatch::Session => self.facts_dirty.set(true),
                     FeedPatch::Clear => {
                         structure.clear();
-                        dirty.clear();
-                        structure.push(RowChange::Cleared);
+                        grown.clear();
+                        updated.clear();
+                        structure.push(patch);
                         self.facts_dirty.set(true);
                     }
                 }
@@ -166,87 +185,299 @@ impl FeedStore {
 
     /// Once a frame: tells `change` what became of the rows, and the mounted rows that they show something else.
     pub(crate) fn flush(&self, mut change: impl FnMut(RowChange)) {
-        let structure = self.structure.take();
-        for row_change in structure {
-            change(row_change);
+        let mut structure = self.structure.take();
+        self.updated.borrow_mut().clear();
+        let mut changes = self.changes.take();
+        let grown = std::mem::take(&mut *self.grown.borrow_mut());
+        if self.arrangement.borrow().is_filtered() {
+            let of = |(&block, &from): (&BlockId, &usize)| FeedPatch::AppendText { block, from };
+            structure.extend(grown.iter().map(of));
         }
-        let dirty = std::mem::take(&mut *self.dirty.borrow_mut());
-        for (id, how) in dirty {
-            if !self.feed().contains(id) {
-                continue;
+        self.arrangement
+            .borrow_mut()
+            .apply(&self.feed(), &structure, &mut changes);
+        // Names from before everything went stand for nothing now.
+        let cleared = changes.iter().rposition(|c| *c == RowChange::Cleared);
+        changes.drain(..cleared.unwrap_or(0));
+        // Which rows stand where is known before any of them is looked at.
+        let mut changed = BTreeSet::new();
+        for row_change in changes {
+            match row_change {
+                RowChange::Changed(id) => {
+                    changed.insert(id);
+                }
+                RowChange::Inserted(..) | RowChange::Removed(_) | RowChange::Cleared => {
+                    change(row_change);
+                }
             }
-            change(RowChange::Changed(id));
-            self.tell(id, how);
+        }
+        for id in changed {
+            if self.is_shown(id) {
+                change(RowChange::Changed(id));
+                self.show_anew(id);
+            }
+        }
+        for (block, from) in grown {
+            let row = self.arrangement.borrow().id_of(Row::Block(block));
+            if let Some(id) = row
+                && self.feed().contains(block)
+            {
+                change(RowChange::Changed(id));
+                self.show_growth(id, block, from);
+            }
         }
         if self.facts_dirty.replace(false) {
             self.facts.update(|count| *count = count.wrapping_add(1));
         }
     }
 
-    fn tell(&self, id: BlockId, how: Dirty) {
+    /// More text at the end of a mounted row: straight into its text node, where there is one.
+    fn show_growth(&self, id: RowId, block: BlockId, from: usize) {
+        {
+            let mounted = self.mounted.borrow();
+            let Some(row) = mounted.get(&id) else { return };
+            // A row that shows more already was mounted, or drawn anew, within this frame.
+            let feed = self.feed();
+            let text = feed.text(block);
+            let from = from.max(row.shown_bytes.get());
+            if from >= text.len() {
+                return;
+            }
+            if let Some(sink) = &row.sink
+                && sink.append(text.get(from..).unwrap_or_default())
+            {
+                row.grown.set(true);
+                row.shown_bytes.set(text.len());
+                return;
+            }
+        }
+        self.show_anew(id);
+    }
+
+    /// A mounted row is drawn again.
+    fn show_anew(&self, id: RowId) {
         let version = {
             let mounted = self.mounted.borrow();
             let Some(row) = mounted.get(&id) else { return };
-            match (how, &row.sink) {
-                (Dirty::Appended(from), Some(sink))
-                    if sink.append(self.feed().text(id).get(from..).unwrap_or_default()) =>
-                {
-                    row.grown.set(true);
+            if let Row::Block(block) = self.row(id) {
+                let feed = self.feed();
+                let text = feed.text(block);
+                row.shown_bytes.set(text.len());
+                if let Some(sink) = row.sink.as_ref().filter(|sink| sink.draws_itself()) {
+                    sink.replace(text);
                     return;
                 }
-                (Dirty::Appended(_) | Dirty::Changed, sink) => {
-                    // The view compares with what it wrote itself, and would leave what the sink added.
-                    if let (true, Some(sink)) = (row.grown.take(), sink) {
-                        sink.replace(self.feed().text(id));
-                    }
-                    row.version.clone()
+                // The view compares with what it wrote itself, and would leave what the sink added.
+                if let (true, Some(sink)) = (row.grown.take(), &row.sink) {
+                    sink.replace(text);
                 }
             }
+            row.version.clone()
         };
         version.update(|count| *count = count.wrapping_add(1));
     }
 
     /// A row is mounted: the signal that counts up when it shows something else.
-    pub(crate) fn mount(&self, id: BlockId) -> ArcRwSignal<u32> {
+    pub(crate) fn mount(&self, id: RowId) -> ArcRwSignal<u32> {
         let version = ArcRwSignal::new(0);
-        // It shows the row as it is now, so nothing that was gathered before is news to it.
-        self.dirty.borrow_mut().remove(&id);
+        // It shows the row as it is now, so what was gathered before is no news to it.
+        let shown_bytes = match self.row(id) {
+            Row::Block(block) => self.feed().text(block).len(),
+            Row::Work(_) | Row::Company(_) => 0,
+        };
         let row = Mounted {
             version: version.clone(),
             sink: None,
             grown: Cell::new(false),
+            shown_bytes: Cell::new(shown_bytes),
         };
         self.mounted.borrow_mut().insert(id, row);
         version
     }
 
     /// A mounted row's text node, to which growing text goes directly.
-    pub(crate) fn set_sink(&self, id: BlockId, sink: Option<Box<dyn TextSink>>) {
+    pub(crate) fn set_sink(&self, id: RowId, sink: Option<Box<dyn TextSink>>) {
         if let Some(row) = self.mounted.borrow_mut().get_mut(&id) {
             row.sink = sink;
         }
     }
 
     /// A row is no longer mounted.
-    pub(crate) fn unmount(&self, id: BlockId) {
+    pub(crate) fn unmount(&self, id: RowId) {
         self.mounted.borrow_mut().remove(&id);
+    }
+
+    // Rows.
+
+    /// What a row of the list stands for.
+    pub(crate) fn row(&self, id: RowId) -> Row {
+        self.arrangement.borrow().row(id)
+    }
+
+    /// The name of a row that is in the list.
+    pub(crate) fn id_of(&self, row: Row) -> Option<RowId> {
+        self.arrangement.borrow().id_of(row)
+    }
+
+    /// The block a row of the list shows; `None` for headers.
+    pub(crate) fn block_at(&self, id: RowId) -> Option<BlockId> {
+        match self.row(id) {
+            Row::Block(block) => Some(block),
+            Row::Work(_) | Row::Company(_) => None,
+        }
+    }
+
+    /// The turn a row of the list belongs to.
+    pub(crate) fn turn_at(&self, id: RowId) -> TurnIdx {
+        match self.row(id) {
+            Row::Block(block) | Row::Company(block) => self.feed().block(block).turn,
+            Row::Work(turn) => turn,
+        }
+    }
+
+    fn is_shown(&self, id: RowId) -> bool {
+        let arrangement = self.arrangement.borrow();
+        arrangement.id_of(arrangement.row(id)) == Some(id)
+    }
+
+    /// What the line of a turn's work says.
+    pub(crate) fn work(&self, turn: TurnIdx) -> Option<Work> {
+        self.arrangement.borrow().work(turn).cloned()
+    }
+
+    /// What the header of a company says.
+    pub(crate) fn company(&self, head: BlockId) -> Option<Company> {
+        self.arrangement.borrow().company(&self.feed(), head)
+    }
+
+    /// The first of the company a block is shown in; `None` where it stands by itself.
+    pub(crate) fn company_of(&self, block: BlockId) -> Option<BlockId> {
+        let arrangement = self.arrangement.borrow();
+        let head = arrangement.company_of(block)?;
+        arrangement.id_of(Row::Company(head)).map(|_| head)
+    }
+
+    /// Which one of its company a block is, from 1; `None` where it stands by itself.
+    pub(crate) fn number_in_company(&self, block: BlockId) -> Option<usize> {
+        let head = self.company_of(block)?;
+        let arrangement = self.arrangement.borrow();
+        let at = arrangement.members(head).iter().position(|&id| id == block);
+        at.map(|at| at + 1)
+    }
+
+    /// How the feed is arranged.
+    pub(crate) fn mode(&self) -> Mode {
+        self.arrangement.borrow().mode()
+    }
+
+    /// Arranges the feed in another way.
+    pub(crate) fn set_mode(&self, mode: Mode) {
+        self.arrange(|arrangement, feed, changes| arrangement.set_mode(feed, mode, changes));
+    }
+
+    /// Shows only what the filter lets through; `None` shows everything again.
+    pub(crate) fn set_filter(&self, filter: Option<Filter>) {
+        self.arrange(|arrangement, feed, changes| arrangement.set_filter(feed, filter, changes));
+    }
+
+    /// Opens whatever hides a block; the row that shows it, or else the nearest before it.
+    pub(crate) fn reveal(&self, block: BlockId) -> Option<Row> {
+        let mut row = None;
+        self.arrange(|arrangement, feed, changes| {
+            row = arrangement.reveal(feed, block, changes).or_else(|| {
+                let nearest = arrangement.nearest(feed, block)?;
+                Some(arrangement.row(nearest))
+            });
+        });
+        row
+    }
+
+    fn arrange(&self, how: impl FnOnce(&mut Arrangement, &Feed, &mut Vec<RowChange>)) {
+        // What the feed has had since the last frame comes first.
+        let structure = self.structure.take();
+        self.updated.borrow_mut().clear();
+        {
+            let mut changes = self.changes.borrow_mut();
+            let mut arrangement = self.arrangement.borrow_mut();
+            let feed = self.feed();
+            arrangement.apply(&feed, &structure, &mut changes);
+            how(&mut arrangement, &feed, &mut changes);
+        }
+        (self.on_dirty.borrow())();
+    }
+
+    /// The row that shows a block, or else the nearest before it.
+    pub(crate) fn nearest_row(&self, block: BlockId) -> Option<RowId> {
+        self.arrangement.borrow().nearest(&self.feed(), block)
+    }
+
+    // Finding.
+
+    /// The row that an event came to, by the event's id.
+    pub(crate) fn block_of_id(&self, event_id: &str) -> Option<BlockId> {
+        let block = self.renderer.borrow().block_of_id(event_id);
+        block.filter(|&block| self.feed().contains(block))
+    }
+
+    /// Looks for something, or for nothing any more.
+    pub(crate) fn set_find(&self, find: Option<Find>) {
+        *self.find.borrow_mut() = find;
+    }
+
+    /// What is looked for and was found; `None` where nothing is looked for.
+    pub(crate) fn find<T>(&self, read: impl FnOnce(&Find, &Feed) -> T) -> Option<T> {
+        self.find
+            .borrow()
+            .as_ref()
+            .map(|find| read(find, &self.feed()))
+    }
+
+    /// Changes what is looked for.
+    pub(crate) fn change_find(&self, change: impl FnOnce(&mut Find, &Feed)) {
+        if let Some(find) = &mut *self.find.borrow_mut() {
+            change(find, &self.feed());
+        }
+    }
+
+    /// Looks through about so many bytes more; false where something is left.
+    pub(crate) fn search_on(&self, budget_bytes: usize) -> bool {
+        let mut changed = Vec::new();
+        let mut done = true;
+        self.change_find(|find, feed| done = find.search(feed, budget_bytes, &mut changed));
+        if !changed.is_empty() && self.arrangement.borrow().is_filtered() {
+            let update = |block| FeedPatch::Update { block };
+            self.structure
+                .borrow_mut()
+                .extend(changed.into_iter().map(update));
+            (self.on_dirty.borrow())();
+        }
+        done
+    }
+
+    /// Shows only what was found, or everything again.
+    pub(crate) fn show_only_found(&self, only: bool) {
+        let find = self.find.clone();
+        let filter: Filter = Rc::new(move |_, block| {
+            find.borrow()
+                .as_ref()
+                .is_some_and(|find| find.is_hit(block))
+        });
+        if only || self.arrangement.borrow().is_filtered() {
+            self.set_filter(only.then_some(filter));
+        }
     }
 
     // Opened and closed.
 
-    /// Whether a row shows its body.
-    pub(crate) fn is_open(&self, id: BlockId) -> bool {
-        self.opened
-            .borrow()
-            .get(&id)
-            .copied()
-            .unwrap_or_else(|| opens_by_itself(&self.feed(), id))
+    /// Whether a row shows its body, or a header its members.
+    pub(crate) fn is_open(&self, row: impl Into<Row>) -> bool {
+        self.arrangement.borrow().is_open(&self.feed(), row.into())
     }
 
     /// Opens or closes a row.
-    pub(crate) fn set_open(&self, id: BlockId, open: bool) {
-        self.opened.borrow_mut().insert(id, open);
-        self.touch(id);
+    pub(crate) fn set_open(&self, row: impl Into<Row>, open: bool) {
+        let row = row.into();
+        self.arrange(|arrangement, feed, changes| arrangement.set_open(feed, row, open, changes));
     }
 
     /// Whether a row shows all of a body that is long.
@@ -260,58 +491,19 @@ impl FeedStore {
         self.touch(id);
     }
 
-    /// A row is to be drawn again.
-    pub(crate) fn touch(&self, id: BlockId) {
-        self.dirty.borrow_mut().insert(id, Dirty::Changed);
+    /// A row is to be drawn again, where it is still in the list.
+    pub(crate) fn touch_row(&self, row: RowId) {
+        if self.is_shown(row) {
+            self.changes.borrow_mut().push(RowChange::Changed(row));
+        }
         (self.on_dirty.borrow())();
     }
-}
 
-/// Which rows are open until the reader says otherwise: what fails, what runs, what waits, and small edits.
-fn opens_by_itself(feed: &Feed, id: BlockId) -> bool {
-    match &feed.block(id).body {
-        BlockBody::ToolCall(call) => match call.status {
-            ToolStatus::Failed => body_bytes(feed, id) <= OPEN_BYTES,
-            ToolStatus::Running => call.output.is_some(),
-            ToolStatus::Preparing
-            | ToolStatus::Succeeded
-            | ToolStatus::Interrupted
-            | ToolStatus::NoResult => false,
-        },
-        BlockBody::FileEdit(edit) => {
-            let facts = &edit.edit;
-            facts.lines_added.saturating_add(facts.lines_removed) <= OPEN_EDIT_LINES
-                && facts.diff_preview.len() <= OPEN_BYTES
-                && !facts.diff_preview.is_empty()
+    /// A block is to be drawn again.
+    pub(crate) fn touch(&self, id: BlockId) {
+        if let Some(row) = self.id_of(Row::Block(id)) {
+            self.changes.borrow_mut().push(RowChange::Changed(row));
         }
-        BlockBody::Permission(ask) => ask.resolved.is_none() && !ask.expired,
-        BlockBody::Question(ask) => ask.resolved.is_none() && !ask.expired,
-        BlockBody::Plan(entries) => entries.iter().any(|entry| entry.status != "completed"),
-        BlockBody::Error { .. } | BlockBody::AgentMessage(_) => true,
-        BlockBody::Prompt(_)
-        | BlockBody::Text(_)
-        | BlockBody::Thinking(_)
-        | BlockBody::Progress(_)
-        | BlockBody::AgentSwitch(_)
-        | BlockBody::Interrupt { .. }
-        | BlockBody::Audio { .. }
-        | BlockBody::Compaction(_)
-        | BlockBody::Notice { .. }
-        | BlockBody::Raw { .. }
-        | BlockBody::SessionStart(_)
-        | BlockBody::SessionEnd { .. }
-        | BlockBody::Gap(_)
-        | BlockBody::TurnEnd(_) => false,
+        (self.on_dirty.borrow())();
     }
-}
-
-fn body_bytes(feed: &Feed, id: BlockId) -> usize {
-    let BlockBody::ToolCall(call) = &feed.block(id).body else {
-        return 0;
-    };
-    let result = call
-        .result
-        .as_ref()
-        .map_or(0, |result| result.as_text().len());
-    feed.text(id).len().max(result)
 }

@@ -2,6 +2,7 @@
 //!
 //! What becomes of the events is for `element`; the list of sessions, which has no feed, is told to `app`.
 
+pub(crate) mod answer;
 pub(crate) mod lines;
 pub(crate) mod link;
 pub(crate) mod list;
@@ -26,6 +27,8 @@ pub(crate) enum Update {
     Progress(u8),
     /// How what is shown comes here now.
     Connection(Connection),
+    /// Whether the source takes answers to what the agent asks; not, until it is told.
+    MayAnswer(bool),
     /// All there was when the source was opened is here; more may come.
     CaughtUp,
     /// The source is at its end, for good.
@@ -39,6 +42,8 @@ pub(crate) enum Update {
 pub(crate) struct Failure {
     /// What, in lower case.
     pub(crate) what: String,
+    /// The same in a word or two, for where there is room for no more.
+    pub(crate) word: &'static str,
     /// Whether another token might help.
     pub(crate) refused: bool,
 }

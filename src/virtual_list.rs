@@ -78,6 +78,7 @@ pub(crate) struct VirtualList {
     intent: scroll::Intent,
     listeners: RefCell<Vec<dom::Listener>>,
     width_px: Cell<f64>,
+    height_px: Cell<f64>,
     size_told: Cell<bool>,
     view: Cell<View>,
     written: Cell<(f64, f64)>,
@@ -124,6 +125,7 @@ impl VirtualList {
             intent: scroll::Intent::default(),
             listeners: RefCell::default(),
             width_px: Cell::new(0.0),
+            height_px: Cell::new(0.0),
             size_told: Cell::new(false),
             view: Cell::default(),
             written: Cell::new((-1.0, -1.0)),
@@ -273,6 +275,28 @@ impl VirtualList {
             .map(|row| row.element.clone())
     }
 
+    /// The mounted rows and their elements, in order.
+    pub(crate) fn mounted_rows(&self) -> Vec<(RowId, Element)> {
+        let mounted = self.mounted.borrow();
+        mounted
+            .iter()
+            .map(|row| (row.id, row.element.clone()))
+            .collect()
+    }
+
+    /// How far down the list a row begins: 0 is the top, 1 the end.
+    pub(crate) fn share_of(&self, id: RowId) -> Option<f64> {
+        let viewport = self.viewport.borrow();
+        let heights = viewport.heights();
+        Some(heights.top_of(id)? / heights.total_px().max(1.0))
+    }
+
+    /// Scrolls on from where it is, as the reader would.
+    pub(crate) fn scroll_by(&self, by_px: f64) {
+        self.intent.act();
+        sizes::set_scroll_top(&self.scroller, sizes::scroll_top(&self.scroller) + by_px);
+    }
+
     /// The mounted row that has the focus, or holds what has it.
     /// Where it was scrolled out of the window the scroller has the focus in its place.
     pub(crate) fn focused(&self) -> Option<RowId> {
@@ -304,6 +328,13 @@ impl VirtualList {
         } else {
             Some(id)
         }
+    }
+
+    /// Whether a row lies below the screen.
+    pub(crate) fn is_below(&self, id: RowId) -> bool {
+        let viewport = self.viewport.borrow();
+        let top_px = viewport.screen_top_px(id);
+        top_px.is_some_and(|top_px| top_px >= self.height_px.get())
     }
 
     /// Where the reader is.
@@ -374,6 +405,7 @@ impl VirtualList {
             return;
         }
         let (width_px, height_px) = sizes::client_size(&self.scroller);
+        self.height_px.set(height_px);
         let is_reflow = self.width_px.replace(width_px) != width_px;
         self.viewport
             .borrow_mut()
@@ -456,6 +488,11 @@ impl VirtualList {
                 dom::focus(&focused);
             }
         }
+        if counted_anew {
+            // A feed without items is none.
+            let role = if n_rows == 0 { "group" } else { "feed" };
+            dom::write_attribute(&self.window, "role", role);
+        }
         self.rank_shift.set(false);
         let set_size = n_rows.to_string();
         for (at, row) in self.mounted.borrow_mut().iter_mut().enumerate() {
@@ -498,24 +535,29 @@ impl VirtualList {
 
     fn unmount(&self, gone: impl Fn(&MountedRow) -> bool) {
         let mut kept = Vec::new();
-        for mut row in std::mem::take(&mut *self.mounted.borrow_mut()) {
+        let mut had_focus = false;
+        // Taken out before the loop: who listens to the focus looks at the mounted rows.
+        let mounted = std::mem::take(&mut *self.mounted.borrow_mut());
+        for mut row in mounted {
             if !gone(&row) {
                 kept.push(row);
                 continue;
             }
-            let has_focus = dom::has_focus(&row.element);
+            if dom::has_focus(&row.element) {
+                had_focus = true;
+                self.had_focus.set(Some(row.id));
+            }
             if let Some(observer) = &*self.observer.borrow() {
                 observer.unwatch(row.id, &row.element);
             }
             row.content.take();
             row.element.remove();
-            if has_focus {
-                // Keys go on from here, and not from the top of the page.
-                self.had_focus.set(Some(row.id));
-                dom::focus(&self.scroller);
-            }
         }
         *self.mounted.borrow_mut() = kept;
+        if had_focus {
+            // Keys go on from here, and not from the top of the page.
+            dom::focus(&self.scroller);
+        }
     }
 
     /// A row that had the focus when it was unmounted has it again when it is back.

@@ -45,7 +45,7 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
         .class("command")
         .child((code().class("command__text").child(COMMAND), copy));
     let hint = move || {
-        let n_rows = state.rows.with(Vec::len);
+        let n_rows = state.rows.with(|rows| rows.len());
         (n_rows > 0).then(|| p().class("muted").child("Or choose one from the list."))
     };
     div().class("empty").child((

@@ -4,11 +4,8 @@ use std::collections::HashMap;
 
 use chat_feed::ChatRenderer;
 use chat_normalize::{Context, SessionFolder, SessionParts, SessionReader};
-use leptos::ev;
-use leptos::html::{button, div, li, span};
 use leptos::prelude::*;
 
-use super::{Open, PageRef, State};
 use crate::platform::folder::NamedFile;
 use crate::platform::stream::{ByteStream, File};
 use chat_feed::units;
@@ -27,7 +24,24 @@ pub(super) struct LocalSession {
     main: Option<File>,
     bytes: f64,
     changed_ms: f64,
-    title: Option<String>,
+    pub(super) title: Option<String>,
+}
+
+impl LocalSession {
+    /// What a row says: title, folder and size, and when it changed.
+    pub(super) fn told(&self) -> (String, String, i64) {
+        let short = self.name.rsplit('/').next().unwrap_or(&self.name);
+        let title = self.title.clone().unwrap_or_else(|| short.to_owned());
+        let folder = self.name.rsplit('/').nth(1).unwrap_or("file");
+        // A size is far below 2^53, a time too.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let (bytes, changed_ms) = (self.bytes as u64, self.changed_ms as i64);
+        (
+            title,
+            format!("{folder} · {}", units::bytes(bytes)),
+            changed_ms,
+        )
+    }
 }
 
 /// The sessions that these files make, the newest first.
@@ -118,63 +132,4 @@ async fn title_of(file: &File) -> Option<String> {
             return title.clone();
         }
     }
-}
-
-/// The rows of the list, with their heading.
-pub(super) fn rows(page: PageRef, state: State) -> Vec<AnyView> {
-    let wanted = state.filter.get().to_lowercase();
-    let open = state.open.get();
-    let now_ms = state.now_ms.get();
-    state.local.with(|sessions| {
-        let matching = sessions.iter().filter(|session| {
-            let title = session.title.as_deref().unwrap_or_default().to_lowercase();
-            wanted
-                .split_whitespace()
-                .all(|word| title.contains(word) || session.name.to_lowercase().contains(word))
-        });
-        let mut items: Vec<AnyView> = matching
-            .map(|session| row(page, session, now_ms, &open).into_any())
-            .collect();
-        if !items.is_empty() {
-            let heading = li()
-                .class("sessions__group")
-                .attr("role", "presentation")
-                .child("Your files");
-            items.insert(0, heading.into_any());
-        }
-        items
-    })
-}
-
-fn row(page: PageRef, session: &LocalSession, now_ms: i64, open: &Open) -> impl IntoView + use<> {
-    let name = session.name.clone();
-    let short = name.rsplit('/').next().unwrap_or(&name).to_owned();
-    let title = session.title.clone().unwrap_or_else(|| short.clone());
-    // A size is far below 2^53, a time too.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let (bytes, changed_ms) = (session.bytes as u64, session.changed_ms as i64);
-    let folder = name.rsplit('/').nth(1).unwrap_or("file").to_owned();
-    let chosen = matches!(open, Open::Local(opened) if *opened == name);
-    let text = div().class("session__text").child((
-        div().class("session__line").child((
-            span().class("session__title").child(title),
-            span()
-                .class("session__time")
-                .child(super::sessions::relative(now_ms, changed_ms)),
-        )),
-        div()
-            .class("session__by")
-            .child(format!("{folder} · {}", units::bytes(bytes))),
-    ));
-    li().child(
-        button()
-            .attr("type", "button")
-            .class("session")
-            .attr("title", name.clone())
-            .attr("aria-current", if chosen { Some("true") } else { None })
-            .on(ev::click, move |_| {
-                page.with_value(|page| page.open_local(&name))
-            })
-            .child((super::sessions::glyph("ended"), text)),
-    )
 }

@@ -1,212 +1,202 @@
-//! The list of sessions: status, title, agent and project, time of the last event.
+//! The list of sessions: its head and filter, and what is said of the connection. Nothing open, it is the whole page.
 
+mod facets;
+mod glyph;
+mod list;
+mod row;
+
+use chat_feed::sessions::{Clock, Filter, Row, Seen, State as Stand};
+use chat_feed::units;
 use leptos::ev;
-use leptos::html::{button, div, input, li, span, ul};
+use leptos::html::{button, div, input, span};
 use leptos::prelude::*;
-use leptos::svg;
 
 use super::{Open, PageRef, State};
-use crate::platform::clock;
+use crate::platform::{clock, local_storage};
 use crate::transport::Connection;
-use crate::transport::list::Row;
 
-/// The newest first; what waits and what runs before what rests.
-pub(super) fn sort(rows: &mut [Row]) {
-    rows.sort_by(|a, b| {
-        let key = |row: &Row| {
-            (
-                group_of(row),
-                std::cmp::Reverse(row.last_activity_ms.or(row.started_ms)),
-            )
-        };
-        key(a).cmp(&key(b)).then_with(|| a.id.cmp(&b.id))
-    });
-}
+pub(super) use glyph::glyph;
+pub(super) use row::now_line;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Group {
-    Running,
-    Earlier,
-    Samples,
-}
+/// What the browser keeps of what was looked at.
+const SEEN_KEY: &str = "turnreel.seen";
+/// So many can be watched together.
+pub(super) const MOST_TOGETHER: usize = 8;
 
-impl Group {
-    fn title(self) -> &'static str {
-        match self {
-            Group::Running => "Running",
-            Group::Earlier => "Earlier",
-            Group::Samples => "Examples",
-        }
+/// Now, and when days began where the reader is.
+pub(super) fn now(now_ms: i64) -> Clock {
+    let (today_ms, yesterday_ms) = clock::day_starts();
+    Clock {
+        now_ms,
+        today_ms,
+        yesterday_ms,
     }
 }
 
-fn group_of(row: &Row) -> Group {
-    match row.status.as_str() {
-        "busy" | "retrying" => Group::Running,
-        _ if row.sample => Group::Samples,
-        _ => Group::Earlier,
+/// Whether a row says since when.
+pub(super) fn counts(row: &Row, now_ms: i64) -> bool {
+    row.state(now_ms) == Stand::NeedsYou || (works(row, now_ms) && row.doing.is_some())
+}
+
+/// Whether it is at work, heard of or not.
+pub(super) fn works(row: &Row, now_ms: i64) -> bool {
+    match row.state(now_ms) {
+        Stand::Running | Stand::Quiet => true,
+        Stand::NeedsYou | Stand::Failed | Stand::Done | Stand::Cancelled => false,
+    }
+}
+
+/// What was looked at, as the browser kept it.
+pub(super) fn kept_seen() -> Seen {
+    local_storage::get(SEEN_KEY)
+        .and_then(|text| Seen::read(&text))
+        .unwrap_or_else(|| Seen::from(clock::epoch_ms()))
+}
+
+/// Keeps what was looked at.
+pub(super) fn keep_seen(seen: &Seen) {
+    if let Some(text) = seen.write() {
+        local_storage::set(SEEN_KEY, &text);
     }
 }
 
 /// The list with its head.
 pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
-    let n_rows = move || state.rows.with(Vec::len);
+    let n_rows = Memo::new(move |_| state.rows.with(|rows| rows.len()));
+    let count = move || {
+        let now_ms = state.now_ms.get();
+        let n_live = state.rows.with(|rows| {
+            let is_live = |row: &Row| works(row, now_ms) || row.state(now_ms) == Stand::NeedsYou;
+            rows.iter()
+                .filter(|row| !row.sample && is_live(row))
+                .count()
+        });
+        let n = units::grouped(n_rows.get() as u64);
+        match n_live {
+            0 => n,
+            n_live => format!("{n} · {n_live} live"),
+        }
+    };
     let head = div().class("sessions__head").child((
         span().class("sessions__title").child("Sessions"),
+        span().class("sessions__count").child(count),
         span()
-            .class("sessions__count")
-            .child(move || n_rows().to_string()),
+            .class("sessions__today")
+            .child(move || spent_today(state)),
     ));
-    let filter = div().class("sessions__filter").child(
-        input()
-            .attr("type", "search")
-            .attr("placeholder", "Filter")
-            .attr("aria-label", "Filter sessions")
-            .class("field")
-            .on(ev::input, move |event| {
-                state.filter.set(event_target_value(&event))
-            }),
-    );
+    let field = input()
+        .attr("type", "search")
+        .attr("id", "sessions-filter")
+        .attr("placeholder", "Filter: words, agent:, project:, is:failed")
+        .attr("aria-label", "Filter sessions")
+        .attr("aria-keyshortcuts", "/")
+        .class("field")
+        .prop("value", move || state.filter.get())
+        .on(ev::input, move |event| {
+            state.filter.set(event_target_value(&event))
+        })
+        .on(ev::keydown, move |event| match event.key().as_str() {
+            "ArrowDown" => {
+                event.prevent_default();
+                list::focus();
+            }
+            "Escape" => {
+                event.prevent_default();
+                state.filter.set(String::new());
+                list::focus();
+            }
+            _ => {}
+        });
+    let menu_open = RwSignal::new(false);
+    let menu = button()
+        .attr("type", "button")
+        .class("icon-button sessions__menu")
+        .attr("aria-label", "Filter by agent, project and status")
+        .attr("aria-expanded", move || menu_open.get().to_string())
+        .on(ev::click, move |_| menu_open.update(|open| *open = !*open))
+        .child(glyph::filter());
+    let filter = div().class("sessions__filter").child((
+        field,
+        menu,
+        facets::view(state, n_rows, menu_open),
+    ));
     let note = move || connection_note(state);
     let refused = move || {
         let elsewhere = matches!(state.open.get(), Open::Local(_) | Open::Other(_));
         (state.refused.get() && elsewhere).then(|| refused_note(page))
     };
+    let live = move || matches!(state.connection.get(), Some(Connection::Live));
     let none = move || {
-        let live = matches!(state.connection.get(), Some(Connection::Live));
-        (live && n_rows() == 0)
+        (live() && n_rows.get() == 0)
             .then(|| div().class("sessions__none muted").child("No sessions yet"))
     };
-    let rows = move || {
-        let wanted = state.filter.get().to_lowercase();
-        let now_ms = state.now_ms.get();
-        let open = state.open.get();
-        state.rows.with(|rows| {
-            let mut items: Vec<AnyView> = Vec::new();
-            let mut last = None;
-            for row in rows.iter().filter(|row| matches(row, &wanted)) {
-                let group = group_of(row);
-                if last.replace(group) != Some(group) {
-                    items.push(
-                        li().class("sessions__group")
-                            .attr("role", "presentation")
-                            .child(group.title())
-                            .into_any(),
-                    );
-                }
-                let chosen = matches!(&open, Open::Session(id) if *id == row.id);
-                items.push(row_view(page, row, now_ms, chosen).into_any());
-            }
-            items
-        })
-    };
-    let local = move || super::local::rows(page, state);
     (
         head,
         filter,
         note,
         refused,
         none,
-        ul().class("sessions__list").child((local, rows)),
+        list::view(page, state),
+        selection(page, state),
     )
 }
 
-fn matches(row: &Row, wanted: &str) -> bool {
-    wanted.split_whitespace().all(|word| {
-        let texts = [
-            row.title.as_deref(),
-            row.agent.as_deref(),
-            row.cwd.as_deref(),
-            Some(&row.status),
-            Some(&row.id),
-        ];
-        texts
-            .into_iter()
-            .flatten()
-            .any(|text| text.to_lowercase().contains(word))
-    })
-}
-
-fn row_view(page: PageRef, row: &Row, now_ms: i64, chosen: bool) -> impl IntoView + use<> {
-    let title = row
-        .title
-        .clone()
-        .filter(|title| !title.trim().is_empty())
-        .unwrap_or_else(|| "Untitled session".to_owned());
-    let project = row
-        .cwd
-        .as_deref()
-        .and_then(|cwd| cwd.rsplit(['/', '\\']).find(|part| !part.is_empty()));
-    let by: Vec<&str> = [row.agent.as_deref(), project]
-        .into_iter()
-        .flatten()
-        .collect();
-    let by = if by.is_empty() {
-        row.id.clone()
-    } else {
-        by.join(" · ")
-    };
-    let when = row
-        .last_activity_ms
-        .map(|at_ms| relative(now_ms, at_ms))
-        .unwrap_or_default();
-    let status = match row.status.as_str() {
-        "busy" => "Running",
-        "retrying" => "Retrying",
-        "ended" => "Ended",
-        _ => "Idle",
-    };
-    let id = row.id.clone();
-    let text = div().class("session__text").child((
-        div().class("session__line").child((
-            span().class("session__title").child(title),
-            span().class("session__time").child(when),
-        )),
-        div().class("session__by").child(by),
-    ));
-    li().child(
-        button()
-            .attr("type", "button")
-            .class("session")
-            .attr("data-session-id", row.id.clone())
-            .attr("data-status", row.status.clone())
-            .attr("aria-current", if chosen { Some("true") } else { None })
-            .on(ev::click, move |_| {
-                page.with_value(|page| page.open_session(&id))
+/// What the sessions that changed today have used, over all their time.
+fn spent_today(state: State) -> Option<String> {
+    let (today_ms, _) = clock::day_starts();
+    let (n_tokens, usd) = state.rows.with(|rows| {
+        rows.iter()
+            .take_while(|row| row.at_ms() >= today_ms)
+            .filter(|row| !row.sample)
+            .fold((0_u64, 0.0), |(n_tokens, usd), row| {
+                (
+                    n_tokens.saturating_add(row.tokens.unwrap_or(0)),
+                    usd + row.cost_usd.unwrap_or(0.0),
+                )
             })
-            .child((
-                glyph(&row.status),
-                span().class("visually-hidden").child(status),
-                text,
-            )),
-    )
+    });
+    let tokens = (n_tokens > 0).then(|| units::tokens(n_tokens));
+    let cost = (usd > 0.0).then(|| units::dollars(usd));
+    let parts: Vec<String> = [tokens, cost].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("Active today {}", parts.join(" · ")))
 }
 
-/// The glyphs differ in shape, not in colour alone.
-pub(super) fn glyph(status: &str) -> impl IntoView + use<> {
-    let strokes = match status {
-        "busy" => "M8 2a6 6 0 1 1-4.200 1.800M9.500 8a1.500 1.500 0 1 1-3 0 1.500 1.500 0 0 1 3 0Z",
-        "retrying" => "M13 8a5 5 0 1 1-1.500-3.500L13 6M13 2.500V6H9.500",
-        "ended" => "M14 8A6 6 0 1 1 2 8a6 6 0 0 1 12 0ZM5.500 8.200l1.700 1.700 3.300-3.600",
-        _ => {
-            "M8 2a6 6 0 0 1 4.200 1.800M14 8a6 6 0 0 1-1.800 4.200M8 14a6 6 0 0 1-4.200-1.800M2 8a6 6 0 0 1 1.800-4.200M8 5.500V8l1.500 1"
-        }
-    };
-    svg::svg()
-        .attr("class", "glyph")
-        .attr("viewBox", "0 0 16 16")
-        .attr("aria-hidden", "true")
-        .child(svg::path().attr("d", strokes))
-}
-
-pub(super) fn relative(now_ms: i64, at_ms: i64) -> String {
-    const MINUTE_MS: i64 = 60_000;
-    match now_ms.saturating_sub(at_ms) {
-        past_ms if past_ms < MINUTE_MS => "now".to_owned(),
-        past_ms if past_ms < 60 * MINUTE_MS => format!("{} min", past_ms / MINUTE_MS),
-        past_ms if past_ms < 12 * 60 * MINUTE_MS => clock::time_of_day(at_ms),
-        _ => clock::day_and_time(at_ms),
+/// What is done with the sessions that are chosen.
+fn selection(page: PageRef, state: State) -> impl IntoView {
+    move || {
+        let n = state.chosen.with(Vec::len);
+        (n > 0).then(|| {
+            let watch = button()
+                .attr("type", "button")
+                .class("button button--primary")
+                .attr("disabled", n < 2)
+                .on(ev::click, move |_| {
+                    let ids = state.chosen.get_untracked();
+                    page.with_value(|page| page.watch(ids));
+                })
+                .child("Watch together");
+            let clear = button()
+                .attr("type", "button")
+                .class("link")
+                .on(ev::click, move |_| state.chosen.set(Vec::new()))
+                .child("Clear");
+            let said = match n {
+                1 => "1 chosen; choose another".to_owned(),
+                MOST_TOGETHER => format!("{n} chosen, the most"),
+                n => format!("{n} chosen"),
+            };
+            div().class("sessions__chosen").child((
+                span().attr("role", "status").child(said),
+                clear,
+                watch,
+            ))
+        })
     }
+}
+
+/// Whether words of the filter are in what a dropped file is called.
+pub(super) fn finds(filter: &Filter, title: &str, name: &str) -> bool {
+    filter.is_empty() || filter.shows_text(&format!("{title}\n{name}"))
 }
 
 /// The server wants its token, while something is shown that needs none.

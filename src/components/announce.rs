@@ -1,13 +1,16 @@
-//! What ends, fails or waits while the reader follows, said politely: one sentence each, a few seconds apart. The
-//! streaming text itself is silent.
+//! What ends or fails while the reader follows, said politely: one sentence each, a few seconds apart. The streaming
+//! text itself is silent. What waits for the reader is said at once, wherever the reader is.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use chat_feed::arrangement::RowChange;
+use chat_feed::viewport::RowId;
 use chat_feed::{BlockBody, BlockId, Feed, ToolCallBlock, ToolStatus};
 
-use crate::feed_store::{FeedStore, RowChange};
+use super::ask::decided;
+use crate::feed_store::FeedStore;
 use crate::platform::dom::Element;
 use crate::platform::frame;
 use chat_feed::units;
@@ -22,24 +25,32 @@ const MOST_SENTENCES: usize = 3;
 /// Speaks through a live region.
 pub(crate) struct Announcer {
     region: Element,
-    running: RefCell<BTreeSet<BlockId>>,
+    alert: Element,
+    running: RefCell<BTreeSet<RowId>>,
     waiting: RefCell<Vec<String>>,
     busy: Cell<bool>,
 }
 
 impl Announcer {
-    /// Speaks through this element, a live region.
-    pub(crate) fn new(region: Element) -> Rc<Announcer> {
+    /// Speaks through these elements, live regions: politely through the one, and at once through the other.
+    pub(crate) fn new(region: Element, alert: Element) -> Rc<Announcer> {
         Rc::new(Announcer {
             region,
+            alert,
             running: RefCell::default(),
             waiting: RefCell::default(),
             busy: Cell::new(false),
         })
     }
 
-    /// Hears what became of a row; where `speaks` is not set it only remembers what runs.
-    pub(crate) fn note(self: &Rc<Self>, store: &FeedStore, change: RowChange, speaks: bool) {
+    /// Hears what became of a row; where `speaks` is not set it only remembers what runs, and where the session does not go on
+    /// nothing waits.
+    pub(crate) fn note(
+        self: &Rc<Self>,
+        store: &FeedStore,
+        change: RowChange,
+        [store_is_live, speaks]: [bool; 2],
+    ) {
         let (id, is_new) = match change {
             RowChange::Inserted(id, _) => (id, true),
             RowChange::Changed(id) => (id, false),
@@ -54,17 +65,24 @@ impl Announcer {
             }
         };
         let feed = store.feed();
-        if !feed.contains(id) {
+        let Some(block) = store.block_at(id).filter(|&block| feed.contains(block)) else {
             return;
+        };
+        // Who has scrolled away has to know as well: the agent stands still.
+        if is_new
+            && store_is_live
+            && let Some(sentence) = needs_you(&feed, block)
+        {
+            self.alert.set_text_content(Some(&sentence));
         }
-        let sentence = self.sentence(&feed, id, is_new).filter(|_| speaks);
+        let sentence = self.sentence(&feed, id, block, is_new).filter(|_| speaks);
         if let Some(sentence) = sentence {
             self.say(sentence);
         }
     }
 
-    fn sentence(&self, feed: &Feed, id: BlockId, is_new: bool) -> Option<String> {
-        match &feed.block(id).body {
+    fn sentence(&self, feed: &Feed, id: RowId, block: BlockId, is_new: bool) -> Option<String> {
+        match &feed.block(block).body {
             BlockBody::ToolCall(call) if call.status.runs() => {
                 self.running.borrow_mut().insert(id);
                 None
@@ -73,15 +91,12 @@ impl Announcer {
                 let ran = self.running.borrow_mut().remove(&id);
                 (ran || is_new).then(|| ended(call))
             }
-            BlockBody::Permission(ask) if is_new && ask.resolved.is_none() && !ask.expired => {
-                Some(format!("{} waits for permission", ask.request.tool_name))
+            BlockBody::Permission(ask) if !is_new => {
+                let decided = decided(ask.resolved.as_ref()?);
+                Some(format!("{decided}: {}", ask.request.tool_name))
             }
-            BlockBody::Question(ask) if is_new && ask.resolved.is_none() && !ask.expired => {
-                let question = ask.request.questions.first()?;
-                Some(format!(
-                    "A question waits: {}",
-                    units::first_line(&question.text, 120)
-                ))
+            BlockBody::Question(ask) if !is_new && ask.resolved.is_some() => {
+                Some("The question is answered".to_owned())
             }
             BlockBody::Error { message, .. } if is_new => {
                 Some(format!("Error: {}", units::first_line(message, 120)))
@@ -110,6 +125,21 @@ impl Announcer {
                 frame::sleep(PAUSE_MS).await;
             }
         });
+    }
+}
+
+/// What the agent waits for.
+fn needs_you(feed: &Feed, id: BlockId) -> Option<String> {
+    match &feed.block(id).body {
+        BlockBody::Permission(ask) if ask.resolved.is_none() && !ask.expired => {
+            Some(format!("{} waits for permission", ask.request.tool_name))
+        }
+        BlockBody::Question(ask) if ask.resolved.is_none() && !ask.expired => {
+            let question = ask.request.questions.first()?;
+            let question = units::first_line(&question.text, 120);
+            Some(format!("A question waits: {question}"))
+        }
+        _ => None,
     }
 }
 

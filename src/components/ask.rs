@@ -1,49 +1,37 @@
-//! What waits for the reader: permissions and questions; answered, one neutral line. This page shows them; answering
-//! is for where the agent runs.
+//! A request for permission: while it waits, a card with its answers; answered, one neutral line. What the card of a
+//! question has in common with it is here too.
+//!
+//! Where the source takes no answers, the card says so and offers none. How an answer travels is for `answering`.
 
-use chat_event::payload::Question;
+use chat_event::payload::{PermissionOption, PermissionRequest, PermissionResolved};
 use chat_feed::units;
-use chat_feed::{Block, Feed, PermissionBlock, QuestionBlock};
-use leptos::html::{div, li, p, span, ul};
+use chat_feed::{Block, BlockId, Feed, PermissionBlock};
+use leptos::ev;
+use leptos::html::{button, details, div, input, p, span, summary};
 use leptos::prelude::*;
 
+use super::answering::{Answer, Progress, Unsent};
 use super::icon::{Icon, icon_with};
 use super::line::Line;
-use super::{Ctx, raw};
+use super::{Ctx, elapsed, raw};
 
 /// A request for permission.
 pub(crate) fn permission(ctx: Ctx, feed: &Feed, block: &Block, ask: &PermissionBlock) -> AnyView {
     let id = block.id;
-    let open = ctx.with_value(|context| context.store.is_open(id));
     let request = &ask.request;
-    let told = |key: &str| {
-        let args = request.args.as_ref()?;
-        args.get(key)
-            .and_then(|value| value.as_str().map(|text| text.into_owned()))
-    };
-    let object = told("command")
-        .or_else(|| told("file_path"))
-        .or_else(|| request.title.clone())
-        .unwrap_or_else(|| request.tool_name.clone());
-    let object = units::below(&object, feed.session().cwd.as_deref()).to_owned();
+    let object = object_of(feed, request);
     if let Some(resolved) = &ask.resolved {
-        let verb = match (resolved.decision.as_str(), resolved.scope.as_deref()) {
-            ("allow", Some("once")) => "Allowed once",
-            ("allow", Some("session")) => "Allowed in this session",
-            ("allow", Some("always")) => "Always allowed",
-            ("allow", _) => "Allowed",
-            ("deny", _) => "Denied",
-            _ => "Cancelled",
-        };
-        let by = resolved.by.as_deref().map(|by| format!("by {by}"));
+        let open = ctx.with_value(|context| context.store.is_open(id));
         let what = (
-            span().class("verb").child(verb),
+            span().class("verb").child(decided(resolved)),
             " ",
             span()
                 .class("object mono")
                 .child(units::first_line(&object, 200)),
         );
-        let line = Line::new(Icon::Shield, what).outcome(by.unwrap_or_default());
+        let line = Line::new(Icon::Shield, what)
+            .outcome(by(resolved))
+            .time(waited(block.at_ms, ask.answered_ms));
         let body = open.then(|| {
             let said = resolved
                 .message
@@ -65,112 +53,295 @@ pub(crate) fn permission(ctx: Ctx, feed: &Feed, block: &Block, ask: &PermissionB
     } else {
         format!("Allow {tool}?")
     };
-    let options: Vec<&str> = request
-        .options
-        .iter()
-        .map(|option| option.label.as_str())
-        .filter(|label| !label.is_empty())
-        .collect();
-    let hint = if ask.expired {
-        String::new()
-    } else {
-        " – answered where the agent runs".to_owned()
-    };
-    let options = (!options.is_empty()).then(|| format!("{}{hint}", options.join(" · ")));
+    let head = (
+        icon_with(Icon::Shield, "icon ask__icon"),
+        span().class("ask__question").child(title),
+        (!ask.expired).then(|| elapsed::waiting(ctx, block.at_ms)),
+    );
+    let answers = (!ask.expired).then(|| answers(ctx, id, request));
     div()
-        .class(if ask.expired {
-            "ask ask--expired"
-        } else {
-            "ask"
-        })
+        .class(card_class(ask.expired))
         .child((
-            div().class("ask__head").child((
-                icon_with(Icon::Shield, "icon ask__icon"),
-                span().child(title),
-            )),
+            div().class("ask__head").child(head),
             p().class("ask__object mono").child(object),
             request
                 .reason
                 .clone()
                 .map(|reason| p().class("muted").child(reason)),
-            options.map(|options| p().class("subtle").child(options)),
+            answers,
         ))
         .into_any()
 }
 
-/// Questions.
-pub(crate) fn question(ctx: Ctx, block: &Block, ask: &QuestionBlock) -> AnyView {
-    let id = block.id;
-    let open = ctx.with_value(|context| context.store.is_open(id));
-    let first = ask
-        .request
-        .questions
-        .first()
-        .map_or("Question", |question| question.text.as_str());
-    if let Some(resolved) = &ask.resolved {
-        let verb = match resolved.outcome.as_str() {
-            "rejected" => "Rejected",
-            "expired" => "Not answered",
-            _ => "Answered",
-        };
-        let secret = ask
-            .request
-            .questions
-            .iter()
-            .any(|question| question.secret == Some(true));
-        let what = (
-            span().class("verb").child(verb),
-            format!(" {}", units::first_line(first, 200)),
-        );
-        let line = Line::new(Icon::Question, what);
-        let body = open.then(|| {
-            let answers = resolved
-                .answers
-                .as_ref()
-                .filter(|_| !secret)
-                .map(raw::fields);
-            let hidden = secret.then(|| p().class("muted").child("The answer is not shown"));
-            div().class("body").child((answers, hidden))
-        });
-        return (line.toggles(ctx, id, open), body).into_any();
+/// The tinted band; what is over has none.
+pub(super) fn card_class(expired: bool) -> &'static str {
+    if expired { "ask ask--expired" } else { "ask" }
+}
+
+/// What is asked for, without the folder that all of it is in.
+fn object_of(feed: &Feed, request: &PermissionRequest) -> String {
+    let told = |key: &str| {
+        let args = request.args.as_ref()?;
+        args.get(key)
+            .and_then(|value| value.as_str().map(|text| text.into_owned()))
+    };
+    let object = told("command")
+        .or_else(|| told("file_path"))
+        .or_else(|| request.title.clone())
+        .unwrap_or_else(|| request.tool_name.clone());
+    units::below(&object, feed.session().cwd.as_deref()).to_owned()
+}
+
+/// What was decided, in a word or three.
+pub(super) fn decided(resolved: &PermissionResolved) -> &'static str {
+    match (resolved.decision.as_str(), resolved.scope.as_deref()) {
+        ("allow", Some("once")) => "Allowed once",
+        ("allow", Some("session")) => "Allowed in this session",
+        ("allow", Some("always")) => "Always allowed",
+        ("allow", _) => "Allowed",
+        ("deny", _) => "Denied",
+        _ => "Cancelled",
     }
-    let questions: Vec<AnyView> = ask
-        .request
-        .questions
-        .iter()
-        .map(|question| one(question).into_any())
-        .collect();
-    div()
-        .class(if ask.expired {
-            "ask ask--expired"
-        } else {
-            "ask"
+}
+
+/// Who decided.
+fn by(resolved: &PermissionResolved) -> String {
+    match resolved.by.as_deref() {
+        None | Some("") => String::new(),
+        Some("user") => "by the user".to_owned(),
+        Some("rule") => "by a rule".to_owned(),
+        Some("hook") => "by a hook".to_owned(),
+        Some("mode") => "by the mode".to_owned(),
+        Some(other) => format!("by {}", units::first_line(other, 40)),
+    }
+}
+
+/// How long it waited, as the events' times say.
+pub(super) fn waited(asked_ms: Option<i64>, answered_ms: Option<i64>) -> String {
+    asked_ms
+        .zip(answered_ms)
+        .and_then(|(asked_ms, answered_ms)| {
+            u64::try_from(answered_ms.saturating_sub(asked_ms)).ok()
         })
-        .child(questions)
+        .and_then(units::told_duration)
+        .unwrap_or_default()
+}
+
+/// One button of a permission.
+#[derive(Clone, Debug, PartialEq)]
+struct Choice {
+    label: String,
+    decision: &'static str,
+    scope: Option<&'static str>,
+}
+
+impl Choice {
+    fn new(label: &str, decision: &'static str, scope: Option<&'static str>) -> Choice {
+        Choice {
+            label: label.to_owned(),
+            decision,
+            scope,
+        }
+    }
+
+    /// What an option of the request means; `None` where that is not known: a guess could allow what was not meant to be.
+    fn of(option: &PermissionOption) -> Option<Choice> {
+        let word = if option.kind.is_empty() {
+            &option.id
+        } else {
+            &option.kind
+        };
+        let word = word.to_lowercase();
+        let scope = ["once", "session", "always"]
+            .into_iter()
+            .find(|scope| word.contains(scope));
+        let begins = |words: &[&str]| words.iter().any(|begin| word.starts_with(begin));
+        let (decision, usual) = if begins(&["reject", "deny", "decline"]) || word == "no" {
+            ("deny", "Deny")
+        } else if begins(&["cancel", "abort"]) {
+            ("cancel", "Cancel")
+        } else if begins(&["allow", "accept", "approve"])
+            || ["yes", "once", "session", "always"].contains(&word.as_str())
+        {
+            let usual = match scope {
+                Some("session") => "Allow in this session",
+                Some("always") => "Always allow",
+                Some(_) => "Allow once",
+                None => "Allow",
+            };
+            ("allow", usual)
+        } else {
+            return None;
+        };
+        let label = units::first_line(&option.label, 60);
+        let label = if label.is_empty() { usual } else { &label };
+        Some(Choice::new(label, decision, scope))
+    }
+
+    /// The buttons of a request: its own, and always one to allow and one to deny.
+    fn all(request: &PermissionRequest) -> Vec<Choice> {
+        let mut choices: Vec<Choice> = request.options.iter().filter_map(Choice::of).collect();
+        if !choices.iter().any(|choice| choice.decision == "allow") {
+            choices.insert(0, Choice::new("Allow once", "allow", Some("once")));
+        }
+        if !choices.iter().any(|choice| choice.decision == "deny") {
+            choices.push(Choice::new("Deny", "deny", None));
+        }
+        choices
+    }
+}
+
+/// The buttons, or a word that the answer is given elsewhere.
+fn answers(ctx: Ctx, id: BlockId, request: &PermissionRequest) -> AnyView {
+    let choices = Choice::all(request);
+    let (offered, progress, draft) = ctx.with_value(|context| {
+        let answering = &context.answering;
+        (
+            answering.is_offered(),
+            answering.progress(id),
+            answering.draft(id),
+        )
+    });
+    if !offered {
+        let labels: Vec<&str> = request
+            .options
+            .iter()
+            .map(|option| option.label.as_str())
+            .filter(|label| !label.is_empty())
+            .collect();
+        return elsewhere(&labels.join(" · "));
+    }
+    let sending = progress == Some(Progress::Sending);
+    let request_id = request.request_id.clone();
+    let send = move |decision: &'static str, scope, with_message: bool| {
+        ctx.with_value(|context| {
+            let message = context.answering.draft(id).message.trim().to_owned();
+            let message = (with_message && !message.is_empty()).then_some(message);
+            let request_id = request_id.clone();
+            let answer = Answer::Permission {
+                request_id,
+                decision,
+                scope,
+                message,
+            };
+            context.answer(id, answer);
+        });
+    };
+    let first_allow = choices.iter().position(|choice| choice.decision == "allow");
+    let buttons: Vec<_> = choices
+        .into_iter()
+        .enumerate()
+        .map(|(at, choice)| {
+            let (send, decision, scope) = (send.clone(), choice.decision, choice.scope);
+            answer_button(choice.label, first_allow == Some(at), sending, move || {
+                send(decision, scope, false)
+            })
+        })
+        .collect();
+    let deny = {
+        let send = send.clone();
+        move || send("deny", None, true)
+    };
+    let words = input()
+        .attr("type", "text")
+        .class("field")
+        .attr("maxlength", "2000")
+        .attr("aria-label", "What the agent is told with the denial")
+        .attr("placeholder", "What to do instead")
+        .prop("value", draft.message)
+        .on(ev::input, move |event| {
+            let text = event_target_value(&event);
+            ctx.with_value(|context| context.answering.edit(id, |draft| draft.message = text));
+        })
+        .on(ev::keydown, {
+            let deny = deny.clone();
+            move |event| {
+                if event.key() == "Enter" && !event.is_composing() {
+                    event.prevent_default();
+                    deny();
+                }
+            }
+        });
+    let more = details().class("ask__more").child((
+        summary().class("link").child("Deny with a message…"),
+        div().class("ask__row").child((
+            words,
+            answer_button("Deny".to_owned(), false, sending, deny),
+        )),
+    ));
+    here((
+        div()
+            .class("ask__row")
+            .attr("role", "group")
+            .attr("aria-label", "Answer")
+            .child(buttons),
+        more,
+        came_of_it(progress, |first| {
+            let resolved: Option<PermissionResolved> = first.parse();
+            resolved.map(|resolved| format!("{} {}", decided(&resolved), by(&resolved)))
+        }),
+    ))
+}
+
+/// A button that answers. While an answer is on its way none does, but they keep their place in the order of focus.
+pub(super) fn answer_button(
+    label: String,
+    primary: bool,
+    sending: bool,
+    press: impl Fn() + 'static,
+) -> impl IntoView {
+    button()
+        .attr("type", "button")
+        .class(if primary {
+            "button button--primary"
+        } else {
+            "button"
+        })
+        .attr("aria-disabled", sending.then_some("true"))
+        .on(ev::click, move |_| {
+            if !sending {
+                press();
+            }
+        })
+        .child(label)
+}
+
+/// What depends on who looks, and by which way: it is no part of what the session shows.
+pub(super) fn here(content: impl IntoView) -> AnyView {
+    div()
+        .class("ask__here")
+        .attr("data-here", "")
+        .child(content)
         .into_any()
 }
 
-fn one(question: &Question) -> impl IntoView + use<> {
-    let header = question
-        .header
-        .clone()
-        .map(|header| span().class("subtle").child(header));
-    let head = (
-        icon_with(Icon::Question, "icon ask__icon"),
-        span().child(question.text.clone()),
-        header,
-    );
-    let options: Vec<_> = question
-        .options
-        .iter()
-        .map(|option| {
-            let more = option
-                .description
-                .clone()
-                .map(|text| span().class("muted").child(format!(" — {text}")));
-            li().child((option.label.clone(), more))
-        })
-        .collect();
-    let options = (!options.is_empty()).then(|| ul().class("ask__list").child(options));
-    (div().class("ask__head").child(head), options)
+/// There is no way for an answer from here.
+pub(super) fn elsewhere(labels: &str) -> AnyView {
+    let text = if labels.is_empty() {
+        "Answered where the agent runs".to_owned()
+    } else {
+        format!("{labels} – answered where the agent runs")
+    };
+    here(p().class("subtle").child(text))
+}
+
+/// How far the answer has come, said to everybody. `worded` puts the answer that was first in words.
+pub(super) fn came_of_it(
+    progress: Option<Progress>,
+    worded: impl FnOnce(&chat_event::Json) -> Option<String>,
+) -> Option<AnyView> {
+    let (class, role, text) = match progress? {
+        Progress::Sending => ("muted", "status", "Sending…".to_owned()),
+        Progress::Unsent(Unsent::Already(first)) => {
+            let first = worded(&first).unwrap_or_default();
+            let text = format!("Already answered: {}", first.trim());
+            ("muted", "status", text)
+        }
+        Progress::Unsent(Unsent::Failed(why)) => {
+            let text = format!("Not sent: {why}. Nothing was answered; try again.");
+            ("ask__failed", "alert", text)
+        }
+        Progress::Unsent(Unsent::TakenOver) => return None,
+    };
+    Some(p().class(class).attr("role", role).child(text).into_any())
 }

@@ -2,16 +2,16 @@
 
 use std::rc::Rc;
 
+use chat_feed::arrangement::Row;
 use chat_feed::units;
-use chat_feed::viewport::Align;
+use chat_feed::viewport::{Align, RowId};
 use chat_feed::{BlockBody, Feed, Turn};
 use leptos::ev;
 use leptos::html::{button, div, header, span};
 use leptos::prelude::*;
 
 use super::icon::{Icon, icon};
-use super::rows::{block_of, row_of};
-use super::{Context, Ctx};
+use super::{Context, Ctx, controls, panel};
 use crate::virtual_list::View;
 
 /// How what is shown comes here, in a word and a shape.
@@ -39,6 +39,9 @@ pub(crate) struct BarState {
     pub(crate) connection: ArcRwSignal<Connection>,
     /// The share of a file that was read, in percent, while it is read.
     pub(crate) progress: ArcRwSignal<Option<u8>>,
+    /// Why nothing comes for now; it can be tried again at once.
+    pub(crate) away: ArcRwSignal<Option<Note>>,
+    retry: StoredValue<Box<dyn Fn()>, LocalStorage>,
     /// What is wrong.
     pub(crate) note: ArcRwSignal<Option<Note>>,
     /// Whether there is a bar at all.
@@ -52,10 +55,17 @@ impl BarState {
         BarState {
             connection: ArcRwSignal::new(Connection::default()),
             progress: ArcRwSignal::new(None),
+            away: ArcRwSignal::new(None),
+            retry: StoredValue::new_local(Box::new(|| {})),
             note: ArcRwSignal::new(None),
             shown: ArcRwSignal::new(true),
             view,
         }
+    }
+
+    /// What to do when the reader will not wait for the next try.
+    pub(crate) fn on_retry(&self, retry: impl Fn() + 'static) {
+        self.retry.set_value(Box::new(retry));
     }
 }
 
@@ -81,7 +91,7 @@ pub(crate) fn view(ctx: Ctx, state: BarState) -> impl IntoView {
             let top = view.read().top;
             shown
                 .get()
-                .then(|| ctx.with_value(|context| turn_header(ctx, context, top.map(block_of))))
+                .then(|| ctx.with_value(|context| turn_header(ctx, context, top)))
                 .flatten()
         }
     };
@@ -106,7 +116,20 @@ pub(crate) fn view(ctx: Ctx, state: BarState) -> impl IntoView {
         let note = state.note.clone();
         move || note.get().map(note_view)
     };
-    (bar, turn, progress, note)
+    let away = {
+        let (away, retry) = (state.away.clone(), state.retry);
+        move || away.get().map(|note| away_view(note, retry))
+    };
+    let controls = {
+        let shown = state.shown.clone();
+        move || {
+            shown
+                .get()
+                .then(|| (controls::view(ctx), panel::toggle_button(ctx)))
+        }
+    };
+    let bar = div().class("bar-row").child((bar, controls));
+    (bar, turn, progress, away, note)
 }
 
 fn bar(context: &Rc<Context>, state: &BarState) -> AnyView {
@@ -136,8 +159,15 @@ fn bar(context: &Rc<Context>, state: &BarState) -> AnyView {
             span()
                 .class("connection")
                 .attr("data-state", connection.state)
-                .attr("role", "status")
-                .child((icon(connection_icon(connection.state)), connection.text))
+                .child((
+                    icon(connection_icon(connection.state)),
+                    connection.text.clone(),
+                    // Said when it changes, and not with each second of a wait.
+                    span()
+                        .class("visually-hidden")
+                        .attr("role", "status")
+                        .child(spoken(&connection)),
+                ))
         })
     };
     header()
@@ -145,6 +175,8 @@ fn bar(context: &Rc<Context>, state: &BarState) -> AnyView {
         .child((
             div()
                 .class("bar__title")
+                .attr("role", (!title.is_empty()).then_some("heading"))
+                .attr("aria-level", (!title.is_empty()).then_some("2"))
                 .attr("title", title.clone())
                 .child(units::first_line(&title, 200)),
             div().class("bar__by").child(by.join(" · ")),
@@ -152,6 +184,7 @@ fn bar(context: &Rc<Context>, state: &BarState) -> AnyView {
                 chip,
                 elapsed.map(|text| span().child(text)),
                 spent.map(|text| span().child(text)),
+                gauge(&feed),
             )),
         ))
         .into_any()
@@ -167,12 +200,52 @@ fn untitled(cwd: Option<&str>, id: &str) -> String {
 }
 
 fn spent(feed: &Feed) -> Option<String> {
-    let usage = feed.session().usage.as_ref()?;
-    let n_tokens = usage.input_tokens.saturating_add(usage.output_tokens);
+    let counts = feed.tokens();
+    let n_tokens = counts.map_or(0, |counts| {
+        counts.input_tokens.saturating_add(counts.output_tokens)
+    });
     let tokens = (n_tokens > 0).then(|| units::tokens(n_tokens));
-    let cost = usage.cost_usd.map(units::dollars);
+    let cost = feed.cost_usd().map(units::dollars);
     let parts: Vec<String> = [tokens, cost].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(" · "))
+}
+
+/// The connection without its numbers.
+fn spoken(connection: &Connection) -> String {
+    match connection.state {
+        "reconnecting" => ", the connection is lost and is tried again".to_owned(),
+        "catching-up" => ", catching up".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// How full the context window is, where both its size and what is in it are told.
+fn gauge(feed: &Feed) -> Option<impl IntoView + use<>> {
+    let context = feed.context();
+    let (used, size) = context.used.zip(context.size.filter(|size| *size > 0))?;
+    let percent = (u128::from(used) * 100 / u128::from(size)).min(100);
+    let level = match percent {
+        0..60 => "low",
+        60..80 => "high",
+        _ => "full",
+    };
+    let title = format!("{} of {} tokens", units::tokens(used), units::tokens(size));
+    let fill = span()
+        .class("gauge__fill")
+        .style(("inline-size", format!("{percent}%")));
+    Some(
+        span()
+            .class("gauge")
+            .attr("data-level", level)
+            .attr("title", title)
+            .child((
+                span()
+                    .class("gauge__bar")
+                    .attr("aria-hidden", "true")
+                    .child(fill),
+                format!("Context {percent} %"),
+            )),
+    )
 }
 
 fn connection_icon(state: &str) -> Icon {
@@ -186,14 +259,10 @@ fn connection_icon(state: &str) -> Icon {
 }
 
 /// The turn at the top edge: its number, its prompt's first line, what it took; a click goes to the prompt.
-fn turn_header(
-    ctx: Ctx,
-    context: &Rc<Context>,
-    top: Option<chat_feed::BlockId>,
-) -> Option<AnyView> {
+fn turn_header(ctx: Ctx, context: &Rc<Context>, top: Option<RowId>) -> Option<AnyView> {
+    let top = context.store.turn_at(top?);
     let feed = context.store.feed();
-    let top = top.filter(|id| feed.contains(*id))?;
-    let turn: &Turn = feed.turn(feed.block(top).turn);
+    let turn: &Turn = feed.turn(top);
     if turn.number == 0 {
         return None;
     }
@@ -203,7 +272,7 @@ fn turn_header(
             BlockBody::Prompt(prompt) => prompt
                 .text
                 .as_ref()
-                .map(|body| units::first_line(body.preview(), 200)),
+                .map(|body| units::first_line(body.head(), 200)),
             _ => None,
         })
         .unwrap_or_default();
@@ -233,8 +302,9 @@ fn turn_header(
     ));
     let go = move || {
         ctx.with_value(|context| {
+            let prompt = prompt.and_then(|prompt| context.store.id_of(Row::Block(prompt)));
             if let (Some(id), Some(list)) = (prompt, &*context.list.borrow()) {
-                list.scroll_to(row_of(id), Align::Start);
+                list.scroll_to(id, Align::Start);
             }
         });
     };
@@ -248,8 +318,28 @@ fn turn_header(
     )
 }
 
+/// Each second it says something else: that is for the eye, and the chip says it once to all.
+fn away_view(note: Note, retry: StoredValue<Box<dyn Fn()>, LocalStorage>) -> impl IntoView {
+    let try_now = button()
+        .attr("type", "button")
+        .class("button")
+        .on(ev::click, move |_| retry.with_value(|retry| retry()))
+        .child("Retry now");
+    let what = div().class("note__what").child(note.what);
+    let more = div().class("note__more").child(note.more);
+    div().class("note note--away").child((
+        icon(Icon::Retry),
+        div().class("note__text").child((what, more)),
+        try_now,
+    ))
+}
+
 fn note_view(note: Note) -> impl IntoView {
-    let what = span().class("note__what").child(note.what);
+    // Errors are worded in lower case, for logs; here one is a sentence.
+    let mut chars = note.what.chars();
+    let first = chars.next().map(|first| first.to_uppercase().to_string());
+    let what = first.unwrap_or_default() + chars.as_str();
+    let what = span().class("note__what").child(what);
     let more = (!note.more.is_empty()).then(|| div().class("note__more").child(note.more));
     div()
         .class("note")

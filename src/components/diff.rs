@@ -1,141 +1,226 @@
-//! A unified diff as lines with numbers: sign in its own column, ground and word tint, and a word for those who listen.
+//! A diff: unified or side by side, a few hundred lines of it in the page however long it is, with tinted words and the
+//! colours of its language; and the keys and buttons that change how it is shown.
 //!
-//! Built as nodes when a row is opened and gone with it.
+//! What there is to show is decided in `chat_feed::diff_list`; colours come by `colours`. Built as nodes when a row is
+//! opened and gone with it. [`view`] is all that other components need.
 
-use std::ops::Range;
+mod window;
 
-use chat_diff::{LineKind, Patch, PatchFile, PatchHunk};
-use leptos::html::{div, span};
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+
+use chat_diff::Space;
+use chat_feed::diff_list::{DiffList, Shown};
+use leptos::ev;
+use leptos::html::{button, div};
 use leptos::prelude::*;
 
-/// More lines than this are not put into the page at once.
-const MOST_LINES: usize = 2_000;
+use super::Ctx;
+use super::icon::{Icon, icon};
+use crate::platform::dom::Element;
+use window::Window;
 
-/// A diff; `None` where the text is none.
-pub(crate) fn view(text: &str) -> Option<AnyView> {
-    let patch: Patch = chat_diff::parse(text);
-    let n_lines: usize = patch
-        .files
-        .iter()
-        .flat_map(|file| &file.hunks)
-        .map(|hunk| hunk.lines.len())
-        .sum();
-    if n_lines == 0 {
-        let binary = patch.files.iter().any(|file| file.binary);
-        return binary.then(|| {
-            div()
-                .class("diff")
-                .child(div().class("diff__hunk").child("Binary file"))
-                .into_any()
-        });
-    }
-    let mut room = MOST_LINES;
-    let several = patch.files.len() > 1;
-    let files: Vec<AnyView> = patch
-        .files
-        .iter()
-        .map(|file| file_view(text, file, several, &mut room).into_any())
-        .collect();
-    let left_out = n_lines.saturating_sub(MOST_LINES);
-    let note = (left_out > 0).then(|| {
-        let lines = chat_feed::units::count(left_out as u64, "line", "lines");
-        div().class("diff__hunk").child(format!("{lines} more"))
-    });
-    let lines = div().class("diff__lines").child((files, note));
-    let diff = div()
-        .class("diff")
+/// A diff of one file or of many. `path` is its file's, where the text names none; `None` where the text is no diff.
+pub(crate) fn view(ctx: Ctx, text: &str, path: &str) -> Option<AnyView> {
+    let list = DiffList::read(text, path)?;
+    let pairs = list.mostly_paired();
+    // A view's own parts may be sent to other threads, by their type; these never are.
+    let list = StoredValue::new_local(Some(list));
+    let window = StoredValue::new_local(None::<Rc<Window>>);
+    let label = match path {
+        "" => "Diff".to_owned(),
+        path => format!("Diff of {path}"),
+    };
+    let lines = div()
+        .class("diff__scroller")
         .attr("tabindex", "0")
-        .attr("role", "region")
-        .attr("aria-label", "Diff")
-        .child(lines);
-    Some(diff.into_any())
-}
-
-fn file_view(text: &str, file: &PatchFile, named: bool, room: &mut usize) -> impl IntoView + use<> {
-    let name = named.then(|| div().class("diff__hunk").child(file.path().to_owned()));
-    let mut hunks = Vec::new();
-    for hunk in &file.hunks {
-        if *room == 0 {
-            break;
-        }
-        hunks.push(hunk_view(text, hunk, room).into_any());
-    }
-    (name, hunks)
-}
-
-fn hunk_view(text: &str, hunk: &PatchHunk, room: &mut usize) -> impl IntoView + use<> {
-    let head = hunk.placed.then(|| {
-        let place = format!(
-            "@@ -{},{} +{},{} @@ {}",
-            hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines, hunk.section
+        .attr("role", "group")
+        .attr("dir", "ltr")
+        .attr("aria-label", label)
+        .directive(
+            move |element: Element, ()| {
+                if let Some(list) = list.try_update_value(Option::take).flatten() {
+                    let choices = ctx.with_value(|context| context.diffs.clone());
+                    window.set_value(Some(Window::open(element, list, choices, pairs)));
+                }
+            },
+            (),
         );
-        div().class("diff__hunk").child(place.trim_end().to_owned())
-    });
-    let mut tints: Vec<Vec<Range<usize>>> = vec![Vec::new(); hunk.lines.len()];
-    for (removed, added) in hunk.pairs() {
-        let content = |at: usize| text.get(hunk.lines[at].range.clone()).unwrap_or_default();
-        let (old, new) = chat_diff::words(content(removed), content(added));
-        tints[removed] = old;
-        tints[added] = new;
-    }
-    let shown = hunk.lines.len().min(*room);
-    *room -= shown;
-    let lines: Vec<_> = hunk.lines[..shown]
-        .iter()
-        .zip(tints)
-        .map(|(line, tint)| {
-            let content = text
-                .get(line.range.clone())
-                .unwrap_or_default()
-                .trim_end_matches('\r');
-            let (class, word) = match line.kind {
-                LineKind::Context => ("diff__line", ""),
-                LineKind::Added => ("diff__line diff__line--added", "added "),
-                LineKind::Removed => ("diff__line diff__line--removed", "removed "),
-            };
-            let number =
-                |number: Option<u32>| number.map(|number| number.to_string()).unwrap_or_default();
-            // Numbers and signs are drawn from attributes, so that copied text is the code alone.
-            div()
-                .class(class)
-                .attr("data-old", number(line.old_no))
-                .attr("data-new", number(line.new_no))
-                .attr("data-sign", sign(line.kind))
-                .child((
-                    (!word.is_empty()).then(|| span().class("visually-hidden").child(word)),
-                    tinted(content, &tint),
-                    line.no_newline
-                        .then(|| span().class("subtle").child(" no newline at the end")),
-                ))
-        })
-        .collect();
-    (head, lines)
-}
-
-fn sign(kind: LineKind) -> &'static str {
-    match kind {
-        LineKind::Context => "",
-        LineKind::Added => "+",
-        LineKind::Removed => "−",
-    }
-}
-
-fn tinted(content: &str, tint: &[Range<usize>]) -> Vec<AnyView> {
-    let mut pieces = Vec::new();
-    let mut at = 0;
-    for range in tint {
-        let end = range.end.min(content.len());
-        let (Some(plain), Some(word)) =
-            (content.get(at..range.start), content.get(range.start..end))
-        else {
-            break;
-        };
-        if !plain.is_empty() {
-            pieces.push(plain.to_owned().into_any());
+    let choices = ctx.with_value(|context| context.diffs.clone());
+    let shown = choices.0.told.clone();
+    let press = move |act: fn(&Choices, Shown)| {
+        let choices = ctx.with_value(|context| context.diffs.clone());
+        let now = window.with_value(|window| window.as_ref().map(|window| window.shown()));
+        act(&choices, now.unwrap_or_default());
+    };
+    let pressed = move |is: fn(Shown) -> bool| {
+        let told = shown.clone();
+        move || {
+            told.track();
+            let now = window.with_value(|window| window.as_ref().map(|window| window.shown()));
+            is(now.unwrap_or_default()).to_string()
         }
-        pieces.push(span().class("diff__word").child(word.to_owned()).into_any());
-        at = end;
+    };
+    let tool =
+        move |what: (Icon, &'static str), is: fn(Shown) -> bool, act: fn(&Choices, Shown)| {
+            button()
+                .attr("type", "button")
+                .class("icon-button diff__tool")
+                .attr("aria-label", what.1)
+                .attr("title", what.1)
+                .attr("aria-pressed", pressed(is))
+                .on(ev::click, move |_| press(act))
+                .child(icon(what.0))
+        };
+    let tools = div().class("diff__tools").child((
+        tool(
+            (Icon::Columns, "Side by side (s)"),
+            |shown| shown.split,
+            Choices::toggle_split,
+        ),
+        tool(
+            (Icon::Wrap, "Wrap long lines (w)"),
+            |shown| shown.wrap,
+            Choices::toggle_wrap,
+        ),
+        tool(
+            (Icon::Space, "Ignore white space"),
+            |shown| shown.space == Space::Ignored,
+            Choices::toggle_space,
+        ),
+    ));
+    Some(div().class("diff").child((lines, tools)).into_any())
+}
+
+/// Whether diffs are shown side by side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Split {
+    /// Where there is room, and most changed lines have a partner.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Split {
+    /// By the attribute `diff-view`.
+    pub(crate) fn of(name: Option<&str>) -> Split {
+        match name {
+            Some("split") => Split::Always,
+            Some("unified") => Split::Never,
+            Some(_) | None => Split::Auto,
+        }
     }
-    pieces.push(content.get(at..).unwrap_or_default().to_owned().into_any());
-    pieces
+
+    /// As the attribute has it.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Split::Auto => "auto",
+            Split::Always => "split",
+            Split::Never => "unified",
+        }
+    }
+}
+
+/// How the diffs of one feed are shown: a choice made at one is made for all.
+#[derive(Clone, Default)]
+pub(crate) struct Choices(Rc<Inner>);
+
+/// Told what the reader chose: sides, and whether lines wrap.
+type OnChoice = dyn Fn(Split, bool);
+
+#[derive(Default)]
+struct Inner {
+    split: Cell<Split>,
+    wrap: Cell<bool>,
+    space: Cell<Space>,
+    /// How wide the newest diff is.
+    width_px: Cell<f64>,
+    open: RefCell<Vec<Weak<Window>>>,
+    /// Counts up with each change.
+    told: ArcRwSignal<u32>,
+    on_choice: RefCell<Option<Box<OnChoice>>>,
+}
+
+impl Choices {
+    /// What to call when the reader chooses.
+    pub(crate) fn on_choice(&self, told: impl Fn(Split, bool) + 'static) {
+        *self.0.on_choice.borrow_mut() = Some(Box::new(told));
+    }
+
+    /// As the page's attributes say.
+    pub(crate) fn set_split(&self, split: Split) {
+        if self.0.split.replace(split) != split {
+            self.apply();
+        }
+    }
+
+    /// See [`set_split`](Choices::set_split).
+    pub(crate) fn set_wrap(&self, wrap: bool) {
+        if self.0.wrap.replace(wrap) != wrap {
+            self.apply();
+        }
+    }
+
+    fn toggle_split(&self, now: Shown) {
+        self.set_split(if now.split {
+            Split::Never
+        } else {
+            Split::Always
+        });
+        self.choose();
+    }
+
+    fn toggle_wrap(&self, _now: Shown) {
+        self.set_wrap(!self.0.wrap.get());
+        self.choose();
+    }
+
+    fn toggle_space(&self, now: Shown) {
+        self.0.space.set(match now.space {
+            Space::Counts => Space::Ignored,
+            Space::Ignored => Space::Counts,
+        });
+        self.apply();
+    }
+
+    fn choose(&self) {
+        if let Some(told) = &*self.0.on_choice.borrow() {
+            told(self.0.split.get(), self.0.wrap.get());
+        }
+    }
+
+    /// What is to be shown in a box that has room for two sides, or not.
+    fn shown(&self, room: bool, pairs: bool) -> Shown {
+        Shown {
+            split: match self.0.split.get() {
+                Split::Auto => room && pairs,
+                Split::Always => true,
+                Split::Never => false,
+            },
+            wrap: self.0.wrap.get(),
+            space: self.0.space.get(),
+        }
+    }
+
+    fn apply(&self) {
+        let open: Vec<Rc<Window>> = {
+            let mut open = self.0.open.borrow_mut();
+            open.retain(|window| window.strong_count() > 0);
+            open.iter().filter_map(Weak::upgrade).collect()
+        };
+        for window in open {
+            window.restate();
+        }
+        self.tell();
+    }
+
+    /// Buttons say how it is shown now.
+    fn tell(&self) {
+        self.0
+            .told
+            .update(|n_changes| *n_changes = n_changes.wrapping_add(1));
+    }
 }

@@ -1,4 +1,5 @@
-//! How long a call has been running: once a second, while its row is mounted and the session is live.
+//! How long a call has been running: once a second, while its row is mounted and the session is live; in a replay, until
+//! the moment that is shown.
 
 use chat_feed::units;
 use std::sync::Arc;
@@ -16,10 +17,27 @@ const SHOWN_FROM_MS: u64 = 1_000;
 /// From here on it stands out.
 const LONG_MS: u64 = 30_000;
 
-/// The time since the call. It is the reader's now and not the session's, so `serializeRows` leaves it out.
+/// The time since the call.
 pub(crate) fn view(ctx: Ctx, called_ms: Option<i64>) -> Option<AnyView> {
-    let called_ms = called_ms?;
-    let passed = move || u64::try_from(clock::epoch_ms() - called_ms).unwrap_or_default();
+    since(ctx, called_ms, "", LONG_MS)
+}
+
+/// The time since somebody asked; waiting is what stands out about it already.
+pub(crate) fn waiting(ctx: Ctx, asked_ms: Option<i64>) -> Option<AnyView> {
+    since(ctx, asked_ms, "waiting ", u64::MAX)
+}
+
+/// The time since then. It is the reader's now and not the session's, so `serializeRows` leaves it out.
+fn since(ctx: Ctx, from_ms: Option<i64>, before: &'static str, long_ms: u64) -> Option<AnyView> {
+    let from_ms = from_ms?;
+    let moment_ms = move || {
+        ctx.try_with_value(|context| context.store.moment_ms())
+            .flatten()
+    };
+    let passed = move || {
+        let now_ms = moment_ms().unwrap_or_else(clock::epoch_ms);
+        u64::try_from(now_ms - from_ms).unwrap_or_default()
+    };
     let now = ArcRwSignal::new(passed());
     let mounted = Arc::new(AtomicBool::new(true));
     let for_end = mounted.clone();
@@ -34,11 +52,18 @@ pub(crate) fn view(ctx: Ctx, called_ms: Option<i64>) -> Option<AnyView> {
             ticking.set(passed());
         }
     });
+    let moved = ctx.with_value(|context| context.store.moved());
     let text = move || {
-        let passed_ms = now.get();
-        let live = ctx.try_with_value(|context| context.live.get());
-        (live == Some(true) && passed_ms >= SHOWN_FROM_MS).then(|| {
-            let class = if passed_ms >= LONG_MS {
+        moved.track();
+        // A moment passes at its own pace, and not by the second.
+        let passed_ms = match moment_ms() {
+            Some(_) => passed(),
+            None => now.get(),
+        };
+        let goes_on =
+            ctx.try_with_value(|context| context.live.get() || context.store.looks_back());
+        (goes_on == Some(true) && passed_ms >= SHOWN_FROM_MS).then(|| {
+            let class = if passed_ms >= long_ms {
                 "warn"
             } else {
                 "elapsed"
@@ -48,7 +73,7 @@ pub(crate) fn view(ctx: Ctx, called_ms: Option<i64>) -> Option<AnyView> {
                 seconds @ 0..10 => format!("{seconds} s"),
                 seconds => units::duration(seconds * 1_000),
             };
-            span().class(class).child(text)
+            span().class(class).child(format!("{before}{text}"))
         })
     };
     Some(span().attr("data-clock", "").child(text).into_any())

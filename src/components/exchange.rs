@@ -1,13 +1,16 @@
 //! What one agent writes to another, and the answer.
 
+use chat_event::Body;
+use chat_feed::loads::Spot;
 use chat_feed::units;
 use chat_feed::{AgentMessageBlock, Block};
-use leptos::html::{div, p, span};
+use leptos::html::{div, span};
 use leptos::prelude::*;
 
 use super::Ctx;
 use super::icon::{Icon, icon_with};
 use super::line::Line;
+use super::whole::Long;
 
 /// A message to another agent.
 pub(crate) fn view(ctx: Ctx, block: &Block, message: &AgentMessageBlock) -> AnyView {
@@ -21,7 +24,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, message: &AgentMessageBlock) -> AnyV
     let gist = message
         .message
         .as_ref()
-        .map(|body| units::first_line(body.preview(), 160));
+        .map(|body| units::first_line(body.head(), 160));
     let what = (
         span().class("agent-mark").attr("data-hue", hue(&target)),
         span().class("verb agent-name").child(target),
@@ -36,14 +39,17 @@ pub(crate) fn view(ctx: Ctx, block: &Block, message: &AgentMessageBlock) -> AnyV
         (None, false) => span().child("sent").into_any(),
     };
     let line = Line::new(Icon::Arrows, what).outcome(outcome);
-    let said = message
-        .message
-        .as_ref()
-        .map(|body| p().class("exchange__said").child(body.preview().to_owned()));
-    let answer = message.result.as_ref().map(|body| {
-        let text = p()
-            .class("exchange__said agent-result")
-            .child(body.preview().to_owned());
+    let text = |spot: Spot, event_id: &Option<Box<str>>, looks, body: &Body| {
+        let event_id = event_id.as_deref().unwrap_or_default();
+        Long::new(ctx, (id, spot), event_id, looks).view(body)
+    };
+    let said = message.message.as_ref().filter(|_| open).map(|body| {
+        let looks = ("exchange__said", "Message");
+        text(Spot::Said, &message.message_event, looks, body)
+    });
+    let answer = message.result.as_ref().filter(|_| open).map(|body| {
+        let looks = ("exchange__said agent-result", "Answer");
+        let text = text(Spot::Answer, &message.result_event, looks, body);
         div()
             .class("exchange__answer")
             .child((span().class("subtle").child("Answer"), text))

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use chat_feed::arrangement::RowChange;
 use chat_feed::units;
 use chat_feed::viewport::{Align, RowId};
 use chat_feed::{BlockBody, BlockId};
@@ -10,15 +11,18 @@ use leptos::ev;
 use leptos::html::{button, div, span};
 use leptos::mount::mount_to;
 use leptos::prelude::*;
+use leptos::svg;
 
 use super::announce::Announcer;
 use super::bar::{self, BarState};
 use super::icon::{Icon, icon};
-use super::rows::{FeedRows, block_of, row_of};
-use super::{Context, Ctx};
-use crate::feed_store::{FeedStore, RowChange};
+use super::keys::{self, Asked, Command, Letter};
+use super::rows::FeedRows;
+use super::{Context, Ctx, controls, find, help, links, panel, transport};
+use crate::feed_store::FeedStore;
+use crate::platform::clock;
 use crate::platform::dom::{self, Element, Listener};
-use crate::platform::frame::Frame;
+use crate::platform::frame::{self, Frame};
 use crate::virtual_list::{View, VirtualList};
 
 /// A feed in the page.
@@ -34,6 +38,8 @@ pub(crate) struct FeedView {
     listeners: RefCell<Vec<Listener>>,
     content: RefCell<Option<Box<dyn std::any::Any>>>,
     shortcuts: Rc<Cell<bool>>,
+    /// The key that began something, until the next.
+    began: Cell<Option<char>>,
 }
 
 impl FeedView {
@@ -50,7 +56,7 @@ impl FeedView {
             "div",
             "chat-log",
             &[
-                ("role", "feed"),
+                ("role", "group"),
                 ("aria-label", "Session"),
                 ("aria-busy", "false"),
             ],
@@ -98,33 +104,59 @@ impl FeedView {
                 ("aria-label", "Activity"),
             ],
         );
-        let announcer = Announcer::new(spoken.clone());
+        let alert = element("div", "visually-hidden", &[("role", "alert")]);
+        let announcer = Announcer::new(spoken.clone(), alert.clone());
+        let needed_below = owner.with(|| ArcRwSignal::new(0));
+        let grid = element("div", "frame", &[("part", "frame")]);
         store.on_dirty(ask);
         *job.borrow_mut() = {
             let (context, list) = (Rc::downgrade(&context), Rc::downgrade(&list));
             let announcer = announcer.clone();
+            let needed_below = needed_below.clone();
+            let grid = grid.clone();
             Box::new(move || {
                 if let (Some(context), Some(list)) = (context.upgrade(), list.upgrade()) {
-                    let speaks = context.live.get() && list.view().following;
+                    // A replay is looked at in silence.
+                    let live = context.live.get() && !context.store.looks_back();
+                    let speaks = [live, live && list.view().following];
+                    let mut changed = false;
+                    let plays = context.advance();
                     context.store.flush(|change| {
+                        changed = true;
                         announcer.note(&context.store, change, speaks);
-                        take(&list, change);
+                        take(&context, &list, change);
                     });
+                    context.unread.tell();
                     list.update();
+                    tell_needed(&context, &list, &needed_below);
+                    context.find_on(&grid);
+                    panel::note_change(&context, changed);
+                    if plays {
+                        context.store.ask_frame();
+                    }
                 }
             })
         };
         let bar = owner.with(|| BarState::new(following.clone()));
-        let grid = element("div", "frame", &[("part", "frame")]);
         let top = element("div", "top", &[]);
         let bottom = element("div", "bottom", &[]);
+        let find_place = element("div", "find-place", &[]);
+        let dialog = element("dialog", "help", &[("aria-labelledby", "help-title")]);
+        let actions = element("div", "row-actions", &[("data-here", "")]);
+        let player = element("div", "transport-place", &[]);
+        let aside = element("aside", "panel-place", &[]);
         for (parent, child) in [
             (&scroller, &sizer),
             (&sizer, &log),
             (&grid, &top),
+            (&grid, &find_place),
             (&grid, &scroller),
+            (&grid, &dialog),
             (&grid, &bottom),
+            (&grid, &player),
+            (&grid, &aside),
             (&grid, &spoken),
+            (&grid, &alert),
         ] {
             dom::insert_before(parent, child, None);
         }
@@ -134,9 +166,31 @@ impl FeedView {
             owner.with(|| mount_to(dom::as_html(&top), move || bar::view(ctx, bar_state)));
         let pill_view = {
             let following = following.clone();
-            move || pill(ctx, following)
+            move || pill(ctx, following, needed_below)
         };
         let bottom_content = owner.with(|| mount_to(dom::as_html(&bottom), pill_view));
+        let ticks = owner.with(|| mount_to(dom::as_html(&grid), ticks));
+        let find_content =
+            owner.with(|| mount_to(dom::as_html(&find_place), move || find::view(ctx)));
+        let for_help = dialog.clone();
+        let help_content =
+            owner.with(|| mount_to(dom::as_html(&dialog), move || help::view(for_help)));
+        let actions_content =
+            owner.with(|| mount_to(dom::as_html(&actions), move || links::actions(ctx)));
+        let place = (grid.clone(), aside.clone());
+        let full = grid.clone();
+        let player_content =
+            owner.with(|| mount_to(dom::as_html(&player), move || transport::view(ctx, full)));
+        let panel_content =
+            owner.with(|| mount_to(dom::as_html(&aside), move || panel::view(ctx, place)));
+        let beside = (
+            (ticks, panel_content, player_content),
+            find_content,
+            help_content,
+            actions_content,
+        );
+        context.set_actions(actions);
+        *context.help.borrow_mut() = Some(dialog);
         let view = Rc::new(FeedView {
             context,
             bar,
@@ -145,8 +199,9 @@ impl FeedView {
             frame,
             owner,
             listeners: RefCell::default(),
-            content: RefCell::new(Some(Box::new((top_content, bottom_content)))),
+            content: RefCell::new(Some(Box::new((top_content, bottom_content, beside)))),
             shortcuts: Rc::new(Cell::new(true)),
+            began: Cell::new(None),
         });
         let for_keys = Rc::downgrade(&view);
         view.listeners
@@ -156,8 +211,54 @@ impl FeedView {
                     view.on_key(&event);
                 }
             }));
+        let for_rows = Rc::downgrade(&view.context);
+        let on_row = move |note: fn(&Context, &dom::Event)| {
+            let context = for_rows.clone();
+            move |event: dom::Event| {
+                if let Some(context) = context.upgrade() {
+                    note(&context, &event);
+                }
+            }
+        };
+        view.listeners.borrow_mut().extend([
+            dom::listen_passive(&log, "pointerover", on_row(Context::note_row)),
+            dom::listen(&log, "focusin", on_row(Context::note_focus)),
+        ]);
+        let for_hidden = Rc::downgrade(&view.context);
+        let hidden = move |_| {
+            if let Some(context) = for_hidden.upgrade() {
+                let is_hidden = frame::is_hidden();
+                context.unread.hidden(is_hidden, clock::epoch_ms());
+            }
+        };
+        view.context
+            .unread
+            .hidden(frame::is_hidden(), clock::epoch_ms());
+        view.listeners
+            .borrow_mut()
+            .push(dom::listen_document("visibilitychange", hidden));
+        let for_focus = Rc::downgrade(&view);
+        view.listeners
+            .borrow_mut()
+            .push(dom::listen(&scroller, "focusin", move |_| {
+                if let Some(view) = for_focus.upgrade() {
+                    let row = view.focused_row();
+                    let block = row.and_then(|id| view.context.store.block_at(id));
+                    view.context.panel.select(block);
+                }
+            }));
         view.frame.request();
         view
+    }
+
+    /// Whom to tell how many rows came while the page was hidden.
+    pub(crate) fn on_badge(&self, tell: impl Fn(u32) + 'static) {
+        self.context.unread.on_count(tell);
+    }
+
+    /// Rows that came while the page was hidden.
+    pub(crate) fn badge(&self) -> u32 {
+        self.context.unread.count()
     }
 
     /// The element that scrolls.
@@ -165,21 +266,23 @@ impl FeedView {
         self.list.scroller().clone()
     }
 
-    /// Rows in the session.
+    /// Rows in the list, mounted or not.
     pub(crate) fn row_count(&self) -> u32 {
-        u32::try_from(self.context.store.feed().len()).unwrap_or(u32::MAX)
+        u32::try_from(self.list.len()).unwrap_or(u32::MAX)
     }
 
     /// Takes what the store has gathered into the list now, as a frame would.
     pub(crate) fn settle(&self) {
-        self.context.store.flush(|change| take(&self.list, change));
-        self.list.update();
+        settle(&self.context, &self.list);
     }
 
     /// Brings the row of an event into view and returns its index.
     pub(crate) fn go_to_event(&self, event_idx: u32) -> Option<u32> {
+        let store = &self.context.store;
+        let block = store.feed().block_of_event(event_idx)?;
+        let row = store.reveal(block)?;
         self.settle();
-        let id = row_of(self.context.store.feed().block_of_event(event_idx)?);
+        let id = store.id_of(row)?;
         let rank = self.list.rank_of(id)?;
         self.list.scroll_to(id, Align::Center);
         self.list.update();
@@ -238,25 +341,19 @@ impl FeedView {
         let Some(key) = dom::key_of(event) else {
             return;
         };
-        let here = self.focused_row();
-        let taken = match (key.name.as_str(), key.control) {
-            ("Home", true) => self.go_to_top(),
-            ("End", _) => self.go_to_end(),
-            ("ArrowDown", false) if self.is_on_row(event, here) => self.step(here, true, |_| true),
-            ("ArrowUp", false) if self.is_on_row(event, here) => self.step(here, false, |_| true),
-            ("PageDown", false) if here.is_some() => self.step(here, true, |_| true),
-            ("PageUp", false) if here.is_some() => self.step(here, false, |_| true),
-            (_, true) => false,
-            ("Enter", _)
-                if here.is_some() && !dom::began_in_control(event, self.list.scroller()) =>
-            {
-                if let Some(id) = here {
-                    self.context.toggle(block_of(id));
-                }
+        // The sheet of keys has keys of its own.
+        if dom::around_event(event, "dialog").is_some() {
+            return;
+        }
+        let began = self.began.take();
+        let taken = match keys::asked(&key.name, key.control, began) {
+            None => false,
+            Some(Asked::Command(_, Letter::Yes) | Asked::Begins) if !self.shortcuts.get() => false,
+            Some(Asked::Begins) => {
+                self.began.set(key.name.chars().next());
                 true
             }
-            (name, false) if self.shortcuts.get() => self.on_letter(name, here),
-            _ => false,
+            Some(Asked::Command(command, _)) => self.perform(command, event, key.control),
         };
         if taken {
             event.prevent_default();
@@ -264,45 +361,45 @@ impl FeedView {
         }
     }
 
-    fn on_letter(&self, name: &str, here: Option<RowId>) -> bool {
+    /// Does what a key asks for; false where the key is the browser's, or the page's around.
+    fn perform(&self, command: Command, event: &dom::Event, control: bool) -> bool {
+        let here = self.focused_row();
         let is = |want: fn(&BlockBody) -> bool| {
             let context = self.context.clone();
-            move |id: RowId| want(&context.store.feed().block(block_of(id)).body)
+            move |id: RowId| {
+                let block = context.store.block_at(id);
+                block.is_some_and(|block| want(&context.store.feed().block(block).body))
+            }
         };
-        match name {
-            "j" => self.step(here, true, |_| true),
-            "k" => self.step(here, false, |_| true),
-            "J" => self.step(here, true, is(|body| matches!(body, BlockBody::Prompt(_)))),
-            "K" => self.step(here, false, is(|body| matches!(body, BlockBody::Prompt(_)))),
-            "t" => self.step(
-                here,
-                true,
-                is(|body| matches!(body, BlockBody::ToolCall(_))),
-            ),
-            "T" => self.step(
-                here,
-                false,
-                is(|body| matches!(body, BlockBody::ToolCall(_))),
-            ),
-            "e" => self.step(
-                here,
-                true,
-                is(|body| matches!(body, BlockBody::Error { .. })),
-            ),
-            "E" => self.step(
-                here,
-                false,
-                is(|body| matches!(body, BlockBody::Error { .. })),
-            ),
-            "p" => self.step(
-                here,
-                true,
-                is(|body| matches!(body, BlockBody::Permission(_) | BlockBody::Question(_))),
-            ),
-            "G" => self.go_to_end(),
-            "g" => self.go_to_top(),
-            "x" => here.map(|id| self.close_kind(id)).is_some(),
-            "f" => {
+        let is_prompt = is(|body| matches!(body, BlockBody::Prompt(_)));
+        let is_tool = is(|body| matches!(body, BlockBody::ToolCall(_)));
+        let is_error = is(|body| matches!(body, BlockBody::Error { .. }));
+        let is_arrow = dom::key_of(event).is_some_and(|key| key.name.starts_with("Arrow"));
+        match command {
+            Command::NextRow | Command::PreviousRow if is_arrow && !self.is_on_row(event, here) => {
+                false
+            }
+            Command::NextArticle | Command::PreviousArticle if here.is_none() => false,
+            Command::NextRow | Command::NextArticle => self.step(here, true, |_| true),
+            Command::PreviousRow | Command::PreviousArticle => self.step(here, false, |_| true),
+            Command::NextPrompt => self.step(here, true, is_prompt),
+            Command::PreviousPrompt => self.step(here, false, is_prompt),
+            Command::NextTool => self.step(here, true, is_tool),
+            Command::PreviousTool => self.step(here, false, is_tool),
+            Command::NextError => self.step(here, true, is_error),
+            Command::PreviousError => self.step(here, false, is_error),
+            Command::NextWaiting => self.go_to_waiting(here),
+            Command::Toggle => match here {
+                Some(id) if !dom::began_in_control(event, self.list.scroller()) => {
+                    self.context.toggle(self.context.store.row(id));
+                    true
+                }
+                Some(_) | None => false,
+            },
+            Command::CloseKind => here.map(|id| self.close_kind(id)).is_some(),
+            Command::Top => self.go_to_top(),
+            Command::End => self.go_to_end(),
+            Command::Follow => {
                 if self.list.view().following {
                     self.set_following(false);
                 } else {
@@ -310,7 +407,79 @@ impl FeedView {
                 }
                 true
             }
-            _ => false,
+            // Pressed again it is the browser's.
+            Command::Find if control && self.context.finds() => false,
+            Command::Find => {
+                self.context.open_find();
+                true
+            }
+            Command::NextHit | Command::PreviousHit => {
+                let finds = self.context.finds();
+                if finds {
+                    self.context.go_to_hit(command == Command::NextHit);
+                    self.focus_hit();
+                }
+                finds
+            }
+            Command::Copy => here.map(|id| self.context.copy_row(id)).is_some(),
+            Command::CopyLink => here.map(|id| self.context.copy_link(id)).is_some(),
+            Command::Verbosity => {
+                self.cycle_verbosity();
+                true
+            }
+            Command::Sessions => self.context.command("sessions"),
+            Command::Panel => {
+                panel::toggle(&self.context);
+                true
+            }
+            Command::Help => {
+                self.context.show_help();
+                true
+            }
+            Command::PlayOrPause
+            | Command::NextEvent
+            | Command::PreviousEvent
+            | Command::NextTurn
+            | Command::PreviousTurn
+            | Command::NextMarker
+            | Command::PreviousMarker
+            | Command::NextChunk
+            | Command::PreviousChunk
+            | Command::Tenth
+            | Command::Faster
+            | Command::Slower
+            | Command::SkipIdle
+            | Command::Live => {
+                transport::on_key(&self.context, command, event, self.list.scroller())
+            }
+            Command::Leave => {
+                let finds = self.context.finds();
+                if finds {
+                    self.context.close_find();
+                }
+                finds
+            }
+        }
+    }
+
+    /// The next way of showing less or more.
+    fn cycle_verbosity(&self) {
+        let now = self.context.attribute("verbosity");
+        let words: Vec<&str> = controls::VERBOSITIES
+            .iter()
+            .map(|(word, _)| *word)
+            .collect();
+        let at = words.iter().position(|word| Some(*word) == now.as_deref());
+        // Without the attribute it is the middle one.
+        let next = words[(at.unwrap_or(1) + 1) % words.len()];
+        self.context.set_attribute("verbosity", next);
+    }
+
+    /// Keys go on from the hit that was gone to.
+    fn focus_hit(&self) {
+        let row = self.context.current_hit_row();
+        if let Some(element) = row.and_then(|row| self.list.element_of(row)) {
+            dom::focus(&element);
         }
     }
 
@@ -337,6 +506,27 @@ impl FeedView {
         if let Some(element) = self.list.element_of(id) {
             dom::focus(&element);
         }
+    }
+
+    /// To the next row that waits for an answer; behind the last the first is next.
+    fn go_to_waiting(&self, here: Option<RowId>) -> bool {
+        let mut waiting: Vec<(usize, RowId)> = self
+            .context
+            .waiting
+            .borrow()
+            .values()
+            .filter_map(|row| Some((self.list.rank_of(*row)?, *row)))
+            .collect();
+        waiting.sort_unstable();
+        let here = here.and_then(|id| self.list.rank_of(id));
+        let next = waiting
+            .iter()
+            .find(|(rank, _)| here.is_none_or(|here| *rank > here))
+            .or(waiting.first());
+        if let Some((_, id)) = next {
+            self.focus_row(*id);
+        }
+        true
     }
 
     /// To the first row; the next step goes on from there.
@@ -369,15 +559,18 @@ impl FeedView {
             (std::mem::discriminant(body), tool)
         };
         let store = &self.context.store;
+        self.list.pin(id);
+        let Some(block) = store.block_at(id) else {
+            return store.set_open(store.row(id), false);
+        };
         let ids: Vec<BlockId> = {
             let feed = store.feed();
-            let kind = kind_of(&feed.block(block_of(id)).body);
+            let kind = kind_of(&feed.block(block).body);
             feed.rows()
                 .filter(|block| kind_of(&block.body) == kind)
                 .map(|block| block.id)
                 .collect()
         };
-        self.list.pin(id);
         for id in ids {
             if store.is_open(id) {
                 store.set_open(id, false);
@@ -390,12 +583,48 @@ impl FeedView {
     }
 }
 
-/// Hands a change of the store to the list.
-fn take(list: &VirtualList, change: RowChange) {
+/// Counts what waits for the reader below the screen.
+fn tell_needed(context: &Context, list: &VirtualList, below: &ArcRwSignal<usize>) {
+    let waiting = context.waiting.borrow();
+    let n_below = waiting
+        .iter()
+        .filter(|(_, row)| list.is_below(**row))
+        .count();
+    if below.get_untracked() != n_below {
+        below.set(n_below);
+    }
+}
+
+/// Takes what the store has gathered into the list now, as a frame would.
+pub(super) fn settle(context: &Context, list: &VirtualList) {
+    context.store.flush(|change| take(context, list, change));
+    context.unread.tell();
+    list.update();
+}
+
+/// The ticks along the scrollbar; `find` draws them.
+fn ticks() -> impl IntoView {
+    svg::svg()
+        .attr("class", "ticks")
+        .attr("viewBox", "0 0 1 500")
+        .attr("preserveAspectRatio", "none")
+        .attr("aria-hidden", "true")
+        .child(svg::path().attr("class", "ticks__path"))
+}
+
+/// Hands a change of the store to the list, and to what is kept beside it.
+pub(super) fn take(context: &Context, list: &VirtualList, change: RowChange) {
+    context.note_waiting(change);
+    if context.live.get() && !context.store.looks_back() {
+        context.unread.note(context, change);
+    }
     match change {
-        RowChange::Inserted(id, after) => list.insert(row_of(id), after.map(row_of)),
-        RowChange::Removed(id) => list.remove(row_of(id)),
-        RowChange::Changed(id) => list.changed(row_of(id)),
+        RowChange::Inserted(id, after) => list.insert(id, after),
+        RowChange::Removed(id) => list.remove(id),
+        RowChange::Changed(id) => {
+            context.mark_anew();
+            list.changed(id);
+        }
         RowChange::Cleared => list.clear(),
     }
 }
@@ -410,14 +639,25 @@ fn element(tag: &str, class: &str, attributes: &[(&str, &str)]) -> Element {
 }
 
 /// What came while the reader was elsewhere, and the way to it.
-fn pill(ctx: Ctx, view: ArcRwSignal<View>) -> impl IntoView {
+fn pill(ctx: Ctx, view: ArcRwSignal<View>, needed: ArcRwSignal<usize>) -> impl IntoView {
     let hidden = {
         let view = view.clone();
         move || view.read().following || view.read().at_end
     };
-    let label = move || match view.read().unseen {
-        0 => "To the end".to_owned(),
-        unseen => format!("{} new", units::grouped(unseen as u64)),
+    let label = move || {
+        let unseen = view.read().unseen;
+        let new = (unseen > 0).then(|| format!("{} new", units::grouped(unseen as u64)));
+        let needed = match needed.get() {
+            0 => None,
+            1 => Some("1 needs you".to_owned()),
+            n => Some(format!("{n} need you")),
+        };
+        let parts: Vec<String> = [new, needed].into_iter().flatten().collect();
+        if parts.is_empty() {
+            "To the end".to_owned()
+        } else {
+            parts.join(" · ")
+        }
     };
     button()
         .attr("type", "button")

@@ -1,17 +1,16 @@
 //! A changed file: its path, what became of it, counts; opened, the diff. The whole diff is fetched when asked for.
 
-use std::rc::Rc;
-
+use chat_event::PREVIEW_BYTES;
 use chat_event::payload::FileEdit;
-use chat_feed::units;
-use chat_feed::{Block, BlockId, Feed, FileEditBlock};
-use leptos::ev;
-use leptos::html::{button, div, span};
+use chat_feed::loads::Spot;
+use chat_feed::{Block, Feed, FileEditBlock, units};
+use leptos::html::{div, span};
 use leptos::prelude::*;
 
 use super::icon::Icon;
 use super::line::Line;
-use super::{Ctx, FullDiff, diff};
+use super::whole::{self, Long};
+use super::{Ctx, diff};
 
 /// A changed file.
 pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, edit: &FileEditBlock) -> AnyView {
@@ -37,8 +36,13 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, edit: &FileEditBlock) -
         }
         _ => new_path.to_owned(),
     };
+    // The header of a company names the file for all of them.
+    let object = match ctx.with_value(|context| context.store.number_in_company(id)) {
+        Some(number) => span().class("muted").child(format!("Edit {number}")),
+        None => span().class("object mono").child(path),
+    };
     let what = (
-        span().class("object mono").child(path),
+        object,
         badge.map(|badge| (" ", span().class("file-edit__badge").child(badge))),
     );
     let counts = (
@@ -63,115 +67,61 @@ fn body_view(ctx: Ctx, block: &Block, facts: &FileEdit) -> AnyView {
             .child("Binary file: its content is not shown")
             .into_any();
     }
-    let id = block.id;
-    let asked = ctx.with_value(|context| context.full_diff(id));
-    match asked {
-        Some(FullDiff::Ready(text)) => diff_or_text(&text),
-        Some(FullDiff::Loading) => (
-            diff_or_text(&facts.diff_preview),
+    let preview = &facts.diff_preview;
+    let Some(body) = &facts.full_diff else {
+        let rest = (facts.full_diff_size > preview.len() as u64).then(|| {
             div()
                 .class("file-edit__more")
-                .child("Loading the full diff…"),
-        )
-            .into_any(),
-        Some(FullDiff::Failed(why)) => {
-            let retry = load_button(ctx, id, block, "Try again".to_owned());
-            let note = span()
-                .class("file-edit__failed")
-                .child(format!("Could not load the full diff: {why}"));
-            (
-                diff_or_text(&facts.diff_preview),
-                div().class("file-edit__more").child((note, retry)),
-            )
-                .into_any()
-        }
-        None => {
-            // A diff that travels with the event needs no fetching; it is shown whole when it was asked for.
-            let inline = facts
-                .full_diff
-                .as_ref()
-                .filter(|body| body.reference().is_none());
-            let whole = inline.map(|body| body.preview());
-            let shows_whole = ctx.with_value(|context| context.store.shows_whole(id));
-            match whole {
-                Some(whole) if shows_whole || whole.len() <= facts.diff_preview.len() => {
-                    diff_or_text(whole)
-                }
-                Some(whole) if facts.diff_preview.is_empty() && whole.len() <= 20 * 1024 => {
-                    diff_or_text(whole)
-                }
-                Some(whole) => {
-                    let label = format!("Show full diff ({})", units::bytes(whole.len() as u64));
-                    let show = button()
-                        .attr("type", "button")
-                        .class("button")
-                        .on(ev::click, move |_| {
-                            ctx.with_value(|context| context.toggle_whole(id))
-                        })
-                        .child(label);
-                    (
-                        diff_or_text(&facts.diff_preview),
-                        more(facts, show.into_any()),
-                    )
-                        .into_any()
-                }
-                None if is_cut(facts) && can_fetch(ctx, facts) => {
-                    let label = format!("Show full diff ({})", units::bytes(facts.full_diff_size));
-                    (
-                        diff_or_text(&facts.diff_preview),
-                        more(facts, load_button(ctx, id, block, label)),
-                    )
-                        .into_any()
-                }
-                None if is_cut(facts) => {
-                    let note = "The rest of this diff is not in this file";
-                    (
-                        diff_or_text(&facts.diff_preview),
-                        div().class("file-edit__more").child(note),
-                    )
-                        .into_any()
-                }
-                None => diff_or_text(&facts.diff_preview),
-            }
-        }
+                .child("The rest of this diff is not in this file")
+        });
+        return (diff_or_text(ctx, facts, preview), rest).into_any();
+    };
+    let excerpt = body.excerpt();
+    if excerpt.bytes <= preview.len() as u64 {
+        return diff_or_text(ctx, facts, preview);
     }
-}
-
-fn is_cut(facts: &FileEdit) -> bool {
-    facts.full_diff_size > facts.diff_preview.len() as u64
-}
-
-fn can_fetch(ctx: Ctx, facts: &FileEdit) -> bool {
-    facts.full_diff_available && ctx.with_value(|context| context.fetch_diff.borrow().is_some())
-}
-
-fn more(facts: &FileEdit, action: AnyView) -> AnyView {
+    if let Some(whole) = excerpt.whole()
+        && (preview.is_empty() || whole.len() <= PREVIEW_BYTES)
+    {
+        return diff_or_text(ctx, facts, &whole);
+    }
+    let place = (block.id, Spot::Diff);
+    let long = Long::new(ctx, place, &block.event_id, ("well", "Diff"));
+    let whole = ctx.with_value(|context| context.wholes.text(&long.place, body));
+    if let Some(whole) = whole {
+        // Only what is looked at is put into the page: all of it may be shown.
+        let cut = (excerpt.bytes > whole.len() as u64).then(|| {
+            let first = units::bytes(whole.len() as u64);
+            let note = format!("The first {first} of {}", units::bytes(excerpt.bytes));
+            div().class("subtle").child(note)
+        });
+        return (diff_or_text(ctx, facts, &whole), cut, long.less_view()).into_any();
+    }
+    let beginning = match preview.is_empty() {
+        // Whole lines of it.
+        true => {
+            let end = excerpt.preview.rfind('\n').map_or(0, |at| at + 1);
+            &excerpt.preview[..end]
+        }
+        false => preview,
+    };
+    let label = format!("Show full diff ({})", units::bytes(excerpt.bytes));
+    let ask = long.ask_view((label, None), whole::missing(body), excerpt.bytes);
     let n_changed = u64::from(facts.lines_added) + u64::from(facts.lines_removed);
     let lines = units::count(n_changed, "changed line", "changed lines");
-    div()
+    let more = div()
         .class("file-edit__more")
-        .child((span().child(lines), action))
-        .into_any()
+        .child((span().child(lines), ask));
+    (diff_or_text(ctx, facts, beginning), more).into_any()
 }
 
-fn load_button(ctx: Ctx, id: BlockId, block: &Block, label: String) -> AnyView {
-    let event_id = block.event_id.clone();
-    button()
-        .attr("type", "button")
-        .class("button")
-        .on(ev::click, move |_| {
-            ctx.with_value(|context: &Rc<super::Context>| context.load_diff(id, &event_id));
-        })
-        .child(label)
-        .into_any()
-}
-
-fn diff_or_text(text: &str) -> AnyView {
+fn diff_or_text(ctx: Ctx, facts: &FileEdit, text: &str) -> AnyView {
     if text.is_empty() {
         return div()
             .class("file-edit__note")
             .child("This source does not tell the content of the change")
             .into_any();
     }
-    diff::view(text).unwrap_or_else(|| super::output::well("well", "Diff", text.to_owned()))
+    diff::view(ctx, text, &facts.file_path)
+        .unwrap_or_else(|| super::output::well("well", "Diff", text.to_owned()))
 }

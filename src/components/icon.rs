@@ -37,6 +37,20 @@ pub(crate) enum Icon {
     Running,
     Done,
     Brackets,
+    Link,
+    Sliders,
+    Columns,
+    Wrap,
+    Space,
+    PanelRight,
+    GoTo,
+    Play,
+    Pause,
+    /// One step on, or back.
+    Step(bool),
+    /// To the next mark, or back.
+    Markers(bool),
+    Full,
 }
 
 impl Icon {
@@ -97,6 +111,28 @@ impl Icon {
                 "M8 2a6 6 0 1 1-4.200 1.800M9.500 8a1.500 1.500 0 1 1-3 0 1.500 1.500 0 0 1 3 0Z"
             }
             Icon::Done => "M14 8A6 6 0 1 1 2 8a6 6 0 0 1 12 0ZM5.500 8.200l1.700 1.700 3.300-3.600",
+            Icon::Link => {
+                "M6.500 9.500l3-3M7.500 4.500 9 3a2.800 2.800 0 0 1 4 4l-1.500 1.500M8.500 11.500 7 13a2.800 2.800 0 0 1-4-4l1.500-1.500"
+            }
+            Icon::Sliders => "M2 5h5M11 5h3M2 11h2.500M8.500 11H14M9 3v4M6.500 9v4",
+            Icon::Columns => "M3 3h10v10H3ZM8 3v10",
+            Icon::Wrap => {
+                "M2.500 4h11M2.500 8h9a2 2 0 0 1 0 4H8M9.500 10.500 8 12l1.500 1.500M2.500 12h2.500"
+            }
+            Icon::Space => "M2.500 9v3h11v-3",
+            Icon::PanelRight => {
+                "M3.500 2.500h9a1 1 0 0 1 1 1v9a1 1 0 0 1-1 1h-9a1 1 0 0 1-1-1v-9a1 1 0 0 1 1-1ZM10 2.500v11"
+            }
+            Icon::GoTo => {
+                "M6 4H4.500A1.500 1.500 0 0 0 3 5.500v6A1.500 1.500 0 0 0 4.500 13h6a1.500 1.500 0 0 0 1.500-1.500V10M9 3h4v4M13 3 7.500 8.500"
+            }
+            Icon::Play => "M5 3v10l8-5-8-5Z",
+            Icon::Pause => "M5.500 3v10M10.500 3v10",
+            Icon::Step(true) => "M5 4l4 4-4 4M11.500 4v8",
+            Icon::Step(false) => "M11 4 7 8l4 4M4.500 4v8",
+            Icon::Markers(true) => "M3.500 4l4 4-4 4M8.500 4l4 4-4 4",
+            Icon::Markers(false) => "M12.500 4l-4 4 4 4M7.500 4l-4 4 4 4",
+            Icon::Full => "M3 6V3h3M10 3h3v3M13 10v3h-3M6 13H3v-3",
             Icon::Brackets => {
                 "M6 3H5a1.500 1.500 0 0 0-1.500 1.500v2L2 8l1.500 1.500v2A1.500 1.500 0 0 0 5 13h1M10 3h1a1.500 1.500 0 0 1 1.500 1.500v2L14 8l-1.500 1.500v2A1.500 1.500 0 0 1 11 13h-1"
             }

@@ -1,6 +1,6 @@
 //! The one line of a row: icon · verb + object … outcome · duration · chevron.
 
-use chat_feed::BlockId;
+use chat_feed::arrangement::Row;
 use leptos::ev;
 use leptos::html::{button, div, span};
 use leptos::prelude::*;
@@ -54,17 +54,16 @@ impl Line {
     }
 
     /// A line that opens and closes its row.
-    pub(crate) fn toggles(self, ctx: Ctx, id: BlockId, open: bool) -> AnyView {
+    pub(crate) fn toggles(self, ctx: Ctx, row: impl Into<Row>, open: bool) -> AnyView {
         let (mark, rest) = self.parts();
-        button()
-            .attr("type", "button")
-            .class("line")
-            .attr("aria-expanded", if open { "true" } else { "false" })
-            .on(ev::click, move |_| {
-                ctx.with_value(|context| context.toggle(id))
-            })
-            .child((mark, rest, icon_with(Icon::Chevron, "icon icon--chevron")))
-            .into_any()
+        let chevron = icon_with(Icon::Chevron, "icon icon--chevron");
+        line_button(ctx, row.into(), open, (mark, rest, chevron))
+    }
+
+    /// A line that opens and closes what lies behind it; its first icon is the chevron.
+    pub(crate) fn folds(self, ctx: Ctx, row: Row, open: bool) -> AnyView {
+        let (mark, rest) = self.parts();
+        line_button(ctx, row, open, (mark, rest))
     }
 
     fn parts(self) -> (AnyView, AnyView) {
@@ -81,6 +80,18 @@ impl Line {
         };
         (mark, (what, outcome, time).into_any())
     }
+}
+
+fn line_button(ctx: Ctx, row: Row, open: bool, parts: impl IntoView + 'static) -> AnyView {
+    button()
+        .attr("type", "button")
+        .class("line")
+        .attr("aria-expanded", if open { "true" } else { "false" })
+        .on(ev::click, move |_| {
+            ctx.with_value(|context| context.toggle(row))
+        })
+        .child(parts)
+        .into_any()
 }
 
 /// Verb in the interface font, object in its own.

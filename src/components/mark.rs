@@ -1,6 +1,7 @@
 //! Single lines between the rest: interruptions, errors, notices, gaps, dividers.
 
 use chat_event::payload::{AgentSwitch, Compaction, LogGap, Progress, SessionStart};
+use chat_feed::loads::Spot;
 use chat_feed::units;
 use chat_feed::{Block, Feed};
 use leptos::html::{div, span};
@@ -49,7 +50,7 @@ pub(crate) fn error(ctx: Ctx, block: &Block, code: &str, message: &str, count: u
     let body = open.then(|| {
         div().class("body").child(output::text_well(
             ctx,
-            id,
+            (id, Spot::Text),
             "well well--wrap",
             "Error",
             message,
@@ -83,7 +84,7 @@ pub(crate) fn notice(
         let body = open.then(|| {
             div().class("body").child(output::text_well(
                 ctx,
-                id,
+                (id, Spot::Text),
                 "well well--wrap",
                 "Notice",
                 text,
@@ -155,7 +156,7 @@ pub(crate) fn compaction(ctx: Ctx, block: &Block, compaction: &Compaction) -> An
     let body = open.then(|| {
         div().class("body").child(output::text_well(
             ctx,
-            id,
+            (id, Spot::Text),
             "well well--wrap",
             "Summary",
             summary,

@@ -47,11 +47,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, entries: &[PlanEntry]) -> AnyView {
         let items: Vec<_> = entries
             .iter()
             .map(|entry| {
-                let (icon, class, word) = match entry.status.as_str() {
-                    "completed" => (Icon::Check, "plan__item plan__item--done", "done: "),
-                    "in_progress" => (Icon::Dot, "plan__item plan__item--now", "now: "),
-                    _ => (Icon::Ring, "plan__item", "to do: "),
-                };
+                let (icon, class, word) = mark(&entry.status);
                 let word = span().class("visually-hidden").child(word);
                 li().class(class).child((
                     icon_with(icon, "icon plan__mark"),
@@ -65,4 +61,13 @@ pub(crate) fn view(ctx: Ctx, block: &Block, entries: &[PlanEntry]) -> AnyView {
             .child(ul().class("plan__list").child(items))
     });
     (line.toggles(ctx, id, open), body).into_any()
+}
+
+/// How an entry of this status looks: its icon, its class, and the word for those who listen.
+pub(crate) fn mark(status: &str) -> (Icon, &'static str, &'static str) {
+    match status {
+        "completed" => (Icon::Check, "plan__item plan__item--done", "done: "),
+        "in_progress" => (Icon::Dot, "plan__item plan__item--now", "now: "),
+        _ => (Icon::Ring, "plan__item", "to do: "),
+    }
 }

@@ -1,12 +1,14 @@
 //! What started a turn: the only filled ground in the column.
 
-use chat_feed::units;
-use chat_feed::{Block, Prompt};
-use leptos::ev;
-use leptos::html::{button, div, p, span};
+use std::borrow::Cow;
+
+use chat_feed::loads::Spot;
+use chat_feed::{Block, Prompt, long_text, units};
+use leptos::html::{div, p, span};
 use leptos::prelude::*;
 
-use super::Ctx;
+use super::whole::{self, Long};
+use super::{Ctx, attachments, text};
 use crate::platform::clock;
 
 /// More lines or characters than this are shown on demand.
@@ -25,12 +27,32 @@ pub(crate) fn view(ctx: Ctx, block: &Block, prompt: &Prompt) -> AnyView {
             .into_any();
     };
     let id = block.id;
-    let whole = ctx.with_value(|context| context.store.shows_whole(id));
-    let text = body.preview();
-    let cut = if whole { None } else { cut_at(text) };
-    let shown = text[..cut.unwrap_or(text.len())]
-        .trim_end_matches('\n')
-        .to_owned();
+    let place = (id, Spot::Text);
+    let long = Long::new(ctx, place, &block.event_id, ("prompt__text", "Prompt"));
+    let whole = ctx.with_value(|context| context.wholes.text(&long.place, body));
+    let (shown, more) = match whole {
+        Some(text) => {
+            let shown = long_text::shown_at_once(&text);
+            let left = text.len() - shown.len();
+            let note = (left > 0).then(|| format!("\n… ({} more)", units::bytes(left as u64)));
+            let shown = format!("{shown}{}", note.unwrap_or_default());
+            (shown, Some(long.less_view()))
+        }
+        None => {
+            let excerpt = body.excerpt();
+            let text = excerpt.whole().unwrap_or(Cow::Borrowed(excerpt.preview));
+            let cut = cut_at(&text);
+            let hides = cut.is_some() || !excerpt.is_whole();
+            let shown = text[..cut.unwrap_or(text.len())].to_owned();
+            let label = match excerpt.bytes {
+                0..10_000 => ("Show more".to_owned(), None),
+                _ => long_text::ask_label(&excerpt),
+            };
+            let more = hides.then(|| long.ask_view(label, whole::missing(body), excerpt.bytes));
+            (shown, more)
+        }
+    };
+    let shown = shown.trim_end_matches('\n').to_owned();
     let time = block.at_ms.map(clock::time_of_day);
     let who = match (&*prompt.trigger, prompt.spoken) {
         ("callback", _) => "Another agent",
@@ -40,28 +62,22 @@ pub(crate) fn view(ctx: Ctx, block: &Block, prompt: &Prompt) -> AnyView {
         (_, true) => "You, spoken",
         (_, false) => "You",
     };
-    let more = (cut.is_some() || whole).then(|| {
-        let label = if whole { "Show less" } else { "Show more" };
-        button()
-            .attr("type", "button")
-            .class("link prompt__more")
-            .on(ev::click, move |_| {
-                ctx.with_value(|context| context.toggle_whole(id))
-            })
-            .child(label)
-    });
-    let attachments = attachment_names(prompt);
+    let attachments = attachments::view(ctx, block, prompt.attachments.as_ref());
     let head = (
-        span().class("prompt__who").child(who),
+        span()
+            .class("prompt__who")
+            .attr("role", "heading")
+            .attr("aria-level", "2")
+            .child(who),
         time.map(|time| span().class("time").attr("data-time", "").child(time)),
     );
     div()
         .class("prompt")
         .child((
             div().class("prompt__head").child(head),
-            p().class("prompt__text").child(shown),
+            text::whole(&shown, "prose prompt__text"),
             more,
-            (!attachments.is_empty()).then(|| p().class("prompt__files").child(attachments)),
+            attachments,
         ))
         .into_any()
 }
@@ -78,25 +94,4 @@ fn cut_at(text: &str) -> Option<usize> {
     };
     // A cut that hides only white space hides nothing.
     cut.filter(|at| !text[*at..].trim().is_empty())
-}
-
-fn attachment_names(prompt: &Prompt) -> String {
-    let Some(serde_json::Value::Array(list)) =
-        prompt.attachments.as_ref().map(chat_event::Json::to_value)
-    else {
-        return String::new();
-    };
-    let names: Vec<String> = list
-        .iter()
-        .map(|attachment| {
-            let text = |key: &str| attachment.get(key).and_then(serde_json::Value::as_str);
-            units::first_line(
-                text("name")
-                    .or_else(|| text("mediaType"))
-                    .unwrap_or("attachment"),
-                80,
-            )
-        })
-        .collect();
-    names.join(" · ")
 }

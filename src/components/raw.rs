@@ -1,14 +1,15 @@
 //! JSON as a reader wants it: an object's fields one under the other, anything deeper as indented text. And lines that
 //! nobody has a rule for.
 
-use chat_event::Json;
-use chat_feed::Block;
-use chat_feed::units;
+use chat_event::{Json, PREVIEW_BYTES};
+use chat_feed::loads::Spot;
+use chat_feed::{Block, long_text, units};
 use leptos::html::{dd, div, dl, dt};
 use leptos::prelude::*;
 
 use super::icon::Icon;
 use super::line::{Line, verb_and_object};
+use super::whole::Long;
 use super::{Ctx, output};
 
 /// Longer JSON is cut: it is text for a reader, not the data.
@@ -18,13 +19,45 @@ const MOST_CHARS: usize = 20_000;
 pub(crate) fn view(ctx: Ctx, block: &Block, label: &str, value: &Json) -> AnyView {
     let id = block.id;
     let open = ctx.with_value(|context| context.store.is_open(id));
-    let gist = units::first_line(value.as_text(), 200);
+    let short = long_text::shortened(value);
+    let gist = units::first_line(short.as_ref().unwrap_or(value).as_text(), 200);
     let line = Line::new(
         Icon::Brackets,
         verb_and_object(label.to_owned(), gist, true),
     );
-    let body = open.then(|| div().class("body").child(tree(value)));
+    let body = open.then(|| {
+        let place = (id, Spot::Text);
+        let long = Long::new(ctx, place, &block.event_id, ("well well--wrap", "JSON"));
+        div().class("body").child(long.json_view(value))
+    });
     (line.toggles(ctx, id, open), body).into_any()
+}
+
+/// The arguments of a call, one under the other; what is long of them on demand.
+pub(crate) fn arguments(ctx: Ctx, block: &Block, event_id: &str, args: &Json) -> AnyView {
+    let long = |spot: Spot, class| Long::new(ctx, (block.id, spot), event_id, (class, "Argument"));
+    let Some(members) = args.parse::<serde_json::Map<String, serde_json::Value>>() else {
+        return long(Spot::Argument("".into()), "well well--wrap").json_view(args);
+    };
+    let rows: Vec<_> = members
+        .iter()
+        .map(|(name, value)| {
+            let value = Json::from(value);
+            let long = long(Spot::Argument(name.as_str().into()), "fields__long");
+            let view = match value.to_body() {
+                Some(body) if body.byte_len() <= PREVIEW_BYTES as u64 => {
+                    body.preview().to_owned().into_any()
+                }
+                Some(body) => long.view(&body),
+                None => match value.as_text().starts_with(['{', '[']) {
+                    true => long.json_view(&value),
+                    false => value.as_text().to_owned().into_any(),
+                },
+            };
+            (dt().child(name.clone()), dd().child(view))
+        })
+        .collect();
+    dl().class("well fields").child(rows).into_any()
 }
 
 /// The fields of an object, each value as text where it is text.

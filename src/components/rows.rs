@@ -4,25 +4,18 @@
 use std::any::Any;
 use std::rc::Rc;
 
+use chat_feed::arrangement::Row;
 use chat_feed::viewport::{RowId, RowKind, RowShape};
-use chat_feed::{Block, BlockBody, BlockId, Feed, TextKind, ToolKind};
+use chat_feed::{Block, BlockBody, BlockId, Feed, TextKind, ToolKind, TurnIdx};
 use leptos::mount::mount_to;
 use leptos::prelude::*;
 
-use super::{Context, Ctx, block_view};
+use super::text::TextRow;
+use super::{Context, Ctx, block_view, company};
 use crate::feed_store::TextSink;
+use crate::platform::clock;
 use crate::platform::dom::{self, Element};
 use crate::virtual_list::{Dress, Group, Rows};
-
-/// The list's name of a block.
-pub(crate) fn row_of(id: BlockId) -> RowId {
-    RowId(id.0)
-}
-
-/// The block of a row of the list.
-pub(crate) fn block_of(id: RowId) -> BlockId {
-    BlockId(id.0)
-}
 
 /// The rows of one feed.
 pub(crate) struct FeedRows {
@@ -34,44 +27,78 @@ pub(crate) struct FeedRows {
 
 impl Rows for FeedRows {
     fn shape(&self, id: RowId) -> RowShape {
-        let id = block_of(id);
-        let feed = self.context.store.feed();
-        if !feed.contains(id) {
-            return RowShape {
-                kind: RowKind::OneLine,
-                chars: 0,
-                lines: 1,
-            };
+        let store = &self.context.store;
+        let one_line = RowShape {
+            kind: RowKind::OneLine,
+            chars: 0,
+            lines: 1,
+        };
+        let feed = store.feed();
+        match store.row(id) {
+            Row::Block(block) if feed.contains(block) => shape(&feed, block, store.is_open(block)),
+            Row::Block(_) | Row::Work(_) | Row::Company(_) => one_line,
         }
-        shape(&feed, id, self.context.store.is_open(id))
     }
 
     fn groups(&self, id: RowId) -> Vec<Group> {
         let feed = self.context.store.feed();
-        groups(&feed, feed.block(block_of(id)))
+        match self.context.store.row(id) {
+            Row::Block(block) | Row::Company(block) => groups(&feed, feed.block(block)),
+            Row::Work(turn) => vec![turn_group(&feed, turn)],
+        }
     }
 
     fn dress(&self, id: RowId) -> Dress {
-        dress(self.context.store.feed().block(block_of(id)))
+        let store = &self.context.store;
+        let mut dress = match store.row(id) {
+            Row::Block(block) => {
+                let mut dress = dress(store.feed().block(block));
+                company::dress_member(store, block, &mut dress);
+                dress
+            }
+            Row::Company(head) => company::dress(store, head),
+            Row::Work(turn) => company::dress_work(turn),
+        };
+        let since = self.context.new_since.get();
+        let since = since.filter(|(first, _)| *first == id);
+        let since = since.map(|(_, since_ms)| clock::time_of_day(since_ms));
+        dress
+            .attributes
+            .push(("data-new-since", since.unwrap_or_default()));
+        dress
     }
 
     fn mount(&self, id: RowId, element: &Element) -> Box<dyn Any> {
-        let id = block_of(id);
-        let version = self.context.store.mount(id);
-        self.context
-            .store
-            .set_sink(id, Some(Box::new(GrowingText(element.clone()))));
+        let store = &self.context.store;
+        let version = store.mount(id);
+        let row = store.row(id);
+        if let Row::Block(block) = row {
+            if matches!(store.feed().block(block).body, BlockBody::Text(_)) {
+                let text_row = TextRow::mount(self.context.clone(), block, element);
+                store.set_sink(id, Some(Box::new(text_row.clone())));
+                return Box::new(MountedRow {
+                    context: self.context.clone(),
+                    id,
+                    _content: Box::new(text_row),
+                });
+            }
+            store.set_sink(id, Some(Box::new(GrowingText(element.clone()))));
+        }
         let ctx = self.ctx;
         let content = mount_to(dom::as_html(element), move || {
             move || {
                 version.track();
                 ctx.with_value(|context| {
                     let feed = context.store.feed();
-                    block_view(ctx, &feed, feed.block(id))
+                    match row {
+                        Row::Block(block) => block_view(ctx, &feed, feed.block(block)),
+                        Row::Company(head) => company::view(ctx, head),
+                        Row::Work(turn) => company::work_view(ctx, turn),
+                    }
                 })
             }
         });
-        Box::new(MountedBlock {
+        Box::new(MountedRow {
             context: self.context.clone(),
             id,
             _content: Box::new(content),
@@ -80,13 +107,13 @@ impl Rows for FeedRows {
 }
 
 /// Keeps a row's content; the store hears when it goes.
-struct MountedBlock {
+struct MountedRow {
     context: Rc<Context>,
-    id: BlockId,
+    id: RowId,
     _content: Box<dyn Any>,
 }
 
-impl Drop for MountedBlock {
+impl Drop for MountedRow {
     fn drop(&mut self) {
         self.context.store.unmount(self.id);
     }
@@ -113,20 +140,25 @@ impl TextSink for GrowingText {
     }
 }
 
+fn turn_group(feed: &Feed, turn: TurnIdx) -> Group {
+    Group {
+        class: "turn",
+        attribute: id_attribute("data-turn-id", &feed.turn(turn).id),
+    }
+}
+
+fn id_attribute(name: &'static str, id: &Option<Box<str>>) -> Option<(&'static str, Rc<str>)> {
+    id.as_deref().map(|id| (name, Rc::from(id)))
+}
+
 /// What stands around a block: its turn, its response, and the run of calls or messages it belongs to.
 fn groups(feed: &Feed, block: &Block) -> Vec<Group> {
-    let turn = feed.turn(block.turn);
-    let id_of =
-        |name: &'static str, id: &Option<Box<str>>| id.as_deref().map(|id| (name, Rc::from(id)));
-    let mut groups = vec![Group {
-        class: "turn",
-        attribute: id_of("data-turn-id", &turn.id),
-    }];
+    let mut groups = vec![turn_group(feed, block.turn)];
     if let Some(response) = block.response {
         let response = feed.response(response);
         groups.push(Group {
             class: "assistant-response",
-            attribute: id_of("data-response-id", &response.id),
+            attribute: id_attribute("data-response-id", &response.id),
         });
     }
     match &block.body {
@@ -157,9 +189,13 @@ fn dress(block: &Block) -> Dress {
                 "row assistant-text assistant-text--code",
                 "Answer, code".to_owned(),
             ),
-            TextKind::Paragraph | TextKind::Heading(_) => {
-                ("row assistant-text", "Answer".to_owned())
-            }
+            TextKind::Paragraph
+            | TextKind::Heading(_)
+            | TextKind::List { .. }
+            | TextKind::Quote
+            | TextKind::Table { .. }
+            | TextKind::Rule
+            | TextKind::LongLine => ("row assistant-text", "Answer".to_owned()),
         },
         BlockBody::Thinking(_) => ("row rail thinking", "Thinking".to_owned()),
         BlockBody::ToolCall(call) => {
@@ -245,7 +281,7 @@ fn shape(feed: &Feed, id: BlockId, open: bool) -> RowShape {
     };
     match &feed.block(id).body {
         BlockBody::Prompt(prompt) => {
-            let text = prompt.text.as_ref().map_or("", |body| body.preview());
+            let text = prompt.text.as_ref().map_or("", |body| body.head());
             RowShape {
                 kind: RowKind::List,
                 lines: long(RowKind::List, text).lines.min(8) + 3,
@@ -253,7 +289,10 @@ fn shape(feed: &Feed, id: BlockId, open: bool) -> RowShape {
             }
         }
         BlockBody::Text(text) => match text.kind {
-            TextKind::Paragraph => long(RowKind::Text, feed.text(id)),
+            TextKind::Paragraph | TextKind::LongLine => long(RowKind::Text, feed.text(id)),
+            TextKind::List { .. } | TextKind::Quote => long(RowKind::List, feed.text(id)),
+            TextKind::Table { .. } => long(RowKind::Table, feed.text(id)),
+            TextKind::Rule => one(RowKind::Rule),
             TextKind::Heading(_) => long(RowKind::Heading, feed.text(id)),
             TextKind::Code { .. } => long(RowKind::Code, feed.text(id)),
         },
@@ -277,14 +316,8 @@ fn shape(feed: &Feed, id: BlockId, open: bool) -> RowShape {
         BlockBody::Permission(_) | BlockBody::Question(_) if open => card(5),
         BlockBody::Plan(entries) if open => card(u32::try_from(entries.len()).unwrap_or(u32::MAX)),
         BlockBody::AgentMessage(message) if open => {
-            let said = message
-                .message
-                .as_ref()
-                .map_or(0, |body| body.preview().len());
-            let answered = message
-                .result
-                .as_ref()
-                .map_or(0, |body| body.preview().len());
+            let said = message.message.as_ref().map_or(0, |body| body.head().len());
+            let answered = message.result.as_ref().map_or(0, |body| body.head().len());
             card(u32::try_from((said + answered) / 80 + 2).unwrap_or(u32::MAX))
         }
         BlockBody::Error { message, .. } if open => {

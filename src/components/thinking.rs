@@ -5,15 +5,15 @@ use chat_feed::{Block, Feed, ThinkingBlock};
 use leptos::html::{div, p, span};
 use leptos::prelude::*;
 
-use super::Ctx;
 use super::icon::Icon;
 use super::line::Line;
+use super::{Ctx, text};
 
 /// A block of thinking.
 pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBlock) -> AnyView {
     let id = block.id;
     let open = ctx.with_value(|context| context.store.is_open(id));
-    let text = feed.text(id);
+    let words = feed.text(id);
     let long = thinking
         .duration_ms
         .filter(|ms| *ms >= 1_000)
@@ -24,7 +24,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBloc
         (None, false) => "Thought".to_owned(),
     };
     let gist = (!open && !thinking.streaming)
-        .then(|| units::first_line(text, 160))
+        .then(|| units::first_line(words, 160))
         .filter(|gist| !gist.is_empty());
     let what = span().class("thinking__what").child((
         span().attr("data-time", "").child(title),
@@ -33,7 +33,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBloc
     let line = Line::new(Icon::Dotted, what)
         .icon_class("icon thinking__icon")
         .time(long.unwrap_or_default());
-    if text.is_empty() {
+    if words.is_empty() {
         let line = if thinking.redacted {
             line.outcome("withheld")
         } else {
@@ -42,11 +42,17 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBloc
         return line.view();
     }
     let tail =
-        (!open && thinking.streaming).then(|| p().class("thinking__tail").child(last_lines(text)));
+        (!open && thinking.streaming).then(|| p().class("thinking__tail").child(last_lines(words)));
     let body = open.then(|| {
-        div()
-            .class("body")
-            .child(p().class("thinking__text grows").child(text.to_owned()))
+        let shown = if thinking.streaming {
+            // It grows in place, without markup.
+            p().class("thinking__text grows")
+                .child(words.to_owned())
+                .into_any()
+        } else {
+            text::whole(words, "prose thinking__text").into_any()
+        };
+        div().class("body").child(shown)
     });
     (line.toggles(ctx, id, open), tail, body).into_any()
 }

@@ -1,14 +1,16 @@
 //! A tool call: one line with kind, object, outcome and duration; opened, its arguments and what it gave.
 
-use chat_event::Json;
-use chat_feed::units;
+use chat_event::{Body, Json};
+use chat_feed::loads::Spot;
 use chat_feed::{Block, Feed, ToolCallBlock, ToolKind, ToolStatus};
+use chat_feed::{long_text, units};
 use leptos::html::{div, span};
 use leptos::prelude::*;
 
 use super::icon::{Icon, icon_with};
 use super::line::{Line, failure_chip, verb_and_object};
-use super::{Ctx, elapsed, output, raw};
+use super::whole::Long;
+use super::{Ctx, elapsed, output, raw, terminal};
 
 /// A tool call.
 pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -> AnyView {
@@ -116,17 +118,26 @@ fn running(ctx: Ctx, call: &ToolCallBlock, word: &'static str, outcome: String) 
 }
 
 fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock, command: bool) -> AnyView {
-    let args = args_view(feed, call, command);
     let printed = feed.text(block.id);
+    let terminal = match command {
+        true => terminal_view(ctx, feed, block, call),
+        false => None,
+    };
+    let args = match terminal {
+        Some(_) => None,
+        None => args_view(ctx, feed, block, call, command),
+    };
     let result = match (&call.result, &call.error) {
+        _ if terminal.is_some() => terminal,
         _ if call.status.runs() && !printed.is_empty() => {
             Some(output::tail_well("well", "Output", printed))
         }
         (Some(result), _) if !result.is_null() && result.as_text() != "\"\"" => {
-            Some(result_view(ctx, block, result))
+            Some(result_view(ctx, block, call, result))
         }
         (_, _) if !printed.is_empty() => {
-            Some(output::text_well(ctx, block.id, "well", "Output", printed))
+            let place = (block.id, Spot::Output);
+            Some(output::text_well(ctx, place, "well", "Output", printed))
         }
         (_, _) => None,
     };
@@ -136,12 +147,12 @@ fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock, command
             && call
                 .result
                 .as_ref()
-                .is_none_or(|result| !result.display_text().contains(&error.message))
+                .is_none_or(|result| !long_text::shows(result, &error.message))
     });
     let error = error.map(|error| {
         output::text_well(
             ctx,
-            block.id,
+            (block.id, Spot::Error),
             "well well--wrap tool-error",
             "Error",
             &error.message,
@@ -174,8 +185,46 @@ fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock, command
         .into_any()
 }
 
+/// A command with what it printed, where that is text and short, or was asked for whole.
+fn terminal_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -> Option<AnyView> {
+    let command = call.args.get("command")?.to_body()?;
+    let command = command.excerpt().whole()?;
+    let result = match &call.result {
+        // While it runs, and where it gave nothing, what it printed is all there is.
+        None => None,
+        Some(_) if call.status.runs() => None,
+        Some(result) if result.is_null() => None,
+        Some(result) => {
+            let texts = long_text::texts(result)?;
+            let [text] = texts.as_slice() else {
+                return None;
+            };
+            Some(terminal_text(ctx, block, text)?).filter(|text| !text.is_empty())
+        }
+    };
+    Some(terminal::view(ctx, feed, block, call, &command, result))
+}
+
+/// A long text is the same two ends whether it is here or elsewhere, until the reader asks for all of it.
+fn terminal_text(ctx: Ctx, block: &Block, text: &Body) -> Option<String> {
+    if let Some(whole) = text.excerpt().whole() {
+        return Some(whole.into_owned());
+    }
+    let place = (block.id, Spot::Result(0));
+    ctx.with_value(|context| {
+        let whole = context.wholes.text(&place, text)?;
+        Some(long_text::shown_at_once(&whole).to_owned())
+    })
+}
+
 /// The arguments: a command as it is run, others as their fields; the JSON as far as it came while it streams.
-fn args_view(feed: &Feed, call: &ToolCallBlock, command: bool) -> Option<AnyView> {
+fn args_view(
+    ctx: Ctx,
+    feed: &Feed,
+    block: &Block,
+    call: &ToolCallBlock,
+    command: bool,
+) -> Option<AnyView> {
     if call.args.is_null() {
         let coming = call
             .input
@@ -188,59 +237,28 @@ fn args_view(feed: &Feed, call: &ToolCallBlock, command: bool) -> Option<AnyView
         return None;
     }
     // The line above shows a short command whole.
-    let text = call
-        .args
-        .get("command")
-        .and_then(|text| text.as_str().map(|text| text.into_owned()));
+    let event_id = call.args_event.as_deref().unwrap_or_default();
+    let text = call.args.get("command").and_then(|text| text.to_body());
     let args = match text.filter(|_| command) {
-        Some(text) if !text.contains('\n') && text.len() < 60 => return None,
-        Some(text) => output::well("well well--wrap", "Command", text),
-        None => raw::fields(&call.args),
+        Some(Body::Inline(text)) if !text.contains('\n') && text.len() < 60 => return None,
+        Some(text) => {
+            let place = (block.id, Spot::Argument("command".into()));
+            Long::new(ctx, place, event_id, ("well well--wrap", "Command")).view(&text)
+        }
+        None => raw::arguments(ctx, block, event_id, &call.args),
     };
     Some(div().class("tool-args").child(args).into_any())
 }
 
-fn result_view(ctx: Ctx, block: &Block, result: &Json) -> AnyView {
-    if let Some(body) = result.body_ref() {
-        let note = body.truncated.then(|| {
-            let size = units::bytes(body.bytes);
-            div()
-                .class("subtle")
-                .child(format!("The first part of {size}"))
-        });
-        return (
-            output::text_well(ctx, block.id, "well", "Result", &body.preview),
-            note,
-        )
-            .into_any();
+fn result_view(ctx: Ctx, block: &Block, call: &ToolCallBlock, result: &Json) -> AnyView {
+    let event_id = call.result_event.as_deref().unwrap_or_default();
+    let long = |nth: usize, looks| Long::new(ctx, (block.id, Spot::Result(nth)), event_id, looks);
+    match long_text::texts(result) {
+        Some(texts) => {
+            let texts = texts.iter().enumerate();
+            let views = texts.map(|(nth, text)| long(nth, ("well", "Result")).view(text));
+            views.collect::<Vec<_>>().into_any()
+        }
+        None => long(0, ("well well--wrap", "JSON")).json_view(result),
     }
-    match result_text(result) {
-        Some(text) => output::text_well(ctx, block.id, "well", "Result", &text),
-        None => raw::tree(result),
-    }
-}
-
-/// A result that is text, or a list of content parts that are all text.
-fn result_text(result: &Json) -> Option<String> {
-    if let Some(text) = result.as_str() {
-        return Some(text.into_owned());
-    }
-    let serde_json::Value::Array(parts) = result.to_value() else {
-        return None;
-    };
-    let texts: Option<Vec<String>> = parts
-        .iter()
-        .map(
-            |part| match part.get("type").and_then(serde_json::Value::as_str) {
-                Some("text") => part
-                    .get("text")
-                    .and_then(serde_json::Value::as_str)
-                    .map(str::to_owned),
-                _ => None,
-            },
-        )
-        .collect();
-    texts
-        .filter(|texts| !texts.is_empty())
-        .map(|texts| texts.join("\n"))
 }

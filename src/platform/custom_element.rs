@@ -21,6 +21,8 @@ pub(crate) trait Feed {
     fn append(&self, bytes: &[u8]);
     /// Empties the feed.
     fn clear(&self);
+    /// Rows that came while the page was hidden.
+    fn badge(&self) -> u32;
     /// Events reduced so far.
     fn event_count(&self) -> u32;
     /// Rows in the whole session.
@@ -29,6 +31,14 @@ pub(crate) trait Feed {
     fn scroller(&self) -> Option<Element>;
     /// Brings the row of an event into view and returns its index.
     fn go_to_event(&self, event_idx: u32) -> Option<u32>;
+    /// Goes to an event by its id, at once or when it has come.
+    fn go_to(&self, event_id: &str);
+    /// Moves the player: `play`, `pause`, `seek` to milliseconds of playing, `rate` …
+    fn play(&self, command: &str, value: f64);
+    /// What the player says: `time`, `duration`, `rate`, `paused`.
+    fn playing(&self, name: &str) -> f64;
+    /// Shows the session as it was after an event, or all of it again; the last row's index.
+    fn view_as_of(&self, event_idx: Option<u32>) -> Option<u32>;
     /// The rows of the whole session as text.
     fn serialize_rows(&self, mask_times: bool) -> Pin<Box<dyn Future<Output = String>>>;
     /// The element left the page: everything of it must go.
@@ -64,6 +74,10 @@ impl FeedHandle {
         self.0.clear();
     }
     #[allow(missing_docs)]
+    pub fn badge(&self) -> u32 {
+        self.0.badge()
+    }
+    #[allow(missing_docs)]
     #[wasm_bindgen(js_name = eventCount)]
     pub fn event_count(&self) -> u32 {
         self.0.event_count()
@@ -81,6 +95,24 @@ impl FeedHandle {
     #[wasm_bindgen(js_name = goToEvent)]
     pub fn go_to_event(&self, event_idx: u32) -> Option<u32> {
         self.0.go_to_event(event_idx)
+    }
+    #[allow(missing_docs)]
+    #[wasm_bindgen(js_name = goTo)]
+    pub fn go_to(&self, event_id: &str) {
+        self.0.go_to(event_id);
+    }
+    #[allow(missing_docs)]
+    pub fn play(&self, command: &str, value: f64) {
+        self.0.play(command, value);
+    }
+    #[allow(missing_docs)]
+    pub fn playing(&self, name: &str) -> f64 {
+        self.0.playing(name)
+    }
+    #[allow(missing_docs)]
+    #[wasm_bindgen(js_name = viewAsOf)]
+    pub fn view_as_of(&self, event_idx: Option<u32>) -> Option<u32> {
+        self.0.view_as_of(event_idx)
     }
     #[allow(missing_docs)]
     #[wasm_bindgen(js_name = serializeRows)]

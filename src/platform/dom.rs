@@ -92,6 +92,78 @@ pub(crate) fn call_with_files(element: &Element, method: &str, files: &[super::f
     }
 }
 
+/// Calls a method of an element that takes nothing: `showModal`, `select` …
+pub(crate) fn call_method(element: &Element, method: &str) {
+    let called = js_sys::Reflect::get(element, &method.into());
+    if let Some(called) = called
+        .ok()
+        .as_ref()
+        .and_then(|called| called.dyn_ref::<js_sys::Function>())
+    {
+        let _ = called.call0(element);
+    }
+}
+
+/// Calls a method of an element's own class with a text.
+pub(crate) fn call_with_text(element: &Element, method: &str, text: &str) {
+    let called = js_sys::Reflect::get(element, &method.into());
+    if let Some(called) = called
+        .ok()
+        .as_ref()
+        .and_then(|called| called.dyn_ref::<js_sys::Function>())
+    {
+        let _ = called.call1(element, &text.into());
+    }
+}
+
+/// The first element within another that a selector finds.
+pub(crate) fn first_in(element: &Element, selector: &str) -> Option<Element> {
+    element.query_selector(selector).ok().flatten()
+}
+
+/// The closest element around an event's beginning that a selector finds, shadow roots left aside.
+pub(crate) fn around_event(event: &Event, selector: &str) -> Option<Element> {
+    let from = event.composed_path().get(0);
+    from.dyn_ref::<Element>()?.closest(selector).ok().flatten()
+}
+
+/// An attribute's value.
+pub(crate) fn attribute(element: &Element, name: &str) -> Option<String> {
+    element.get_attribute(name)
+}
+
+/// The text of an element as it is shown, with its line breaks.
+pub(crate) fn shown_text_of(element: &Element) -> String {
+    let html: &web_sys::HtmlElement = element.unchecked_ref();
+    html.inner_text()
+}
+
+/// Puts the floating element an event is about below the one that a selector finds beside it, their right edges in line.
+pub(crate) fn place_below(event: &Event, opener: &str) {
+    let floating = event
+        .target()
+        .and_then(|target| target.dyn_into::<Element>().ok());
+    let beside = floating
+        .as_ref()
+        .and_then(|floating| floating.parent_element());
+    let opener = beside.and_then(|beside| first_in(&beside, opener));
+    if let (Some(floating), Some(opener)) = (floating, opener) {
+        let bounds = opener.get_bounding_client_rect();
+        let width = window().inner_width().ok().and_then(|width| width.as_f64());
+        let right = width.unwrap_or_default() - bounds.right();
+        set_style(
+            &floating,
+            "inset",
+            &format!("{}px {right}px auto auto", bounds.bottom() + 4.0),
+        );
+    }
+}
+
+/// Whether Shift was down.
+pub(crate) fn has_shift(event: &web_sys::KeyboardEvent) -> bool {
+    event.shift_key()
+}
+
 /// Calls a method of an element's own class with bytes.
 pub(crate) fn call_with_bytes(element: &Element, method: &str, bytes: &[u8]) {
     let called = js_sys::Reflect::get(element, &method.into());
@@ -144,6 +216,11 @@ pub(crate) fn insert_before(parent: &Element, child: &Element, next: Option<&Ele
     let _ = parent.insert_before(child, next.map(|next| next.unchecked_ref()));
 }
 
+/// Takes everything out of an element.
+pub(crate) fn empty(element: &Element) {
+    element.replace_children_with_node_0();
+}
+
 /// Whether `child` stands in `parent`, right before `next`.
 pub(crate) fn stands_before(parent: &Element, child: &Element, next: Option<&Element>) -> bool {
     child.parent_element().as_ref() == Some(parent) && child.next_element_sibling().as_ref() == next
@@ -187,6 +264,33 @@ pub(crate) fn focus(element: &Element) {
     }
 }
 
+/// How far the element an event came from is scrolled to the right, and how wide what is seen of it is.
+pub(crate) fn scrolled(event: &Event) -> Option<(f64, f64)> {
+    let element = origin(event)?;
+    Some((element.scroll_left().into(), element.client_width().into()))
+}
+
+/// How wide an element is inside.
+pub(crate) fn width_px(element: &Element) -> i32 {
+    element.client_width()
+}
+
+/// The element that listens to an event.
+pub(crate) fn origin(event: &Event) -> Option<Element> {
+    event.current_target()?.dyn_into().ok()
+}
+
+/// Moves the focus to the child with this index of the element that listens.
+pub(crate) fn focus_child(event: &Event, nth: usize) {
+    let mut child = origin(event).and_then(|element| element.first_element_child());
+    for _ in 0..nth {
+        child = child.and_then(|child| child.next_element_sibling());
+    }
+    if let Some(child) = child {
+        focus(&child);
+    }
+}
+
 /// Sends a DOM event up from the element; `detail` is what listeners read.
 pub(crate) fn dispatch(element: &Element, name: &str, detail: &JsValue) {
     let init = web_sys::CustomEventInit::new();
@@ -196,6 +300,24 @@ pub(crate) fn dispatch(element: &Element, name: &str, detail: &JsValue) {
     if let Ok(event) = web_sys::CustomEvent::new_with_event_init_dict(name, &init) {
         let _ = element.dispatch_event(&event);
     }
+}
+
+/// Sends a DOM event up from the element and asks: false where a listener will not have what it tells of.
+pub(crate) fn asks_leave(element: &Element, name: &str, detail: &JsValue) -> bool {
+    let init = web_sys::CustomEventInit::new();
+    init.set_detail(detail);
+    init.set_bubbles(true);
+    init.set_composed(true);
+    init.set_cancelable(true);
+    match web_sys::CustomEvent::new_with_event_init_dict(name, &init) {
+        Ok(event) => element.dispatch_event(&event).unwrap_or(true),
+        Err(_) => true,
+    }
+}
+
+/// A value read from JSON, for the `detail` of an event.
+pub(crate) fn value_of_json(json: &str) -> JsValue {
+    js_sys::JSON::parse(json).unwrap_or_default()
 }
 
 /// An object of strings, for the `detail` of an event.
@@ -302,18 +424,43 @@ pub(crate) fn key_of(event: &Event) -> Option<Key> {
     {
         return None;
     }
+    // Shift makes another letter by itself.
+    let name = match key.key() {
+        name if key.shift_key() && name.starts_with("Arrow") => format!("Shift+{name}"),
+        name => name,
+    };
     Some(Key {
-        name: key.key(),
+        name,
         control: key.ctrl_key(),
     })
 }
 
 /// A pressed key.
 pub(crate) struct Key {
-    /// As the browser names it: `j`, `Enter`, `PageDown` …
+    /// As the browser names it: `j`, `Enter`, `PageDown` …; arrows with Shift as `Shift+ArrowDown`.
     pub(crate) name: String,
     /// Whether Ctrl was down.
     pub(crate) control: bool,
+}
+
+/// The attribute of where an event began, or of the nearest element around that has it.
+pub(crate) fn attribute_at(event: &Event, name: &str) -> Option<String> {
+    let from = event.composed_path().get(0).dyn_into::<Element>().ok()?;
+    from.closest(&format!("[{name}]"))
+        .ok()??
+        .get_attribute(name)
+}
+
+/// The place among its siblings of the nearest element around an event's beginning that a selector finds.
+pub(crate) fn child_at(event: &Event, selector: &str) -> Option<usize> {
+    let from = event.composed_path().get(0).dyn_into::<Element>().ok()?;
+    let mut child = from.closest(selector).ok()??;
+    let mut place = 0;
+    while let Some(before) = child.previous_element_sibling() {
+        child = before;
+        place += 1;
+    }
+    Some(place)
 }
 
 /// Whether the event began at, or in, a control that has a use of its own for Enter and clicks.
@@ -333,6 +480,18 @@ pub(crate) fn began_in_control(event: &Event, until: &Element) -> bool {
         }
     }
     false
+}
+
+/// Whether the event began at, or in, what a selector names.
+pub(crate) fn is_within(event: &Event, selector: &str) -> bool {
+    let from = event.composed_path().get(0);
+    from.dyn_ref::<Element>()
+        .is_some_and(|element| element.closest(selector).ok().flatten().is_some())
+}
+
+/// The element that an event was sent to.
+pub(crate) fn target(event: &Event) -> Option<Element> {
+    event.target()?.dyn_into().ok()
 }
 
 /// Puts text on the clipboard.

@@ -19,25 +19,62 @@ pub(crate) fn fragment(name: &str) -> Option<String> {
     parameters.get(name)
 }
 
+/// Sets one parameter of the fragment without a step in the history.
+pub(crate) fn set_in_fragment(name: &str, value: &str) {
+    change_fragment(|parameters| parameters.set(name, value));
+}
+
+/// Takes one parameter out of the fragment without a step in the history.
+pub(crate) fn remove_from_fragment(name: &str) {
+    change_fragment(|parameters| parameters.delete(name));
+}
+
+fn change_fragment(change: impl FnOnce(&web_sys::UrlSearchParams)) {
+    let hash = dom::window().location().hash().unwrap_or_default();
+    let hash = hash.strip_prefix('#').unwrap_or_default();
+    if let Ok(parameters) = web_sys::UrlSearchParams::new_with_str(hash) {
+        change(&parameters);
+        write_fragment(&parameters);
+    }
+}
+
 /// Writes the fragment anew without a step in the history; empty takes it away.
 pub(crate) fn replace_fragment(parameters: &[(&str, &str)]) {
+    if let Ok(written) = web_sys::UrlSearchParams::new() {
+        for (name, value) in parameters {
+            written.append(name, value);
+        }
+        write_fragment(&written);
+    }
+}
+
+fn write_fragment(parameters: &web_sys::UrlSearchParams) {
     let window = dom::window();
     let (Ok(path), Ok(search)) = (window.location().pathname(), window.location().search()) else {
         return;
     };
     let mut address = path + &search;
-    if let Ok(written) = web_sys::UrlSearchParams::new() {
-        for (name, value) in parameters {
-            written.append(name, value);
-        }
-        let text = String::from(written.to_string());
-        if !text.is_empty() {
-            address = address + "#" + &text;
-        }
+    let text = String::from(parameters.to_string());
+    if !text.is_empty() {
+        address = address + "#" + &text;
     }
     if let Ok(history) = window.history() {
         let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&address));
     }
+}
+
+/// The page's address with one parameter of its fragment set; the secret is never part of it.
+pub(crate) fn with_fragment(name: &str, value: &str) -> String {
+    let Ok(address) = dom::window().location().href() else {
+        return String::new();
+    };
+    let (address, fragment) = address.split_once('#').unwrap_or((&address, ""));
+    let Ok(parameters) = web_sys::UrlSearchParams::new_with_str(fragment) else {
+        return address.to_owned();
+    };
+    parameters.delete("token");
+    parameters.set(name, value);
+    format!("{address}#{}", String::from(parameters.to_string()))
 }
 
 /// The page's own origin: `http://127.0.0.1:8080`

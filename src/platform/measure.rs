@@ -74,6 +74,11 @@ pub(crate) fn client_size(element: &Element) -> (f64, f64) {
     )
 }
 
+/// How high an element is, in px; layout is done for it.
+pub(crate) fn height(element: &Element) -> f64 {
+    element.get_bounding_client_rect().height()
+}
+
 /// Device pixels per px.
 pub(crate) fn device_pixel_ratio() -> f64 {
     super::dom::window().device_pixel_ratio()

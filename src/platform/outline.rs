@@ -5,9 +5,18 @@ use wasm_bindgen::JsCast;
 use super::dom::Element;
 
 /// Attributes that may differ between two pages that show the same.
-const PLACE: &[&str] = &["style", "data-row", "tabindex"];
+const PLACE: &[&str] = &[
+    "style",
+    "data-row",
+    "tabindex",
+    "data-new-since",
+    "data-lit",
+];
+/// Marks what depends on who looks and by which way, such as the means to answer: it is left out whole.
+const HERE: &str = "data-here";
 
-/// The children of an element as indented text. With `mask_times`, what elements with `data-time` say (times, and durations by times of arrival) is left out.
+/// The children of an element as indented text. With `mask_times`, elements with `data-time` (times,
+/// and durations by times of arrival) are left out: where a source tells no times there are none.
 pub(crate) fn outline(element: &Element, mask_times: bool) -> String {
     let mut text = String::new();
     write_children(element, mask_times, 0, &mut text);
@@ -39,6 +48,10 @@ fn flush(run: &mut String, depth: usize, text: &mut String) {
 }
 
 fn write_element(element: &Element, mask_times: bool, depth: usize, text: &mut String) {
+    let masked = mask_times && element.has_attribute("data-time");
+    if masked || element.has_attribute(HERE) {
+        return;
+    }
     text.push_str(&"  ".repeat(depth));
     text.push_str(&element.tag_name().to_lowercase());
     let mut names: Vec<String> = element
@@ -58,10 +71,5 @@ fn write_element(element: &Element, mask_times: bool, depth: usize, text: &mut S
         // It shows the time of whoever looks, and no two pages the same.
         return;
     }
-    if mask_times && element.has_attribute("data-time") {
-        text.push_str(&"  ".repeat(depth + 1));
-        text.push_str("…\n");
-    } else {
-        write_children(element, mask_times, depth + 1, text);
-    }
+    write_children(element, mask_times, depth + 1, text);
 }

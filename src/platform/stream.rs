@@ -44,7 +44,16 @@ impl ByteStream {
         address: &str,
         token: Option<&str>,
     ) -> Result<ByteStream, FetchError> {
-        let response = fetch(address, token).await?;
+        Self::of_part(address, token, None).await
+    }
+
+    /// Reads what an address gives, or so many bytes of its beginning.
+    pub(crate) async fn of_part(
+        address: &str,
+        token: Option<&str>,
+        n_bytes: Option<u64>,
+    ) -> Result<ByteStream, FetchError> {
+        let response = fetch(address, token, n_bytes).await?;
         let length = response.headers().get("content-length").ok().flatten();
         // A compressed answer is longer than its header says.
         let compressed = response
@@ -107,17 +116,35 @@ impl std::fmt::Display for FetchError {
 
 /// Fetches an address whole.
 pub(crate) async fn fetch_bytes(address: &str, token: Option<&str>) -> Result<Vec<u8>, FetchError> {
-    let response = fetch(address, token).await?;
-    let buffer = response
-        .array_buffer()
-        .map_err(|why| FetchError::Failed(message_of(&why)))?;
-    let buffer = JsFuture::from(buffer)
+    bytes_of(&fetch(address, token, None).await?).await
+}
+
+/// Sends JSON to an address; the answer's status and body, whatever the status.
+pub(crate) async fn post_json(
+    address: &str,
+    token: Option<&str>,
+    json: &str,
+) -> Result<(u16, Vec<u8>), FetchError> {
+    let response = send(address, token, None, Some(json)).await?;
+    let body = bytes_of(&response).await?;
+    Ok((response.status(), body))
+}
+
+async fn bytes_of(response: &web_sys::Response) -> Result<Vec<u8>, FetchError> {
+    let failed = |why: JsValue| FetchError::Failed(message_of(&why));
+    let buffer = JsFuture::from(response.array_buffer().map_err(failed)?)
         .await
-        .map_err(|why| FetchError::Failed(message_of(&why)))?;
+        .map_err(failed)?;
     Ok(js_sys::Uint8Array::new(&buffer).to_vec())
 }
 
-async fn fetch(address: &str, token: Option<&str>) -> Result<web_sys::Response, FetchError> {
+/// Asks, for the first `n_bytes` where that is set, and by POST where there is JSON to send.
+async fn send(
+    address: &str,
+    token: Option<&str>,
+    n_bytes: Option<u64>,
+    json: Option<&str>,
+) -> Result<web_sys::Response, FetchError> {
     let failed = |why: JsValue| FetchError::Failed(message_of(&why));
     let init = web_sys::RequestInit::new();
     let headers = web_sys::Headers::new().map_err(failed)?;
@@ -126,11 +153,34 @@ async fn fetch(address: &str, token: Option<&str>) -> Result<web_sys::Response, 
             .set("authorization", &format!("Bearer {token}"))
             .map_err(failed)?;
     }
+    if let Some(last) = n_bytes.and_then(|n_bytes| n_bytes.checked_sub(1)) {
+        headers
+            .set("range", &format!("bytes=0-{last}"))
+            .map_err(failed)?;
+    }
+    if let Some(json) = json {
+        headers
+            .set("content-type", "application/json")
+            .map_err(failed)?;
+        init.set_method("POST");
+        init.set_body(&JsValue::from_str(json));
+    }
     init.set_headers(&headers);
+    // A browser keeps an answer that was cut off and asks for the rest of it the next time: of a log that has grown
+    // since, or was packed another way, that is no whole answer, again and again.
+    let _ = js_sys::Reflect::set(&init, &"cache".into(), &"no-store".into());
     let response = JsFuture::from(dom::window().fetch_with_str_and_init(address, &init))
         .await
         .map_err(failed)?;
-    let response: web_sys::Response = response.unchecked_into();
+    Ok(response.unchecked_into())
+}
+
+async fn fetch(
+    address: &str,
+    token: Option<&str>,
+    n_bytes: Option<u64>,
+) -> Result<web_sys::Response, FetchError> {
+    let response = send(address, token, n_bytes, None).await?;
     if response.ok() {
         Ok(response)
     } else {

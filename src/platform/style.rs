@@ -36,3 +36,9 @@ fn sheet_of(css: &str) -> Option<web_sys::CssStyleSheet> {
     sheet.replace_sync(css).ok()?;
     Some(sheet)
 }
+
+/// Whether the reader wants nothing to move by itself.
+pub(crate) fn reduced_motion() -> bool {
+    let query = super::dom::window().match_media("(prefers-reduced-motion: reduce)");
+    query.ok().flatten().is_some_and(|query| query.matches())
+}

@@ -39,6 +39,14 @@ impl Server {
         })
     }
 
+    /// The same server, opened by another token.
+    pub(crate) fn with_token(&self, token: Option<String>) -> Server {
+        Server {
+            base: self.base.clone(),
+            token,
+        }
+    }
+
     /// The address of a route below `/api/v1/`.
     pub(crate) fn route(&self, route: &str) -> String {
         format!("{}/api/v1/{route}", self.base)
@@ -150,7 +158,12 @@ pub(crate) async fn wait(backoff: &mut Backoff, asked_ms: Option<u64>, tell: imp
         } else {
             let seconds = whole_ms(left_ms).div_ceil(1_000);
             let why = Loss::NoAnswer;
-            tell(Status::Reconnecting { seconds, why });
+            let attempt = backoff.attempt();
+            tell(Status::Reconnecting {
+                attempt,
+                seconds,
+                why,
+            });
         }
         let pause_ms = if left_ms > 0.0 {
             TICK_MS.min(whole_ms(left_ms))

@@ -4,38 +4,14 @@ use std::future::poll_fn;
 use std::rc::Rc;
 
 use chat_event::frame::{ClientFrame, Open, ServerFrame};
-use chat_feed::connection::{Backoff, Liveness, Silence};
+use chat_feed::connection::{Backoff, Liveness};
+use chat_feed::sessions::Row;
 use futures_util::future::{Either, select};
-use serde::Deserialize;
 
 use super::link::{self, Heard, Server, Socket};
 use super::{Connection, Running};
 use crate::platform::frame;
 use crate::platform::stream::{FetchError, fetch_bytes};
-
-/// One session, as the server tells it; what it does not tell is not shown.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct Row {
-    /// Its id.
-    pub(crate) id: String,
-    /// Its title.
-    pub(crate) title: Option<String>,
-    /// The agent's name and version.
-    pub(crate) agent: Option<String>,
-    /// The working directory.
-    pub(crate) cwd: Option<String>,
-    /// `busy`, `idle`, `retrying` or `ended`.
-    pub(crate) status: String,
-    /// Whether it came with the program.
-    pub(crate) sample: bool,
-    /// When its last event was stored.
-    pub(crate) last_activity_ms: Option<i64>,
-    /// When its first event happened.
-    pub(crate) started_ms: Option<i64>,
-    /// How many events it has.
-    pub(crate) events: u64,
-}
 
 /// How often a silent socket is looked at.
 const TICK_MS: u32 = 1_000;
@@ -124,7 +100,7 @@ async fn stretch(
             Some(Heard::Frame(ServerFrame::Bye(bye))) => return Ok(Some(bye.reconnect_after_ms)),
             Some(Heard::Frame(_)) => {}
             Some(Heard::Unreadable | Heard::Closed) => return Ok(None),
-            None if liveness.look(now_ms) == Silence::Dead => return Ok(None),
+            None if liveness.is_dead(now_ms) => return Ok(None),
             None => {
                 // Timers may have stood still while the page was hidden: the socket may be long gone.
                 let is_hidden = frame::is_hidden();

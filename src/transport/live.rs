@@ -5,28 +5,43 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use chat_event::cursor::Cursor;
 use chat_feed::connection::{Command, Failure as Why, Follower, Input, Page, PageError};
-use serde::Deserialize;
+use chat_feed::loads::Wanted;
+use futures_util::future::{Either, select};
 
 use super::link::{Heard, Server, Socket};
 use super::{Failure, Running, Sink, Update};
 use crate::platform::dom::{self, Listener};
 use crate::platform::frame::{self, Sleep};
-use crate::platform::stream::{FetchError, fetch_bytes};
+use crate::platform::stream::{ByteStream, FetchError, fetch_bytes};
 
 /// Events asked for in one page.
 const PAGE_EVENTS: u32 = 1_000;
+/// A page that takes longer does not come: it has a few megabytes at most.
+const PAGE_LIMIT_MS: u32 = 45_000;
 /// Timers of a browser count in 32 bits; nothing here waits for a day.
 const LONGEST_SLEEP_MS: f64 = 86_400_000.0;
 
+/// Ends the wait for the next try.
+pub(crate) struct Retry(Rc<RefCell<Told>>);
+
+impl Retry {
+    /// Tries now.
+    pub(crate) fn now(&self) {
+        tell(&self.0, Input::Retry);
+    }
+}
+
 /// Follows a session; tells until it is stopped.
-pub(crate) fn follow(server: Server, session: String, sink: Sink) -> Running {
+pub(crate) fn follow(server: Server, session: String, sink: Sink) -> (Running, Retry) {
     let follower = Follower::new(&session);
+    let events = PageEvents::listen();
+    let retry = Retry(events.shared.clone());
     let driver = Driver {
         server,
         session,
@@ -34,32 +49,57 @@ pub(crate) fn follow(server: Server, session: String, sink: Sink) -> Running {
         page: None,
         socket: None,
         timer: None,
-        events: PageEvents::listen(),
+        events,
     };
-    Running::begin(driver.run(follower))
+    (Running::begin(driver.run(follower)), retry)
 }
 
-/// Fetches the whole diff of a file edit.
-pub(crate) async fn full_diff(
+/// Fetches a body of an event, or its beginning; `told` hears how many bytes more have come.
+pub(crate) async fn body(
     server: Server,
     session: String,
     event_id: String,
+    wanted: Wanted,
+    told: Rc<dyn Fn(u64)>,
 ) -> Result<String, String> {
-    #[derive(Deserialize)]
-    struct Answer {
-        diff: String,
-    }
     let route = format!(
-        "sessions/{}/file-diffs/{}",
+        "sessions/{}/events/{}/full?body={}",
         encoded(&session),
-        encoded(&event_id)
+        encoded(&event_id),
+        encoded(&wanted.sha256)
     );
-    let bytes = fetch_bytes(&server.route(&route), server.token.as_deref())
+    let part = (wanted.n_bytes < wanted.of_bytes).then_some(wanted.n_bytes);
+    let (address, token) = (server.route(&route), server.token.as_deref());
+    let mut stream = ByteStream::of_part(&address, token, part)
         .await
-        .map_err(|why| why.to_string())?;
-    let answer: Answer =
-        serde_json::from_slice(&bytes).map_err(|_| "the answer is no diff".to_owned())?;
-    Ok(answer.diff)
+        .map_err(|why| match why {
+            FetchError::Status(404, _) => "the server does not have it".to_owned(),
+            why => why.to_string(),
+        })?;
+    let most = usize::try_from(wanted.n_bytes).unwrap_or(usize::MAX);
+    let mut bytes = Vec::new();
+    while bytes.len() < most
+        && let Some(piece) = stream.next().await?
+    {
+        told(piece.len() as u64);
+        bytes.extend_from_slice(&piece);
+    }
+    if bytes.len() < most {
+        let (came, whole) = (bytes.len(), wanted.n_bytes);
+        return Err(format!("the answer ended after {came} of {whole} bytes"));
+    }
+    bytes.truncate(most);
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(text),
+        // A part may end within a character.
+        Err(why) if part.is_some() && why.utf8_error().error_len().is_none() => {
+            let end = why.utf8_error().valid_up_to();
+            let mut bytes = why.into_bytes();
+            bytes.truncate(end);
+            String::from_utf8(bytes).map_err(|why| why.to_string())
+        }
+        Err(_) => Err("the answer is no text".to_owned()),
+    }
 }
 
 type PageRequest = Pin<Box<dyn Future<Output = Result<Page, PageError>>>>;
@@ -108,6 +148,7 @@ impl Driver {
             Command::Clear => (self.sink)(Update::Clear),
             Command::Hand(events) => (self.sink)(Update::Events(events)),
             Command::CaughtUp => (self.sink)(Update::CaughtUp),
+            Command::MayAnswer(may_answer) => (self.sink)(Update::MayAnswer(may_answer)),
             Command::Tell(status) => (self.sink)(Update::Connection(status)),
             // Taken out before.
             Command::Stop(_) => {}
@@ -154,13 +195,21 @@ impl Driver {
             Why::Forbidden => format!("the token is not for the session {session} on {server}"),
             Why::NoSession => format!("there is no session {session} on {server}"),
             Why::Gone => format!("the session {session} is no more on {server}"),
-            Why::BadName => format!("{session} is no session of {server}"),
+            Why::BadName => format!("no session can be called {session} on {server}"),
             Why::Version => {
-                format!("{server} speaks another version than this page: load the page again")
+                format!("this page and {server} speak different versions: load the page again")
             }
+        };
+        let word = match why {
+            Why::Unauthorized => "Sign in",
+            Why::Forbidden => "No access",
+            Why::NoSession | Why::BadName => "Not found",
+            Why::Gone => "Gone",
+            Why::Version => "Load again",
         };
         Failure {
             what,
+            word,
             refused: matches!(why, Why::Unauthorized | Why::Forbidden),
         }
     }
@@ -182,15 +231,20 @@ async fn fetch_page(
     );
     // Pages follow each other at once: the browser gets to its own work in between.
     frame::yield_now().await;
-    let bytes = fetch_bytes(&server.route(&route), server.token.as_deref())
-        .await
-        .map_err(|why| match why {
-            FetchError::Status(code, retry_after_ms) => PageError::Status {
-                code,
-                retry_after_ms,
-            },
-            FetchError::Failed(_) => PageError::NoAnswer,
-        })?;
+    let address = server.route(&route);
+    let fetched = pin!(fetch_bytes(&address, server.token.as_deref()));
+    let bytes = match select(fetched, frame::sleep(PAGE_LIMIT_MS)).await {
+        Either::Left((bytes, _)) => bytes,
+        // Nothing says that a connection has died under a request.
+        Either::Right(_) => return Err(PageError::NoAnswer),
+    };
+    let bytes = bytes.map_err(|why| match why {
+        FetchError::Status(code, retry_after_ms) => PageError::Status {
+            code,
+            retry_after_ms,
+        },
+        FetchError::Failed(_) => PageError::NoAnswer,
+    })?;
     Page::read(&bytes).map_err(|_| PageError::NoAnswer)
 }
 
@@ -218,13 +272,7 @@ impl PageEvents {
         let shared: Rc<RefCell<Told>> = Rc::default();
         let tell = |input: fn() -> Input| {
             let shared = shared.clone();
-            move |_| {
-                let mut told = shared.borrow_mut();
-                told.inputs.push_back(input());
-                if let Some(waker) = told.waker.take() {
-                    waker.wake();
-                }
-            }
+            move |_| tell(&shared, input())
         };
         let listeners = vec![
             dom::listen_document(
@@ -257,8 +305,16 @@ impl PageEvents {
     }
 }
 
+fn tell(shared: &RefCell<Told>, input: Input) {
+    let mut told = shared.borrow_mut();
+    told.inputs.push_back(input);
+    if let Some(waker) = told.waker.take() {
+        waker.wake();
+    }
+}
+
 /// A part of a path, with all but plain characters encoded.
-fn encoded(part: &str) -> String {
+pub(super) fn encoded(part: &str) -> String {
     let mut text = String::with_capacity(part.len());
     for byte in part.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {

@@ -155,5 +155,10 @@ fn tell_progress(sink: &Sink, n_read: u64, byte_len: Option<u64>) {
 }
 
 fn fail(sink: &Sink, what: String, refused: bool) {
-    sink(Update::Failed(Failure { what, refused }));
+    let word = if refused { "Sign in" } else { "Not loaded" };
+    sink(Update::Failed(Failure {
+        what,
+        word,
+        refused,
+    }));
 }

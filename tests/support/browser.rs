@@ -15,7 +15,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use chromiumoxide::cdp::browser_protocol::emulation::SetFocusEmulationEnabledParams;
+use chromiumoxide::cdp::browser_protocol::accessibility::{AxValue, GetFullAxTreeParams};
+use chromiumoxide::cdp::browser_protocol::emulation::{
+    MediaFeature, SetDeviceMetricsOverrideParams, SetEmulatedMediaParams,
+    SetFocusEmulationEnabledParams,
+};
 use chromiumoxide::cdp::browser_protocol::input::{
     DispatchKeyEventParams, DispatchKeyEventType, DispatchMouseEventParams, DispatchMouseEventType,
     InsertTextParams,
@@ -24,7 +28,9 @@ use chromiumoxide::cdp::browser_protocol::log::{EventEntryAdded, LogEntryLevel, 
 use chromiumoxide::cdp::browser_protocol::network::{
     EventRequestWillBeSent, EventWebSocketClosed, EventWebSocketCreated,
 };
-use chromiumoxide::cdp::browser_protocol::page::CaptureScreenshotFormat;
+use chromiumoxide::cdp::browser_protocol::page::{
+    CaptureScreenshotFormat, SetWebLifecycleStateParams, SetWebLifecycleStateState,
+};
 use chromiumoxide::cdp::browser_protocol::target::CreateTargetParams;
 use chromiumoxide::cdp::js_protocol::runtime::{
     ConsoleApiCalledType, EvaluateParams, EventConsoleApiCalled, EventExceptionThrown,
@@ -605,6 +611,8 @@ impl Tab {
             "Enter" => 13,
             "End" => 35,
             "Home" => 36,
+            "Tab" => 9,
+            " " => 32,
             _ => 0,
         };
         for kind in [DispatchKeyEventType::KeyDown, DispatchKeyEventType::KeyUp] {
@@ -622,6 +630,43 @@ impl Tab {
                 .await
                 .expect("a key is pressed");
         }
+    }
+
+    /// Stops the page as browsers stop pages that are hidden for long, or lets it go on.
+    pub(crate) async fn set_frozen(&self, frozen: bool) {
+        let state = if frozen {
+            SetWebLifecycleStateState::Frozen
+        } else {
+            SetWebLifecycleStateState::Active
+        };
+        self.page
+            .execute(SetWebLifecycleStateParams::new(state))
+            .await
+            .expect("the page is stopped or goes on");
+    }
+
+    /// Shows the page to somebody who likes it light or dark, in a window of this size.
+    pub(crate) async fn look(&self, dark: bool, (width_px, height_px): (i64, i64)) {
+        let scheme = if dark { "dark" } else { "light" };
+        let media = SetEmulatedMediaParams::builder()
+            .feature(MediaFeature::new("prefers-color-scheme", scheme))
+            .build();
+        self.page.execute(media).await.expect("a colour scheme");
+        let window = SetDeviceMetricsOverrideParams::new(width_px, height_px, 1.0, false);
+        self.page.execute(window).await.expect("a size");
+    }
+
+    /// What a screen reader is told of the page: role and name of each thing in it, in order.
+    pub(crate) async fn told(&self) -> Vec<(String, String)> {
+        let tree = self.page.execute(GetFullAxTreeParams::default()).await;
+        let tree = tree.expect("the tree of accessibility");
+        let text = |value: Option<&AxValue>| {
+            let value = value.and_then(|value| value.value.as_ref());
+            value.and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
+        let told = tree.result.nodes.iter().filter(|node| !node.ignored);
+        told.map(|node| (text(node.role.as_ref()), text(node.name.as_ref())))
+            .collect()
     }
 
     /// What is painted, as a PNG.

@@ -112,6 +112,115 @@ impl Writer {
     }
 }
 
+/// A red picture of 8 × 4 pixels.
+pub(crate) const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAECAIAAAA8r+mnAAAAEUlEQVR4nGM4oaGBFTFQTwIA6r4jAVNWcxoAAAAASUVORK5CYII=";
+
+/// A turn with a row of every kind, and one that waits for an answer to each sort of request.
+pub(crate) fn every_kind(session: &str) -> Writer {
+    let mut writer = Writer::new(session);
+    let start = json!({"agent": "Made 1.0", "model": "made-1", "title": "Every kind", "cwd": "/home/m/made", "gitBranch": "main"});
+    writer.event("session_start", &json!({}), &start);
+    writer.turn(1);
+    let place = json!({"turnId": "t2", "responseId": "r2"});
+    let within = json!({"turnId": "t2", "responseId": "r3", "parentToolCallId": "task"});
+    let failing = "\u{1b}[32mok\u{1b}[0m one\n\u{1b}[1;31mFAILED\u{1b}[0m two\n";
+    let answer = "Some *stress* and `code`, a [link](https://docs.rs/serde).\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n- [x] done\n- [ ] open\n\n> quoted\n\n### A heading";
+    for (kind, place, payload) in [
+        ("turn_start", &place, json!({"trigger": "user"})),
+        (
+            "user_message",
+            &place,
+            json!({"text": "Mend it, please.\n\n- all of it", "attachments": [{"name": "seen.png", "mediaType": "image/png", "data": PICTURE}, {"name": "notes.txt", "mediaType": "text/plain"}]}),
+        ),
+        (
+            "thinking_done",
+            &place,
+            json!({"text": "Where does it begin?"}),
+        ),
+        (
+            "tool_call",
+            &place,
+            json!({"toolCallId": "task", "toolName": "Task", "kind": "agent", "args": {"description": "Look around", "subagent_type": "Explore"}}),
+        ),
+        (
+            "tool_call",
+            &within,
+            json!({"toolCallId": "in", "toolName": "Grep", "kind": "search", "args": {"pattern": "begin"}}),
+        ),
+        (
+            "tool_result",
+            &within,
+            json!({"toolCallId": "in", "result": "a.rs:1"}),
+        ),
+        (
+            "tool_result",
+            &place,
+            json!({"toolCallId": "task", "result": "It begins in a.rs."}),
+        ),
+        (
+            "plan",
+            &place,
+            json!({"entries": [{"content": "Read", "status": "completed"}, {"content": "Mend", "status": "in_progress"}, {"content": "Test", "status": "pending"}]}),
+        ),
+        (
+            "tool_call",
+            &place,
+            json!({"toolCallId": "run", "toolName": "Bash", "kind": "execute", "args": {"command": "cargo test"}}),
+        ),
+        (
+            "tool_result",
+            &place,
+            json!({"toolCallId": "run", "result": failing, "exitCode": 101, "error": {"message": "exit code 101"}}),
+        ),
+        ("assistant_done", &place, json!({"text": answer})),
+        (
+            "agent_message",
+            &place,
+            json!({"messageId": "m1", "targetAgentId": "reviewer", "targetSessionId": "s9", "message": "Look at it", "wait": true}),
+        ),
+        (
+            "agent_callback",
+            &place,
+            json!({"messageId": "m1", "fromAgentId": "reviewer", "fromSessionId": "s9", "result": "Good"}),
+        ),
+        (
+            "progress",
+            &place,
+            json!({"message": "Halfway", "percent": 50}),
+        ),
+        (
+            "compaction",
+            &place,
+            json!({"trigger": "auto", "tokensBefore": 168_000, "summary": "So far"}),
+        ),
+        (
+            "notice",
+            &place,
+            json!({"level": "warning", "text": "A hook was slow"}),
+        ),
+        ("raw", &place, json!({"format": "made", "value": {"a": 1}})),
+        ("never_heard_of", &place, json!({"b": 2})),
+        (
+            "usage",
+            &place,
+            json!({"scope": "turn", "inputTokens": 120_000, "outputTokens": 900, "contextUsed": 120_000, "contextSize": 200_000, "costUsd": 0.5}),
+        ),
+        (
+            "permission_request",
+            &place,
+            json!({"requestId": "p1", "toolName": "Bash", "args": {"command": "rm -rf old"}, "options": [{"id": "1", "label": "Allow once", "kind": "allow_once"}]}),
+        ),
+        (
+            "question_request",
+            &place,
+            json!({"requestId": "q1", "questions": [{"id": "a", "text": "Which?", "options": [{"label": "This"}, {"label": "That", "description": "the other"}]}]}),
+        ),
+    ] {
+        writer.event(kind, place, &payload);
+    }
+    writer
+}
+
 /// A log of at least so many events.
 pub(crate) fn log_of(session: &str, n_events: u64) -> String {
     let mut writer = Writer::new(session);

@@ -7,8 +7,8 @@
     reason = "a proxy that cannot be started fails the test"
 )]
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -17,23 +17,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// Numbers that look random and are the same for the same seed (splitmix64).
-pub(crate) struct Dice(u64);
+#[path = "../../crates/host/turnreel/tests/support/dice.rs"]
+mod dice;
 
-impl Dice {
-    pub(crate) fn new(seed: u64) -> Dice {
-        Dice(seed)
-    }
-
-    /// A number from `from` to below `to`.
-    pub(crate) fn between(&mut self, from: u64, to: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        from + (mixed ^ (mixed >> 31)) % (to - from)
-    }
-}
+pub(crate) use dice::Dice;
 
 /// A running proxy.
 pub(crate) struct Proxy {
@@ -41,6 +28,8 @@ pub(crate) struct Proxy {
     pub(crate) url: String,
     /// Counts up at each cut; what is connected then ends.
     cuts: watch::Sender<u64>,
+    /// Draws how many bytes the next connection carries to its client, while it is there.
+    limits: Arc<Mutex<Option<(Dice, u64)>>>,
     n_cut: Arc<AtomicUsize>,
     accepting: JoinHandle<()>,
 }
@@ -53,13 +42,22 @@ impl Proxy {
         let (cuts, cut) = watch::channel(0);
         let n_cut = Arc::new(AtomicUsize::new(0));
         let ended = n_cut.clone();
+        let limits: Arc<Mutex<Option<(Dice, u64)>>> = Arc::default();
+        let drawn = limits.clone();
         let accepting = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let (mut cut, ended) = (cut.clone(), ended.clone());
                 cut.mark_unchanged();
+                let most_bytes = {
+                    let mut limits = drawn.lock().unwrap_or_else(PoisonError::into_inner);
+                    let limits = limits.as_mut();
+                    limits.map_or(u64::MAX, |(dice, below)| dice.between(1, *below))
+                };
                 tokio::spawn(async move {
                     tokio::select! {
-                        () = pass(client, port, server_port) => {}
+                        cut_short = pass(client, port, server_port, most_bytes) => {
+                            ended.fetch_add(usize::from(cut_short), Ordering::Relaxed);
+                        }
                         _ = cut.changed() => { ended.fetch_add(1, Ordering::Relaxed); }
                     }
                 });
@@ -68,6 +66,7 @@ impl Proxy {
         Proxy {
             url: format!("http://127.0.0.1:{port}"),
             cuts,
+            limits,
             n_cut,
             accepting,
         }
@@ -76,6 +75,12 @@ impl Proxy {
     /// Cuts every connection, in the middle of whatever it carries.
     pub(crate) fn cut_all(&self) {
         self.cuts.send_modify(|count| *count += 1);
+    }
+
+    /// From now on each new connection is cut behind a byte below `below`, drawn from a seed; 0 lets all of them be.
+    pub(crate) fn cut_behind_bytes(&self, seed: u64, below: u64) {
+        let limits = (below > 1).then(|| (Dice::new(seed), below));
+        *self.limits.lock().unwrap_or_else(PoisonError::into_inner) = limits;
     }
 
     /// Connections that were cut so far.
@@ -103,10 +108,11 @@ impl Drop for Proxy {
     }
 }
 
-/// Carries one connection until either side ends it. A server that is away is a connection that is refused.
-async fn pass(client: TcpStream, port: u16, server_port: u16) {
+/// Carries one connection until either side ends it, or so many bytes have come to the client: then it is true. A server
+/// that is away is a connection that is refused.
+async fn pass(client: TcpStream, port: u16, server_port: u16, most_bytes: u64) -> bool {
     let Ok(server) = TcpStream::connect(("127.0.0.1", server_port)).await else {
-        return;
+        return false;
     };
     let _ = client.set_nodelay(true);
     let _ = server.set_nodelay(true);
@@ -117,16 +123,16 @@ async fn pass(client: TcpStream, port: u16, server_port: u16) {
         format!("127.0.0.1:{server_port}"),
     );
     tokio::select! {
-        () = requests(from_client, to_server, names) => {}
-        () = copy(from_server, to_client) => {}
+        () = requests(from_client, to_server, names) => false,
+        () = copy(from_server, to_client, most_bytes) => most_bytes < u64::MAX,
     }
 }
 
-async fn copy(mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
-    let _ = tokio::io::copy(&mut from, &mut to).await;
+async fn copy(from: OwnedReadHalf, mut to: OwnedWriteHalf, most_bytes: u64) {
+    let _ = tokio::io::copy(&mut from.take(most_bytes), &mut to).await;
 }
 
-/// Passes requests on with the server's own name in their heads; the page sends none with a body.
+/// Passes requests on with the server's own name in their heads.
 async fn requests(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
@@ -147,9 +153,26 @@ async fn requests(
                 return;
             }
             held = rest;
+            let length = head.to_lowercase().lines().find_map(|line| {
+                let (name, value) = line.split_once(':')?;
+                (name == "content-length").then(|| value.trim().parse::<usize>().ok())?
+            });
+            if let Some(length) = length.filter(|length| *length > 0) {
+                while held.len() < length {
+                    match from.read(&mut piece).await {
+                        Ok(0) | Err(_) => return,
+                        Ok(n_read) => held.extend_from_slice(&piece[..n_read]),
+                    }
+                }
+                let rest = held.split_off(length);
+                if to.write_all(&held).await.is_err() {
+                    return;
+                }
+                held = rest;
+            }
             if upgrades {
                 if to.write_all(&held).await.is_ok() {
-                    copy(from, to).await;
+                    copy(from, to, u64::MAX).await;
                 }
                 return;
             }

@@ -112,6 +112,20 @@ impl Server {
         self.child = child;
     }
 
+    /// A token of its own, for these scopes.
+    pub(crate) async fn make_token(&self, scope: &str) -> String {
+        let made = Command::new(&self.program)
+            .args(["token", "create", "--scope", scope, "--data"])
+            .arg(self.data())
+            .output()
+            .await
+            .expect("a token is made");
+        let text = String::from_utf8_lossy(&made.stdout).into_owned();
+        assert!(made.status.success(), "{text}");
+        let token = text.split_whitespace().find(|word| word.len() == 43);
+        token.expect("the token is printed").to_owned()
+    }
+
     /// Address of the page, with the token, at a session.
     pub(crate) fn page_of(&self, session: &str) -> String {
         page_of(&self.url, &self.token, session)
@@ -119,12 +133,34 @@ impl Server {
 
     /// An answer: status line and headers in lower case, and the body.
     pub(crate) async fn get(&self, path: &str) -> (String, Vec<u8>) {
+        self.ask("GET", path, &self.token, "").await
+    }
+
+    /// Sends events of a session, at once.
+    pub(crate) async fn send(&self, session: &str, events: &Value) {
+        let path = format!("/api/v1/sessions/{session}/events");
+        let (head, body) = self
+            .ask("POST", &path, &self.token, &events.to_string())
+            .await;
+        let body = String::from_utf8_lossy(&body);
+        assert!(head.starts_with("http/1.1 200"), "{head}\n{body}");
+    }
+
+    /// An answer to a request with this token and body: status line and headers in lower case, and the body.
+    pub(crate) async fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        token: &str,
+        body: &str,
+    ) -> (String, Vec<u8>) {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))
             .await
             .expect("the server listens");
         let request = format!(
-            "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\nConnection: close\r\n\r\n",
-            self.port, self.token
+            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            self.port,
+            body.len()
         );
         stream
             .write_all(request.as_bytes())

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use crate::tools::{self, Tools, WASM_TARGET};
-use crate::{command, report, workspace};
+use crate::{command, highlighter, report, workspace};
 
 /// Top-level entries the page is not made of; everything else counts, so that a new folder is never forgotten.
 const NOT_IN_THE_PAGE: [&str; 15] = [
@@ -136,8 +136,12 @@ fn fingerprint(root: &Path) -> Result<String, Error> {
                 .is_some_and(|name| NOT_IN_THE_PAGE.contains(&name))
     };
     fingerprint.add_tree(root, &leave_out)?;
-    // Of the tasks, this one has a hand in the page.
-    fingerprint.add_tree(&root.join("crates/xtask/src/page_hook.rs"), &|_| false)?;
+    // Of the tasks, these have a hand in the page.
+    for part in ["src/page_hook.rs", "src/highlighter.rs", "highlighter"] {
+        fingerprint.add_tree(&root.join("crates/xtask").join(part), &|_| false)?;
+    }
+    // A page that was built without colours is built again once they can be had.
+    fingerprint.add(&[u8::from(highlighter::ensure(root)?.is_ok())]);
     Ok(fingerprint.to_hex())
 }
 

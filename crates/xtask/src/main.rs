@@ -14,6 +14,8 @@ mod fingerprint;
 mod tools;
 
 mod dist;
+mod highlighter;
+mod npm;
 mod page_hook;
 mod start;
 mod test;

@@ -4,12 +4,14 @@
 //!    lives under a Content-Security-Policy without `'unsafe-inline'`.
 //! 2. `agent-feed.js`, whose name never changes, is written beside the hashed module: the one script that other
 //!    pages load to have `<agent-feed>`.
+//! 3. The worker that colours code is put beside them; `highlighter` knows what it is made of.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
+use crate::{highlighter, workspace};
 
 /// Name by which other pages know the element's script.
 const ENTRY_NAME: &str = "agent-feed.js";
@@ -25,7 +27,11 @@ pub(crate) fn run() -> Result<ExitCode, Error> {
     let public_url = std::env::var("TRUNK_PUBLIC_URL").unwrap_or_else(|_| "/".to_owned());
     // `trunk serve` adds inline scripts of its own; only what is shipped must be free of them.
     let strict = std::env::var("TRUNK_PROFILE").is_ok_and(|profile| profile == "release");
-    prepare(Path::new(&staging_dir), &public_url, strict)?;
+    let staging_dir = Path::new(&staging_dir);
+    let worker = highlighter::script(&workspace::root()?)?;
+    let path = staging_dir.join(highlighter::FILE_NAME);
+    std::fs::write(&path, worker).map_err(|source| Error::file("write the page", &path, source))?;
+    prepare(staging_dir, &public_url, strict)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -12,7 +12,7 @@ use crate::args::TestOptions;
 use crate::browser::Browser;
 use crate::error::Error;
 use crate::tools::{Tools, WASM_TARGET};
-use crate::{browser, command, dist, report, tools, workspace};
+use crate::{browser, command, dist, npm, report, tools, workspace};
 use counts::Counts;
 
 /// The page's package, which is the root of the workspace.
@@ -78,8 +78,15 @@ impl Run<'_> {
             dist::build_page(&root, &tools)?;
             dist::build_server(&root)
         })?;
+        let axe = npm::ensure(&root, "axe", "axe-core", "the rules of accessibility")?;
+        if let Err(why) = &axe {
+            report::say(&format!(
+                "The page is not held to the rules of accessibility: {why}"
+            ));
+        }
         let environment = Environment {
             root: &root,
+            axe: axe.ok(),
             tools: &tools,
             browser: &browser,
             program: &program,
@@ -287,6 +294,8 @@ impl Run<'_> {
 /// What tests find in their environment.
 struct Environment<'a> {
     root: &'a Path,
+    /// The folder of axe-core.
+    axe: Option<PathBuf>,
     tools: &'a Tools,
     browser: &'a Browser,
     program: &'a Path,
@@ -304,6 +313,9 @@ impl Environment<'_> {
             .env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", settings)
             // The runner's own limit, 20 s, is short for a busy machine.
             .env("WASM_BINDGEN_TEST_TIMEOUT", "300");
+        if let Some(axe) = &self.axe {
+            cargo.env("TURNREEL_AXE", axe.join("axe.min.js"));
+        }
         Ok(())
     }
 }

@@ -1,4 +1,5 @@
-//! The tools the page is built with: the wasm32 target, Trunk and wasm-bindgen, each in one exact version.
+//! The tools the page is built with: the wasm32 target, Trunk and wasm-bindgen, each in one exact version. What npm
+//! brings is `highlighter`'s.
 //!
 //! They are kept by version in the user's cache folder, so that every clone finds them and no two versions meet. The
 //! browser that tests run in is `browser`'s.
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::error::Error;
-use crate::{browser, command, report, workspace};
+use crate::{browser, command, highlighter, report, workspace};
 
 /// The page is laid out for this one; newer ones are tried by hand first.
 const TRUNK_VERSION: &str = "0.22.1";
@@ -120,6 +121,14 @@ pub(crate) fn print_all() -> Result<ExitCode, Error> {
                 .map(|folder| folder.display().to_string()),
         );
     }
+    print(
+        "npm (colours in code)",
+        workspace::on_path("npm").map(|file| file.display().to_string()),
+    );
+    print(
+        "grammars (from npm)",
+        highlighter::find(&root).map(|folder| folder.display().to_string()),
+    );
     print(
         "chromium",
         browser::find_chrome().map(|file| browser::described(&file)),

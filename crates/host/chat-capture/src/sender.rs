@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use chat_event::{ChatEvent, bodies};
+use chat_event::{BodyRef, ChatEvent, bodies};
 
 use crate::client::{Client, Endpoint, Error};
 use crate::pipe::FindEndpoint;
@@ -150,7 +150,7 @@ impl<'a> Sender<'a> {
             };
             bodies::take_out(&mut event, BODY_BYTES, &mut |body| {
                 let sha256 = self.client.put(endpoint, body)?;
-                Ok::<_, Error>(bodies::reference_to(body, sha256))
+                Ok::<_, Error>(BodyRef::to(body, sha256))
             })?;
             *line = event.to_line();
         }

@@ -88,24 +88,11 @@ impl Blobs {
         let folder = path.parent().unwrap_or(&self.dir);
         platform::create_private_dir(folder)
             .map_err(|why| Error::io("make the folder", folder, why))?;
-        // Written under a name of its own and renamed when whole: a reader never sees half a body.
         let nth = self.written.fetch_add(1, Ordering::Relaxed);
         let temporary = self.dir.join(format!(".new-{}-{nth}", std::process::id()));
-        let write = || -> std::io::Result<()> {
-            let mut file = platform::private_file()
-                .write(true)
-                .create(true)
-                .truncate(true)
-                .open(&temporary)?;
-            file.write_all(body)?;
-            file.sync_data()?;
-            fs::rename(&temporary, &path)?;
-            platform::sync_dir(folder)
-        };
-        write().map_err(|why| {
-            let _ = fs::remove_file(&temporary);
-            Error::io("keep the body", &path, why)
-        })
+        platform::write_whole(&path, &temporary, body)
+            .and_then(|()| platform::sync_dir(folder))
+            .map_err(|why| Error::io("keep the body", &path, why))
     }
 
     /// The body of that hash, opened, and its length in bytes; `None` where there is none.
@@ -204,7 +191,7 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     let mut hex = String::with_capacity(2 * bytes.len());
     for byte in bytes {

@@ -2,6 +2,7 @@
 //!
 //! - [`Store`] is one data folder, held by one process; it opens and repairs the logs in it.
 //! - [`Session`] is one log: events get their number here, and are on disk before anyone hears of them.
+//! - [`LogBytes`] reads a log without holding its folder.
 //! - [`Blobs`] are the bodies that are too large for a line, by their hash.
 //!
 //! Everything is synchronous: a server calls it off its async threads. Who may write and who is told of it is for the
@@ -10,18 +11,26 @@
 mod blobs;
 mod error;
 mod log;
+mod log_bytes;
+mod now;
+mod pace;
 mod platform;
 mod session_id;
+mod spent;
 mod store;
 mod summary;
+mod whole;
 
 pub use blobs::{Blobs, Upload, sha256_hex};
 pub use error::Error;
 pub use log::{
     Appended, Condition, Gap, ItemResult, Page, PageRequest, SYNC_BOUNDS_US, Stored, SyncTimes,
 };
+pub use log_bytes::{LogBytes, is_part_of_log};
+pub use now::{Ask, Doing};
+pub use pace::Pace;
 pub use session_id::SessionId;
-pub use store::{Options, Session, Store, SyncPolicy, random_base64url};
+pub use store::{Options, Session, Store, StoredBody, SyncPolicy, random_base64url};
 pub use summary::Summary;
 
 /// Strings over this length stand beside the log (`protocol.md` 5.1).

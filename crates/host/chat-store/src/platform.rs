@@ -1,8 +1,11 @@
-//! What differs between systems: reading at an offset, folders of one's own, and which boot this is.
+//! What differs between systems: reading at an offset, which file is which, folders of one's own, and which boot this is.
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use serde::{Deserialize, Serialize};
 
 /// Reads at `offset` without moving anything shared.
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -23,6 +26,23 @@ pub(crate) fn private_file() -> OpenOptions {
         options.mode(0o600);
     }
     options
+}
+
+/// Writes a file under a name of its own and renames it when it is whole and durable: a reader never sees half of it.
+pub(crate) fn write_whole(path: &Path, temporary: &Path, bytes: &[u8]) -> io::Result<()> {
+    let write = || {
+        let mut file = private_file()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(temporary)?;
+        file.write_all(bytes)?;
+        file.sync_data()?;
+        std::fs::rename(temporary, path)
+    };
+    write().inspect_err(|_| {
+        let _ = std::fs::remove_file(temporary);
+    })
 }
 
 /// Makes the folder, readable by its owner only, and those above it.
@@ -51,19 +71,48 @@ pub(crate) fn boot_id() -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// Whether the open file is still the one of that name.
-pub(crate) fn is_same_file(file: &File, path: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        match (file.metadata(), std::fs::symlink_metadata(path)) {
-            (Ok(open), Ok(named)) => open.ino() == named.ino() && open.dev() == named.dev(),
-            _ => false,
-        }
+/// What tells a file from another of its name, and from itself after somebody else wrote to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FileMark {
+    device: u64,
+    inode: u64,
+    pub(crate) bytes: u64,
+    modified_ns: u64,
+}
+
+impl FileMark {
+    pub(crate) fn of(file: &File) -> io::Result<Self> {
+        file.metadata().map(|metadata| Self::from(&metadata))
     }
-    #[cfg(not(unix))]
-    {
-        let _ = file;
-        path.exists()
+
+    pub(crate) fn at(path: &Path) -> io::Result<Self> {
+        std::fs::symlink_metadata(path).map(|metadata| Self::from(&metadata))
+    }
+
+    /// Whether both are one file, whatever was written to it between.
+    pub(crate) fn is_same_file(self, other: Self) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
+}
+
+impl From<&std::fs::Metadata> for FileMark {
+    fn from(metadata: &std::fs::Metadata) -> Self {
+        #[cfg(unix)]
+        let (device, inode) = {
+            use std::os::unix::fs::MetadataExt;
+            (metadata.dev(), metadata.ino())
+        };
+        // Elsewhere length and time have to do.
+        #[cfg(not(unix))]
+        let (device, inode) = (0, 0);
+        let since = metadata.modified().ok();
+        let since = since.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let since_ns = since.and_then(|since| u64::try_from(since.as_nanos()).ok());
+        FileMark {
+            device,
+            inode,
+            bytes: metadata.len(),
+            modified_ns: since_ns.unwrap_or_default(),
+        }
     }
 }

@@ -1,11 +1,18 @@
 //! What the list of sessions says of one, kept as its events come.
 
+use chat_event::payload::Usage;
 use chat_event::{ChatEvent, Payload};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use crate::now::{Ask, Doing, Now, one_line};
+use crate::pace::Pace;
+use crate::spent::Spent;
 
 /// One row of the list.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+///
+/// The index of a log keeps it as JSON, so all that is needed to go on counting must be among its fields.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Summary {
     /// The session.
     pub id: String,
@@ -24,11 +31,56 @@ pub struct Summary {
     /// The working directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
+    /// The branch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub git_branch: Option<String>,
     /// The sandbox; by default the session is its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox_id: Option<String>,
     /// `busy`, `idle`, `retrying` or `ended`.
     pub status: String,
+    /// How many requests wait for an answer.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub asks: usize,
+    /// The one that waits longest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ask: Option<Ask>,
+    /// What it is doing: the newest tool call that runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doing: Option<Doing>,
+    /// What the three above are made from.
+    #[serde(skip)]
+    pub(crate) now: Now,
+    /// How the newest turn ended: `completed`, `interrupted` or `failed`; none while it goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    /// What it failed of; one line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// Turns that began.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub turns: usize,
+    /// Tool calls.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub steps: usize,
+    /// Tokens read and written, where they are told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Cost in US dollars, where it is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// What the two above are made from.
+    #[serde(skip)]
+    pub(crate) spent: Spent,
+    /// Tokens in the context window now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_used: Option<u64>,
+    /// Size of the context window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_size: Option<u64>,
+    /// How much came in each of the last half minutes.
+    #[serde(skip_serializing_if = "Pace::is_empty")]
+    pub pace: Pace,
     /// Whether it came with the program.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sample: bool,
@@ -45,9 +97,6 @@ pub struct Summary {
     /// The log's epoch.
     pub epoch: String,
 }
-
-/// A title longer than this is cut: a list has one line for it.
-const TITLE_CHARS: usize = 120;
 
 impl Summary {
     pub(crate) fn new(id: &str) -> Self {
@@ -67,13 +116,24 @@ impl Summary {
         if self.started_ms.is_none() {
             self.started_ms = event.timestamp;
         }
+        self.now.take(event);
+        self.asks = self.now.n_asks();
+        self.ask = self.now.first_ask();
+        self.doing = self.now.doing();
         self.last_activity_ms = event.recv.or(event.timestamp).or(self.last_activity_ms);
+        if let Some(at_ms) = event.recv.or(event.timestamp) {
+            self.pace.take(at_ms);
+        }
+        let has_failed = self.outcome.as_deref() == Some("failed");
+        self.note_outcome(event);
+        self.note_figures(event);
         match &event.payload {
             Payload::SessionStart(start) => {
                 replace(&mut self.agent, &start.agent);
                 replace(&mut self.provider, &start.provider);
                 replace(&mut self.model, &start.model);
                 replace(&mut self.cwd, &start.cwd);
+                replace(&mut self.git_branch, &start.git_branch);
                 replace(&mut self.sandbox_id, &start.sandbox_id);
                 if let Some(title) = start.title.as_deref().and_then(first_line) {
                     self.title = Some(title);
@@ -94,6 +154,15 @@ impl Summary {
             }
             Payload::TurnStart(_) => "busy".clone_into(&mut self.status),
             Payload::TurnEnd(_) | Payload::Interrupt(_) => "idle".clone_into(&mut self.status),
+            // A turn that failed is over, unless the agent goes on with it: then its next call says so.
+            Payload::ErrorEvent(_)
+                if event.parent_tool_call_id.is_none() && self.status == "busy" =>
+            {
+                "idle".clone_into(&mut self.status);
+            }
+            Payload::ToolCall(_) if has_failed && self.status == "idle" => {
+                "busy".clone_into(&mut self.status);
+            }
             Payload::SessionEnd(_) => "ended".clone_into(&mut self.status),
             Payload::SessionStatus(status)
                 if matches!(status.status.as_str(), "busy" | "idle" | "retrying") =>
@@ -102,6 +171,62 @@ impl Summary {
             }
             _ => {}
         }
+    }
+
+    /// How the newest turn ended, and what of.
+    fn note_outcome(&mut self, event: &ChatEvent) {
+        let is_main = event.parent_tool_call_id.is_none();
+        let outcome = match &event.payload {
+            Payload::TurnStart(_) => {
+                self.turns += 1;
+                None
+            }
+            Payload::UserMessage(_) if is_main => None,
+            Payload::ToolCall(_) => {
+                self.steps += 1;
+                None
+            }
+            Payload::TurnEnd(end) => {
+                Some(match (end.outcome.as_deref(), self.outcome.as_deref()) {
+                    (Some(said @ ("interrupted" | "failed")), _) => said,
+                    (None, Some(said @ ("interrupted" | "failed"))) => said,
+                    (_, _) => "completed",
+                })
+            }
+            Payload::Interrupt(_) => Some("interrupted"),
+            Payload::ErrorEvent(error) if is_main => {
+                self.failure = first_line(&error.message);
+                Some("failed")
+            }
+            _ => return,
+        };
+        if outcome != Some("failed") {
+            self.failure = None;
+        }
+        self.outcome = outcome.map(str::to_owned);
+    }
+
+    fn note_figures(&mut self, event: &ChatEvent) {
+        let turn = event.turn_id.as_deref();
+        match &event.payload {
+            Payload::Usage(usage) => {
+                let is_nested = event.parent_tool_call_id.is_some();
+                let response = event.response_id.as_deref();
+                self.spent.add(turn, response, is_nested, usage);
+                // A sub-agent has a context of its own.
+                if !is_nested {
+                    self.context_used = usage.context_used.or(self.context_used);
+                    self.context_size = usage.context_size.or(self.context_size);
+                }
+            }
+            Payload::TurnEnd(end) => {
+                let usage: Option<Usage> = end.usage.as_ref().and_then(|usage| usage.parse());
+                self.spent.end_turn(turn, usage.as_ref(), end.cost_usd);
+            }
+            _ => return,
+        }
+        self.tokens = self.spent.tokens();
+        self.cost_usd = self.spent.cost_usd();
     }
 }
 
@@ -112,9 +237,10 @@ fn replace(slot: &mut Option<String>, said: &Option<String>) {
 }
 
 fn first_line(text: &str) -> Option<String> {
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-    Some(match line.char_indices().nth(TITLE_CHARS) {
-        Some((cut, _)) => format!("{}…", &line[..cut]),
-        None => line.to_owned(),
-    })
+    Some(one_line(text)).filter(|line| !line.is_empty())
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // Serde hands a reference.
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }

@@ -1,4 +1,4 @@
-//! Answers of JSON, smaller on the wire: brotli or gzip, as the client takes it.
+//! Answers of JSON and text, smaller on the wire: brotli or gzip, as the client takes it.
 //!
 //! Only answers that are there whole are packed: a stream of events goes out as it comes, and a part of a body is that part.
 
@@ -72,7 +72,11 @@ pub(crate) async fn compress(request: Request, next: Next) -> Response {
 
 fn may_be_packed(headers: &HeaderMap) -> bool {
     let content_type = headers.get(header::CONTENT_TYPE);
-    content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/json"))
+    let packs = |value: &HeaderValue| {
+        let types: [&[u8]; 2] = [b"application/json", b"text/plain"];
+        types.iter().any(|of| value.as_bytes().starts_with(of))
+    };
+    content_type.is_some_and(packs)
         && !headers.contains_key(header::CONTENT_ENCODING)
         && !headers.contains_key(header::CONTENT_RANGE)
 }

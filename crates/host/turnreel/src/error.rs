@@ -5,6 +5,8 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
+use crate::panics;
+
 /// A refusal: `{"error":{"code","message","retryAfterMs"?}}`.
 #[derive(Debug)]
 pub(crate) struct ApiError {
@@ -91,12 +93,11 @@ impl From<chat_store::Error> for ApiError {
 
 impl From<tokio::task::JoinError> for ApiError {
     fn from(why: tokio::task::JoinError) -> Self {
-        tracing::error!("a task failed: {why}");
-        Self::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "internal",
-            "the server failed; its log says where",
-        )
+        // What it says may hold what somebody sent; where it failed is told by then.
+        if why.is_cancelled() {
+            tracing::error!("a task was given up");
+        }
+        panics::failed()
     }
 }
 

@@ -6,6 +6,7 @@ use chat_event::{ChatEvent, Payload};
 use chat_store::SessionId;
 
 use crate::state::State;
+use crate::told::Told;
 
 const LOGS: &[(&str, &str)] = &[
     ("read-edit", include_str!("../examples/read-edit.jsonl")),
@@ -50,7 +51,7 @@ fn import_one(state: &State, text: &str) -> Result<(), String> {
         .map_err(|why| why.to_string())?;
     live.publish(
         &appended.epoch,
-        appended.stored,
+        appended.stored.into_iter().map(Told::new).collect(),
         appended.summary,
         &state.list,
     );

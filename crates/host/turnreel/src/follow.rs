@@ -9,10 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chat_event::ChatEvent;
-use chat_store::{Gap, Page, PageRequest, Stored};
+use chat_store::{Gap, Page, PageRequest};
 
 use crate::error::ApiError;
 use crate::live::{Following, Live, Missed};
+use crate::told::{self, Bodies, Told};
 
 /// Events that are read from the file at once, and their bytes.
 const PAGE_EVENTS: usize = 256;
@@ -23,6 +24,7 @@ pub(crate) struct Follower {
     live: Arc<Live>,
     following: Following,
     epoch: String,
+    bodies: Bodies,
     /// The last number that was given.
     given: u64,
     /// Parts of a page that were read and not given yet.
@@ -44,31 +46,32 @@ pub(crate) enum News {
 #[derive(Debug)]
 pub(crate) enum Entry {
     /// From memory.
-    Stored(Arc<Stored>),
-    /// From the file.
+    Stored(Arc<Told>, Bodies),
+    /// From the file, with its bodies as the follower has them.
     Line { seq: u64, line: String },
 }
 
 impl Entry {
     pub(crate) fn seq(&self) -> u64 {
         match self {
-            Entry::Stored(stored) => stored.seq,
+            Entry::Stored(stored, _) => stored.seq,
             Entry::Line { seq, .. } => *seq,
         }
     }
 
-    /// Its line in the log.
+    /// Its line, as the follower is given it.
     pub(crate) fn line(&self) -> &str {
         match self {
-            Entry::Stored(stored) => &stored.line,
+            Entry::Stored(stored, Bodies::Whole) => &stored.line,
+            Entry::Stored(stored, Bodies::Referred) => stored.told_line(),
             Entry::Line { line, .. } => line,
         }
     }
 
-    /// The event itself. The log gives only lines that are one.
+    /// The event itself, as the log has it where the follower is given bodies whole. The log gives only lines that are one.
     pub(crate) fn event(&self) -> Option<Cow<'_, ChatEvent>> {
         match self {
-            Entry::Stored(stored) => Some(Cow::Borrowed(&stored.event)),
+            Entry::Stored(stored, _) => Some(Cow::Borrowed(&stored.event)),
             Entry::Line { line, .. } => ChatEvent::from_json(line).ok().map(Cow::Owned),
         }
     }
@@ -76,13 +79,14 @@ impl Entry {
 
 impl Follower {
     /// Follows from behind `after`, which counts in the session's epoch.
-    pub(crate) fn new(live: Arc<Live>, after: u64) -> Self {
+    pub(crate) fn new(live: Arc<Live>, after: u64, bodies: Bodies) -> Self {
         let following = live.follow();
         let (epoch, _, _) = live.position();
         Follower {
             live,
             following,
             epoch,
+            bodies,
             given: after,
             read: VecDeque::new(),
         }
@@ -120,7 +124,8 @@ impl Follower {
                     let _ = self.following.released.changed().await;
                 }
                 Ok(events) => {
-                    let entries = events.into_iter().map(Entry::Stored).collect();
+                    let entries = events.into_iter();
+                    let entries = entries.map(|it| Entry::Stored(it, self.bodies)).collect();
                     self.read.push_back(News::Events(entries));
                 }
                 Err(Missed::Lag) => self.read_page().await?,
@@ -136,7 +141,15 @@ impl Follower {
             limit: PAGE_EVENTS,
             max_bytes: PAGE_BYTES,
         };
-        let page = tokio::task::spawn_blocking(move || session.page(request)).await??;
+        let bodies = self.bodies;
+        let reading = move || -> Result<Page, ApiError> {
+            let mut page = session.page(request)?;
+            if bodies == Bodies::Referred {
+                told::shorten(&mut page);
+            }
+            Ok(page)
+        };
+        let page = tokio::task::spawn_blocking(reading).await??;
         if page.epoch == self.epoch {
             self.read = in_order(self.given, page);
         }

@@ -14,6 +14,7 @@ use crate::error::ApiError;
 use crate::live::Live;
 use crate::scope::Grant;
 use crate::state::State;
+use crate::told::Told;
 
 pub(crate) use batch::{Rejected, is_event_id, read_batch};
 
@@ -214,6 +215,7 @@ pub(crate) async fn append_as_writer(
     events: Vec<ChatEvent>,
     atomic: bool,
 ) -> Result<Published, ApiError> {
+    let mut untold = Untold::new(state, live);
     let session = live.session.clone();
     let began = Instant::now();
     let appending = tokio::task::spawn_blocking(move || session.append(events, atomic, now_ms()));
@@ -238,8 +240,61 @@ pub(crate) async fn append_as_writer(
         refused,
     };
     state.requests.note(live.session.id(), &stored);
+    let mut stored: Vec<Told> = stored.into_iter().map(Told::new).collect();
+    if live.is_followed() && stored.iter().any(Told::may_be_shortened) {
+        // Long bodies are hashed off this thread, and before the session's followers wait for it.
+        let telling = move || {
+            for told in &stored {
+                told.told_line();
+            }
+            stored
+        };
+        stored = tokio::task::spawn_blocking(telling).await?;
+    }
     live.publish(&published.epoch, stored, summary, &state.list);
+    untold.is_told = true;
     Ok(published)
+}
+
+/// While this is there, something may be stored that nobody was told of. Where it goes without that, because something failed
+/// or panicked, the session's followers are brought to where its log is.
+struct Untold {
+    state: State,
+    live: Arc<Live>,
+    is_told: bool,
+}
+
+impl Untold {
+    fn new(state: &State, live: &Arc<Live>) -> Self {
+        Untold {
+            state: state.clone(),
+            live: live.clone(),
+            is_told: false,
+        }
+    }
+}
+
+impl Drop for Untold {
+    fn drop(&mut self) {
+        if self.is_told {
+            return;
+        }
+        let is_doubtful = std::thread::panicking();
+        let (state, live) = (self.state.clone(), self.live.clone());
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
+        runtime.spawn(async move {
+            // Whoever holds it now has the session in hand until it lets go.
+            let _writer = live.writer.lock().await;
+            let session = live.session.clone();
+            let looking = move || (session.position(), session.summary());
+            if let Ok((position, summary)) = tokio::task::spawn_blocking(looking).await {
+                state.requests.forget(live.session.id());
+                live.realign(position, summary, is_doubtful, &state.list);
+            }
+        });
+    }
 }
 
 /// A batch of which nothing was stored, with what is wrong with each item.
@@ -270,4 +325,55 @@ pub(crate) fn now_ms() -> i64 {
     since.map_or(0, |since| {
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_event::payload::TurnEnd;
+    use chat_store::{Options, Store};
+
+    use super::*;
+    use crate::live::Next;
+    use crate::state::Settings;
+
+    #[tokio::test]
+    async fn followers_are_brought_to_the_log_after_a_panic_and_other_sessions_go_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), Options::default()).unwrap();
+        let state = State::new(store, "t", 1, &[], Settings::default());
+        let event = |n: u64| {
+            let payload = TurnEnd::default();
+            ChatEvent::new(format!("e{n}"), 1, "s1", payload)
+        };
+        let [id, other] = ["s1", "s2"].map(|id| SessionId::parse(id).unwrap());
+        for id in [&id, &other] {
+            append(&state, id.clone(), vec![event(1)], false)
+                .await
+                .unwrap();
+        }
+        let live = state.live(&id).unwrap();
+        let mut following = live.follow();
+        let (epoch, ..) = live.position();
+        assert!(matches!(live.next(&epoch, 1), Next::Nothing));
+        let failing = {
+            let (state, live) = (state.clone(), live.clone());
+            async move {
+                let _writer = live.writer.lock().await;
+                let _untold = Untold::new(&state, &live);
+                live.session.append(vec![event(2)], false, 1).unwrap();
+                panic!("between the log and those who follow");
+            }
+        };
+        assert!(tokio::spawn(failing).await.unwrap_err().is_panic());
+        // They are woken, and told that they are behind.
+        following.released.changed().await.unwrap();
+        assert!(matches!(live.next(&epoch, 1), Next::Lag { head: 2 }));
+        assert_eq!(live.row().1.events, 2);
+        for id in [id, other] {
+            let next = state.live(&id).unwrap().position().1 + 1;
+            let stored = append(&state, id, vec![event(9)], false).await.unwrap();
+            assert_eq!(stored.first, Some(next));
+        }
+        assert!(matches!(live.next(&epoch, 2), Next::Events(frame) if frame.to == 3));
+    }
 }

@@ -1,6 +1,10 @@
 //! What senders and readers may do, as the command line sets it.
 
+use crate::doors;
 use crate::state::Settings;
+
+/// One full ring and the frames made of it fit: else who follows a busy session were always behind.
+const LEAST_MIB_OF_RINGS: i64 = 32;
 
 /// Limits that an operator may raise.
 #[derive(Debug, clap::Args)]
@@ -26,6 +30,15 @@ pub(crate) struct LimitArgs {
     #[arg(long, value_name = "N", env = "TURNREEL_SOCKETS_PER_TOKEN", default_value_t = Settings::default().sockets_per_token)]
     sockets_per_token: usize,
 
+    /// Hold so many connections of one address; 0 is no limit. Behind a proxy all come from one address.
+    #[arg(long, value_name = "N", env = "TURNREEL_CONNECTIONS_PER_ADDRESS", default_value_t = Settings::default().connections_per_address)]
+    connections_per_address: usize,
+
+    /// Hold so many MiB of the newest events in memory, of all sessions together. Where more come, the sessions that were
+    /// quiet for longest are let go first; who is behind in one of them reads on from its log.
+    #[arg(long, value_name = "MIB", env = "TURNREEL_RING_MIB", default_value_t = 64, value_parser = clap::value_parser!(u16).range(LEAST_MIB_OF_RINGS..))]
+    ring_mib: u16,
+
     /// Take bodies compressed with gzip, up to the same size once unpacked.
     #[arg(long, env = "TURNREEL_GZIP_BODIES")]
     gzip_bodies: bool,
@@ -39,6 +52,9 @@ impl LimitArgs {
             sandbox_events_per_minute: self.sandbox_rate,
             sandbox_chunks_per_minute: self.sandbox_chunk_rate,
             sockets_per_token: self.sockets_per_token,
+            connections: doors::as_many_as_files_allow(),
+            connections_per_address: self.connections_per_address,
+            ring_bytes: usize::from(self.ring_mib) * 1024 * 1024,
             gzip: self.gzip_bodies,
             ..Settings::default()
         }

@@ -8,16 +8,18 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
 use chat_event::frame::MAX_SERVER_BYTES;
-use chat_store::{Gap, PageRequest, Session, Stored, Summary};
+use chat_store::{Gap, PageRequest, Session, Summary};
 use tokio::sync::watch;
 
 use crate::error::ApiError;
+use crate::rings::{self, Rings, Share};
 use crate::shared_frame::{SharedFrame, SharedFrames};
 use crate::tiers::Urgency;
+use crate::told::Told;
 
 /// Events that are kept for followers.
 pub(crate) const RING_EVENTS: usize = 4096;
@@ -35,7 +37,8 @@ pub(crate) struct Live {
     pub(crate) session: Arc<Session>,
     /// Held over append and publish, so that events are published in their order.
     pub(crate) writer: tokio::sync::Mutex<()>,
-    state: Mutex<ChannelState>,
+    state: Arc<Mutex<ChannelState>>,
+    rings: Arc<Rings>,
     /// The last released number; waking is all it is for.
     released: watch::Sender<u64>,
     row: Mutex<(u64, Summary)>,
@@ -46,10 +49,12 @@ pub(crate) struct Live {
 struct ChannelState {
     epoch: String,
     /// Events that were released or wait.
-    ring: VecDeque<Arc<Stored>>,
+    ring: VecDeque<Arc<Told>>,
     ring_bytes: usize,
     /// Frames of what is in the ring.
     frames: SharedFrames,
+    /// Of what all sessions may hold.
+    share: Share,
     followers: usize,
     head: u64,
     released: u64,
@@ -72,24 +77,29 @@ pub(crate) enum Next {
 }
 
 impl Live {
-    pub(crate) fn new(session: Arc<Session>, list: &List) -> Self {
+    pub(crate) fn new(session: Arc<Session>, list: &List, rings: &Arc<Rings>) -> Self {
         let (epoch, head) = session.position();
         let summary = session.summary();
         let oldest = session.oldest();
-        Live {
-            session,
-            writer: tokio::sync::Mutex::default(),
-            state: Mutex::new(ChannelState {
+        let state = Arc::new_cyclic(|state: &Weak<Mutex<ChannelState>>| {
+            Mutex::new(ChannelState {
                 epoch,
                 ring: VecDeque::new(),
                 ring_bytes: 0,
                 frames: SharedFrames::default(),
+                share: rings.share(state.clone()),
                 followers: 0,
                 head,
                 released: head,
                 waiting_bytes: 0,
                 deadline: None,
-            }),
+            })
+        });
+        Live {
+            session,
+            writer: tokio::sync::Mutex::default(),
+            state,
+            rings: rings.clone(),
             released: watch::Sender::new(head),
             row: Mutex::new((list.changed(), summary)),
             oldest,
@@ -100,7 +110,7 @@ impl Live {
     pub(crate) fn publish(
         self: &Arc<Self>,
         epoch: &str,
-        stored: Vec<Stored>,
+        stored: Vec<Told>,
         summary: Summary,
         list: &List,
     ) {
@@ -126,11 +136,43 @@ impl Live {
             return;
         }
         let Some(urgency) = urgency else { return };
+        state.count(true);
+        self.schedule(&mut state, urgency);
+        drop(state);
+        self.rings.make_room();
+    }
+
+    /// What is stored under our eyes and was not told of is told of now: something failed between. The caller holds `writer`.
+    ///
+    /// With `is_doubtful` what is held may be half changed, and goes.
+    pub(crate) fn realign(
+        &self,
+        (epoch, head): (String, u64),
+        summary: Summary,
+        is_doubtful: bool,
+        list: &List,
+    ) {
+        let mut row = locked(&self.row);
+        let mut state = locked(&self.state);
+        if !is_doubtful && (&state.epoch, state.head) == (&epoch, head) {
+            return;
+        }
+        *row = (list.changed(), summary);
+        drop(row);
+        state.epoch = epoch;
+        state.head = head;
+        // Followers are behind it then, and read on from the log.
+        state.clear();
+        self.release(&mut state);
+    }
+
+    /// Releases what waits, now or when its window ends.
+    fn schedule(self: &Arc<Self>, state: &mut ChannelState, urgency: Urgency) {
         let crowded =
             state.head - state.released >= BATCH_EVENTS || state.waiting_bytes >= BATCH_BYTES;
         let window = urgency.window();
         if crowded || window.is_zero() {
-            self.release(&mut state);
+            self.release(state);
             return;
         }
         let deadline = Instant::now() + window;
@@ -153,6 +195,11 @@ impl Live {
         state.deadline = None;
         let head = state.head;
         self.released.send_modify(|released| *released = head);
+    }
+
+    /// Whether somebody follows, and will be sent what is stored now.
+    pub(crate) fn is_followed(&self) -> bool {
+        locked(&self.state).followers > 0
     }
 
     /// Begins to follow: from now on the ring is filled.
@@ -193,12 +240,20 @@ impl Live {
         };
         let ChannelState { ring, frames, .. } = &mut *state;
         let lines = || ring.iter().skip(skip).take(n_events);
-        let lines = || lines().map(|stored| stored.line.as_str());
-        Next::Events(frames.get(seq + 1, seq + n_events as u64, lines))
+        let lines = || lines().map(|stored| stored.told_line());
+        let frame = frames.get(seq + 1, seq + n_events as u64, lines);
+        let before = state.share.bytes();
+        state.count(false);
+        let is_more = state.share.bytes() > before;
+        drop(state);
+        if is_more {
+            self.rings.make_room();
+        }
+        Next::Events(frame)
     }
 
     /// As [`Live::next`], as events; `Err` where they are to be read from the log.
-    pub(crate) fn next_events(&self, epoch: &str, seq: u64) -> Result<Vec<Arc<Stored>>, Missed> {
+    pub(crate) fn next_events(&self, epoch: &str, seq: u64) -> Result<Vec<Arc<Told>>, Missed> {
         let state = locked(&self.state);
         match state.behind(epoch, seq) {
             Behind::Nothing => Ok(Vec::new()),
@@ -291,6 +346,14 @@ impl ChannelState {
         self.ring = VecDeque::new();
         self.ring_bytes = 0;
         self.frames.clear();
+        self.count(false);
+    }
+
+    /// Counts what is held; `is_new` where something new came.
+    fn count(&mut self, is_new: bool) {
+        // An event is held as its line and as what was read of it, which says as much.
+        let events = self.ring_bytes * 2 + self.ring.len() * size_of::<Told>();
+        self.share.set(events + self.frames.bytes(), is_new);
     }
 
     fn behind(&self, epoch: &str, seq: u64) -> Behind {
@@ -308,17 +371,18 @@ impl ChannelState {
         let mut bytes = 0;
         let mut n_events = 0;
         for stored in self.ring.iter().skip(skip) {
-            let over = bytes + stored.line.len() > FRAME_BYTES && bytes > 0;
+            let line = stored.told_line();
+            let over = bytes + line.len() > FRAME_BYTES && bytes > 0;
             if over || stored.seq > self.released {
                 break;
             }
-            bytes += stored.line.len() + 1;
+            bytes += line.len() + 1;
             n_events += 1;
         }
         Behind::Events { skip, n_events }
     }
 
-    fn push(&mut self, stored: Arc<Stored>) {
+    fn push(&mut self, stored: Arc<Told>) {
         let follows = self
             .ring
             .back()
@@ -333,6 +397,15 @@ impl ChannelState {
             if let Some(oldest) = self.ring.pop_front() {
                 self.ring_bytes -= oldest.line.len();
             }
+        }
+    }
+}
+
+impl rings::Ring for Mutex<ChannelState> {
+    fn let_go(&self, turn: u64) {
+        let mut state = locked(self);
+        if state.share.turn() == turn {
+            state.clear();
         }
     }
 }
@@ -379,17 +452,25 @@ mod tests {
             })
             .collect();
         let appended = live.session.append(events, false, 1).unwrap();
-        live.publish(&appended.epoch, appended.stored, appended.summary, list);
+        let stored = appended.stored.into_iter().map(Told::new).collect();
+        live.publish(&appended.epoch, stored, appended.summary, list);
     }
 
     #[test]
     fn a_frame_is_encoded_once_for_all_who_are_sent_it() {
         let dir = tempfile::tempdir().unwrap();
         let sync = SyncPolicy::Never;
-        let store = Store::open(dir.path(), Options { sync }).unwrap();
+        let store = Store::open(
+            dir.path(),
+            Options {
+                sync,
+                ..Options::default()
+            },
+        )
+        .unwrap();
         let session = store.session_or_new(&SessionId::parse("s1").unwrap());
         let list = List::default();
-        let live = Arc::new(Live::new(session.unwrap(), &list));
+        let live = Arc::new(Live::new(session.unwrap(), &list, &Rings::new(1 << 20)));
         let following = live.follow();
         let (epoch, ..) = live.position();
         let frame = |seq| match live.next(&epoch, seq) {
@@ -412,5 +493,67 @@ mod tests {
         assert_eq!(frame(4).to, 15);
         drop(following);
         assert!(!live.reaches(4), "nobody follows, and nothing is kept");
+    }
+
+    #[test]
+    fn all_rings_together_have_one_bound_and_the_quietest_go_first() {
+        const MOST: usize = 1 << 20;
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options {
+            sync: SyncPolicy::Never,
+            ..Options::default()
+        };
+        let store = Store::open(dir.path(), options).unwrap();
+        let list = List::default();
+        let rings = Rings::new(MOST);
+        let sessions: Vec<_> = (0..50)
+            .map(|n| {
+                let session = store.session_or_new(&SessionId::parse(&format!("s{n}")).unwrap());
+                let live = Arc::new(Live::new(session.unwrap(), &list, &rings));
+                let following = live.follow();
+                (live, following)
+            })
+            .collect();
+        let first = |live: &Arc<Live>| live.next(&live.position().0, 0);
+        let mut n_shared = 0;
+        for (at, (live, _)) in sessions.iter().enumerate() {
+            publish(live, &list, 100);
+            // Frames count, too.
+            assert!(matches!(first(live), Next::Events(_)));
+            let (held, most, _) = rings.figures();
+            assert!(held <= most, "{held} of {most} after {at}");
+            n_shared += usize::from(at > 0 && live.ring().events > 0);
+            // One that is never quiet keeps its own.
+            publish(&sessions[0].0, &list, 1);
+            assert!(matches!(first(&sessions[0].0), Next::Events(_)), "{at}");
+        }
+        assert_eq!(n_shared, 49, "who is told something has it in memory");
+        let kept: Vec<bool> = sessions
+            .iter()
+            .map(|(live, _)| live.ring().events > 0)
+            .collect();
+        let n_gone = kept[1..].iter().position(|kept| *kept).unwrap();
+        assert!(
+            n_gone > 10 && kept[1 + n_gone..].iter().all(|kept| *kept),
+            "{kept:?}"
+        );
+        assert_eq!(rings.figures().2, n_gone as u64);
+        // Who is behind reads the log; who is not, notices nothing.
+        let (gone, _) = &sessions[1];
+        let Next::Lag { head: 100 } = first(gone) else {
+            panic!("its ring went");
+        };
+        assert!(matches!(gone.next(&gone.position().0, 100), Next::Nothing));
+        let request = PageRequest {
+            after: 0,
+            limit: 1000,
+            max_bytes: 1 << 20,
+        };
+        assert_eq!(gone.session.page(request).unwrap().lines.len(), 100);
+        publish(gone, &list, 1);
+        let epoch = gone.position().0;
+        assert!(matches!(gone.next(&epoch, 100), Next::Events(frame) if frame.to == 101));
+        drop(sessions);
+        assert_eq!(rings.figures().0, 0, "nobody follows, and nothing is held");
     }
 }

@@ -85,6 +85,7 @@ pub(crate) struct Metrics {
     report_events: Family<String, Histogram>,
     frames: Vec<Histogram>,
     pub(crate) lags: Counter,
+    pub(crate) stalls: Counter,
 }
 
 impl Default for Metrics {
@@ -108,6 +109,7 @@ impl Default for Metrics {
                 .map(|_| Histogram::new(MESSAGE_BYTES))
                 .collect(),
             lags: Counter::default(),
+            stalls: Counter::default(),
         }
     }
 }
@@ -260,6 +262,12 @@ impl Metrics {
             "counter",
             "Followers that were too slow for the ring and read on from the log.",
             self.lags.get(),
+        );
+        text.single(
+            "turnreel_stalled_sockets_total",
+            "counter",
+            "Sockets that were closed because they took nothing.",
+            self.stalls.get(),
         );
     }
 }

@@ -35,6 +35,11 @@ const WAIT: Query = (
     "Text",
     "Wait so long for the outcome: `30s`, `1500ms`.",
 );
+const BODIES: Query = (
+    "bodies",
+    "Bodies",
+    "With `full` long bodies where they were; else references to them.",
+);
 const FORMAT: Query = ("format", "Format", "In which words events are told.");
 
 const fn get(path: &'static str, id: &'static str, summary: &'static str) -> Doc {
@@ -128,6 +133,7 @@ const DOCS: &[Doc] = &[
             AFTER,
             LIMIT,
             ("max_bytes", "Count", "At most so many bytes of events."),
+            BODIES,
         ],
     ),
     query(
@@ -144,13 +150,20 @@ const DOCS: &[Doc] = &[
         ),
         &[("atomic", "Text", "With `1`: all or none.")],
     ),
-    schema(
-        get(
-            "/api/v1/sessions/{session}/events/{event}/full",
-            "readEvent",
-            "An event with its bodies",
+    query(
+        schema(
+            get(
+                "/api/v1/sessions/{session}/events/{event}/full",
+                "readEvent",
+                "An event with its bodies, or one of them as `text/plain`",
+            ),
+            "Event",
         ),
-        "Event",
+        &[(
+            "body",
+            "Hash",
+            "The SHA-256 of the one body that is wanted.",
+        )],
     ),
     schema(
         get(
@@ -298,7 +311,7 @@ const DOCS: &[Doc] = &[
             ),
             "text/event-stream",
         ),
-        &[AFTER, FORMAT],
+        &[AFTER, FORMAT, BODIES],
     ),
     query(
         text(

@@ -96,6 +96,11 @@ impl Requests {
         Ok(self.known(live, kind, request_id))
     }
 
+    /// Its log is read anew when something of it is asked for: it may have more than we were told of.
+    pub(crate) fn forget(&self, session: &SessionId) {
+        self.locked().remove(session);
+    }
+
     fn known(&self, live: &Live, kind: Kind, request_id: &str) -> Option<Asked> {
         let sessions = self.locked();
         let requests = sessions.get(live.session.id())?;

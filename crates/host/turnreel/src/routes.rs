@@ -1,5 +1,6 @@
 //! The routes of `protocol.md` 5.2b that there are.
 
+mod address;
 mod answers;
 mod blobs;
 mod body;

@@ -1,15 +1,16 @@
 //! Finding a text in a log, in capitals or not.
 //!
-//! The log's file is read line by line; nothing of it is kept, so a search costs memory for its answer only. It has some time
-//! and then says how far it came. Searched are all texts in an event's payload; bodies beside the log are not, but for the
+//! The log's files are read line by line; nothing of them is kept, so a search costs memory for its answer only. It has some
+//! time and then says how far it came. Only lines that may have the text are parsed: most are passed over as bytes. Searched are all texts in an event's payload; bodies beside the log are not, but for the
 //! beginning that the event shows of them. Texts that come in pieces are searched over the joints of pieces that follow each
 //! other; a match there is the later piece's.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use chat_store::{Error, Session};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// How long a search may take.
@@ -32,8 +33,10 @@ const RUN_UP: u64 = 200;
 pub(crate) struct Needle {
     /// Its characters, folded.
     folded: Vec<char>,
-    /// The same as bytes, where it stands in a line just as it is: lines without it need no parser.
-    plain: Option<Vec<u8>>,
+    /// The same as bytes, where all are ASCII.
+    ascii: Option<Bytes>,
+    /// A part of it that stands as it is in every line that has it; `None` where there is no such part.
+    anchor: Option<Bytes>,
 }
 
 impl Needle {
@@ -47,28 +50,33 @@ impl Needle {
         if text.len() > NEEDLE_BYTES {
             return Err(format!("over the limit of {NEEDLE_BYTES} bytes"));
         }
-        let folded = text.chars().flat_map(char::to_lowercase).collect();
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b' ' || byte == b'_';
-        let plain = text.bytes().all(is_plain);
+        let folded: Vec<char> = text.chars().flat_map(char::to_lowercase).collect();
+        let bytes = |chars: &[char]| chars.iter().collect::<String>().into_bytes();
+        let is_ascii = folded.iter().all(char::is_ascii);
+        let runs = folded.split(|character| !stands_as_it_is(*character));
+        let longest = runs.max_by_key(|run| run.len());
         Ok(Needle {
+            ascii: is_ascii.then(|| Bytes::new(bytes(&folded))),
+            anchor: longest
+                .filter(|run| !run.is_empty())
+                .map(|run| Bytes::new(bytes(run))),
             folded,
-            plain: plain.then(|| text.to_ascii_lowercase().into_bytes()),
         })
     }
 
-    /// Whether the line may have it.
+    /// Whether the line may have it; what it says no to has it nowhere.
     fn may_be_in(&self, line: &str) -> bool {
-        let Some(plain) = &self.plain else {
+        let Some(anchor) = &self.anchor else {
             return true;
         };
-        find_plain(line, plain).is_some()
+        anchor.find(line.as_bytes()).is_some() || hides_ascii(line)
     }
 
     /// Where it first stands in `text`, in bytes.
     fn find(&self, text: &str) -> Option<(usize, usize)> {
-        if let Some(plain) = &self.plain {
-            let at = find_plain(text, plain)?;
-            return Some((at, at + plain.len()));
+        if let Some(ascii) = self.ascii.as_ref().filter(|_| text.is_ascii()) {
+            let at = ascii.find(text.as_bytes())?;
+            return Some((at, at + ascii.folded.len()));
         }
         let ends_at = |start: usize| {
             let mut wanted = self.folded.iter();
@@ -92,13 +100,57 @@ impl Needle {
     }
 }
 
-/// Where the ASCII text `plain`, in small letters, first stands.
-fn find_plain(text: &str, plain: &[u8]) -> Option<usize> {
-    let first = plain.first()?;
-    let mut windows = text.as_bytes().windows(plain.len());
-    windows.position(|window| {
-        window[0].to_ascii_lowercase() == *first && window.eq_ignore_ascii_case(plain)
-    })
+/// ASCII text in small letters.
+#[derive(Debug)]
+struct Bytes {
+    folded: Vec<u8>,
+    /// Where its rarest byte is: most places are told apart by it.
+    rare: usize,
+}
+
+impl Bytes {
+    fn new(folded: Vec<u8>) -> Self {
+        // From the most frequent on, in English and in code.
+        const FREQUENT: &[u8] = b" etaoinsrhldcumfpgwybv\n0123456789._-,():";
+        let rank = |byte: &u8| FREQUENT.iter().position(|frequent| frequent == byte);
+        let rare = (0..folded.len()).max_by_key(|at| rank(&folded[*at]).unwrap_or(FREQUENT.len()));
+        Bytes {
+            rare: rare.unwrap_or_default(),
+            folded,
+        }
+    }
+
+    /// Where it first stands, in capitals or not.
+    fn find(&self, text: &[u8]) -> Option<usize> {
+        let rare = *self.folded.get(self.rare)?;
+        let mut places = memchr::memchr2_iter(rare, rare.to_ascii_uppercase(), text);
+        places.find_map(|at| {
+            let start = at.checked_sub(self.rare)?;
+            let window = text.get(start..start + self.folded.len())?;
+            window.eq_ignore_ascii_case(&self.folded).then_some(start)
+        })
+    }
+}
+
+/// Whether JSON and folding leave the character as it is, but for its case and for what [`hides_ascii`] finds.
+fn stands_as_it_is(folded: char) -> bool {
+    // These may have a backslash before them.
+    matches!(folded, ' '..='~') && !matches!(folded, '"' | '\\' | '/')
+}
+
+/// Whether an ASCII character of a text stands in the line in another form: as an escape, or as one of the two characters that
+/// fold to ASCII ones, the Kelvin sign and the capital i with a dot.
+fn hides_ascii(line: &str) -> bool {
+    const KELVIN: &str = "\u{212a}";
+    const DOTTED_I: &str = "\u{130}";
+    let bytes = line.as_bytes();
+    let mut escapes = memchr::memmem::find_iter(bytes, b"\\u");
+    let is_hiding = escapes.any(|at| {
+        let digits = line.get(at + 2..at + 6);
+        let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        matches!(code, None | Some(0x20..=0x7e | 0x130 | 0x212a))
+    });
+    is_hiding || (!line.is_ascii() && (line.contains(KELVIN) || line.contains(DOTTED_I)))
 }
 
 /// Where to look, and for how many.
@@ -133,14 +185,26 @@ pub(crate) struct Match {
 ///
 /// Where the disk refuses.
 pub(crate) fn search(session: &Session, needle: &Needle, asked: Asked) -> Result<Found, Error> {
+    let from = asked.after.saturating_sub(RUN_UP);
+    search_in(needle, asked, |visit| session.walk(from, visit))
+}
+
+/// What is shown each line of a log with its number.
+type Visit<'v> = dyn FnMut(u64, &str) -> ControlFlow<()> + 'v;
+
+fn search_in(
+    needle: &Needle,
+    asked: Asked,
+    walk: impl FnOnce(&mut Visit<'_>) -> Result<(), Error>,
+) -> Result<Found, Error> {
     let deadline = Instant::now() + TIME;
     let mut matches = Vec::new();
     let mut looked_at = None;
     let mut n_lines = 0;
     let mut ended = true;
     let mut joint = Joint::default();
-    let from = asked.after.saturating_sub(RUN_UP);
-    session.walk(from, &mut |seq, line| {
+    let pieces = memchr::memmem::Finder::new(b"_chunk\"");
+    walk(&mut |seq, line| {
         let late = n_lines % LINES_A_LOOK == 0 && Instant::now() > deadline;
         // One line is always looked at, or a search could stand still.
         if matches.len() >= asked.limit || (late && looked_at.is_some()) {
@@ -152,8 +216,27 @@ pub(crate) fn search(session: &Session, needle: &Needle, asked: Asked) -> Result
             n_lines += 1;
             looked_at = Some(seq);
         }
-        let is_piece = line.contains("_chunk\"");
-        if !is_piece && (is_run_up || !needle.may_be_in(line)) {
+        let (may_be_in, is_piece) = (
+            needle.may_be_in(line),
+            pieces.find(line.as_bytes()).is_some(),
+        );
+        if !is_piece && (is_run_up || !may_be_in) {
+            return ControlFlow::Continue(());
+        }
+        // Most pieces have nothing of the text, and only their ends are wanted.
+        if !may_be_in
+            && let Ok(piece) = serde_json::from_str::<Piece<'_>>(line)
+            && piece.has_text()
+        {
+            let snippet = joint.take(piece.of(), &piece.payload.text, needle, false);
+            if let Some(snippet) = snippet.filter(|_| !is_run_up) {
+                matches.push(Match {
+                    seq,
+                    id: piece.id.into_owned(),
+                    event_type: piece.event_type.into_owned(),
+                    snippet,
+                });
+            }
             return ControlFlow::Continue(());
         }
         let Ok(event) = serde_json::from_str::<Value>(line) else {
@@ -175,6 +258,45 @@ pub(crate) fn search(session: &Session, needle: &Needle, asked: Asked) -> Result
         matches,
         next: looked_at.filter(|_| !ended),
     })
+}
+
+/// A line with a piece of a text, as most of them are.
+#[derive(Debug, Deserialize)]
+struct Piece<'l> {
+    #[serde(borrow, default)]
+    id: Cow<'l, str>,
+    #[serde(borrow, rename = "type")]
+    event_type: Cow<'l, str>,
+    #[serde(borrow, rename = "responseId", default)]
+    response_id: Option<Cow<'l, str>>,
+    #[serde(borrow)]
+    payload: PiecePayload<'l>,
+}
+
+#[derive(Debug, Deserialize)]
+struct PiecePayload<'l> {
+    #[serde(borrow)]
+    text: Cow<'l, str>,
+    #[serde(borrow, rename = "toolCallId", default)]
+    tool_call_id: Option<Cow<'l, str>>,
+    #[serde(default)]
+    part: Value,
+}
+
+impl Piece<'_> {
+    fn has_text(&self) -> bool {
+        self.event_type.ends_with("_chunk")
+    }
+
+    fn of(&self) -> [Value; 4] {
+        let value = |text: &Option<Cow<'_, str>>| text.as_deref().map_or(Value::Null, Value::from);
+        [
+            Value::from(&*self.event_type),
+            value(&self.response_id),
+            value(&self.payload.tool_call_id),
+            self.payload.part.clone(),
+        ]
+    }
 }
 
 /// The end of the text that came last in pieces.
@@ -202,16 +324,32 @@ impl Joint {
             payload["toolCallId"].clone(),
             payload["part"].clone(),
         ];
+        let found = self.take(of, text, needle, true);
+        found.or_else(|| find_in(payload, needle))
+    }
+
+    /// What is found in the next piece's text or over the joint before it; without `may_be_in` over the joint alone.
+    fn take(
+        &mut self,
+        of: [Value; 4],
+        text: &str,
+        needle: &Needle,
+        may_be_in: bool,
+    ) -> Option<String> {
         if self.of != of {
             self.tail.clear();
             self.of = of;
         }
         let before = self.tail.len();
         self.tail.push_str(text);
-        let found = needle.find(&self.tail);
+        let reach = match text.char_indices().nth(needle.folded.len()) {
+            Some((reach, _)) if !may_be_in => before + reach,
+            Some(_) | None => self.tail.len(),
+        };
+        let found = needle.find(&self.tail[..reach]);
         // A place that lies before the joint was the earlier piece's match.
         let found = found.filter(|(_, end)| *end > before).or_else(|| {
-            let (from, to) = needle.find(text)?;
+            let (from, to) = needle.find(text).filter(|_| may_be_in)?;
             Some((before + from, before + to))
         });
         let snippet = found.map(|(from, to)| snippet(&self.tail, from, to));
@@ -220,7 +358,7 @@ impl Joint {
         let cut = self.tail.char_indices().rev().nth(keep.saturating_sub(1));
         let cut = cut.map_or(0, |(cut, _)| if keep == 0 { self.tail.len() } else { cut });
         self.tail.drain(..cut);
-        snippet.or_else(|| find_in(payload, needle))
+        snippet
     }
 }
 
@@ -308,6 +446,139 @@ mod tests {
             })
             .collect();
         assert_eq!(found, [false, false, true, false, true, false]);
+    }
+
+    #[test]
+    fn only_two_characters_fold_to_ascii() {
+        let odd: Vec<char> = ('\u{80}'..=char::MAX)
+            .filter(|character| character.to_lowercase().any(|folded| folded.is_ascii()))
+            .collect();
+        assert_eq!(odd, ['\u{130}', '\u{212a}']);
+    }
+
+    /// The slow way: each line is parsed, each text is looked through character by character.
+    fn plainly(lines: &[String], needle: &str) -> Vec<u64> {
+        fn has(text: &[char], wanted: &[char], from_end: usize) -> bool {
+            (0..text.len()).any(|start| {
+                let mut folded = Vec::new();
+                for (at, character) in text.iter().enumerate().skip(start) {
+                    folded.extend(character.to_lowercase());
+                    let n = folded.len().min(wanted.len());
+                    if folded[..n] != wanted[..n] {
+                        return false;
+                    }
+                    if n == wanted.len() {
+                        return at >= from_end;
+                    }
+                }
+                false
+            })
+        }
+        fn texts(value: &Value, found: &mut Vec<String>) {
+            match value {
+                Value::String(text) => found.push(text.clone()),
+                Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
+                Value::Object(fields) => fields.values().for_each(|field| texts(field, found)),
+                _ => {}
+            }
+        }
+        let wanted: Vec<char> = needle.chars().flat_map(char::to_lowercase).collect();
+        let mut before: (Value, Vec<char>) = (Value::Null, Vec::new());
+        let mut found = Vec::new();
+        for line in lines {
+            let event: Value = serde_json::from_str(line).unwrap();
+            let mut all = Vec::new();
+            texts(&event["payload"], &mut all);
+            let mut is_found = all
+                .iter()
+                .any(|text| has(&text.chars().collect::<Vec<_>>(), &wanted, 0));
+            if event["type"].as_str().unwrap().ends_with("_chunk") {
+                let of = json!([event["type"], event["responseId"], event["payload"]["part"]]);
+                if before.0 != of {
+                    before = (of, Vec::new());
+                }
+                let joint = before.1.len();
+                before
+                    .1
+                    .extend(event["payload"]["text"].as_str().unwrap().chars());
+                is_found |= has(&before.1, &wanted, joint);
+            }
+            if is_found {
+                found.push(event["seq"].as_u64().unwrap());
+            }
+        }
+        found
+    }
+
+    fn quickly(lines: &[String], needle: &str) -> Vec<u64> {
+        let needle = Needle::new(needle).unwrap();
+        let asked = Asked {
+            after: 0,
+            limit: usize::MAX,
+        };
+        let found = search_in(&needle, asked, |visit| {
+            for (line, seq) in lines.iter().zip(1..) {
+                let _ = visit(seq, line);
+            }
+            Ok(())
+        });
+        found
+            .unwrap()
+            .matches
+            .iter()
+            .map(|found| found.seq)
+            .collect()
+    }
+
+    /// Every way to write a text: letters and their twins, escapes of all kinds, joints of pieces.
+    #[test]
+    fn no_line_is_passed_over_that_has_the_text() {
+        let mut random = 0x2545_f491_4f6c_dd1d_u64;
+        let mut rand = |below: usize| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random as usize % below
+        };
+        let letters: Vec<char> = "aAkKiIs/\\\"\n é\u{130}\u{212a}\u{307}\u{17f}ß"
+            .chars()
+            .collect();
+        let mut n_found = 0;
+        for _ in 0..4000 {
+            let lines: Vec<String> = (1..=6)
+                .map(|seq| {
+                    let text: Vec<char> = (0..rand(6)).map(|_| letters[rand(letters.len())]).collect();
+                    let mut written = String::new();
+                    for character in text {
+                        match rand(4) {
+                            0 => written.push_str(&format!("\\u{:04x}", u32::from(character))),
+                            1 if character == '/' => written.push_str("\\/"),
+                            _ => {
+                                let quoted = serde_json::to_string(&character).unwrap();
+                                written.push_str(&quoted[1..quoted.len() - 1]);
+                            }
+                        }
+                    }
+                    let kind = ["assistant_chunk", "thinking_chunk", "notice"][rand(3)];
+                    let response = ["r1", "r2"][rand(8) / 7];
+                    let more = ["", r#","more":[{"kia":"Ak"}]"#][rand(8) / 7];
+                    format!(
+                        r#"{{"seq":{seq},"id":"e{seq}","type":"{kind}","responseId":"{response}","payload":{{"text":"{written}"{more}}}}}"#
+                    )
+                })
+                .collect();
+            let needle: String = (0..rand(3) + 1)
+                .map(|_| letters[rand(letters.len())])
+                .collect();
+            let expected = plainly(&lines, &needle);
+            n_found += expected.len();
+            assert_eq!(
+                quickly(&lines, &needle),
+                expected,
+                "{needle:?} in {lines:#?}"
+            );
+        }
+        assert!(n_found > 1000, "{n_found}");
     }
 
     #[test]

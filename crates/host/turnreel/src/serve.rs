@@ -14,7 +14,7 @@ use crate::limits::LimitArgs;
 use crate::logging::{self, Format};
 use crate::state::State;
 use crate::tokens::Record;
-use crate::{assets, data_dir, examples, leftovers, server, tokens};
+use crate::{assets, data_dir, doors, examples, leftovers, panics, server, tokens};
 
 /// The port where none is asked for.
 const DEFAULT_PORT: u16 = 7473;
@@ -44,6 +44,10 @@ pub(crate) struct Args {
     /// When events are made to survive a power failure; they survive a crash of the server in any case.
     #[arg(long, value_enum, default_value_t = Sync::Everysec, env = "TURNREEL_SYNC")]
     sync: Sync,
+
+    /// Begin a new file when a session's log has so many MiB; full files are never written again.
+    #[arg(long, value_name = "MIB", env = "TURNREEL_SEGMENT_MIB", default_value_t = Options::default().segment_bytes / (1024 * 1024), value_parser = clap::value_parser!(u64).range(1..))]
+    segment_mib: u64,
 
     /// Let pages of this origin read and send, with the token; may be given more than once.
     #[arg(long = "embed-origin", value_name = "ORIGIN", env = "TURNREEL_EMBED_ORIGIN", value_delimiter = ',', value_parser = parse_origin)]
@@ -107,6 +111,7 @@ fn parse_host(text: &str) -> Result<String, String> {
 pub(crate) fn command(args: Args) -> ExitCode {
     let level = args.log.parse();
     logging::begin(level.unwrap_or(LevelFilter::INFO), args.log_format);
+    panics::tell_places_only();
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -140,7 +145,12 @@ async fn serve(args: Args) -> Result<(), String> {
     };
     // The folder first: of two servers in one folder, the second must hear of the lock and not of the port.
     let opening_dir = dir.clone();
-    let store = tokio::task::spawn_blocking(move || Store::open(&opening_dir, Options { sync }))
+    let options = Options {
+        sync,
+        segment_bytes: args.segment_mib.saturating_mul(1024 * 1024),
+        open_logs: doors::open_logs(),
+    };
+    let store = tokio::task::spawn_blocking(move || Store::open(&opening_dir, options))
         .await
         .map_err(|why| why.to_string())?
         .map_err(|why| why.to_string())?;

@@ -10,10 +10,11 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::doors::{Complaints, Inside};
 use crate::error::ApiError;
+use crate::panics;
 use crate::routes;
 use crate::stall::Guarded;
 use crate::state::{State, stopped};
@@ -40,21 +41,31 @@ pub async fn run(
     listener.local_addr()?;
     let router = routes::router(state.clone());
     let mut connections = JoinSet::new();
+    let mut complaints = Complaints::default();
     tokio::pin!(shutdown);
     loop {
-        let accepted = tokio::select! {
+        let accepting = async {
+            let way = state.doors.way_in().await;
+            (listener.accept().await, way)
+        };
+        let (accepted, way) = tokio::select! {
             () = &mut shutdown => break,
             Some(_) = connections.join_next() => continue,
-            accepted = listener.accept() => accepted,
+            accepted = accepting => accepted,
         };
         match accepted {
-            Ok((stream, _)) => {
-                let stopping = state.stopping.subscribe();
-                connections.spawn(connection(stream, router.clone(), state.clone(), stopping));
-            }
+            Ok((stream, peer)) => match state.doors.let_in(way, peer.ip()) {
+                Some(inside) => {
+                    let (router, state) = (router.clone(), state.clone());
+                    connections.spawn(connection(stream, router, state, inside));
+                }
+                None => {
+                    connections.spawn(state.doors.turn_away(stream));
+                }
+            },
             Err(why) => {
                 // Most often there are no file descriptors left; some are freed when others leave.
-                tracing::warn!("could not accept a connection: {why}");
+                complaints.say(&why);
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }
@@ -78,20 +89,21 @@ pub async fn run(
     Ok(())
 }
 
-async fn connection(
-    stream: TcpStream,
-    router: Router,
-    state: State,
-    mut stopping: watch::Receiver<bool>,
-) {
+async fn connection(stream: TcpStream, router: Router, state: State, inside: Inside) {
+    let mut stopping = state.stopping.subscribe();
     // Frames are small and must leave at once.
     let _ = stream.set_nodelay(true);
     let (wire, watch) = Wire::new(stream);
-    let guarded = Guarded::new(wire, Duration::from_millis(state.settings.stall_ms));
+    let stall = Duration::from_millis(state.settings.stall_ms);
+    // Sockets that take nothing are told so before the connection is given up: that is seen within a quarter more, and they
+    // have another to take it.
+    let guarded = Guarded::new(wire, stall * 3 / 2, Some(inside));
+    let pace = guarded.pace();
     let inner = TowerToHyperService::new(router);
     let watching = watch.clone();
-    let service = service_fn(move |request| {
-        let answering = inner.call(request);
+    let service = service_fn(move |mut request: hyper::Request<_>| {
+        request.extensions_mut().insert(pace.clone());
+        let answering = panics::answered(inner.call(request));
         let odd = watching.is_odd();
         async move { if odd { Ok(odd_head()) } else { answering.await } }
     });

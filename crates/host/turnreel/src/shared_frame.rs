@@ -66,6 +66,12 @@ impl SharedFrames {
         frame
     }
 
+    /// What they take at most, with all the texts that they may keep.
+    pub(crate) fn bytes(&self) -> usize {
+        let texts = self.0.iter().map(|frame| frame.text.bytes());
+        texts.sum::<usize>() * (1 + KEPT_TEXTS)
+    }
+
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }

@@ -12,7 +12,7 @@
 //! | open | another epoch | `reset`; no longer followed |
 //! | open | heartbeat is due | `hb` for each session |
 //! | open | ten bad frames | close 1008 |
-//! | open | a frame is not taken in time | dropped |
+//! | open | a frame waits, and nothing is taken for 10 s | nothing is followed; close 4008, and some time to take that |
 //! | open | the server stops | `bye`, close 1012 |
 
 use std::collections::BTreeMap;
@@ -34,8 +34,10 @@ use tokio::task::AbortHandle;
 use crate::agent_form::AgentForm;
 use crate::follow::Follower;
 use crate::live::{Following, Live, Next, RING_EVENTS};
-use crate::scope::Grant;
+use crate::scope::{Grant, Scope};
+use crate::stall::Pace;
 use crate::state::{State, stopped};
+use crate::told::Bodies;
 
 mod agent;
 mod wakes;
@@ -55,9 +57,13 @@ const ROWS_A_FRAME: usize = 200;
 /// Changes of the list are told at most this often.
 const LIST_WINDOW: Duration = Duration::from_millis(200);
 
+/// A close is waited for this part of the time after which a socket is closed that takes nothing. Where it took nothing, the
+/// close is behind a frame that was begun.
+const CLOSE_TIME: u32 = 4;
+
 /// Why a socket ends.
 enum End {
-    /// The client is gone, or takes nothing.
+    /// The client is gone.
     Gone,
     /// We close it.
     Close { code: u16, why: &'static str },
@@ -68,6 +74,8 @@ struct Socket<S> {
     state: State,
     /// What its token allows: sessions it is not for are not there.
     grant: Arc<Grant>,
+    /// How its connection goes on.
+    pace: Pace,
     subs: BTreeMap<u64, Sub>,
     wakes: Wakes,
     bad_frames: u32,
@@ -108,8 +116,13 @@ impl Drop for Sub {
 }
 
 /// Speaks with one client until one of both ends it.
-pub(crate) async fn serve<R, S>(mut incoming: R, sink: S, state: State, grant: Arc<Grant>)
-where
+pub(crate) async fn serve<R, S>(
+    mut incoming: R,
+    sink: S,
+    state: State,
+    grant: Arc<Grant>,
+    pace: Pace,
+) where
     R: Stream<Item = Result<Message, axum::Error>> + Unpin,
     S: Sink<Message, Error = axum::Error> + Unpin,
 {
@@ -121,6 +134,7 @@ where
         sink,
         state,
         grant,
+        pace,
         subs: BTreeMap::new(),
         wakes: Wakes::default(),
         bad_frames: 0,
@@ -145,7 +159,11 @@ where
     if let End::Close { code, why } = end {
         let reason = Utf8Bytes::from_static(why);
         let close = Message::Close(Some(CloseFrame { code, reason }));
-        if socket.send(close).await.is_ok() {
+        // Nothing is held for it any more.
+        socket.subs.clear();
+        let time = Duration::from_millis(socket.state.settings.stall_ms) / CLOSE_TIME;
+        let closing = tokio::time::timeout(time, socket.sink.send(close));
+        if matches!(closing.await, Ok(Ok(()))) {
             // The client answers our close; until then its last words would be answered by a reset.
             let drain = async { while let Some(Ok(_)) = incoming.next().await {} };
             let _ = tokio::time::timeout(Duration::from_secs(1), drain).await;
@@ -275,6 +293,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
             oldest: live.oldest,
             resume,
             hb_ms: self.state.settings.heartbeat_ms,
+            may: self.may(),
             limits: limits(),
         }))
         .await?;
@@ -296,9 +315,19 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
         self.send_news(sub).await
     }
 
+    /// What the token allows beyond reading, in words that a page can offer something by.
+    fn may(&self) -> Vec<String> {
+        let answers = self.grant.allows(Scope::Answer);
+        answers
+            .then(|| Scope::Answer.word().to_owned())
+            .into_iter()
+            .collect()
+    }
+
     async fn open_agent(&mut self, open: &Open, live: Arc<Live>) -> Result<(), End> {
         let sub = open.sub;
-        let follower = Follower::new(live.clone(), 0);
+        // What is said of an event in the workers' words may hang on all of it.
+        let follower = Follower::new(live.clone(), 0, Bodies::Whole);
         let (_, head, _) = live.position();
         let epoch = follower.epoch().to_owned();
         let other_epoch = open.epoch.as_ref().is_some_and(|asked| *asked != epoch);
@@ -315,6 +344,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
             oldest: live.oldest,
             resume,
             hb_ms: self.state.settings.heartbeat_ms,
+            may: self.may(),
             limits: limits(),
         }))
         .await?;
@@ -356,6 +386,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
             sub,
             proto: 1,
             hb_ms: self.state.settings.heartbeat_ms,
+            may: self.may(),
             limits: limits(),
             ..Hello::default()
         }))
@@ -534,13 +565,19 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
         let stall = Duration::from_millis(self.state.settings.stall_ms);
         // A clone shares the text.
         let sending = self.sink.send(message.clone());
-        match tokio::time::timeout(stall, sending).await {
-            Ok(Ok(())) => {
+        match self.pace.while_it_goes_on(stall, sending).await {
+            Some(Ok(())) => {
                 self.state.metrics.sent(&message);
                 Ok(())
             }
-            // It takes nothing, so it would not take a close either.
-            Ok(Err(_)) | Err(_) => Err(End::Gone),
+            Some(Err(_)) => Err(End::Gone),
+            None => {
+                self.state.metrics.stalls.add(1);
+                Err(End::Close {
+                    code: 4008,
+                    why: "too slow",
+                })
+            }
         }
     }
 }

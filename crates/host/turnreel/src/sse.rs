@@ -105,7 +105,7 @@ pub(crate) fn tell(
         state,
         grant,
         _place: place,
-        follower: Follower::new(live, after),
+        follower: Follower::new(live, after, form.bodies()),
         form,
         known,
         heartbeat,

@@ -5,27 +5,88 @@
 
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// A stream whose writes fail once none of them went on for `limit`.
+use crate::doors::Inside;
+
+/// How often a pause is looked at: what is over is over within a quarter more.
+const LOOKS: u32 = 4;
+
+/// How much a connection has taken so far, for whoever must know whether it goes on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pace(Arc<AtomicU64>);
+
+impl Pace {
+    /// What `doing` comes to; `None` once the other end took nothing for `limit` while it waited, or up to a quarter longer.
+    /// However long it takes, one that is only slow is waited for.
+    pub(crate) async fn while_it_goes_on<F: Future>(
+        &self,
+        limit: Duration,
+        doing: F,
+    ) -> Option<F::Output> {
+        tokio::pin!(doing);
+        let (mut taken, mut looks) = (self.0.load(Ordering::Relaxed), 0);
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut doing => return Some(done),
+                () = sleep(limit / LOOKS) => {}
+            }
+            let now = self.0.load(Ordering::Relaxed);
+            looks = if now == taken { looks + 1 } else { 0 };
+            taken = now;
+            if looks >= LOOKS {
+                return None;
+            }
+        }
+    }
+
+    fn took(&self, n_bytes: usize) {
+        self.0.fetch_add(n_bytes as u64, Ordering::Relaxed);
+    }
+}
+
+/// A stream whose writes fail once none of them went on for `limit`. It keeps the place of its connection.
 pub(crate) struct Guarded<S> {
     stream: S,
     limit: Duration,
+    pace: Pace,
     /// Runs while a write waits.
     until: Option<Pin<Box<Sleep>>>,
+    _inside: Option<Inside>,
 }
 
 impl<S> Guarded<S> {
-    pub(crate) fn new(stream: S, limit: Duration) -> Self {
+    pub(crate) fn new(stream: S, limit: Duration, inside: Option<Inside>) -> Self {
         Guarded {
             stream,
             limit,
+            pace: Pace::default(),
             until: None,
+            _inside: inside,
         }
+    }
+
+    /// How it goes on.
+    pub(crate) fn pace(&self) -> Pace {
+        self.pace.clone()
+    }
+
+    fn hold_bytes(
+        &mut self,
+        went: Poll<Result<usize>>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<usize>> {
+        if let Poll::Ready(Ok(n_bytes)) = went {
+            self.pace.took(n_bytes);
+        }
+        self.hold(went, cx)
     }
 
     fn hold<T>(&mut self, went: Poll<Result<T>>, cx: &mut Context<'_>) -> Poll<Result<T>> {
@@ -60,7 +121,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
         bytes: &[u8],
     ) -> Poll<Result<usize>> {
         let went = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.hold(went, cx)
+        self.hold_bytes(went, cx)
     }
 
     fn poll_write_vectored(
@@ -69,7 +130,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
         slices: &[IoSlice<'_>],
     ) -> Poll<Result<usize>> {
         let went = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
-        self.hold(went, cx)
+        self.hold_bytes(went, cx)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -95,7 +156,7 @@ mod tests {
     #[tokio::test]
     async fn a_write_that_nobody_takes_ends_and_one_that_is_slow_does_not() {
         let (ours, mut theirs) = tokio::io::duplex(10);
-        let mut guarded = Guarded::new(ours, Duration::from_millis(200));
+        let mut guarded = Guarded::new(ours, Duration::from_millis(200), None);
         let slow = tokio::spawn(async move {
             let mut taken = [0; 8];
             for _ in 0..5 {
@@ -108,5 +169,26 @@ mod tests {
         let _theirs = slow.await.unwrap();
         let refused = guarded.write_all(&[0; 40]).await.unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::TimedOut);
+    }
+
+    #[tokio::test]
+    async fn who_is_slow_is_waited_for_and_who_takes_nothing_is_not() {
+        let (ours, mut theirs) = tokio::io::duplex(10);
+        let mut guarded = Guarded::new(ours, Duration::from_secs(60), None);
+        let pace = guarded.pace();
+        let limit = Duration::from_millis(200);
+        let slow = tokio::spawn(async move {
+            let mut taken = [0; 8];
+            for _ in 0..5 {
+                sleep(Duration::from_millis(100)).await;
+                theirs.read_exact(&mut taken).await.unwrap();
+            }
+            theirs
+        });
+        let sent = pace.while_it_goes_on(limit, guarded.write_all(&[0; 40]));
+        assert!(sent.await.is_some());
+        let _theirs = slow.await.unwrap();
+        let sent = pace.while_it_goes_on(limit, guarded.write_all(&[0; 40]));
+        assert!(sent.await.is_none());
     }
 }

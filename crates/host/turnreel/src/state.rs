@@ -7,6 +7,7 @@ use chat_store::{SessionId, Store};
 use tokio::sync::{Semaphore, watch};
 
 use crate::access::Access;
+use crate::doors::Doors;
 use crate::error::ApiError;
 use crate::hosts::Hosts;
 use crate::live::{List, Live};
@@ -14,6 +15,7 @@ use crate::metrics::Metrics;
 use crate::producers::Producers;
 use crate::rate::{Buckets, Rate};
 use crate::requests::Requests;
+use crate::rings::Rings;
 use crate::routes::{Insight, Readiness};
 use crate::sandbox::Tasks;
 use crate::seats::Seats;
@@ -38,6 +40,10 @@ pub struct Settings {
     pub heartbeat_ms: u64,
     /// A socket that takes nothing for so long is closed, in milliseconds.
     pub stall_ms: u64,
+    /// Connections at once, of whatever kind; 0 is no limit. More wait to be let in.
+    pub connections: usize,
+    /// Connections at once of one address; 0 is no limit. More are refused.
+    pub connections_per_address: usize,
     /// Sockets at once.
     pub sockets: usize,
     /// Sockets at once of one token.
@@ -54,6 +60,8 @@ pub struct Settings {
     pub quiet_ms: u64,
     /// Bytes of all requests' bodies together that are held in memory.
     pub held_bytes: usize,
+    /// Bytes of the newest events of all sessions that are held in memory for those who follow.
+    pub ring_bytes: usize,
     /// Whether bodies may be compressed with gzip.
     pub gzip: bool,
 }
@@ -79,6 +87,8 @@ impl Default for Settings {
             head_timeout_ms: 10_000,
             heartbeat_ms: 15_000,
             stall_ms: 10_000,
+            connections: 0,
+            connections_per_address: 1024,
             sockets: 10_000,
             sockets_per_token: 64,
             events_per_second: 200,
@@ -86,7 +96,8 @@ impl Default for Settings {
             sandbox_events_per_minute: 200,
             sandbox_chunks_per_minute: 3000,
             quiet_ms: 10_000,
-            held_bytes: 64 * 1024 * 1024,
+            held_bytes: 32 * 1024 * 1024,
+            ring_bytes: 64 * 1024 * 1024,
             gzip: false,
         }
     }
@@ -109,6 +120,8 @@ pub struct Inner {
     pub(crate) access: Access,
     pub(crate) settings: Settings,
     pub(crate) list: List,
+    /// What all sessions hold for those who follow.
+    pub(crate) rings: Arc<Rings>,
     /// What the server counts of itself.
     pub(crate) metrics: Metrics,
     /// What was last found of the store.
@@ -128,7 +141,9 @@ pub struct Inner {
     /// What sandbox workers report.
     pub(crate) tasks: Tasks,
     /// Sockets of each token.
-    pub(crate) seats: Arc<Seats>,
+    pub(crate) seats: Arc<Seats<String>>,
+    /// Connections of each address, and of all.
+    pub(crate) doors: Doors,
     /// Room for sockets.
     pub(crate) sockets: Arc<Semaphore>,
     /// True once the server is to stop.
@@ -158,10 +173,11 @@ impl State {
         settings: Settings,
     ) -> Self {
         let list = List::default();
+        let rings = Rings::new(settings.ring_bytes);
         let mut live = BTreeMap::new();
         for session in store.sessions() {
             let id = session.id().clone();
-            live.insert(id, Arc::new(Live::new(session, &list)));
+            live.insert(id, Arc::new(Live::new(session, &list, &rings)));
         }
         State(Arc::new(Inner {
             access: Access {
@@ -176,8 +192,10 @@ impl State {
             producers: Producers::default(),
             tasks: Tasks::default(),
             seats: Arc::default(),
+            doors: Doors::new(settings.connections, settings.connections_per_address),
             settings,
             list,
+            rings,
             metrics: Metrics::default(),
             readiness: Readiness::default(),
             insight: Insight::default(),
@@ -201,7 +219,7 @@ impl State {
         let mut map = self.map();
         let live = map
             .entry(id.clone())
-            .or_insert_with(|| Arc::new(Live::new(session, &self.list)));
+            .or_insert_with(|| Arc::new(Live::new(session, &self.list, &self.rings)));
         Ok(live.clone())
     }
 

@@ -660,6 +660,24 @@ fn a_body_over_the_limit_and_one_that_is_no_json_are_refused_with_a_word() {
 }
 
 #[test]
+fn an_address_that_cannot_be_read_is_refused_in_the_words_of_all_refusals() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    for (path, code) in [
+        ("/api/v1/sessions?limit=-1", "bad_query"),
+        ("/api/v1/sessions/s1/events?max_bytes=x", "bad_query"),
+        ("/api/v1/sessions/%ff/events", "bad_path"),
+    ] {
+        let (status, answer) = server.get(path);
+        assert_eq!(
+            (status, &answer["error"]["code"]),
+            (400, &code.into()),
+            "{path}: {answer}"
+        );
+    }
+}
+
+#[test]
 fn a_server_answers_only_to_this_machine() {
     let dir = tempfile::tempdir().unwrap();
     let output = serve(dir.path(), "0.0.0.0:0");

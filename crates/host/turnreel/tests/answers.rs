@@ -198,3 +198,91 @@ fn bad_answers_are_refused_with_their_field() {
     assert_eq!(server.get(&format!("{PERMISSION}?wait=soon")).0, 400);
     assert_eq!(server.all("s1", 100).len(), 3);
 }
+
+#[test]
+fn the_list_says_who_waits_for_what_and_what_each_is_doing() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = Server::start(dir.path());
+    let call = |id: &str, tool: &str, args: Value| {
+        json!({"id": id, "timestamp": 50, "type": "tool_call", "turnId": "t1",
+            "payload": {"toolCallId": id, "toolName": tool, "args": args}})
+    };
+    let row = |server: &Server| server.get("/api/v1/sessions").1["sessions"][0].clone();
+    let calls = json!([
+        call("c1", "Grep", json!({"glob": "*.rs", "pattern": "todo", "path": "src"})),
+        call("c2", "Bash", json!({"command": "cargo test\n--all"})),
+        {"id": "x", "timestamp": 60, "type": "tool_result", "turnId": "t1", "payload": {"toolCallId": "c1"}},
+    ]);
+    server.post("s1", &calls);
+    let doing = json!({"tool": "Bash", "object": "cargo test", "sinceMs": 50});
+    assert_eq!(row(&server)["doing"], doing);
+    assert!(row(&server).get("asks").is_none());
+    server.post("s1", &asked());
+    let waits = row(&server);
+    assert_eq!(waits["asks"], 3);
+    let first = json!({"kind": "permission", "tool": "Bash", "sinceMs": 1});
+    assert_eq!(waits["ask"], first);
+    // What is asked again, or answered twice, counts once.
+    server.post(
+        "s1",
+        &json!([{"id": "again", "timestamp": 9, "type": "permission_request",
+        "payload": {"requestId": "r1", "toolName": "Bash", "options": []}}]),
+    );
+    for _ in 0..2 {
+        server.ask("POST", PERMISSION, &server.token, r#"{"decision": "deny"}"#);
+    }
+    let second = json!({"kind": "question", "text": "Which?", "sinceMs": 2});
+    assert_eq!(
+        (&row(&server)["asks"], &row(&server)["ask"]),
+        (&json!(2), &second)
+    );
+    let before = row(&server);
+    server.kill_and_restart();
+    assert_eq!(row(&server), before, "made anew from the log");
+    // Behind the end of a turn nothing of it runs or waits.
+    server.post(
+        "s1",
+        &json!([{"id": "end", "timestamp": 99, "type": "turn_end", "turnId": "t1", "payload": {}}]),
+    );
+    let over = row(&server);
+    assert!(
+        over.get("doing").is_none() && over.get("ask").is_none(),
+        "{over}"
+    );
+}
+
+#[test]
+fn an_answer_before_its_request_leaves_nothing_waiting_and_many_requests_stay_bounded() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    server.post("s1", &json!([
+        {"id": "1", "timestamp": 1, "type": "permission_resolved", "payload": {"requestId": "r", "decision": "allow"}},
+        {"id": "2", "timestamp": 2, "type": "permission_request", "payload": {"requestId": "r", "toolName": "Bash"}},
+    ]));
+    let row = || server.get("/api/v1/sessions").1["sessions"][0].clone();
+    assert!(row().get("asks").is_none(), "{}", row());
+    let many: Value = (0..900)
+        .map(|n| {
+            json!({"id": format!("m{n}"), "timestamp": n, "type": "question_request",
+            "payload": {"requestId": format!("m{n}"), "questions": [{"text": "x".repeat(5000)}]}})
+        })
+        .collect();
+    server.post("s1", &many);
+    assert_eq!(row()["asks"], 64);
+    assert!(row().to_string().len() < 1000, "{}", row());
+}
+
+#[test]
+fn a_socket_is_told_whether_its_token_may_answer() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    server.post("s1", &asked());
+    let may = |token: &str| server.socket_with(token).open(1, "s1", None)["may"].clone();
+    assert_eq!(may(&server.token), json!(["answer"]));
+    let reader = make_token(&server, &["--scope", "read"]);
+    assert_eq!(may(&reader), Value::Null);
+    let both = make_token(&server, &["--scope", "read", "--scope", "answer"]);
+    assert_eq!(may(&both), json!(["answer"]));
+    let refused = server.ask("POST", PERMISSION, &reader, r#"{"decision": "deny"}"#);
+    assert_eq!(refused.0, 403, "{}", refused.1);
+}

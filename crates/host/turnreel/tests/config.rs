@@ -39,6 +39,7 @@ fn options_come_before_the_environment_and_that_before_the_file() {
         "sandbox-rate = 300  # option",
         "sandbox-chunk-rate = 3000  # default",
         "host = [\"a.example\", \"b.example\"]  # file",
+        "connections-per-address = 1024  # default",
         "embed-origin = []  # default",
         "gzip-bodies = true  # file",
         "sync = \"always\"  # file",

@@ -1,19 +1,15 @@
-//! What followers get: every event once and in the log's order, whatever its tier, however often the line breaks, and
-//! whoever else does not read.
+//! What followers get: every event once and in the log's order, whatever its tier, and whoever else does not read. Lines
+//! that break are for `chaos.rs`.
 
 // Helpers of tests may panic as the tests do.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod support;
 
-use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
-use std::sync::mpsc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use support::cutter::Cutter;
-use support::{Server, Socket, chunks, seq_and_id};
+use support::{Server, Socket, chunks};
 
 /// Event `n`: all tiers in turn, by a rule that has no period of the batches.
 fn mixed(n: u64) -> Value {
@@ -167,135 +163,4 @@ fn one_of_twenty_that_does_not_read_changes_nothing_for_the_others() {
             None => break,
         }
     }
-}
-
-/// The events that a client has, in the order it took them.
-#[derive(Default)]
-struct Client {
-    taken: Vec<(u64, String)>,
-}
-
-impl Client {
-    fn last(&self) -> u64 {
-        self.taken.last().map_or(0, |(seq, _)| *seq)
-    }
-
-    /// Takes events that follow those it has; what it has already is cut off, and a hole fails.
-    fn take<'e>(&mut self, events: impl Iterator<Item = &'e Value>) {
-        for (seq, id) in events.map(seq_and_id) {
-            if seq > self.last() {
-                assert_eq!(seq, self.last() + 1, "a hole");
-                self.taken.push((seq, id));
-            }
-        }
-    }
-
-    /// One connection, from `open` until the last event or the cut.
-    fn follow(
-        &mut self,
-        server: &Server,
-        (address, session, epoch): (&str, &str, &str),
-        last: u64,
-        opened: &mut dyn FnMut(),
-    ) -> Option<()> {
-        let mut socket = server.socket_over(address)?;
-        let open = json!({"op": "open", "sub": 1, "session": session, "epoch": epoch, "after": self.last()});
-        socket
-            .socket
-            .send(tungstenite::Message::text(open.to_string()))
-            .ok()?;
-        let hello = socket.try_next()?;
-        assert_eq!(hello["op"], "hello");
-        opened();
-        if hello["resume"] == "behind" {
-            let path = format!("/api/v1/sessions/{session}/events?after={}", self.last());
-            self.take(server.get(&path).1["events"].as_array().unwrap().iter());
-        } else {
-            assert_eq!(hello["resume"], "ok", "{hello}");
-        }
-        while self.last() < last {
-            let frame = socket.try_next()?;
-            assert_eq!(frame["op"], "ev", "{frame}");
-            let events = frame["e"].as_array().unwrap();
-            let from = frame["from"].as_u64().unwrap();
-            assert!(from <= self.last() + 1, "a hole before {from}");
-            assert_eq!(
-                events.len() as u64,
-                frame["to"].as_u64().unwrap() + 1 - from
-            );
-            self.take(events.iter());
-        }
-        Some(())
-    }
-}
-
-/// Sends three batches to clients of which each is cut off behind another byte. The bytes that an uncut one was sent.
-fn cut_round(server: &Server, session: &str, cuts: &[usize]) -> usize {
-    let (_, answer) = server.post(session, &chunks(1, 1));
-    let epoch = answer["epoch"].as_str().unwrap();
-    let expected: Vec<_> = (1..=7).map(|n| (n, format!("e{n}"))).collect();
-    let (opened, all_opened) = mpsc::channel();
-    let mut most = 0;
-    std::thread::scope(|scope| {
-        let mut clients = Vec::new();
-        for &at in cuts {
-            let opened = opened.clone();
-            clients.push(scope.spawn(move || {
-                let cutter = Cutter::new(&server.address(), at);
-                let mut client = Client {
-                    taken: vec![(1, "e1".to_owned())],
-                };
-                let mut told = false;
-                let mut tell = || {
-                    if !std::mem::replace(&mut told, true) {
-                        opened.send(()).unwrap();
-                    }
-                };
-                let whole = client.follow(server, (&cutter.address, session, epoch), 7, &mut tell);
-                // One that was cut off before it was heard waits for nothing either.
-                tell();
-                if whole.is_none() {
-                    let again = (server.address(), client.last());
-                    let resumed = client.follow(server, (&again.0, session, epoch), 7, &mut || {});
-                    assert!(resumed.is_some(), "cut at {at}, had {}", again.1);
-                }
-                (at, client.taken, cutter.carried.load(Ordering::Relaxed))
-            }));
-        }
-        for _ in cuts {
-            all_opened.recv().unwrap();
-        }
-        for first in [2, 4, 6] {
-            // Urgent ones: each batch is a frame.
-            let batch: Value = (first..first + 2)
-                .map(|n| json!({"id": format!("e{n}"), "timestamp": n, "type": "assistant_done", "payload": {"text": "Hi"}}))
-                .collect();
-            assert_eq!(server.post(session, &batch).0, 200);
-        }
-        for client in clients {
-            let (at, taken, carried) = client.join().unwrap();
-            assert_eq!(taken, expected, "cut at {at}");
-            most = most.max(carried);
-        }
-    });
-    most
-}
-
-#[test]
-fn a_cut_behind_any_byte_loses_nothing_and_repeats_nothing() {
-    const AT_ONCE: usize = 64;
-    let dir = tempfile::tempdir().unwrap();
-    let server = Server::start(dir.path());
-    let whole = cut_round(&server, "whole", &[usize::MAX]);
-    assert!(whole > 800, "{whole} bytes");
-    let cuts: Vec<usize> = (0..whole).collect();
-    let mut n_cuts = BTreeMap::new();
-    for (round, cuts) in cuts.chunks(AT_ONCE).enumerate() {
-        let carried = cut_round(&server, &format!("r{round:04}"), cuts);
-        n_cuts.insert(round, carried);
-    }
-    println!(
-        "cut behind each of {whole} bytes, in {} rounds",
-        n_cuts.len()
-    );
 }

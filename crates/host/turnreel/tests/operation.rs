@@ -160,6 +160,28 @@ fn anyone_learns_whether_the_server_is_ready_and_nothing_else() {
     assert_eq!(body["warnings"], warnings);
 }
 
+#[test]
+fn a_server_whose_folder_takes_no_files_is_not_ready_until_it_does() {
+    let above = tempfile::tempdir().unwrap();
+    let data = above.path().join("data");
+    let server = Server::start(&data);
+    let ready = || {
+        let (status, _, body) = server.exchange("GET", "/readyz", None, "", "");
+        let body: Value = serde_json::from_str(&body).unwrap();
+        (status, body)
+    };
+    assert_eq!(ready().0, 200);
+    // Whoever runs the tests may write everywhere but to a folder that is not there.
+    let away = above.path().join("away");
+    std::fs::rename(&data, &away).unwrap();
+    support::soon("it is not ready", || ready().0 == 503);
+    let why = json!([{"what": "store", "why": "the data folder takes no files"}]);
+    assert_eq!(ready().1["degraded"], why);
+    std::fs::rename(&away, &data).unwrap();
+    support::soon("it is ready again", || ready().0 == 200);
+    assert_eq!(server.post("s1", &chunks(1, 2)).0, 200);
+}
+
 /// What a server says on stderr while it is asked a few things.
 fn said(format: &str) -> (String, String) {
     let dir = tempfile::tempdir().unwrap();

@@ -249,6 +249,7 @@ fn server_with(settings: turnreel::Settings, dir: &std::path::Path) -> String {
         dir,
         chat_store::Options {
             sync: chat_store::SyncPolicy::Never,
+            ..chat_store::Options::default()
         },
     );
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

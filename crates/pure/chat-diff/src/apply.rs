@@ -126,7 +126,7 @@ impl PatchFile {
 }
 
 /// The hunk's first old line, from 0; without old lines, the line it stands before.
-fn first_line(hunk: &PatchHunk) -> usize {
+pub(crate) fn first_line(hunk: &PatchHunk) -> usize {
     let start = hunk.old_start as usize;
     if hunk.old_lines == 0 {
         start

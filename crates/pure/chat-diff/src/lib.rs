@@ -18,9 +18,12 @@ mod hunks;
 mod preview;
 
 mod apply;
+mod compose;
 mod parse;
 mod patch;
 
+mod made;
+mod rows;
 mod words;
 
 mod lines;
@@ -28,9 +31,12 @@ mod names;
 mod print;
 
 pub use apply::{Error, apply};
+pub use compose::{ComposeError, compose};
 pub use file_diff::{Change, FileDiff, diff_bytes, diff_renamed, diff_texts};
 pub use hunks::{Hunk, from_hunks, from_unified};
+pub use made::{Made, made};
 pub use parse::parse;
 pub use patch::{LineKind, Patch, PatchFile, PatchHunk, PatchLine};
 pub use preview::{PREVIEW_BYTES, PREVIEW_LINES, preview};
+pub use rows::{Space, SplitRow};
 pub use words::words;

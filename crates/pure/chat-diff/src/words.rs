@@ -12,10 +12,14 @@ const TINTED_BYTES: usize = 8 * 1024;
 /// Words of both lines together that are compared, after common head and tail are cut off.
 const COMPARED_WORDS: usize = 1_000;
 
+/// Above this share of both lines, in percent, a tint marks nearly everything and tells nothing.
+const TINTED_PERCENT: usize = 60;
+
 /// The changed byte ranges of a removed line and of the added line that stands for it: in order, apart from each
 /// other, on character boundaries. What is left of both lines outside of the ranges is the same text.
 ///
-/// Both are empty where a tint says nothing: the lines are equal, share no word, or are too long.
+/// Both are empty where a tint says nothing: the lines are equal, share no word, changed for the most part, or
+/// are too long.
 pub fn words(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
     if old.len() + new.len() > TINTED_BYTES {
         return (Vec::new(), Vec::new());
@@ -24,7 +28,9 @@ pub fn words(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
     let blocks = changed(&old_words, &new_words, COMPARED_WORDS);
     let old_ranges = ranges(&old_words, blocks.iter().map(|block| &block.old));
     let new_ranges = ranges(&new_words, blocks.iter().map(|block| &block.new));
-    if shares_a_word(old, &old_ranges) {
+    let n_tinted: usize = old_ranges.iter().chain(&new_ranges).map(Range::len).sum();
+    let few = n_tinted * 100 <= (old.len() + new.len()) * TINTED_PERCENT;
+    if few && shares_a_word(old, &old_ranges) {
         (old_ranges, new_ranges)
     } else {
         (Vec::new(), Vec::new())
@@ -120,6 +126,12 @@ mod tests {
         check("größe = 1", "größe = 22", (&["1"], &["22"]));
         check("one two three", "one three", (&["two "], &[]));
         check("  x_1", "\tx_1", (&["  "], &["\t"]));
+    }
+
+    #[test]
+    fn lines_that_changed_for_the_most_part_are_not_tinted() {
+        check("a 12345", "a 67890", (&[], &[]));
+        check("abcd 123", "abcd 678", (&["123"], &["678"]));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Laws of diffs over random texts: what is made can be applied, read back and counted.
 
 use chat_diff::{
-    Change, FileDiff, Hunk, LineKind, Patch, apply, diff_bytes, diff_renamed, diff_texts,
-    from_hunks, from_unified, parse, preview, words,
+    Change, FileDiff, Hunk, LineKind, Patch, PatchHunk, Space, SplitRow, apply, diff_bytes,
+    diff_renamed, diff_texts, from_hunks, from_unified, parse, preview, words,
 };
 use proptest::prelude::*;
 
@@ -56,6 +56,42 @@ fn both() -> impl Strategy<Value = (String, String)> {
     prop_oneof![edited(), (text(), text())]
 }
 
+/// Rows have every line once, in order, and say no other changes than the lines.
+fn check_rows(source: &str, hunk: &PatchHunk, space: Space) {
+    let rows = hunk.split_rows(source, space);
+    let of = |without: LineKind| -> Vec<u32> {
+        let lines = (0_u32..).zip(&hunk.lines);
+        let lines = lines.filter(|(_, line)| line.kind != without);
+        lines.map(|(at, _)| at).collect()
+    };
+    let side = |get: fn(&SplitRow) -> Option<u32>| rows.iter().filter_map(get).collect::<Vec<_>>();
+    assert_eq!(side(|row| row.old), of(LineKind::Added));
+    assert_eq!(side(|row| row.new), of(LineKind::Removed));
+    let text = |at: Option<u32>| {
+        let line = at.map(|at| &source[hunk.lines[at as usize].range.clone()]);
+        let line = line.unwrap_or("");
+        line.chars()
+            .filter(|c| !c.is_whitespace())
+            .collect::<String>()
+    };
+    for row in &rows {
+        assert!(row.old.is_some() || row.new.is_some());
+        if !row.changed {
+            assert!(row.old.is_some() && row.new.is_some());
+            assert!(row.old == row.new || space == Space::Ignored);
+            assert_eq!(text(row.old), text(row.new));
+        }
+    }
+    let pairs: Vec<(usize, usize)> = rows
+        .iter()
+        .filter(|row| row.changed)
+        .filter_map(|row| Some((row.old? as usize, row.new? as usize)))
+        .collect();
+    if space == Space::Counts {
+        assert_eq!(pairs, hunk.pairs());
+    }
+}
+
 /// Everything that is true of any parsed patch.
 fn check(source: &str, patch: &Patch) {
     let mut file_end = 0;
@@ -98,6 +134,9 @@ fn check(source: &str, patch: &Patch) {
                     LineKind::Added => {}
                     LineKind::Removed => assert_eq!(line.new_no, None),
                 }
+            }
+            for space in [Space::Counts, Space::Ignored] {
+                check_rows(source, hunk, space);
             }
             for (removed, added) in hunk.pairs() {
                 assert_eq!(hunk.lines[removed].kind, LineKind::Removed);

@@ -4,10 +4,9 @@
 //! `user_message.attachments` and `raw.value`, and the fields that are a [`Body`]. Hashing and keeping are for the
 //! caller: this file knows no hash and no file.
 
-use crate::{Body, BodyRef, ChatEvent, Json, Payload};
+use std::convert::Infallible;
 
-/// Length of a reference's preview in bytes; it is cut on a character.
-pub const PREVIEW_BYTES: usize = 4096;
+use crate::{Body, BodyRef, ChatEvent, Json, PREVIEW_BYTES, Payload};
 
 /// Replaces every body of more than `over_bytes` by the reference that `keep` gives for it.
 ///
@@ -19,25 +18,7 @@ pub fn take_out<E>(
     over_bytes: usize,
     keep: &mut dyn FnMut(&str) -> Result<BodyRef, E>,
 ) -> Result<(), E> {
-    for_each_place(event, &mut |place| match place {
-        Place::Body(body) => {
-            if let Body::Inline(text) = body
-                && text.len() > over_bytes
-            {
-                *body = Body::Ref { body: keep(text)? };
-            }
-            Ok(())
-        }
-        Place::Json(json) => {
-            if json.as_text().len() > over_bytes {
-                let text = replace_strings(json.as_text(), over_bytes, keep)?;
-                if let Some(replaced) = text.and_then(|text| serde_json::from_str(&text).ok()) {
-                    *json = replaced;
-                }
-            }
-            Ok(())
-        }
-    })
+    change_strings(event, over_bytes, &mut |text| keep(text).map(Some))
 }
 
 /// Replaces every reference by the body that `find` gives for it; a reference it does not know stays.
@@ -59,27 +40,102 @@ pub fn put_back<E>(
             Ok(())
         }
         Place::Json(json) => {
-            if json.as_text().contains(OPENING) {
-                let text = replace_references(json.as_text(), find)?;
-                if let Some(replaced) = text.and_then(|text| serde_json::from_str(&text).ok()) {
-                    *json = replaced;
-                }
-            }
+            let text = replace_references(json.as_text(), &mut |reference| {
+                Ok(find(reference)?.map(|found| serde_json::Value::String(found).to_string()))
+            })?;
+            put(json, text);
             Ok(())
         }
     })
 }
 
-/// The reference for a body whose SHA-256 is `sha256`.
-pub fn reference_to(text: &str, sha256: String) -> BodyRef {
-    let preview = &text[..text.floor_char_boundary(PREVIEW_BYTES)];
-    BodyRef {
-        sha256,
-        bytes: text.len() as u64,
-        preview: preview.to_owned(),
-        truncated: preview.len() < text.len(),
-    }
+/// A body that an event holds, or refers to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Found {
+    /// It stands in the event.
+    Here(String),
+    /// The event refers to it.
+    Elsewhere(BodyRef),
 }
+
+/// The body of `event` that has this SHA-256, whatever its length; `hash` gives a text's.
+pub fn find(
+    mut event: ChatEvent,
+    sha256: &str,
+    hash: &mut dyn FnMut(&str) -> String,
+) -> Option<Found> {
+    let mut found = None;
+    // What is found ends the search; that is all the errors are for.
+    let searched = put_back(&mut event, &mut |reference| {
+        if reference.sha256 == sha256 {
+            found = Some(Found::Elsewhere(reference.clone()));
+            return Err(());
+        }
+        Ok(None)
+    });
+    if searched.is_ok() {
+        let _ = change_strings(&mut event, 0, &mut |text| {
+            if hash(text) == sha256 {
+                found = Some(Found::Here(text.to_owned()));
+                return Err(());
+            }
+            Ok(None)
+        });
+    }
+    found
+}
+
+/// Leaves of each reference only which body it stands for: what else it says is told of the body, and an older writer
+/// told less.
+pub fn bare(event: &mut ChatEvent) {
+    let bare = |reference: &BodyRef| BodyRef {
+        sha256: reference.sha256.clone(),
+        bytes: reference.bytes,
+        ..BodyRef::default()
+    };
+    let Ok(()) = for_each_place::<Infallible>(event, &mut |place| {
+        match place {
+            Place::Body(Body::Inline(_)) => {}
+            Place::Body(Body::Ref { body }) => *body = bare(body),
+            Place::Json(json) => {
+                let replaced = replace_references(json.as_text(), &mut |reference| {
+                    Ok::<_, Infallible>(Some(reference_text(&bare(reference))))
+                });
+                let Ok(text) = replaced;
+                put(json, text);
+            }
+        }
+        Ok(())
+    });
+}
+
+/// The value with other strings in the place of its long ones and of its references; `None` where `change` changes none.
+/// It is shown each reference, and each string longer than a preview, in the order of the text.
+pub fn retell(json: &Json, change: &mut dyn FnMut(Body) -> Option<String>) -> Option<Json> {
+    let text = json.as_text();
+    if text.len() <= PREVIEW_BYTES && !text.contains(OPENING) {
+        return None;
+    }
+    let mut string =
+        |body| Ok(change(body).map(|text| serde_json::Value::String(text).to_string()));
+    let Ok(replaced) = replace::<Infallible>(text, &mut |part| match part {
+        Part::String(text) if text.len() <= PREVIEW_BYTES => Ok(None),
+        Part::String(text) => string(Body::Inline(text)),
+        Part::Reference(body) => string(Body::Ref { body }),
+    });
+    serde_json::from_str(&replaced?).ok()
+}
+
+/// The types of events that have a place for a body.
+pub const TYPES: &[&str] = &[
+    "user_message",
+    "tool_call",
+    "tool_result",
+    "agent_message",
+    "agent_callback",
+    "file_edit",
+    "raw",
+];
 
 /// How a reference begins in compact JSON.
 const OPENING: &str = r#"{"$body":"#;
@@ -115,94 +171,144 @@ fn for_each_place<E>(
     }
 }
 
+/// Replaces every body of more than `over_bytes` for which `change` gives a reference.
+fn change_strings<E>(
+    event: &mut ChatEvent,
+    over_bytes: usize,
+    change: &mut Change<'_, E>,
+) -> Result<(), E> {
+    for_each_place(event, &mut |place| match place {
+        Place::Body(body) => {
+            if let Body::Inline(text) = body
+                && text.len() > over_bytes
+                && let Some(reference) = change(text)?
+            {
+                *body = Body::Ref { body: reference };
+            }
+            Ok(())
+        }
+        Place::Json(json) => {
+            if json.as_text().len() > over_bytes {
+                let text = replace_strings(json.as_text(), over_bytes, change)?;
+                put(json, text);
+            }
+            Ok(())
+        }
+    })
+}
+
+/// What becomes of a string: a reference, or nothing.
+type Change<'a, E> = dyn FnMut(&str) -> Result<Option<BodyRef>, E> + 'a;
+
+fn put(json: &mut Json, text: Option<String>) {
+    if let Some(replaced) = text.and_then(|text| serde_json::from_str(&text).ok()) {
+        *json = replaced;
+    }
+}
+
+fn reference_text(reference: &BodyRef) -> String {
+    let body = reference.clone();
+    // It holds strings and numbers only, which always have a JSON text.
+    serde_json::to_string(&Body::Ref { body }).unwrap_or_default()
+}
+
+/// One reference, as it stands among other JSON.
+#[derive(serde::Deserialize)]
+struct Reference {
+    #[serde(rename = "$body")]
+    body: BodyRef,
+}
+
+/// The reference that `text` begins with, and its length in bytes.
+fn leading_reference(text: &str) -> Option<(BodyRef, usize)> {
+    if !text.starts_with(OPENING) {
+        return None;
+    }
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Reference>();
+    let reference = values.next()?.ok()?;
+    Some((reference.body, values.byte_offset()))
+}
+
+/// A part of JSON text that may be replaced.
+enum Part {
+    /// A string that is no key, and no part of a reference.
+    String(String),
+    /// A reference.
+    Reference(BodyRef),
+}
+
 /// The compact JSON `text` with its long strings replaced, or `None` where there are none.
-///
-/// It works on the text, so that the numbers and the key order of all the rest stay as they are.
 fn replace_strings<E>(
     text: &str,
     over_bytes: usize,
-    keep: &mut dyn FnMut(&str) -> Result<BodyRef, E>,
+    change: &mut Change<'_, E>,
 ) -> Result<Option<String>, E> {
-    let bytes = text.as_bytes();
-    let mut replaced: Option<String> = None;
-    let mut copied_to = 0;
-    let mut at = 0;
-    while at < bytes.len() {
-        if bytes[at] != b'"' {
-            at += 1;
-            continue;
+    replace(text, &mut |part| match part {
+        Part::String(text) if text.len() > over_bytes => {
+            Ok(change(&text)?.map(|reference| reference_text(&reference)))
         }
-        let start = at;
-        at += 1;
-        while at < bytes.len() && bytes[at] != b'"' {
-            at += if bytes[at] == b'\\' { 2 } else { 1 };
-        }
-        at = (at + 1).min(bytes.len());
-        // A string before a colon is a key, and the preview of a reference is never over the limit.
-        if at - start <= over_bytes || bytes.get(at) == Some(&b':') {
-            continue;
-        }
-        let token = &text[start..at];
-        let Ok(decoded) = serde_json::from_str::<String>(token) else {
-            continue;
-        };
-        if decoded.len() <= over_bytes {
-            continue;
-        }
-        let reference = keep(&decoded)?;
-        let out = replaced.get_or_insert_with(|| String::with_capacity(8192));
-        out.push_str(&text[copied_to..start]);
-        let object = serde_json::json!({ "$body": reference });
-        out.push_str(&object.to_string());
-        copied_to = at;
-    }
-    Ok(replaced.map(|mut out| {
-        out.push_str(&text[copied_to..]);
-        out
-    }))
+        Part::String(_) | Part::Reference(_) => Ok(None),
+    })
 }
 
-/// The compact JSON `text` with its references replaced by strings.
+/// The compact JSON `text` with its references replaced by the JSON that `change` gives, or `None` where none is.
 fn replace_references<E>(
     text: &str,
-    find: &mut dyn FnMut(&BodyRef) -> Result<Option<String>, E>,
+    change: &mut dyn FnMut(&BodyRef) -> Result<Option<String>, E>,
 ) -> Result<Option<String>, E> {
-    #[derive(serde::Deserialize)]
-    struct Reference {
-        #[serde(rename = "$body")]
-        body: BodyRef,
+    if !text.contains(OPENING) {
+        return Ok(None);
     }
+    replace(text, &mut |part| match part {
+        Part::String(_) => Ok(None),
+        Part::Reference(reference) => change(&reference),
+    })
+}
+
+/// The compact JSON `text` with the JSON that `change` gives in the place of its parts, or `None` where it gives none.
+///
+/// It works on the text, so that the numbers and the key order of all the rest stay as they are.
+fn replace<E>(
+    text: &str,
+    change: &mut dyn FnMut(Part) -> Result<Option<String>, E>,
+) -> Result<Option<String>, E> {
     let bytes = text.as_bytes();
     let mut replaced: Option<String> = None;
     let mut copied_to = 0;
     let mut at = 0;
     while at < bytes.len() {
-        match bytes[at] {
+        let start = at;
+        let part = match bytes[at] {
             b'"' => {
                 at += 1;
                 while at < bytes.len() && bytes[at] != b'"' {
                     at += if bytes[at] == b'\\' { 2 } else { 1 };
                 }
-                at += 1;
-            }
-            b'{' if text[at..].starts_with(OPENING) => {
-                let mut values =
-                    serde_json::Deserializer::from_str(&text[at..]).into_iter::<Reference>();
-                let found = match values.next() {
-                    Some(Ok(reference)) => find(&reference.body)?,
-                    _ => None,
-                };
-                let Some(found) = found else {
-                    at += 1;
+                at = (at + 1).min(bytes.len());
+                // A string before a colon is a key.
+                if bytes.get(at) == Some(&b':') {
                     continue;
-                };
-                let out = replaced.get_or_insert_with(|| String::with_capacity(found.len()));
-                out.push_str(&text[copied_to..at]);
-                out.push_str(&serde_json::Value::String(found).to_string());
-                at += values.byte_offset();
-                copied_to = at;
+                }
+                serde_json::from_str(&text[start..at])
+                    .ok()
+                    .map(Part::String)
             }
-            _ => at += 1,
+            b'{' => {
+                let reference = leading_reference(&text[at..]);
+                at += reference.as_ref().map_or(1, |(_, len)| *len);
+                reference.map(|(reference, _)| Part::Reference(reference))
+            }
+            _ => {
+                at += 1;
+                continue;
+            }
+        };
+        let Some(part) = part else { continue };
+        if let Some(json) = change(part)? {
+            let out = replaced.get_or_insert_with(|| String::with_capacity(json.len()));
+            out.push_str(&text[copied_to..start]);
+            out.push_str(&json);
+            copied_to = at;
         }
     }
     Ok(replaced.map(|mut out| {
@@ -226,7 +332,7 @@ mod tests {
         let mut kept = Vec::new();
         take_out::<()>(&mut event, 100, &mut |text| {
             kept.push(text.to_owned());
-            Ok(reference_to(text, "00".to_owned()))
+            Ok(BodyRef::to(text, "00".to_owned()))
         })
         .unwrap();
         assert_eq!(kept, [long.as_str()]);
@@ -251,10 +357,82 @@ mod tests {
     }
 
     #[test]
+    fn the_types_with_a_place_are_those_that_are_visited() {
+        for &event_type in Payload::TYPES {
+            let fields = r#"{"text":"a","message":"a","result":"a","args":"a","value":"a","fullDiff":"a","toolCallId":"a","toolName":"a","filePath":"a","changeType":"a","format":"a","messageId":"a","fromAgentId":"a"}"#;
+            let line = format!(
+                r#"{{"id":"a","timestamp":1,"sessionId":"s","type":"{event_type}","payload":{fields}}}"#
+            );
+            let mut event = ChatEvent::from_json(&line).unwrap();
+            let mut n_places = 0;
+            take_out::<()>(&mut event, 0, &mut |text| {
+                n_places += 1;
+                Ok(BodyRef::to(text, String::new()))
+            })
+            .unwrap();
+            assert_eq!(n_places > 0, TYPES.contains(&event_type), "{event_type}");
+        }
+    }
+
+    #[test]
     fn a_long_key_stays_a_key() {
         let key = "k".repeat(300);
         let text = format!(r#"{{"{key}":1}}"#);
         let replaced = replace_strings::<()>(&text, 100, &mut |_| panic!("kept a key")).unwrap();
         assert_eq!(replaced, None);
+    }
+
+    fn call(args: &str) -> ChatEvent {
+        let line = format!(
+            r#"{{"id":"a","timestamp":1,"sessionId":"s","type":"tool_call","payload":{{"toolCallId":"t","toolName":"Write","args":{args}}}}}"#
+        );
+        ChatEvent::from_json(&line).unwrap()
+    }
+
+    #[test]
+    fn what_a_reference_says_is_no_body_and_unknown_words_of_it_stay() {
+        let long = "p".repeat(9000);
+        let args = format!(
+            r#"{{"content":{{"$body":{{"sha256":"ab","bytes":90000,"preview":"{long}","truncated":true,"later":[1.0]}}}}}}"#
+        );
+        let mut event = call(&args);
+        take_out::<()>(&mut event, 4096, &mut |_| panic!("a preview was taken out")).unwrap();
+        assert_eq!(event, call(&args));
+        let line = r#"{"id":"a","timestamp":1,"sessionId":"s","type":"user_message","payload":{"text":{"$body":{"sha256":"ab","bytes":9,"preview":"p","truncated":true,"later":[1.0]}}}}"#;
+        let event = ChatEvent::from_json(line).unwrap();
+        assert_eq!(event.to_line(), line);
+    }
+
+    #[test]
+    fn one_body_is_found_by_its_hash_wherever_it_stands() {
+        let mut hash = |text: &str| format!("hash of {text}");
+        let event = call(
+            r#"{"edits":[{"old":"a","new":"b\n"}],"more":{"$body":{"sha256":"ab","bytes":9}}}"#,
+        );
+        let mut find = |sha256: &str| find(event.clone(), sha256, &mut hash);
+        assert_eq!(find("hash of b\n"), Some(Found::Here("b\n".to_owned())));
+        let Some(Found::Elsewhere(reference)) = find("ab") else {
+            panic!("it is not found")
+        };
+        assert_eq!(reference.bytes, 9);
+        assert_eq!(find("hash of edits"), None);
+        assert_eq!(find("hash of t"), None);
+    }
+
+    #[test]
+    fn two_references_to_one_body_are_alike_once_they_are_bare() {
+        let with = |more: &str| {
+            let mut event = call(&format!(
+                r#"{{"content":{{"$body":{{"sha256":"ab","bytes":9,"preview":"p"{more}}}}}}}"#
+            ));
+            bare(&mut event);
+            event
+        };
+        let line = with("").to_line();
+        assert_eq!(
+            line,
+            with(r#","truncated":true,"tail":"t","lines":3"#).to_line()
+        );
+        assert!(!line.contains("tail") && line.contains(r#""sha256":"ab""#));
     }
 }

@@ -188,6 +188,9 @@ pub struct Hello {
     /// How often a sign of life comes, in milliseconds.
     #[serde(default)]
     pub hb_ms: u64,
+    /// What the token allows here beyond reading: `answer` what the agent asks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub may: Vec<String>,
     /// The server's limits by name.
     #[serde(default, skip_serializing_if = "Json::is_null")]
     pub limits: Json,
@@ -347,6 +350,11 @@ pub struct EvText {
 }
 
 impl EvText {
+    /// What it takes in memory, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.behind_sub.len()
+    }
+
     /// Events `from` to `to`, each a line of the log word for word, without its newline.
     pub fn new<'a>(from: u64, to: u64, lines: impl IntoIterator<Item = &'a str>) -> Self {
         let mut text = String::new();

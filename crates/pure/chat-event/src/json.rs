@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 use serde::ser::{Serialize, Serializer};
@@ -12,7 +13,7 @@ use serde_json::value::RawValue;
 
 /// One JSON value as compact text, without white space between its tokens.
 ///
-/// Two values are equal when their text is.
+/// Two values are equal when their text is. A copy shares the text.
 ///
 /// ```
 /// use chat_event::Json;
@@ -21,7 +22,7 @@ use serde_json::value::RawValue;
 /// assert_eq!(args.get("path").unwrap().as_str().unwrap(), "a.rs");
 /// ```
 #[derive(Clone)]
-pub struct Json(Box<RawValue>);
+pub struct Json(Arc<RawValue>);
 
 impl Json {
     /// The value as compact JSON text.
@@ -108,6 +109,10 @@ impl Json {
         self.as_str().unwrap_or(Cow::Borrowed(self.as_text()))
     }
 
+    fn of(raw: Box<RawValue>) -> Json {
+        Json(raw.into())
+    }
+
     /// A JSON string.
     pub fn string(text: &str) -> Json {
         Json::from(Value::String(text.to_owned()))
@@ -117,26 +122,26 @@ impl Json {
 impl From<Value> for Json {
     fn from(value: Value) -> Self {
         // A `Value` always has a JSON text, so the fallback is never taken.
-        serde_json::value::to_raw_value(&value).map_or_else(|_| Json::default(), Json)
+        serde_json::value::to_raw_value(&value).map_or_else(|_| Json::default(), Json::of)
     }
 }
 
 impl From<&Value> for Json {
     fn from(value: &Value) -> Self {
-        serde_json::value::to_raw_value(value).map_or_else(|_| Json::default(), Json)
+        serde_json::value::to_raw_value(value).map_or_else(|_| Json::default(), Json::of)
     }
 }
 
 impl Default for Json {
     /// The value `null`.
     fn default() -> Self {
-        Json(RawValue::NULL.to_owned())
+        Json::of(RawValue::NULL.to_owned())
     }
 }
 
 impl PartialEq for Json {
     fn eq(&self, other: &Self) -> bool {
-        self.as_text() == other.as_text()
+        Arc::ptr_eq(&self.0, &other.0) || self.as_text() == other.as_text()
     }
 }
 
@@ -158,9 +163,9 @@ impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
         match compact(raw.get()) {
-            None => Ok(Json(raw)),
+            None => Ok(Json::of(raw)),
             Some(text) => RawValue::from_string(text)
-                .map(Json)
+                .map(Json::of)
                 .map_err(serde::de::Error::custom),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! - [`ChatEvent`] is the envelope, [`Payload`] what it says, one struct a type.
 //! - [`Json`], [`Extra`] and [`Body`] carry what no rule knows, and what is too large, unchanged.
-//! - [`bodies`] takes large bodies out and puts them back.
+//! - [`bodies`] takes large bodies out and puts them back; an [`Excerpt`] is what is shown of one at once.
 //! - [`jsonl`] reads and writes logs.
 //! - [`frame`] and [`cursor`] are what a server and its readers speak; [`session_id`] says what names a session.
 //!
@@ -15,6 +15,7 @@ pub mod cursor;
 pub mod depth;
 mod error;
 mod event;
+mod excerpt;
 pub mod frame;
 mod json;
 pub mod jsonl;
@@ -26,6 +27,7 @@ mod surrogates;
 pub use body::{Body, BodyRef};
 pub use error::Error;
 pub use event::ChatEvent;
+pub use excerpt::{Excerpt, PREVIEW_BYTES, TAIL_BYTES};
 pub use json::{Extra, Json};
 pub use payload::Payload;
 

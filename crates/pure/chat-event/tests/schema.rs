@@ -278,6 +278,6 @@ fn a_body_of_the_wrong_kind_is_named_by_what_it_should_be() {
     let event = ChatEvent::from_json(line).unwrap();
     assert_eq!(
         event.problem().as_deref(),
-        Some("payload.text: expected a string or a body reference")
+        Some("payload.text: invalid type: integer `5`, expected a string or a body reference")
     );
 }

@@ -42,8 +42,6 @@ pub struct Block {
     pub event_id: Box<str>,
     /// The event that made it.
     pub first_event: EventIdx,
-    /// The newest event that changed it.
-    pub last_event: EventIdx,
     /// When that first event happened, Unix epoch in milliseconds.
     pub at_ms: Option<i64>,
     /// What it shows.
@@ -55,7 +53,7 @@ pub struct Block {
 pub enum BlockBody {
     /// What the user (or another agent, or the system) asked.
     Prompt(Prompt),
-    /// A paragraph, heading or code block of the assistant's text.
+    /// A paragraph, heading, list or any other block of the assistant's text.
     Text(TextBlock),
     /// The assistant's thinking.
     Thinking(ThinkingBlock),
@@ -144,25 +142,62 @@ pub struct Prompt {
     pub trigger: Box<str>,
 }
 
-/// What kind of Markdown block a text block is.
+/// What kind of Markdown block a text block is. A long block is cut into several rows, each a stretch of its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TextKind {
-    /// A paragraph, or anything that has no kind of its own yet.
+    /// A paragraph, or anything that has no kind of its own.
     Paragraph,
     /// A heading of level 1 to 6.
     Heading(u8),
     /// Lines of a code block.
     Code {
-        /// What stands behind the fence.
+        /// The first word behind the fence.
         language: Box<str>,
-        /// Whether this row begins the code block: long ones are cut into several rows.
+        /// So many columns of white space are taken from the start of each line.
+        indent: u16,
+        /// How many list items it stands in.
+        depth: u8,
+        /// Whether this row begins the code block.
         begins: bool,
         /// Whether this row ends it (so far).
         ends: bool,
     },
+    /// Items of a list, or what goes on within one.
+    List {
+        /// So many columns of white space are taken from the start of each line.
+        indent: u16,
+        /// How many list items it stands in.
+        depth: u8,
+        /// The number of its first item, where that is numbered.
+        number: Option<u64>,
+    },
+    /// Quoted lines.
+    Quote,
+    /// Rows of a table.
+    Table {
+        /// How the columns are aligned.
+        columns: Box<[Align]>,
+        /// Whether its first line is the header, and its second the line under that.
+        begins: bool,
+    },
+    /// A rule between two parts.
+    Rule,
+    /// A stretch of a line that is too long for markup.
+    LongLine,
 }
 
-/// A stretch of the assistant's text. The text itself: [`crate::Feed::text`].
+/// Which side the cells of a column keep to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Align {
+    /// Where text begins.
+    Start,
+    /// The middle.
+    Center,
+    /// Where text ends.
+    End,
+}
+
+/// A stretch of the assistant's text. Its Markdown: [`crate::Feed::text`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextBlock {
     /// The body it is a stretch of.
@@ -203,14 +238,16 @@ pub struct ToolCallBlock {
     pub title: Option<String>,
     /// The arguments; `null` until they are whole.
     pub args: Json,
+    /// The id of the event that brought them.
+    pub args_event: Option<Box<str>>,
     /// The arguments while they stream, as JSON text so far.
     pub input: Option<TextIdx>,
-    /// How much of it has come, in Unicode scalar values.
-    pub(crate) input_chars: u64,
     /// What it has printed so far.
     pub output: Option<TextIdx>,
     /// What it gave.
     pub result: Option<Json>,
+    /// The id of the event that said so.
+    pub result_event: Option<Box<str>>,
     /// Why it failed.
     pub error: Option<payload::ToolError>,
     /// One line of the source's own about the result.
@@ -225,6 +262,8 @@ pub struct ToolCallBlock {
     pub called_ms: Option<i64>,
     /// How long it took, in milliseconds: as the source says, else by the events' times.
     pub duration_ms: Option<u64>,
+    /// The event that gave its result, or ended it without one.
+    pub settled_event: Option<EventIdx>,
     /// How many rows lie within it.
     pub steps: u32,
     /// Whether its result came without a call.
@@ -251,10 +290,14 @@ pub struct AgentMessageBlock {
     pub target: Box<str>,
     /// What was said.
     pub message: Option<Body>,
+    /// The id of the event that said it.
+    pub message_event: Option<Box<str>>,
     /// Whether the sender waits.
     pub wait: bool,
     /// The answer.
     pub result: Option<Body>,
+    /// The id of the event that brought it.
+    pub result_event: Option<Box<str>>,
 }
 
 /// A request for permission.
@@ -264,6 +307,8 @@ pub struct PermissionBlock {
     pub request: payload::PermissionRequest,
     /// The answer.
     pub resolved: Option<payload::PermissionResolved>,
+    /// When it was given, Unix epoch in milliseconds.
+    pub answered_ms: Option<i64>,
     /// Whether it can no longer be answered.
     pub expired: bool,
 }
@@ -275,6 +320,8 @@ pub struct QuestionBlock {
     pub request: payload::QuestionRequest,
     /// The answers.
     pub resolved: Option<payload::QuestionResolved>,
+    /// When they were given, Unix epoch in milliseconds.
+    pub answered_ms: Option<i64>,
     /// Whether they can no longer be answered.
     pub expired: bool,
 }

@@ -20,8 +20,8 @@
 //! | Live | `gap` | marked, and on |
 //! | CatchUp | the last page | Live |
 //! | Opening, CatchUp, Live | closed, 35 s without a word, no answer to a ping for 3 s, `bye` | Backoff |
-//! | Backoff | the time is over, the network is back, the page is shown again | Loading, from where it was |
-//! | Polling | every 2 s | a page; each minute a socket is tried again |
+//! | Backoff | the time is over, the network is back, the page is shown again, the reader asks for it | Loading, from where it was |
+//! | Polling | every 2 s, 15 s while hidden | a page; each minute a socket is tried again |
 //!
 //! Order and repeats are [`crate::inbox`]'s.
 
@@ -29,7 +29,7 @@ mod backoff;
 mod follower;
 mod page;
 
-pub use backoff::{Backoff, Liveness, Silence};
+pub use backoff::{Backoff, Liveness};
 pub use follower::Follower;
 pub use page::{Page, PageError};
 
@@ -57,6 +57,8 @@ pub enum Input {
     Hidden(bool),
     /// The network went, or came.
     Online(bool),
+    /// The reader will not wait for the next try.
+    Retry,
 }
 
 /// What is to be done.
@@ -83,6 +85,8 @@ pub enum Command {
     CaughtUp,
     /// Say how the session comes here.
     Tell(Status),
+    /// The server takes answers to what the agent asks, or does not.
+    MayAnswer(bool),
     /// Give up: it will not work.
     Stop(Failure),
 }
@@ -102,6 +106,8 @@ pub enum Status {
     Ended,
     /// Tried again in so many seconds.
     Reconnecting {
+        /// Which try it will be, from 1.
+        attempt: u32,
         /// Until the next try.
         seconds: u32,
         /// What happened.

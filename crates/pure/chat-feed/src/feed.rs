@@ -3,28 +3,77 @@
 //! Rows are a linked list over an arena, so that one can be put anywhere at the same cost. Where a row stands in pixels
 //! or in numbers is for [`crate::viewport`]. Only [`crate::ChatRenderer`] changes a feed.
 
+use std::sync::{Arc, LazyLock};
+
 use crate::block::{Block, BlockBody, BlockId, EventIdx, ResponseIdx, TextIdx, TurnIdx};
-use crate::session::{Response, SessionFacts, Turn};
+use crate::history::{History, Rewrite};
+use crate::projections::TokenCounts;
+use crate::projections::summary::usage::{UsageCount, UsageNote};
+use crate::session::{ContextUse, PlanStep, Response, SessionFacts, Turn, TurnState};
+use crate::terminal::{Printed, Stream};
 
 /// Everything that is shown of a session.
 #[derive(Clone, Debug, Default)]
 pub struct Feed {
-    pub(crate) slots: Vec<Slot>,
+    /// The rows by their names. Shared with the feeds of other moments, as far as they show the same.
+    pub(crate) slots: Vec<Arc<Slot>>,
+    pub(crate) links: Vec<Link>,
     pub(crate) first: Option<BlockId>,
     pub(crate) last: Option<BlockId>,
     pub(crate) n_rows: usize,
     pub(crate) turns: Vec<Turn>,
     pub(crate) responses: Vec<Response>,
-    pub(crate) texts: Vec<TextBody>,
+    pub(crate) texts: Vec<Arc<TextBody>>,
     pub(crate) session: SessionFacts,
-    /// The row each event came to, by event index.
-    pub(crate) rows_of_events: Vec<Option<BlockId>>,
+    /// The row each event came to, by event index; [`NO_ROW`] where it came to none.
+    pub(crate) rows_of_events: Vec<u32>,
+    /// Tokens and cost, counted once: by turn, and by the call of the sub-agent that used them.
+    pub(crate) usage: UsageCount,
+    pub(crate) agent_usage: UsageCount,
+    pub(crate) context: ContextUse,
+    pub(crate) plan_steps: Vec<PlanStep>,
+    /// What it was before, where somebody wants to look back.
+    pub(crate) history: Option<Box<History>>,
 }
 
-/// A block and its neighbours.
+/// A turn of which nothing is known.
+static NOT_BEGUN: LazyLock<Turn> = LazyLock::new(|| Turn {
+    id: None,
+    number: 0,
+    trigger: "".into(),
+    state: TurnState::Running,
+    started_ms: None,
+    ended_ms: None,
+    prompt: None,
+    steps: 0,
+    edits: 0,
+    lines_added: 0,
+    lines_removed: 0,
+    usage: None,
+});
+
+/// Stands for no row where one is named by a bare number.
+pub(crate) const NO_ROW: u32 = u32::MAX;
+
+/// A block with what is known of it beside what is shown.
 #[derive(Clone, Debug)]
 pub(crate) struct Slot {
     pub(crate) block: Block,
+    /// When a tool call had its result, Unix epoch in milliseconds.
+    pub(crate) settled_ms: Option<i64>,
+}
+
+/// What was said of tokens and cost, as it is counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UsageCounted {
+    pub(crate) of_session: UsageNote,
+    /// The same, of the call whose sub-agent used them.
+    pub(crate) of_agent: Option<UsageNote>,
+}
+
+/// A row's neighbours.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
     pub(crate) prev: Option<BlockId>,
     pub(crate) next: Option<BlockId>,
     /// The last row that lies within this one; itself where there is none.
@@ -37,16 +86,36 @@ pub(crate) struct Slot {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TextBody {
     pub(crate) text: String,
-    /// How long it was after each event that changed it: what time travel needs, without a copy of the text.
-    pub(crate) growth: Vec<(EventIdx, usize)>,
+    /// How long it was after each event that changed it: an earlier length is an earlier text, without a copy of it.
+    /// Kept where the feed keeps its history; of the assistant's text by its rows instead.
+    pub(crate) growth: Vec<(EventIdx, u32)>,
+    /// Where it did more than grow.
+    pub(crate) rewrites: Vec<Rewrite>,
+    /// How much of a call's input has come, in Unicode scalar values.
+    pub(crate) n_chars: u64,
+    /// Where another stream than before begins: of a tool's output.
+    pub(crate) switches: Vec<(usize, Stream)>,
 }
 
 impl TextBody {
     pub(crate) fn grew(&mut self, event: EventIdx) {
-        let len = self.text.len();
+        let len = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
         match self.growth.last_mut() {
             Some((last, last_len)) if *last == event => *last_len = len,
             _ => self.growth.push((event, len)),
+        }
+    }
+}
+
+impl TextBody {
+    /// What comes next comes from this stream.
+    pub(crate) fn switch(&mut self, stream: Stream) {
+        let now = self
+            .switches
+            .last()
+            .map_or(Stream::Stdout, |(_, stream)| *stream);
+        if now != stream {
+            self.switches.push((self.text.len(), stream));
         }
     }
 }
@@ -63,7 +132,7 @@ impl Feed {
 
     /// Whether the row is in the feed.
     pub fn contains(&self, id: BlockId) -> bool {
-        self.slots.get(id.0 as usize).is_some_and(|slot| slot.live)
+        self.links.get(id.0 as usize).is_some_and(|link| link.live)
     }
 
     /// The text of a text or thinking block, what a tool call has printed so far; empty for all others.
@@ -80,14 +149,24 @@ impl Feed {
         }
     }
 
+    /// What a tool call has printed so far, with its streams told apart.
+    pub fn printed(&self, id: BlockId) -> Printed<'_> {
+        let output = match &self.block(id).body {
+            BlockBody::ToolCall(call) => call.output,
+            _ => None,
+        };
+        match output.map(|output| &self.texts[output.0 as usize]) {
+            Some(body) => Printed {
+                bytes: body.text.as_bytes(),
+                switches: &body.switches,
+            },
+            None => Printed::text(""),
+        }
+    }
+
     /// A streamed text as far as it came: a tool's output or input.
     pub fn stream(&self, text: TextIdx) -> &str {
         &self.texts[text.0 as usize].text
-    }
-
-    /// How long a streamed text was after each event that changed it: `(event, bytes)`, ascending.
-    pub fn growth(&self, text: TextIdx) -> &[(EventIdx, usize)] {
-        &self.texts[text.0 as usize].growth
     }
 
     /// The first row.
@@ -102,12 +181,17 @@ impl Feed {
 
     /// The row after `id`.
     pub fn next(&self, id: BlockId) -> Option<BlockId> {
-        self.slots[id.0 as usize].next
+        self.links[id.0 as usize].next
     }
 
     /// The row before `id`.
     pub fn prev(&self, id: BlockId) -> Option<BlockId> {
-        self.slots[id.0 as usize].prev
+        self.links[id.0 as usize].prev
+    }
+
+    /// The last row that lies within this one: what a sub-agent did, a changed file; the row itself where there is none.
+    pub fn tail(&self, id: BlockId) -> BlockId {
+        self.links[id.0 as usize].tail
     }
 
     /// The rows in order.
@@ -130,9 +214,10 @@ impl Feed {
         &self.turns
     }
 
-    /// A turn by its name.
+    /// A turn by its name. One that has not begun at the moment the feed is of says nothing: who asks may know its name
+    /// from a later one.
     pub fn turn(&self, turn: TurnIdx) -> &Turn {
-        &self.turns[turn.0 as usize]
+        self.turns.get(turn.0 as usize).unwrap_or(&NOT_BEGUN)
     }
 
     /// A response by its name.
@@ -145,47 +230,171 @@ impl Feed {
         &self.session
     }
 
+    /// Tokens of the session, none counted twice.
+    pub fn tokens(&self) -> Option<TokenCounts> {
+        self.usage.tokens()
+    }
+
+    /// Cost of the session in US dollars.
+    pub fn cost_usd(&self) -> Option<f64> {
+        self.usage.cost_usd()
+    }
+
+    /// Tokens and cost of a turn.
+    pub fn spent_in(&self, turn: TurnIdx) -> (Option<TokenCounts>, Option<f64>) {
+        self.usage.of_turn(turn.0.into())
+    }
+
+    /// Tokens and cost of the sub-agent that a tool call began, without those that it began in turn.
+    pub fn spent_by(&self, call: BlockId) -> (Option<TokenCounts>, Option<f64>) {
+        self.agent_usage.of_turn(call.0.into())
+    }
+
+    /// How full the context window is.
+    pub fn context(&self) -> ContextUse {
+        self.context
+    }
+
+    /// What became of the plans, step by step.
+    pub fn plan_steps(&self) -> &[PlanStep] {
+        &self.plan_steps
+    }
+
+    /// When a tool call had its result, Unix epoch in milliseconds.
+    pub fn settled_ms(&self, call: BlockId) -> Option<i64> {
+        self.slots[call.0 as usize].settled_ms
+    }
+
     /// The row that shows an event, or the nearest before it that shows anything.
     pub fn block_of_event(&self, event: EventIdx) -> Option<BlockId> {
         let upto = self.rows_of_events.len().min(event as usize + 1);
-        let mut rows = self.rows_of_events[..upto].iter().rev().flatten();
-        rows.find(|&&id| self.contains(id)).copied().or(self.first)
+        let rows = self.rows_of_events[..upto].iter().rev();
+        let mut rows = rows.filter(|&&row| row != NO_ROW).map(|&row| BlockId(row));
+        rows.find(|&id| self.contains(id)).or(self.first)
     }
 
+    /// A row, to be changed; what it was is kept where the feed keeps its history.
     pub(crate) fn slot(&mut self, id: BlockId) -> &mut Slot {
-        &mut self.slots[id.0 as usize]
+        let slot = &mut self.slots[id.0 as usize];
+        if let Some(history) = &mut self.history {
+            history.hold(slot);
+        }
+        Arc::make_mut(slot)
+    }
+
+    /// A turn, to be changed.
+    pub(crate) fn turn_mut(&mut self, turn: TurnIdx) -> &mut Turn {
+        let facts = &mut self.turns[turn.0 as usize];
+        if let Some(history) = &mut self.history {
+            history.hold_turn(turn, facts);
+        }
+        facts
+    }
+
+    /// Counts what was said of tokens and cost.
+    pub(crate) fn count_usage(&mut self, counted: UsageCounted) {
+        self.usage.take(&counted.of_session);
+        if let Some(note) = &counted.of_agent {
+            self.agent_usage.take(note);
+        }
+        if let Some(history) = &mut self.history {
+            history.note_usage(counted);
+        }
+    }
+
+    /// A row of text reaches further than it did and is the same beside that.
+    pub(crate) fn lengthen(&mut self, id: BlockId, end: usize) {
+        let slot = &mut self.slots[id.0 as usize];
+        if let BlockBody::Text(text) = &slot.block.body
+            && let Some(history) = &mut self.history
+        {
+            history.note_end(id, text.end);
+        }
+        if let BlockBody::Text(text) = &mut Arc::make_mut(slot).block.body {
+            text.end = end;
+        }
+    }
+
+    /// A streamed text, to be changed.
+    pub(crate) fn body(&mut self, text: TextIdx) -> &mut TextBody {
+        Arc::make_mut(&mut self.texts[text.0 as usize])
+    }
+
+    /// A streamed text is longer than before this event; where it stands otherwise is told by its rows.
+    pub(crate) fn note_growth(&mut self, text: TextIdx, event: EventIdx) {
+        if self.history.is_some() {
+            self.body(text).grew(event);
+        }
+    }
+
+    /// A streamed text is about to become another one.
+    pub(crate) fn note_rewrite(&mut self, text: TextIdx, rewrite: Rewrite) {
+        if self.history.is_some() {
+            self.body(text).rewrites.push(rewrite);
+        }
     }
 
     /// Puts a slot that is in no list behind `after`, or at the very top.
     pub(crate) fn link(&mut self, id: BlockId, after: Option<BlockId>) {
         let next = match after {
-            Some(after) => self.slot(after).next.replace(id),
+            Some(after) => self.link_of(after).next.replace(id),
             None => self.first.replace(id),
         };
         match next {
-            Some(next) => self.slot(next).prev = Some(id),
+            Some(next) => self.link_of(next).prev = Some(id),
             None => self.last = Some(id),
         }
-        let slot = self.slot(id);
-        slot.prev = after;
-        slot.next = next;
-        slot.live = true;
+        let link = self.link_of(id);
+        link.prev = after;
+        link.next = next;
+        link.live = true;
         self.n_rows += 1;
+        if let Some(history) = &mut self.history {
+            history.row_came(id, after);
+        }
     }
 
     /// Takes a slot out of the list.
     pub(crate) fn unlink(&mut self, id: BlockId) {
-        let slot = self.slot(id);
-        slot.live = false;
-        let (prev, next) = (slot.prev.take(), slot.next.take());
+        let link = self.link_of(id);
+        link.live = false;
+        let (prev, next) = (link.prev.take(), link.next.take());
         match prev {
-            Some(prev) => self.slot(prev).next = next,
+            Some(prev) => self.link_of(prev).next = next,
             None => self.first = next,
         }
         match next {
-            Some(next) => self.slot(next).prev = prev,
+            Some(next) => self.link_of(next).prev = prev,
             None => self.last = prev,
         }
         self.n_rows -= 1;
+        if let Some(history) = &mut self.history {
+            history.row_went(id);
+        }
+    }
+
+    /// A copy that keeps no history; rows and texts are shared.
+    pub(crate) fn clone_without_history(&self) -> Feed {
+        Feed {
+            slots: self.slots.clone(),
+            links: self.links.clone(),
+            first: self.first,
+            last: self.last,
+            n_rows: self.n_rows,
+            turns: self.turns.clone(),
+            responses: self.responses.clone(),
+            texts: self.texts.clone(),
+            session: self.session.clone(),
+            rows_of_events: self.rows_of_events.clone(),
+            usage: self.usage.clone(),
+            agent_usage: self.agent_usage.clone(),
+            context: self.context,
+            plan_steps: self.plan_steps.clone(),
+            history: None,
+        }
+    }
+
+    pub(crate) fn link_of(&mut self, id: BlockId) -> &mut Link {
+        &mut self.links[id.0 as usize]
     }
 }

@@ -25,13 +25,20 @@ pub fn feed_lines(feed: &Feed) -> impl Iterator<Item = String> {
     rows.chain(turns).chain(session)
 }
 
-/// One row as far as it is shown, without its text: which event changed it last is for time travel, and where a text
-/// row ends follows from its text.
+/// One row as far as it is shown, without its text: where a text row ends follows from that.
 pub fn block_line(block: &Block) -> String {
     let mut block = block.clone();
-    block.last_event = 0;
     if let BlockBody::Text(text) = &mut block.body {
         text.end = 0;
+    }
+    // By which events its bodies are fetched is shown nowhere.
+    if let BlockBody::ToolCall(call) = &mut block.body {
+        call.args_event = None;
+        call.result_event = None;
+    }
+    if let BlockBody::AgentMessage(message) = &mut block.body {
+        message.message_event = None;
+        message.result_event = None;
     }
     format!("{block:?}")
 }

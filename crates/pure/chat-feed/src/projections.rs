@@ -11,7 +11,7 @@ mod openai;
 
 mod claude_prompt;
 
-mod summary;
+pub(crate) mod summary;
 
 mod markdown;
 

@@ -12,13 +12,16 @@ mod says;
 pub(crate) mod seen;
 mod texts;
 mod turns;
+mod used;
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use chat_event::{ChatEvent, Payload};
 
 use crate::block::{Block, BlockBody, BlockId, EventIdx, ResponseIdx, TurnIdx};
-use crate::feed::Feed;
+use crate::feed::{Feed, Link, NO_ROW, Slot};
+use crate::history::History;
 use crate::patch::FeedPatch;
 use crate::piece::Piece;
 use asks::Ask;
@@ -65,6 +68,8 @@ pub struct ChatRenderer {
     response_works: Vec<ResponseWork>,
     calls: HashMap<Box<str>, BlockId>,
     asks: HashMap<(Ask, Box<str>), BlockId>,
+    /// The row of the newest plan, of each sub-agent and of the session itself.
+    newest_plans: HashMap<Option<BlockId>, BlockId>,
     /// The row an event came to, by the hash of its id: for sources that take back what they sent.
     rows_of_ids: HashMap<u64, BlockId>,
 }
@@ -73,6 +78,13 @@ impl ChatRenderer {
     /// A renderer of an empty session.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A renderer of an empty session that keeps what was shown before, for [`crate::playback`].
+    pub fn with_history() -> Self {
+        let mut renderer = Self::default();
+        renderer.feed.history = Some(Box::new(History::default()));
+        renderer
     }
 
     /// What is shown.
@@ -85,6 +97,12 @@ impl ChatRenderer {
         self.event
     }
 
+    /// The row that an event came to, by the event's id: where a link to it leads.
+    pub fn block_of_id(&self, event_id: &str) -> Option<BlockId> {
+        let block = self.rows_of_ids.get(&hash(event_id)).copied();
+        block.filter(|&block| self.feed.contains(block))
+    }
+
     /// Takes one event; what changed is added to `patches`.
     pub fn apply(&mut self, event: &ChatEvent, patches: &mut Vec<FeedPatch>) {
         if !self.seen.is_new(event) {
@@ -92,9 +110,13 @@ impl ChatRenderer {
         }
         self.event_id = event.id.as_str().into();
         self.now_ms = event.timestamp;
-        self.feed.rows_of_events.push(None);
+        self.feed.rows_of_events.push(NO_ROW);
+        if let Some(history) = &mut self.feed.history {
+            history.begin(self.event);
+        }
         self.note_time(event);
         self.perform(event);
+        self.feed.note_history(&self.patches);
         self.event += 1;
         patches.append(&mut self.patches);
     }
@@ -111,7 +133,10 @@ impl ChatRenderer {
         &mut self,
         events: impl IntoIterator<Item = &'e ChatEvent>,
     ) -> Vec<FeedPatch> {
-        *self = Self::new();
+        *self = match self.feed.history {
+            Some(_) => Self::with_history(),
+            None => Self::new(),
+        };
         let mut patches = vec![FeedPatch::Clear];
         for event in events {
             self.apply(event, &mut patches);
@@ -126,7 +151,11 @@ impl ChatRenderer {
 
     /// The log is at its end and nothing more will come: whatever still runs is shown as stopped.
     pub fn end_of_log(&mut self, patches: &mut Vec<FeedPatch>) {
+        if let Some(history) = &mut self.feed.history {
+            history.begin(self.event);
+        }
         self.close_all_turns();
+        self.feed.note_history(&self.patches);
         patches.append(&mut self.patches);
     }
 
@@ -184,7 +213,11 @@ impl ChatRenderer {
             Payload::Retract(retract) => self.retract(retract),
             Payload::LogGap(gap) => self.log_gap(event, gap),
             Payload::AgentSwitch(switch) => self.row(event, BlockBody::AgentSwitch(switch.clone())),
-            Payload::Compaction(told) => self.row(event, BlockBody::Compaction(told.clone())),
+            Payload::Compaction(told) => {
+                // What is in the window now is told by what comes next.
+                self.feed.context.used = None;
+                self.row(event, BlockBody::Compaction(told.clone()));
+            }
             Payload::Notice(notice) => self.notice(event, notice),
             Payload::Raw(raw) => self.raw(event, raw.format.clone(), &raw.value),
             Payload::Unknown { event_type, value } => {
@@ -223,19 +256,22 @@ impl ChatRenderer {
             (Some(parent), _) => self.feed.block(parent).depth + 1,
             (None, _) => 0,
         };
-        self.feed.slots.push(crate::feed::Slot {
-            block: Block {
-                id,
-                turn: place.turn,
-                response: place.response,
-                parent: place.parent,
-                depth,
-                event_id: self.event_id.clone(),
-                first_event: self.event,
-                last_event: self.event,
-                at_ms: self.now_ms,
-                body,
-            },
+        let block = Block {
+            id,
+            turn: place.turn,
+            response: place.response,
+            parent: place.parent,
+            depth,
+            event_id: self.event_id.clone(),
+            first_event: self.event,
+            at_ms: self.now_ms,
+            body,
+        };
+        self.feed.slots.push(Arc::new(Slot {
+            block,
+            settled_ms: None,
+        }));
+        self.feed.links.push(Link {
             prev: None,
             next: None,
             tail: id,
@@ -255,7 +291,7 @@ impl ChatRenderer {
             return;
         }
         loop {
-            let tail = self.feed.slot(id).tail;
+            let tail = self.feed.tail(id);
             self.row_unlinking(tail);
             self.feed.unlink(tail);
             self.patches.push(FeedPatch::Remove { block: tail });
@@ -267,10 +303,9 @@ impl ChatRenderer {
 
     /// Notes that the event in hand came to this row.
     fn touch(&mut self, id: BlockId) {
-        let event = self.event;
-        self.feed.slot(id).block.last_event = event;
-        if let Some(row) = self.feed.rows_of_events.get_mut(event as usize) {
-            *row = Some(id);
+        let event = self.event as usize;
+        if let Some(row) = self.feed.rows_of_events.get_mut(event) {
+            *row = id.0;
         }
     }
 

@@ -2,7 +2,7 @@
 
 use chat_event::payload::Usage;
 
-use crate::block::{BlockId, TurnIdx};
+use crate::block::{BlockId, EventIdx, TurnIdx};
 
 /// What is known of the session as a whole.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -92,4 +92,37 @@ pub struct Response {
     pub turn: TurnIdx,
     /// The tool call whose sub-agent wrote it.
     pub parent: Option<BlockId>,
+}
+
+/// How full the context window is, as far as it is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ContextUse {
+    /// Tokens in it, as told last; from the newest response where nobody tells.
+    pub used: Option<u64>,
+    /// Tokens it has room for.
+    pub size: Option<u64>,
+}
+
+/// A step of a plan: what one `plan` event changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanStep {
+    /// The row of the plan.
+    pub block: BlockId,
+    /// The event.
+    pub event: EventIdx,
+    /// When, Unix epoch in milliseconds.
+    pub at_ms: Option<i64>,
+    /// What changed, in the plan's order; what is no longer in it comes last.
+    pub changes: Vec<PlanChange>,
+}
+
+/// What became of one entry of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanChange {
+    /// The entry.
+    pub content: String,
+    /// Its status before; `None` where it is new.
+    pub before: Option<String>,
+    /// Its status now; `None` where it was dropped.
+    pub now: Option<String>,
 }

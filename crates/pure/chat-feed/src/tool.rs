@@ -1,7 +1,5 @@
 //! Tool calls: what kinds there are, where a call stands, and the one line that is shown of it.
 
-use std::borrow::Cow;
-
 use chat_event::Json;
 
 use crate::block::ToolCallBlock;
@@ -132,10 +130,11 @@ impl ToolCallBlock {
             kind: ToolKind::Other,
             title: None,
             args: Json::default(),
+            args_event: None,
             input: None,
-            input_chars: 0,
             output: None,
             result: None,
+            result_event: None,
             error: None,
             summary: None,
             exit_code: None,
@@ -143,6 +142,7 @@ impl ToolCallBlock {
             status: ToolStatus::Running,
             called_ms: None,
             duration_ms: None,
+            settled_event: None,
             steps: 0,
             orphan: false,
             conflicts: 0,
@@ -181,10 +181,27 @@ impl ToolCallBlock {
         format!("{outcome}, {}", short_size(n_bytes))
     }
 
+    /// The file it works on.
+    pub(crate) fn path(&self) -> Option<String> {
+        self.told(&["file_path", "filePath", "path", "notebook_path", "filename"])
+    }
+
+    /// The agent it starts, by its kind or name.
+    pub(crate) fn agent(&self) -> Option<String> {
+        let known = self.kind == ToolKind::Agent;
+        known
+            .then(|| self.told(&["subagent_type", "agent", "agentType"]))
+            .flatten()
+    }
+
+    fn told(&self, keys: &[&str]) -> Option<String> {
+        keys.iter().find_map(|key| text_of(&self.args, key))
+    }
+
     fn verb_and_object(&self, quotes: Quotes) -> (String, String) {
         let name = self.tool_name.to_string();
-        let told = |keys: &[&str]| keys.iter().find_map(|key| text_of(&self.args, key));
-        let path = || told(&["file_path", "filePath", "path", "notebook_path", "filename"]);
+        let told = |keys: &[&str]| self.told(keys);
+        let path = || self.path();
         // What is not done yet is not told as if it were.
         let tense = |[done, doing]: [&str; 2]| match self.status {
             ToolStatus::Succeeded => done.to_owned(),
@@ -208,7 +225,7 @@ impl ToolCallBlock {
                 told(&["url", "query"]).map(|what| (tense(["Fetched", "Fetch"]), what))
             }
             ToolKind::Agent => {
-                let kind = told(&["subagent_type", "agent", "agentType"]);
+                let kind = self.agent();
                 told(&["description", "title", "prompt"])
                     .map(|what| (kind.unwrap_or_else(|| name.clone()), what))
             }
@@ -295,36 +312,40 @@ fn short_size(n_bytes: u64) -> String {
 
 /// How much a result is, in a word or two.
 fn size_of(result: &Json) -> String {
-    if let Some(body) = result.body_ref() {
-        return format!("{} KB", body.bytes.div_ceil(1024));
-    }
-    let Some(text) = result.as_str() else {
+    let Some(body) = result.to_body() else {
         return String::new();
     };
-    match text.lines().count() {
-        0 => "empty".to_owned(),
-        1 => "1 line".to_owned(),
-        n_lines => format!("{n_lines} lines"),
+    let excerpt = body.excerpt();
+    match excerpt.lines {
+        None => format!("{} KB", excerpt.bytes.div_ceil(1024)),
+        Some(0) => "empty".to_owned(),
+        Some(1) => "1 line".to_owned(),
+        Some(n_lines) => format!("{n_lines} lines"),
     }
 }
 
 fn text_of(args: &Json, key: &str) -> Option<String> {
     let value = args.get(key)?;
-    if let Some(body) = value.body_ref() {
-        return Some(body.preview);
-    }
     // Some agents give a command as a list of words.
-    if let Some(words) = value.parse::<Vec<String>>() {
-        return Some(words.join(" "));
+    if let Some(words) = value.parse::<Vec<Json>>() {
+        let words: Option<Vec<String>> = words.iter().map(beginning).collect();
+        return words.map(|words| words.join(" "));
     }
-    value.as_str().map(Cow::into_owned)
+    beginning(&value)
 }
 
 /// The first argument that is a text: what a reader would recognise the call by.
 fn first_text(args: &Json) -> Option<String> {
     let members = args.parse::<serde_json::Map<String, serde_json::Value>>()?;
-    let text = members.values().find_map(|value| value.as_str());
-    text.map(str::to_owned)
+    members.values().find_map(|value| match value.as_str() {
+        Some(text) => Some(text.to_owned()),
+        None => Json::from(value).body_ref().map(|body| body.preview),
+    })
+}
+
+/// The beginning of a text: as much as a line could show, the same whether it is here or elsewhere.
+fn beginning(value: &Json) -> Option<String> {
+    value.to_body().map(|body| body.head().to_owned())
 }
 
 fn first_line(text: &str) -> &str {

@@ -40,6 +40,9 @@ struct World {
     stopped: Option<Failure>,
     n_caught_up: u32,
     network: Network,
+    /// What the server says the token may do.
+    grants: Vec<String>,
+    may_answer: Vec<bool>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,6 +80,8 @@ impl World {
             stopped: None,
             n_caught_up: 0,
             network: Network::Good,
+            grants: Vec::new(),
+            may_answer: Vec::new(),
         };
         world.input(Input::Start);
         world
@@ -120,6 +125,7 @@ impl World {
                 assert_ne!(self.told.last(), Some(&status), "nothing is told twice");
                 self.told.push(status);
             }
+            Command::MayAnswer(may_answer) => self.may_answer.push(may_answer),
             Command::Stop(failure) => self.stopped = Some(failure),
         }
     }
@@ -146,6 +152,7 @@ impl World {
             epoch: self.epoch_name(),
             head: self.head,
             resume,
+            may: self.grants.clone(),
             ..Hello::default()
         }));
         self.socket = Socket::Following {
@@ -304,6 +311,49 @@ proptest! {
 }
 
 #[test]
+fn whether_answers_are_taken_is_told_when_it_changes() {
+    let mut world = World::new();
+    world.head = 3;
+    world.settle();
+    assert!(world.may_answer.is_empty(), "a token that only reads");
+    for (grants, told) in [
+        (vec!["a newer word", "answer"], vec![true]),
+        (vec!["answer"], vec![true]),
+        (vec![], vec![true, false]),
+    ] {
+        world.grants = grants.into_iter().map(str::to_owned).collect();
+        world.cut();
+        while !matches!(world.socket, Socket::Following { .. }) {
+            world.pass(100.0);
+        }
+        while !world.frames.is_empty() {
+            world.deliver();
+        }
+        assert_eq!(world.may_answer, told);
+    }
+}
+
+#[test]
+fn a_reader_need_not_wait_for_the_next_try() {
+    let mut world = World::new();
+    world.head = 3;
+    world.settle();
+    world.network = Network::Dead;
+    world.cut();
+    for _ in 0..600 {
+        world.pass(100.0);
+    }
+    let Some(&Status::Reconnecting { attempt, .. }) = world.told.last() else {
+        panic!("{:?}", world.told);
+    };
+    assert!(attempt > 3, "{attempt} tries in a minute");
+    world.network = Network::Good;
+    world.input(Input::Retry);
+    assert!(world.page.is_some(), "it is asked at once");
+    world.settle();
+}
+
+#[test]
 fn fifty_resumes_without_news_change_nothing() {
     let mut world = World::new();
     world.head = 30;
@@ -379,7 +429,8 @@ fn a_busy_server_is_waited_for_as_long_as_it_asks() {
         world.told.last(),
         Some(Status::Reconnecting {
             seconds: 5..,
-            why: Loss::Busy
+            why: Loss::Busy,
+            ..
         })
     );
     assert!(waits, "{:?}", world.told);

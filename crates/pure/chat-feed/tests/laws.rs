@@ -9,7 +9,7 @@ use chat_event::ChatEvent;
 use chat_feed::inbox::Inbox;
 use chat_feed::{ChatRenderer, Feed, FeedPatch};
 use proptest::prelude::*;
-use support::{Mirror, log, text_of, view};
+use support::{Mirror, late_and_twice, log, text_of, view};
 
 fn replay(events: &[ChatEvent]) -> ChatRenderer {
     let mut renderer = ChatRenderer::new();
@@ -75,17 +75,9 @@ proptest! {
         jitter in proptest::collection::vec((0usize..60, any::<bool>()), 80),
     ) {
         // Each event is late by up to 60 places, and some come twice.
-        let mut wire: Vec<(usize, &ChatEvent)> = Vec::new();
-        for ((nth, event), (late, twice)) in events.iter().enumerate().zip(jitter) {
-            wire.push((nth + late, event));
-            if twice {
-                wire.push((nth + late / 2, event));
-            }
-        }
-        wire.sort_by_key(|&(at, _)| at);
         let mut inbox = Inbox::default();
         let mut live = ChatRenderer::new();
-        for (_, event) in wire {
+        for event in late_and_twice(&events, &jitter) {
             let mut ready = Vec::new();
             inbox.push(event.clone(), &mut ready);
             prop_assert!(!inbox.overfull());

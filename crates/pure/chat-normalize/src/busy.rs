@@ -83,11 +83,9 @@ impl Busy {
 }
 
 impl Emitter {
-    /// Says `status`, where an event tells it.
-    pub(crate) fn say_busy(&mut self, status: Option<&'static str>, id: &str, place: &Place) {
-        if let Some(status) = status {
-            self.say_status(&format!("{id}:{status}"), status, place, None, false);
-        }
+    /// Says the status that an event tells.
+    pub(crate) fn say_busy(&mut self, status: &'static str, id: &str, place: &Place) {
+        self.say_status(&format!("{id}:{status}"), status, place, None, false);
     }
 
     /// The provider is asked again.

@@ -151,7 +151,7 @@ impl Emitter {
         let payload = payload.into();
         if let Some(status) = self.busy.before(&payload, place) {
             let line_id = format!("{}:status", self.line_id);
-            self.say_busy(Some(status), &line_id, place);
+            self.say_busy(status, &line_id, place);
         }
         let after = self.busy.after(&payload, place);
         self.open_calls.note(&payload, place);
@@ -165,9 +165,9 @@ impl Emitter {
             .clone_from(&place.parent_tool_call_id);
         let at = self.out.len();
         self.push(event);
-        if after.is_some() {
+        if let Some(status) = after {
             let turn = place.turn_id.clone().unwrap_or_default();
-            self.say_busy(after, &turn, place);
+            self.say_busy(status, &turn, place);
         }
         &mut self.out[at]
     }

@@ -64,7 +64,7 @@ impl Log {
             bytes: self.end,
             damaged_lines: self.damaged,
             degraded: self.failed.clone(),
-            synced: !self.unsynced,
+            synced: !self.unsynced && !self.syncing,
             syncs: self.syncs,
         }
     }

@@ -1,17 +1,17 @@
 //! Lines of the file, whatever stands in them.
 
-use std::fs::File;
 use std::io;
 
-use chat_event::jsonl::crc32c;
+use chat_event::jsonl::{MAX_LINE_BYTES, crc32c};
+use memchr::{memchr, memchr_iter};
 
-use crate::platform::read_at;
+use super::files::Reader;
 
 const BLOCK_BYTES: usize = 256 * 1024;
 
 /// Lines of a part of a file, one after the other.
 pub(super) struct Lines<'a> {
-    file: &'a File,
+    reader: &'a mut Reader,
     /// Where the next block is read.
     at: u64,
     end: u64,
@@ -23,15 +23,18 @@ pub(super) struct Lines<'a> {
 /// One line without its newline.
 pub(super) struct Line<'a> {
     pub(super) offset: u64,
+    /// Its bytes in the file.
+    pub(super) length: u64,
+    /// What it says; of one that is longer than a line may be, only the end.
     pub(super) bytes: &'a [u8],
     /// Whether a newline ends it.
     pub(super) ended: bool,
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(file: &'a File, start: u64, end: u64) -> Self {
+    pub(super) fn new(reader: &'a mut Reader, start: u64, end: u64) -> Self {
         Lines {
-            file,
+            reader,
             at: start,
             end,
             block: Vec::new(),
@@ -41,45 +44,52 @@ impl<'a> Lines<'a> {
 
     pub(super) fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
         let mut searched = self.used;
+        // Bytes of the line that were read and are not held.
+        let mut dropped = 0;
         loop {
-            if let Some(n) = self.block[searched..]
-                .iter()
-                .position(|&byte| byte == b'\n')
-            {
+            if let Some(n) = memchr(b'\n', &self.block[searched..]) {
                 let newline = searched + n;
                 let start = self.used;
                 self.used = newline + 1;
+                let in_block = (self.block.len() - start) as u64;
                 return Ok(Some(Line {
-                    offset: self.at - (self.block.len() - start) as u64,
+                    offset: self.at - in_block - dropped,
+                    length: (newline - start) as u64 + dropped,
                     bytes: &self.block[start..newline],
                     ended: true,
                 }));
             }
             self.block.drain(..self.used);
             self.used = 0;
+            if self.block.len() > MAX_LINE_BYTES {
+                dropped += self.block.len() as u64;
+                self.block.clear();
+            }
             searched = self.block.len();
             if self.fill()? == 0 {
                 break;
             }
         }
-        if self.block.is_empty() {
+        if self.block.is_empty() && dropped == 0 {
             return Ok(None);
         }
         self.used = self.block.len();
+        let length = self.block.len() as u64 + dropped;
         Ok(Some(Line {
-            offset: self.at - self.block.len() as u64,
+            offset: self.at - length,
+            length,
             bytes: &self.block,
             ended: false,
         }))
     }
 
     fn fill(&mut self) -> io::Result<usize> {
-        let wanted = usize::try_from(self.end - self.at)
+        let wanted = usize::try_from(self.end.saturating_sub(self.at))
             .unwrap_or(usize::MAX)
             .min(BLOCK_BYTES);
         let len = self.block.len();
         self.block.resize(len + wanted, 0);
-        let n = read_at(self.file, &mut self.block[len..], self.at)?;
+        let n = self.reader.read_at(&mut self.block[len..], self.at)?;
         self.block.truncate(len + n);
         self.at += n as u64;
         Ok(n)
@@ -87,7 +97,7 @@ impl<'a> Lines<'a> {
 }
 
 /// The line that begins at `offset`.
-pub(super) fn read_line_at(file: &File, offset: u64, end: u64) -> io::Result<String> {
+pub(super) fn read_line_at(reader: &mut Reader, offset: u64, end: u64) -> io::Result<Vec<u8>> {
     let mut block = vec![0; 4096];
     let mut len = 0;
     loop {
@@ -99,9 +109,9 @@ pub(super) fn read_line_at(file: &File, offset: u64, end: u64) -> io::Result<Str
             .min(block.len());
         let n = match wanted.checked_sub(len) {
             None | Some(0) => 0,
-            Some(_) => read_at(file, &mut block[len..wanted], offset + len as u64)?,
+            Some(_) => reader.read_at(&mut block[len..wanted], offset + len as u64)?,
         };
-        let newline = block[len..len + n].iter().position(|&byte| byte == b'\n');
+        let newline = memchr(b'\n', &block[len..len + n]);
         len += n;
         if let Some(at) = newline {
             block.truncate(len - n + at);
@@ -112,7 +122,7 @@ pub(super) fn read_line_at(file: &File, offset: u64, end: u64) -> io::Result<Str
             break;
         }
     }
-    String::from_utf8(block).map_err(|_| io::ErrorKind::InvalidData.into())
+    Ok(block)
 }
 
 /// Whether the line has its checksum, and the right one. Every line of ours has.
@@ -128,6 +138,9 @@ pub(super) fn checksum_holds(line: &[u8]) -> bool {
     tail == format!(r#","c":"{:08x}"}}"#, crc32c(before)).as_bytes()
 }
 
+/// As much of a line as its number takes.
+pub(super) const SEQ_BYTES: usize = r#"{"seq":18446744073709551615,"#.len();
+
 /// The number at the beginning of a line that we wrote.
 pub(super) fn leading_seq(line: &[u8]) -> Option<u64> {
     let digits = line.strip_prefix(b"{\"seq\":")?;
@@ -140,8 +153,7 @@ pub(super) fn leading_seq(line: &[u8]) -> Option<u64> {
 pub(super) fn highest_seq(line: &[u8], expected: u64) -> u64 {
     const SHORTEST_LINE_BYTES: u64 = 64;
     let most = expected + line.len() as u64 / SHORTEST_LINE_BYTES;
-    (0..line.len())
-        .filter(|&at| line[at] == b'{')
+    memchr_iter(b'{', line)
         .filter_map(|at| leading_seq(&line[at..]))
         .filter(|&seq| seq <= most)
         .max()

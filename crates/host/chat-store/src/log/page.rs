@@ -4,8 +4,11 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::lines::{Lines, checksum_holds, leading_seq};
+use super::files::Reader;
+use super::lines::{Lines, leading_seq};
+use super::records;
 use crate::error::Error;
+use crate::session_id::SessionId;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +51,10 @@ pub struct Page {
 
 /// Where a page begins, taken while nobody wrote; what lies before `end` never changes.
 pub(crate) struct Snapshot {
+    pub(super) reader: Reader,
+    /// For messages.
     pub(super) path: PathBuf,
+    pub(super) session: SessionId,
     pub(super) epoch: String,
     pub(super) head: u64,
     pub(super) oldest: u64,
@@ -57,7 +63,7 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    pub(crate) fn read(self, request: PageRequest) -> Result<Page, Error> {
+    pub(crate) fn read(mut self, request: PageRequest) -> Result<Page, Error> {
         let mut page = Page {
             epoch: self.epoch,
             lines: Vec::new(),
@@ -70,34 +76,30 @@ impl Snapshot {
             return Ok(page);
         }
         let failed = |why| Error::io("read the log", &self.path, why);
-        let file = crate::platform::private_file()
-            .read(true)
-            .open(&self.path)
-            .map_err(failed)?;
-        let mut lines = Lines::new(&file, self.start, self.end);
+        let mut lines = Lines::new(&mut self.reader, self.start, self.end);
         let mut bytes = 0;
-        while page.lines.len() < request.limit {
+        'page: while page.lines.len() < request.limit {
             let Some(line) = lines.next_line().map_err(failed)? else {
                 // What is missing behind the last event is missing for good.
                 page.miss_up_to(self.head + 1);
                 break;
             };
-            let Some(seq) = leading_seq(line.bytes).filter(|&seq| seq > page.next) else {
-                continue;
-            };
-            if seq > self.head || !checksum_holds(line.bytes) {
-                continue;
+            for within in records::places(line.bytes, self.session.as_str()) {
+                let record = line.bytes.get(within).unwrap_or_default();
+                let seq = leading_seq(record).filter(|&seq| seq > page.next && seq <= self.head);
+                let Some((seq, text)) = seq.zip(std::str::from_utf8(record).ok()) else {
+                    continue;
+                };
+                let is_full = page.lines.len() >= request.limit
+                    || !page.lines.is_empty() && bytes + text.len() > request.max_bytes;
+                if is_full {
+                    break 'page;
+                }
+                bytes += text.len();
+                page.miss_up_to(seq);
+                page.lines.push(text.to_owned());
+                page.next = seq;
             }
-            let Ok(text) = std::str::from_utf8(line.bytes) else {
-                continue;
-            };
-            if !page.lines.is_empty() && bytes + text.len() > request.max_bytes {
-                break;
-            }
-            bytes += text.len();
-            page.miss_up_to(seq);
-            page.lines.push(text.to_owned());
-            page.next = seq;
         }
         Ok(page)
     }

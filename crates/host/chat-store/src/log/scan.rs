@@ -1,13 +1,14 @@
-//! Reading a log from its first line when it is opened.
+//! Reading a log from its first line, or from where the index ends, when it is opened.
 //!
 //! A bad line never hides a good one: it is counted, and its number is missing from the pages. Only the tail is ever
-//! changed, by `Log::repair`.
+//! changed, by `open`.
 
 use std::io;
 
 use chat_event::{ChatEvent, Payload};
 
-use super::{Log, lines};
+use super::files::Reader;
+use super::{Log, lines, records};
 use crate::error::Error;
 
 /// What stands at the end of the file.
@@ -24,94 +25,104 @@ pub(super) struct Found {
 
 /// The half of a line at the end of the file.
 pub(super) struct Torn {
-    pub(super) bytes: Vec<u8>,
+    /// Its bytes, behind the end of the log.
+    pub(super) length: u64,
     /// The number it was to have, where that can still be read.
     pub(super) seq: Option<u64>,
+    is_begun_by_us: bool,
 }
 
-pub(super) fn scan(log: &mut Log) -> Result<Found, Error> {
+pub(super) fn scan(log: &mut Log, reader: &mut Reader) -> Result<Found, Error> {
     let mut found = Found {
-        head: 0,
+        head: log.head,
         damaged_up_to: 0,
         unended_line: false,
         torn: None,
     };
-    let failed = |why: io::Error, log: &Log| Error::io("read the log", &log.path, why);
-    let file = match crate::platform::private_file().read(true).open(&log.path) {
-        Ok(file) => file,
-        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(found),
-        Err(why) => return Err(failed(why, log)),
-    };
-    let len = file.metadata().map_err(|why| failed(why, log))?.len();
-    let mut lines = lines::Lines::new(&file, 0, len);
+    let path = log.files.newest();
+    let failed = |why: io::Error| Error::io("read the log", &path, why);
+    let len = reader.end().map_err(failed)?;
+    if len == 0 {
+        return Ok(found);
+    }
+    let is_indexed = log.end > 0;
+    let mut lines = lines::Lines::new(reader, log.end, len);
     let mut n_read = 0u64;
-    while let Some(line) = lines.next_line().map_err(|why| failed(why, log))? {
-        let event = read(line.bytes);
-        if !line.ended && event.is_none() {
-            found.torn = Some(Torn {
-                seq: lines::leading_seq(line.bytes),
-                bytes: line.bytes.to_vec(),
-            });
-            break;
-        }
-        let length = line.bytes.len() as u64;
-        log.end = line.offset + length + u64::from(line.ended);
-        found.unended_line = !line.ended;
+    while let Some(line) = lines.next_line().map_err(failed)? {
+        let whole = read(line.bytes);
         let blank = line.bytes.iter().all(u8::is_ascii_whitespace);
-        let Some(event) = event else {
-            if !blank {
-                log.damaged += 1;
+        if line.ended && blank && line.length == line.bytes.len() as u64 {
+            log.end = line.offset + line.length + 1;
+            found.unended_line = false;
+            continue;
+        }
+        // Of a line that is too long only the end is held.
+        let held_from = line.offset + line.length - line.bytes.len() as u64;
+        let place = |at: usize| held_from + at as u64;
+        let damage = whole
+            .is_none()
+            .then(|| records::salvaged(line.bytes, log.id.as_str()));
+        let unread_from = damage.as_ref().and_then(|damage| damage.unread_from);
+        let is_torn = !line.ended && unread_from.is_some();
+        let read_to = unread_from.unwrap_or(line.bytes.len());
+        if is_torn {
+            let half = line.bytes.get(read_to..).unwrap_or_default();
+            found.torn = Some(Torn {
+                seq: lines::leading_seq(half),
+                length: if read_to == 0 {
+                    line.length
+                } else {
+                    half.len() as u64
+                },
+                is_begun_by_us: is_begun_by_us(half),
+            });
+            if read_to == 0 {
+                break;
+            }
+        }
+        log.end = if is_torn {
+            place(read_to)
+        } else {
+            line.offset + line.length + u64::from(line.ended)
+        };
+        found.unended_line = !line.ended;
+        log.last_line = line.offset;
+        if let Some(damage) = damage {
+            log.damaged += u64::from(!is_torn || damage.records.len() > 1);
+            for within in damage.records {
+                let record = line.bytes.get(within.clone()).unwrap_or_default();
+                if let Some(event) = read(record) {
+                    n_read += 1;
+                    take(log, &mut found, &event, place(within.start))?;
+                }
+            }
+            if let Some(unread) = unread_from.filter(|_| !is_torn) {
+                let unread = line.bytes.get(unread..).unwrap_or_default();
                 // Each had at least a number of its own, and one that is glued of two may have had more.
                 let counted = found.damaged_up_to.max(log.head) + 1;
-                found.damaged_up_to = lines::highest_seq(line.bytes, counted).max(counted);
+                found.damaged_up_to = lines::highest_seq(unread, counted).max(counted);
             }
-            continue;
-        };
-        if event.session_id != log.id.as_str() {
-            return Err(Error::NotALog {
-                path: log.path.clone(),
-                why: "its events are another session's".to_owned(),
-            });
         }
-        n_read += 1;
-        log.ends_clean = false;
-        // Numbers of damaged lines count until one is seen that is above them; the end of a log has none.
-        if event.seq.is_some_and(|seq| seq > log.head)
-            || matches!(&event.payload, Payload::LogEpoch(epoch) if epoch.base >= found.damaged_up_to)
-        {
-            found.damaged_up_to = 0;
-        }
-        match &event.payload {
-            Payload::LogStart(start) if start.schema > chat_event::SCHEMA => {
+        if let Some(event) = whole {
+            if event.session_id != log.id.as_str() {
                 return Err(Error::NotALog {
-                    path: log.path.clone(),
-                    why: format!(
-                        "it was written by a newer program (schema {})",
-                        start.schema
-                    ),
+                    path: log.files.newest(),
+                    why: "its events are another session's".to_owned(),
                 });
             }
-            Payload::LogStart(start) => log.epoch.clone_from(&start.epoch),
-            Payload::LogEpoch(epoch) => {
-                log.epoch.clone_from(&epoch.epoch);
-                log.head = log.head.max(epoch.base);
-            }
-            Payload::LogEnd(end) => log.ends_clean = end.clean,
-            Payload::LogGap(_) => {}
-            _ => match event.seq {
-                Some(seq) if seq > log.head => log.note(&event, line.offset),
-                // Of our own logs the numbers rise; a line that does not is not to be trusted.
-                Some(_) | None => log.damaged += 1,
-            },
+            n_read += 1;
+            take(log, &mut found, &event, line.offset)?;
+        }
+        if is_torn {
+            break;
         }
     }
     let is_ours = n_read > 0
-        || found.torn.as_ref().map_or(log.end == 0, |torn| {
-            log.end == 0 && is_begun_by_us(&torn.bytes)
-        });
+        || is_indexed
+        || log.end == 0 && found.torn.as_ref().is_none_or(|torn| torn.is_begun_by_us);
     if !is_ours {
         return Err(Error::NotALog {
-            path: log.path.clone(),
+            path: log.files.newest(),
             why: "no line of it is one of ours".to_owned(),
         });
     }
@@ -126,6 +137,50 @@ pub(super) fn scan(log: &mut Log) -> Result<Found, Error> {
     Ok(found)
 }
 
+/// Takes note of one record.
+fn take(log: &mut Log, found: &mut Found, event: &ChatEvent, offset: u64) -> Result<(), Error> {
+    log.ends_clean = false;
+    // Numbers of damaged lines count until one is seen that is above them; the end of a log has none.
+    if event.seq.is_some_and(|seq| seq > log.head)
+        || matches!(&event.payload, Payload::LogEpoch(epoch) if epoch.base >= found.damaged_up_to)
+    {
+        found.damaged_up_to = 0;
+    }
+    match &event.payload {
+        Payload::LogStart(start) if start.schema > chat_event::SCHEMA => {
+            return Err(Error::NotALog {
+                path: log.files.newest(),
+                why: format!(
+                    "it was written by a newer program (schema {})",
+                    start.schema
+                ),
+            });
+        }
+        Payload::LogStart(start) => {
+            log.epoch.clone_from(&start.epoch);
+            // A file that goes on behind a segment says how far that came: it may not be here any more.
+            let base = start.extra.get("base");
+            let base = base.and_then(|base| base.as_text().parse().ok());
+            log.head = log.head.max(base.unwrap_or_default());
+        }
+        Payload::LogEpoch(epoch) => {
+            log.epoch.clone_from(&epoch.epoch);
+            log.head = log.head.max(epoch.base);
+        }
+        Payload::LogEnd(end) => log.ends_clean = end.clean,
+        Payload::LogGap(_) => {}
+        // A newer program may have more to say of its logs.
+        Payload::Unknown { event_type, .. }
+            if event.seq.is_none() && event_type.starts_with("log_") => {}
+        _ => match event.seq {
+            Some(seq) if seq > log.head => log.note(event, offset),
+            // Of our own logs the numbers rise; a line that does not is not to be trusted.
+            Some(_) | None => log.damaged += 1,
+        },
+    }
+    Ok(())
+}
+
 /// Whether the half of a first line can be one of ours: they begin alike, and a crash may leave zeros.
 fn is_begun_by_us(half: &[u8]) -> bool {
     const BEGINNING: &[u8] = b"{\"seq\":0,";
@@ -134,7 +189,7 @@ fn is_begun_by_us(half: &[u8]) -> bool {
 }
 
 /// The event of a line whose checksum is right.
-fn read(line: &[u8]) -> Option<ChatEvent> {
+pub(super) fn read(line: &[u8]) -> Option<ChatEvent> {
     if !lines::checksum_holds(line) {
         return None;
     }

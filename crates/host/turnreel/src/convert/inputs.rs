@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use chat_normalize::{SessionFolder, SessionParts};
+use chat_store::is_part_of_log;
 
 /// Why an input is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,7 +188,8 @@ fn below(folder: &Path, refuse: &mut dyn FnMut(String)) -> Vec<PathBuf> {
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => folders.push(path),
                 // A pipe or a device would be waited for.
-                Ok(_) if path.is_file() => files.push(path),
+                // What is a part of a log is read with it.
+                Ok(_) if path.is_file() && !is_part_of_log(&path) => files.push(path),
                 Ok(_) | Err(_) => {}
             }
         }

@@ -1,12 +1,12 @@
 //! Reading one session in pieces, and what could not be read of it.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{NotASession, Report, SessionReader};
+use chat_store::LogBytes;
 
 /// As much is read at once.
 pub(super) const PIECE_BYTES: usize = 256 * 1024;
@@ -25,10 +25,9 @@ pub(crate) fn open(path: Option<&Path>) -> io::Result<Opened> {
     let Some(path) = path else {
         return Ok((Box::new(io::stdin()), None, unix_ms(SystemTime::now())));
     };
-    let file = File::open(path)?;
-    let facts = file.metadata()?;
-    let written_ms = facts.modified().map_or(0, unix_ms);
-    Ok((Box::new(file), Some(facts.len()), written_ms))
+    let log = LogBytes::open(path)?;
+    let (bytes, written) = log.facts()?;
+    Ok((Box::new(log), Some(bytes), unix_ms(written)))
 }
 
 /// Milliseconds since the Unix epoch.

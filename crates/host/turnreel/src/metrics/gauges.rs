@@ -73,7 +73,18 @@ fn write_followers(state: &State, text: &mut Text) {
     }
     let held = state.settings.held_bytes / crate::state::HELD_UNIT_BYTES;
     let held = held.saturating_sub(state.held_units.available_permits());
+    let (rings_held, rings_most, n_let_go) = state.rings.figures();
     let gauges = [
+        (
+            "turnreel_rings_held_bytes",
+            "Memory taken by events and frames that are held for followers.",
+            rings_held,
+        ),
+        (
+            "turnreel_rings_most_bytes",
+            "How much that may be.",
+            rings_most,
+        ),
         (
             "turnreel_connections",
             "Sockets and event streams that are open.",
@@ -100,6 +111,12 @@ fn write_followers(state: &State, text: &mut Text) {
             held * crate::state::HELD_UNIT_BYTES,
         ),
     ];
+    text.single(
+        "turnreel_rings_let_go_total",
+        "counter",
+        "Times that a quiet session's events were let go for others'.",
+        n_let_go,
+    );
     for (name, help, value) in gauges {
         text.single(name, "gauge", help, value);
     }

@@ -6,13 +6,17 @@ use serde_json::{Value, json};
 pub(super) fn all() -> Value {
     let reference = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
     let list = |name: &str| json!({"type": "array", "items": reference(name)});
-    let count = json!({"type": "integer", "minimum": 0});
+    // Beyond it JSON's readers disagree about numbers.
+    let count = json!({"type": "integer", "minimum": 0, "maximum": 9_007_199_254_740_991_u64});
+    let time = json!({"type": "integer", "minimum": i64::MIN, "maximum": i64::MAX});
     let text = json!({"type": "string"});
     json!({
         "Object": {"type": "object"},
         "Text": text,
         "Count": count,
-        "Cursor": {"type": "string", "description": "`v1.<epoch>.<seq>`, or a number; `next` of the page before."},
+        "Cursor": {"type": "string", "pattern": "^(v1[.][A-Za-z0-9_-]{22}[.])?[0-9]{1,15}$", "description": "`v1.<epoch>.<seq>`, or a number; `next` of the page before."},
+        "Bodies": {"enum": ["referred", "full"]},
+        "Hash": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
         "Format": {"enum": ["events", "agent"]},
         "Needle": {"type": "string", "minLength": 1, "maxLength": 50},
         "Error": {
@@ -30,13 +34,14 @@ pub(super) fn all() -> Value {
             "properties": {
                 "seq": count,
                 "id": {"type": "string", "maxLength": 128, "pattern": "^[A-Za-z0-9_.:-]*$"},
-                "timestamp": {"type": "integer"},
-                "recv": {"type": "integer"},
+                "timestamp": time,
+                "recv": time,
                 "sessionId": text,
                 "turnId": text,
                 "responseId": text,
                 "type": text,
-                "payload": {"type": "object"},
+                // An object; of a type that is not known here, whatever it came with.
+                "payload": {},
             },
         },
         "Batch": {"type": "array", "items": reference("Event"), "maxItems": 1000},
@@ -69,18 +74,7 @@ pub(super) fn all() -> Value {
                 "gaps": list("Gap"), "events": list("Event"),
             },
         },
-        "Session": {
-            "type": "object",
-            "required": ["id", "status", "head", "events", "epoch"],
-            "properties": {
-                "id": text, "title": text, "agent": text, "provider": text, "model": text, "cwd": text,
-                "sandboxId": text,
-                "status": {"enum": ["busy", "idle", "retrying", "ended"]},
-                "startedMs": {"type": "integer"},
-                "lastActivityMs": {"type": "integer"},
-                "head": count, "events": count, "epoch": text,
-            },
-        },
+        "Session": session(&text, &count),
         "SessionPage": {
             "type": "object",
             "required": ["sessions", "next"],
@@ -131,6 +125,52 @@ pub(super) fn all() -> Value {
             "type": "object",
             "required": ["decision"],
             "properties": {"decision": {"enum": ["allow", "deny", "cancel"]}},
+        },
+    })
+}
+
+/// One row of the list.
+fn session(text: &Value, count: &Value) -> Value {
+    json!({
+        "type": "object",
+        "required": ["id", "status", "head", "events", "epoch"],
+        "properties": {
+            "id": text, "title": text, "agent": text, "provider": text, "model": text, "cwd": text,
+            "gitBranch": text, "sandboxId": text,
+            "status": {"enum": ["busy", "idle", "retrying", "ended"]},
+            "startedMs": {"type": "integer"},
+            "lastActivityMs": {"type": "integer"},
+            "head": count, "events": count, "epoch": text,
+            "asks": count,
+            "ask": {
+                "type": "object",
+                "description": "Of the requests that wait for an answer, the one that waits longest.",
+                "required": ["kind"],
+                "properties": {
+                    "kind": {"enum": ["permission", "question"]},
+                    "tool": text, "text": text, "sinceMs": {"type": "integer"},
+                },
+            },
+            "doing": {
+                "type": "object",
+                "description": "The newest tool call that runs.",
+                "required": ["tool"],
+                "properties": {"tool": text, "object": text, "sinceMs": {"type": "integer"}},
+            },
+            "outcome": {"enum": ["completed", "interrupted", "failed"]},
+            "failure": text,
+            "turns": count, "steps": count, "tokens": count,
+            "costUsd": {"type": "number"},
+            "contextUsed": count, "contextSize": count,
+            "pace": {
+                "type": "object",
+                "description": "Events of the last ten minutes by half minutes, the oldest first.",
+                "required": ["newestMs", "counts"],
+                "properties": {
+                    "newestMs": {"type": "integer"},
+                    "counts": {"type": "array", "maxItems": 20, "items": count},
+                },
+            },
         },
     })
 }

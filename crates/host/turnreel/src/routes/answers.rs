@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Path, Query, State as FromState};
+use axum::extract::State as FromState;
 use axum::http::{HeaderMap, StatusCode};
 use chat_event::payload::{PermissionResolved, QuestionResolved};
 use chat_event::{ChatEvent, Payload};
@@ -13,6 +13,7 @@ use chat_store::SessionId;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::address::{Path, Query};
 use super::body;
 use crate::error::ApiError;
 use crate::ingest::{self, now_ms};

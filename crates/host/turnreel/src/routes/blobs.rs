@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, State as FromState};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::extract::State as FromState;
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use chat_store::StoredBody;
 use futures_util::StreamExt;
 
-use super::{body, ranged::parse_range};
+use super::address::Path;
+use super::{body, ranged};
 use crate::error::ApiError;
 use crate::state::State;
 
@@ -86,48 +88,9 @@ pub(super) async fn read(
     Path(sha256): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let etag = format!("\"{sha256}\"");
-    let finding = move || state.store.blobs().get(&sha256);
-    let body = tokio::task::spawn_blocking(finding)
-        .await??
-        .ok_or_else(ApiError::not_found)?;
-    let len = body.len();
-    let range = headers
-        .get(header::RANGE)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| parse_range(value, len));
-    let (status, part, content_range) = match range {
-        None => (StatusCode::OK, body, None),
-        Some(Err(())) => {
-            let value = format!("bytes */{len}");
-            (StatusCode::RANGE_NOT_SATISFIABLE, Vec::new(), Some(value))
-        }
-        Some(Ok((from, to))) => {
-            let value = format!("bytes {from}-{}/{len}", to - 1);
-            let part = body[from..to].to_vec();
-            (StatusCode::PARTIAL_CONTENT, part, Some(value))
-        }
-    };
-    let mut response = (status, part).into_response();
-    let headers = response.headers_mut();
-    let fixed = [
-        (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
-        (header::CONTENT_DISPOSITION, "attachment"),
-        (header::CONTENT_SECURITY_POLICY, "sandbox"),
-        (header::ACCEPT_RANGES, "bytes"),
-        (
-            header::CACHE_CONTROL,
-            "private, max-age=31536000, immutable",
-        ),
-    ];
-    for (name, value) in fixed {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    if let Ok(etag) = HeaderValue::try_from(etag) {
-        headers.insert(header::ETAG, etag);
-    }
-    if let Some(Ok(value)) = content_range.map(HeaderValue::try_from) {
-        headers.insert(header::CONTENT_RANGE, value);
-    }
-    Ok(response)
+    let asked = sha256.clone();
+    let finding = move || state.store.blobs().open_body(&asked);
+    let found = tokio::task::spawn_blocking(finding).await??;
+    let (file, bytes) = found.ok_or_else(ApiError::not_found)?;
+    ranged::answer_body(StoredBody::File { file, bytes }, &sha256, &headers).await
 }

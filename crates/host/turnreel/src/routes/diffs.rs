@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::extract::{Path, State as FromState};
+use axum::extract::State as FromState;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use chat_event::{Body, Payload};
 use chat_store::SessionId;
 use serde_json::json;
 
+use super::address::Path;
 use super::ranged;
 use crate::error::ApiError;
 use crate::live::Live;

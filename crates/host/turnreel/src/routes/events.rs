@@ -3,19 +3,21 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Path, Query, State as FromState};
+use axum::extract::State as FromState;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use chat_store::{Page, PageRequest, SessionId};
+use chat_store::{Page, PageRequest, Session, SessionId};
 use serde::Deserialize;
 
+use super::address::{Path, Query};
 use super::{body, ranged};
 use crate::error::ApiError;
 use crate::ingest::{self, Answer};
 use crate::scope::Grant;
 use crate::socket::parse_cursor;
 use crate::state::State;
+use crate::told::{self, Bodies};
 
 #[derive(Debug, Deserialize)]
 pub(super) struct PostQuery {
@@ -72,6 +74,9 @@ pub(super) struct PageQuery {
     limit: Option<usize>,
     #[serde(default)]
     max_bytes: Option<usize>,
+    /// `full` for bodies where they were; else those that are long are references.
+    #[serde(default)]
+    bodies: Option<String>,
 }
 
 /// Events of one page, and the bytes of their lines.
@@ -105,9 +110,10 @@ pub(super) async fn page(
         limit: query.limit.unwrap_or(PAGE_EVENTS).clamp(1, PAGE_EVENTS),
         max_bytes: query.max_bytes.unwrap_or(PAGE_BYTES).clamp(1, PAGE_BYTES),
     };
+    let bodies = Bodies::asked(query.bodies.as_deref())?;
     let session = live.session.clone();
-    let page = tokio::task::spawn_blocking(move || session.page(request)).await??;
-    let tag = tag_of(&page, after);
+    let page = tokio::task::spawn_blocking(move || read(&session, request, bodies)).await??;
+    let tag = tag_of(&page, after, bodies);
     if ranged::is_known(&headers, &tag) {
         let response = StatusCode::NOT_MODIFIED.into_response();
         return Ok(kept(response, &page, &tag, names_epoch));
@@ -127,10 +133,26 @@ pub(super) async fn page(
     Ok(kept(response, &page, &tag, names_epoch))
 }
 
+/// A page with its bodies as they are asked for.
+fn read(session: &Session, request: PageRequest, bodies: Bodies) -> Result<Page, ApiError> {
+    match bodies {
+        Bodies::Whole => Ok(session.page_whole(request)?),
+        Bodies::Referred => {
+            let mut page = session.page(request)?;
+            told::shorten(&mut page);
+            Ok(page)
+        }
+    }
+}
+
 /// What a page is known by. Behind a closed page there are others, so nothing can be added to it; what it says of the log's
 /// last number may be of yesterday then, and is above its own in any case.
-fn tag_of(page: &Page, after: u64) -> String {
-    let (epoch, next, n_gaps) = (&page.epoch, page.next, page.gaps.len());
+fn tag_of(page: &Page, after: u64, bodies: Bodies) -> String {
+    let (next, n_gaps) = (page.next, page.gaps.len());
+    let epoch = match bodies {
+        Bodies::Referred => page.epoch.clone(),
+        Bodies::Whole => format!("{}.full", page.epoch),
+    };
     if is_closed(page) {
         format!("\"{epoch}.{after}.{next}.{n_gaps}\"")
     } else {
@@ -155,15 +177,30 @@ fn kept(mut response: Response, page: &Page, tag: &str, names_epoch: bool) -> Re
     ranged::with_tag(response, tag)
 }
 
-/// The event with its bodies where they were.
+#[derive(Debug, Deserialize)]
+pub(super) struct FullQuery {
+    /// The hash of one body of the event.
+    #[serde(default)]
+    body: Option<String>,
+}
+
+/// The event with its bodies where they were, or one of them alone.
 pub(super) async fn full(
     FromState(state): FromState<State>,
     Path((session, event)): Path<(String, String)>,
+    Query(query): Query<FullQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let live = state
         .live(&SessionId::parse(&session)?)
         .ok_or_else(ApiError::not_found)?;
+    if let Some(sha256) = query.body {
+        let asked = sha256.clone();
+        let finding = move || live.session.body(&event, &asked);
+        let found = tokio::task::spawn_blocking(finding).await??;
+        let body = found.ok_or_else(ApiError::not_found)?;
+        return ranged::answer_body(body, &sha256, &headers).await;
+    }
     let finding = move || -> Result<Option<String>, ApiError> {
         let event = live.session.event_whole(&event)?;
         Ok(event.map(|event| event.to_line()))

@@ -1,13 +1,14 @@
 //! What is worked out of a whole log: its summary, what is found in it, and how it is.
 //!
-//! Each reads the file from the disk line by line; few may do so at once, and none of it is held but one line.
+//! Each reads the log from the disk line by line; few may do so at once, and none of it is held but one line. A summary goes
+//! on from where it was when it was last asked for.
 
-use std::collections::HashMap;
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Json;
-use axum::extract::{Path, Query, State as FromState};
+use axum::extract::State as FromState;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use chat_event::ChatEvent;
@@ -17,6 +18,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::address::{Path, Query};
 use super::{body, ranged};
 use crate::error::ApiError;
 use crate::live::Live;
@@ -27,8 +29,9 @@ use crate::state::State;
 /// Logs that are read whole at once: one core is left for those who write.
 const AT_ONCE: usize = 2;
 
-/// Summaries that are kept.
-const KEPT: usize = 256;
+/// Sessions whose summary goes on from where it was. Each holds about as much of its log as a `retract` may take back, 32 MiB
+/// at most.
+const KEPT: usize = 8;
 
 /// Gaps that a report lists.
 const GAPS: usize = 1000;
@@ -37,15 +40,15 @@ const GAPS: usize = 1000;
 #[derive(Debug)]
 pub(crate) struct Insight {
     readers: Arc<Semaphore>,
-    summaries: Mutex<HashMap<SessionId, Kept>>,
+    summaries: Mutex<VecDeque<(SessionId, Arc<Mutex<Counted>>)>>,
 }
 
-/// A summary and the place in the log that it is of.
-#[derive(Clone, Debug)]
-struct Kept {
+/// A summary on its way through a log.
+#[derive(Debug, Default)]
+struct Counted {
     epoch: String,
     head: u64,
-    text: Arc<str>,
+    summarizer: SessionSummarizer,
 }
 
 impl Default for Insight {
@@ -70,19 +73,17 @@ impl Insight {
         }
     }
 
-    fn summary(&self, id: &SessionId) -> Option<Kept> {
-        let summaries = self.summaries.lock();
-        let summaries = summaries.unwrap_or_else(PoisonError::into_inner);
-        summaries.get(id).cloned()
-    }
-
-    fn keep(&self, id: SessionId, kept: Kept) {
-        let summaries = self.summaries.lock();
-        let mut summaries = summaries.unwrap_or_else(PoisonError::into_inner);
-        if summaries.len() >= KEPT && !summaries.contains_key(&id) {
-            summaries.clear();
+    /// What was counted of the session; the one that was not asked for the longest makes room.
+    fn counted(&self, id: &SessionId) -> Arc<Mutex<Counted>> {
+        let mut summaries = locked(&self.summaries);
+        let at = summaries.iter().position(|(other, _)| other == id);
+        let known = at.and_then(|at| summaries.remove(at));
+        let counted = known.map_or_else(Arc::default, |(_, counted)| counted);
+        summaries.push_back((id.clone(), counted.clone()));
+        if summaries.len() > KEPT {
+            summaries.pop_front();
         }
-        summaries.insert(id, kept);
+        counted
     }
 }
 
@@ -104,45 +105,47 @@ pub(super) async fn summary(
         let response = axum::http::StatusCode::NOT_MODIFIED.into_response();
         return Ok(ranged::with_tag(response, &tag));
     }
-    let id = live.session.id().clone();
-    let kept = state.insight.summary(&id);
-    let kept = match kept.filter(|kept| kept.epoch == epoch && kept.head == head) {
-        Some(kept) => kept,
-        None => {
-            let _permit = state.insight.enter().await?;
-            let summing = move || sum_up(&live);
-            let kept = tokio::task::spawn_blocking(summing).await??;
-            state.insight.keep(id, kept.clone());
-            kept
-        }
-    };
+    let counted = state.insight.counted(live.session.id());
+    let _permit = state.insight.enter().await?;
+    let summing = move || sum_up(&live, &counted);
+    let (text, tag) = tokio::task::spawn_blocking(summing).await??;
     let json = HeaderValue::from_static("application/json");
-    let response = ([(header::CONTENT_TYPE, json)], kept.text.to_string()).into_response();
-    let tag = format!("\"summary.{}.{}\"", kept.epoch, kept.head);
+    let response = ([(header::CONTENT_TYPE, json)], text).into_response();
     Ok(ranged::with_tag(response, &tag))
 }
 
-fn sum_up(live: &Live) -> Result<Kept, ApiError> {
-    let (epoch, _) = live.session.position();
-    let mut summarizer = SessionSummarizer::new();
-    let mut head = 0;
-    live.session.walk(0, &mut |seq, line| {
+/// Counts on from the last event that was counted, and gives the summary and its tag.
+fn sum_up(live: &Live, counted: &Mutex<Counted>) -> Result<(String, String), ApiError> {
+    let mut counted = locked(counted);
+    let (epoch, head) = live.session.position();
+    if counted.epoch != epoch || counted.head > head {
+        *counted = Counted {
+            epoch,
+            ..Counted::default()
+        };
+    }
+    let Counted {
+        epoch,
+        head,
+        summarizer,
+    } = &mut *counted;
+    live.session.walk(*head, &mut |seq, line| {
         if let Ok(event) = ChatEvent::from_json(line) {
             summarizer.push(&event);
         }
-        head = seq;
+        *head = seq;
         ControlFlow::Continue(())
     })?;
     let mut summary = serde_json::to_value(summarizer.summary()).unwrap_or_default();
     if let Some(summary) = summary.as_object_mut() {
         summary.insert("epoch".to_owned(), epoch.clone().into());
-        summary.insert("head".to_owned(), head.into());
+        summary.insert("head".to_owned(), (*head).into());
     }
-    Ok(Kept {
-        epoch,
-        head,
-        text: summary.to_string().into(),
-    })
+    Ok((summary.to_string(), format!("\"summary.{epoch}.{head}\"")))
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[derive(Debug, Deserialize)]

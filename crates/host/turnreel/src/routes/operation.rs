@@ -34,6 +34,9 @@ pub(crate) struct Readiness(Mutex<Option<(Instant, StoreFound)>>);
 #[derive(Clone, Copy, Debug, Default)]
 struct StoreFound {
     hangs: bool,
+    is_full: bool,
+    /// The folder takes no file, for another reason than that the disk is full.
+    refuses: bool,
     degraded: u64,
     unopened: u64,
     damaged: u64,
@@ -53,6 +56,15 @@ pub(super) async fn ready(FromState(state): FromState<State>) -> (StatusCode, Js
     }
     if found.hangs {
         degraded.push(json!({"what": "store", "why": "the disk does not answer"}));
+    }
+    let refused = [
+        ("the disk is full", found.is_full),
+        ("the data folder takes no files", found.refuses),
+    ];
+    for (why, is_so) in refused {
+        if is_so {
+            degraded.push(json!({"what": "store", "why": why}));
+        }
     }
     if found.degraded > 0 {
         let why = "sessions take no more events: the disk refused";
@@ -94,10 +106,16 @@ async fn look(state: &State) -> StoreFound {
     *locked(&state.readiness) = Some((Instant::now(), before));
     let looked = state.clone();
     let looking = tokio::task::spawn_blocking(move || {
+        let probed = looked.store.probe();
         let mut found = StoreFound {
             unopened: looked.store.unopened_logs(),
+            is_full: matches!(&probed, Err(chat_store::Error::DiskFull)),
             ..StoreFound::default()
         };
+        if let Err(why) = probed {
+            found.refuses = !found.is_full;
+            tracing::warn!("not ready: {why}");
+        }
         for session in looked.store.sessions() {
             let condition = session.condition();
             found.degraded += u64::from(condition.degraded.is_some());

@@ -1,7 +1,12 @@
 //! Answers that a client can ask for in part, or only where they have changed (RFC 9110 13, 14).
 
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+
+use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use chat_store::StoredBody;
 
 use crate::error::ApiError;
 
@@ -26,39 +31,158 @@ fn answer_tagged(text: String, tag: &str, asked: &HeaderMap) -> Response {
     if is_known(asked, tag) {
         return with_tag(StatusCode::NOT_MODIFIED.into_response(), tag);
     }
-    let len = text.len();
-    // A range of what the client has the beginning of; of another text it would be a wrong middle.
-    let same = asked
-        .get(header::IF_RANGE)
-        .is_none_or(|value| value.as_bytes() == tag.as_bytes());
-    let range = asked
-        .get(header::RANGE)
-        .filter(|_| same)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| parse_range(value, len));
-    let (status, part, content_range) = match range {
-        None => (StatusCode::OK, text.into_bytes(), None),
-        Some(Err(())) => {
-            let value = format!("bytes */{len}");
-            (StatusCode::RANGE_NOT_SATISFIABLE, Vec::new(), Some(value))
-        }
-        Some(Ok((from, to))) => {
-            let value = format!("bytes {from}-{}/{len}", to - 1);
-            let mut part = text.into_bytes();
-            part.truncate(to);
-            part.drain(..from);
-            (StatusCode::PARTIAL_CONTENT, part, Some(value))
-        }
-    };
-    let mut response = (status, part).into_response();
-    let headers = response.headers_mut();
+    let part = Part::asked(asked, tag, text.len());
+    let mut bytes = text.into_bytes();
+    bytes.truncate(part.to);
+    bytes.drain(..part.from);
+    let mut response = part.answer(Body::from(bytes));
     let json = HeaderValue::from_static("application/json");
-    headers.insert(header::CONTENT_TYPE, json);
-    headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-    if let Some(Ok(value)) = content_range.map(HeaderValue::try_from) {
-        headers.insert(header::CONTENT_RANGE, value);
-    }
+    response.headers_mut().insert(header::CONTENT_TYPE, json);
     with_tag(response, tag)
+}
+
+/// A body longer than this is never in memory whole.
+const HELD_BYTES: u64 = 4 * 1024 * 1024;
+
+/// So much of one is read at once.
+const PIECE_BYTES: usize = 256 * 1024;
+
+/// A body as text to download: no browser shows it as anything else. What has that hash never changes.
+///
+/// # Errors
+///
+/// Where the server fails.
+pub(super) async fn answer_body(
+    body: StoredBody,
+    sha256: &str,
+    asked: &HeaderMap,
+) -> Result<Response, ApiError> {
+    let tag = format!("\"{sha256}\"");
+    let mut response = if is_known(asked, &tag) {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        let len = match &body {
+            StoredBody::Text(text) => text.len(),
+            StoredBody::File { bytes, .. } => usize::try_from(*bytes).unwrap_or(usize::MAX),
+        };
+        let part = Part::asked(asked, &tag, len);
+        let bytes = match body {
+            StoredBody::Text(text) => {
+                let mut bytes = text.into_bytes();
+                bytes.truncate(part.to);
+                bytes.drain(..part.from);
+                Body::from(bytes)
+            }
+            StoredBody::File { file, .. } => read_part(file, &part).await?,
+        };
+        part.answer(bytes)
+    };
+    let headers = response.headers_mut();
+    let fixed = [
+        (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
+        (header::CONTENT_DISPOSITION, "attachment"),
+        (header::CONTENT_SECURITY_POLICY, "sandbox"),
+        (
+            header::CACHE_CONTROL,
+            "private, max-age=31536000, immutable",
+        ),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    // Another token may not see it, though it asks from the same browser.
+    headers.append(header::VARY, HeaderValue::from_static("Authorization"));
+    Ok(with_tag(response, &tag))
+}
+
+/// A part of a file: read at once where it is short, else as it goes out.
+async fn read_part(mut file: File, part: &Part) -> Result<Body, ApiError> {
+    let (from, left) = (part.from as u64, (part.to - part.from) as u64);
+    let failed = |why: std::io::Error| {
+        tracing::error!("could not read a body: {why}");
+        let message = "the server could not read its files; its log says why";
+        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
+    };
+    if left <= HELD_BYTES {
+        let reading = move || -> std::io::Result<Vec<u8>> {
+            file.seek(SeekFrom::Start(from))?;
+            let mut bytes = Vec::new();
+            file.take(left).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        let bytes = tokio::task::spawn_blocking(reading).await?;
+        return Ok(Body::from(bytes.map_err(failed)?));
+    }
+    let seeking = move || file.seek(SeekFrom::Start(from)).map(|_| file);
+    let file = tokio::task::spawn_blocking(seeking)
+        .await?
+        .map_err(failed)?;
+    let pieces = futures_util::stream::try_unfold((file, left), |(mut file, left)| async move {
+        if left == 0 {
+            return Ok::<_, std::io::Error>(None);
+        }
+        let len = usize::try_from(left).map_or(PIECE_BYTES, |left| left.min(PIECE_BYTES));
+        let reading = move || -> std::io::Result<(Vec<u8>, File)> {
+            let mut piece = vec![0; len];
+            file.read_exact(&mut piece)?;
+            Ok((piece, file))
+        };
+        let read = tokio::task::spawn_blocking(reading).await;
+        let (piece, file) = read.map_err(std::io::Error::other)??;
+        Ok(Some((piece, (file, left - len as u64))))
+    });
+    Ok(Body::from_stream(pieces))
+}
+
+/// What of `len` bytes is answered.
+struct Part {
+    status: StatusCode,
+    from: usize,
+    to: usize,
+    content_range: Option<String>,
+}
+
+impl Part {
+    fn asked(asked: &HeaderMap, tag: &str, len: usize) -> Part {
+        // A range of what the client has the beginning of; of another text it would be a wrong middle.
+        let same = asked
+            .get(header::IF_RANGE)
+            .is_none_or(|value| value.as_bytes() == tag.as_bytes());
+        let range = asked
+            .get(header::RANGE)
+            .filter(|_| same)
+            .and_then(|value| value.to_str().ok())
+            .and_then(|value| parse_range(value, len));
+        let (status, from, to, content_range) = match range {
+            None => (StatusCode::OK, 0, len, None),
+            Some(Err(())) => {
+                let value = format!("bytes */{len}");
+                (StatusCode::RANGE_NOT_SATISFIABLE, 0, 0, Some(value))
+            }
+            Some(Ok((from, to))) => {
+                let value = format!("bytes {from}-{}/{len}", to - 1);
+                (StatusCode::PARTIAL_CONTENT, from, to, Some(value))
+            }
+        };
+        Part {
+            status,
+            from,
+            to,
+            content_range,
+        }
+    }
+
+    /// An answer that has these bytes, which are as many as the part has.
+    fn answer(self, bytes: Body) -> Response {
+        let mut response = (self.status, bytes).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+        headers.insert(header::CONTENT_LENGTH, (self.to - self.from).into());
+        if let Some(Ok(value)) = self.content_range.map(HeaderValue::try_from) {
+            headers.insert(header::CONTENT_RANGE, value);
+        }
+        response
+    }
 }
 
 /// Adds the tag, and that it is to be asked for each time where nothing else was said.

@@ -6,12 +6,13 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Path, State as FromState};
+use axum::extract::State as FromState;
 use axum::http::HeaderMap;
 use axum::{Extension, Json};
 use chat_store::SessionId;
 use serde_json::{Map, Value, json};
 
+use super::address::Path;
 use super::body;
 use super::fields::{Fields, unprocessable};
 use crate::error::ApiError;

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Query, State as FromState};
+use axum::extract::State as FromState;
 use axum::{Extension, Json};
 use chat_store::Summary;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::address::Query;
 use crate::scope::Grant;
 use crate::state::State;
 

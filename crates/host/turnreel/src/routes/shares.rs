@@ -2,12 +2,13 @@
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Path, Query, State as FromState};
+use axum::extract::State as FromState;
 use axum::http::{HeaderMap, StatusCode, header};
 use chat_store::SessionId;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::address::{Path, Query};
 use super::body;
 use crate::error::ApiError;
 use crate::hosts::only;

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::body::Body;
-use axum::extract::{Path, Query, State as FromState};
+use axum::extract::State as FromState;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use chat_store::SessionId;
 use serde::Deserialize;
 
+use super::address::{Path, Query};
 use crate::agent_form::AgentForm;
 use crate::error::ApiError;
 use crate::scope::Grant;
@@ -17,6 +18,7 @@ use crate::seats::Place;
 use crate::socket::parse_cursor;
 use crate::sse::{self, Form, From};
 use crate::state::State;
+use crate::told::Bodies;
 
 /// What a client that lost its connection sends: the id of the last message.
 const LAST_EVENT_ID: &str = "last-event-id";
@@ -29,6 +31,9 @@ pub(super) struct StreamQuery {
     /// `events`, which is what is told where nothing is asked for, or `agent`.
     #[serde(default)]
     format: Option<String>,
+    /// `full` for the log's own lines; else long bodies are references.
+    #[serde(default)]
+    bodies: Option<String>,
 }
 
 /// In which words.
@@ -54,8 +59,9 @@ pub(super) async fn of_session(
             return Err(ApiError::bad_request("bad_format", message));
         }
     };
+    let bodies = Bodies::asked(query.bodies.as_deref())?;
     let from = place_in(&headers, query.after.as_deref())?.unwrap_or(From::Beginning);
-    answer(state, &grant, &session, format, from)
+    answer(state, &grant, &session, (format, bodies), from)
 }
 
 /// As OpenCode's server tells it: from now on, or behind the cursor.
@@ -67,7 +73,13 @@ pub(super) async fn of_opencode(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let from = place_in(&headers, query.after.as_deref())?.unwrap_or(From::Now);
-    answer(state, &grant, &session, Format::OpenCode, from)
+    answer(
+        state,
+        &grant,
+        &session,
+        (Format::OpenCode, Bodies::Whole),
+        from,
+    )
 }
 
 /// The header goes before the query: the address stays the same when a client comes back.
@@ -94,7 +106,7 @@ fn answer(
     state: State,
     grant: &Arc<Grant>,
     session: &str,
-    format: Format,
+    (format, bodies): (Format, Bodies),
     from: From,
 ) -> Result<Response, ApiError> {
     let live = state
@@ -102,7 +114,7 @@ fn answer(
         .ok_or_else(ApiError::not_found)?;
     let place = Place::take(&state, grant)?;
     let form = match format {
-        Format::Events => Form::Events,
+        Format::Events => Form::Events(bodies),
         Format::Agent => Form::Agent(Box::new(AgentForm::new(&live))),
         Format::OpenCode => Form::OpenCode(Box::default()),
     };

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use axum::Extension;
+use axum::extract::State as FromState;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::extract::{Query, State as FromState};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
@@ -15,11 +15,13 @@ use chat_event::frame::{MAX_CLIENT_BYTES, SUBPROTOCOL};
 use chat_store::SessionId;
 use serde::Deserialize;
 
+use super::address::Query;
 use crate::access::protocols;
 use crate::error::ApiError;
 use crate::scope::Grant;
 use crate::seats::Place;
 use crate::socket;
+use crate::stall::Pace;
 use crate::state::State;
 
 #[derive(Debug, Deserialize)]
@@ -32,6 +34,7 @@ pub(super) struct UpgradeQuery {
 pub(super) async fn upgrade(
     FromState(state): FromState<State>,
     Extension(grant): Extension<Arc<Grant>>,
+    Extension(pace): Extension<Pace>,
     Query(query): Query<UpgradeQuery>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
@@ -72,7 +75,7 @@ pub(super) async fn upgrade(
         .protocols([SUBPROTOCOL]);
     Ok(upgrade.on_upgrade(move |socket| async move {
         let (sink, stream) = socket.split();
-        socket::serve(stream, sink, state, grant).await;
+        socket::serve(stream, sink, state, grant, pace).await;
         drop(place);
     }))
 }

@@ -2,7 +2,7 @@
 //!
 //! | form | a message | its name |
 //! |---|---|---|
-//! | events | one event, as its line stands in the log | `ev` |
+//! | events | one event, as its line stands in the log; its long bodies as references, or whole where that is asked for | `ev` |
 //! | agent | one `SystemEvent`: an `agent.*` event, or a `TOOL_EVENTS_BATCH` of them | none |
 //! | OpenCode | one event of OpenCode's bus, of which an event of the log may be several | none, as OpenCode's own |
 //!
@@ -14,11 +14,12 @@ use serde_json::{Value, json};
 use super::message;
 use crate::agent_form::AgentForm;
 use crate::follow::Entry;
+use crate::told::Bodies;
 
 /// A form, and what it remembers of the session so far.
 pub(crate) enum Form {
     /// The log's own.
-    Events,
+    Events(Bodies),
     /// The workers' own.
     Agent(Box<AgentForm>),
     /// OpenCode's bus.
@@ -29,8 +30,16 @@ impl Form {
     /// Whether what it says of an event depends on those before it.
     pub(super) fn remembers(&self) -> bool {
         match self {
-            Form::Events => false,
+            Form::Events(_) => false,
             Form::Agent(_) | Form::OpenCode(_) => true,
+        }
+    }
+
+    /// How it wants long bodies: what is said of an event in others' words may hang on all of it.
+    pub(super) fn bodies(&self) -> Bodies {
+        match self {
+            Form::Events(bodies) => *bodies,
+            Form::Agent(_) | Form::OpenCode(_) => Bodies::Whole,
         }
     }
 
@@ -51,7 +60,7 @@ impl Form {
     pub(super) fn heartbeat(&self, head: u64) -> String {
         let mut text = String::new();
         match self {
-            Form::Events | Form::Agent(_) => message(&mut text, "hb", &json!({"head": head})),
+            Form::Events(_) | Form::Agent(_) => message(&mut text, "hb", &json!({"head": head})),
             Form::OpenCode(_) => plain(
                 &mut text,
                 &json!({"type": "server.heartbeat", "properties": {}}),
@@ -63,7 +72,7 @@ impl Form {
     /// Takes events that the reader knows.
     pub(super) fn look_at(&mut self, entries: &[Entry]) {
         match self {
-            Form::Events => {}
+            Form::Events(_) => {}
             Form::Agent(form) => form.look_at(entries),
             Form::OpenCode(out) => {
                 let mut told = Vec::new();
@@ -88,7 +97,7 @@ impl Form {
         text: &mut String,
     ) {
         match self {
-            Form::Events => {
+            Form::Events(_) => {
                 for entry in entries {
                     text.push_str(&id_line(entry.seq()));
                     text.push_str("event: ev\ndata: ");
@@ -124,7 +133,7 @@ impl Form {
     /// Begins anew.
     pub(super) fn forget(&mut self) {
         match self {
-            Form::Events => {}
+            Form::Events(_) => {}
             Form::Agent(form) => form.forget(),
             Form::OpenCode(out) => **out = OpenCodeOut::default(),
         }

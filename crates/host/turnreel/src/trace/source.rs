@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Dialect, SessionReader};
-use chat_store::SessionId;
+use chat_store::{LogBytes, SessionId, is_part_of_log};
 
 use crate::convert::{Reading, open};
 
@@ -153,8 +153,12 @@ impl Source {
 
     /// A file that became shorter is another one; what was told of it stands.
     fn look_for_cut(&mut self) {
-        let length = self.path.as_ref().and_then(|path| path.metadata().ok());
-        if length.is_some_and(|facts| facts.len() < self.reading.n_bytes()) {
+        let log = self
+            .path
+            .as_ref()
+            .and_then(|path| LogBytes::open(path).ok());
+        let facts = log.and_then(|log| log.facts().ok());
+        if facts.is_some_and(|(bytes, _)| bytes < self.reading.n_bytes()) {
             self.failed = Some("it became shorter while it was followed".to_owned());
         }
     }
@@ -174,6 +178,7 @@ fn log_of(data: &Path, id: &str) -> Result<Option<PathBuf>, String> {
     let mut found: Vec<String> = entries
         .filter_map(|entry| entry.file_name().into_string().ok())
         .filter(|name| name.starts_with(&beginning) && name.ends_with(LOG_ENDING))
+        .filter(|name| !is_part_of_log(&data.join(name)))
         .collect();
     found.sort();
     match &*found {

@@ -13,8 +13,10 @@ use serde_json::{Value, json};
 use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, WebSocket};
 
-pub(crate) mod cutter;
+pub(crate) mod dice;
 pub(crate) mod events;
+pub(crate) mod faults;
+pub(crate) mod page;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_turnreel");
 
@@ -25,6 +27,32 @@ pub(crate) struct Server {
     pub(crate) data: PathBuf,
 }
 
+/// Where readings of the system's stand: memory, and time of the processor.
+#[cfg(target_os = "linux")]
+impl Server {
+    /// What `name` says of the server's memory, in KiB: `VmRSS` now, `VmHWM` at most.
+    pub(crate) fn memory_kib(&self, name: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix(name))
+            .unwrap();
+        line.split_whitespace().next().unwrap().parse().unwrap()
+    }
+
+    /// What it took of the processors so far. The kernel counts in hundredths of a second.
+    pub(crate) fn cpu_ms(&self) -> u64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        let fields = stat.rsplit(')').next().unwrap().split_whitespace();
+        let times: Vec<u64> = fields
+            .skip(11)
+            .take(2)
+            .map(|it| it.parse().unwrap())
+            .collect();
+        (times[0] + times[1]) * 10
+    }
+}
+
 impl Server {
     /// A server on a free port, without examples.
     pub(crate) fn start(data: &Path) -> Server {
@@ -32,7 +60,19 @@ impl Server {
     }
 
     pub(crate) fn start_on(data: &Path, listen: &str, more: &[&str]) -> Server {
-        let mut child = Command::new(PROGRAM)
+        let server = Server::start_by(Command::new(PROGRAM), data, listen, more);
+        server.expect("the server says that it is ready")
+    }
+
+    /// As [`Server::start_on`], by another program that runs it: the command's last word is `turnreel` itself. `None` where
+    /// it ends before it is ready.
+    pub(crate) fn start_by(
+        mut command: Command,
+        data: &Path,
+        listen: &str,
+        more: &[&str],
+    ) -> Option<Server> {
+        let mut child = command
             .args(["serve", "--listen", listen, "--ready-json", "--log", "warn"])
             // What a sender may send is for `tests/rates.rs`: a later `--rate` counts.
             .args(if more.contains(&"--rate") {
@@ -50,13 +90,16 @@ impl Server {
         BufReader::new(child.stdout.take().unwrap())
             .read_line(&mut line)
             .unwrap();
-        let ready: Value = serde_json::from_str(&line).expect("the server says that it is ready");
-        Server {
+        let Ok(ready) = serde_json::from_str::<Value>(&line) else {
+            child.wait().unwrap();
+            return None;
+        };
+        Some(Server {
             child,
             url: ready["url"].as_str().unwrap().to_owned(),
             token: ready["token"].as_str().unwrap().to_owned(),
             data: data.to_owned(),
-        }
+        })
     }
 
     pub(crate) fn address(&self) -> String {
@@ -146,27 +189,13 @@ impl Server {
     }
 
     pub(crate) fn socket_with(&self, token: &str) -> Socket {
-        let mut request = format!("ws://{}/api/v1/ws", self.address())
-            .into_client_request()
-            .unwrap();
-        let protocols = format!("turnreel.v1, tr.tok.{token}");
-        request
-            .headers_mut()
-            .insert("Sec-WebSocket-Protocol", protocols.parse().unwrap());
-        let socket = connect(request, &self.address()).unwrap();
+        let socket = connect(upgrade(&self.address(), token), &self.address()).unwrap();
         Socket { socket }
     }
 
     /// A socket over another address, such as a proxy's; `None` where that does not come about.
     pub(crate) fn socket_over(&self, address: &str) -> Option<Socket> {
-        let mut request = format!("ws://{}/api/v1/ws", self.address())
-            .into_client_request()
-            .unwrap();
-        let protocols = format!("turnreel.v1, tr.tok.{}", self.token);
-        request
-            .headers_mut()
-            .insert("Sec-WebSocket-Protocol", protocols.parse().unwrap());
-        let socket = connect(request, address)?;
+        let socket = connect(upgrade(&self.address(), &self.token), address)?;
         Some(Socket { socket })
     }
 
@@ -237,11 +266,63 @@ impl Server {
     }
 }
 
+/// Where a server is, for those who stay while it goes and comes back. What does not come about is `None`.
+#[derive(Clone)]
+pub(crate) struct Remote {
+    pub(crate) url: String,
+    pub(crate) token: String,
+    agent: ureq::Agent,
+}
+
+impl Remote {
+    pub(crate) fn of(server: &Server) -> Remote {
+        Remote {
+            url: server.url.clone(),
+            token: server.token.clone(),
+            agent: agent(),
+        }
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Option<(u16, Value)> {
+        let request = self.agent.get(format!("{}{path}", self.url));
+        let request = request.header("Authorization", format!("Bearer {}", self.token));
+        try_read(request.call())
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &str) -> Option<(u16, Value)> {
+        let request = self.agent.post(format!("{}{path}", self.url));
+        let request = request.header("Authorization", format!("Bearer {}", self.token));
+        try_read(
+            request
+                .header("Content-Type", "application/json")
+                .send(body),
+        )
+    }
+
+    pub(crate) fn socket(&self) -> Option<Socket> {
+        let address = self.url.strip_prefix("http://").unwrap();
+        let socket = connect(upgrade(address, &self.token), address)?;
+        Some(Socket { socket })
+    }
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// What asks the server at `host` for a socket.
+fn upgrade(host: &str, token: &str) -> tungstenite::handshake::client::Request {
+    let mut request = format!("ws://{host}/api/v1/ws")
+        .into_client_request()
+        .unwrap();
+    let protocols = format!("turnreel.v1, tr.tok.{token}");
+    request
+        .headers_mut()
+        .insert("Sec-WebSocket-Protocol", protocols.parse().unwrap());
+    request
 }
 
 fn connect(
@@ -264,6 +345,11 @@ pub(crate) struct Socket {
 impl Socket {
     pub(crate) fn send(&mut self, frame: &Value) {
         self.socket.send(Message::text(frame.to_string())).unwrap();
+    }
+
+    /// As [`Socket::send`]; `None` where the socket has ended.
+    pub(crate) fn try_send(&mut self, frame: &Value) -> Option<()> {
+        self.socket.send(Message::text(frame.to_string())).ok()
     }
 
     pub(crate) fn open(&mut self, sub: u64, session: &str, resume: Option<(&str, u64)>) -> Value {
@@ -367,16 +453,30 @@ pub(crate) fn agent() -> ureq::Agent {
         .new_agent()
 }
 
+/// One figure of `/metrics`.
+pub(crate) fn figure(server: &Server, name: &str) -> f64 {
+    let (_, text) = server.get("/metrics");
+    let line = text.as_str().unwrap().lines();
+    let mut values = line.filter_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    values.next().unwrap_or_else(|| panic!("no figure {name}"))
+}
+
 fn read(answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> (u16, Value) {
-    let mut answer = answer.unwrap();
+    read_body(answer.unwrap()).unwrap()
+}
+
+fn try_read(answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Option<(u16, Value)> {
+    read_body(answer.ok()?).ok()
+}
+
+fn read_body(mut answer: ureq::http::Response<ureq::Body>) -> Result<(u16, Value), ureq::Error> {
     let text = answer
         .body_mut()
         .with_config()
         .limit(64 * 1024 * 1024)
-        .read_to_string()
-        .unwrap();
+        .read_to_string()?;
     let value = serde_json::from_str(&text).unwrap_or(Value::String(text));
-    (answer.status().as_u16(), value)
+    Ok((answer.status().as_u16(), value))
 }
 
 pub(crate) fn seq_and_id(event: &Value) -> (u64, String) {

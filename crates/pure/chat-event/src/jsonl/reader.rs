@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::foreign::{HEAD_BYTES, foreign_mark};
 use super::lines::{Line, LineContent, LineSplitter};
 use super::report::{Flaws, ReadReport, Record, SeqGap, Tail, Unreadable, UnreadableKind};
-use super::salvage::{Damage, Found, one_value, read_record, salvage, split_checksum};
+use super::salvage::{Damage, Found, one_value, read_record, salvage_with_reasons, split_checksum};
 use crate::{ChatEvent, Payload};
 
 /// As much of what could not be read as is handed on.
@@ -185,7 +185,7 @@ impl RecordReader {
     ) {
         let mut n_before = 0;
         let mut damaged = false;
-        salvage(text, &mut |within, piece| {
+        salvage_with_reasons(text, &mut |within, piece| {
             let range = range_of(line, bytes, within.clone(), flaws);
             match piece {
                 Ok(found) => {

@@ -60,12 +60,28 @@ const TRY_COST: usize = 64;
 /// No plausible record is shorter.
 const SHORTEST_RECORD: &str = r#"{"id":"a","timestamp":1,"sessionId":"s","type":"x"}"#;
 
-/// Finds the records in a line that is not one record; calls `on_piece` for each, and for each stretch between them, in
-/// order.
+/// Finds the records in a line that is not one record; calls `on_piece` for each with its place in the text, and for each
+/// stretch between them, in order. White space and zeros between records are no stretch.
+///
+/// This is how [`LogReader`](super::LogReader) reads such a line, too.
+pub fn salvage(
+    text: &str,
+    on_piece: &mut dyn FnMut(Range<usize>, Result<ChatEvent, UnreadableKind>),
+) {
+    salvage_with_reasons(text, &mut |within, piece| {
+        let piece = piece.map(|(event, _)| event).map_err(|(kind, _)| kind);
+        on_piece(within, piece);
+    });
+}
+
+/// As [`salvage`], with what is to be said of each piece.
 ///
 /// A record that directly follows another is taken as it is. Behind damage only records are taken that bear what every
 /// record bears, because an object within a torn record could pass for one.
-pub(super) fn salvage(text: &str, on_piece: &mut dyn FnMut(Range<usize>, Result<Found, Damage>)) {
+pub(super) fn salvage_with_reasons(
+    text: &str,
+    on_piece: &mut dyn FnMut(Range<usize>, Result<Found, Damage>),
+) {
     // Each try may read to the end of the line, and a hostile line begins a new object every five bytes. What is spent
     // on a real torn line is its length times its depth.
     let mut budget = text.len().saturating_mul(16).saturating_add(64 * 1024);

@@ -14,7 +14,7 @@ const PONG_MS: f64 = 3_000.0;
 /// The wait between two tries: `rand(0, min(30 s, 0.5 s · 2^n))` beyond what the server asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Backoff {
-    n_tries: i32,
+    n_tries: u32,
     live_since_ms: Option<f64>,
     /// When the wait began, and how long it is.
     wait: Option<(f64, f64)>,
@@ -33,7 +33,8 @@ impl Backoff {
         if live_since_ms.is_some_and(|since_ms| now_ms - since_ms > SETTLED_MS) {
             self.n_tries = 0;
         }
-        let most_ms = (FIRST_WAIT_MS * 2_f64.powi(self.n_tries.min(10))).min(LONGEST_WAIT_MS);
+        let most_ms =
+            (FIRST_WAIT_MS * 2_f64.powi(self.n_tries.min(10).cast_signed())).min(LONGEST_WAIT_MS);
         self.n_tries = self.n_tries.saturating_add(1);
         // What a server asks for is a hint, and not to be waited for without end.
         let asked_ms = asked_ms.map_or(0.0, |asked_ms| {
@@ -46,6 +47,11 @@ impl Backoff {
     /// Try at once.
     pub fn cut_short(&mut self, now_ms: f64) {
         self.wait = Some((now_ms, 0.0));
+    }
+
+    /// Which try the wait is for, from 1.
+    pub fn attempt(&self) -> u32 {
+        self.n_tries
     }
 
     /// When the next try is due.
@@ -68,15 +74,6 @@ pub struct Liveness {
     n_pings: u64,
 }
 
-/// What a look at a socket shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Silence {
-    /// It may be alive.
-    Alive,
-    /// It is taken for dead.
-    Dead,
-}
-
 impl Liveness {
     /// The socket is open, or said something.
     pub fn heard(&mut self, now_ms: f64) {
@@ -92,12 +89,8 @@ impl Liveness {
     }
 
     /// Whether it has been silent for too long.
-    pub fn look(&self, now_ms: f64) -> Silence {
-        if now_ms >= self.due_ms() {
-            Silence::Dead
-        } else {
-            Silence::Alive
-        }
+    pub fn is_dead(&self, now_ms: f64) -> bool {
+        now_ms >= self.due_ms()
     }
 
     /// When it will have been silent for too long.
@@ -152,11 +145,11 @@ mod tests {
     fn a_socket_is_dead_after_two_lost_beats_or_an_unanswered_ping() {
         let mut liveness = Liveness::default();
         liveness.heard(1_000.0);
-        assert_eq!(liveness.look(35_999.0), Silence::Alive);
-        assert_eq!(liveness.look(36_000.0), Silence::Dead);
+        assert!(!liveness.is_dead(35_999.0));
+        assert!(liveness.is_dead(36_000.0));
         liveness.ping(2_000.0);
-        assert_eq!(liveness.look(5_000.0), Silence::Dead);
+        assert!(liveness.is_dead(5_000.0));
         liveness.heard(4_000.0);
-        assert_eq!(liveness.look(5_000.0), Silence::Alive);
+        assert!(!liveness.is_dead(5_000.0));
     }
 }

@@ -4,7 +4,7 @@ use chat_event::frame::{ClientFrame, Gap, Hello, Open, Resume, ServerFrame};
 use chat_event::payload::LogGap;
 use chat_event::{ChatEvent, Payload};
 
-use super::backoff::{Backoff, Liveness, Silence};
+use super::backoff::{Backoff, Liveness};
 use super::page::{Page, PageError};
 use super::{Command, Failure, Input, Loss, Status};
 use crate::inbox::Inbox;
@@ -23,6 +23,8 @@ const REFUSED_SOCKETS: u32 = 3;
 const POLL_MS: f64 = 2_000.0;
 const POLL_HIDDEN_MS: f64 = 15_000.0;
 const SOCKET_AGAIN_MS: f64 = 60_000.0;
+/// The server's word for a token that may answer what an agent asks.
+const MAY_ANSWER: &str = "answer";
 /// Events of the socket that are kept while pages are read; beyond that they are read from the pages too.
 const MOST_KEPT: usize = 2_000;
 
@@ -56,6 +58,8 @@ pub struct Follower {
     has_ended: bool,
     is_caught_up: bool,
     told: Option<Status>,
+    /// What was said of answers.
+    may_answer: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,6 +96,7 @@ impl Follower {
             has_ended: false,
             is_caught_up: false,
             told: None,
+            may_answer: false,
         }
     }
 
@@ -174,6 +179,11 @@ impl Step<'_> {
                 if is_online && matches!(state, State::Backoff { .. }) {
                     self.follower.backoff.cut_short(self.now_ms);
                 }
+            }
+            (Input::Retry, State::Backoff { .. }) => {
+                // The browser may be wrong about the network; the try will tell.
+                self.follower.is_offline = false;
+                self.follower.backoff.cut_short(self.now_ms);
             }
             // What comes late is of a socket or a request that was given up.
             _ => {}
@@ -444,6 +454,11 @@ impl Step<'_> {
         if other_log || hello.resume == Resume::Reset || hello.head < here {
             return self.begin_anew();
         }
+        let may_answer = hello.may.iter().any(|word| word == MAY_ANSWER);
+        if self.follower.may_answer != may_answer {
+            self.follower.may_answer = may_answer;
+            self.commands.push(Command::MayAnswer(may_answer));
+        }
         self.follower.refused_sockets = 0;
         self.follower.backoff.connected(self.now_ms);
         if hello.resume != Resume::Ok && hello.head > here {
@@ -522,7 +537,7 @@ impl Step<'_> {
     }
 
     fn bury_the_dead(&mut self) {
-        if self.has_socket() && self.follower.liveness.look(self.now_ms) == Silence::Dead {
+        if self.has_socket() && self.follower.liveness.is_dead(self.now_ms) {
             self.lose(Loss::NoAnswer, None);
         }
     }
@@ -537,7 +552,12 @@ impl Step<'_> {
             self.load();
         } else {
             let seconds = seconds(left_ms);
-            self.tell(Status::Reconnecting { seconds, why });
+            let attempt = self.follower.backoff.attempt();
+            self.tell(Status::Reconnecting {
+                attempt,
+                seconds,
+                why,
+            });
         }
     }
 

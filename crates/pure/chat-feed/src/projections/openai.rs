@@ -29,7 +29,8 @@ pub use message::{
 };
 
 use super::conversation::{Block, Call, Conversation, EntryBody, Response, Tree};
-use super::plain::{Attachment, body_text, result_text};
+use super::plain::{body_text, result_text};
+use crate::media::Attachment;
 
 /// Takes messages as they are finished.
 pub trait MessageSink {

@@ -4,6 +4,8 @@ use chat_event::payload::ToolResult;
 use chat_event::{Body, BodyRef, Json};
 use serde_json::Value;
 
+use crate::media::Attachment;
+
 /// The text of a body; where only its beginning is here, that and how much is left out.
 pub(super) fn body_text(body: &Body) -> String {
     match body {
@@ -48,9 +50,10 @@ fn put_bodies(value: &mut Value) {
 }
 
 fn as_reference(value: &Value) -> Option<String> {
-    let members = value.as_object().filter(|members| members.len() == 1)?;
-    let body: BodyRef = serde_json::from_value(members.get("$body")?.clone()).ok()?;
-    Some(reference_text(&body))
+    value
+        .as_object()
+        .filter(|members| members.len() == 1 && members.contains_key("$body"))?;
+    Json::from(value).body_ref().as_ref().map(reference_text)
 }
 
 /// A value as a reader would want to see it: texts as they are, content blocks as their texts, the rest as JSON.
@@ -107,36 +110,15 @@ pub(super) fn result_text(result: &ToolResult, output: &str) -> String {
     }
 }
 
-/// Something sent with a prompt.
-#[derive(Debug)]
-pub(super) struct Attachment {
-    name: Option<String>,
-    media_type: String,
-    /// Base64, where it is here as a whole.
-    data: Option<String>,
-}
-
+/// What is sent with a prompt, for readers that take text or addresses.
 impl Attachment {
-    /// What is attached, in order.
-    pub(super) fn list(json: Option<&Json>) -> Vec<Attachment> {
-        let list = json.map(Json::to_value);
-        let list = list.as_ref().and_then(Value::as_array);
-        let read = |value: &Value| {
-            let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
-            Attachment {
-                name: text("name").filter(|name| !name.is_empty()),
-                media_type: text("mediaType").unwrap_or_default(),
-                data: text("data").filter(|data| !data.is_empty()),
-            }
-        };
-        list.into_iter().flatten().map(read).collect()
-    }
-
     /// The image as a `data:` URL, where it is one and its data is here.
     pub(super) fn image_url(&self) -> Option<String> {
-        let data = self.data.as_deref()?;
+        let Some(Body::Inline(data)) = &self.data else {
+            return None;
+        };
         if data.starts_with("data:image/") {
-            return Some(data.to_owned());
+            return Some(data.clone());
         }
         let subtype = self.media_type.strip_prefix("image/")?;
         let token = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);

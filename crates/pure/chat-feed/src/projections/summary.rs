@@ -6,7 +6,7 @@
 
 mod counted;
 mod told;
-mod usage;
+pub(crate) mod usage;
 
 use std::collections::BTreeMap;
 

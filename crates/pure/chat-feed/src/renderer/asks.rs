@@ -23,6 +23,7 @@ impl ChatRenderer {
         if let BlockBody::AgentMessage(block) = &mut self.feed.slot(id).block.body {
             block.target = message.target_agent_id.as_str().into();
             block.message = Some(message.message.clone());
+            block.message_event = Some(event.id.as_str().into());
             block.wait = message.wait;
         }
         self.update(id);
@@ -38,6 +39,7 @@ impl ChatRenderer {
                 block.target = callback.from_agent_id.as_str().into();
             }
             block.result = Some(callback.result.clone());
+            block.result_event = Some(event.id.as_str().into());
         }
         self.update(id);
     }
@@ -48,8 +50,10 @@ impl ChatRenderer {
                 message_id: message_id.into(),
                 target: "".into(),
                 message: None,
+                message_event: None,
                 wait: false,
                 result: None,
+                result_event: None,
             }))
         })
     }
@@ -70,6 +74,7 @@ impl ChatRenderer {
                 return;
             }
             block.resolved = Some(resolved.clone());
+            block.answered_ms = event.timestamp;
             block.expired = false;
         }
         self.asked_or_answered(id);
@@ -83,6 +88,7 @@ impl ChatRenderer {
                     ..PermissionRequest::default()
                 },
                 resolved: None,
+                answered_ms: None,
                 expired: false,
             }))
         })
@@ -103,6 +109,7 @@ impl ChatRenderer {
                 return;
             }
             block.resolved = Some(resolved.clone());
+            block.answered_ms = event.timestamp;
             block.expired = false;
         }
         self.asked_or_answered(id);
@@ -116,6 +123,7 @@ impl ChatRenderer {
                     ..QuestionRequest::default()
                 },
                 resolved: None,
+                answered_ms: None,
                 expired: false,
             }))
         })

@@ -1,5 +1,7 @@
 //! Tool calls: call, input, output, result and changed files put together by `toolCallId`.
 
+use std::sync::Arc;
+
 use chat_event::ChatEvent;
 use chat_event::payload::{FileEdit, ToolCall, ToolInputChunk, ToolOutputChunk, ToolResult};
 
@@ -7,7 +9,7 @@ use super::ChatRenderer;
 use super::place::Place;
 use super::turns::between;
 use crate::block::{BlockBody, BlockId, FileEditBlock, TextIdx, ToolCallBlock};
-use crate::feed::TextBody;
+use crate::terminal::Stream;
 use crate::tool::{ToolKind, ToolStatus};
 
 impl ChatRenderer {
@@ -32,6 +34,7 @@ impl ChatRenderer {
         block.kind = ToolKind::of(call.kind.as_deref(), &call.tool_name);
         block.title = call.title.clone();
         block.args = call.args.clone();
+        block.args_event = Some(event.id.as_str().into());
         block.called_ms = now_ms;
         if block.result.is_none() && block.error.is_none() {
             block.status = running;
@@ -50,28 +53,34 @@ impl ChatRenderer {
             Some(input) => input,
             None => self.new_text(),
         };
-        let closed = self.turn_is_closed(id);
-        let block = self.call_mut(id);
-        block.input = Some(input);
-        if block.tool_name.is_empty() && !chunk.tool_name.is_empty() {
-            block.tool_name = chunk.tool_name.as_str().into();
-            block.kind = ToolKind::of(None, &chunk.tool_name);
+        let call = self.call(id);
+        let named = call.tool_name.is_empty() && !chunk.tool_name.is_empty();
+        let prepares =
+            call.status == ToolStatus::Running && call.args.is_null() && !self.turn_is_closed(id);
+        // Most chunks change the text alone.
+        if call.input.is_none() || named || prepares {
+            let block = self.call_mut(id);
+            block.input = Some(input);
+            if named {
+                block.tool_name = chunk.tool_name.as_str().into();
+                block.kind = ToolKind::of(None, &chunk.tool_name);
+            }
+            if prepares {
+                block.status = ToolStatus::Preparing;
+            }
         }
-        if block.status == ToolStatus::Running && block.args.is_null() && !closed {
-            block.status = ToolStatus::Preparing;
-        }
-        let have = block.input_chars;
+        let body = self.feed.body(input);
+        let have = body.n_chars;
         let at = chunk.offset.unwrap_or(have);
         // What overlaps was there before; a hole is marked, because nothing will fill it.
         let skipped = usize::try_from(have.saturating_sub(at)).unwrap_or(usize::MAX);
         let n_chars = chunk.chunk.chars().count() as u64;
-        block.input_chars = have.max(at.saturating_add(n_chars));
-        let body = &mut self.feed.texts[input.0 as usize];
+        body.n_chars = have.max(at.saturating_add(n_chars));
         if at > have {
             body.text.push('…');
         }
         body.text.extend(chunk.chunk.chars().skip(skipped));
-        body.grew(self.event);
+        self.feed.note_growth(input, self.event);
         self.update(id);
         self.mark_running(id);
     }
@@ -84,11 +93,14 @@ impl ChatRenderer {
             Some(output) => output,
             None => self.new_text(),
         };
-        self.call_mut(id).output = Some(output);
-        let body = &mut self.feed.texts[output.0 as usize];
+        if known.is_none() {
+            self.call_mut(id).output = Some(output);
+        }
+        let body = self.feed.body(output);
         let before = body.text.len();
+        body.switch(Stream::of(chunk.stream.as_deref()));
         body.text.push_str(&chunk.chunk);
-        body.grew(self.event);
+        self.feed.note_growth(output, self.event);
         match known {
             Some(_) => self.grew(id, before),
             None => self.update(id),
@@ -98,7 +110,7 @@ impl ChatRenderer {
     pub(super) fn tool_result(&mut self, event: &ChatEvent, result: &ToolResult) {
         let place = self.place(event);
         let id = self.call_or_placeholder(&result.tool_call_id, &place);
-        let now_ms = self.now_ms;
+        let (now_ms, event_idx) = (self.now_ms, self.event);
         let block = self.call_mut(id);
         if let Some(first) = &block.result {
             // The first result stands; another one that says something else is counted.
@@ -109,6 +121,7 @@ impl ChatRenderer {
             return;
         }
         block.result = Some(result.result.clone());
+        block.result_event = Some(event.id.as_str().into());
         block.error = result.error.clone();
         block.summary = result.summary.clone();
         block.exit_code = result.exit_code;
@@ -116,10 +129,12 @@ impl ChatRenderer {
             .duration_ms
             .or_else(|| between(block.called_ms, now_ms));
         block.progress = None;
+        block.settled_event.get_or_insert(event_idx);
         block.status = match result.error {
             Some(_) => ToolStatus::Failed,
             None => ToolStatus::Succeeded,
         };
+        self.feed.slot(id).settled_ms = now_ms;
         self.update(id);
         self.mark_running(id);
     }
@@ -133,7 +148,7 @@ impl ChatRenderer {
             place.response = self.feed.block(call).response;
             place.parent = Some(call);
         }
-        let turn = &mut self.feed.turns[place.turn.0 as usize];
+        let turn = self.feed.turn_mut(place.turn);
         turn.edits += 1;
         turn.lines_added = turn.lines_added.saturating_add(edit.lines_added);
         turn.lines_removed = turn.lines_removed.saturating_add(edit.lines_removed);
@@ -161,7 +176,7 @@ impl ChatRenderer {
         let status = self.running_status(id);
         self.call_mut(id).status = status;
         self.mark_running(id);
-        self.feed.turns[place.turn.0 as usize].steps += 1;
+        self.feed.turn_mut(place.turn).steps += 1;
         self.turn_changed(place.turn);
         if let Some(parent) = place.parent {
             self.call_mut(parent).steps += 1;
@@ -196,23 +211,25 @@ impl ChatRenderer {
 
     /// The turn is over: the call will have no result.
     pub(super) fn settle_call(&mut self, id: BlockId, how: ToolStatus) {
+        let event = self.event;
         let call = self.call_mut(id);
         if call.status.runs() {
             call.status = how;
             call.progress = None;
+            call.settled_event.get_or_insert(event);
             self.update_quietly(id);
         }
     }
 
     /// Notes a change that is not what the event in hand is about.
     pub(super) fn update_quietly(&mut self, id: BlockId) {
-        let row = self.feed.rows_of_events.last().copied().flatten();
+        let row = self.feed.rows_of_events.last().copied();
         let known = self
             .rows_of_ids
             .get(&super::seen::hash(&self.event_id))
             .copied();
         self.update(id);
-        if let Some(last) = self.feed.rows_of_events.last_mut() {
+        if let (Some(last), Some(row)) = (self.feed.rows_of_events.last_mut(), row) {
             *last = row;
         }
         if let Some(known) = known {
@@ -225,7 +242,7 @@ impl ChatRenderer {
         // Counted like the events that make them.
         #[allow(clippy::cast_possible_truncation)]
         let text = TextIdx(self.feed.texts.len() as u32);
-        self.feed.texts.push(TextBody::default());
+        self.feed.texts.push(Arc::default());
         text
     }
 

@@ -23,8 +23,8 @@ impl ChatRenderer {
         let mut n_rows = 0;
         let mut before: Option<BlockId> = None;
         for block in self.feed.rows() {
-            let slot = &self.feed.slots[block.id.0 as usize];
-            if slot.prev != before || !slot.live {
+            let link = &self.feed.links[block.id.0 as usize];
+            if link.prev != before || !link.live {
                 return Err(format!("{:?} is not linked behind {before:?}", block.id));
             }
             before = Some(block.id);
@@ -36,7 +36,7 @@ impl ChatRenderer {
                 self.feed.n_rows
             ));
         }
-        let n_live = self.feed.slots.iter().filter(|slot| slot.live).count();
+        let n_live = self.feed.links.iter().filter(|link| link.live).count();
         match n_live == n_rows {
             true => Ok(()),
             false => Err(format!("{n_rows} rows are linked, {n_live} are live")),
@@ -57,7 +57,7 @@ impl ChatRenderer {
             let live_parent = block.parent.filter(|&parent| self.feed.contains(parent));
             while hosts.last().is_some_and(|&host| Some(host) != live_parent) {
                 let Some(host) = hosts.pop() else { break };
-                let tail = self.feed.slots[host.0 as usize].tail;
+                let tail = self.feed.tail(host);
                 if self.feed.prev(block.id) != Some(tail) && !self.is_within(tail, &hosts) {
                     return Err(format!("{host:?} ends before its tail {tail:?}"));
                 }
@@ -67,7 +67,7 @@ impl ChatRenderer {
             {
                 return Err(format!("{:?} does not stand within {parent:?}", block.id));
             }
-            if self.feed.slots[block.id.0 as usize].tail != block.id {
+            if self.feed.tail(block.id) != block.id {
                 hosts.push(block.id);
             }
         }

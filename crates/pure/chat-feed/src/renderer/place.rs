@@ -88,7 +88,7 @@ impl ChatRenderer {
     /// The row behind which the next row of a place goes.
     pub(super) fn end_of(&self, place: &Place) -> Option<BlockId> {
         if let Some(parent) = place.parent {
-            return Some(self.feed.slots[parent.0 as usize].tail);
+            return Some(self.feed.tail(parent));
         }
         let work = &self.turn_works[place.turn.0 as usize];
         match (work.foot, work.last) {
@@ -106,12 +106,12 @@ impl ChatRenderer {
         let turn = self.feed.block(id).turn;
         let mut host = self.feed.block(id).parent;
         while let Some(parent) = host {
-            let slot = self.feed.slot(parent);
-            if Some(slot.tail) != after {
+            let link = self.feed.link_of(parent);
+            if Some(link.tail) != after {
                 break;
             }
-            slot.tail = id;
-            host = slot.block.parent;
+            link.tail = id;
+            host = self.feed.block(parent).parent;
         }
         let work = &mut self.turn_works[turn.0 as usize];
         if work.last.is_none() {
@@ -128,12 +128,12 @@ impl ChatRenderer {
         let before = self.feed.prev(id);
         let mut host = self.feed.block(id).parent;
         while let (Some(parent), Some(before)) = (host, before) {
-            let slot = self.feed.slot(parent);
-            if slot.tail != id {
+            let link = self.feed.link_of(parent);
+            if link.tail != id {
                 break;
             }
-            slot.tail = before;
-            host = slot.block.parent;
+            link.tail = before;
+            host = self.feed.block(parent).parent;
         }
         let before = before.filter(|&row| self.feed.block(row).turn == turn);
         let work = &mut self.turn_works[turn.0 as usize];
@@ -174,7 +174,7 @@ impl ChatRenderer {
         };
         let after = self.end_of(&at_top);
         let id = self.insert_after(&at_top, after, BlockBody::Prompt(prompt));
-        self.feed.turns[place.turn.0 as usize].prompt = Some(id);
+        self.feed.turn_mut(place.turn).prompt = Some(id);
         self.turn_changed(place.turn);
     }
 }

@@ -30,7 +30,7 @@ impl ChatRenderer {
         let place = self.place(event);
         let trigger = self.feed.turn(place.turn).trigger.clone();
         if !nested && self.feed.session.title.is_none() {
-            self.feed.session.title = title(text.preview());
+            self.feed.session.title = title(text.head());
             self.session_changed();
         }
         let prompt = Prompt {
@@ -53,7 +53,7 @@ impl ChatRenderer {
         }
         let id = self.insert(&place, BlockBody::Prompt(prompt));
         if !nested && known.is_none() {
-            self.feed.turns[place.turn.0 as usize].prompt = Some(id);
+            self.feed.turn_mut(place.turn).prompt = Some(id);
             self.turn_changed(place.turn);
         }
     }
@@ -78,20 +78,24 @@ impl ChatRenderer {
 
     pub(super) fn plan(&mut self, event: &ChatEvent, plan: &Plan) {
         let place = self.place(event);
+        let changes = self.plan_changes(&place, &plan.entries);
         let body = BlockBody::Plan(plan.entries.clone());
         let known = self.turn_works[place.turn.0 as usize].plan;
-        match known
-            .filter(|&id| self.feed.contains(id) && self.feed.block(id).parent == place.parent)
-        {
+        let known = known
+            .filter(|&id| self.feed.contains(id) && self.feed.block(id).parent == place.parent);
+        let id = match known {
             Some(id) => {
                 self.feed.slot(id).block.body = body;
                 self.update(id);
+                id
             }
             None => {
                 let id = self.insert(&place, body);
                 self.turn_works[place.turn.0 as usize].plan = Some(id);
+                id
             }
-        }
+        };
+        self.note_plan_step(id, changes);
     }
 
     pub(super) fn progress(&mut self, event: &ChatEvent, progress: &Progress) {

@@ -1,6 +1,7 @@
 //! Text and thinking: chunks put together by response and part, closed by their `_done`, cut into rows.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use chat_event::ChatEvent;
 
@@ -8,7 +9,7 @@ use super::ChatRenderer;
 use super::place::Place;
 use super::turns::between;
 use crate::block::{BlockBody, BlockId, ResponseIdx, TextBlock, TextIdx, ThinkingBlock};
-use crate::feed::TextBody;
+use crate::history::Rewrite;
 use crate::piece::Piece;
 use crate::split::Splitter;
 
@@ -90,9 +91,9 @@ impl ChatRenderer {
             part.redacted |= piece.redacted;
             let before = self.feed.stream(part.text).len();
             let unchanged = self.take_text(&mut part, &piece);
-            let body = &mut self.feed.texts[part.text.0 as usize];
-            if unchanged < before || body.text.len() > before {
-                body.grew(self.event);
+            // The rows of the assistant's text keep where they ended; thinking is one row of its whole text.
+            if thinking && (unchanged < before || self.feed.stream(part.text).len() > before) {
+                self.feed.note_growth(part.text, self.event);
             }
             part.done = piece.done;
             self.mark_streaming(&mut part, name, place);
@@ -125,7 +126,7 @@ impl ChatRenderer {
             }
             return Some(part);
         }
-        self.feed.texts.push(TextBody::default());
+        self.feed.texts.push(Arc::default());
         Some(Part {
             text: next_text,
             done: false,
@@ -147,7 +148,8 @@ impl ChatRenderer {
 
     /// Brings a piece into the part's text; returns how much of it, from its start, stayed as it was.
     fn take_text(&mut self, part: &mut Part, piece: &Piece<'_>) -> usize {
-        let text = &mut self.feed.texts[part.text.0 as usize].text;
+        let event = self.event;
+        let text = &mut self.feed.body(part.text).text;
         let before = text.len();
         if piece.done {
             if let Some(rest) = piece.text.strip_prefix(text.as_str()) {
@@ -156,8 +158,9 @@ impl ChatRenderer {
             }
             let same = text.bytes().zip(piece.text.bytes());
             let unchanged = same.take_while(|(old, new)| old == new).count();
-            text.clear();
-            text.push_str(piece.text);
+            let old = std::mem::replace(text, piece.text.to_owned());
+            self.feed
+                .note_rewrite(part.text, Rewrite::replaced(event, &old, unchanged));
             return unchanged;
         }
         let Some(index) = piece.index else {
@@ -178,6 +181,10 @@ impl ChatRenderer {
                     floor(text, sooner.map(|&(_, len)| len).sum())
                 };
                 text.insert_str(start, piece.text);
+                if start < before {
+                    let rewrite = Rewrite::inserted(event, start, piece.text.len());
+                    self.feed.note_rewrite(part.text, rewrite);
+                }
                 part.indexed.insert(at, (index, piece.text.len()));
                 start
             }
@@ -308,11 +315,12 @@ impl ChatRenderer {
             old.start == new.start && old.kind == new.kind && old.streaming == new.streaming;
         let grew = same_frame && old.end <= unchanged && old.end <= new.end;
         let from = old.end - old.start;
-        self.feed.slot(row).block.body = BlockBody::Text(new);
         if grew {
+            self.feed.lengthen(row, new.end);
             self.touch(row);
             self.grew(row, from);
         } else {
+            self.feed.slot(row).block.body = BlockBody::Text(new);
             self.update(row);
         }
     }

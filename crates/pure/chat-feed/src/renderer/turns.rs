@@ -8,6 +8,8 @@ use chat_event::{ChatEvent, payload};
 use super::ChatRenderer;
 use super::texts::PartName;
 use crate::block::{BlockBody, BlockId, TurnEndBlock, TurnIdx};
+use crate::feed::UsageCounted;
+use crate::projections::summary::usage::UsageNote;
 use crate::session::{Turn, TurnState};
 use crate::tool::ToolStatus;
 
@@ -66,6 +68,9 @@ impl ChatRenderer {
             lines_removed: 0,
             usage: None,
         });
+        if let Some(history) = &mut self.feed.history {
+            history.turn_came();
+        }
         self.turn_works.push(TurnWork::default());
         if let Some(id) = id {
             self.turn_ids.insert(id.into(), turn);
@@ -84,7 +89,7 @@ impl ChatRenderer {
         match known {
             Some(&turn) => {
                 // Some of it came before its start.
-                let facts = &mut self.feed.turns[turn.0 as usize];
+                let facts = self.feed.turn_mut(turn);
                 if facts.trigger.is_empty() {
                     facts.trigger = start.trigger.as_str().into();
                 }
@@ -99,14 +104,18 @@ impl ChatRenderer {
     pub(super) fn turn_end(&mut self, event: &ChatEvent, end: &TurnEnd) {
         let turn = self.turn_of(event);
         let guessed = end.extra.get("guessed").is_some();
+        let usage: Option<Usage> = end.usage.as_ref().and_then(|usage| usage.parse());
+        self.feed.count_usage(UsageCounted {
+            of_session: UsageNote::at_end(turn.0.into(), usage.as_ref(), end.cost_usd),
+            of_agent: None,
+        });
         let work = &mut self.turn_works[turn.0 as usize];
         let foot_before = work.foot;
         if foot_before.is_some() && (!work.guessed || guessed) {
             return;
         }
         work.guessed = guessed;
-        let usage: Option<Usage> = end.usage.as_ref().and_then(|usage| usage.parse());
-        let facts = &mut self.feed.turns[turn.0 as usize];
+        let facts = self.feed.turn_mut(turn);
         facts.state = match (end.outcome.as_deref(), facts.state) {
             (Some("interrupted"), _) | (None, TurnState::Interrupted) => TurnState::Interrupted,
             (Some("failed"), _) | (None, TurnState::Failed) => TurnState::Failed,
@@ -168,7 +177,7 @@ impl ChatRenderer {
     pub(super) fn interrupt(&mut self, event: &ChatEvent, interrupt: &Interrupt) {
         let place = self.place(event);
         self.settle(place.turn, ToolStatus::Interrupted);
-        self.feed.turns[place.turn.0 as usize].state = TurnState::Interrupted;
+        self.feed.turn_mut(place.turn).state = TurnState::Interrupted;
         self.turn_changed(place.turn);
         self.insert(
             &place,
@@ -182,7 +191,7 @@ impl ChatRenderer {
         let place = self.place(event);
         self.settle(place.turn, ToolStatus::NoResult);
         if place.parent.is_none() {
-            self.feed.turns[place.turn.0 as usize].state = TurnState::Failed;
+            self.feed.turn_mut(place.turn).state = TurnState::Failed;
             self.turn_changed(place.turn);
         }
         // The same failure again is one row that counts.
@@ -258,7 +267,7 @@ impl ChatRenderer {
         let runs = !(work.open_calls.is_empty() && work.open_parts.is_empty());
         self.settle(turn, ToolStatus::NoResult);
         self.turn_works[turn.0 as usize].closed = true;
-        let facts = &mut self.feed.turns[turn.0 as usize];
+        let facts = self.feed.turn_mut(turn);
         if facts.state == TurnState::Running {
             facts.state = match runs {
                 true => TurnState::Interrupted,
@@ -269,6 +278,7 @@ impl ChatRenderer {
     }
 
     pub(super) fn usage(&mut self, event: &ChatEvent, usage: &payload::Usage) {
+        self.count_usage(event, usage);
         if usage.scope == "session" {
             self.feed.session.usage = Some(usage.clone());
             self.session_changed();
@@ -279,7 +289,7 @@ impl ChatRenderer {
             return;
         }
         let turn = self.turn_of(event);
-        self.feed.turns[turn.0 as usize].usage = Some(usage.clone());
+        self.feed.turn_mut(turn).usage = Some(usage.clone());
         self.turn_changed(turn);
     }
 }

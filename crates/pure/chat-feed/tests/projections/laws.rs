@@ -63,8 +63,11 @@ pub(crate) fn check_fences(markdown: &str) -> Result<(), String> {
         let bare = padded.trim_start_matches("> ").trim_end();
         let quotes = (padded.len() - padded.trim_start_matches("> ").len()) / 2;
         if let Some((fence, depth)) = &open {
-            let closes =
-                bare.starts_with(fence.as_str()) && bare.chars().all(|c| fence.starts_with(c));
+            // The closing fence may stand up to three spaces in.
+            let end = bare.trim_start_matches(' ');
+            let closes = bare.len() - end.len() <= 3
+                && end.starts_with(fence.as_str())
+                && end.chars().all(|c| fence.starts_with(c));
             if closes && quotes == *depth {
                 open = None;
             } else if quotes < *depth {

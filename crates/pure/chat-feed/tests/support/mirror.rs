@@ -62,6 +62,12 @@ impl Mirror {
         self.session = format!("{:?}", feed.session());
     }
 
+    /// A feed that goes back in time has fewer turns.
+    #[allow(dead_code, reason = "each test uses its part")]
+    pub(crate) fn forget_turns_from(&mut self, n_turns: usize) {
+        self.turns.retain(|turn, _| (*turn as usize) < n_turns);
+    }
+
     fn position(&self, id: BlockId) -> usize {
         let at = self.rows.iter().position(|(row, ..)| *row == id);
         at.unwrap_or_else(|| panic!("a patch names {id:?}, which is no row"))

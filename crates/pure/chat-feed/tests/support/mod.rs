@@ -206,3 +206,20 @@ pub(crate) fn waits(block: &Block) -> bool {
         _ => false,
     }
 }
+
+/// The events as a bad line brings them: each so many places late, and some of them twice.
+#[allow(dead_code, reason = "each test uses its part")]
+pub(crate) fn late_and_twice<'a>(
+    events: &'a [ChatEvent],
+    jitter: &[(usize, bool)],
+) -> Vec<&'a ChatEvent> {
+    let mut wire: Vec<(usize, &ChatEvent)> = Vec::new();
+    for ((nth, event), &(late, twice)) in events.iter().enumerate().zip(jitter) {
+        wire.push((nth + late, event));
+        if twice {
+            wire.push((nth + late / 2, event));
+        }
+    }
+    wire.sort_by_key(|&(at, _)| at);
+    wire.into_iter().map(|(_, event)| event).collect()
+}

@@ -10,8 +10,9 @@ use super::RAW_BYTES;
 use super::call::write_cut;
 use super::times::duration;
 use super::writer::{Writer, code, words};
+use crate::media::Attachment;
 use crate::projections::TextSink;
-use crate::projections::plain::{Attachment, body_text, json_text};
+use crate::projections::plain::{body_text, json_text};
 
 pub(super) fn user_message<S: TextSink>(
     message: &UserMessage,

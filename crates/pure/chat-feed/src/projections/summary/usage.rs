@@ -112,7 +112,7 @@ impl Turn {
 
 /// Counts the figures of a session as they come.
 #[derive(Clone, Debug, Default)]
-pub(super) struct UsageCount {
+pub(crate) struct UsageCount {
     /// Of runs of the session before one that began to count anew.
     past_runs: Figures,
     session: Figures,
@@ -122,18 +122,72 @@ pub(super) struct UsageCount {
     order: std::collections::VecDeque<u64>,
 }
 
+/// One thing that is said of what was used.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UsageNote {
+    turn: u64,
+    said: Said,
+    figures: Figures,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Said {
+    OfSession { cumulative: bool },
+    OfTurn,
+    OfResponse(Option<u64>),
+    AtEnd,
+}
+
+impl UsageNote {
+    /// What a `usage` event says; `response` names its response, `nested` says that a sub-agent used it.
+    pub(crate) fn of(turn: u64, response: Option<u64>, nested: bool, usage: &Usage) -> UsageNote {
+        let said = match usage.scope.as_str() {
+            "session" => Said::OfSession {
+                cumulative: usage.cumulative != Some(false),
+            },
+            "turn" if !nested => Said::OfTurn,
+            _ => Said::OfResponse(response),
+        };
+        UsageNote {
+            turn,
+            said,
+            figures: Figures::of(usage),
+        }
+    }
+
+    /// What a `turn_end` says.
+    pub(crate) fn at_end(turn: u64, usage: Option<&Usage>, cost_usd: Option<f64>) -> UsageNote {
+        let told = usage.map_or_else(Figures::default, Figures::of);
+        UsageNote {
+            turn,
+            said: Said::AtEnd,
+            figures: Figures {
+                cost_usd: cost_usd.or(told.cost_usd),
+                ..told
+            },
+        }
+    }
+}
+
 impl UsageCount {
     /// Takes a `usage` event; `response` names its response, `nested` says that a sub-agent used it.
-    pub(super) fn add(&mut self, turn: u64, response: Option<u64>, nested: bool, usage: &Usage) {
-        let figures = Figures::of(usage);
-        if usage.scope == "session" {
-            return self.add_session(figures, usage.cumulative != Some(false));
-        }
-        let turn = self.turn(turn);
-        if usage.scope == "turn" && !nested {
-            turn.told = figures.or(turn.told);
-            return;
-        }
+    pub(crate) fn add(&mut self, turn: u64, response: Option<u64>, nested: bool, usage: &Usage) {
+        self.take(&UsageNote::of(turn, response, nested, usage));
+    }
+
+    /// Takes what was said.
+    pub(crate) fn take(&mut self, note: &UsageNote) {
+        let figures = note.figures;
+        let response = match note.said {
+            Said::OfSession { cumulative } => return self.add_session(figures, cumulative),
+            Said::OfTurn | Said::AtEnd => {
+                let turn = self.turn(note.turn);
+                turn.told = figures.or(turn.told);
+                return;
+            }
+            Said::OfResponse(response) => response,
+        };
+        let turn = self.turn(note.turn);
         match (&mut turn.newest, response) {
             (Some((known, newest)), Some(response)) if *known == response => {
                 *newest = figures.or(*newest);
@@ -151,19 +205,22 @@ impl UsageCount {
     }
 
     /// Takes what a `turn_end` says.
-    pub(super) fn end_turn(&mut self, turn: u64, usage: Option<&Usage>, cost_usd: Option<f64>) {
-        let told = usage.map_or_else(Figures::default, Figures::of);
-        let cost_usd = cost_usd.or(told.cost_usd);
-        let turn = self.turn(turn);
-        turn.told = Figures { cost_usd, ..told }.or(turn.told);
+    pub(crate) fn end_turn(&mut self, turn: u64, usage: Option<&Usage>, cost_usd: Option<f64>) {
+        self.take(&UsageNote::at_end(turn, usage, cost_usd));
     }
 
-    pub(super) fn tokens(&self) -> Option<TokenCounts> {
+    /// What a turn, its own and its sub-agents' responses used; of one that is long past only its sum is kept.
+    pub(crate) fn of_turn(&self, turn: u64) -> (Option<TokenCounts>, Option<f64>) {
+        let figures = self.turns.get(&turn).map(Turn::figures).unwrap_or_default();
+        (figures.tokens, figures.cost_usd)
+    }
+
+    pub(crate) fn tokens(&self) -> Option<TokenCounts> {
         self.figures().tokens
     }
 
     /// Sums of money have noise in their last digits, which would make equal sessions differ.
-    pub(super) fn cost_usd(&self) -> Option<f64> {
+    pub(crate) fn cost_usd(&self) -> Option<f64> {
         let cost = self.figures().cost_usd.filter(|cost| cost.is_finite())?;
         Some((cost * 1e9).round() / 1e9)
     }

@@ -5,17 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// How much a trace tells.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verbosity {
-    /// Results, and what failed.
-    Quiet,
-    /// One line a tool call.
-    #[default]
-    Normal,
-    /// All of it, opened: arguments, results, diffs, thinking, tokens.
-    Verbose,
-}
+pub use crate::verbosity::Verbosity;
 
 /// Where a line goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,265 +1,18 @@
-//! The whole path in a real browser: recorded sessions through `turnreel pipe`, the server, the socket and the page,
-//! with the server killed and the socket cut on the way; the list; the token; files dropped on the page.
-#![cfg(not(target_arch = "wasm32"))]
-#![allow(
-    clippy::expect_used,
-    reason = "a test that cannot read its subject fails"
-)]
+//! The page around the feed: the list that fills by itself, a server that goes away, the token, files and folders dropped on it,
+//! its policy, and what hostile names become.
 
-#[path = "support/browser.rs"]
-#[allow(dead_code, reason = "each test uses its part")]
-mod browser;
-#[path = "support/compare.rs"]
-mod compare;
-#[path = "support/made_logs.rs"]
-#[allow(dead_code, reason = "each test uses its part")]
-mod made_logs;
-#[path = "support/proxy.rs"]
-mod proxy;
-#[path = "support/server.rs"]
-#[allow(dead_code, reason = "each test uses its part")]
-mod server;
-#[path = "support/stories.rs"]
-mod stories;
-
-use std::future::Future;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use browser::{Tab, Visit, in_browser};
-use compare::difference;
-use made_logs::Writer;
-use proxy::Proxy;
-use server::{Pipe, Server, page_of};
-use stories::Story;
-
-const STORIES: [&str; 6] = [
-    "read-edit",
-    "bash",
-    "parallel",
-    "subagent",
-    "multi-turn",
-    "sigkill",
-];
-/// Each story takes this long, whatever it took when it was recorded.
-const STORY_LENGTH: Duration = Duration::from_secs(6);
-/// How long the server is away after each kill.
-const DOWN_TIME: Duration = Duration::from_millis(500);
-/// The page waits longer after each failure, 30 s at most; all of it must fit.
-const CATCH_UP_LIMIT: Duration = Duration::from_secs(75);
-const SHORT: Duration = Duration::from_secs(20);
-const LIVE: &str = "['live', 'ended'].includes(__test.feed()?.getAttribute('state'))";
-
-fn with_server<F>(name: &'static str, limit_s: u64, play: impl FnOnce(Arc<Visit>, PathBuf) -> F)
-where
-    F: Future<Output = ()>,
-{
-    let Some(program) = server::turnreel() else {
-        return;
-    };
-    in_browser(name, Duration::from_secs(limit_s), |visit| {
-        play(visit, program)
-    });
-}
-
-#[test]
-fn a_session_dropped_live_and_reloaded_is_shown_the_same_to_the_byte() {
-    with_server("stories", 240, async |visit, program| {
-        // Another number cuts at other moments; each is printed.
-        let seed = std::env::var("TURNREEL_SEED")
-            .ok()
-            .and_then(|seed| seed.parse().ok())
-            .unwrap_or(1_u64);
-        let stories = STORIES
-            .iter()
-            .enumerate()
-            .map(|(at, name)| tell(&visit, &program, name, seed + at as u64));
-        let failures: Vec<String> = futures::future::join_all(stories)
-            .await
-            .into_iter()
-            .flatten()
-            .collect();
-        assert!(failures.is_empty(), "{}", failures.join("\n\n"));
-    });
-}
-
-/// Tells one story three ways; returned is how they differ.
-async fn tell(visit: &Visit, program: &Path, name: &'static str, seed: u64) -> Vec<String> {
-    let story = Story::read(name);
-    let (n_events, session) = story.events();
-    let mut server = Server::start(program).await;
-    let proxy = Proxy::start(server.port).await;
-    let tab = visit.tab(name).await;
-    tab.goto(&format!("{}/#token={}", proxy.url, server.token))
-        .await;
-    tab.wait_for(
-        "the list of sessions",
-        SHORT,
-        "__test.one('.sessions__list')",
-    )
-    .await;
-
-    // Live: the page, the agent, a killer of the server and a cutter of connections, all at once.
-    println!("{name}: {n_events} events, connections cut by seed {seed}");
-    let mut pipe = Pipe::start(&server, &[]);
-    let cutting = proxy.cut_at_random(seed, (700, 2500));
-    let data = server.data().to_owned();
-    let watching = async {
-        open_from_list(&tab, &session).await;
-        tab.wait_for("the session to be live", CATCH_UP_LIMIT, LIVE)
-            .await;
-        // Whatever the dice say: once while it is certainly followed.
-        proxy.cut_all();
-    };
-    let killing = async {
-        for part in [1, 2] {
-            let idx = n_events * part / 3;
-            wait_until(&format!("{name}: event {idx} in the log"), SHORT, || {
-                server::n_logged(&data, &session) >= idx
-            })
-            .await;
-            server.kill().await;
-            tokio::time::sleep(DOWN_TIME).await;
-            server.restart().await;
-        }
-    };
-    let began = Instant::now();
-    let ((), (), ()) = futures::join!(story.play(&mut pipe, STORY_LENGTH), watching, killing);
-    assert!(
-        began.elapsed() >= Duration::from_secs(5),
-        "{name}: told in {:?}",
-        began.elapsed()
-    );
-    let end = pipe.finish().await;
-    cutting.abort();
-    let mut failures = Vec::new();
-    if end.code != Some(0) {
-        failures.push(format!(
-            "{name}: the pipe ended with {:?}: {}",
-            end.code, end.stderr
-        ));
-    }
-    if end.stdout != story.bytes {
-        failures.push(format!(
-            "{name}: the pipe gave {} bytes for {}",
-            end.stdout.len(),
-            story.bytes.len()
-        ));
-    }
-    let n_logged = server::n_logged(server.data(), &session);
-    if n_logged != n_events {
-        failures.push(format!(
-            "{name}: {n_logged} events are in the log, {n_events} were sent: {}",
-            end.stderr
-        ));
-    }
-    settle(&tab, &format!("{name}, live"), n_logged).await;
-    let live: String = tab
-        .eval("__test.feed().serializeRows({ maskTimes: false })")
-        .await;
-    println!(
-        "{name}: {} connections cut, {} sockets made, live after {:?}",
-        proxy.n_cut(),
-        tab.n_sockets_made(),
-        began.elapsed()
-    );
-
-    // The same address again, in a page that knows nothing.
-    tab.goto("about:blank").await;
-    tab.goto(&page_of(&proxy.url, &server.token, &session))
-        .await;
-    settle(&tab, &format!("{name}, loaded again"), n_logged).await;
-    let again: String = tab
-        .eval("__test.feed().serializeRows({ maskTimes: false })")
-        .await;
-    let again_masked: String = tab
-        .eval("__test.feed().serializeRows({ maskTimes: true })")
-        .await;
-
-    // The file itself, dropped on the page.
-    tab.goto("about:blank").await;
-    tab.goto(&format!("{}/#token={}", server.url, server.token))
-        .await;
-    tab.wait_for("the place to drop a file", SHORT, "__test.one('.drop')")
-        .await;
-    tab.drop_files(&[&story.path]).await;
-    settle(&tab, &format!("{name}, dropped"), n_events).await;
-    let dropped_masked: String = tab
-        .eval("__test.feed().serializeRows({ maskTimes: true })")
-        .await;
-    assert_nothing_uploaded(&tab);
-
-    if proxy.n_cut() == 0 {
-        failures.push(format!("{name}: no connection was cut"));
-    }
-    if !live.contains("class") || live.lines().count() < 10 {
-        failures.push(format!("{name}: hardly anything was shown:\n{live}"));
-    }
-    println!("{name}: {} lines of rows compared", live.lines().count());
-    failures.extend(difference(
-        &format!("{name}: live and loaded again"),
-        &live,
-        &again,
-    ));
-    failures.extend(difference(
-        &format!("{name}: dropped and loaded again, times masked"),
-        &dropped_masked,
-        &again_masked,
-    ));
-    failures
-}
-
-/// Waits for a session in the list and opens it there.
-async fn open_from_list(tab: &Tab, session: &str) {
-    let row = format!("__test.visible('.session[data-session-id=\"{session}\"]')");
-    tab.wait_for(
-        "the session to appear in the list by itself",
-        CATCH_UP_LIMIT,
-        &format!("!!{row}"),
-    )
-    .await;
-    tab.run(&format!("{row}.click()")).await;
-}
-
-/// Waits until a page has all events and has come to rest.
-async fn settle(tab: &Tab, what: &str, n_events: usize) {
-    let all = format!(
-        "__test.feed()?.eventCount >= {n_events} && ['live', 'ended', 'ready'].includes(__test.feed().getAttribute('state'))"
-    );
-    tab.wait_for(
-        &format!("{what}: all {n_events} events"),
-        CATCH_UP_LIMIT,
-        &all,
-    )
-    .await;
-    let calm: bool = tab.eval("__test.rest()").await;
-    assert!(calm, "{what}: the page comes to rest");
-    let shown: usize = tab.eval("__test.feed().eventCount").await;
-    assert_eq!(shown, n_events, "{what}: events shown");
-}
-
-async fn wait_until(what: &str, limit: Duration, mut holds: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < limit, "waited {limit:?} for: {what}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-}
-
-fn assert_nothing_uploaded(tab: &Tab) {
-    let with_body: Vec<_> = tab
-        .requests()
-        .into_iter()
-        .filter(|sent| sent.has_body || sent.method != "GET")
-        .collect();
-    assert!(
-        with_body.is_empty(),
-        "something left the page: {with_body:?}"
-    );
-}
+use crate::SHORT;
+use crate::made_logs::Writer;
+use crate::server::{self, Pipe, Server, page_of};
+use crate::sessions::{
+    CATCH_UP_LIMIT, assert_nothing_uploaded, open_from_list, pipe_all, settle, wait_until,
+    with_server,
+};
+use crate::stories::Story;
 
 /// A log of some turns, and how many events it has.
 fn small_log(session: &str, n_turns: u64) -> (String, usize) {
@@ -371,15 +124,6 @@ fn a_page_says_that_the_server_is_away_and_comes_back_by_itself() {
     });
 }
 
-/// Sends a log to the server by `turnreel pipe`.
-async fn pipe_all(server: &Server, log: &str) {
-    let mut pipe = Pipe::start(server, &[]);
-    pipe.feed(log.as_bytes()).await;
-    let end = pipe.finish().await;
-    assert_eq!(end.code, Some(0), "{}", end.stderr);
-    assert!(end.stdout == log.as_bytes(), "what went in came out");
-}
-
 #[test]
 fn without_the_right_token_the_page_asks_for_it() {
     with_server("token", 120, async |visit, program| {
@@ -411,10 +155,12 @@ fn without_the_right_token_the_page_asks_for_it() {
             settle(&tab, name, n_events).await;
             let asks: bool = tab.eval("!!__test.visible('input[type=password]')").await;
             assert!(!asks, "with the right token it asks no more");
-            let kept: String = tab.eval("JSON.stringify([location.href, { ...localStorage }, { ...sessionStorage }, document.cookie])").await;
+            let kept: String = tab
+                .eval("JSON.stringify([location.href, { ...localStorage }, document.cookie])")
+                .await;
             assert!(
                 !kept.contains(&server.token),
-                "the token is kept in memory alone: {kept}"
+                "the token is kept for this tab alone, and not in its address: {kept}"
             );
         }
     });
@@ -456,10 +202,12 @@ fn a_file_that_is_no_session_is_refused_in_words() {
             tab.wait_for(
                 &format!("a word about {name}"),
                 SHORT,
-                "__test.visible('[role=alert]')?.textContent",
+                "__test.visible('.note[role=alert]')?.textContent",
             )
             .await;
-            let said: String = tab.eval("__test.visible('[role=alert]').textContent").await;
+            let said: String = tab
+                .eval("__test.visible('.note[role=alert]').textContent.toLowerCase()")
+                .await;
             for word in words {
                 assert!(
                     said.contains(word),
@@ -474,7 +222,7 @@ fn a_file_that_is_no_session_is_refused_in_words() {
             std::fs::write(&good, log).expect("a file is written");
             tab.drop_files(&[&good]).await;
             settle(&tab, "a good file after a bad one", n_events).await;
-            let still: bool = tab.eval("!!__test.visible('[role=alert]')").await;
+            let still: bool = tab.eval("!!__test.visible('.note[role=alert]')").await;
             assert!(!still, "{name}: the word is taken back");
             assert_nothing_uploaded(&tab);
         }
@@ -501,7 +249,7 @@ fn the_sessions_of_a_dropped_folder_are_listed_and_each_opens() {
         tab.wait_for("the place to drop a file", SHORT, "__test.one('.drop')")
             .await;
         tab.drop_files(&[&folder.path().join("logs")]).await;
-        let listed = "[...document.querySelectorAll('button.session')].filter((row) => row.title.startsWith('logs/project/'))";
+        let listed = "[...document.querySelectorAll('.session')].filter((row) => row.title.startsWith('logs/project/'))";
         tab.wait_for(
             "both sessions in the list",
             SHORT,
@@ -634,65 +382,6 @@ fn the_page_is_served_under_its_policy_and_an_address_of_another_origin_is_not_o
             .filter(|sent| !sent.url.starts_with(&server.url))
             .collect();
         assert!(out.is_empty(), "{out:?}");
-    });
-}
-
-#[test]
-fn a_full_diff_is_fetched_on_demand_and_once() {
-    with_server("full_diff", 60, async |visit, program| {
-        let server = Server::start(&program).await;
-        let mut writer = Writer::new("diffs");
-        writer.turn(1);
-        let body: String = (1..=6000)
-            .map(|line| format!("-old line {line}\n+new line {line}\n"))
-            .collect();
-        let diff = format!("--- a/big.rs\n+++ b/big.rs\n@@ -1,6000 +1,6000 @@\n{body}");
-        let preview: String = diff.split_inclusive('\n').take(60).collect();
-        let place = json!({"turnId": "t1", "responseId": "r1"});
-        writer.event("tool_call", &place, &json!({"toolCallId": "big", "toolName": "Edit", "kind": "edit", "args": {"file_path": "big.rs"}}));
-        writer.event(
-            "file_edit",
-            &place,
-            &json!({"toolCallId": "big", "filePath": "big.rs", "changeType": "modified", "linesAdded": 6000, "linesRemoved": 6000,
-                "diffPreview": preview, "fullDiff": diff, "fullDiffAvailable": true, "fullDiffSize": diff.len()}),
-        );
-        writer.event(
-            "tool_result",
-            &place,
-            &json!({"toolCallId": "big", "result": "done"}),
-        );
-        let n_events = usize::try_from(writer.n_events()).expect("a small number");
-        pipe_all(&server, &writer.take()).await;
-        let tab = visit.tab("page").await;
-        tab.goto(&server.page_of("diffs")).await;
-        settle(&tab, "the session", n_events).await;
-        let n_fetched = || {
-            tab.requests()
-                .iter()
-                .filter(|sent| sent.url.contains("/file-diffs/"))
-                .count()
-        };
-        let edit = "__test.all('.file-edit').find((row) => row.textContent.includes('big.rs'))";
-        let toggle = format!("{edit}.querySelector('[aria-expanded]').click()");
-        tab.run(&toggle).await;
-        tab.wait_for(
-            "the beginning of the diff",
-            SHORT,
-            &format!("{edit}.textContent.includes('new line 20')"),
-        )
-        .await;
-        assert_eq!(n_fetched(), 0, "nothing is fetched before it is asked for");
-        let button = format!(
-            "[...{edit}.querySelectorAll('button')].find((button) => /full diff/i.test(button.textContent))"
-        );
-        tab.run(&format!("{button}.click()")).await;
-        tab.wait_for("the whole diff", SHORT, &format!("{edit}.textContent.includes('new line 100') && !{edit}.textContent.includes('Loading')")).await;
-        assert_eq!(n_fetched(), 1);
-        for _ in 0..2 {
-            tab.run(&toggle).await;
-            tab.run("await __test.rest()").await;
-        }
-        assert_eq!(n_fetched(), 1, "what is here is not fetched again");
     });
 }
 

@@ -1,0 +1,229 @@
+//! What a session waits for and what it does now, kept as its events come: for the list, where nobody reads the log.
+//!
+//! Bounded whatever the log says: what is beyond the bounds is not told of. How it is worded is for who shows it.
+
+use std::collections::VecDeque;
+
+use chat_event::payload::{PermissionRequest, QuestionRequest, ToolCall};
+use chat_event::{ChatEvent, Json, Payload};
+use serde::{Deserialize, Serialize};
+
+/// Requests and calls that are kept at once, each: far beyond what one agent has open.
+const MOST_OPEN: usize = 64;
+/// A text longer than this is cut: a list has one line for it.
+const TEXT_CHARS: usize = 120;
+
+/// The first request that waits for an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Ask {
+    /// `permission` or `question`.
+    pub kind: String,
+    /// The tool that a permission is asked for.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub tool: String,
+    /// The command, path or question; one line.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub text: String,
+    /// Since when it waits, Unix epoch in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub since_ms: Option<i64>,
+}
+
+/// The newest tool call that runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Doing {
+    /// The tool.
+    pub tool: String,
+    /// The command, path or pattern; one line.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub object: String,
+    /// Since when it runs, Unix epoch in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub since_ms: Option<i64>,
+}
+
+/// What is open. It goes with the summary: who keeps one of the two over a restart keeps both.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Now {
+    asks: VecDeque<Open<Ask>>,
+    calls: VecDeque<Open<Doing>>,
+    /// Answers whose requests have not come: either half may be first.
+    early: VecDeque<(String, String)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Open<T> {
+    id: String,
+    turn_id: Option<String>,
+    what: T,
+}
+
+impl Now {
+    /// Takes the next event of the log.
+    pub(crate) fn take(&mut self, event: &ChatEvent) {
+        match &event.payload {
+            Payload::PermissionRequest(request) => {
+                self.ask(event, &request.request_id, of_permission(request))
+            }
+            Payload::QuestionRequest(request) => {
+                self.ask(event, &request.request_id, of_question(request))
+            }
+            Payload::PermissionResolved(resolved) => {
+                self.answer("permission", &resolved.request_id)
+            }
+            Payload::QuestionResolved(resolved) => self.answer("question", &resolved.request_id),
+            Payload::ToolCall(call) => self.call(event, call),
+            Payload::ToolResult(result) => self.calls.retain(|call| call.id != result.tool_call_id),
+            // Nothing of a turn runs or waits behind its end; without its name, nothing at all does.
+            Payload::TurnEnd(_) | Payload::Interrupt(_) | Payload::ErrorEvent(_) => {
+                let turn_id = &event.turn_id;
+                let is_over =
+                    |of: &Option<String>| turn_id.is_none() || of.is_none() || of == turn_id;
+                self.asks.retain(|ask| !is_over(&ask.turn_id));
+                self.calls.retain(|call| !is_over(&call.turn_id));
+            }
+            Payload::SessionEnd(_) => *self = Now::default(),
+            _ => {}
+        }
+    }
+
+    /// How many requests wait.
+    pub(crate) fn n_asks(&self) -> usize {
+        self.asks.len()
+    }
+
+    /// The one that waits longest.
+    pub(crate) fn first_ask(&self) -> Option<Ask> {
+        self.asks.front().map(|ask| ask.what.clone())
+    }
+
+    /// The newest call that runs.
+    pub(crate) fn doing(&self) -> Option<Doing> {
+        self.calls.back().map(|call| call.what.clone())
+    }
+
+    fn ask(&mut self, event: &ChatEvent, id: &str, mut what: Ask) {
+        let is = |open: &Open<Ask>| open.id == id && open.what.kind == what.kind;
+        let was_answered = self
+            .early
+            .iter()
+            .any(|(kind, early)| *kind == what.kind && early == id);
+        if was_answered || self.asks.iter().any(is) || self.asks.len() >= MOST_OPEN {
+            return;
+        }
+        what.since_ms = event.timestamp;
+        self.asks.push_back(Open {
+            id: id.to_owned(),
+            turn_id: event.turn_id.clone(),
+            what,
+        });
+    }
+
+    fn answer(&mut self, kind: &str, id: &str) {
+        let n_before = self.asks.len();
+        self.asks
+            .retain(|ask| ask.id != id || ask.what.kind != kind);
+        if self.asks.len() == n_before {
+            if self.early.len() >= MOST_OPEN {
+                self.early.pop_front();
+            }
+            self.early.push_back((kind.to_owned(), id.to_owned()));
+        }
+    }
+
+    fn call(&mut self, event: &ChatEvent, call: &ToolCall) {
+        if self.calls.iter().any(|open| open.id == call.tool_call_id) {
+            return;
+        }
+        if self.calls.len() >= MOST_OPEN {
+            self.calls.pop_front();
+        }
+        let object = object_of(&call.args).or_else(|| call.title.clone());
+        self.calls.push_back(Open {
+            id: call.tool_call_id.clone(),
+            turn_id: event.turn_id.clone(),
+            what: Doing {
+                tool: one_line(&call.tool_name),
+                object: one_line(&object.unwrap_or_default()),
+                since_ms: event.timestamp,
+            },
+        });
+    }
+}
+
+fn of_permission(request: &PermissionRequest) -> Ask {
+    let text = request.args.as_ref().and_then(object_of);
+    let text = text.or_else(|| request.title.clone()).unwrap_or_default();
+    Ask {
+        kind: "permission".to_owned(),
+        tool: one_line(&request.tool_name),
+        text: one_line(&text),
+        since_ms: None,
+    }
+}
+
+fn of_question(request: &QuestionRequest) -> Ask {
+    let text = request
+        .questions
+        .first()
+        .map_or("", |question| &question.text);
+    Ask {
+        kind: "question".to_owned(),
+        tool: String::new(),
+        text: one_line(text),
+        since_ms: None,
+    }
+}
+
+/// What a call works on, by the names that tools give it; the arguments are gone through once.
+fn object_of(args: &Json) -> Option<String> {
+    // Each name is a field of its own: a call may bear several of them.
+    #[derive(Deserialize)]
+    struct Told {
+        command: Option<Json>,
+        cmd: Option<Json>,
+        file_path: Option<Json>,
+        #[serde(rename = "filePath")]
+        file_path_camel: Option<Json>,
+        notebook_path: Option<Json>,
+        pattern: Option<Json>,
+        query: Option<Json>,
+        glob: Option<Json>,
+        url: Option<Json>,
+        path: Option<Json>,
+        description: Option<Json>,
+        prompt: Option<Json>,
+    }
+    let told: Told = args.parse()?;
+    let by_weight = [
+        told.command,
+        told.cmd,
+        told.file_path,
+        told.file_path_camel,
+        told.notebook_path,
+        told.pattern,
+        told.query,
+        told.glob,
+        told.url,
+        told.path,
+        told.description,
+        told.prompt,
+    ];
+    by_weight
+        .into_iter()
+        .flatten()
+        .find_map(|value| value.as_str().map(|text| text.into_owned()))
+        .filter(|text| !text.trim().is_empty())
+}
+
+/// The first line that says anything, cut.
+pub(crate) fn one_line(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+    let line = line.unwrap_or_default();
+    match line.char_indices().nth(TEXT_CHARS) {
+        Some((cut, _)) => format!("{}…", &line[..cut]),
+        None => line.to_owned(),
+    }
+}

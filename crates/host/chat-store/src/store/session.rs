@@ -1,0 +1,430 @@
+//! One session: its log, open or put away.
+//!
+//! Of a log that is put away only the facts are held. It is opened when it is asked for, by its index, and put away again when
+//! too many others were used since.
+
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use chat_event::{ChatEvent, bodies};
+
+use super::{Inner, SyncPolicy, now_ms};
+use crate::blobs::sha256_hex;
+use crate::error::Error;
+use crate::log::{Appended, Condition, Facts, Log, Opening, Page, PageRequest, Snapshot};
+use crate::session_id::SessionId;
+use crate::summary::Summary;
+
+/// One session's log.
+#[derive(Debug)]
+pub struct Session {
+    id: SessionId,
+    slot: Mutex<Slot>,
+    used: AtomicU64,
+    store: Weak<Inner>,
+}
+
+/// One body, as it is kept.
+#[derive(Debug)]
+pub enum StoredBody {
+    /// It stands in the log.
+    Text(String),
+    /// It is a file beside the log.
+    File {
+        /// Opened at its beginning.
+        file: File,
+        /// Its length.
+        bytes: u64,
+    },
+}
+
+#[derive(Debug)]
+enum Slot {
+    Open(Box<Log>),
+    Closed(Box<Facts>),
+}
+
+impl Session {
+    pub(super) fn of_log(id: SessionId, log: Log, store: &Arc<Inner>) -> Arc<Self> {
+        Self::new(id, Slot::Open(Box::new(log)), store)
+    }
+
+    pub(super) fn of_facts(id: SessionId, facts: Facts, store: &Arc<Inner>) -> Arc<Self> {
+        Self::new(id, Slot::Closed(Box::new(facts)), store)
+    }
+
+    fn new(id: SessionId, slot: Slot, store: &Arc<Inner>) -> Arc<Self> {
+        Arc::new(Session {
+            id,
+            slot: Mutex::new(slot),
+            used: AtomicU64::new(0),
+            store: Arc::downgrade(store),
+        })
+    }
+
+    /// The session's id.
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// Stores the events that are new. When this returns they are with the operating system, and with
+    /// [`SyncPolicy::Always`] on the disk.
+    ///
+    /// `recv_ms` is the time of arrival, Unix epoch in milliseconds. With `atomic` all are stored or none.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses; then none is stored.
+    pub fn append(
+        self: &Arc<Self>,
+        events: Vec<ChatEvent>,
+        atomic: bool,
+        recv_ms: i64,
+    ) -> Result<Appended, Error> {
+        let store = self.store()?;
+        let appended = self.with(&store, |log| {
+            let sync = store.options.sync;
+            let was_unsynced = log.is_unsynced();
+            let appended = log.append(events, &store.blobs, sync, atomic, recv_ms);
+            Ok((appended, !was_unsynced && log.is_unsynced()))
+        });
+        let (appended, is_newly_unsynced) = appended?;
+        if is_newly_unsynced {
+            store.to_sync(self);
+        }
+        appended
+    }
+
+    /// A page of events.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses.
+    pub fn page(&self, request: PageRequest) -> Result<Page, Error> {
+        self.snapshot(request.after)?.read(request)
+    }
+
+    /// Shows `visit` the number and the line of each event behind `after`, in order, until it breaks. What is stored
+    /// meanwhile is not shown.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses.
+    pub fn walk(
+        &self,
+        after: u64,
+        visit: &mut dyn FnMut(u64, &str) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        self.snapshot(after)?.walk(after, visit)
+    }
+
+    /// How the log is.
+    pub fn condition(&self) -> Condition {
+        match &*self.seen() {
+            Slot::Open(log) => log.condition(),
+            Slot::Closed(facts) => facts.condition(),
+        }
+    }
+
+    /// The event with that id, with its bodies where they were.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses.
+    pub fn event_whole(&self, event_id: &str) -> Result<Option<ChatEvent>, Error> {
+        let store = self.store()?;
+        let found = self.with(&store, |log| log.find(event_id, now_ms()))?;
+        let Some(mut event) = found else {
+            return Ok(None);
+        };
+        bodies::put_back(&mut event, &mut |reference| self.blob(&reference.sha256))?;
+        event.extra.remove("c");
+        Ok(Some(event))
+    }
+
+    /// One body of the event with that id, by its hash: as it stands in the log, or beside it. None but a body of the
+    /// event is given.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses.
+    pub fn body(&self, event_id: &str, sha256: &str) -> Result<Option<StoredBody>, Error> {
+        let store = self.store()?;
+        let found = self.with(&store, |log| log.find(event_id, now_ms()))?;
+        let Some(event) = found else {
+            return Ok(None);
+        };
+        let mut hash = |text: &str| sha256_hex(text.as_bytes());
+        Ok(match bodies::find(event, sha256, &mut hash) {
+            None => None,
+            Some(bodies::Found::Here(text)) => Some(StoredBody::Text(text)),
+            Some(bodies::Found::Elsewhere(reference)) => store
+                .blobs
+                .open_body(&reference.sha256)?
+                .map(|(file, bytes)| StoredBody::File { file, bytes }),
+        })
+    }
+
+    /// A body beside the log; `None` where it is not there, or is no text.
+    pub(crate) fn blob(&self, sha256: &str) -> Result<Option<String>, Error> {
+        let Ok(body) = self.store()?.blobs.get(sha256) else {
+            return Ok(None);
+        };
+        Ok(body.and_then(|body| String::from_utf8(body).ok()))
+    }
+
+    /// The session's row in the list.
+    pub fn summary(&self) -> Summary {
+        match &*self.seen() {
+            Slot::Open(log) => log.summary().clone(),
+            Slot::Closed(facts) => facts.summary.clone(),
+        }
+    }
+
+    /// The epoch and the last number.
+    pub fn position(&self) -> (String, u64) {
+        match &*self.seen() {
+            Slot::Open(log) => (log.epoch().to_owned(), log.head()),
+            Slot::Closed(facts) => (facts.epoch.clone(), facts.head),
+        }
+    }
+
+    /// The number of the first event there is.
+    pub fn oldest(&self) -> u64 {
+        match &*self.seen() {
+            Slot::Open(log) => log.oldest(),
+            Slot::Closed(facts) => facts.oldest,
+        }
+    }
+
+    /// How many damaged lines were found on opening.
+    pub fn damaged_lines(&self) -> u64 {
+        match &*self.seen() {
+            Slot::Open(log) => log.damaged(),
+            Slot::Closed(facts) => facts.damaged,
+        }
+    }
+
+    /// Makes what was written durable.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses; the session then takes no more events.
+    pub fn sync(&self) -> Result<(), Error> {
+        let syncing = match &mut *self.held()? {
+            Slot::Open(log) => log.begin_sync()?,
+            Slot::Closed(_) => None,
+        };
+        let Some(syncing) = syncing else {
+            return Ok(());
+        };
+        // The log is not held while the disk works: a slow one is no reason for senders and readers to wait.
+        let synced = syncing.run();
+        match &mut *self.held()? {
+            Slot::Open(log) => log.end_sync(synced),
+            // It is not put away while it is made durable.
+            Slot::Closed(_) => Ok(()),
+        }
+    }
+
+    /// Says in the log that it was left on purpose.
+    pub(super) fn close(&self) -> Result<(), Error> {
+        let mut slot = self.held()?;
+        if let Slot::Closed(facts) = &*slot
+            && facts.ends_clean
+        {
+            return Ok(());
+        }
+        let store = self.store()?;
+        self.opened(&mut slot, &store)?.close(now_ms())
+    }
+
+    /// Puts the log away until it is asked for again, where all that is known of it is on the disk.
+    pub(super) fn put_away(&self, sync: SyncPolicy) -> bool {
+        let Ok(mut slot) = self.slot.try_lock() else {
+            return false;
+        };
+        let Slot::Open(log) = &mut *slot else {
+            return true;
+        };
+        // A burst of new logs is not waited for until the next second: each holds its files.
+        let is_durable = sync == SyncPolicy::Never
+            || !log.is_unsynced()
+            || log.sync().is_ok() && !log.is_unsynced();
+        if log.is_degraded() || !is_durable {
+            return false;
+        }
+        log.write_index();
+        match log.kept_facts() {
+            Some(facts) => {
+                *slot = Slot::Closed(Box::new(facts));
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// When it was used last; only the order of these numbers means anything.
+    pub(super) fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// The log for who changes or reads it. Where a task failed while it had it, what is known of it may be half changed: it
+    /// is read anew first.
+    fn held(&self) -> Result<MutexGuard<'_, Slot>, Error> {
+        self.slot.lock().or_else(|poisoned| {
+            let mut slot = poisoned.into_inner();
+            match &mut *slot {
+                Slot::Open(log) => log.recover(now_ms())?,
+                // What is known of a log that is put away is only changed as a whole.
+                Slot::Closed(_) => {}
+            }
+            self.slot.clear_poison();
+            Ok(slot)
+        })
+    }
+
+    /// The log for who only looks at what is known of it.
+    fn seen(&self) -> MutexGuard<'_, Slot> {
+        self.held().unwrap_or_else(|why| {
+            tracing::error!(session = self.id.as_str(), "{why}");
+            self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+        })
+    }
+
+    fn snapshot(&self, after: u64) -> Result<Snapshot, Error> {
+        let store = self.store()?;
+        self.with(&store, |log| log.snapshot(after))
+    }
+
+    fn with<T>(
+        &self,
+        store: &Arc<Inner>,
+        act: impl FnOnce(&mut Log) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.used.store(store.tick(), Ordering::Relaxed);
+        let mut slot = self.held()?;
+        let was_closed = matches!(&*slot, Slot::Closed(_));
+        let done = self.opened(&mut slot, store).and_then(act);
+        drop(slot);
+        if was_closed {
+            store.opened(&self.id);
+        }
+        done
+    }
+
+    /// The log, opened where it was put away.
+    fn opened<'s>(&self, slot: &'s mut Slot, store: &Inner) -> Result<&'s mut Log, Error> {
+        if let Slot::Closed(facts) = slot {
+            let files = facts.files(&store.dir, &self.id.stem());
+            // Nobody but us writes here. Where somebody did, numbers may be lost, and what the index says with them.
+            let is_ours = facts.is_of_now(&files);
+            if !is_ours {
+                tracing::error!(
+                    session = self.id.as_str(),
+                    "the log was changed by somebody else; it goes on under a new epoch"
+                );
+            }
+            let mut log = Log::open(Opening {
+                files: if is_ours { files } else { files.listed_anew()? },
+                id: self.id.clone(),
+                segment_bytes: store.options.segment_bytes,
+                why_new_epoch: (!is_ours).then_some("restored"),
+                least_head: facts.head,
+                use_index: is_ours,
+                now_ms: now_ms(),
+            })?;
+            log.go_on_from(facts);
+            *slot = Slot::Open(Box::new(log));
+        }
+        match slot {
+            Slot::Open(log) => Ok(log),
+            Slot::Closed(_) => Err(Error::Degraded {
+                why: "the log is put away".to_owned(),
+            }),
+        }
+    }
+
+    fn store(&self) -> Result<Arc<Inner>, Error> {
+        self.store.upgrade().ok_or_else(|| Error::Degraded {
+            why: "the store is closed".to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_event::payload::AssistantDone;
+
+    use super::*;
+    use crate::{ItemResult, Options, Store};
+
+    fn done(n: u64) -> ChatEvent {
+        let payload = AssistantDone::default();
+        ChatEvent::new(format!("e{n}"), 1, "s1", payload)
+    }
+
+    fn numbers(session: &Session) -> Vec<u64> {
+        let mut numbers = Vec::new();
+        let mut visit = |seq, _: &str| {
+            numbers.push(seq);
+            ControlFlow::Continue(())
+        };
+        session.walk(0, &mut visit).unwrap();
+        numbers
+    }
+
+    #[test]
+    fn a_log_that_a_panic_left_half_changed_is_read_anew_and_others_are_untouched() {
+        for sync in [
+            SyncPolicy::Always,
+            SyncPolicy::EverySecond,
+            SyncPolicy::Never,
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let options = Options {
+                sync,
+                ..Options::default()
+            };
+            let store = Store::open(dir.path(), options).unwrap();
+            let [session, other] = ["s1", "s2"].map(|id| {
+                store
+                    .session_or_new(&SessionId::parse(id).unwrap())
+                    .unwrap()
+            });
+            session
+                .append((1..=5).map(done).collect(), false, 1)
+                .unwrap();
+            other.append((1..=5).map(done).collect(), false, 1).unwrap();
+            let before = session.position();
+            // A batch is written, and what is known of the log is changed by half when its task fails.
+            let failing = || {
+                session.with(&session.store().unwrap(), |log| -> Result<(), Error> {
+                    log.fail_half_way(done(6))
+                })
+            };
+            let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(failing));
+            assert!(failed.is_err());
+            // Whoever looks first finds what the log has.
+            assert_eq!(session.position(), (before.0.clone(), 6));
+            assert_eq!(session.summary().events, 6);
+            assert_eq!(numbers(&session), [1, 2, 3, 4, 5, 6]);
+            // What was written is stored once, also where it is sent again; and it goes on.
+            let again = session
+                .append((6..=8).map(done).collect(), false, 1)
+                .unwrap();
+            assert_eq!(again.results[0], ItemResult::Duplicate { seq: 6 });
+            assert_eq!(again.epoch, before.0);
+            assert_eq!(numbers(&session), [1, 2, 3, 4, 5, 6, 7, 8]);
+            assert_eq!(session.damaged_lines(), 0);
+            assert!(session.condition().degraded.is_none());
+            assert_eq!(numbers(&other), [1, 2, 3, 4, 5]);
+            drop((session, other, store));
+            let store = Store::open(dir.path(), options).unwrap();
+            let session = store.session(&SessionId::parse("s1").unwrap()).unwrap();
+            assert_eq!(numbers(&session), [1, 2, 3, 4, 5, 6, 7, 8]);
+        }
+    }
+}

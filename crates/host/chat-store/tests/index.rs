@@ -1,0 +1,270 @@
+//! The index is a cache: with it, without it, and with one that is wrong, every answer is the same (D10, S9).
+
+// Helpers of tests may panic as the tests do.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use chat_event::payload::{
+    ErrorEvent, PermissionRequest, PermissionResolved, SessionStart, ToolCall, ToolResult, TurnEnd,
+    TurnStart, Usage, UserMessage,
+};
+use chat_event::{ChatEvent, Payload};
+use chat_store::{ItemResult, Session, Store, Summary};
+use support::{all, chunk, id, is_full, log_path, numbered, open, remove_beside};
+
+fn index_path(dir: &Path) -> PathBuf {
+    dir.join(format!("{}.idx", id("s1").stem()))
+}
+
+/// All that is asked of a session.
+#[derive(Debug, PartialEq)]
+struct Answers {
+    events: Vec<(u64, String)>,
+    summary: Summary,
+    epoch: String,
+    oldest: u64,
+    damaged: u64,
+    results: Vec<ItemResult>,
+}
+
+fn ask(session: &std::sync::Arc<Session>, n_events: u64) -> Answers {
+    let ids = (1..=n_events).map(chunk).collect();
+    Answers {
+        events: all(session),
+        summary: session.summary(),
+        epoch: session.position().0,
+        oldest: session.oldest(),
+        damaged: session.damaged_lines(),
+        results: session.append(ids, false, 7).unwrap().results,
+    }
+}
+
+fn closed_log(n_events: u64) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let session = store.session_or_new(&id("s1")).unwrap();
+    let events = (1..=n_events).map(chunk).collect();
+    session.append(events, false, 1000).unwrap();
+    store.close();
+    dir
+}
+
+#[test]
+fn no_index_gives_another_answer() {
+    let n_events = 700;
+    let dir = closed_log(n_events);
+    let index = index_path(dir.path());
+    let whole = std::fs::read(&index).unwrap();
+    let expected = {
+        remove_beside(dir.path(), &[".idx"]);
+        let store = open(dir.path());
+        let answers = ask(&store.session(&id("s1")).unwrap(), n_events);
+        assert_eq!(answers.events, numbered(n_events));
+        answers
+    };
+    let check = |bytes: &[u8], what: &str| {
+        std::fs::write(&index, bytes).unwrap();
+        let store = open(dir.path());
+        let answers = ask(&store.session(&id("s1")).unwrap(), n_events);
+        assert_eq!(answers, expected, "{what}");
+    };
+    check(&whole, "its own");
+    check(&[], "empty");
+    check(&whole[..whole.len() / 2], "cut");
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut rand = || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random
+    };
+    let noise: Vec<u8> = (0..whole.len()).map(|_| rand() as u8).collect();
+    check(&noise, "noise");
+    for round in 0..if is_full() { 2000 } else { 40 } {
+        let mut flipped = whole.clone();
+        let at = rand() as usize % flipped.len();
+        flipped[at] ^= 1 << (rand() % 8);
+        check(&flipped, &format!("round {round}, flipped at {at}"));
+    }
+    // Two blocks that changed places have right checksums.
+    let mut swapped = whole.clone();
+    let (first, second) = swapped[32..].split_at_mut(4096);
+    first.swap_with_slice(&mut second[..4096]);
+    check(&swapped, "swapped");
+}
+
+#[test]
+fn an_index_of_before_is_gone_on_from() {
+    let dir = closed_log(100);
+    let old = std::fs::read(index_path(dir.path())).unwrap();
+    let more = |to: u64| {
+        let store = open(dir.path());
+        let session = store.session(&id("s1")).unwrap();
+        let answers = ask(&session, to);
+        drop((session, store));
+        answers
+    };
+    assert_eq!(more(150).events.len(), 100);
+    // Not closed, and the index is of the first hundred.
+    std::fs::write(index_path(dir.path()), &old).unwrap();
+    let answers = more(150);
+    assert_eq!(answers.events, numbered(150));
+    let seqs = (1..=150).map(|seq| ItemResult::Duplicate { seq });
+    assert_eq!(answers.results, seqs.collect::<Vec<_>>());
+}
+
+#[test]
+fn an_index_of_another_log_is_left_aside() {
+    let dir = closed_log(100);
+    let other = closed_log(80);
+    let theirs = std::fs::read(index_path(other.path())).unwrap();
+    std::fs::write(index_path(dir.path()), theirs).unwrap();
+    let store = open(dir.path());
+    let session = store.session(&id("s1")).unwrap();
+    assert_eq!(all(&session), numbered(100));
+    assert_eq!(
+        session
+            .append(vec![chunk(90)], false, 7)
+            .unwrap()
+            .stored
+            .len(),
+        0
+    );
+}
+
+#[test]
+fn a_log_that_was_cut_since_is_read_anew() {
+    let dir = closed_log(100);
+    let path = log_path(dir.path());
+    let text = std::fs::read_to_string(&path).unwrap();
+    let kept: Vec<&str> = text.lines().take(51).collect();
+    std::fs::write(&path, kept.join("\n") + "\n").unwrap();
+    let store = open(dir.path());
+    let session = store.session(&id("s1")).unwrap();
+    assert_eq!(all(&session), numbered(50));
+    let appended = session.append(vec![chunk(60)], false, 7).unwrap();
+    assert_eq!(appended.stored.len(), 1, "it is not in the log any more");
+}
+
+/// What the summary needs to go on counting must be in the index, whatever the summary learns to say.
+#[test]
+fn a_summary_from_the_index_is_the_one_of_the_log() {
+    let payloads: Vec<Payload> = vec![
+        SessionStart {
+            agent: Some("a 1".to_owned()),
+            model: Some("m".to_owned()),
+            ..SessionStart::default()
+        }
+        .into(),
+        UserMessage {
+            text: "Do it".into(),
+            ..UserMessage::default()
+        }
+        .into(),
+        TurnStart::default().into(),
+        ToolCall {
+            tool_call_id: "t1".to_owned(),
+            tool_name: "bash".to_owned(),
+            ..ToolCall::default()
+        }
+        .into(),
+        PermissionRequest {
+            request_id: "r1".to_owned(),
+            tool_call_id: Some("t1".to_owned()),
+            ..PermissionRequest::default()
+        }
+        .into(),
+        PermissionResolved {
+            request_id: "r1".to_owned(),
+            ..PermissionResolved::default()
+        }
+        .into(),
+        ToolResult {
+            tool_call_id: "t1".to_owned(),
+            ..ToolResult::default()
+        }
+        .into(),
+        Usage {
+            scope: "response".to_owned(),
+            input_tokens: 700,
+            context_used: Some(700),
+            cost_usd: Some(0.25),
+            ..Usage::default()
+        }
+        .into(),
+        Usage {
+            scope: "response".to_owned(),
+            input_tokens: 300,
+            ..Usage::default()
+        }
+        .into(),
+        ErrorEvent {
+            message: "No more".to_owned(),
+            ..ErrorEvent::default()
+        }
+        .into(),
+        TurnEnd::default().into(),
+    ];
+    // After each event the log is put away and opened by its index.
+    let by_index = tempfile::tempdir().unwrap();
+    let by_log = tempfile::tempdir().unwrap();
+    for (n, payload) in payloads.into_iter().enumerate() {
+        let add = |dir: &Path| {
+            let store = open(dir);
+            let session = store.session_or_new(&id("s1")).unwrap();
+            let event = ChatEvent::new(format!("e{n}"), 1, "s1", payload.clone());
+            session.append(vec![event], false, 1000).unwrap();
+            store.close();
+            let mut summary = session.summary();
+            summary.epoch.clear();
+            summary
+        };
+        let one = add(by_index.path());
+        remove_beside(by_log.path(), &[".idx"]);
+        let other = add(by_log.path());
+        assert_eq!(one, other, "event {n}");
+    }
+}
+
+#[test]
+fn many_sessions_share_a_few_open_logs() {
+    let dir = tempfile::tempdir().unwrap();
+    let n_sessions = 600;
+    let ids: Vec<_> = (0..n_sessions).map(|n| id(&format!("s{n}"))).collect();
+    let n_files = || std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+    let store = Store::open(
+        dir.path(),
+        chat_store::Options {
+            sync: chat_store::SyncPolicy::Never,
+            ..chat_store::Options::default()
+        },
+    )
+    .unwrap();
+    let before = n_files();
+    for round in 1..=2 {
+        for id in &ids {
+            let session = store.session_or_new(id).unwrap();
+            let appended = session.append(vec![chunk(round)], false, 7).unwrap();
+            assert_eq!(appended.stored[0].seq, round, "{id}");
+        }
+    }
+    assert!(
+        n_files() < before + 600,
+        "{} files are open",
+        n_files() - before
+    );
+    for id in &ids {
+        assert_eq!(all(&store.session(id).unwrap()), numbered(2), "{id}");
+    }
+    store.close();
+    drop(store);
+    let store = open(dir.path());
+    assert_eq!(store.sessions().len(), n_sessions);
+    for session in store.sessions() {
+        assert_eq!(session.summary().events, 2);
+        assert_eq!(all(&session), numbered(2));
+    }
+}

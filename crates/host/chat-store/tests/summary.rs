@@ -1,0 +1,192 @@
+//! What the list says of a session: what it used, how its turn ended, how much came lately.
+
+// Helpers of tests may panic as the tests do.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod support;
+
+use chat_event::payload::{
+    ErrorEvent, SessionStart, ToolCall, TurnEnd, TurnStart, Usage, UserMessage,
+};
+use chat_event::{ChatEvent, Payload};
+use chat_store::Summary;
+use support::{id, open};
+
+/// The summary after these payloads; the turn and the response of each go with it.
+fn after(events: Vec<(&str, &str, Payload)>) -> Summary {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let session = store.session_or_new(&id("s1")).unwrap();
+    let events = events.into_iter().enumerate();
+    let events = events.map(|(n, (turn, response, payload))| {
+        let mut event = ChatEvent::new(format!("e{n}"), 1, "s1", payload);
+        event.turn_id = Some(turn.to_owned());
+        event.response_id = Some(response.to_owned()).filter(|id| !id.is_empty());
+        event
+    });
+    session.append(events.collect(), false, 1000).unwrap();
+    session.summary()
+}
+
+fn usage(scope: &str, input_tokens: u64, cost_usd: f64) -> Payload {
+    Usage {
+        scope: scope.to_owned(),
+        input_tokens,
+        output_tokens: 1,
+        cost_usd: Some(cost_usd),
+        ..Usage::default()
+    }
+    .into()
+}
+
+#[test]
+fn no_figure_is_counted_twice() {
+    // The figures of a response come again while it grows.
+    let responses = vec![
+        ("t1", "r1", usage("response", 10, 0.1)),
+        ("t1", "r1", usage("response", 30, 0.2)),
+        ("t1", "r2", usage("response", 100, 0.4)),
+    ];
+    let summary = after(responses.clone());
+    assert_eq!((summary.tokens, summary.cost_usd), (Some(132), Some(0.6)));
+    // What a turn says stands for its responses.
+    let mut turns = responses;
+    turns.push(("t1", "", usage("turn", 200, 1.0)));
+    turns.push(("t2", "r3", usage("response", 5, 0.5)));
+    let summary = after(turns.clone());
+    assert_eq!((summary.tokens, summary.cost_usd), (Some(207), Some(1.5)));
+    // What the session says stands for all.
+    turns.push(("t2", "", usage("session", 999, 3.0)));
+    let summary = after(turns.clone());
+    assert_eq!((summary.tokens, summary.cost_usd), (Some(1000), Some(3.0)));
+    // Less than before is a run that counts anew.
+    turns.push(("t3", "", usage("session", 10, 0.5)));
+    let summary = after(turns);
+    assert_eq!((summary.tokens, summary.cost_usd), (Some(1011), Some(3.5)));
+}
+
+#[test]
+fn figures_of_many_turns_add_up_in_a_constant_space() {
+    let turns: Vec<String> = (0..200).map(|n| format!("t{n}")).collect();
+    let events = turns
+        .iter()
+        .flat_map(|turn| {
+            let end = TurnEnd {
+                cost_usd: Some(0.5),
+                ..TurnEnd::default()
+            };
+            [
+                (turn.as_str(), "", TurnStart::default().into()),
+                (turn.as_str(), "r", usage("response", 9, 0.1)),
+                (turn.as_str(), "", end.into()),
+            ]
+        })
+        .collect();
+    let summary = after(events);
+    assert_eq!(
+        (summary.turns, summary.tokens, summary.cost_usd),
+        (200, Some(2000), Some(100.0))
+    );
+}
+
+#[test]
+fn a_failure_is_told_until_work_goes_on() {
+    let prompt = || {
+        let prompt = UserMessage {
+            text: "Publish it".into(),
+            ..UserMessage::default()
+        };
+        ("t1", "", prompt.into())
+    };
+    let error = || {
+        let error = ErrorEvent {
+            message: "\nthe version exists\nmore".to_owned(),
+            ..ErrorEvent::default()
+        };
+        ("t1", "", error.into())
+    };
+    let end = |outcome: Option<&str>| {
+        let end = TurnEnd {
+            outcome: outcome.map(str::to_owned),
+            ..TurnEnd::default()
+        };
+        ("t1", "", end.into())
+    };
+    let told = |events| {
+        let summary = after(events);
+        (summary.outcome, summary.failure)
+    };
+    let failed = (
+        Some("failed".to_owned()),
+        Some("the version exists".to_owned()),
+    );
+    assert_eq!(told(vec![prompt(), error()]), failed);
+    assert_eq!(told(vec![prompt(), error(), end(None)]), failed);
+    let call = || ("t1", "", ToolCall::default().into());
+    assert_eq!(told(vec![prompt(), error(), call()]), (None, None));
+    let completed = (Some("completed".to_owned()), None);
+    assert_eq!(told(vec![prompt(), error(), call(), end(None)]), completed);
+    assert_eq!(told(vec![error(), end(Some("completed"))]), completed);
+
+    let start = || ("t1", "", TurnStart::default().into());
+    let status = |events| after(events).status;
+    assert_eq!(status(vec![start(), prompt()]), "busy");
+    assert_eq!(status(vec![start(), prompt(), error()]), "idle");
+    assert_eq!(status(vec![start(), prompt(), error(), call()]), "busy");
+}
+
+#[test]
+fn a_branch_is_told_and_the_context_of_a_sub_agent_is_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let session = store.session_or_new(&id("s1")).unwrap();
+    let start = SessionStart {
+        git_branch: Some("main".to_owned()),
+        ..SessionStart::default()
+    };
+    let context = |used| Usage {
+        scope: "response".to_owned(),
+        context_used: Some(used),
+        context_size: Some(200_000),
+        ..Usage::default()
+    };
+    let mut nested = ChatEvent::new("e2", 1, "s1", context(5));
+    nested.parent_tool_call_id = Some("c1".to_owned());
+    let events = vec![
+        ChatEvent::new("e0", 1, "s1", start),
+        ChatEvent::new("e1", 1, "s1", context(90_000)),
+        nested,
+    ];
+    session.append(events, false, 1000).unwrap();
+    let summary = session.summary();
+    assert_eq!(summary.git_branch.as_deref(), Some("main"));
+    assert_eq!(
+        (summary.context_used, summary.context_size),
+        (Some(90_000), Some(200_000))
+    );
+}
+
+#[test]
+fn the_last_ten_minutes_are_counted_by_half_minutes() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let session = store.session_or_new(&id("s1")).unwrap();
+    let mut n = 0;
+    let mut at = |recv_ms: i64| {
+        n += 1;
+        let event = ChatEvent::new(format!("e{n}"), 1, "s1", TurnStart::default());
+        session.append(vec![event], false, recv_ms).unwrap();
+        session.summary().pace
+    };
+    at(1_000);
+    at(29_999);
+    let pace = at(90_000);
+    assert_eq!((pace.newest_ms, pace.counts), (90_000, vec![2, 0, 0, 1]));
+    // A clock that goes back changes no bar but the newest.
+    let pace = at(5);
+    assert_eq!((pace.newest_ms, pace.counts), (90_000, vec![2, 0, 0, 2]));
+    let pace = at(90_000 + 19 * 30_000);
+    assert_eq!((pace.counts.len(), pace.counts[0]), (20, 2));
+    let pace = at(i64::MAX);
+    assert_eq!(pace.counts, vec![1]);
+}

@@ -1,0 +1,171 @@
+//! A long text as far as it is shown before a reader asks for the whole: its beginning, its end, and how much it is.
+//!
+//! A string and the reference that stands for it have the same excerpt, so what is shown of either is the same. Which
+//! lines of it are shown, and how, is for the page.
+
+use std::borrow::Cow;
+
+use crate::body::{Body, BodyRef};
+
+/// Length of the beginning in bytes; it is cut on a character. A text up to this length is its own excerpt.
+pub const PREVIEW_BYTES: usize = 4096;
+
+/// Length of the end in bytes: room for the few lines that are shown of it.
+pub const TAIL_BYTES: usize = 2048;
+
+/// The two ends of a text, and its size.
+///
+/// ```
+/// use chat_event::Excerpt;
+/// let text = "one line\n".repeat(1000);
+/// let excerpt = Excerpt::of(&text);
+/// assert_eq!((excerpt.bytes, excerpt.lines), (9000, Some(1000)));
+/// assert!(excerpt.whole().is_none());
+/// assert!(excerpt.tail.len() <= 2048 && excerpt.tail.starts_with("one line\n"));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Excerpt<'a> {
+    /// The beginning, or the whole.
+    pub preview: &'a str,
+    /// The end, where the beginning is not the whole; it begins with a line where one begins near enough to the end.
+    pub tail: &'a str,
+    /// Length of the whole in bytes.
+    pub bytes: u64,
+    /// How many lines the whole has; older references do not say.
+    pub lines: Option<u64>,
+}
+
+impl<'a> Excerpt<'a> {
+    /// The excerpt of a text.
+    pub fn of(text: &'a str) -> Self {
+        let preview = &text[..text.floor_char_boundary(PREVIEW_BYTES)];
+        let rest = &text[preview.len()..];
+        let tail = if rest.len() <= TAIL_BYTES {
+            // Both ends are the whole then: nothing is left to ask for.
+            rest
+        } else {
+            let end = &rest[rest.ceil_char_boundary(rest.len() - TAIL_BYTES)..];
+            let before = &rest[..rest.len() - end.len()];
+            match end.find('\n') {
+                Some(at) if !before.ends_with('\n') && at + 1 < end.len() => &end[at + 1..],
+                Some(_) | None => end,
+            }
+        };
+        Excerpt {
+            preview,
+            tail,
+            bytes: text.len() as u64,
+            lines: Some(n_lines(text)),
+        }
+    }
+
+    /// The whole text, where the two ends are all of it.
+    pub fn whole(&self) -> Option<Cow<'a, str>> {
+        if !self.is_whole() {
+            return None;
+        }
+        Some(match self.tail {
+            "" => Cow::Borrowed(self.preview),
+            tail => Cow::Owned([self.preview, tail].concat()),
+        })
+    }
+
+    /// Whether the two ends are all of it.
+    pub fn is_whole(&self) -> bool {
+        self.bytes <= (self.preview.len() + self.tail.len()) as u64
+    }
+}
+
+impl BodyRef {
+    /// What the reference tells of the text.
+    pub fn excerpt(&self) -> Excerpt<'_> {
+        Excerpt {
+            preview: &self.preview,
+            tail: self.tail.as_deref().unwrap_or_default(),
+            bytes: self.bytes,
+            lines: self.lines,
+        }
+    }
+
+    /// The reference to a text whose SHA-256 is `sha256`.
+    pub fn to(text: &str, sha256: String) -> BodyRef {
+        let excerpt = Excerpt::of(text);
+        BodyRef {
+            sha256,
+            bytes: excerpt.bytes,
+            preview: excerpt.preview.to_owned(),
+            truncated: excerpt.preview.len() < text.len(),
+            tail: (!excerpt.tail.is_empty()).then(|| excerpt.tail.to_owned()),
+            lines: excerpt.lines,
+            ..BodyRef::default()
+        }
+    }
+}
+
+impl Body {
+    /// What is shown of the text before the whole is asked for.
+    pub fn excerpt(&self) -> Excerpt<'_> {
+        match self {
+            Body::Inline(text) => Excerpt::of(text),
+            Body::Ref { body } => body.excerpt(),
+        }
+    }
+
+    /// The beginning: the same whether the text is here or elsewhere.
+    pub fn head(&self) -> &str {
+        match self {
+            Body::Inline(text) => &text[..text.floor_char_boundary(PREVIEW_BYTES)],
+            Body::Ref { body } => &body.preview,
+        }
+    }
+}
+
+/// The number of lines, the last one ended or not.
+fn n_lines(text: &str) -> u64 {
+    let n_ends = text.bytes().filter(|&byte| byte == b'\n').count();
+    let unended = !text.is_empty() && !text.ends_with('\n');
+    n_ends as u64 + u64::from(unended)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ends_are_cut_on_characters_and_the_tail_on_a_line() {
+        let text = format!("{}\nlast\n", "é\n".repeat(4000));
+        let excerpt = Excerpt::of(&text);
+        assert!(text.starts_with(excerpt.preview) && text.ends_with(excerpt.tail));
+        assert!(excerpt.tail.starts_with('é') && excerpt.tail.len() <= TAIL_BYTES);
+        assert_eq!(excerpt.lines, Some(text.lines().count() as u64));
+        // One line longer than the tail: there is no better place than a character.
+        let text = "😀".repeat(4000);
+        let excerpt = Excerpt::of(&text);
+        assert_eq!(excerpt.tail.len(), TAIL_BYTES);
+        assert_eq!(excerpt.lines, Some(1));
+        // A line's end at the very end begins no line.
+        let text = format!("{}\n", "x".repeat(9000));
+        assert_eq!(Excerpt::of(&text).tail.len(), TAIL_BYTES);
+    }
+
+    #[test]
+    fn what_the_two_ends_hold_needs_no_asking() {
+        for len in [0, 1, 4095, 4096, 4097, 5000, 6144] {
+            let text = "a\nb".repeat(len / 3) + &"c".repeat(len % 3);
+            assert_eq!(
+                Excerpt::of(&text).whole().as_deref(),
+                Some(&*text),
+                "{len} bytes"
+            );
+        }
+        assert_eq!(Excerpt::of(&"x".repeat(6145)).whole(), None);
+    }
+
+    #[test]
+    fn a_reference_tells_what_the_text_tells() {
+        for text in ["", "short", &"line\n".repeat(5000), &"é".repeat(3000)] {
+            let reference = BodyRef::to(text, "00".to_owned());
+            assert_eq!(reference.excerpt(), Excerpt::of(text));
+        }
+    }
+}

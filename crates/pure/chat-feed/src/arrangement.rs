@@ -1,0 +1,360 @@
+//! Which rows of a feed are shown, and in what company.
+//!
+//! A feed holds every block; a reader wants less: the work of a settled turn on one line, ten reads in a row as one
+//! group, a sub-agent's steps only when its call is open. An [`Arrangement`] stands between the feed and the list: it
+//! takes the feed's patches and says which rows came, went or changed. Heights and pixels are for [`crate::viewport`].
+//!
+//! A row is a block, or a header in front of one. Headers are named by what they stand for and never by their place, so
+//! a new member neither renames nor moves the header of its group.
+//!
+//! What an event costs: a row at the end of a running turn is put in place by itself. Whatever else changes — a turn
+//! settles, a row comes into the middle or goes — has its turn arranged anew, once however many events there were.
+
+mod companies;
+mod facets;
+mod folds;
+mod opened;
+mod shown;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use crate::block::{BlockId, TurnIdx};
+use crate::feed::Feed;
+use crate::patch::FeedPatch;
+use crate::viewport::RowId;
+
+pub use crate::verbosity::Verbosity;
+pub use companies::{Company, CompanyKind};
+pub use folds::Work;
+
+pub(crate) use facets::stands_for;
+
+use facets::Facet;
+
+/// What a row of the list stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Row {
+    /// The line that stands for the work of a settled turn.
+    Work(TurnIdx),
+    /// The header of a company of like rows, which begins with this block.
+    Company(BlockId),
+    /// A block.
+    Block(BlockId),
+}
+
+impl From<BlockId> for Row {
+    fn from(block: BlockId) -> Row {
+        Row::Block(block)
+    }
+}
+
+/// How a feed is arranged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mode {
+    /// How much is shown.
+    pub verbosity: Verbosity,
+    /// Whether the work of settled turns folds to one line.
+    pub fold: bool,
+    /// Whether like rows in a row are shown as one company.
+    pub group: bool,
+}
+
+impl Default for Mode {
+    fn default() -> Self {
+        Mode {
+            verbosity: Verbosity::Normal,
+            fold: true,
+            group: true,
+        }
+    }
+}
+
+/// Which blocks a filter lets through.
+pub type Filter = Rc<dyn Fn(&Feed, BlockId) -> bool>;
+
+/// One change of the list of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowChange {
+    /// A row came behind another; at the very top where that is `None`.
+    Inserted(RowId, Option<RowId>),
+    /// A row went.
+    Removed(RowId),
+    /// A row shows something else.
+    Changed(RowId),
+    /// All rows went.
+    Cleared,
+}
+
+/// The rows of one feed.
+#[derive(Clone, Default)]
+pub struct Arrangement {
+    mode: Mode,
+    filter: Option<Filter>,
+    /// What the reader opened and closed.
+    opened: BTreeMap<Row, bool>,
+    /// By block.
+    kept: Vec<Kept>,
+    /// By turn.
+    turns: Vec<TurnKept>,
+    /// The members of each company by its first, in the feed's order; two at least.
+    companies: BTreeMap<BlockId, Vec<BlockId>>,
+    /// What each name stands for.
+    rows: Vec<Row>,
+    /// The names of headers; those of blocks stand with the blocks.
+    header_ids: BTreeMap<Row, RowId>,
+    /// Turns to be arranged anew before anybody looks.
+    due: BTreeSet<TurnIdx>,
+    /// Turns whose first row went.
+    headless: BTreeSet<TurnIdx>,
+}
+
+/// What is known of a block.
+#[derive(Clone, Debug, Default)]
+struct Kept {
+    /// Its name in the list, once it was there.
+    row: Option<RowId>,
+    /// Which of its rows are in the list.
+    shown: shown::Rows,
+    /// Whether it has its place among its neighbours.
+    placed: bool,
+    facet: Facet,
+    /// The first of its company.
+    company: Option<BlockId>,
+    /// Whether it is part of what its turn folds away.
+    work: bool,
+}
+
+/// What is known of a turn.
+#[derive(Clone, Debug, Default)]
+struct TurnKept {
+    first: Option<BlockId>,
+    /// Whether it was over when it was arranged.
+    over: bool,
+    work: Option<Work>,
+}
+
+impl Arrangement {
+    /// The rows of an empty feed.
+    pub fn new(mode: Mode) -> Arrangement {
+        Arrangement {
+            mode,
+            ..Arrangement::default()
+        }
+    }
+
+    /// How it is arranged.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// What a row stands for.
+    ///
+    /// # Panics
+    ///
+    /// Where the name is of another arrangement.
+    pub fn row(&self, id: RowId) -> Row {
+        self.rows[id.0 as usize]
+    }
+
+    /// The name of a row that is in the list.
+    pub fn id_of(&self, row: Row) -> Option<RowId> {
+        let kept = self.kept.get(self.block_of(row)?.0 as usize)?;
+        if !kept.shown.has(row) {
+            return None;
+        }
+        match row {
+            Row::Block(_) => kept.row,
+            Row::Work(_) | Row::Company(_) => self.header_ids.get(&row).copied(),
+        }
+    }
+
+    /// Takes the patches since the last time and says what became of the rows. The feed is as it is after all of them.
+    pub fn apply(&mut self, feed: &Feed, patches: &[FeedPatch], changes: &mut Vec<RowChange>) {
+        self.make_room(feed);
+        for patch in patches {
+            match *patch {
+                FeedPatch::Insert { block, .. } => self.block_came(feed, block, changes),
+                FeedPatch::Remove { block } => self.block_went(feed, block, changes),
+                FeedPatch::Update { block } => self.block_changed(feed, block, changes),
+                FeedPatch::AppendText { block, .. } => {
+                    // A longer text may be what the filter looks for.
+                    if self.filter.is_some() && feed.contains(block) {
+                        self.refresh(feed, block, changes);
+                    }
+                }
+                FeedPatch::Turn { turn } => self.turn_changed(feed, turn, changes),
+                FeedPatch::Session => {}
+                FeedPatch::Clear => {
+                    *self = Arrangement {
+                        mode: self.mode,
+                        filter: self.filter.take(),
+                        ..Arrangement::default()
+                    };
+                    self.make_room(feed);
+                    changes.push(RowChange::Cleared);
+                }
+            }
+        }
+        self.find_heads(feed);
+        for turn in std::mem::take(&mut self.due) {
+            if (turn.0 as usize) < feed.turns.len() {
+                self.arrange_turn(feed, turn, changes);
+            } else {
+                self.turns[turn.0 as usize] = TurnKept::default();
+            }
+        }
+    }
+
+    /// Arranges everything in another way. What the reader opened stays so.
+    pub fn set_mode(&mut self, feed: &Feed, mode: Mode, changes: &mut Vec<RowChange>) {
+        if self.mode != mode {
+            self.mode = mode;
+            self.arrange_all(feed, changes);
+        }
+    }
+
+    /// Whether a filter decides what is shown.
+    pub fn is_filtered(&self) -> bool {
+        self.filter.is_some()
+    }
+
+    /// Shows only what the filter lets through, each row by itself; `None` shows everything again.
+    pub fn set_filter(
+        &mut self,
+        feed: &Feed,
+        filter: Option<Filter>,
+        changes: &mut Vec<RowChange>,
+    ) {
+        self.filter = filter;
+        self.arrange_all(feed, changes);
+    }
+
+    fn block_came(&mut self, feed: &Feed, block: BlockId, changes: &mut Vec<RowChange>) {
+        // It may have gone again within the same frame.
+        if !feed.contains(block) {
+            return;
+        }
+        let turn = feed.block(block).turn;
+        let before = feed.prev(block);
+        if before.is_none_or(|before| feed.block(before).turn != turn) {
+            self.turns[turn.0 as usize].first = Some(block);
+        }
+        if folds::is_over(feed, turn) || self.has_sibling_after(feed, block) {
+            self.due.insert(turn);
+        } else if !self.due.contains(&turn) {
+            self.place(feed, block, changes);
+        }
+        if let Some(call) = facets::call_of(feed, block) {
+            self.block_changed(feed, call, changes);
+        }
+    }
+
+    fn block_went(&mut self, feed: &Feed, block: BlockId, changes: &mut Vec<RowChange>) {
+        // It may come again: the feed can go back in time.
+        let kept = &mut self.kept[block.0 as usize];
+        kept.placed = false;
+        kept.work = false;
+        kept.company = None;
+        let turn = feed.block(block).turn;
+        self.hide(block, turn, changes);
+        self.companies.remove(&block);
+        if self.turns[turn.0 as usize].first == Some(block) {
+            self.turns[turn.0 as usize].first = None;
+            self.headless.insert(turn);
+        }
+        self.due.insert(turn);
+    }
+
+    /// Finds the first rows of the turns that lost theirs, in one walk however many these are.
+    fn find_heads(&mut self, feed: &Feed) {
+        let mut headless = std::mem::take(&mut self.headless);
+        // A feed that went back in time may be without the whole turn.
+        headless.retain(|turn| {
+            (turn.0 as usize) < feed.turns.len() && self.turns[turn.0 as usize].first.is_none()
+        });
+        for block in feed.rows() {
+            if headless.is_empty() {
+                return;
+            }
+            if headless.remove(&block.turn) {
+                self.turns[block.turn.0 as usize].first = Some(block.id);
+            }
+        }
+    }
+
+    fn block_changed(&mut self, feed: &Feed, block: BlockId, changes: &mut Vec<RowChange>) {
+        if !feed.contains(block) {
+            return;
+        }
+        self.weigh_anew(feed, block, changes);
+        // Wherever it comes to stand, it shows something else.
+        if let Some(row) = self.id_of(Row::Block(block)) {
+            changes.push(RowChange::Changed(row));
+        }
+        let company = self.kept(block).company;
+        if let Some(row) = company.and_then(|head| self.id_of(Row::Company(head))) {
+            changes.push(RowChange::Changed(row));
+        }
+    }
+
+    /// Looks where a block that changed should stand now: by itself where that can be told, else with its whole turn.
+    fn weigh_anew(&mut self, feed: &Feed, block: BlockId, changes: &mut Vec<RowChange>) {
+        let turn = feed.block(block).turn;
+        if !self.kept(block).placed || self.due.contains(&turn) {
+            return;
+        }
+        let facet = Facet::of(feed, block);
+        let before = std::mem::replace(&mut self.kept[block.0 as usize].facet, facet);
+        if before != facet {
+            // Only where it stands by itself can it be looked at by itself.
+            let alone = before.run == facet.run && before.absorbed == facet.absorbed;
+            if !alone || before.foldable != facet.foldable {
+                self.due.insert(turn);
+                return;
+            }
+        }
+        if before != facet || self.filter.is_some() {
+            self.refresh(feed, block, changes);
+        }
+    }
+
+    fn turn_changed(&mut self, feed: &Feed, turn: TurnIdx, changes: &mut Vec<RowChange>) {
+        if self.turns[turn.0 as usize].over != folds::is_over(feed, turn) {
+            self.due.insert(turn);
+        }
+        if let Some(row) = self.id_of(Row::Work(turn)) {
+            changes.push(RowChange::Changed(row));
+        }
+    }
+
+    fn arrange_all(&mut self, feed: &Feed, changes: &mut Vec<RowChange>) {
+        for turn in 0..feed.turns.len() {
+            // Counted by the feed in 32 bits.
+            #[allow(clippy::cast_possible_truncation)]
+            self.arrange_turn(feed, TurnIdx(turn as u32), changes);
+        }
+        self.due.clear();
+    }
+
+    fn make_room(&mut self, feed: &Feed) {
+        let n_turns = self.turns.len().max(feed.turns.len());
+        self.kept.resize_with(feed.slots.len(), Kept::default);
+        self.turns.resize_with(n_turns, TurnKept::default);
+    }
+
+    fn kept(&self, block: BlockId) -> &Kept {
+        &self.kept[block.0 as usize]
+    }
+
+    /// The block a row stands at.
+    fn block_of(&self, row: Row) -> Option<BlockId> {
+        match row {
+            Row::Block(block) | Row::Company(block) => Some(block),
+            Row::Work(turn) => {
+                let work = self.turns.get(turn.0 as usize)?.work.as_ref()?;
+                Some(work.first)
+            }
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Companies: like rows that follow one another, and calls that ran at the same time.
+//!
+//! Two or more reads and searches, or changes of one file, are a group; other calls that overlapped in time are parallel.
+//! Rows are neighbours by their level: what a sub-agent did stands between two calls and does not part them.
+
+use super::facets::{Facet, Run};
+use super::{Arrangement, Row, RowChange};
+use crate::block::{BlockBody, BlockId, TurnIdx};
+use crate::feed::Feed;
+use crate::tool::{ToolKind, ToolStatus};
+
+/// What sort of company it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CompanyKind {
+    /// Reads and searches.
+    Explored {
+        /// How many files were read.
+        reads: u32,
+        /// How many searches were made.
+        searches: u32,
+    },
+    /// Changes of one file.
+    Edited {
+        /// Its path.
+        file_path: String,
+        /// Lines added by all of them.
+        lines_added: u32,
+        /// Lines removed by all of them.
+        lines_removed: u32,
+    },
+    /// Calls that ran at the same time.
+    Parallel,
+}
+
+/// What the header of a company says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Company {
+    /// What sort.
+    pub kind: CompanyKind,
+    /// How many rows it has.
+    pub members: u32,
+    /// How many of them run.
+    pub running: u32,
+    /// How many of them failed.
+    pub failed: u32,
+    /// Of a group the sum of its members' durations, of parallel calls the longest, in milliseconds.
+    pub duration_ms: Option<u64>,
+    /// When the first of those that run was called, Unix epoch in milliseconds.
+    pub running_since_ms: Option<i64>,
+}
+
+impl Arrangement {
+    /// What the header of a company says; it is read off its members.
+    pub fn company(&self, feed: &Feed, head: BlockId) -> Option<Company> {
+        let members = self.companies.get(&head)?;
+        let kind = match self.kept(head).facet.run {
+            Run::Explore => CompanyKind::Explored {
+                reads: 0,
+                searches: 0,
+            },
+            Run::Edit(_) => CompanyKind::Edited {
+                file_path: edited_path(feed, head),
+                lines_added: 0,
+                lines_removed: 0,
+            },
+            Run::Call | Run::Alone => CompanyKind::Parallel,
+        };
+        let mut company = Company {
+            kind,
+            members: u32::try_from(members.len()).unwrap_or(u32::MAX),
+            running: 0,
+            failed: 0,
+            duration_ms: None,
+            running_since_ms: None,
+        };
+        for &member in members {
+            company.count(feed, member);
+        }
+        Some(company)
+    }
+
+    /// The members of the company that begins with `head`.
+    pub fn members(&self, head: BlockId) -> &[BlockId] {
+        self.companies.get(&head).map_or(&[], Vec::as_slice)
+    }
+
+    /// The first member of the company a block belongs to.
+    pub fn company_of(&self, block: BlockId) -> Option<BlockId> {
+        self.kept.get(block.0 as usize)?.company
+    }
+
+    /// Whether a header of this company hides its members when closed. Parallel calls are only marked.
+    pub(super) fn hides_members(&self, head: BlockId) -> bool {
+        match self.kept(head).facet.run {
+            Run::Explore | Run::Edit(_) => true,
+            Run::Call | Run::Alone => false,
+        }
+    }
+
+    /// Gives a row at the end of its level its place, and its neighbour's company where they are alike.
+    pub(super) fn place(&mut self, feed: &Feed, block: BlockId, changes: &mut Vec<RowChange>) {
+        let facet = Facet::of(feed, block);
+        let kept = &mut self.kept[block.0 as usize];
+        kept.facet = facet;
+        kept.placed = true;
+        let mut before = self.sibling_before(feed, block);
+        while let Some(id) = before
+            && self.kept(id).facet.absorbed
+        {
+            before = self.sibling_before(feed, id);
+        }
+        if let Some(before) = before
+            && self.kept(before).placed
+            && self.are_company(feed, before, block)
+        {
+            let head = self.join(before, block);
+            self.refresh(feed, head, changes);
+            if let Some(row) = self.id_of(Row::Company(head)) {
+                changes.push(RowChange::Changed(row));
+            }
+        }
+        self.refresh(feed, block, changes);
+    }
+
+    /// Finds the companies of all rows of a turn anew.
+    pub(super) fn find_companies(&mut self, feed: &Feed, turn: TurnIdx) {
+        // The nearest row before, by level; absorbed rows are no neighbours.
+        let mut before: Vec<Option<BlockId>> = Vec::new();
+        let mut next = self.turns[turn.0 as usize].first;
+        while let Some(id) = next {
+            let block = feed.block(id);
+            if block.turn != turn {
+                break;
+            }
+            next = feed.next(id);
+            let kept = &mut self.kept[id.0 as usize];
+            kept.facet = Facet::of(feed, id);
+            kept.placed = true;
+            kept.work = false;
+            if kept.company.take() == Some(id) {
+                self.companies.remove(&id);
+            }
+            let level = usize::from(block.depth);
+            before.resize(level + 1, None);
+            if self.kept(id).facet.absorbed {
+                continue;
+            }
+            if let Some(neighbour) = before[level].replace(id)
+                && self.are_company(feed, neighbour, id)
+            {
+                self.join(neighbour, id);
+            }
+        }
+    }
+
+    fn are_company(&self, feed: &Feed, before: BlockId, block: BlockId) -> bool {
+        let run = self.kept(block).facet.run;
+        if self.kept(before).facet.run != run {
+            return false;
+        }
+        match run {
+            Run::Alone => false,
+            Run::Explore | Run::Edit(_) => true,
+            Run::Call => overlap(feed, before, block),
+        }
+    }
+
+    /// Puts `block` into the company of its neighbour; the company's first member.
+    fn join(&mut self, before: BlockId, block: BlockId) -> BlockId {
+        let head = self.kept(before).company.unwrap_or(before);
+        self.companies
+            .entry(head)
+            .or_insert_with(|| vec![head])
+            .push(block);
+        self.kept[head.0 as usize].company = Some(head);
+        self.kept[block.0 as usize].company = Some(head);
+        head
+    }
+
+    /// The row before on the same level, of the same turn.
+    pub(super) fn sibling_before(&self, feed: &Feed, block: BlockId) -> Option<BlockId> {
+        let here = feed.block(block);
+        // Row by row, and not from a nested row to its call: a changed file may stand between them. What a sub-agent did
+        // is passed over once, by the first row behind it.
+        let mut before = feed.prev(block)?;
+        while feed.block(before).depth > here.depth {
+            before = feed.prev(before)?;
+        }
+        let sibling = feed.block(before);
+        (sibling.depth == here.depth && sibling.turn == here.turn).then_some(before)
+    }
+
+    /// Whether a row that has its place stands behind this one on the same level.
+    ///
+    /// Rows that came in the same frame have no place yet: they look for their neighbours when it is their turn.
+    pub(super) fn has_sibling_after(&self, feed: &Feed, block: BlockId) -> bool {
+        let here = feed.block(block);
+        let behind = |id| feed.next(feed.tail(id));
+        // A changed file stands in front of what else lies within its call.
+        let mut next = behind(block);
+        while let Some(id) = next
+            && feed.block(id).depth > here.depth
+        {
+            next = behind(id);
+        }
+        next.is_some_and(|next| {
+            let sibling = feed.block(next);
+            let placed = self
+                .kept
+                .get(next.0 as usize)
+                .is_some_and(|kept| kept.placed);
+            placed && sibling.depth == here.depth && sibling.turn == here.turn
+        })
+    }
+}
+
+impl Company {
+    fn count(&mut self, feed: &Feed, member: BlockId) {
+        let call = match &feed.block(member).body {
+            BlockBody::ToolCall(call) => call,
+            BlockBody::FileEdit(edit) => {
+                if let CompanyKind::Edited {
+                    lines_added,
+                    lines_removed,
+                    ..
+                } = &mut self.kind
+                {
+                    *lines_added = lines_added.saturating_add(edit.edit.lines_added);
+                    *lines_removed = lines_removed.saturating_add(edit.edit.lines_removed);
+                }
+                return;
+            }
+            _ => return,
+        };
+        match (&mut self.kind, call.kind) {
+            (CompanyKind::Explored { searches, .. }, ToolKind::Search) => *searches += 1,
+            (CompanyKind::Explored { reads, .. }, _) => *reads += 1,
+            _ => {}
+        }
+        if call.status.runs() {
+            self.running += 1;
+            self.running_since_ms = self.running_since_ms.or(call.called_ms);
+        }
+        self.failed += u32::from(call.status == ToolStatus::Failed);
+        let so_far = self.duration_ms.unwrap_or(0);
+        if let Some(duration_ms) = call.duration_ms {
+            self.duration_ms = Some(match self.kind {
+                CompanyKind::Parallel => so_far.max(duration_ms),
+                CompanyKind::Explored { .. } | CompanyKind::Edited { .. } => {
+                    so_far.saturating_add(duration_ms)
+                }
+            });
+        }
+    }
+}
+
+fn edited_path(feed: &Feed, block: BlockId) -> String {
+    match &feed.block(block).body {
+        BlockBody::FileEdit(edit) => edit.edit.file_path.clone(),
+        _ => String::new(),
+    }
+}
+
+/// Whether the later of two calls began before the earlier was done.
+fn overlap(feed: &Feed, before: BlockId, block: BlockId) -> bool {
+    let (BlockBody::ToolCall(call), BlockBody::ToolCall(_)) =
+        (&feed.block(before).body, &feed.block(block).body)
+    else {
+        return false;
+    };
+    call.settled_event
+        .is_none_or(|settled| settled > feed.block(block).first_event)
+}

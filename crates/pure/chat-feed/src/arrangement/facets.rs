@@ -1,0 +1,136 @@
+//! What of a block matters for where it is shown; everything else of it may change without moving a row.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::block::{BlockBody, BlockId};
+use crate::feed::Feed;
+use crate::tool::{ToolKind, ToolStatus};
+
+/// What a block is to its neighbours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Run {
+    /// Nothing.
+    #[default]
+    Alone,
+    /// A read or a search.
+    Explore,
+    /// A change of the file whose path has this hash.
+    Edit(u64),
+    /// Any other call: it may run beside others.
+    Call,
+}
+
+/// What of a block matters here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Facet {
+    pub(super) run: Run,
+    /// It runs or failed: no group hides it.
+    pub(super) stands_out: bool,
+    /// It waits for an answer: nothing hides it.
+    pub(super) waits: bool,
+    /// Its changed file says it all.
+    pub(super) absorbed: bool,
+    /// A settled turn may fold it away.
+    pub(super) foldable: bool,
+    /// It is part of an answer, where nothing but answers and marks stands behind it.
+    pub(super) answers: bool,
+    /// It is shown even when little is.
+    pub(super) matters: bool,
+}
+
+impl Facet {
+    pub(super) fn of(feed: &Feed, id: BlockId) -> Facet {
+        let block = feed.block(id);
+        let mut facet = Facet::default();
+        match &block.body {
+            BlockBody::ToolCall(call) => {
+                facet.foldable = true;
+                facet.stands_out = call.status.runs() || call.status == ToolStatus::Failed;
+                facet.absorbed = stands_for(feed, id) != id;
+                facet.run = match call.kind {
+                    ToolKind::Read | ToolKind::Search => Run::Explore,
+                    ToolKind::Edit | ToolKind::Plan | ToolKind::Think => Run::Alone,
+                    ToolKind::Execute | ToolKind::Fetch | ToolKind::Agent | ToolKind::Other => {
+                        Run::Call
+                    }
+                };
+            }
+            BlockBody::FileEdit(edit) => {
+                let mut hasher = DefaultHasher::new();
+                edit.edit.file_path.hash(&mut hasher);
+                facet.run = Run::Edit(hasher.finish());
+                facet.foldable = true;
+            }
+            BlockBody::Permission(ask) => {
+                facet.waits = ask.resolved.is_none() && !ask.expired;
+                facet.foldable = !facet.waits;
+            }
+            BlockBody::Question(ask) => {
+                facet.waits = ask.resolved.is_none() && !ask.expired;
+                facet.foldable = !facet.waits;
+            }
+            BlockBody::AgentMessage(message) => {
+                facet.foldable = message.result.is_some() || !message.wait;
+            }
+            BlockBody::Notice { warning, .. } => {
+                facet.foldable = !warning;
+                facet.matters = *warning;
+            }
+            BlockBody::Text(_) => {
+                facet.foldable = true;
+                facet.answers = block.depth == 0;
+            }
+            BlockBody::Audio { .. } => {
+                facet.foldable = true;
+                facet.answers = block.depth == 0;
+            }
+            BlockBody::Thinking(_)
+            | BlockBody::Plan(_)
+            | BlockBody::Progress(_)
+            | BlockBody::AgentSwitch(_)
+            | BlockBody::Raw { .. } => facet.foldable = true,
+            BlockBody::Prompt(_)
+            | BlockBody::Interrupt { .. }
+            | BlockBody::Error { .. }
+            | BlockBody::Compaction(_)
+            | BlockBody::SessionEnd { .. }
+            | BlockBody::Gap(_)
+            | BlockBody::TurnEnd(_) => facet.matters = block.depth == 0,
+            BlockBody::SessionStart(_) => {}
+        }
+        facet
+    }
+}
+
+/// The call that a changed file stands beside.
+pub(super) fn call_of(feed: &Feed, id: BlockId) -> Option<BlockId> {
+    match &feed.block(id).body {
+        BlockBody::FileEdit(edit) => edit.call,
+        _ => None,
+    }
+}
+
+/// The block that says what this one has to say: of an edit that was done its changed file, where that stands behind it;
+/// of all others the block itself.
+pub(crate) fn stands_for(feed: &Feed, id: BlockId) -> BlockId {
+    match &feed.block(id).body {
+        BlockBody::ToolCall(call)
+            if call.kind == ToolKind::Edit && call.status == ToolStatus::Succeeded =>
+        {
+            let edit = feed.next(id);
+            edit.filter(|&next| call_of(feed, next) == Some(id))
+                .unwrap_or(id)
+        }
+        _ => id,
+    }
+}
+
+/// The call that a row lies in and that hides it when closed. A changed file lies beside its call and not in it.
+pub(super) fn container(feed: &Feed, id: BlockId) -> Option<BlockId> {
+    let block = feed.block(id);
+    let parent = block.parent?;
+    match &block.body {
+        BlockBody::FileEdit(_) => container(feed, parent),
+        _ => Some(parent),
+    }
+}

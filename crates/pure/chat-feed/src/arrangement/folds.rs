@@ -1,0 +1,134 @@
+//! Folding: when a turn settles, what led to its answer becomes one line.
+//!
+//! Never folded are the prompt, the answer, what failed or waits, and what says where the session was cut. The answer is
+//! the text at the turn's end; where the turn ends with work, all text in between is work too.
+
+use super::{Arrangement, Row, RowChange, TurnIdx};
+use crate::block::{Block, BlockBody, BlockId};
+use crate::feed::Feed;
+use crate::session::TurnState;
+use crate::tool::{ToolKind, ToolStatus};
+
+/// One line hides nothing that would be shorter itself.
+const FEWEST_ROWS: u32 = 2;
+
+/// The work of a settled turn: what its line says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// Its first row, in front of which the line stands.
+    pub first: BlockId,
+    /// Tool calls, those of sub-agents included.
+    pub steps: u32,
+    /// Files that were changed, each once.
+    pub files_edited: u32,
+    /// Files that were read.
+    pub reads: u32,
+    /// Commands that were run.
+    pub commands: u32,
+    /// Calls that failed.
+    pub failed: u32,
+    /// How long the turn took, in milliseconds.
+    pub duration_ms: Option<u64>,
+}
+
+impl Arrangement {
+    /// What the line of a turn's work says; `None` while it runs, and where there is too little to fold.
+    pub fn work(&self, turn: TurnIdx) -> Option<&Work> {
+        self.turns.get(turn.0 as usize)?.work.as_ref()
+    }
+
+    /// Finds what of a turn is work.
+    pub(super) fn find_work(&mut self, feed: &Feed, turn: TurnIdx, changes: &mut Vec<RowChange>) {
+        let over = is_over(feed, turn);
+        let before = self.turns[turn.0 as usize].work.take();
+        self.turns[turn.0 as usize].over = over;
+        let work = match self.folds() && over && feed.turn(turn).number > 0 {
+            true => self.collect_work(feed, turn),
+            false => None,
+        };
+        // The line moves with the first row of the work: it is taken away where it stood, and put where it stands now.
+        if let Some(before) = before
+            && work.as_ref().is_none_or(|work| work.first != before.first)
+        {
+            self.hide_row(before.first, Row::Work(turn), changes);
+        }
+        self.turns[turn.0 as usize].work = work;
+    }
+
+    fn collect_work(&mut self, feed: &Feed, turn: TurnIdx) -> Option<Work> {
+        let first = self.turns[turn.0 as usize].first?;
+        let rows = || {
+            std::iter::successors(Some(first), |&id| feed.next(id))
+                .take_while(|&id| feed.block(id).turn == turn)
+        };
+        // The answer begins behind the last row that is neither answer nor mark.
+        let answer = rows().fold(None, |answer, id| {
+            let facet = &self.kept(id).facet;
+            match (facet.answers, facet.foldable) {
+                (true, _) => answer.or(Some(id)),
+                (false, true) => None,
+                (false, false) => answer,
+            }
+        });
+        let mut work: Option<Work> = None;
+        let mut n_rows = 0;
+        let mut paths = std::collections::BTreeSet::new();
+        for id in rows() {
+            if Some(id) == answer {
+                break;
+            }
+            if !self.kept(id).facet.foldable {
+                continue;
+            }
+            self.kept[id.0 as usize].work = true;
+            n_rows += u32::from(!self.kept(id).facet.absorbed);
+            let work = work.get_or_insert(Work {
+                first: id,
+                steps: 0,
+                files_edited: 0,
+                reads: 0,
+                commands: 0,
+                failed: 0,
+                duration_ms: None,
+            });
+            work.count(feed.block(id));
+            if let BlockBody::FileEdit(edit) = &feed.block(id).body
+                && paths.insert(&edit.edit.file_path)
+            {
+                work.files_edited += 1;
+            }
+        }
+        let told_ms = rows().find_map(|id| match &feed.block(id).body {
+            BlockBody::TurnEnd(end) => end.duration_ms,
+            _ => None,
+        });
+        let mut work = work.filter(|_| n_rows >= FEWEST_ROWS);
+        match &mut work {
+            Some(work) => work.duration_ms = told_ms,
+            None => {
+                for id in rows() {
+                    self.kept[id.0 as usize].work = false;
+                }
+            }
+        }
+        work
+    }
+}
+
+/// Whether a turn came to its end. One that was left open, because the log is at its own end, shows how far it got.
+pub(super) fn is_over(feed: &Feed, turn: TurnIdx) -> bool {
+    let facts = feed.turn(turn);
+    facts.state != TurnState::Running && facts.ended_ms.is_some()
+}
+
+impl Work {
+    fn count(&mut self, block: &Block) {
+        let BlockBody::ToolCall(call) = &block.body else {
+            return;
+        };
+        self.steps += 1;
+        self.commands += u32::from(call.kind == ToolKind::Execute);
+        self.reads += u32::from(call.kind == ToolKind::Read);
+        self.failed += u32::from(call.status == ToolStatus::Failed);
+    }
+}

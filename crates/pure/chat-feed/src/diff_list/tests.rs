@@ -1,0 +1,174 @@
+//! Diffs as lists: what is shown, what is folded, and that colours change no text.
+
+use super::*;
+use crate::syntax::Class;
+
+const DIFF: &str = "diff --git a/src/a.rs b/src/a.rs\n--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1,3 +1,4 @@ fn a\n let x = 1;\n-old(word);\n+new(word);\n+more();\n }\n";
+
+fn shown(split: bool, space: Space) -> Shown {
+    Shown {
+        split,
+        wrap: false,
+        space,
+    }
+}
+
+/// A chunk as text: each `div` on a line of its own, with its numbers in front.
+fn drawn(list: &DiffList, colours: &BTreeMap<(u32, u32), HunkColours>) -> Vec<String> {
+    let strokes = list.draw(0, colours);
+    let units: Vec<u16> = strokes.words.encode_utf16().collect();
+    let mut at = 0;
+    let mut lines = Vec::new();
+    for code in strokes.codes {
+        let length = (code >> 8) as usize;
+        let words = String::from_utf16_lossy(&units[at..at + length]);
+        at += length;
+        match code & 0xff {
+            Strokes::DIV => lines.push(String::new()),
+            Strokes::NUMBERS => lines.last_mut().unwrap().push_str(&format!("[{words}]")),
+            Strokes::TEXT => lines.last_mut().unwrap().push_str(&words),
+            _ => {}
+        }
+    }
+    assert_eq!(at, units.len(), "all words are taken");
+    lines
+}
+
+#[test]
+fn unified_and_split_tell_the_same_lines() {
+    let mut list = DiffList::read(DIFF, "").unwrap();
+    let none = BTreeMap::new();
+    assert_eq!(
+        drawn(&list, &none),
+        [
+            "@@ -1,3 +1,4 @@ fn a",
+            "[1 1]let x = 1;",
+            "[2  ]removed old(word);",
+            "[  2]added new(word);",
+            "[  3]added more();",
+            "[3 4]}",
+        ]
+    );
+    assert!(list.show(shown(true, Space::Counts)));
+    assert_eq!(
+        drawn(&list, &none),
+        [
+            "@@ -1,3 +1,4 @@ fn a",
+            "",
+            "[1]let x = 1;",
+            "[1]let x = 1;",
+            "",
+            "[2]removed old(word);",
+            "[2]added new(word);",
+            "",
+            "",
+            "[3]added more();",
+            "",
+            "[3]}",
+            "[4]}",
+        ]
+    );
+    assert!(!list.show(shown(true, Space::Counts)), "nothing changed");
+}
+
+#[test]
+fn colours_change_no_text() {
+    let mut list = DiffList::read(DIFF, "").unwrap();
+    for split in [false, true] {
+        list.show(shown(split, Space::Counts));
+        let plain = drawn(&list, &BTreeMap::new());
+        let lines: Lines = Rc::new(vec![vec![(0..3, Class::Keyword), (2..99, Class::Type)]; 3]);
+        let colours = HunkColours {
+            old: Some(lines.clone()),
+            new: Some(lines),
+        };
+        let colours = BTreeMap::from([((0, 0), colours)]);
+        assert_ne!(list.draw(0, &BTreeMap::new()), list.draw(0, &colours));
+        assert_eq!(drawn(&list, &colours), plain);
+    }
+    assert_eq!(list.language(0), Some("rust"));
+    assert_eq!(
+        list.side_text((0, 0), true).unwrap(),
+        "let x = 1;\nold(word);\n}"
+    );
+    assert_eq!(
+        list.side_text((0, 0), false).unwrap(),
+        "let x = 1;\nnew(word);\nmore();\n}"
+    );
+}
+
+#[test]
+fn white_space_alone_is_said_to_be_all() {
+    let mut list = DiffList::read("@@ -1,1 +1,1 @@\n-a b\n+a  b\n", "x.rs").unwrap();
+    assert_eq!(list.items().len(), 3);
+    list.show(shown(false, Space::Ignored));
+    assert_eq!(drawn(&list, &BTreeMap::new()), ["Only white space differs"]);
+}
+
+#[test]
+fn made_files_binaries_and_renames_are_one_line() {
+    let mut diff = String::new();
+    for path in ["Cargo.lock", "b.rs"] {
+        diff += &format!(
+            "diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-a\n+b\n"
+        );
+    }
+    diff += "diff --git a/x.png b/x.png\nBinary files a/x.png and b/x.png differ\n";
+    diff += "diff --git a/o.rs b/n.rs\nsimilarity index 100%\nrename from o.rs\nrename to n.rs\n";
+    let mut list = DiffList::read(&diff, "").unwrap();
+    let names = |list: &DiffList| drawn(list, &BTreeMap::new());
+    assert_eq!(
+        names(&list),
+        [
+            "Cargo.lock+1−1",
+            "Show diff (lock file, 2 lines)",
+            "b.rs+1−1",
+            "@@ -1,1 +1,1 @@",
+            "[1  ]removed a",
+            "[  1]added b",
+            "x.png",
+            "Binary file: its content is not shown",
+            "o.rs → n.rsrenamed",
+            "Renamed, its content is the same",
+        ]
+    );
+    list.toggle(0);
+    assert_eq!(names(&list)[1], "@@ -1,1 +1,1 @@");
+    list.toggle(1);
+    assert_eq!(names(&list)[5], "Show diff (viewed, 2 lines)");
+}
+
+#[test]
+fn hostile_names_and_lines_stay_text_and_hide_nothing() {
+    let list = DiffList::read(
+        "@@ -1 +1 @@\n-<img src=x>\n+\u{202e}evil\u{0}<script>\n",
+        "x",
+    )
+    .unwrap();
+    let lines = drawn(&list, &BTreeMap::new());
+    assert_eq!(lines[1], "[1  ]removed <img src=x>");
+    assert!(!lines[2].contains(['\u{202e}', '\u{0}']), "{}", lines[2]);
+    assert!(lines[2].contains("<script>"));
+    let long = format!("@@ -0,0 +1 @@\n+{}\n", "é".repeat(1_000_000));
+    let list = DiffList::read(&long, "x").unwrap();
+    assert!(list.draw(0, &BTreeMap::new()).words.len() < 5_000);
+    assert!(DiffList::read("no diff at all", "x").is_none());
+    assert!(DiffList::read("", "x").is_none());
+}
+
+#[test]
+fn a_long_diff_is_drawn_a_chunk_at_a_time() {
+    let mut diff = "@@ -0,0 +1,200000 @@\n".to_owned();
+    for n in 0..200_000 {
+        diff += &format!("+line {n}\n");
+    }
+    let list = DiffList::read(&diff, "x.txt").unwrap();
+    assert_eq!(list.items().len(), 200_001);
+    let last = list.draw(list.n_chunks() - 1, &BTreeMap::new());
+    assert!(last.words.contains("line 199999") && last.words.len() < 4_000);
+    assert_eq!(list.height_px(1, 80), 20.0);
+    assert!(
+        list.side_text((0, 0), false).is_none(),
+        "too long for colours"
+    );
+}

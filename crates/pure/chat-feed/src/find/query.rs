@@ -1,0 +1,369 @@
+//! What somebody who looks for something writes: words, `"a phrase"`, `/a pattern/`, `tool:bash`, `file:src/**`,
+//! `is:error`, `agent:explore`, and `-` before what must not be there. All of it must hold of a block.
+//!
+//! Which texts a block has is for `words`; what is found is for [`super::Find`].
+
+use std::fmt;
+use std::ops::Range;
+
+use regex_lite::{Regex, RegexBuilder};
+
+use super::glob::Glob;
+use super::kinds::Kinds;
+use super::needle::Needle;
+
+/// Longer questions are not read: nobody writes them.
+const QUERY_BYTES: usize = 1_000;
+/// Texts and patterns in one question: one bit each is kept for each block.
+pub(super) const MOST_TEXTS: usize = 32;
+/// A pattern may become this large: what it takes to look through a text grows with it.
+const PATTERN_BYTES: usize = 64 * 1024;
+/// What a pattern takes for a byte of text, where a plain text takes 1: about what its engine says of itself.
+const PATTERN_COST: usize = 16;
+
+/// A question that was read.
+#[derive(Clone, Debug, Default)]
+pub struct Query {
+    /// What is looked for in the texts of a block; a bit stands for each.
+    pub(super) texts: Vec<Wanted<Text>>,
+    /// What is asked of its facts.
+    pub(super) facts: Vec<Wanted<Fact>>,
+}
+
+/// What is wanted, or not.
+#[derive(Clone, Debug)]
+pub(super) struct Wanted<T> {
+    pub(super) what: T,
+    /// Whether it must not be there.
+    pub(super) not: bool,
+}
+
+/// A text that is looked for.
+#[derive(Clone, Debug)]
+pub(super) enum Text {
+    Plain(Needle),
+    Pattern(Regex),
+}
+
+/// A fact that is asked for.
+#[derive(Clone, Debug)]
+pub(super) enum Fact {
+    Is(Kinds),
+    Tool(Needle),
+    File(Glob),
+    Agent(Needle),
+}
+
+/// Why a question could not be read, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueryError {
+    /// The character it is about, from 0.
+    pub at: usize,
+    /// What is wrong there.
+    pub what: String,
+}
+
+impl fmt::Display for QueryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (at character {})", self.what, self.at + 1)
+    }
+}
+
+impl std::error::Error for QueryError {}
+
+impl Query {
+    /// Reads a question.
+    ///
+    /// ```
+    /// use chat_feed::find::Query;
+    /// assert!(Query::parse("tool:bash -is:error \"cargo test\"").is_ok());
+    /// let error = Query::parse("x is:odd").unwrap_err();
+    /// assert_eq!(error.at, 5);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where a pattern cannot be read, a name behind `is:` is not known, or it is too long.
+    pub fn parse(text: &str) -> Result<Query, QueryError> {
+        let error = |at: usize, what: String| QueryError {
+            at: text[..at].chars().count(),
+            what,
+        };
+        if text.len() > QUERY_BYTES {
+            let at = text.floor_char_boundary(QUERY_BYTES);
+            return Err(error(at, format!("over the limit of {QUERY_BYTES} bytes")));
+        }
+        let mut query = Query::default();
+        let mut reader = Reader { text, at: 0 };
+        while let Some(token) = reader.next() {
+            query
+                .take(&token)
+                .map_err(|what| error(token.value_at, what))?;
+            if query.texts.len() > MOST_TEXTS {
+                return Err(error(token.at, format!("more than {MOST_TEXTS} texts")));
+            }
+        }
+        Ok(query)
+    }
+
+    /// Whether it asks for nothing.
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty() && self.facts.is_empty()
+    }
+
+    /// Where a text has what is looked for, in bytes, in order and without overlaps; not more than `most` of them.
+    pub fn marks(&self, text: &str, most: usize) -> Vec<Range<usize>> {
+        let mut found: Vec<Range<usize>> = Vec::new();
+        for wanted in self.texts.iter().filter(|wanted| !wanted.not) {
+            let mut from = 0;
+            while found.len() < most
+                && let Some(range) = wanted.what.find(text, from)
+            {
+                // A pattern may match nothing; the next place begins behind the next character.
+                from = if range.is_empty() {
+                    text.ceil_char_boundary(range.end + 1)
+                } else {
+                    range.end
+                };
+                if !range.is_empty() {
+                    found.push(range);
+                }
+                if from > text.len() {
+                    break;
+                }
+            }
+        }
+        found.sort_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
+        let mut end = 0;
+        found.retain(|range| {
+            let apart = range.start >= end;
+            if apart {
+                end = range.end;
+            }
+            apart
+        });
+        found
+    }
+
+    /// Whether anything of it is looked for in texts that must be there: else there is nothing to mark.
+    pub fn has_marks(&self) -> bool {
+        self.texts.iter().any(|wanted| !wanted.not)
+    }
+
+    /// What looking through a byte of text takes.
+    pub(super) fn cost_per_byte(&self) -> usize {
+        let cost = |wanted: &Wanted<Text>| match wanted.what {
+            Text::Plain(_) => 1,
+            Text::Pattern(_) => PATTERN_COST,
+        };
+        self.texts.iter().map(cost).sum()
+    }
+
+    pub(super) fn asks_for_agent(&self) -> bool {
+        let agent = |wanted: &Wanted<Fact>| matches!(wanted.what, Fact::Agent(_));
+        self.facts.iter().any(agent)
+    }
+
+    /// How far before its end a text that grew must be read again; `None` where all of it must.
+    pub(super) fn longest_text(&self) -> Option<usize> {
+        let len = |wanted: &Wanted<Text>| match &wanted.what {
+            // What a character folds to may be shorter than itself.
+            Text::Plain(needle) => Some(needle.text().len() * 4),
+            Text::Pattern(_) => None,
+        };
+        self.texts
+            .iter()
+            .map(len)
+            .try_fold(0, |most, len| Some(most.max(len?)))
+    }
+
+    fn take(&mut self, token: &Token<'_>) -> Result<(), String> {
+        let not = token.not;
+        let value = token.value.as_ref();
+        let fact = match token.key {
+            Key::None => {
+                self.texts.push(Wanted {
+                    what: Text::Plain(Needle::smart(value)),
+                    not,
+                });
+                return Ok(());
+            }
+            Key::Pattern => {
+                let what = Text::Pattern(pattern(value)?);
+                self.texts.push(Wanted { what, not });
+                return Ok(());
+            }
+            Key::Is if value.is_empty() => {
+                return Err(format!("`is:` expects one of {}", is_words()));
+            }
+            Key::Tool | Key::File | Key::Agent if value.is_empty() => {
+                return Err("a name is missing behind the colon".to_owned());
+            }
+            Key::Is => {
+                let word = value.to_lowercase();
+                // `is:errors` is what people write, too.
+                let word = word.strip_suffix('s').unwrap_or(&word);
+                let known = Kinds::WORDS.iter().find(|(name, _)| *name == word);
+                let (_, kinds) =
+                    known.ok_or_else(|| format!("`is:{value}` is none of {}", is_words()))?;
+                Fact::Is(*kinds)
+            }
+            Key::Tool => Fact::Tool(Needle::either_case(value)),
+            Key::File => Fact::File(Glob::new(value)),
+            Key::Agent => Fact::Agent(Needle::either_case(value)),
+        };
+        self.facts.push(Wanted { what: fact, not });
+        Ok(())
+    }
+}
+
+impl Text {
+    pub(super) fn is_in(&self, text: &str) -> bool {
+        match self {
+            Text::Plain(needle) => needle.is_in(text),
+            Text::Pattern(regex) => regex.is_match(text),
+        }
+    }
+
+    fn find(&self, text: &str, from: usize) -> Option<Range<usize>> {
+        match self {
+            Text::Plain(needle) => needle.find(text, from),
+            Text::Pattern(regex) => (from <= text.len())
+                .then(|| regex.find_at(text, from))
+                .flatten()
+                .map(|found| found.range()),
+        }
+    }
+}
+
+/// A pattern, small letters for both; its engine knows capitals of ASCII only.
+fn pattern(text: &str) -> Result<Regex, String> {
+    let mut escaped = false;
+    let has_capital = text.chars().any(|character| {
+        let counts = !escaped && character.is_uppercase();
+        escaped = !escaped && character == '\\';
+        counts
+    });
+    RegexBuilder::new(text)
+        .case_insensitive(!has_capital)
+        .multi_line(true)
+        .size_limit(PATTERN_BYTES)
+        .build()
+        .map_err(|why| format!("could not read the pattern: {why}"))
+}
+
+fn is_words() -> String {
+    let names: Vec<&str> = Kinds::WORDS.iter().map(|(name, _)| *name).collect();
+    names.join(", ")
+}
+
+/// What stands before the colon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Key {
+    None,
+    Pattern,
+    Tool,
+    File,
+    Is,
+    Agent,
+}
+
+const KEYS: [(&str, Key); 4] = [
+    ("tool:", Key::Tool),
+    ("file:", Key::File),
+    ("is:", Key::Is),
+    ("agent:", Key::Agent),
+];
+
+/// One part of a question.
+struct Token<'t> {
+    at: usize,
+    value_at: usize,
+    not: bool,
+    key: Key,
+    value: std::borrow::Cow<'t, str>,
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl<'t> Reader<'t> {
+    fn next(&mut self) -> Option<Token<'t>> {
+        let rest = &self.text[self.at..];
+        let trimmed = rest.trim_start();
+        if trimmed.is_empty() {
+            return None;
+        }
+        let at = self.at + rest.len() - trimmed.len();
+        // `--release` is a word; so is a dash by itself.
+        let negated = trimmed
+            .strip_prefix('-')
+            .filter(|rest| rest.starts_with(|c: char| c.is_alphanumeric() || "\"/".contains(c)));
+        let rest = negated.unwrap_or(trimmed);
+        let known = KEYS.iter().find(|(name, _)| {
+            rest.get(..name.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(name))
+        });
+        let (key, value) = match known {
+            Some((name, key)) => (*key, &rest[name.len()..]),
+            None => (Key::None, rest),
+        };
+        let value_at = self.text.len() - value.len();
+        let (key, text, len): (Key, std::borrow::Cow<'t, str>, usize) =
+            match value.as_bytes().first() {
+                Some(b'"') => {
+                    // One that does not end goes on to the end: it is still being written.
+                    let inner = &value[1..];
+                    match inner.find('"') {
+                        Some(end) => (key, inner[..end].into(), end + 2),
+                        None => (key, inner.into(), value.len()),
+                    }
+                }
+                Some(b'/')
+                    if key == Key::None
+                        && let Some(end) = pattern_end(value) =>
+                {
+                    (
+                        Key::Pattern,
+                        value[1..end].replace("\\/", "/").into(),
+                        end + 1,
+                    )
+                }
+                _ => {
+                    let end = value.find(char::is_whitespace).unwrap_or(value.len());
+                    (key, value[..end].into(), end)
+                }
+            };
+        self.at = value_at + len;
+        if key == Key::None && text.is_empty() {
+            return self.next();
+        }
+        Some(Token {
+            at,
+            value_at,
+            not: negated.is_some(),
+            key,
+            value: text,
+        })
+    }
+}
+
+/// Where the slash stands that ends a pattern; a path, which has slashes within, is none.
+fn pattern_end(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate().skip(1) {
+        match byte {
+            b'/' if !escaped => {
+                let ends = text[at + 1..]
+                    .chars()
+                    .next()
+                    .is_none_or(char::is_whitespace);
+                return (ends && at > 1).then_some(at);
+            }
+            _ => escaped = !escaped && byte == b'\\',
+        }
+    }
+    None
+}

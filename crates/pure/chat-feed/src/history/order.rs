@@ -1,0 +1,44 @@
+//! The order of all rows that ever were, those that were taken out included.
+
+use crate::block::BlockId;
+use crate::feed::NO_ROW;
+
+/// A list over the names of rows.
+#[derive(Clone, Debug)]
+pub(super) struct Order {
+    first: u32,
+    /// The row behind each.
+    next: Vec<u32>,
+}
+
+impl Default for Order {
+    fn default() -> Self {
+        Order {
+            first: NO_ROW,
+            next: Vec::new(),
+        }
+    }
+}
+
+impl Order {
+    /// Puts the newest row behind another.
+    ///
+    /// Rows that were taken out from behind it stay there: they and the new one are never shown together.
+    pub(super) fn insert(&mut self, row: BlockId, after: Option<BlockId>) {
+        let place = match after {
+            Some(after) => &mut self.next[after.0 as usize],
+            None => &mut self.first,
+        };
+        let next = std::mem::replace(place, row.0);
+        self.next.push(next);
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = BlockId> {
+        let at = |row: u32| (row != NO_ROW).then_some(BlockId(row));
+        std::iter::successors(at(self.first), move |row| at(self.next[row.0 as usize]))
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.next.capacity() * size_of::<u32>()
+    }
+}

@@ -1,0 +1,266 @@
+//! What a row was before an event changed it, said by what it became.
+//!
+//! Most changes are of few kinds: a call has its result, a text its end. A short word for one is kept only where it
+//! gives back exactly what was; else the row is kept whole.
+
+use std::sync::Arc;
+
+use chat_event::{Json, payload};
+
+use super::{History, NONE};
+use crate::block::{
+    BlockBody, BlockId, EventIdx, FileEditBlock, TextIdx, ThinkingBlock, ToolCallBlock,
+};
+use crate::feed::{Feed, Slot};
+use crate::tool::{ToolKind, ToolStatus};
+
+/// What a row was before an event.
+#[derive(Clone, Debug)]
+pub(super) struct RowRecord {
+    pub(super) event: EventIdx,
+    pub(super) row: BlockId,
+    /// The record of the same row before this one.
+    before: u32,
+    was: Was,
+}
+
+#[derive(Clone, Debug)]
+enum Was {
+    /// A call without its result.
+    Unsettled,
+    /// A call whose args, texts and result are those of now, or none.
+    Call(Box<CallWas>),
+    /// A row of text of the same kind.
+    Text { end: u32, streaming: bool },
+    /// Thinking.
+    Thinking(Box<ThinkingBlock>),
+    /// Anything else.
+    Whole(Arc<Slot>),
+}
+
+#[derive(Clone, Debug)]
+struct CallWas {
+    status: ToolStatus,
+    kind: ToolKind,
+    input: Option<TextIdx>,
+    output: Option<TextIdx>,
+    exit_code: Option<i64>,
+    called_ms: Option<i64>,
+    duration_ms: Option<u64>,
+    settled_ms: Option<i64>,
+    settled_event: Option<EventIdx>,
+    progress: Option<Box<payload::Progress>>,
+    steps: u32,
+    conflicts: u32,
+    orphan: bool,
+    /// What it had already of what is kept of it now.
+    had: Had,
+}
+
+#[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each stands for a field")]
+struct Had {
+    name: bool,
+    title: bool,
+    args: bool,
+    result: bool,
+    error: bool,
+    summary: bool,
+}
+
+impl RowRecord {
+    pub(super) fn bytes(&self) -> usize {
+        let kept = match &self.was {
+            Was::Unsettled | Was::Text { .. } => 0,
+            Was::Call(_) => size_of::<CallWas>(),
+            Was::Thinking(_) => size_of::<ThinkingBlock>(),
+            Was::Whole(slot) => {
+                let body = match &slot.block.body {
+                    BlockBody::ToolCall(_) => size_of::<ToolCallBlock>(),
+                    BlockBody::FileEdit(_) => size_of::<FileEditBlock>(),
+                    _ => 0,
+                };
+                size_of::<Slot>() + body + slot.block.event_id.len()
+            }
+        };
+        size_of::<RowRecord>() + kept
+    }
+}
+
+impl History {
+    /// Keeps what a row was before the event in hand, where that is not what it is now.
+    pub(super) fn record_row(&mut self, feed: &Feed, old: &Arc<Slot>) {
+        let row = old.block.id;
+        let now = &feed.slots[row.0 as usize];
+        if old.settled_ms == now.settled_ms && old.block == now.block {
+            return;
+        }
+        let was = was_of(old, now).unwrap_or_else(|| Was::Whole(old.clone()));
+        // A list of records longer than this would not fit any memory.
+        let nth = u32::try_from(self.row_records.len()).unwrap_or(NONE);
+        let marks = &mut self.rows[row.0 as usize];
+        let before = std::mem::replace(&mut marks.newest, nth);
+        self.row_records.push(RowRecord {
+            event: self.event,
+            row,
+            before,
+            was,
+        });
+    }
+
+    /// A row as it was after so many events; shared with `now` where it is the same.
+    pub(crate) fn row_after(&self, now: &Arc<Slot>, n_events: EventIdx) -> Arc<Slot> {
+        let marks = &self.rows[now.block.id.0 as usize];
+        let first_end = marks.ends.partition_point(|(event, _)| *event < n_events);
+        let end = marks.ends.get(first_end).copied();
+        let mut undone: Vec<&RowRecord> = Vec::new();
+        let mut at = marks.newest;
+        while let Some(record) = self.row_records.get(at as usize)
+            && record.event >= n_events
+        {
+            // What came later does not matter where the whole row is kept.
+            if let Was::Whole(_) = record.was {
+                undone.clear();
+            }
+            undone.push(record);
+            at = record.before;
+        }
+        if undone.is_empty() && end.is_none() {
+            return now.clone();
+        }
+        let oldest = undone.last().map(|record| record.event);
+        let mut slot = now.clone();
+        for record in undone {
+            undo(&mut slot, &record.was);
+        }
+        // Whichever happened first says where it ended before.
+        if let Some((event, end)) = end
+            && oldest.is_none_or(|oldest| event < oldest)
+            && let BlockBody::Text(text) = &mut Arc::make_mut(&mut slot).block.body
+        {
+            text.end = end as usize;
+        }
+        slot
+    }
+}
+
+/// The short word that gives back what was.
+fn was_of(old: &Slot, now: &Slot) -> Option<Was> {
+    let was = match (&old.block.body, &now.block.body) {
+        (BlockBody::Text(old), BlockBody::Text(_)) => Was::Text {
+            end: u32::try_from(old.end).ok()?,
+            streaming: old.streaming,
+        },
+        (BlockBody::Thinking(old), BlockBody::Thinking(_)) => Was::Thinking(Box::new(old.clone())),
+        (BlockBody::ToolCall(call), BlockBody::ToolCall(_)) => {
+            if gives_back(&Was::Unsettled, old, now) {
+                Was::Unsettled
+            } else {
+                Was::Call(Box::new(CallWas::of(call, old.settled_ms)))
+            }
+        }
+        _ => return None,
+    };
+    gives_back(&was, old, now).then_some(was)
+}
+
+fn gives_back(was: &Was, old: &Slot, now: &Slot) -> bool {
+    let mut slot = Arc::new(now.clone());
+    undo(&mut slot, was);
+    slot.settled_ms == old.settled_ms && slot.block == old.block
+}
+
+fn undo(slot: &mut Arc<Slot>, was: &Was) {
+    if let Was::Whole(whole) = was {
+        *slot = whole.clone();
+        return;
+    }
+    let slot = Arc::make_mut(slot);
+    match (was, &mut slot.block.body) {
+        (Was::Unsettled, BlockBody::ToolCall(call)) => {
+            slot.settled_ms = None;
+            call.status = ToolStatus::Running;
+            call.result = None;
+            call.result_event = None;
+            call.error = None;
+            call.summary = None;
+            call.exit_code = None;
+            call.duration_ms = None;
+            call.settled_event = None;
+        }
+        (Was::Call(was), BlockBody::ToolCall(call)) => {
+            slot.settled_ms = was.settled_ms;
+            was.put_into(call);
+        }
+        (Was::Text { end, streaming }, BlockBody::Text(text)) => {
+            text.end = *end as usize;
+            text.streaming = *streaming;
+        }
+        (Was::Thinking(was), BlockBody::Thinking(thinking)) => *thinking = (**was).clone(),
+        // A word is kept only for a row of its kind.
+        _ => {}
+    }
+}
+
+impl CallWas {
+    fn of(call: &ToolCallBlock, settled_ms: Option<i64>) -> CallWas {
+        CallWas {
+            status: call.status,
+            kind: call.kind,
+            input: call.input,
+            output: call.output,
+            exit_code: call.exit_code,
+            called_ms: call.called_ms,
+            duration_ms: call.duration_ms,
+            settled_ms,
+            settled_event: call.settled_event,
+            progress: call.progress.clone().map(Box::new),
+            steps: call.steps,
+            conflicts: call.conflicts,
+            orphan: call.orphan,
+            had: Had {
+                name: !call.tool_name.is_empty(),
+                title: call.title.is_some(),
+                args: call.args_event.is_some(),
+                result: call.result_event.is_some(),
+                error: call.error.is_some(),
+                summary: call.summary.is_some(),
+            },
+        }
+    }
+
+    fn put_into(&self, call: &mut ToolCallBlock) {
+        call.status = self.status;
+        call.kind = self.kind;
+        call.input = self.input;
+        call.output = self.output;
+        call.exit_code = self.exit_code;
+        call.called_ms = self.called_ms;
+        call.duration_ms = self.duration_ms;
+        call.settled_event = self.settled_event;
+        call.progress = self.progress.as_deref().cloned();
+        call.steps = self.steps;
+        call.conflicts = self.conflicts;
+        call.orphan = self.orphan;
+        if !self.had.name {
+            call.tool_name = "".into();
+        }
+        if !self.had.title {
+            call.title = None;
+        }
+        if !self.had.args {
+            call.args = Json::default();
+            call.args_event = None;
+        }
+        if !self.had.result {
+            call.result = None;
+            call.result_event = None;
+        }
+        if !self.had.error {
+            call.error = None;
+        }
+        if !self.had.summary {
+            call.summary = None;
+        }
+    }
+}

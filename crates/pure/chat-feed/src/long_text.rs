@@ -1,0 +1,248 @@
+//! What is shown of a long text: its two ends, and all of it once the reader asks. A text that is here and the reference
+//! that stands for it are shown alike, because both are shown by their [`Excerpt`].
+//!
+//! Where bodies come from is for the page, what was asked for and how far it has come for `loads`.
+
+use std::borrow::Cow;
+
+use chat_event::{Body, BodyRef, Excerpt, Json, bodies};
+use serde_json::Value;
+
+use crate::units;
+
+/// Lines shown of the beginning and the end of a long text.
+pub const HEAD_LINES: usize = 12;
+/// See [`HEAD_LINES`].
+pub const TAIL_LINES: usize = 8;
+
+/// As much of one text is fetched, and put into the page, at once: more takes a browser seconds to lay out.
+pub const WHOLE_BYTES: usize = 512 * 1024;
+
+/// So much of a long string is shown among other JSON.
+const AMONG_OTHERS_BYTES: usize = 1_000;
+
+/// A text before anybody asked for the whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// It is short, and shown whole.
+    All(String),
+    /// Its first and its last lines. There are none of the last where an older reference does not tell them.
+    Both {
+        /// The first lines.
+        head: String,
+        /// The last lines.
+        tail: String,
+    },
+}
+
+/// What is shown of a text before anybody asked for the whole; `clean` makes it fit to be shown.
+pub fn ends(excerpt: &Excerpt<'_>, clean: impl Fn(&str) -> String) -> Ends {
+    let Some(whole) = excerpt.whole() else {
+        let preview = clean(excerpt.preview);
+        let mut first: Vec<&str> = preview.lines().collect();
+        // The last line is cut somewhere, unless it is all there is.
+        if first.len() > 1 && !excerpt.preview.ends_with('\n') {
+            first.pop();
+        }
+        first.truncate(HEAD_LINES);
+        let tail = clean(excerpt.tail);
+        let last: Vec<&str> = tail.lines().collect();
+        return Ends::Both {
+            head: first.join("\n"),
+            tail: last[last.len().saturating_sub(TAIL_LINES)..].join("\n"),
+        };
+    };
+    let text = clean(&whole);
+    let lines: Vec<&str> = text.lines().collect();
+    // A button in the place of one line saves nothing.
+    if lines.len() < HEAD_LINES + TAIL_LINES + 2 {
+        return Ends::All(lines.join("\n"));
+    }
+    Ends::Both {
+        head: lines[..HEAD_LINES].join("\n"),
+        tail: lines[lines.len() - TAIL_LINES..].join("\n"),
+    }
+}
+
+/// The beginning of a text that is put into the page at once, cut on a character.
+pub fn shown_at_once(text: &str) -> &str {
+    &text[..text.floor_char_boundary(WHOLE_BYTES)]
+}
+
+/// The words of the button that shows the whole, and its size where that says something.
+pub fn ask_label(excerpt: &Excerpt<'_>) -> (String, Option<String>) {
+    let size = units::bytes(excerpt.bytes);
+    if excerpt.bytes > WHOLE_BYTES as u64 {
+        let first = units::bytes(WHOLE_BYTES as u64);
+        return (format!("Show the first {first} of {size}"), None);
+    }
+    match excerpt.lines.filter(|&lines| lines > 1) {
+        Some(lines) => {
+            let lines = units::count(lines, "line", "lines");
+            let size = (excerpt.bytes >= 10_000).then_some(size);
+            (format!("Show all {lines}"), size)
+        }
+        None => (format!("Load full ({size})"), None),
+    }
+}
+
+/// JSON with its long strings cut: the same text whether they are here or elsewhere. `None` where it has none.
+pub fn shortened(json: &Json) -> Option<Json> {
+    bodies::retell(json, &mut |body| {
+        let excerpt = body.excerpt();
+        if excerpt.bytes <= chat_event::PREVIEW_BYTES as u64 {
+            return Some(excerpt.preview.to_owned());
+        }
+        let beginning = &excerpt.preview[..excerpt.preview.floor_char_boundary(AMONG_OTHERS_BYTES)];
+        let left = units::bytes(excerpt.bytes.saturating_sub(beginning.len() as u64));
+        Some(format!("{beginning} … ({left} more)"))
+    })
+}
+
+/// The bodies that a value refers to.
+pub fn references(json: &Json) -> Vec<BodyRef> {
+    let mut found: Vec<BodyRef> = Vec::new();
+    bodies::retell(json, &mut |body| {
+        if let Body::Ref { body } = body
+            && found.iter().all(|known| known.sha256 != body.sha256)
+        {
+            found.push(body);
+        }
+        None
+    });
+    found
+}
+
+/// How much a value is where its bodies are where they were.
+pub fn whole_bytes(json: &Json) -> u64 {
+    let mut n_bytes = 0;
+    let rest = bodies::retell(json, &mut |body| {
+        n_bytes += body.byte_len();
+        Some(String::new())
+    });
+    n_bytes + rest.as_ref().unwrap_or(json).as_text().len() as u64
+}
+
+/// Any JSON as indented text.
+pub fn indented(json: &Json) -> String {
+    match json.as_str() {
+        Some(text) => text.into_owned(),
+        // Numbers that no type holds would be lost on the way through a tree, so small JSON stays as it came.
+        None if json.as_text().len() < 100 => json.as_text().to_owned(),
+        None => serde_json::to_string_pretty(&json.to_value()).unwrap_or_default(),
+    }
+}
+
+/// A result that is text, or a list of content parts that are all text: their texts.
+pub fn texts(result: &Json) -> Option<Vec<Body>> {
+    if let Some(body) = result.to_body() {
+        return Some(vec![body]);
+    }
+    let parts = result
+        .parse::<Vec<Json>>()
+        .filter(|parts| !parts.is_empty())?;
+    let text = |part: &Json| {
+        let kind = part.get("type")?;
+        (kind.as_text() == "\"text\"").then(|| part.get("text")?.to_body())?
+    };
+    let texts: Option<Vec<Body>> = parts.iter().map(text).collect();
+    let texts = texts?;
+    // Short texts are one text; a long one is shown by itself, as it may be elsewhere.
+    let short = |body: &Body| body.byte_len() <= chat_event::PREVIEW_BYTES as u64;
+    if texts.iter().all(short) {
+        let texts: Vec<&str> = texts.iter().map(Body::preview).collect();
+        return Some(vec![Body::Inline(texts.join("\n"))]);
+    }
+    Some(texts)
+}
+
+/// Whether a text stands within what is shown of a result.
+pub fn shows(result: &Json, needle: &str) -> bool {
+    match result.to_body() {
+        Some(body) => {
+            let excerpt = body.excerpt();
+            match excerpt.whole() {
+                Some(whole) => whole.contains(needle),
+                None => excerpt.preview.contains(needle) || excerpt.tail.contains(needle),
+            }
+        }
+        None => {
+            let short = shortened(result);
+            short.as_ref().unwrap_or(result).as_text().contains(needle)
+        }
+    }
+}
+
+/// The text of an attachment's field, of which the beginning is enough.
+pub fn field_text<'v>(value: &'v Value, key: &str) -> Option<Cow<'v, str>> {
+    let field = value.get(key)?;
+    match field.as_str() {
+        Some(text) => Some(Cow::Borrowed(
+            &text[..text.floor_char_boundary(chat_event::PREVIEW_BYTES)],
+        )),
+        None => Json::from(field)
+            .body_ref()
+            .map(|body| Cow::Owned(body.preview)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(n: usize) -> String {
+        (1..=n).map(|at| format!("line {at} of many\n")).collect()
+    }
+
+    fn shown(text: &str) -> Ends {
+        ends(&Excerpt::of(text), str::to_owned)
+    }
+
+    #[test]
+    fn a_long_text_shows_its_two_ends_in_whole_lines() {
+        for n in [22, 100, 10_000] {
+            let text = lines(n);
+            let all: Vec<&str> = text.lines().collect();
+            let head = all[..HEAD_LINES].join("\n");
+            let tail = all[n - TAIL_LINES..].join("\n");
+            assert_eq!(shown(&text), Ends::Both { head, tail }, "{n} lines");
+        }
+        assert_eq!(
+            shown(&lines(21)),
+            Ends::All(lines(21).trim_end().to_owned())
+        );
+        // A few lines that are long: only those that are whole, and the end.
+        let text = format!("{}\n{}\nlast\n", "a".repeat(3000), "b".repeat(9000));
+        let Ends::Both { head, tail } = shown(&text) else {
+            panic!("it is long")
+        };
+        assert_eq!(head, "a".repeat(3000));
+        assert_eq!(tail, "last");
+    }
+
+    #[test]
+    fn the_button_says_how_much_it_shows() {
+        let label = |text: &str| ask_label(&Excerpt::of(text));
+        assert_eq!(label(&lines(12_481)).0, "Show all 12,481 lines");
+        assert_eq!(label(&lines(30)), ("Show all 30 lines".to_owned(), None));
+        assert_eq!(label(&"x".repeat(60_000)).0, "Load full (60 KB)");
+        assert_eq!(
+            label(&"x\n".repeat(1_000_000)).0,
+            "Show the first 524 KB of 2.0 MB"
+        );
+    }
+
+    #[test]
+    fn json_is_shown_alike_with_its_strings_and_with_references() {
+        let long = "é".repeat(3000);
+        let sent = Json::from(serde_json::json!({"a": 1, "edits": [{"new": long}], "s": "short"}));
+        let told = Json::from(
+            serde_json::json!({"a": 1, "edits": [{"new": {"$body": BodyRef::to(&long, "00".to_owned())}}], "s": "short"}),
+        );
+        assert_eq!(shortened(&sent), shortened(&told));
+        assert!(shortened(&sent).unwrap().as_text().len() < 1200);
+        assert_eq!(whole_bytes(&sent), whole_bytes(&told));
+        assert_eq!(references(&told).len(), 1);
+        assert_eq!(shortened(&Json::string("short")), None);
+    }
+}

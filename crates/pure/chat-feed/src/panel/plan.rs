@@ -1,0 +1,55 @@
+//! The plan: its newest state, and how it came to be.
+
+use chat_event::payload::PlanEntry;
+
+use crate::block::{BlockBody, BlockId};
+use crate::feed::Feed;
+use crate::session::PlanStep;
+
+/// The plan as it is, and its steps.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PlanView {
+    /// The row of the newest plan.
+    pub block: Option<BlockId>,
+    /// Its entries.
+    pub entries: Vec<PlanEntry>,
+    /// How many of them are done.
+    pub n_done: usize,
+    /// What changed, the newest first.
+    pub steps: Vec<PlanStep>,
+    /// Steps before those.
+    pub n_older_steps: usize,
+}
+
+/// The plan of the session: its own where it has one, else its sub-agents'. `most_steps` bounds the steps it has.
+pub fn plan(feed: &Feed, most_steps: usize) -> PlanView {
+    let here = |step: &&PlanStep| feed.contains(step.block);
+    let main = |step: &&PlanStep| feed.block(step.block).parent.is_none();
+    let steps = feed.plan_steps();
+    let newest = steps.iter().rev().filter(here).find(main);
+    let Some(newest) = newest.or_else(|| steps.iter().rev().find(here)) else {
+        return PlanView::default();
+    };
+    let parent = feed.block(newest.block).parent;
+    let same = |step: &&PlanStep| feed.block(step.block).parent == parent;
+    let mut shown = Vec::new();
+    let mut n_steps = 0;
+    for step in steps.iter().rev().filter(here).filter(same) {
+        if n_steps < most_steps {
+            shown.push(step.clone());
+        }
+        n_steps += 1;
+    }
+    let entries = match &feed.block(newest.block).body {
+        BlockBody::Plan(entries) => entries.clone(),
+        _ => Vec::new(),
+    };
+    let is_done = |entry: &&PlanEntry| entry.status == "completed";
+    PlanView {
+        block: Some(newest.block),
+        n_done: entries.iter().filter(is_done).count(),
+        entries,
+        n_older_steps: n_steps - shown.len(),
+        steps: shown,
+    }
+}

@@ -1,0 +1,255 @@
+//! A session in figures, as far as its feed is shown: the same figures as [`crate::projections::SessionSummary`] where
+//! both have one.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use super::timeline::waits_of;
+use crate::block::{BlockBody, BlockId, ToolCallBlock, TurnIdx};
+use crate::feed::Feed;
+use crate::projections::TokenCounts;
+use crate::renderer::between;
+use crate::session::TurnState;
+use crate::tool::ToolStatus;
+
+/// How many of the slowest calls are named.
+const SLOWEST: usize = 10;
+
+/// How many failures are named; the newest are.
+const MOST_FAILURES: usize = 50;
+
+/// Calls of a kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallCount {
+    /// All.
+    pub total: u64,
+    /// Those that gave an error.
+    pub failed: u64,
+    /// Those without a result.
+    pub without_result: u64,
+    /// How long they took together, where they say so.
+    pub duration_ms: u64,
+}
+
+/// A call that took long.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SlowCall {
+    /// Its row.
+    pub block: BlockId,
+    /// What it did, in a line.
+    pub line: String,
+    /// How long it took.
+    pub duration_ms: u64,
+}
+
+/// Something that failed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// Its row.
+    pub block: BlockId,
+    /// What failed, in a line.
+    pub line: String,
+    /// How often in a row.
+    pub count: u32,
+}
+
+/// A turn in figures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TurnFigures {
+    /// Which.
+    pub turn: TurnIdx,
+    /// Its number.
+    pub number: u32,
+    /// Where it stands.
+    pub state: TurnState,
+    /// Its prompt's row.
+    pub prompt: Option<BlockId>,
+    /// From its start to its end.
+    pub duration_ms: Option<u64>,
+    /// Tool calls.
+    pub steps: u32,
+    /// Lines added.
+    pub lines_added: u32,
+    /// Lines removed.
+    pub lines_removed: u32,
+    /// Tokens.
+    pub tokens: Option<TokenCounts>,
+    /// Cost in US dollars.
+    pub cost_usd: Option<f64>,
+}
+
+/// A session in figures.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Statistics {
+    /// Tokens.
+    pub tokens: Option<TokenCounts>,
+    /// Cost in US dollars.
+    pub cost_usd: Option<f64>,
+    /// From the first to the last event.
+    pub duration_ms: Option<u64>,
+    /// How long its turns took together.
+    pub busy_ms: u64,
+    /// How long it waited for approvals and answers.
+    pub waited_ms: u64,
+    /// Tool calls, all of them.
+    pub calls: CallCount,
+    /// Tool calls by kind, those with most first.
+    pub by_kind: Vec<(&'static str, CallCount)>,
+    /// The slowest calls, the slowest first.
+    pub slowest: Vec<SlowCall>,
+    /// Errors of the session and calls that failed, the newest first; the first of them are named.
+    pub failures: Vec<Failure>,
+    /// How many there are.
+    pub n_failures: u64,
+    /// Files that were changed.
+    pub files_changed: usize,
+    /// Lines added.
+    pub lines_added: u64,
+    /// Lines removed.
+    pub lines_removed: u64,
+    /// The turns in order.
+    pub turns: Vec<TurnFigures>,
+}
+
+/// The figures of a session.
+pub fn statistics(feed: &Feed) -> Statistics {
+    let session = feed.session();
+    let mut by_kind: BTreeMap<&'static str, CallCount> = BTreeMap::new();
+    let mut figures = Statistics {
+        tokens: feed.tokens(),
+        cost_usd: feed.cost_usd(),
+        duration_ms: between(session.first_ms, session.last_ms),
+        ..Statistics::default()
+    };
+    // The fastest of the slowest is on top; of equals the later gives way.
+    let mut slowest: BinaryHeap<(Reverse<u64>, BlockId)> = BinaryHeap::new();
+    let mut failures: Vec<(BlockId, u32)> = Vec::new();
+    let waits = waits_of(feed);
+    for block in feed.rows() {
+        match &block.body {
+            BlockBody::ToolCall(call) => {
+                // What only stands for a call that is not in the log is counted where it gave something.
+                if call.orphan && call.result.is_none() {
+                    continue;
+                }
+                let took_ms = ran_ms(feed, block.id, call, waits.get(&block.id));
+                let failed = call.result.is_some() && call.error.is_some();
+                for count in [
+                    by_kind.entry(call.kind.as_str()).or_default(),
+                    &mut figures.calls,
+                ] {
+                    count.total += 1;
+                    count.failed += u64::from(failed);
+                    count.without_result += u64::from(call.result.is_none());
+                    count.duration_ms = count.duration_ms.saturating_add(took_ms);
+                }
+                if call.status == ToolStatus::Failed {
+                    failures.push((block.id, 1));
+                }
+                if took_ms > 0 {
+                    slowest.push((Reverse(took_ms), block.id));
+                    if slowest.len() > SLOWEST {
+                        slowest.pop();
+                    }
+                }
+            }
+            BlockBody::Error { count, .. } => failures.push((block.id, *count)),
+            BlockBody::Permission(ask) => {
+                let waited_ms = between(block.at_ms, ask.answered_ms);
+                figures.waited_ms = figures.waited_ms.saturating_add(waited_ms.unwrap_or(0));
+            }
+            BlockBody::Question(ask) => {
+                let waited_ms = between(block.at_ms, ask.answered_ms);
+                figures.waited_ms = figures.waited_ms.saturating_add(waited_ms.unwrap_or(0));
+            }
+            BlockBody::TurnEnd(end) => {
+                figures.busy_ms = figures.busy_ms.saturating_add(end.duration_ms.unwrap_or(0));
+            }
+            _ => {}
+        }
+    }
+    figures.by_kind = by_kind.into_iter().collect();
+    figures
+        .by_kind
+        .sort_by_key(|(kind, count)| (Reverse(count.total), *kind));
+    figures.slowest = slowest
+        .into_sorted_vec()
+        .into_iter()
+        .map(|(Reverse(duration_ms), block)| SlowCall {
+            block,
+            line: line_of(feed, block),
+            duration_ms,
+        })
+        .collect();
+    figures.n_failures = failures.iter().map(|(_, count)| u64::from(*count)).sum();
+    figures.failures = failures
+        .into_iter()
+        .rev()
+        .take(MOST_FAILURES)
+        .map(|(block, count)| Failure {
+            block,
+            line: line_of(feed, block),
+            count,
+        })
+        .collect();
+    let files = super::files(feed, super::Scope::Session);
+    figures.files_changed = files.files.len();
+    figures.lines_added = files.lines_added;
+    figures.lines_removed = files.lines_removed;
+    figures.turns = turns(feed);
+    figures
+}
+
+/// How long a call ran, without the wait for its approval.
+fn ran_ms(
+    feed: &Feed,
+    id: BlockId,
+    call: &ToolCallBlock,
+    wait: Option<&(i64, Option<i64>)>,
+) -> u64 {
+    let took_ms = call.duration_ms.unwrap_or(0);
+    let answered_ms = wait.and_then(|(_, answered_ms)| *answered_ms);
+    between(answered_ms, feed.settled_ms(id)).map_or(took_ms, |ran_ms| ran_ms.min(took_ms))
+}
+
+fn turns(feed: &Feed) -> Vec<TurnFigures> {
+    let numbered = (0..).zip(feed.turns()).filter(|(_, turn)| turn.number > 0);
+    numbered
+        .map(|(turn_idx, turn)| {
+            let (tokens, cost_usd) = feed.spent_in(TurnIdx(turn_idx));
+            TurnFigures {
+                turn: TurnIdx(turn_idx),
+                number: turn.number,
+                state: turn.state,
+                prompt: turn.prompt.filter(|&prompt| feed.contains(prompt)),
+                duration_ms: between(turn.started_ms, turn.ended_ms),
+                steps: turn.steps,
+                lines_added: turn.lines_added,
+                lines_removed: turn.lines_removed,
+                tokens,
+                cost_usd,
+            }
+        })
+        .collect()
+}
+
+/// What a row of a call or an error says.
+fn line_of(feed: &Feed, id: BlockId) -> String {
+    match &feed.block(id).body {
+        BlockBody::ToolCall(call) => {
+            let headline = call.headline();
+            format!("{} {}", headline.verb, headline.object)
+                .trim_end()
+                .to_owned()
+        }
+        BlockBody::Error { code, message, .. } => {
+            let message = crate::units::first_line(message, 200);
+            match (code.is_empty(), message.is_empty()) {
+                (false, true) => code.clone(),
+                (true, _) => message,
+                (false, false) => format!("{code}: {message}"),
+            }
+        }
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,349 @@
+//! The player: which moment is shown, and what moves it.
+//!
+//! | state | shows | play | pause | seek, step | the end is reached | live |
+//! |---|---|---|---|---|---|---|
+//! | live, following | the newest | live, paused | live, paused | live, paused | – | – |
+//! | live, paused | a moment | replay, playing | – | live, paused | – | live, following |
+//! | replay, playing | a moving moment | – | paused | replay, playing | paused, or again from the start | live, following |
+//! | replay, paused | a moment | replay, playing | – | replay, paused | – | replay, paused, at the end |
+//!
+//! *Paused* is live, paused while the session goes on, and replay, paused when it is over: which of the two follows from
+//! whether more may come ([`Player::set_goes_on`]). Playing never switches following on; only [`Command::Live`] does.
+//! Nothing here touches what is played.
+
+use super::clock::{Clock, exact};
+use super::stops::Stops;
+
+/// The speeds there are; the last is as fast as the page draws.
+pub const SPEEDS: [f64; 6] = [0.5, 1.0, 2.0, 5.0, 10.0, MAX_SPEED];
+/// The speed called max.
+pub const MAX_SPEED: f64 = 1000.0;
+/// A page that was hidden or held up goes on where it was, and does not jump.
+const LONGEST_FRAME_MS: f64 = 250.0;
+
+/// Where a player stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// The newest is shown, and what comes as it comes.
+    LiveFollowing,
+    /// The session goes on; what is shown stands still.
+    LivePaused,
+    /// What is shown moves on by itself.
+    ReplayPlaying,
+    /// What is shown stands still, and the session is over.
+    ReplayPaused,
+}
+
+/// What moves a player.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Command {
+    /// Moves on by itself, from the start where it is at the end.
+    Play,
+    /// Stands still.
+    Pause,
+    /// The one or the other.
+    Toggle,
+    /// To the moment after exactly so many events.
+    SeekTo(u32),
+    /// To so many milliseconds into the replay, as near as there is; what a drag asks for.
+    SeekNear(f64),
+    /// So many milliseconds on, or back.
+    SeekBy(f64),
+    /// To the next place of a kind, or the one before.
+    Step(Stop, Direction),
+    /// Back to the newest, and with it.
+    Live,
+    /// Faster or slower.
+    Speed(f64),
+    /// The next speed, or the one before.
+    Faster(Direction),
+    /// Whether idle stretches are cut short.
+    SkipIdle(bool),
+    /// Whether it begins again at the end.
+    Loop(bool),
+}
+
+/// What steps go by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// An event, chunks of text included.
+    Chunk,
+    /// An event that shows more than a longer text.
+    Event,
+    /// A new row.
+    Block,
+    /// A turn.
+    Turn,
+    /// A prompt, an error, a permission, a compaction or an edit.
+    Marker,
+}
+
+/// Which way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Towards the end.
+    On,
+    /// Towards the start.
+    Back,
+}
+
+/// A player of one session.
+#[derive(Clone, Debug)]
+pub struct Player {
+    clock: Clock,
+    state: State,
+    goes_on: bool,
+    /// How far it is: events shown, and milliseconds of playing, which run on between two events.
+    n_events: u32,
+    played_ms: f64,
+    speed: f64,
+    skips_idle: bool,
+    loops: bool,
+    /// How much of the session the bar is as long as.
+    axis_ms: u64,
+    last_frame_ms: Option<f64>,
+}
+
+impl Default for Player {
+    fn default() -> Self {
+        Player {
+            clock: Clock::default(),
+            state: State::ReplayPaused,
+            goes_on: false,
+            n_events: 0,
+            played_ms: 0.0,
+            speed: 1.0,
+            skips_idle: true,
+            loops: false,
+            axis_ms: 0,
+            last_frame_ms: None,
+        }
+    }
+}
+
+impl Player {
+    /// Where it stands.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// When each event happened.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// How many events are shown; `None` for the newest state, with what was said by the log's being at its end.
+    pub fn shown(&self) -> Option<u32> {
+        let at_end = self.n_events >= self.clock.n_events();
+        match self.state {
+            State::LiveFollowing => None,
+            State::ReplayPaused if at_end => None,
+            State::LivePaused | State::ReplayPlaying | State::ReplayPaused => Some(self.n_events),
+        }
+    }
+
+    /// How many events are shown.
+    pub fn n_events(&self) -> u32 {
+        match self.state {
+            State::LiveFollowing => self.clock.n_events(),
+            _ => self.n_events,
+        }
+    }
+
+    /// How far into the replay it is, in milliseconds with idle stretches cut.
+    pub fn played_ms(&self) -> f64 {
+        match self.state {
+            State::LiveFollowing => exact(self.clock.length_ms()),
+            _ => self.played_ms,
+        }
+    }
+
+    /// How far behind the newest event it is, in the session's own time.
+    pub fn behind_ms(&self) -> u64 {
+        let here_ms = whole(self.clock.elapsed_at(self.played_ms()));
+        self.clock.elapsed_ms().saturating_sub(here_ms)
+    }
+
+    /// How long a bar is, in milliseconds of playing: the whole session, but while it goes on and the reader looks back as
+    /// much of it as there was then. So no place on the bar moves while events come in.
+    pub fn axis_ms(&self) -> u64 {
+        match self.state {
+            State::LiveFollowing => self.clock.length_ms(),
+            _ => self.axis_ms.max(whole(self.played_ms.ceil())),
+        }
+    }
+
+    /// The speed.
+    pub fn speed(&self) -> f64 {
+        self.speed
+    }
+
+    /// Whether idle stretches are cut short.
+    pub fn skips_idle(&self) -> bool {
+        self.skips_idle
+    }
+
+    /// Whether it begins again at the end.
+    pub fn loops(&self) -> bool {
+        self.loops
+    }
+
+    /// Events came: where the reader follows they are shown, else the moment stays.
+    pub fn follow(&mut self, feed: &crate::Feed) {
+        let at_end = self.n_events >= self.clock.n_events();
+        self.clock.follow(feed);
+        // A log that is read is shown as far as it is read.
+        if self.state == State::ReplayPaused && at_end {
+            self.go_to_end();
+        }
+        if self.state == State::LiveFollowing || !self.goes_on {
+            self.axis_ms = self.clock.length_ms();
+        }
+    }
+
+    /// Whether more may come.
+    pub fn set_goes_on(&mut self, goes_on: bool) {
+        self.goes_on = goes_on;
+        let at_end = self.n_events >= self.clock.n_events();
+        self.state = match (self.state, goes_on) {
+            (State::LiveFollowing, false) => {
+                self.go_to_end();
+                State::ReplayPaused
+            }
+            (State::LivePaused, false) => State::ReplayPaused,
+            (State::ReplayPaused, true) if at_end => State::LiveFollowing,
+            (State::ReplayPaused, true) => State::LivePaused,
+            (state, _) => state,
+        };
+    }
+
+    /// Does what is asked.
+    pub fn perform(&mut self, command: Command, stops: &Stops) {
+        match command {
+            Command::Play => self.play(),
+            Command::Pause => self.pause(),
+            Command::Toggle if self.state == State::ReplayPlaying => self.pause(),
+            Command::Toggle => self.play(),
+            Command::SeekTo(n_events) => self.go_to(n_events),
+            Command::SeekNear(played_ms) => self.go_near(played_ms),
+            Command::SeekBy(by_ms) => self.go_near(self.played_ms() + by_ms),
+            Command::Step(Stop::Chunk, Direction::On) => {
+                self.go_to(self.n_events().saturating_add(1))
+            }
+            Command::Step(Stop::Chunk, Direction::Back) => {
+                self.go_to(self.n_events().saturating_sub(1));
+            }
+            Command::Step(stop, direction) => {
+                let to = stops.next(stop, direction, self.n_events());
+                self.go_to(to.unwrap_or(match direction {
+                    Direction::On => self.clock.n_events(),
+                    Direction::Back => 0,
+                }));
+            }
+            Command::Live => {
+                self.go_to_end();
+                self.axis_ms = self.clock.length_ms();
+                self.state = match self.goes_on {
+                    true => State::LiveFollowing,
+                    false => State::ReplayPaused,
+                };
+            }
+            Command::Speed(speed) if speed > 0.0 => self.speed = speed.min(MAX_SPEED),
+            Command::Speed(_) => {}
+            Command::Faster(direction) => {
+                let mut speeds = SPEEDS.into_iter();
+                let next = match direction {
+                    Direction::On => speeds.find(|speed| *speed > self.speed),
+                    Direction::Back => speeds.rfind(|speed| *speed < self.speed),
+                };
+                self.speed = next.unwrap_or(self.speed);
+            }
+            Command::SkipIdle(skips) => self.skips_idle = skips,
+            Command::Loop(loops) => self.loops = loops,
+        }
+    }
+
+    /// A frame is about to be drawn; whether there will be something else in the next.
+    ///
+    /// `now_ms` is any clock that does not run back.
+    pub fn advance(&mut self, now_ms: f64) -> bool {
+        let last_ms = self.last_frame_ms.replace(now_ms);
+        if self.state != State::ReplayPlaying {
+            self.last_frame_ms = None;
+            return false;
+        }
+        let passed_ms = last_ms.map_or(0.0, |last_ms| {
+            (now_ms - last_ms).clamp(0.0, LONGEST_FRAME_MS)
+        });
+        let by_ms = passed_ms * self.speed;
+        self.played_ms = if self.skips_idle {
+            self.played_ms + by_ms
+        } else {
+            let elapsed_ms = self.clock.elapsed_at(self.played_ms);
+            self.clock.played_of(elapsed_ms + by_ms)
+        };
+        self.n_events = self.clock.n_events_at(whole(self.played_ms));
+        if self.n_events < self.clock.n_events() {
+            return true;
+        }
+        if self.loops && self.clock.length_ms() > 0 {
+            (self.n_events, self.played_ms) = (0, 0.0);
+            return true;
+        }
+        self.go_to_end();
+        self.pause();
+        false
+    }
+
+    fn play(&mut self) {
+        if self.n_events() >= self.clock.n_events() {
+            (self.n_events, self.played_ms) = (0, 0.0);
+        }
+        self.state = State::ReplayPlaying;
+        self.last_frame_ms = None;
+    }
+
+    fn pause(&mut self) {
+        if self.state == State::LiveFollowing {
+            self.go_to_end();
+        }
+        self.state = match self.goes_on {
+            true => State::LivePaused,
+            false => State::ReplayPaused,
+        };
+    }
+
+    fn go_to(&mut self, n_events: u32) {
+        self.leave_live();
+        self.n_events = n_events.min(self.clock.n_events());
+        self.played_ms = exact(self.clock.played_at(self.n_events));
+    }
+
+    fn go_near(&mut self, played_ms: f64) {
+        self.leave_live();
+        self.played_ms = played_ms.clamp(0.0, exact(self.clock.length_ms()));
+        self.n_events = self.clock.n_events_at(whole(self.played_ms));
+        // The very start is before everything.
+        if played_ms <= 0.0 {
+            self.n_events = 0;
+        }
+    }
+
+    fn go_to_end(&mut self) {
+        self.n_events = self.clock.n_events();
+        self.played_ms = exact(self.clock.length_ms());
+    }
+
+    fn leave_live(&mut self) {
+        if self.state == State::LiveFollowing {
+            self.pause();
+        }
+        self.last_frame_ms = None;
+    }
+}
+
+/// Whole milliseconds; a time before the start is the start.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn whole(ms: f64) -> u64 {
+    ms.max(0.0) as u64
+}

@@ -1,0 +1,280 @@
+//! The places of a replay that a reader goes to: markers, turns, rows, events.
+
+use std::ops::Range;
+
+use super::player::{Direction, Stop};
+use crate::block::{BlockBody, BlockId, EventIdx};
+use crate::feed::Feed;
+use crate::tool::ToolStatus;
+
+/// What a marker stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarkerKind {
+    /// A prompt begins a chapter.
+    Prompt,
+    /// Something failed.
+    Error,
+    /// Somebody was asked.
+    Permission,
+    /// The context was made shorter.
+    Compaction,
+    /// A file changed.
+    Edit,
+}
+
+/// A place worth going to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marker {
+    /// What it stands for.
+    pub kind: MarkerKind,
+    /// The event that brought its row.
+    pub event: EventIdx,
+    /// Its row.
+    pub block: BlockId,
+}
+
+/// The stretch in which a sub-agent worked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AgentSpan {
+    /// The call that began it.
+    pub block: BlockId,
+    /// From its first event to its last so far.
+    pub from: EventIdx,
+    /// The last one.
+    pub to: EventIdx,
+}
+
+/// The places of a session; it follows the session as it grows.
+#[derive(Clone, Debug, Default)]
+pub struct Stops {
+    markers: Vec<Marker>,
+    agents: Vec<AgentSpan>,
+    /// The events that brought a row, each once.
+    blocks: Vec<EventIdx>,
+    /// The events that showed more than a longer text, each once.
+    events: Vec<EventIdx>,
+    turns: Vec<EventIdx>,
+    n_rows: usize,
+    n_blocks_taken: usize,
+    n_changes: usize,
+}
+
+impl Stops {
+    /// Takes what came since the last time. A feed that keeps no history has no places.
+    pub fn follow(&mut self, feed: &Feed) {
+        let Some(history) = feed.history.as_deref() else {
+            return;
+        };
+        for slot in feed.slots.get(self.n_rows..).unwrap_or_default() {
+            let block = &slot.block;
+            if self.blocks.last() != Some(&block.first_event) {
+                self.blocks.push(block.first_event);
+            }
+            if let Some(kind) = kind_of(&block.body) {
+                self.markers.push(Marker {
+                    kind,
+                    event: block.first_event,
+                    block: block.id,
+                });
+            }
+            if let Some(call) = block.parent
+                && !matches!(block.body, BlockBody::FileEdit(_))
+            {
+                let known = self.agents.iter_mut().rev().find(|span| span.block == call);
+                match known {
+                    Some(span) => span.to = block.first_event,
+                    None => self.agents.push(AgentSpan {
+                        block: call,
+                        from: feed.block(call).first_event,
+                        to: block.first_event,
+                    }),
+                }
+            }
+        }
+        let n_known_rows = self.n_blocks_taken;
+        let mut events = self.blocks.get(n_known_rows..).unwrap_or_default().to_vec();
+        for (event, row) in history.changes(self.n_changes) {
+            events.push(event);
+            let call = &feed.block(row).body;
+            if let BlockBody::ToolCall(call) = call
+                && call.status == ToolStatus::Failed
+                && call.settled_event == Some(event)
+            {
+                self.markers.push(Marker {
+                    kind: MarkerKind::Error,
+                    event,
+                    block: row,
+                });
+            }
+        }
+        events.sort_unstable();
+        events.retain(|event| self.events.last().is_none_or(|last| last < event));
+        events.dedup();
+        self.events.append(&mut events);
+        // What came before stands before what came since.
+        self.markers.sort_by_key(|marker| marker.event);
+        self.n_blocks_taken = self.blocks.len();
+        self.n_rows = feed.slots.len();
+        self.n_changes = history.n_changes();
+        self.turns.extend(history.turns_from(self.turns.len()));
+    }
+
+    /// What is worth going to, in order.
+    pub fn markers(&self) -> &[Marker] {
+        &self.markers
+    }
+
+    /// Where sub-agents worked, by their beginning.
+    pub fn agents(&self) -> &[AgentSpan] {
+        &self.agents
+    }
+
+    /// So many events show the next place of a kind behind `n_events`, or the one before.
+    pub fn next(&self, stop: Stop, direction: Direction, n_events: u32) -> Option<u32> {
+        let of_markers = |nth: usize| self.markers.get(nth).map(|marker| marker.event);
+        let (n_seen, n_before) = match stop {
+            Stop::Chunk => return None,
+            Stop::Marker => {
+                let upto = |n| self.markers.partition_point(|marker| marker.event < n);
+                (upto(n_events), upto(n_events.saturating_sub(1)))
+            }
+            Stop::Event => seen(&self.events, n_events),
+            Stop::Block => seen(&self.blocks, n_events),
+            Stop::Turn => seen(&self.turns, n_events),
+        };
+        let nth = match direction {
+            Direction::On => n_seen,
+            Direction::Back => n_before.checked_sub(1)?,
+        };
+        let event = match stop {
+            Stop::Marker => of_markers(nth),
+            Stop::Event => self.events.get(nth).copied(),
+            Stop::Block => self.blocks.get(nth).copied(),
+            Stop::Turn => self.turns.get(nth).copied(),
+            Stop::Chunk => None,
+        };
+        Some(event? + 1)
+    }
+}
+
+/// How many of these events have happened, and how many before the newest.
+fn seen(events: &[EventIdx], n_events: u32) -> (usize, usize) {
+    let upto = |n| events.partition_point(|&event| event < n);
+    (upto(n_events), upto(n_events.saturating_sub(1)))
+}
+
+fn kind_of(body: &BlockBody) -> Option<MarkerKind> {
+    match body {
+        BlockBody::Prompt(_) => Some(MarkerKind::Prompt),
+        BlockBody::Error { .. } => Some(MarkerKind::Error),
+        BlockBody::Permission(_) | BlockBody::Question(_) => Some(MarkerKind::Permission),
+        BlockBody::Compaction(_) => Some(MarkerKind::Compaction),
+        BlockBody::FileEdit(_) => Some(MarkerKind::Edit),
+        BlockBody::ToolCall(_)
+        | BlockBody::Text(_)
+        | BlockBody::Thinking(_)
+        | BlockBody::AgentMessage(_)
+        | BlockBody::Plan(_)
+        | BlockBody::Progress(_)
+        | BlockBody::AgentSwitch(_)
+        | BlockBody::Interrupt { .. }
+        | BlockBody::Audio { .. }
+        | BlockBody::Notice { .. }
+        | BlockBody::Raw { .. }
+        | BlockBody::SessionStart(_)
+        | BlockBody::SessionEnd { .. }
+        | BlockBody::Gap(_)
+        | BlockBody::TurnEnd(_) => None,
+    }
+}
+
+/// What a stretch of the strip holds most of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StripKind {
+    /// Text and thinking.
+    Talk,
+    /// Reads, searches, plans.
+    Look,
+    /// Changes of files.
+    Change,
+    /// Commands and other calls.
+    Run,
+    /// What failed or waits.
+    Alarm,
+}
+
+/// How many kinds there are.
+pub const STRIP_KINDS: usize = 5;
+
+/// Events of each kind in each of so many stretches of equal playing time, which together are `axis_ms` long.
+pub fn strip(
+    feed: &Feed,
+    clock: &super::Clock,
+    axis_ms: u64,
+    n_stretches: usize,
+) -> Vec<[u32; STRIP_KINDS]> {
+    let mut stretches = vec![[0; STRIP_KINDS]; n_stretches];
+    let length_ms = axis_ms.max(1);
+    let mut from = 0;
+    for (nth, stretch) in (1u64..).zip(&mut stretches) {
+        let end_ms = (u128::from(length_ms) * u128::from(nth) / n_stretches as u128) as u64;
+        let to = clock.n_events_at(end_ms);
+        count(feed, from..to, stretch);
+        from = to;
+    }
+    stretches
+}
+
+fn count(feed: &Feed, events: Range<u32>, stretch: &mut [u32; STRIP_KINDS]) {
+    let rows = feed
+        .rows_of_events
+        .get(events.start as usize..events.end as usize);
+    let (mut last, mut kind) = (crate::feed::NO_ROW, None);
+    for &row in rows.unwrap_or_default() {
+        if row == crate::feed::NO_ROW {
+            continue;
+        }
+        // Most events come to the row of the one before.
+        if row != last {
+            kind = strip_kind(&feed.block(BlockId(row)).body);
+            last = row;
+        }
+        if let Some(kind) = kind {
+            stretch[kind as usize] += 1;
+        }
+    }
+}
+
+fn strip_kind(body: &BlockBody) -> Option<StripKind> {
+    use crate::tool::ToolKind;
+    Some(match body {
+        BlockBody::ToolCall(call) if call.status == ToolStatus::Failed => StripKind::Alarm,
+        BlockBody::ToolCall(call) => match call.kind {
+            ToolKind::Read | ToolKind::Search | ToolKind::Plan | ToolKind::Think => StripKind::Look,
+            ToolKind::Edit => StripKind::Change,
+            ToolKind::Execute | ToolKind::Fetch | ToolKind::Agent | ToolKind::Other => {
+                StripKind::Run
+            }
+        },
+        BlockBody::FileEdit(_) => StripKind::Change,
+        BlockBody::Plan(_) => StripKind::Look,
+        BlockBody::Error { .. }
+        | BlockBody::Interrupt { .. }
+        | BlockBody::Permission(_)
+        | BlockBody::Question(_) => StripKind::Alarm,
+        BlockBody::Prompt(_)
+        | BlockBody::Text(_)
+        | BlockBody::Thinking(_)
+        | BlockBody::Audio { .. }
+        | BlockBody::AgentMessage(_) => StripKind::Talk,
+        BlockBody::Progress(_)
+        | BlockBody::AgentSwitch(_)
+        | BlockBody::Compaction(_)
+        | BlockBody::Notice { .. }
+        | BlockBody::Raw { .. }
+        | BlockBody::SessionStart(_)
+        | BlockBody::SessionEnd { .. }
+        | BlockBody::Gap(_)
+        | BlockBody::TurnEnd(_) => return None,
+    })
+}

@@ -1,0 +1,472 @@
+//! From the parser's events to nodes.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Alignment, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+
+use super::nodes::{Element, Kind, Nodes};
+use super::outdented;
+use crate::block::Align;
+use crate::link::{Link, Target};
+use crate::marks::{self, Stretch};
+
+/// Deeper elements are left out, and what is in them stays: no document is nested so deeply, and browsers mind.
+const MOST_DEPTH: usize = 24;
+
+/// Blocks with more nodes are shown without markup.
+const MOST_NODES: usize = 20_000;
+
+/// Of an address that is not linked, so much is shown behind its label.
+const ASIDE_CHARS: usize = 80;
+
+/// What the parser must be told of a block.
+pub(super) struct Block {
+    pub(super) tables: bool,
+    /// The header was put there for the parser, and is not shown.
+    pub(super) without_head: bool,
+    /// The number of its first item.
+    pub(super) number: Option<u64>,
+    pub(super) open: bool,
+}
+
+pub(super) fn rule() -> Nodes {
+    let mut nodes = Nodes::default();
+    nodes.push(Kind::Rule, "");
+    nodes
+}
+
+/// A paragraph without markup.
+pub(super) fn plain(text: &str) -> Nodes {
+    let mut nodes = Nodes::default();
+    nodes.open(Element::Paragraph);
+    marked(&mut nodes, text);
+    nodes.close();
+    nodes
+}
+
+/// Lines of code, one element each.
+pub(super) fn code_lines(source: &str, indent: usize) -> Nodes {
+    let mut nodes = Nodes::default();
+    for line in source.split_inclusive('\n') {
+        let content = outdented(line, indent);
+        let content = content.strip_suffix('\n').unwrap_or(content);
+        let content = content.strip_suffix('\r').unwrap_or(content);
+        nodes.open(Element::CodeLine);
+        marked(&mut nodes, content);
+        if line.ends_with('\n') {
+            nodes.text_node("\n");
+        }
+        nodes.close();
+    }
+    nodes
+}
+
+/// Text with what cannot be seen marked.
+fn marked(nodes: &mut Nodes, text: &str) {
+    for stretch in marks::stretches(text) {
+        match stretch {
+            Stretch::Plain(plain) => nodes.text_node(plain),
+            Stretch::Hidden(char) => {
+                nodes.open(Element::Mark);
+                nodes.text_node(&marks::name(char));
+                nodes.close();
+            }
+        }
+    }
+}
+
+pub(super) fn nodes(source: &str, block: &Block) -> Nodes {
+    let mut options = Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    options.set(Options::ENABLE_TABLES, block.tables);
+    let parser = Parser::new_ext(source, options);
+    // What an address is named by elsewhere in the block would vanish: it is shown as it was written.
+    let mut definitions: Vec<usize> = parser
+        .reference_definitions()
+        .iter()
+        .map(|(_, definition)| definition.span.start)
+        .collect();
+    if !definitions.is_empty() {
+        definitions.sort_unstable();
+        return match escaped(source, &definitions) {
+            Some(escaped) => nodes(&escaped, block),
+            None => plain(source),
+        };
+    }
+    let mut builder = Builder::new(block, source.trim_end().len());
+    for (event, range) in parser.into_offset_iter() {
+        builder.take(event, range);
+        if builder.nodes.len() > MOST_NODES {
+            return plain(source);
+        }
+    }
+    builder.flush();
+    builder.nodes
+}
+
+/// The source with a backslash before each of these brackets.
+fn escaped(source: &str, brackets: &[usize]) -> Option<String> {
+    let mut escaped = String::with_capacity(source.len() + brackets.len());
+    let mut from = 0;
+    for &bracket in brackets {
+        if !source[bracket..].starts_with('[') {
+            return None;
+        }
+        escaped.push_str(source.get(from..bracket)?);
+        escaped.push('\\');
+        from = bracket;
+    }
+    escaped.push_str(&source[from..]);
+    Some(escaped)
+}
+
+struct Builder<'b> {
+    nodes: Nodes,
+    block: &'b Block,
+    /// Where the source ends.
+    end: usize,
+    /// Text that goes to one text node, and where it ends in the source.
+    pending: String,
+    pending_end: usize,
+    depth: usize,
+    /// For each open element whether it is in the list.
+    shown: Vec<bool>,
+    links: Vec<OpenLink>,
+    code: Option<String>,
+    columns: Vec<Align>,
+    column: usize,
+    in_head: bool,
+    in_body: bool,
+    n_lists: usize,
+}
+
+struct OpenLink {
+    target: Target,
+    address: String,
+    /// How many bytes of words there were when its label began.
+    from: usize,
+    is_image: bool,
+    linked: bool,
+}
+
+impl<'b> Builder<'b> {
+    fn new(block: &'b Block, end: usize) -> Self {
+        Builder {
+            nodes: Nodes::default(),
+            block,
+            end,
+            pending: String::new(),
+            pending_end: 0,
+            depth: 0,
+            shown: Vec::new(),
+            links: Vec::new(),
+            code: None,
+            columns: Vec::new(),
+            column: 0,
+            in_head: false,
+            in_body: false,
+            n_lists: 0,
+        }
+    }
+
+    fn take(&mut self, event: Event<'_>, range: Range<usize>) {
+        if self.in_head && self.block.without_head {
+            self.in_head = !matches!(event, Event::End(TagEnd::TableHead));
+            return;
+        }
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) => self.text(&text, range.end),
+            Event::Code(code) => {
+                self.flush();
+                self.open(Element::Code, "");
+                marked(&mut self.nodes, &code);
+                self.close();
+            }
+            Event::Html(html) | Event::InlineHtml(html) => self.text(&html, range.end),
+            Event::SoftBreak => self.text("\n", range.end),
+            Event::HardBreak => {
+                self.flush();
+                self.nodes.push(Kind::Break, "");
+            }
+            Event::Rule => {
+                self.flush();
+                self.nodes.push(Kind::Rule, "");
+            }
+            Event::TaskListMarker(done) => {
+                self.flush();
+                self.nodes.push(Kind::Checkbox(done), "");
+            }
+            // Not asked for; where they come all the same they are text.
+            Event::FootnoteReference(name) => self.text(&name, range.end),
+            Event::InlineMath(text) | Event::DisplayMath(text) => self.text(&text, range.end),
+        }
+    }
+
+    fn text(&mut self, text: &str, end: usize) {
+        match &mut self.code {
+            Some(code) => code.push_str(text),
+            None => {
+                self.pending.push_str(text);
+                self.pending_end = end;
+            }
+        }
+    }
+
+    fn open(&mut self, element: Element, word: &str) {
+        let shown = self.depth < MOST_DEPTH;
+        if shown {
+            self.nodes.open_with(element, word);
+            self.depth += 1;
+        }
+        self.shown.push(shown);
+    }
+
+    fn close(&mut self) {
+        if self.shown.pop() == Some(true) {
+            self.nodes.close();
+            self.depth -= 1;
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        self.flush();
+        match tag {
+            Tag::Paragraph | Tag::HtmlBlock => self.open(Element::Paragraph, ""),
+            Tag::Heading { level, .. } => self.open(Element::Heading(level as u8), ""),
+            Tag::BlockQuote(_) => self.open(Element::Quote, ""),
+            Tag::CodeBlock(kind) => {
+                let language = match &kind {
+                    CodeBlockKind::Fenced(info) => info.split_whitespace().next(),
+                    CodeBlockKind::Indented => None,
+                };
+                self.open(Element::CodeBlock, language.unwrap_or_default());
+                self.code = Some(String::new());
+            }
+            Tag::List(None) => {
+                self.n_lists += 1;
+                self.open(Element::Bullets, "");
+            }
+            Tag::List(Some(first)) => {
+                let number = self
+                    .block
+                    .number
+                    .filter(|_| self.n_lists == 0)
+                    .unwrap_or(first);
+                self.n_lists += 1;
+                self.open(Element::Numbers, &number.to_string());
+            }
+            Tag::Item => self.open(Element::Item, ""),
+            Tag::Table(columns) => {
+                self.open(Element::Scroller, "");
+                self.open(Element::Table, "");
+                self.columns = columns.into_iter().map(align_of).collect();
+                self.in_body = false;
+            }
+            Tag::TableHead => {
+                self.in_head = true;
+                self.column = 0;
+                if !self.block.without_head {
+                    self.open(Element::Head, "");
+                    self.open(Element::Row, "");
+                }
+            }
+            Tag::TableRow => {
+                if !self.in_body {
+                    self.open(Element::Body, "");
+                    self.in_body = true;
+                }
+                self.column = 0;
+                self.open(Element::Row, "");
+            }
+            Tag::TableCell => {
+                let align = self
+                    .columns
+                    .get(self.column)
+                    .copied()
+                    .unwrap_or(Align::Start);
+                self.column += 1;
+                self.open(
+                    if self.in_head {
+                        Element::HeadCell(align)
+                    } else {
+                        Element::Cell(align)
+                    },
+                    "",
+                );
+            }
+            Tag::Emphasis => self.open(Element::Emphasis, ""),
+            Tag::Strong => self.open(Element::Strong, ""),
+            Tag::Strikethrough => self.open(Element::Deleted, ""),
+            Tag::Link { dest_url, .. } => self.start_link(&dest_url, false),
+            Tag::Image { dest_url, .. } => self.start_link(&dest_url, true),
+            // Not asked for: what stands in them is shown.
+            Tag::FootnoteDefinition(_)
+            | Tag::DefinitionList
+            | Tag::DefinitionListTitle
+            | Tag::DefinitionListDefinition
+            | Tag::Superscript
+            | Tag::Subscript
+            | Tag::MetadataBlock(_) => self.shown.push(false),
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        if tag == TagEnd::HtmlBlock {
+            let len = self.pending.trim_end_matches('\n').len();
+            self.pending.truncate(len);
+        }
+        self.flush();
+        match tag {
+            TagEnd::CodeBlock => {
+                let code = self.code.take().unwrap_or_default();
+                self.nodes.extend(&code_lines(&code, 0));
+                self.close();
+            }
+            TagEnd::Table => {
+                if self.in_body {
+                    self.close();
+                }
+                self.close();
+                self.close();
+            }
+            TagEnd::TableHead => {
+                self.in_head = false;
+                self.close();
+                self.close();
+            }
+            TagEnd::Link | TagEnd::Image => self.end_link(),
+            _ => self.close(),
+        }
+    }
+
+    fn start_link(&mut self, address: &str, is_image: bool) {
+        let target = Target::of(address);
+        // A link in a link is only its label.
+        let linked = match &target {
+            Target::Link(link) if self.links.is_empty() => {
+                self.open(Element::Link(link.caution), &link.href);
+                true
+            }
+            Target::Link(_) | Target::Path | Target::Text => false,
+        };
+        self.links.push(OpenLink {
+            target,
+            address: address.to_owned(),
+            from: self.nodes.words().len(),
+            is_image,
+            linked,
+        });
+    }
+
+    fn end_link(&mut self) {
+        let Some(open) = self.links.pop() else { return };
+        let label = self.nodes.words()[open.from..].to_owned();
+        if label.is_empty() {
+            self.nodes
+                .text_node(if open.is_image { "image" } else { "link" });
+        }
+        match &open.target {
+            Target::Link(link) if link.is_shown_by(&label) => {}
+            Target::Link(link) => self.aside(&link.host),
+            Target::Path | Target::Text => {
+                if !open.address.is_empty() && open.address != label {
+                    let mut short: String = open.address.chars().take(ASIDE_CHARS).collect();
+                    if short.len() < open.address.len() {
+                        short.push('…');
+                    }
+                    self.aside(&short);
+                }
+            }
+        }
+        if open.linked {
+            self.close();
+        }
+    }
+
+    fn aside(&mut self, text: &str) {
+        self.nodes.open(Element::Aside);
+        marked(&mut self.nodes, &format!(" ({text})"));
+        self.nodes.close();
+    }
+
+    /// Brings the pending text into the list, its addresses as links.
+    fn flush(&mut self) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let text = std::mem::take(&mut self.pending);
+        if !self.links.is_empty() {
+            return marked(&mut self.nodes, &text);
+        }
+        let mut from = 0;
+        for (range, link) in addresses(&text) {
+            // What is still being written would be another link with each letter.
+            if self.block.open && self.pending_end >= self.end && range.end == text.len() {
+                break;
+            }
+            marked(&mut self.nodes, &text[from..range.start]);
+            from = range.end;
+            self.open(Element::Link(link.caution), &link.href);
+            let label = &text[range];
+            marked(&mut self.nodes, label);
+            if !link.is_shown_by(label) {
+                self.aside(&link.host);
+            }
+            self.close();
+        }
+        marked(&mut self.nodes, &text[from..]);
+    }
+}
+
+fn align_of(alignment: Alignment) -> Align {
+    match alignment {
+        Alignment::None | Alignment::Left => Align::Start,
+        Alignment::Center => Align::Center,
+        Alignment::Right => Align::End,
+    }
+}
+
+/// The web addresses that stand in a text (GitHub Flavored Markdown 0.29, 6.9, without `www.` and mail addresses).
+fn addresses(text: &str) -> impl Iterator<Item = (Range<usize>, Link)> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let start = from + text[from..].find("http")?;
+            from = start + "http".len();
+            let before = text[..start].chars().next_back();
+            let rest = &text[start..];
+            let is_one = rest.starts_with("http://") || rest.starts_with("https://");
+            if !is_one || before.is_some_and(char::is_alphanumeric) {
+                continue;
+            }
+            let ends = |char: char| {
+                char.is_whitespace()
+                    || matches!(char, '<' | '>' | '"' | '`')
+                    || marks::is_hidden(char)
+            };
+            let len = rest.find(ends).unwrap_or(rest.len());
+            let len = without_punctuation(&rest[..len]);
+            from = start + len.max("http".len());
+            if let Target::Link(link) = Target::of(&rest[..len]) {
+                return Some((start..start + len, link));
+            }
+        }
+    })
+}
+
+/// Length of an address without what belongs to the sentence around it.
+fn without_punctuation(address: &str) -> usize {
+    let mut len = address.len();
+    let count = |char: char| address.matches(char).count();
+    let mut unmatched = count(')').saturating_sub(count('('));
+    while let Some(last) = address[..len].chars().next_back() {
+        match last {
+            '?' | '!' | '.' | ',' | ':' | '*' | '_' | '~' | '\'' | ';' => {}
+            ')' if unmatched > 0 => unmatched -= 1,
+            _ => break,
+        }
+        len -= last.len_utf8();
+    }
+    len
+}

@@ -1,0 +1,117 @@
+//! What is counted beside the rows: tokens and cost, how full the context is, and the steps of plans.
+
+use std::collections::{HashMap, VecDeque};
+
+use chat_event::ChatEvent;
+use chat_event::payload::{PlanEntry, Usage};
+
+use super::ChatRenderer;
+use super::place::Place;
+use super::seen::hash;
+use crate::block::{BlockBody, BlockId};
+use crate::feed::UsageCounted;
+use crate::projections::summary::usage::UsageNote;
+use crate::session::{PlanChange, PlanStep};
+
+/// The turn of what a sub-agent used before there was any.
+const NO_TURN: u64 = u64::MAX;
+
+impl ChatRenderer {
+    /// Counts what a `usage` event says, once.
+    pub(super) fn count_usage(&mut self, event: &ChatEvent, usage: &Usage) {
+        let parent = event.parent_tool_call_id.as_deref();
+        let response = event.response_id.as_deref().map(hash);
+        let turn = match (usage.scope.as_str(), parent) {
+            // The session's figures are of no turn, and make none.
+            ("session", _) => NO_TURN,
+            // A sub-agent's figures make none either.
+            (_, Some(_)) => {
+                let named = event.turn_id.as_deref();
+                let known = match named {
+                    Some(id) => self.turn_ids.get(id).copied(),
+                    None => self.current_turn,
+                };
+                known.map_or(NO_TURN, |turn| turn.0.into())
+            }
+            (_, None) => self.turn_of(event).0.into(),
+        };
+        let call = parent.and_then(|call_id| self.calls.get(call_id)).copied();
+        self.feed.count_usage(UsageCounted {
+            of_session: UsageNote::of(turn, response, parent.is_some(), usage),
+            of_agent: call.map(|call| UsageNote::of(call.0.into(), response, true, usage)),
+        });
+        if parent.is_none() {
+            self.note_context(usage);
+        }
+    }
+
+    fn note_context(&mut self, usage: &Usage) {
+        let context = &mut self.feed.context;
+        context.size = usage.context_size.or(context.size);
+        // What a response read and wrote is what stands in the window behind it.
+        let read_and_written = || {
+            let read = usage.input_tokens.saturating_add(usage.output_tokens);
+            let cached = usage.cache_read_tokens.unwrap_or(0);
+            let kept = usage.cache_write_tokens.unwrap_or(0);
+            read.saturating_add(cached).saturating_add(kept)
+        };
+        if usage.context_used.is_some() {
+            context.used = usage.context_used;
+        } else if usage.scope == "response" {
+            context.used = Some(read_and_written());
+        }
+        self.session_changed();
+    }
+
+    /// What a plan changes of the one before it in the same place.
+    pub(super) fn plan_changes(&self, place: &Place, entries: &[PlanEntry]) -> Vec<PlanChange> {
+        let known = self.newest_plans.get(&place.parent);
+        let before = known.map(|&id| &self.feed.block(id).body);
+        let before: &[PlanEntry] = match before {
+            Some(BlockBody::Plan(before)) => before,
+            _ => &[],
+        };
+        // Entries have no names: an equal text is the same entry, the first the first.
+        let mut statuses: HashMap<&str, VecDeque<&str>> = HashMap::new();
+        for entry in before {
+            let same = statuses.entry(&entry.content).or_default();
+            same.push_back(&entry.status);
+        }
+        let mut changes = Vec::new();
+        for entry in entries {
+            let same = statuses.get_mut(entry.content.as_str());
+            let status = same.and_then(VecDeque::pop_front);
+            if status != Some(entry.status.as_str()) {
+                changes.push(PlanChange {
+                    content: entry.content.clone(),
+                    before: status.map(str::to_owned),
+                    now: Some(entry.status.clone()),
+                });
+            }
+        }
+        for entry in before {
+            let left = statuses.get_mut(entry.content.as_str());
+            if let Some(status) = left.and_then(VecDeque::pop_front) {
+                changes.push(PlanChange {
+                    content: entry.content.clone(),
+                    before: Some(status.to_owned()),
+                    now: None,
+                });
+            }
+        }
+        changes
+    }
+
+    pub(super) fn note_plan_step(&mut self, block: BlockId, changes: Vec<PlanChange>) {
+        let parent = self.feed.block(block).parent;
+        self.newest_plans.insert(parent, block);
+        if !changes.is_empty() {
+            self.feed.plan_steps.push(PlanStep {
+                block,
+                event: self.event,
+                at_ms: self.now_ms,
+                changes,
+            });
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! The list of sessions: in which section each stands and in what order, which of them a filter shows, what is unread,
+//! and which of thousands of rows are on the screen.
+//!
+//! Rows come as the server tells them; how they look is for the page.
+
+mod filter;
+mod rows;
+mod seen;
+mod stack;
+
+use serde::Deserialize;
+
+pub use filter::{Facet, Filter};
+pub use rows::{Arranged, Rows};
+pub use seen::Seen;
+pub use stack::Stack;
+
+/// A session that runs and of which nothing came for so long is quiet.
+const QUIET_MS: i64 = 5 * 60_000;
+
+/// One session, as the server tells it; what it does not tell is not shown.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Row {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    pub title: Option<String>,
+    /// The agent's name and version.
+    pub agent: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// The working directory.
+    pub cwd: Option<String>,
+    /// The branch.
+    pub git_branch: Option<String>,
+    /// `busy`, `idle`, `retrying` or `ended`.
+    pub status: String,
+    /// How many requests wait for an answer.
+    pub asks: u32,
+    /// The one that waits longest.
+    pub ask: Option<Ask>,
+    /// What it is doing now.
+    pub doing: Option<Doing>,
+    /// How its newest turn ended: `completed`, `interrupted` or `failed`.
+    pub outcome: Option<String>,
+    /// What it failed of.
+    pub failure: Option<String>,
+    /// Turns that began.
+    pub turns: u64,
+    /// Tool calls.
+    pub steps: u64,
+    /// Tokens read and written.
+    pub tokens: Option<u64>,
+    /// Cost in US dollars.
+    pub cost_usd: Option<f64>,
+    /// Tokens in the context window.
+    pub context_used: Option<u64>,
+    /// Size of the context window.
+    pub context_size: Option<u64>,
+    /// How much came lately.
+    pub pace: Pace,
+    /// Whether it came with the program.
+    pub sample: bool,
+    /// When its last event was stored.
+    pub last_activity_ms: Option<i64>,
+    /// When its first event happened.
+    pub started_ms: Option<i64>,
+    /// How many events it has.
+    pub events: u64,
+}
+
+/// A request that waits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Ask {
+    /// `permission` or `question`.
+    pub kind: String,
+    /// The tool that a permission is asked for.
+    pub tool: String,
+    /// The command, path or question.
+    pub text: String,
+    /// Since when it waits.
+    pub since_ms: Option<i64>,
+}
+
+/// A tool call that runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Doing {
+    /// The tool.
+    pub tool: String,
+    /// The command, path or pattern.
+    pub object: String,
+    /// Since when it runs.
+    pub since_ms: Option<i64>,
+}
+
+/// Events by half minutes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Pace {
+    /// When the newest half minute began.
+    pub newest_ms: i64,
+    /// Events in each, the oldest first.
+    pub counts: Vec<u32>,
+}
+
+impl Pace {
+    /// How many bars ten minutes have.
+    pub const BARS: usize = 20;
+    const BAR_MS: i64 = 30_000;
+
+    /// The bars of the last ten minutes, the newest last; time that passed since without an event is empty.
+    pub fn bars(&self, now_ms: i64) -> [u32; Pace::BARS] {
+        let mut bars = [0; Pace::BARS];
+        let past = now_ms.saturating_sub(self.newest_ms).max(0) / Pace::BAR_MS;
+        let past = usize::try_from(past).unwrap_or(Pace::BARS);
+        for (back, count) in self.counts.iter().rev().enumerate() {
+            let at = back.saturating_add(past);
+            if at >= Pace::BARS {
+                break;
+            }
+            bars[Pace::BARS - 1 - at] = *count;
+        }
+        bars
+    }
+}
+
+/// How a session stands; each has a glyph and a word of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// It stands still until somebody answers.
+    NeedsYou,
+    /// It works.
+    Running,
+    /// It should work, and nothing comes.
+    Quiet,
+    /// Its newest turn failed.
+    Failed,
+    /// Its newest turn is done.
+    Done,
+    /// Its newest turn was stopped.
+    Cancelled,
+}
+
+impl State {
+    /// The word beside the glyph.
+    pub fn word(self) -> &'static str {
+        match self {
+            State::NeedsYou => "Needs you",
+            State::Running => "Running",
+            State::Quiet => "Quiet",
+            State::Failed => "Failed",
+            State::Done => "Done",
+            State::Cancelled => "Cancelled",
+        }
+    }
+}
+
+impl Row {
+    /// How it stands.
+    pub fn state(&self, now_ms: i64) -> State {
+        let works = matches!(self.status.as_str(), "busy" | "retrying");
+        match self.outcome.as_deref() {
+            _ if self.asks > 0 && self.status != "ended" && !self.sample => State::NeedsYou,
+            _ if works && now_ms.saturating_sub(self.at_ms()) >= QUIET_MS => State::Quiet,
+            _ if works => State::Running,
+            Some("failed") => State::Failed,
+            Some("interrupted") => State::Cancelled,
+            _ => State::Done,
+        }
+    }
+
+    /// When it last changed.
+    pub fn at_ms(&self) -> i64 {
+        self.last_activity_ms
+            .or(self.started_ms)
+            .unwrap_or(i64::MIN)
+    }
+
+    /// The folder it works in, by its last name.
+    pub fn project(&self) -> Option<&str> {
+        self.cwd
+            .as_deref()?
+            .rsplit(['/', '\\'])
+            .find(|part| !part.is_empty())
+    }
+
+    /// The agent's name without its version.
+    pub fn agent_name(&self) -> Option<&str> {
+        let agent = self.agent.as_deref()?.trim();
+        let name = match agent.rsplit_once(' ') {
+            Some((name, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => name,
+            _ => agent,
+        };
+        (!name.is_empty()).then_some(name)
+    }
+
+    /// The share of the context window that is used, in percent.
+    pub fn context_percent(&self) -> Option<u64> {
+        let (used, size) = self.context_used.zip(self.context_size)?;
+        (size > 0).then(|| (used.saturating_mul(100) / size).min(100))
+    }
+}
+
+/// What stands between the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Section {
+    /// Those that wait for an answer.
+    NeedsYou,
+    /// Those that work.
+    Running,
+    /// Those that should.
+    Quiet,
+    /// Of today.
+    EarlierToday,
+    /// Of the day before.
+    Yesterday,
+    /// All before.
+    Older,
+    /// What came with the program.
+    Examples,
+}
+
+impl Section {
+    /// All, in their order.
+    pub const ALL: [Section; 7] = [
+        Section::NeedsYou,
+        Section::Running,
+        Section::Quiet,
+        Section::EarlierToday,
+        Section::Yesterday,
+        Section::Older,
+        Section::Examples,
+    ];
+
+    /// The heading.
+    pub fn title(self) -> &'static str {
+        match self {
+            Section::NeedsYou => "Needs you",
+            Section::Running => "Running",
+            Section::Quiet => "Quiet",
+            Section::EarlierToday => "Earlier today",
+            Section::Yesterday => "Yesterday",
+            Section::Older => "Older",
+            Section::Examples => "Examples",
+        }
+    }
+
+    /// Where a session stands.
+    pub fn of(row: &Row, clock: Clock) -> Section {
+        if row.sample {
+            return Section::Examples;
+        }
+        match row.state(clock.now_ms) {
+            State::NeedsYou => Section::NeedsYou,
+            State::Running => Section::Running,
+            State::Quiet => Section::Quiet,
+            State::Failed | State::Done | State::Cancelled => match row.at_ms() {
+                at_ms if at_ms >= clock.today_ms => Section::EarlierToday,
+                at_ms if at_ms >= clock.yesterday_ms => Section::Yesterday,
+                _ => Section::Older,
+            },
+        }
+    }
+}
+
+/// The time, and when days began where the reader is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Clock {
+    /// Now.
+    pub now_ms: i64,
+    /// When today began.
+    pub today_ms: i64,
+    /// When yesterday began.
+    pub yesterday_ms: i64,
+}

@@ -1,0 +1,137 @@
+//! All sessions, kept in their order; and which of them stand in which section.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::filter::haystack_of;
+use super::{Clock, Filter, Row, Section};
+
+/// So many changes at once are sorted with all the rest; fewer are put in their places.
+const FEW: usize = 32;
+
+/// All sessions, the newest first.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    order: Vec<Rc<Entry>>,
+    by_id: BTreeMap<String, Rc<Entry>>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    row: Rc<Row>,
+    haystack: String,
+}
+
+impl Entry {
+    fn key(&self) -> (Reverse<i64>, &str) {
+        (Reverse(self.row.at_ms()), &self.row.id)
+    }
+}
+
+/// The sessions that are shown, in their sections; none of these is empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Arranged {
+    /// Sections in their order, each with its sessions in theirs.
+    pub sections: Vec<(Section, Vec<Rc<Row>>)>,
+    /// How many are shown.
+    pub n_shown: usize,
+}
+
+impl Rows {
+    /// Takes what is new or changed, and the ids of what went.
+    pub fn take(&mut self, changed: Vec<Row>, gone: &[String]) {
+        let is_few = changed.len() + gone.len() <= FEW;
+        for id in gone {
+            if let Some(old) = self.by_id.remove(id)
+                && is_few
+            {
+                self.take_out(&old);
+            }
+        }
+        for row in changed {
+            let entry = Rc::new(Entry {
+                haystack: haystack_of(&row),
+                row: Rc::new(row),
+            });
+            let old = self.by_id.insert(entry.row.id.clone(), entry.clone());
+            if is_few {
+                if let Some(old) = old {
+                    self.take_out(&old);
+                }
+                let at = self.order.partition_point(|one| one.key() < entry.key());
+                self.order.insert(at, entry);
+            }
+        }
+        if !is_few {
+            self.order = self.by_id.values().cloned().collect();
+            self.order.sort_by(|one, other| one.key().cmp(&other.key()));
+        }
+    }
+
+    fn take_out(&mut self, entry: &Entry) {
+        let at = self.order.partition_point(|one| one.key() < entry.key());
+        if self
+            .order
+            .get(at)
+            .is_some_and(|one| one.row.id == entry.row.id)
+        {
+            self.order.remove(at);
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// A session by its id.
+    pub fn get(&self, id: &str) -> Option<&Rc<Row>> {
+        self.by_id.get(id).map(|entry| &entry.row)
+    }
+
+    /// All, the newest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Rc<Row>> {
+        self.order.iter().map(|entry| &entry.row)
+    }
+
+    /// The sessions that a filter shows, in their sections.
+    pub fn arrange(&self, filter: &Filter, clock: Clock) -> Arranged {
+        let mut sections: [Vec<Rc<Row>>; Section::ALL.len()] = Default::default();
+        let mut n_shown = 0;
+        for entry in &self.order {
+            if filter.shows(&entry.row, &entry.haystack, clock.now_ms) {
+                let section = Section::of(&entry.row, clock);
+                sections[section as usize].push(entry.row.clone());
+                n_shown += 1;
+            }
+        }
+        let sections = Section::ALL.into_iter().zip(sections);
+        Arranged {
+            sections: sections.filter(|(_, rows)| !rows.is_empty()).collect(),
+            n_shown,
+        }
+    }
+
+    /// What a menu offers: the values that sessions have, the most frequent first.
+    pub fn values(&self, of: impl Fn(&Row) -> Option<&str>, most: usize) -> Vec<(String, usize)> {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for entry in &self.order {
+            if let Some(value) = of(&entry.row) {
+                *counts.entry(value).or_default() += 1;
+            }
+        }
+        let mut counts: Vec<(String, usize)> = counts
+            .into_iter()
+            .map(|(value, n)| (value.to_owned(), n))
+            .collect();
+        counts.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+        counts.truncate(most);
+        counts
+    }
+}

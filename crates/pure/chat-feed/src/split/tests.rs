@@ -1,0 +1,223 @@
+//! What the cut gives, and that it is the same however the text came.
+
+use super::*;
+use proptest::prelude::*;
+
+fn label(kind: &TextKind) -> String {
+    match kind {
+        TextKind::Paragraph => "p".to_owned(),
+        TextKind::Heading(level) => format!("h{level}"),
+        TextKind::Code {
+            language,
+            indent,
+            depth,
+            ..
+        } => format!("code {language} {indent}/{depth}"),
+        TextKind::List {
+            indent,
+            depth,
+            number,
+        } => match number {
+            Some(number) => format!("list {indent}/{depth} {number}"),
+            None => format!("list {indent}/{depth}"),
+        },
+        TextKind::Quote => "quote".to_owned(),
+        TextKind::Table { columns, begins } => format!("table {} {begins}", columns.len()),
+        TextKind::Rule => "rule".to_owned(),
+        TextKind::LongLine => "long".to_owned(),
+    }
+}
+
+fn shown(text: &str) -> Vec<(String, &str)> {
+    Splitter::whole(text)
+        .into_iter()
+        .map(|piece| (label(&piece.kind), &text[piece.range]))
+        .collect()
+}
+
+fn check(text: &str, expected: &[(&str, &str)]) {
+    let shown = shown(text);
+    let shown: Vec<_> = shown
+        .iter()
+        .map(|(label, text)| (label.as_str(), *text))
+        .collect();
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn blocks_are_told_apart() {
+    check(
+        "# Plan\nfirst\nstill first\n\nsecond\n```rust\nlet a = 1;\n\nlet b = 2;\n```\nafter\n> said\nlazily\n\n* * *\nTitle\n===\n",
+        &[
+            ("h1", "# Plan"),
+            ("p", "first\nstill first"),
+            ("p", "second"),
+            ("code rust 0/0", "let a = 1;\n\nlet b = 2;"),
+            ("p", "after"),
+            ("quote", "> said\nlazily"),
+            ("rule", "* * *"),
+            ("h1", "Title\n==="),
+        ],
+    );
+}
+
+#[test]
+fn a_table_needs_its_second_line_and_ends_with_an_empty_one() {
+    check(
+        "text\n| a | b |\n|---|--:|\n| 1 | 2 |\n3 | 4\n\n| no | table |\n",
+        &[
+            ("p", "text"),
+            ("table 2 true", "| a | b |\n|---|--:|\n| 1 | 2 |\n3 | 4"),
+            ("p", "| no | table |"),
+        ],
+    );
+}
+
+#[test]
+fn code_in_an_item_has_a_row_of_its_own_and_the_list_goes_on() {
+    check(
+        "1. one\n   ```sh\n   ls\n   ```\n   then\n2. two\n   - deep\n     ~~~\n     x\n     ~~~\n3. three\nend\n\nout",
+        &[
+            ("list 0/0 1", "1. one"),
+            ("code sh 3/1", "   ls"),
+            ("list 3/1", "   then"),
+            ("list 0/0 2", "2. two\n   - deep"),
+            ("code  5/2", "     x"),
+            ("list 0/0 3", "3. three\nend"),
+            ("p", "out"),
+        ],
+    );
+    check(
+        "- ```\n  a\n```\n- b",
+        &[
+            ("list 0/0", "- "),
+            ("code  2/1", "  a"),
+            ("list 0/0", "- b"),
+        ],
+    );
+}
+
+#[test]
+fn an_indented_line_is_code_and_does_not_interrupt() {
+    check(
+        "    let a;\n\n    let b;\ntext\n    more",
+        &[
+            ("code  4/0", "    let a;\n\n    let b;"),
+            ("p", "text\n    more"),
+        ],
+    );
+}
+
+#[test]
+fn an_unfinished_fence_is_code_at_once() {
+    check("look:\n~~~\nx", &[("p", "look:"), ("code  0/0", "x")]);
+    check("```ru", &[("code ru 0/0", "")]);
+}
+
+#[test]
+fn two_dashes_under_a_text_are_no_heading_while_they_are_written() {
+    check("text\n-", &[("p", "text\n-")]);
+    check("text\n--", &[("p", "text\n--")]);
+    check("text\n- a", &[("p", "text"), ("list 0/0", "- a")]);
+    check("text\n--\n", &[("h2", "text\n--")]);
+}
+
+#[test]
+fn long_blocks_become_several_rows() {
+    let code = format!("```\n{}```\n", "line\n".repeat(130));
+    let flags: Vec<_> = Splitter::whole(&code)
+        .iter()
+        .map(|row| match row.kind {
+            TextKind::Code { begins, ends, .. } => (begins, ends),
+            _ => (false, false),
+        })
+        .collect();
+    assert_eq!(flags, [(true, false), (false, false), (false, true)]);
+
+    let list: String = (1..600)
+        .map(|n| format!("{n}. an item of some length\n"))
+        .collect();
+    let labels: Vec<_> = shown(&list).into_iter().map(|(label, _)| label).collect();
+    assert!(labels.len() > 3, "{labels:?}");
+    assert_eq!(labels[0], "list 0/0 1");
+    assert!(labels[1].starts_with("list 0/0 1"), "{labels:?}");
+    for (label, text) in shown(&list) {
+        let number = text.split_once('.').unwrap().0;
+        assert_eq!(label, format!("list 0/0 {number}"), "numbers go on");
+    }
+
+    let table = format!("|a|b|\n|-|-|\n{}", "| some | cells |\n".repeat(900));
+    let labels: Vec<_> = shown(&table).into_iter().map(|(label, _)| label).collect();
+    assert_eq!(labels[..2], ["table 2 true", "table 2 false"]);
+}
+
+#[test]
+fn no_block_is_long_whatever_its_lines() {
+    let most = MOST_BYTES_PER_ROW + LINE_BYTES + 2;
+    for unit in [
+        "word ",
+        "- a\n  b\n",
+        "> q\n",
+        "> ```\n> x\n",
+        "漢",
+        "|",
+        "  \t",
+        "1. ",
+        "x\n",
+    ] {
+        for before in ["", "```\n", "- ", "> ", "|a|b|\n|-|-|\n", "    "] {
+            let text = format!("{before}{}", unit.repeat(200_000 / unit.len()));
+            for piece in Splitter::whole(&text) {
+                assert!(piece.range.len() <= most, "{before:?} {unit:?}: {piece:?}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_pieces_give_the_blocks_of_the_whole(
+        lines in proptest::collection::vec(
+            "(```|~~~~|# |```a b|  x|    y|é\r?|\u{20ac}y|- |  - |1\\. |7\\) |   |> |\\|a\\|b\\||\\|-\\|-\\||---|===|\\* \\* \\*|)[a`~# |-]{0,3}",
+            0..40,
+        ),
+        cuts in proptest::collection::vec(0usize..400, 0..12),
+    ) {
+        let text = lines.join("\n");
+        prop_assert_eq!(in_pieces(&text, cuts), Ok(()));
+    }
+
+    #[test]
+    fn any_pieces_of_long_lines_give_the_blocks_of_the_whole(
+        parts in proptest::collection::vec(("(```\n|- |> |\\|a\\|b\\|\n\\|-\\|-\\|\n|\n|\r\n|    )", "(x|é |漢|\\| )", 1usize..9000), 1..6),
+        cuts in proptest::collection::vec(0usize..40_000, 0..12),
+    ) {
+        let text: String = parts.iter().map(|(before, unit, n)| format!("{before}{}", unit.repeat(*n))).collect();
+        prop_assert_eq!(in_pieces(&text, cuts), Ok(()));
+    }
+}
+
+fn in_pieces(text: &str, mut cuts: Vec<usize>) -> Result<(), String> {
+    let mut closed = Vec::new();
+    let mut splitter = Splitter::default();
+    cuts.retain(|&cut| cut <= text.len() && text.is_char_boundary(cut));
+    cuts.sort_unstable();
+    cuts.push(text.len());
+    for cut in cuts {
+        let so_far = &text[..cut];
+        splitter.push(so_far, &mut closed);
+        let mut now = closed.clone();
+        now.extend(splitter.tail(so_far));
+        let whole = Splitter::whole(so_far);
+        if now != whole {
+            return Err(format!("at {cut}: {now:?} is not {whole:?}"));
+        }
+        let in_order = now
+            .windows(2)
+            .all(|two| two[0].range.end <= two[1].range.start);
+        if !in_order {
+            return Err(format!("at {cut}: {now:?} overlap"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,509 @@
+//! Which rows are shown, told by example; and the laws: the changes build the list, and arranging event by event, batch
+//! by batch or all at once gives the same one.
+
+// Helpers of tests may panic as the tests do.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chat_event::{ChatEvent, Payload};
+use chat_feed::arrangement::{Arrangement, CompanyKind, Mode, Row, RowChange, Verbosity};
+use chat_feed::viewport::{HeightIndex, RowId};
+use chat_feed::{BlockBody, ChatRenderer, Feed, FeedPatch};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// A feed, its arrangement, and the list that the changes build.
+struct Shown {
+    renderer: ChatRenderer,
+    arrangement: Arrangement,
+    list: Vec<RowId>,
+    /// What each row of the list showed when it was last drawn.
+    drawn: BTreeMap<u32, String>,
+    heights: HeightIndex,
+    n_events: u64,
+}
+
+impl Shown {
+    fn new(mode: Mode) -> Shown {
+        Shown {
+            renderer: ChatRenderer::new(),
+            arrangement: Arrangement::new(mode),
+            list: Vec::new(),
+            drawn: BTreeMap::new(),
+            heights: HeightIndex::new(),
+            n_events: 0,
+        }
+    }
+
+    fn apply(&mut self, events: &[ChatEvent]) {
+        let mut patches: Vec<FeedPatch> = Vec::new();
+        for event in events {
+            self.renderer.apply(event, &mut patches);
+        }
+        let mut changes = Vec::new();
+        self.arrangement
+            .apply(self.renderer.feed(), &patches, &mut changes);
+        // Text that grew is no news of the arrangement: the page takes it from the patch.
+        for patch in &patches {
+            if let FeedPatch::AppendText { block, .. } = patch {
+                let row = self.arrangement.id_of(Row::Block(*block));
+                changes.extend(row.map(RowChange::Changed));
+            }
+        }
+        self.take(&changes);
+    }
+
+    /// What a row shows, in words that change where it does.
+    fn draw(&self, id: RowId) -> String {
+        let feed = self.feed();
+        match self.arrangement.row(id) {
+            Row::Block(block) => format!("{:?} {}", feed.block(block).body, feed.text(block)),
+            Row::Company(head) => format!("{:?}", self.arrangement.company(feed, head)),
+            Row::Work(turn) => format!("{:?}", self.arrangement.work(turn)),
+        }
+    }
+
+    fn take(&mut self, changes: &[RowChange]) {
+        let mut anew = BTreeSet::new();
+        for change in changes {
+            match *change {
+                RowChange::Inserted(id, after) => {
+                    let at = after.map_or(0, |after| self.position(after) + 1);
+                    assert!(!self.list.contains(&id), "{id:?} is there already");
+                    self.list.insert(at, id);
+                    assert!(self.heights.insert_after(after, id, 20.0));
+                    anew.insert(id.0);
+                }
+                RowChange::Removed(id) => {
+                    let at = self.position(id);
+                    self.list.remove(at);
+                    self.heights.remove(id);
+                    self.drawn.remove(&id.0);
+                }
+                // It may be gone by the end of the frame, and is not looked at before.
+                RowChange::Changed(id) => {
+                    anew.insert(id.0);
+                }
+                RowChange::Cleared => {
+                    self.list.clear();
+                    self.drawn.clear();
+                    self.heights.clear();
+                }
+            }
+        }
+        let shown: Vec<Row> = self.arrangement.shown(self.feed()).collect();
+        let list: Vec<Row> = self
+            .list
+            .iter()
+            .map(|&id| self.arrangement.row(id))
+            .collect();
+        assert_eq!(list, shown);
+        assert_eq!(self.heights.len(), list.len());
+        self.heights.check().unwrap();
+        for id in self.list.clone() {
+            let now = self.draw(id);
+            if anew.contains(&id.0) {
+                self.drawn.insert(id.0, now);
+            } else {
+                assert_eq!(self.drawn.get(&id.0), Some(&now), "{id:?} shows what was");
+            }
+        }
+    }
+
+    fn position(&self, id: RowId) -> usize {
+        let at = self.list.iter().position(|&row| row == id);
+        at.unwrap_or_else(|| panic!("{id:?} is not in the list"))
+    }
+
+    fn feed(&self) -> &Feed {
+        self.renderer.feed()
+    }
+
+    fn event(&mut self, event_type: &str, turn: &str, parent: Option<&str>, payload: Value) {
+        self.n_events += 1;
+        let mut event = ChatEvent::new(
+            format!("e{}", self.n_events),
+            1_000 * i64::try_from(self.n_events).unwrap(),
+            "s",
+            Payload::from_json(event_type, payload.into()),
+        );
+        event.turn_id = Some(turn.to_owned());
+        event.parent_tool_call_id = parent.map(str::to_owned);
+        self.apply(&[event]);
+    }
+
+    fn call(&mut self, id: &str, tool: &str, parent: Option<&str>) {
+        let payload = json!({"toolCallId": id, "toolName": tool, "args": {"file_path": id}});
+        self.event("tool_call", "t1", parent, payload);
+    }
+
+    fn result(&mut self, id: &str, failed: bool) {
+        let error = failed.then(|| json!({"message": "no"}));
+        let payload = json!({"toolCallId": id, "result": "done", "error": error});
+        self.event("tool_result", "t1", None, payload);
+    }
+
+    fn step(&mut self, id: &str, tool: &str) {
+        self.call(id, tool, None);
+        self.result(id, false);
+    }
+
+    fn edit(&mut self, call: &str, path: &str) {
+        let payload = json!({"toolCallId": call, "filePath": path, "changeType": "modified", "linesAdded": 2, "linesRemoved": 1, "diffPreview": "+a", "fullDiffAvailable": false, "fullDiffSize": 0});
+        self.event("file_edit", "t1", None, payload);
+    }
+
+    fn prompt(&mut self) {
+        self.event("turn_start", "t1", None, json!({"trigger": "user"}));
+        self.event("user_message", "t1", None, json!({"text": "please"}));
+    }
+
+    fn answer(&mut self) {
+        self.event("assistant_done", "t1", None, json!({"text": "Done."}));
+        self.event("turn_end", "t1", None, json!({"outcome": "completed"}));
+    }
+
+    fn set_open(&mut self, row: Row, open: bool) {
+        let mut changes = Vec::new();
+        self.arrangement
+            .set_open(self.renderer.feed(), row, open, &mut changes);
+        self.take(&changes);
+    }
+
+    /// The rows as words.
+    fn words(&self) -> Vec<String> {
+        let feed = self.feed();
+        let word = |row| match row {
+            Row::Work(turn) => {
+                let work = self.arrangement.work(turn).unwrap();
+                format!("work of {} steps", work.steps)
+            }
+            Row::Company(head) => {
+                let company = self.arrangement.company(feed, head).unwrap();
+                match company.kind {
+                    CompanyKind::Explored { reads, searches } => {
+                        format!("explored {reads} + {searches}")
+                    }
+                    CompanyKind::Edited {
+                        file_path,
+                        lines_added,
+                        ..
+                    } => format!("{file_path}: {} edits, +{lines_added}", company.members),
+                    CompanyKind::Parallel => format!("{} in parallel", company.members),
+                }
+            }
+            Row::Block(id) => match &feed.block(id).body {
+                BlockBody::ToolCall(call) => format!("{} {}", call.tool_name, call.tool_call_id),
+                BlockBody::FileEdit(edit) => format!("changed {}", edit.edit.file_path),
+                BlockBody::Prompt(_) => "prompt".to_owned(),
+                BlockBody::Text(_) => "text".to_owned(),
+                BlockBody::TurnEnd(_) => "end".to_owned(),
+                BlockBody::Permission(_) => "permission".to_owned(),
+                other => format!("{other:?}"),
+            },
+        };
+        self.arrangement.shown(feed).map(word).collect()
+    }
+}
+
+#[test]
+fn reads_and_searches_in_a_row_are_one_group_whose_running_member_is_seen() {
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    shown.step("a", "Read");
+    assert_eq!(shown.words(), ["prompt", "Read a"]);
+    shown.step("b", "Grep");
+    shown.call("c", "Read", None);
+    assert_eq!(shown.words(), ["prompt", "explored 2 + 1", "Read c"]);
+    shown.result("c", true);
+    assert_eq!(shown.words(), ["prompt", "explored 2 + 1", "Read c"]);
+    shown.step("d", "Bash");
+    shown.step("e", "Read");
+    let closed = ["prompt", "explored 2 + 1", "Read c", "Bash d", "Read e"];
+    assert_eq!(shown.words(), closed);
+    let head = match shown.arrangement.row(shown.list[1]) {
+        row @ Row::Company(_) => row,
+        other => panic!("{other:?}"),
+    };
+    shown.set_open(head, true);
+    let opened = [
+        "prompt",
+        "explored 2 + 1",
+        "Read a",
+        "Grep b",
+        "Read c",
+        "Bash d",
+        "Read e",
+    ];
+    assert_eq!(shown.words(), opened);
+}
+
+#[test]
+fn a_new_member_neither_renames_nor_moves_the_header() {
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    shown.step("a", "Read");
+    shown.step("b", "Read");
+    let header = shown.list[1];
+    for nth in 0..20 {
+        shown.step(&format!("r{nth}"), "Read");
+        assert_eq!(shown.list[1], header);
+        assert_eq!(shown.list.len(), 2);
+    }
+}
+
+#[test]
+fn a_changed_file_stands_for_its_call_and_changes_of_one_file_are_one_group() {
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    shown.call("a", "Edit", None);
+    assert_eq!(shown.words(), ["prompt", "Edit a"]);
+    shown.result("a", false);
+    shown.edit("a", "x.rs");
+    assert_eq!(shown.words(), ["prompt", "changed x.rs"]);
+    shown.step("b", "Edit");
+    shown.edit("b", "x.rs");
+    let grouped = [
+        "prompt",
+        "x.rs: 2 edits, +4",
+        "changed x.rs",
+        "changed x.rs",
+    ];
+    assert_eq!(shown.words(), grouped);
+    shown.step("c", "Edit");
+    shown.edit("c", "y.rs");
+    assert_eq!(shown.words().last().unwrap(), "changed y.rs");
+}
+
+#[test]
+fn calls_that_ran_at_the_same_time_are_marked_and_none_is_hidden() {
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    shown.call("a", "Bash", None);
+    shown.call("b", "Bash", None);
+    shown.result("b", false);
+    shown.result("a", false);
+    shown.step("c", "Bash");
+    let words = ["prompt", "2 in parallel", "Bash a", "Bash b", "Bash c"];
+    assert_eq!(shown.words(), words);
+}
+
+#[test]
+fn a_settled_turn_folds_its_work_and_opens_again() {
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    shown.event(
+        "assistant_done",
+        "t1",
+        None,
+        json!({"text": "First I look."}),
+    );
+    shown.step("a", "Read");
+    shown.step("b", "Read");
+    shown.step("c", "Bash");
+    shown.answer();
+    assert_eq!(shown.words(), ["prompt", "work of 3 steps", "text", "end"]);
+    let work = shown.arrangement.row(shown.list[1]);
+    shown.set_open(work, true);
+    let opened = [
+        "prompt",
+        "work of 3 steps",
+        "text",
+        "explored 2 + 0",
+        "Bash c",
+        "text",
+        "end",
+    ];
+    assert_eq!(shown.words(), opened);
+    shown.set_open(work, false);
+    assert_eq!(shown.words(), ["prompt", "work of 3 steps", "text", "end"]);
+}
+
+#[test]
+fn what_failed_in_the_end_or_waits_is_never_folded_away() {
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    shown.step("a", "Bash");
+    shown.step("b", "Bash");
+    shown.event(
+        "error",
+        "t1",
+        None,
+        json!({"code": "x", "message": "broken"}),
+    );
+    shown.event("turn_end", "t1", None, json!({"outcome": "failed"}));
+    let words = shown.words();
+    assert_eq!(words.len(), 4, "{words:?}");
+    assert!(words[2].contains("broken"), "{words:?}");
+}
+
+#[test]
+fn a_sub_agent_is_closed_but_its_question_is_seen() {
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    shown.call("task", "Task", None);
+    shown.call("inner", "Bash", Some("task"));
+    assert_eq!(shown.words(), ["prompt", "Task task"]);
+    let ask = json!({"requestId": "p1", "toolName": "Bash", "options": []});
+    shown.event("permission_request", "t1", Some("task"), ask);
+    assert_eq!(shown.words(), ["prompt", "Task task", "permission"]);
+    let task = shown.arrangement.row(shown.list[1]);
+    shown.set_open(task, true);
+    let opened = ["prompt", "Task task", "Bash inner", "permission"];
+    assert_eq!(shown.words(), opened);
+}
+
+#[test]
+fn quiet_shows_prompts_and_answers_and_verbose_everything() {
+    let quiet = Mode {
+        verbosity: Verbosity::Quiet,
+        ..Mode::default()
+    };
+    let mut shown = Shown::new(quiet);
+    shown.prompt();
+    shown.step("a", "Read");
+    shown.step("b", "Edit");
+    shown.edit("b", "x.rs");
+    shown.answer();
+    assert_eq!(shown.words(), ["prompt", "text", "end"]);
+    let mut changes = Vec::new();
+    let verbose = Mode {
+        verbosity: Verbosity::Verbose,
+        ..Mode::default()
+    };
+    let Shown {
+        renderer,
+        arrangement,
+        ..
+    } = &mut shown;
+    arrangement.set_mode(renderer.feed(), verbose, &mut changes);
+    shown.take(&changes);
+    let all = ["prompt", "Read a", "Edit b", "changed x.rs", "text", "end"];
+    assert_eq!(shown.words(), all);
+}
+
+#[test]
+fn a_hidden_row_can_be_revealed_from_any_depth() {
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    shown.call("task", "Task", None);
+    shown.call("a", "Read", Some("task"));
+    shown.call("b", "Read", Some("task"));
+    for id in ["a", "b", "task"] {
+        shown.result(id, false);
+    }
+    shown.step("z", "Bash");
+    shown.answer();
+    assert_eq!(shown.words(), ["prompt", "work of 4 steps", "text", "end"]);
+    let hidden = shown
+        .feed()
+        .rows()
+        .find(
+            |block| matches!(&block.body, BlockBody::ToolCall(call) if &*call.tool_call_id == "b"),
+        )
+        .unwrap()
+        .id;
+    let mut changes = Vec::new();
+    let Shown {
+        renderer,
+        arrangement,
+        ..
+    } = &mut shown;
+    let row = arrangement.reveal(renderer.feed(), hidden, &mut changes);
+    assert_eq!(row, Some(Row::Block(hidden)));
+    shown.take(&changes);
+    assert!(shown.words().contains(&"Read b".to_owned()));
+}
+
+fn mode() -> impl Strategy<Value = Mode> {
+    let verbosity = prop_oneof![
+        1 => Just(Verbosity::Quiet),
+        4 => Just(Verbosity::Normal),
+        1 => Just(Verbosity::Verbose),
+    ];
+    (verbosity, any::<bool>(), any::<bool>()).prop_map(|(verbosity, fold, group)| Mode {
+        verbosity,
+        fold,
+        group,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(160))]
+
+    #[test]
+    fn batching_does_not_matter_for_what_is_shown(
+        events in support::log(60),
+        cuts in proptest::collection::vec(0usize..60, 0..12),
+        mode in mode(),
+    ) {
+        let mut one_by_one = Shown::new(mode);
+        for event in &events {
+            one_by_one.apply(std::slice::from_ref(event));
+        }
+        let mut in_batches = Shown::new(mode);
+        let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(events.len())).collect();
+        cuts.extend([0, events.len()]);
+        cuts.sort_unstable();
+        for cut in cuts.windows(2) {
+            in_batches.apply(&events[cut[0]..cut[1]]);
+        }
+        let mut at_once = Shown::new(mode);
+        at_once.apply(&events);
+        let rows = |shown: &Shown| shown.arrangement.shown(shown.feed()).collect::<Vec<_>>();
+        prop_assert_eq!(rows(&one_by_one), rows(&at_once));
+        prop_assert_eq!(rows(&in_batches), rows(&at_once));
+    }
+
+    #[test]
+    fn what_the_reader_opens_and_every_mode_keep_the_list_true(
+        events in support::log(40),
+        opened in proptest::collection::vec((0usize..40, 0usize..20, any::<bool>()), 0..12),
+        modes in proptest::collection::vec((0usize..40, mode()), 0..4),
+    ) {
+        let mut shown = Shown::new(Mode::default());
+        for (nth, event) in events.iter().enumerate() {
+            shown.apply(std::slice::from_ref(event));
+            for (_, row, open) in opened.iter().filter(|(at, ..)| *at == nth) {
+                if let Some(&id) = shown.list.get(*row) {
+                    let row = shown.arrangement.row(id);
+                    shown.set_open(row, *open);
+                }
+            }
+            for (_, mode) in modes.iter().filter(|(at, _)| *at == nth) {
+                let mut changes = Vec::new();
+                let Shown { renderer, arrangement, .. } = &mut shown;
+                arrangement.set_mode(renderer.feed(), *mode, &mut changes);
+                shown.take(&changes);
+            }
+        }
+        // Every block can be brought into view, or its nearest shown row is there.
+        let ids: Vec<_> = shown.feed().rows().map(|block| block.id).collect();
+        for id in ids {
+            let mut changes = Vec::new();
+            let Shown { renderer, arrangement, .. } = &mut shown;
+            arrangement.reveal(renderer.feed(), id, &mut changes);
+            shown.take(&changes);
+        }
+    }
+}
+
+proptest! {
+    // The square of a log's length each.
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn after_every_event_the_rows_are_those_of_the_log_so_far(events in support::log(60)) {
+        let rows = |shown: &Shown| shown.arrangement.shown(shown.feed()).collect::<Vec<_>>();
+        let mut followed = Shown::new(Mode::default());
+        for (nth, event) in events.iter().enumerate() {
+            followed.apply(std::slice::from_ref(event));
+            let mut opened_now = Shown::new(Mode::default());
+            opened_now.apply(&events[..=nth]);
+            prop_assert_eq!(rows(&followed), rows(&opened_now), "after event {}", nth);
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! What finding promises: that slices, and events that come meanwhile, do not change what is found; and what each part
+//! of a question means.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot read its question fails"
+)]
+
+mod support;
+
+use chat_event::{ChatEvent, Json, Payload};
+use chat_feed::find::{Find, Kinds, Query, Totals};
+use chat_feed::{BlockId, ChatRenderer, Feed};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use support::log;
+
+/// Questions that the generated sessions have answers to.
+const QUESTIONS: &[&str] = &[
+    "",
+    "a",
+    "ab",
+    "x y",
+    "é -ab",
+    "-x",
+    "/[ab]+/",
+    "-/^x/ a",
+    "is:error",
+    "is:running",
+    "-is:answer",
+    "tool:bash",
+    "tool:task ls",
+    "file:a",
+    "agent:b",
+    "is:edit -is:tool",
+    "done",
+];
+
+fn ids(find: &Find) -> Vec<BlockId> {
+    find.hits().collect()
+}
+
+/// A search that was never interrupted.
+fn from_scratch(feed: &Feed, question: &str, chips: Kinds) -> Find {
+    let mut find = Find::new(Query::parse(question).unwrap());
+    find.choose(feed, chips);
+    assert!(find.search(feed, usize::MAX, &mut Vec::new()));
+    find
+}
+
+fn chips(nth: usize) -> Kinds {
+    match Kinds::CHIPS.get(nth) {
+        Some(chip) => chip.kinds,
+        None => Kinds::default(),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_found_does_not_depend_on_slices_or_on_when_events_came(
+        events in log(60).prop_shuffle(),
+        question in prop::sample::select(QUESTIONS),
+        chip in 0usize..14,
+        steps in proptest::collection::vec((1usize..6, 0usize..600), 1..60),
+    ) {
+        let mut renderer = ChatRenderer::new();
+        let mut find = Find::new(Query::parse(question).unwrap());
+        find.choose(renderer.feed(), chips(chip));
+        let mut heard = std::collections::BTreeSet::new();
+        let mut rest = &events[..];
+        for (n_events, budget) in steps.into_iter().cycle() {
+            let (batch, later) = rest.split_at(n_events.min(rest.len()));
+            rest = later;
+            let mut patches = Vec::new();
+            for event in batch {
+                renderer.apply(event, &mut patches);
+            }
+            find.note(renderer.feed(), &patches);
+            let mut changed = Vec::new();
+            let done = find.search(renderer.feed(), budget, &mut changed);
+            for block in changed {
+                if find.is_hit(block) {
+                    heard.insert(block);
+                } else {
+                    heard.remove(&block);
+                }
+            }
+            prop_assert_eq!(done, find.is_done(renderer.feed()));
+            if rest.is_empty() && (done || budget == 0) {
+                break;
+            }
+        }
+        find.search(renderer.feed(), usize::MAX, &mut Vec::new());
+        let anew = from_scratch(renderer.feed(), question, chips(chip));
+        prop_assert_eq!(ids(&find), ids(&anew));
+        prop_assert_eq!(find.totals(), anew.totals());
+        let in_order: Vec<BlockId> = renderer
+            .feed()
+            .rows()
+            .map(|block| block.id)
+            .filter(|&id| find.is_hit(id))
+            .collect();
+        prop_assert_eq!(ids(&find), in_order);
+    }
+
+    #[test]
+    fn each_change_of_what_is_found_is_told_once(
+        events in log(50),
+        question in prop::sample::select(QUESTIONS),
+    ) {
+        let mut renderer = ChatRenderer::new();
+        let mut find = Find::new(Query::parse(question).unwrap());
+        let mut heard = std::collections::BTreeSet::new();
+        for event in &events {
+            let patches = renderer.render_event(event);
+            find.note(renderer.feed(), &patches);
+            let mut changed = Vec::new();
+            find.search(renderer.feed(), usize::MAX, &mut changed);
+            for block in changed {
+                if find.is_hit(block) {
+                    prop_assert!(heard.insert(block));
+                } else {
+                    heard.remove(&block);
+                }
+            }
+            // A row that is gone is no hit, and nobody has to be told.
+            heard.retain(|&block| renderer.feed().contains(block));
+            let found: std::collections::BTreeSet<BlockId> = find.hits().collect();
+            prop_assert_eq!(&heard, &found);
+        }
+    }
+
+    #[test]
+    fn any_question_is_read_or_refused_at_a_place_within_it(
+        text in "([-\"/:* a-z\\\\()\\[é]|is:|tool:|file:|agent:|error){0,20}",
+    ) {
+        match Query::parse(&text) {
+            Ok(query) => {
+                for range in query.marks(&text, 100) {
+                    prop_assert!(text.get(range).is_some());
+                }
+            }
+            Err(error) => prop_assert!(error.at <= text.chars().count()),
+        }
+    }
+
+    #[test]
+    fn going_on_meets_every_hit_and_begins_again(events in log(40)) {
+        let mut renderer = ChatRenderer::new();
+        renderer.replay_events(&events);
+        let feed = renderer.feed();
+        let find = from_scratch(feed, "a", Kinds::default());
+        let hits = ids(&find);
+        for forward in [true, false] {
+            let mut met = Vec::new();
+            let mut at = None;
+            for _ in &hits {
+                at = find.next(feed, at, forward);
+                met.extend(at);
+            }
+            if !forward {
+                met.reverse();
+            }
+            prop_assert_eq!(&met, &hits);
+            if let (Some(first), Some(last)) = (hits.first(), hits.last()) {
+                let (end, begin) = if forward { (last, first) } else { (first, last) };
+                prop_assert_eq!(find.next(feed, Some(*end), forward), Some(*begin));
+            }
+        }
+        // From anywhere: the nearest in that direction.
+        for block in feed.rows() {
+            let order: Vec<BlockId> = feed.rows().map(|row| row.id).collect();
+            let at = order.iter().position(|&id| id == block.id).unwrap();
+            let after = order[at + 1..].iter().copied().find(|&id| find.is_hit(id));
+            prop_assert_eq!(find.next(feed, Some(block.id), true), after.or(hits.first().copied()));
+            let before = order[..at].iter().rev().copied().find(|&id| find.is_hit(id));
+            prop_assert_eq!(find.next(feed, Some(block.id), false), before.or(hits.last().copied()));
+        }
+    }
+}
+
+fn event(nth: usize, event_type: &str, payload: Value) -> ChatEvent {
+    let payload = Payload::from_json(event_type, Json::from(payload));
+    let mut event = ChatEvent::new(format!("e{nth}"), 0, "s", payload);
+    event.turn_id = Some("t1".to_owned());
+    event
+}
+
+/// A session with one of each that is asked for below.
+fn story() -> ChatRenderer {
+    let events = [
+        (
+            "user_message",
+            json!({"text": "Mend the Größe of the lamp"}),
+        ),
+        ("thinking_done", json!({"text": "It may be the fuse."})),
+        (
+            "tool_call",
+            json!({"toolCallId": "c1", "toolName": "Bash", "args": {"command": "cargo test -q"}}),
+        ),
+        (
+            "tool_output_chunk",
+            json!({"toolCallId": "c1", "chunk": "running\n\u{1b}[31mwarn\u{1b}[0ming: lamp"}),
+        ),
+        (
+            "tool_result",
+            json!({"toolCallId": "c1", "result": {"out": "line\nfuse blown", "n": 4711}, "error": {"message": "exit 1"}}),
+        ),
+        (
+            "tool_call",
+            json!({"toolCallId": "c2", "toolName": "Edit", "args": {"file_path": "/w/src/lamp.rs", "old_string": "fuse"}}),
+        ),
+        (
+            "tool_result",
+            json!({"toolCallId": "c2", "result": "edited"}),
+        ),
+        (
+            "file_edit",
+            json!({"toolCallId": "c2", "filePath": "/w/src/lamp.rs", "changeType": "modified", "linesAdded": 1, "diffPreview": "+wire"}),
+        ),
+        (
+            "tool_call",
+            json!({"toolCallId": "c3", "toolName": "Task", "args": {"subagent_type": "Explore", "description": "look"}}),
+        ),
+        (
+            "permission_request",
+            json!({"requestId": "p1", "toolName": "Bash", "title": "rm -rf build?"}),
+        ),
+        ("assistant_done", json!({"text": "Done: the lamp."})),
+    ];
+    let mut renderer = ChatRenderer::new();
+    for (nth, (event_type, payload)) in events.into_iter().enumerate() {
+        renderer.render_event(&event(nth, event_type, payload));
+    }
+    let mut inside = event(
+        20,
+        "tool_call",
+        json!({"toolCallId": "c4", "toolName": "Read", "args": {"path": "docs/x.md"}}),
+    );
+    inside.parent_tool_call_id = Some("c3".to_owned());
+    renderer.render_event(&inside);
+    renderer
+}
+
+/// The ids of the events whose rows are found.
+fn found(renderer: &ChatRenderer, question: &str) -> Vec<String> {
+    let feed = renderer.feed();
+    let find = from_scratch(feed, question, Kinds::default());
+    find.hits()
+        .map(|id| feed.block(id).event_id.to_string())
+        .collect()
+}
+
+#[test]
+fn each_part_of_a_question_means_what_it_says() {
+    let story = story();
+    for (question, expected) in [
+        ("lamp", &["e0", "e2", "e7", "e10"][..]),
+        ("Lamp", &[]),
+        ("GRÖSSE", &[]),
+        ("größe", &["e0"]),
+        ("\"fuse blown\"", &["e2"]),
+        ("fuse lamp", &["e2", "e7"]),
+        ("fuse -lamp", &["e1"]),
+        // Escape sequences do not part words.
+        ("warning", &["e2"]),
+        ("4711", &["e2"]),
+        // Names of members are nobody's words, and texts that were escaped are read as they are.
+        ("old_string", &[]),
+        ("/^fuse b/", &["e2"]),
+        ("/FUSE/", &[]),
+        ("is:command", &["e2"]),
+        ("is:errors", &["e2"]),
+        ("is:running", &["e8", "e20"]),
+        // What a changed file stands for is found by it, once.
+        ("is:edit", &["e7"]),
+        ("old_string: fuse", &[]),
+        ("tool:edit", &["e7"]),
+        ("wire", &["e7"]),
+        ("file:src/**", &["e7"]),
+        ("file:lamp", &["e7"]),
+        ("file:*.md", &["e20"]),
+        ("agent:explore", &["e8", "e20"]),
+        ("is:permission rm", &["e9"]),
+        ("is:thinking", &["e1"]),
+        ("is:prompt", &["e0"]),
+        ("is:message", &["e0", "e10"]),
+        ("src/lamp.rs", &["e7"]),
+        ("-is:tool -is:message", &["e1", "e7", "e9"]),
+    ] {
+        assert_eq!(found(&story, question), expected, "{question}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_with_its_place() {
+    for (question, at, what) in [
+        ("x /(/", 2, "could not read the pattern"),
+        ("é is:odd", 5, "`is:odd` is none of prompt"),
+        ("tool:", 5, "a name is missing"),
+        (&"x ".repeat(33), 64, "more than 32 texts"),
+        (&"x".repeat(1001), 1000, "over the limit"),
+    ] {
+        let error = Query::parse(question).unwrap_err();
+        assert_eq!(error.at, at, "{question}: {error}");
+        assert!(error.what.starts_with(what), "{question}: {error}");
+    }
+    for plain in [
+        "/home/me/x.rs",
+        "/usr/bin/",
+        "http://a/b",
+        "--release",
+        "-",
+        "a/b/",
+        "is",
+        "\"open",
+    ] {
+        let query = Query::parse(plain).unwrap();
+        let text = plain.trim_start_matches('"');
+        assert_eq!(query.marks(text, 9), vec![0..text.len(); 1], "{plain}");
+    }
+}
+
+#[test]
+fn chips_are_counted_whatever_is_chosen() {
+    let story = story();
+    let mut find = from_scratch(story.feed(), "", chips(0));
+    let expected = [2, 1, 1, 1, 1, 0, 1, 1, 1];
+    assert_eq!(find.totals().by_chip, expected);
+    assert_eq!(find.len(), 2);
+    find.choose(story.feed(), chips(3).with(chips(6)));
+    assert_eq!((find.len(), find.totals().by_chip), (1, expected));
+    find.choose(story.feed(), Kinds::default());
+    assert!(find.is_empty() && find.is_idle());
+    assert_eq!(
+        from_scratch(story.feed(), "lamp", Kinds::default())
+            .totals()
+            .by_chip[0],
+        2
+    );
+    assert_eq!(Totals::default().by_chip.len(), Kinds::CHIPS.len());
+}
+
+#[test]
+fn a_slice_takes_little_more_than_it_is_told() {
+    let mut renderer = ChatRenderer::new();
+    for nth in 0..2_000 {
+        let text = format!("number {nth} of many");
+        let mut told = event(nth, "user_message", json!({"text": text}));
+        told.turn_id = Some(format!("t{nth}"));
+        renderer.render_event(&told);
+    }
+    let mut find = Find::new(Query::parse("1999").unwrap());
+    let mut n_slices = 0;
+    while !find.search(renderer.feed(), 10_000, &mut Vec::new()) {
+        n_slices += 1;
+        let looked_at = find.totals().looked_at;
+        assert!(looked_at <= n_slices * 160, "{looked_at} after {n_slices}");
+    }
+    assert_eq!(find.len(), 1);
+    assert!(n_slices >= 10);
+}
+
+#[test]
+fn a_growing_text_is_not_read_from_its_beginning_again() {
+    // Were it read whole at each chunk, this would be sixteen billion bytes.
+    let mut renderer = ChatRenderer::new();
+    let call = json!({"toolCallId": "c1", "toolName": "Bash", "args": {}});
+    renderer.render_event(&event(0, "tool_call", call));
+    let mut find = Find::new(Query::parse("needle").unwrap());
+    let line = "hay and hay\n".repeat(100);
+    let mut n_slices = 0;
+    for nth in 1..5_000 {
+        let text = if nth == 4_999 { "a nee" } else { &line };
+        let chunk = json!({"toolCallId": "c1", "chunk": text});
+        let patches = renderer.render_event(&event(nth, "tool_output_chunk", chunk));
+        find.note(renderer.feed(), &patches);
+        while !find.search(renderer.feed(), 4_096, &mut Vec::new()) {
+            n_slices += 1;
+        }
+    }
+    assert!(find.is_empty());
+    let chunk = json!({"toolCallId": "c1", "chunk": "dle"});
+    let patches = renderer.render_event(&event(5_000, "tool_output_chunk", chunk));
+    find.note(renderer.feed(), &patches);
+    assert!(find.search(renderer.feed(), 4_096, &mut Vec::new()));
+    assert_eq!(find.len(), 1);
+    assert!(n_slices < 100, "{n_slices}");
+}

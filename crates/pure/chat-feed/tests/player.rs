@@ -1,0 +1,355 @@
+//! The clock and the player: idle stretches, speeds, steps, and the states between live and replay.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test stops where something is missing"
+)]
+
+mod support;
+
+use chat_event::ChatEvent;
+use chat_feed::ChatRenderer;
+use chat_feed::playback::{
+    Clock, Command, Direction, MarkerKind, Moment, Player, State, Stop, Stops, strip,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn event(nth: usize, at_ms: i64, event_type: &str, payload: &Value) -> ChatEvent {
+    let line = json!({"id": format!("e{nth}"), "seq": nth + 1, "timestamp": at_ms, "sessionId": "s",
+        "turnId": "t1", "type": event_type, "payload": payload});
+    ChatEvent::from_json(&line.to_string()).unwrap()
+}
+
+/// A prompt, an answer in three chunks, a long wait for a call that fails, and a file.
+fn session() -> Vec<ChatEvent> {
+    [
+        (0, "turn_start", json!({"trigger": "user"})),
+        (100, "user_message", json!({"text": "Do it"})),
+        (600, "assistant_chunk", json!({"text": "I "})),
+        (700, "assistant_chunk", json!({"text": "will "})),
+        (800, "assistant_chunk", json!({"text": "do it"})),
+        (
+            1_000,
+            "tool_call",
+            json!({"toolCallId": "c1", "toolName": "Bash", "args": {"command": "make"}}),
+        ),
+        (
+            61_000,
+            "tool_result",
+            json!({"toolCallId": "c1", "result": "no", "error": {"message": "no"}}),
+        ),
+        (
+            61_500,
+            "file_edit",
+            json!({"toolCallId": "c2", "filePath": "a", "changeType": "modified", "linesAdded": 1}),
+        ),
+        (62_000, "turn_end", json!({})),
+    ]
+    .into_iter()
+    .enumerate()
+    .map(|(nth, (at_ms, event_type, payload))| event(nth, 1_000_000 + at_ms, event_type, &payload))
+    .collect()
+}
+
+struct Stage {
+    live: ChatRenderer,
+    stops: Stops,
+    player: Player,
+}
+
+impl Stage {
+    fn new(events: &[ChatEvent]) -> Stage {
+        let mut stage = Stage {
+            live: ChatRenderer::with_history(),
+            stops: Stops::default(),
+            player: Player::default(),
+        };
+        stage.come(events);
+        stage
+    }
+
+    fn come(&mut self, events: &[ChatEvent]) {
+        for event in events {
+            self.live.handle_new_event(event);
+        }
+        self.stops.follow(self.live.feed());
+        self.player.follow(self.live.feed());
+    }
+
+    fn ask(&mut self, command: Command) -> u32 {
+        self.player.perform(command, &self.stops);
+        self.player.n_events()
+    }
+}
+
+#[test]
+fn a_log_opens_at_its_end_and_paused() {
+    let stage = Stage::new(&session());
+    assert_eq!(stage.player.state(), State::ReplayPaused);
+    assert_eq!(stage.player.shown(), None);
+    assert_eq!(stage.player.behind_ms(), 0);
+}
+
+#[test]
+fn idle_stretches_are_played_in_two_seconds_and_told_in_full() {
+    let stage = Stage::new(&session());
+    let clock = stage.player.clock();
+    assert_eq!(clock.length_ms(), 4_000);
+    assert_eq!(clock.elapsed_ms(), 62_000);
+    let cut = clock.cuts()[0];
+    assert_eq!(
+        (cut.event, cut.played_ms, cut.left_out_ms),
+        (6, 1_000, 58_000)
+    );
+    // Half of the cut is half of the wait.
+    assert_eq!(clock.elapsed_at(2_000.0), 31_000.0);
+    assert_eq!(clock.played_of(31_000.0), 2_000.0);
+    assert_eq!(clock.wall_ms_at(4_000.0), Some(1_062_000));
+}
+
+#[test]
+fn a_log_without_times_is_played_at_an_even_pace_and_says_so() {
+    let events: Vec<_> = session()
+        .into_iter()
+        .map(|event| ChatEvent {
+            timestamp: None,
+            ..event
+        })
+        .collect();
+    let mut stage = Stage::new(&events);
+    let clock = stage.player.clock();
+    assert!(clock.is_reconstructed());
+    let shown: Vec<u32> = (0..9).map(|nth| clock.n_events_at(nth * 250)).collect();
+    assert_eq!(shown, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    assert_eq!(stage.ask(Command::SeekNear(600.0)), 3);
+    assert_eq!(stage.ask(Command::SeekTo(5)), 5);
+    assert_eq!(stage.player.played_ms(), 1_000.0);
+}
+
+#[test]
+fn chunks_come_at_the_pace_they_came() {
+    let mut stage = Stage::new(&session());
+    stage.ask(Command::SeekTo(0));
+    stage.ask(Command::Play);
+    let mut shown = Vec::new();
+    for frame in 0..=100 {
+        stage.player.advance(f64::from(frame) * 10.0);
+        shown.push(stage.player.n_events());
+    }
+    assert_eq!(shown[59], 2);
+    assert_eq!(shown[60], 3);
+    assert_eq!(shown[69], 3);
+    assert_eq!(shown[70], 4);
+    assert_eq!(shown[80], 5);
+    assert_eq!(shown[100], 6);
+}
+
+#[test]
+fn at_full_length_a_call_runs_for_as_long_as_it_ran() {
+    let mut stage = Stage::new(&session());
+    stage.ask(Command::SkipIdle(false));
+    stage.ask(Command::SeekTo(6));
+    stage.ask(Command::Play);
+    let mut n_frames = 0;
+    while stage.player.n_events() < 7 {
+        stage.player.advance(f64::from(n_frames) * 100.0);
+        n_frames += 1;
+        assert!(n_frames < 1_000);
+    }
+    assert!(
+        (600..=603).contains(&n_frames),
+        "{n_frames} frames of 100 ms"
+    );
+}
+
+#[test]
+fn playing_stops_at_the_end_or_begins_again() {
+    let mut stage = Stage::new(&session());
+    stage.ask(Command::Play);
+    assert_eq!(stage.player.n_events(), 0);
+    stage.ask(Command::Speed(10.0));
+    let mut now_ms = 0.0;
+    while stage.player.advance(now_ms) {
+        now_ms += 100.0;
+        assert!(now_ms < 5_000.0);
+    }
+    assert_eq!(
+        (stage.player.state(), stage.player.shown()),
+        (State::ReplayPaused, None)
+    );
+    stage.ask(Command::Loop(true));
+    stage.ask(Command::Play);
+    for frame in 0..200 {
+        assert!(stage.player.advance(now_ms + f64::from(frame) * 100.0));
+    }
+}
+
+#[test]
+fn a_hidden_page_goes_on_where_it_was() {
+    let mut stage = Stage::new(&session());
+    stage.ask(Command::SeekTo(0));
+    stage.ask(Command::Play);
+    stage.player.advance(0.0);
+    stage.player.advance(3_600_000.0);
+    assert!(stage.player.played_ms() <= 250.0);
+}
+
+#[test]
+fn steps_go_by_chunks_events_turns_and_markers() {
+    let mut stage = Stage::new(&session());
+    stage.ask(Command::SeekTo(3));
+    assert_eq!(stage.ask(Command::Step(Stop::Chunk, Direction::On)), 4);
+    // The rest of the answer is no event of its own; the call is.
+    assert_eq!(stage.ask(Command::Step(Stop::Event, Direction::On)), 6);
+    assert_eq!(stage.ask(Command::Step(Stop::Event, Direction::On)), 7);
+    assert_eq!(stage.ask(Command::Step(Stop::Event, Direction::Back)), 6);
+    assert_eq!(stage.ask(Command::Step(Stop::Event, Direction::Back)), 3);
+    assert_eq!(stage.ask(Command::Step(Stop::Marker, Direction::Back)), 2);
+    assert_eq!(stage.ask(Command::Step(Stop::Marker, Direction::On)), 7);
+    assert_eq!(stage.ask(Command::Step(Stop::Marker, Direction::On)), 8);
+    assert_eq!(stage.ask(Command::Step(Stop::Turn, Direction::Back)), 1);
+    let kinds: Vec<_> = stage
+        .stops
+        .markers()
+        .iter()
+        .map(|marker| marker.kind)
+        .collect();
+    assert_eq!(
+        kinds,
+        [MarkerKind::Prompt, MarkerKind::Error, MarkerKind::Edit]
+    );
+}
+
+#[test]
+fn going_back_during_a_session_stays_there_until_the_reader_returns() {
+    let events = session();
+    let mut stage = Stage::new(&events[..6]);
+    stage.player.set_goes_on(true);
+    assert_eq!(stage.player.state(), State::LiveFollowing);
+    stage.ask(Command::Step(Stop::Chunk, Direction::Back));
+    assert_eq!(
+        (stage.player.state(), stage.player.shown()),
+        (State::LivePaused, Some(5))
+    );
+    stage.come(&events[6..]);
+    assert_eq!(stage.player.shown(), Some(5));
+    assert_eq!(stage.player.behind_ms(), 61_200);
+    // No place on the bar moves meanwhile.
+    assert_eq!(stage.player.axis_ms(), 1_000);
+    // Playing never switches following on, not even at the newest event.
+    stage.ask(Command::Play);
+    assert_eq!(stage.player.state(), State::ReplayPlaying);
+    for frame in 0..100 {
+        stage.player.advance(f64::from(frame) * 100.0);
+    }
+    assert_eq!(
+        (stage.player.state(), stage.player.shown()),
+        (State::LivePaused, Some(9))
+    );
+    stage.ask(Command::Live);
+    assert_eq!(
+        (stage.player.state(), stage.player.shown()),
+        (State::LiveFollowing, None)
+    );
+    assert_eq!(stage.player.axis_ms(), 4_000);
+}
+
+#[test]
+fn a_strip_counts_every_event_that_shows_anything() {
+    let stage = Stage::new(&session());
+    let stretches = strip(stage.live.feed(), stage.player.clock(), 4_000, 7);
+    let sum: u32 = stretches.iter().flatten().sum();
+    // The turn's start shows nothing, and its end no work.
+    assert_eq!(sum, 7);
+}
+
+fn anything() -> impl Strategy<Value = Command> {
+    let direction = || prop_oneof![Just(Direction::On), Just(Direction::Back)];
+    let stop = prop_oneof![
+        Just(Stop::Chunk),
+        Just(Stop::Event),
+        Just(Stop::Block),
+        Just(Stop::Turn),
+        Just(Stop::Marker)
+    ];
+    prop_oneof![
+        Just(Command::Play),
+        Just(Command::Pause),
+        Just(Command::Toggle),
+        Just(Command::Live),
+        (0u32..70).prop_map(Command::SeekTo),
+        (-9.0..9_000.0).prop_map(Command::SeekNear),
+        (-9_000.0..9_000.0).prop_map(Command::SeekBy),
+        (stop, direction()).prop_map(|(stop, direction)| Command::Step(stop, direction)),
+        direction().prop_map(Command::Faster),
+        (-1.0..2_000.0).prop_map(Command::Speed),
+        any::<bool>().prop_map(Command::SkipIdle),
+        any::<bool>().prop_map(Command::Loop),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn times_go_there_and_back(gaps in proptest::collection::vec(-9_000i64..9_000, 1..60)) {
+        let mut clock = Clock::default();
+        let mut at_ms = 0;
+        for gap_ms in gaps {
+            at_ms += gap_ms;
+            clock.take(Some(at_ms));
+        }
+        let mut before_ms = 0.0;
+        for nth in 0..=clock.length_ms() / 10 {
+            let played_ms = nth as f64 * 10.0;
+            let elapsed_ms = clock.elapsed_at(played_ms);
+            prop_assert!(elapsed_ms >= before_ms);
+            prop_assert!((clock.played_of(elapsed_ms) - played_ms).abs() < 1e-3);
+            before_ms = elapsed_ms;
+        }
+        let end_ms = clock.elapsed_at(clock.length_ms() as f64);
+        prop_assert!((end_ms - clock.elapsed_ms() as f64).abs() < 1e-3);
+    }
+
+    #[test]
+    fn whatever_is_asked_it_stands_somewhere_and_follows_only_when_told(
+        events in support::log(60),
+        asked in proptest::collection::vec((anything(), 0usize..4, any::<bool>()), 1..40),
+    ) {
+        let mut stage = Stage::new(&[]);
+        let mut n_came = 0;
+        let mut moment = Moment::now(&stage.live);
+        stage.player.set_goes_on(true);
+        for (nth, (command, n_more, goes_on)) in asked.into_iter().enumerate() {
+            let to = (n_came + n_more).min(events.len());
+            let before = stage.player.state();
+            let shown = stage.player.shown();
+            stage.come(&events[n_came..to]);
+            n_came = to;
+            if before != State::LiveFollowing && shown.is_some() {
+                prop_assert_eq!(stage.player.shown(), shown, "what comes moves nothing");
+            }
+            stage.ask(command);
+            stage.player.advance(nth as f64 * 40.0);
+            if before != State::LiveFollowing && command != Command::Live {
+                prop_assert_ne!(stage.player.state(), State::LiveFollowing);
+            }
+            let n_events = stage.player.n_events();
+            prop_assert!(n_events as usize <= n_came);
+            prop_assert!(stage.player.played_ms() >= 0.0);
+            prop_assert!(stage.player.played_ms() <= stage.player.clock().length_ms() as f64);
+            if let Some(shown) = stage.player.shown() {
+                moment.seek(&stage.live, shown, &mut Vec::new());
+                prop_assert_eq!(moment.n_events(), n_events);
+            }
+            if !goes_on && nth % 5 == 0 {
+                stage.player.set_goes_on(false);
+                stage.player.set_goes_on(true);
+                let at_end = stage.player.n_events() as usize == n_came;
+                prop_assert!(at_end || stage.player.state() != State::LiveFollowing);
+                if stage.player.state() == State::LiveFollowing {
+                    continue;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Laws of the list of sessions: each stands in exactly one section, filters only take away, the window is what is seen.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::collections::BTreeSet;
+
+use chat_feed::sessions::{
+    Ask, Clock, Facet, Filter, Pace, Row, Rows, Section, Seen, Stack, State,
+};
+use proptest::prelude::*;
+
+const NOW_MS: i64 = 1_000_000_000;
+const CLOCK: Clock = Clock {
+    now_ms: NOW_MS,
+    today_ms: NOW_MS - 40_000_000,
+    yesterday_ms: NOW_MS - 126_400_000,
+};
+
+fn row(id: &str, status: &str, ago_ms: i64) -> Row {
+    Row {
+        id: id.to_owned(),
+        status: status.to_owned(),
+        last_activity_ms: Some(NOW_MS - ago_ms),
+        ..Row::default()
+    }
+}
+
+fn any_row() -> impl Strategy<Value = Row> {
+    let status = prop::sample::select(vec!["busy", "idle", "retrying", "ended", "", "else"]);
+    let outcome = prop::sample::select(vec![None, Some("failed"), Some("interrupted"), Some("x")]);
+    let at_ms = prop::option::of(prop_oneof![NOW_MS - 200_000_000..NOW_MS + 10, any::<i64>()]);
+    let title = prop::option::of("[a-c ]{0,6}");
+    (
+        0_u32..60,
+        status,
+        outcome,
+        at_ms,
+        title,
+        0_u32..3,
+        any::<bool>(),
+    )
+        .prop_map(
+            |(id, status, outcome, last_activity_ms, title, asks, sample)| Row {
+                id: format!("s{id}"),
+                status: status.to_owned(),
+                outcome: outcome.map(str::to_owned),
+                title,
+                asks,
+                sample,
+                last_activity_ms,
+                ..Row::default()
+            },
+        )
+}
+
+/// Ids by section.
+fn ids(rows: &Rows, filter: &str) -> Vec<(Section, Vec<String>)> {
+    let arranged = rows.arrange(&Filter::parse(filter), CLOCK);
+    let sections = arranged.sections.into_iter();
+    sections
+        .map(|(section, rows)| (section, rows.iter().map(|row| row.id.clone()).collect()))
+        .collect()
+}
+
+fn of(rows: Vec<Row>) -> Rows {
+    let mut all = Rows::default();
+    all.take(rows, &[]);
+    all
+}
+
+proptest! {
+    #[test]
+    fn each_session_stands_in_exactly_one_section(batches in prop::collection::vec(
+        (prop::collection::vec(any_row(), 0..60), prop::collection::vec(0_u32..60, 0..8)), 1..6)) {
+        let mut rows = Rows::default();
+        let mut expected = std::collections::BTreeMap::new();
+        for (changed, gone) in batches {
+            let gone: Vec<String> = gone.iter().map(|n| format!("s{n}")).collect();
+            for id in &gone {
+                expected.remove(id);
+            }
+            for row in &changed {
+                expected.insert(row.id.clone(), row.clone());
+            }
+            rows.take(changed, &gone);
+        }
+        let arranged = rows.arrange(&Filter::default(), CLOCK);
+        let mut found = BTreeSet::new();
+        let mut last = None;
+        for (section, rows) in &arranged.sections {
+            prop_assert!(last < Some(*section), "sections in their order");
+            last = Some(*section);
+            prop_assert!(!rows.is_empty());
+            prop_assert!(rows.is_sorted_by_key(|row| (std::cmp::Reverse(row.at_ms()), row.id.clone())));
+            for row in rows {
+                prop_assert!(found.insert(row.id.clone()), "{} stands twice", row.id);
+                prop_assert_eq!(&**row, &expected[&row.id]);
+            }
+        }
+        prop_assert_eq!(found.len(), expected.len());
+        prop_assert_eq!((arranged.n_shown, rows.len()), (expected.len(), expected.len()));
+    }
+
+    #[test]
+    fn a_filter_only_takes_away(rows in prop::collection::vec(any_row(), 0..40), text in "[a-c:is\" ]{0,12}") {
+        let rows = of(rows);
+        let all: BTreeSet<(Section, String)> = ids(&rows, "").into_iter()
+            .flat_map(|(section, ids)| ids.into_iter().map(move |id| (section, id))).collect();
+        for (section, ids) in ids(&rows, &text) {
+            for id in ids {
+                prop_assert!(all.contains(&(section, id)));
+            }
+        }
+    }
+
+    #[test]
+    fn the_window_is_what_is_seen(heights in prop::collection::vec(1_u32..90, 0..60), from in 0_u32..3000, screen in 1_u32..900) {
+        let stack = Stack::of(heights.clone());
+        let window = stack.window(from, from + screen);
+        for (at, height) in heights.iter().enumerate() {
+            let (top, end) = (stack.top_px(at), stack.top_px(at) + height);
+            prop_assert_eq!(window.contains(&at), top < from + screen && end > from, "row {} at {}..{}", at, top, end);
+        }
+        for (at, height) in heights.iter().enumerate() {
+            let scroll = stack.reveal(at, from, screen).unwrap_or(from);
+            prop_assert!(stack.top_px(at) < scroll + screen && stack.top_px(at) + height > scroll);
+        }
+    }
+}
+
+#[test]
+fn who_needs_you_comes_first_and_who_says_nothing_is_quiet() {
+    let waits = Row {
+        asks: 1,
+        ask: Some(Ask::default()),
+        ..row("waits", "busy", 900_000)
+    };
+    let failed = Row {
+        outcome: Some("failed".to_owned()),
+        ..row("failed", "idle", 1_000)
+    };
+    let rows = of(vec![
+        failed,
+        row("old", "ended", 200_000_000),
+        row("yesterday", "idle", 50_000_000),
+        row("quiet", "busy", 300_000),
+        row("runs", "busy", 299_999),
+        row("retries", "retrying", 5),
+        waits,
+    ]);
+    let expected = vec![
+        (Section::NeedsYou, vec!["waits".to_owned()]),
+        (
+            Section::Running,
+            vec!["retries".to_owned(), "runs".to_owned()],
+        ),
+        (Section::Quiet, vec!["quiet".to_owned()]),
+        (Section::EarlierToday, vec!["failed".to_owned()]),
+        (Section::Yesterday, vec!["yesterday".to_owned()]),
+        (Section::Older, vec!["old".to_owned()]),
+    ];
+    assert_eq!(ids(&rows, ""), expected);
+    assert_eq!(ids(&rows, "is:failed"), vec![expected[3].clone()]);
+    assert_eq!(ids(&rows, "is:waiting"), vec![expected[0].clone()]);
+    assert_eq!(ids(&rows, "is:running"), expected[1..3].to_vec());
+    assert_eq!(rows.get("failed").unwrap().state(NOW_MS), State::Failed);
+}
+
+#[test]
+fn words_and_names_are_found() {
+    let session = Row {
+        title: Some("Bound the Replay Buffer".to_owned()),
+        agent: Some("Claude Code 2.1".to_owned()),
+        cwd: Some("/home/m/tidepool".to_owned()),
+        git_branch: Some("fix/replay-ring".to_owned()),
+        ..row("one", "idle", 5)
+    };
+    assert_eq!(session.agent_name(), Some("Claude Code"));
+    assert_eq!(session.project(), Some("tidepool"));
+    let rows = of(vec![session, row("two", "idle", 6)]);
+    let finds = |text: &str| rows.arrange(&Filter::parse(text), CLOCK).n_shown == 1;
+    for text in [
+        "replay",
+        "BUFFER bound",
+        "tdpl",
+        "project:tide agent:claude",
+        "agent:\"claude code\"",
+        "branch:ring replay",
+        "is:done replay",
+    ] {
+        assert!(finds(text), "{text}");
+    }
+    for text in ["replays", "dpl", "project:home", "is:failed", "agent:codex"] {
+        assert_eq!(
+            rows.arrange(&Filter::parse(text), CLOCK).n_shown,
+            0,
+            "{text}"
+        );
+    }
+    // What is not typed to its end hides nothing.
+    assert_eq!(rows.arrange(&Filter::parse("agent:"), CLOCK).n_shown, 2);
+}
+
+#[test]
+fn a_menu_writes_what_could_be_typed() {
+    let text = Filter::with(
+        "replay agent:codex is:failed",
+        Facet::Agent,
+        Some("Claude Code"),
+    );
+    assert_eq!(text, "replay is:failed agent:\"Claude Code\"");
+    assert_eq!(
+        Filter::parse(&text).value(Facet::Agent),
+        Some("claude code")
+    );
+    assert_eq!(Filter::with(&text, Facet::Agent, None), "replay is:failed");
+}
+
+#[test]
+fn what_changed_since_it_was_looked_at_is_unread() {
+    let mut seen = Seen::from(NOW_MS - 1_000);
+    let resting = |id: &str, ago_ms| row(id, "idle", ago_ms);
+    assert!(!seen.is_unread(&resting("a", 2_000), NOW_MS), "from before");
+    assert!(seen.is_unread(&resting("a", 500), NOW_MS));
+    assert!(!seen.is_unread(&row("a", "busy", 500), NOW_MS), "it runs");
+    assert!(seen.look("a", NOW_MS - 500));
+    assert!(!seen.look("a", NOW_MS - 500), "that is known");
+    assert!(!seen.is_unread(&resting("a", 500), NOW_MS));
+    assert!(seen.is_unread(&resting("a", 400), NOW_MS));
+    assert_eq!(Seen::read(&seen.write().unwrap()), Some(seen.clone()));
+    // Who is forgotten does not become unread.
+    for n in 0..600 {
+        seen.look(&format!("s{n}"), NOW_MS - 300);
+    }
+    assert!(!seen.is_unread(&resting("a", 500), NOW_MS));
+    assert!(seen.write().unwrap().len() < 500 * 40);
+    assert_eq!(Seen::read("[]{"), None);
+}
+
+#[test]
+fn bars_go_by_while_nothing_comes() {
+    let pace = Pace {
+        newest_ms: 60_000,
+        counts: vec![4, 0, 7],
+    };
+    let bars = pace.bars(61_000);
+    assert_eq!(bars[17..], [4, 0, 7]);
+    assert_eq!(pace.bars(121_000)[15..], [4, 0, 7, 0, 0]);
+    assert_eq!(pace.bars(i64::MAX), [0; 20]);
+    let too_many = Pace {
+        newest_ms: 0,
+        counts: vec![1; 500],
+    };
+    assert_eq!(too_many.bars(0), [1; 20]);
+}

@@ -1,0 +1,89 @@
+//! Menus that write into the filter: agent, project, status. What they say could be typed.
+
+use chat_feed::sessions::{Facet, Filter, Row};
+use leptos::ev;
+use leptos::html::{div, option, select};
+use leptos::prelude::*;
+
+use super::State;
+
+/// A menu of more values is not read; the others can be typed.
+const MOST_VALUES: usize = 60;
+
+const STATUSES: &[(&str, &str)] = &[
+    ("waiting", "Needs you"),
+    ("running", "Running"),
+    ("quiet", "Quiet"),
+    ("failed", "Failed"),
+    ("cancelled", "Cancelled"),
+    ("done", "Done"),
+];
+
+/// The menus; in the narrow list they are there when they are asked for.
+pub(super) fn view(state: State, n_rows: Memo<usize>, is_open: RwSignal<bool>) -> impl IntoView {
+    let values = move |of: fn(&Row) -> Option<&str>| {
+        // Values hardly ever change but with the number of sessions.
+        n_rows.track();
+        let values = state
+            .rows
+            .with_untracked(|rows| rows.values(of, MOST_VALUES));
+        let named = values.into_iter();
+        named.map(|(value, _)| (value.clone(), value)).collect()
+    };
+    let statuses = move || {
+        let named = STATUSES.iter();
+        named
+            .map(|(value, name)| ((*value).to_owned(), (*name).to_owned()))
+            .collect()
+    };
+    let agents = move || values(Row::agent_name);
+    let projects = move || values(Row::project);
+    div()
+        .class("facets")
+        .attr("data-open", move || is_open.get().then_some(""))
+        .child((
+            menu(state, Facet::Agent, "All agents", agents),
+            menu(state, Facet::Project, "All projects", projects),
+            menu(state, Facet::Is, "Any status", statuses),
+        ))
+}
+
+fn menu(
+    state: State,
+    facet: Facet,
+    all: &'static str,
+    values: impl Fn() -> Vec<(String, String)> + Send + Sync + 'static,
+) -> impl IntoView {
+    let chosen = move || {
+        let filter = state.filter.get();
+        let filter = Filter::parse(&filter);
+        filter.value(facet).map(str::to_owned).unwrap_or_default()
+    };
+    let options = move || {
+        let chosen = chosen();
+        let values = values().into_iter().map(|(value, name)| {
+            let is_chosen = value.to_lowercase() == chosen;
+            option()
+                .attr("value", value)
+                .attr("selected", is_chosen)
+                .child(name)
+        });
+        values.collect::<Vec<_>>()
+    };
+    select()
+        .class("facet")
+        .attr("aria-label", all)
+        .on(ev::change, move |event| {
+            let value = event_target_value(&event);
+            let value = Some(value.as_str()).filter(|value| !value.is_empty());
+            let text = Filter::with(&state.filter.get_untracked(), facet, value);
+            state.filter.set(text);
+        })
+        .child((
+            option()
+                .attr("value", "")
+                .attr("selected", move || chosen().is_empty())
+                .child(all),
+            options,
+        ))
+}

@@ -1,0 +1,55 @@
+//! The six glyphs of sessions: they differ in shape, not in colour alone.
+
+use chat_feed::sessions::State;
+use leptos::prelude::*;
+use leptos::svg;
+
+/// How a session stands.
+pub(crate) fn glyph(state: State) -> AnyView {
+    let ring = "M14 8A6 6 0 1 1 2 8a6 6 0 0 1 12 0Z";
+    match state {
+        State::NeedsYou => drawn(
+            "glyph glyph--needs-you",
+            "M8 1.500 14.500 8 8 14.500 1.500 8Z",
+            "M8 4.700v4M8 11v.200",
+        ),
+        State::Running => drawn(
+            "glyph glyph--running",
+            "M9.500 8a1.500 1.500 0 1 1-3 0 1.500 1.500 0 0 1 3 0Z",
+            "M8 2a6 6 0 1 1-4.200 1.800",
+        ),
+        State::Quiet => drawn(
+            "glyph glyph--quiet",
+            "M8 2a6 6 0 0 1 3 .800M13.200 5a6 6 0 0 1 0 6M11 13.200a6 6 0 0 1-6 0M2.800 11a6 6 0 0 1 0-6M5 2.800",
+            "M8 5.500V8l1.500 1",
+        ),
+        State::Failed => drawn(
+            "glyph glyph--failed",
+            ring,
+            "m5.800 5.800 4.400 4.400M10.200 5.800l-4.400 4.400",
+        ),
+        State::Done => drawn(
+            "glyph glyph--done",
+            ring,
+            "m5.500 8.200 1.700 1.700 3.300-3.600",
+        ),
+        State::Cancelled => drawn("glyph glyph--cancelled", ring, "m4.500 11.500 7-7"),
+    }
+}
+
+/// A funnel of three lines.
+pub(super) fn filter() -> AnyView {
+    drawn("glyph", "M2.500 4.500h11M4.500 8h7M6.500 11.500h3", "")
+}
+
+fn drawn(class: &'static str, ground: &'static str, sign: &'static str) -> AnyView {
+    svg::svg()
+        .attr("class", class)
+        .attr("viewBox", "0 0 16 16")
+        .attr("aria-hidden", "true")
+        .child((
+            svg::path().attr("class", "glyph__ground").attr("d", ground),
+            svg::path().attr("class", "glyph__sign").attr("d", sign),
+        ))
+        .into_any()
+}

@@ -1,0 +1,353 @@
+//! One row: as a line of the list, and as a line of the table.
+
+use std::rc::Rc;
+
+use chat_feed::sessions::{Pace, Row, State};
+use chat_feed::{ToolKind, units};
+use leptos::html::{div, span};
+use leptos::prelude::*;
+use leptos::svg;
+
+use super::super::local::LocalSession;
+use super::glyph;
+use crate::platform::clock;
+
+const MINUTE_MS: i64 = 60_000;
+
+/// How a row is looked at.
+pub(super) struct Look {
+    pub(super) is_table: bool,
+    pub(super) is_open: bool,
+    /// Whether keys are at it.
+    pub(super) is_at: bool,
+    pub(super) is_chosen: bool,
+    pub(super) is_unread: bool,
+    pub(super) now_ms: i64,
+}
+
+/// What is above a section.
+pub(super) fn heading(title: &'static str, n: usize, has_names: bool) -> impl IntoView {
+    let names = has_names.then(|| {
+        (
+            span().class("sessions__name").child("Last 10 min"),
+            span().class("sessions__name").child("Context"),
+            span()
+                .class("sessions__name sessions__name--end")
+                .child("Spent"),
+        )
+    });
+    div().class("sessions__group").child((
+        span().class("sessions__section").child(title),
+        span().class("sessions__n").child(units::grouped(n as u64)),
+        names,
+    ))
+}
+
+/// Whether a row has a line of what it waits for, does or failed of.
+pub(super) fn has_now(row: &Row, now_ms: i64) -> bool {
+    match row.state(now_ms) {
+        State::NeedsYou | State::Quiet | State::Failed => true,
+        State::Running => row.doing.is_some(),
+        State::Done | State::Cancelled => false,
+    }
+}
+
+/// A session of the server.
+pub(super) fn session(row: &Rc<Row>, look: &Look) -> AnyView {
+    let state = row.state(look.now_ms);
+    let title = row
+        .title
+        .as_deref()
+        .map(str::trim)
+        .filter(|title| !title.is_empty())
+        .unwrap_or("Untitled session")
+        .to_owned();
+    let parts = [row.agent_name(), row.project(), row.git_branch.as_deref()];
+    let parts: Vec<&str> = parts.into_iter().flatten().collect();
+    let by = match parts.is_empty() {
+        true => row.id.clone(),
+        false => parts.join(" · "),
+    };
+    let at = row.last_activity_ms.or(row.started_ms);
+    let when = at.map(|at_ms| relative(look.now_ms, at_ms));
+    let outer = outer(look)
+        .attr("data-session-id", row.id.clone())
+        .attr("data-status", row.status.clone())
+        .attr("data-state", state.word())
+        .attr("data-needs-you", (state == State::NeedsYou).then_some(""));
+    let sign = (
+        glyph(state),
+        span().class("session__check").attr("aria-hidden", "true"),
+        span().class("visually-hidden").child(state.word()),
+    );
+    let unread = look.is_unread.then(|| {
+        span()
+            .class("session__unread")
+            .attr("role", "img")
+            .attr("aria-label", "Unread")
+    });
+    let name = span().class("session__title").child(title);
+    let by = span().class("session__by").child(by);
+    if !look.is_table {
+        let cost = row.cost_usd.filter(|usd| *usd > 0.0).map(units::dollars);
+        let spent = cost.or_else(|| row.tokens.filter(|n| *n > 0).map(units::tokens));
+        let text = div().class("session__text").child((
+            div().class("session__line").child((
+                name,
+                unread,
+                span()
+                    .class("session__time")
+                    .child(when.unwrap_or_default()),
+            )),
+            div().class("session__line").child((
+                by,
+                spent.map(|spent| span().class("session__spent").child(spent)),
+            )),
+            now_line(row, look.now_ms),
+        ));
+        return outer.child((sign, text)).into_any();
+    }
+    let now = now_line(row, look.now_ms).map_or_else(
+        || {
+            let mut did = Vec::new();
+            if row.turns > 0 {
+                did.push(units::count(row.turns, "turn", "turns"));
+            }
+            if row.steps > 0 {
+                did.push(units::count(row.steps, "step", "steps"));
+            }
+            div()
+                .class("session__now")
+                .child(did.join(" · "))
+                .into_any()
+        },
+        IntoAny::into_any,
+    );
+    let answer = (state == State::NeedsYou).then(|| {
+        div()
+            .class("session__answer")
+            .child(span().class("button").child("Answer…"))
+    });
+    let text = div().class("session__text").child((
+        div().class("session__line").child((name, unread, by)),
+        now,
+        answer,
+    ));
+    outer
+        .child((sign, text, facts(row, look.now_ms, when)))
+        .into_any()
+}
+
+/// The right part of the table: time, pace, context, spent.
+fn facts(row: &Row, now_ms: i64, when: Option<String>) -> impl IntoView {
+    let state = row.state(now_ms);
+    let waits_ms = row.ask.as_ref().and_then(|ask| ask.since_ms);
+    let first = match state {
+        State::NeedsYou => waits_ms
+            .and_then(|since_ms| passed(now_ms, since_ms))
+            .map(|passed| format!("waiting {passed}")),
+        State::Running | State::Quiet if row.turns > 0 => Some(format!("Turn {}", row.turns)),
+        State::Running | State::Quiet | State::Failed | State::Done | State::Cancelled => when,
+    };
+    let until_ms = match state {
+        State::NeedsYou | State::Running | State::Quiet => now_ms,
+        State::Failed | State::Done | State::Cancelled => row.last_activity_ms.unwrap_or(now_ms),
+    };
+    let lasted = row
+        .started_ms
+        .and_then(|since_ms| passed(until_ms, since_ms));
+    let lasted = lasted.map(|lasted| match state {
+        State::NeedsYou | State::Running | State::Quiet => format!("{lasted} in"),
+        State::Failed | State::Done | State::Cancelled => lasted,
+    });
+    let gauge = row.context_percent().map(|percent| {
+        let level = match percent {
+            0..60 => "plain",
+            60..80 => "high",
+            _ => "full",
+        };
+        div().class("gauge").attr("data-level", level).child((
+            span().class("gauge__bar").child(
+                span()
+                    .class("gauge__used")
+                    .style(("inline-size", format!("{percent}%"))),
+            ),
+            span()
+                .class("gauge__text")
+                .child(format!("{percent}\u{a0}%")),
+        ))
+    });
+    let tokens = row.tokens.filter(|n| *n > 0).map(units::tokens);
+    let cost = row.cost_usd.filter(|usd| *usd > 0.0).map(units::dollars);
+    (
+        div().class("session__cell").child((
+            div()
+                .class("session__first")
+                .child(first.unwrap_or_default()),
+            div().child(lasted.unwrap_or_default()),
+        )),
+        div().class("session__cell").child(bars(&row.pace, now_ms)),
+        div().class("session__cell").child(gauge),
+        div().class("session__cell session__cell--end").child((
+            div()
+                .class("session__first")
+                .child(tokens.unwrap_or_default()),
+            div().child(cost.unwrap_or_default()),
+        )),
+    )
+}
+
+/// The last ten minutes; each bar is half a minute, as high as its share of the busiest.
+fn bars(pace: &Pace, now_ms: i64) -> impl IntoView + use<> {
+    const HEIGHT: f64 = 16.0;
+    let bars = pace.bars(now_ms);
+    let most = bars.iter().copied().max().unwrap_or(0).max(1);
+    let mut path = String::new();
+    for (at, count) in bars.iter().enumerate() {
+        // Roots, because one busy half minute would else make all others flat.
+        let share = (f64::from(*count) / f64::from(most)).sqrt();
+        let height = if *count == 0 {
+            0.5
+        } else {
+            (share * HEIGHT).max(2.0)
+        };
+        path.push_str(&format!("M{} {HEIGHT}v-{height:.1}h4V{HEIGHT}Z", at * 6));
+    }
+    svg::svg()
+        .attr("class", "pace")
+        .attr("viewBox", "0 0 120 16")
+        .attr("aria-hidden", "true")
+        .child(svg::path().attr("d", path))
+}
+
+/// A session of dropped files.
+pub(super) fn local(session: &LocalSession, look: &Look) -> AnyView {
+    let (title, by, changed_ms) = session.told();
+    let when = relative(look.now_ms, changed_ms);
+    let name = span().class("session__title").child(title);
+    let by = span().class("session__by").child(by);
+    let outer = outer(look).attr("title", session.name.clone());
+    if look.is_table {
+        let text = div()
+            .class("session__text")
+            .child(div().class("session__line").child((name, by)));
+        let time = div()
+            .class("session__cell")
+            .child(div().class("session__first").child(when));
+        return outer.child((glyph(State::Done), text, time)).into_any();
+    }
+    let text = div().class("session__text").child((
+        div()
+            .class("session__line")
+            .child((name, span().class("session__time").child(when))),
+        div().class("session__line").child(by),
+    ));
+    outer.child((glyph(State::Done), text)).into_any()
+}
+
+fn outer(
+    look: &Look,
+) -> leptos::html::HtmlElement<leptos::html::Div, impl leptos::attr::Attribute + use<>, ()> {
+    div()
+        .class("session")
+        .attr("data-at", look.is_at.then_some(""))
+        .attr("data-open", look.is_open.then_some(""))
+        .attr("data-chosen", look.is_chosen.then_some(""))
+        .attr("data-unread", look.is_unread.then_some(""))
+}
+
+/// What the agent waits for, what it is doing and since when, or what it failed of.
+pub(in crate::app) fn now_line(row: &Row, now_ms: i64) -> Option<impl IntoView + use<>> {
+    let (class, is_code, text, since_ms) = match row.state(now_ms) {
+        State::NeedsYou => {
+            let ask = row.ask.clone().unwrap_or_default();
+            let object = units::below(&ask.text, row.cwd.as_deref());
+            let what = match (ask.kind.as_str(), object) {
+                ("question", question) => question.to_owned(),
+                (_, "") => format!("Allow {}?", ask.tool),
+                (_, object) => format!("Allow {}: {object}?", ask.tool),
+            };
+            let more = match row.asks {
+                0 | 1 => String::new(),
+                n => format!(" (+{})", n - 1),
+            };
+            let text = format!("{what}{more}");
+            (
+                "session__now session__now--waits",
+                false,
+                text,
+                ask.since_ms,
+            )
+        }
+        State::Running => {
+            let doing = row.doing.as_ref()?;
+            let (is_code, text) = doing_text(row, &doing.tool, &doing.object);
+            ("session__now", is_code, text, doing.since_ms)
+        }
+        State::Quiet => {
+            let silent_min = now_ms.saturating_sub(row.at_ms()) / MINUTE_MS;
+            let silent = match silent_min / 60 {
+                0 => format!("{silent_min} min"),
+                hours @ 1..48 => format!("{hours} h"),
+                hours => format!("{} days", hours / 24),
+            };
+            let doing = row.doing.as_ref();
+            let last = doing.map(|doing| doing_text(row, &doing.tool, &doing.object).1);
+            let last = last.map_or_else(String::new, |last| format!(", last: {last}"));
+            let text = format!("No event for {silent}{last}");
+            ("session__now", false, text, None)
+        }
+        State::Failed => {
+            let text = row.failure.clone().unwrap_or_else(|| "Failed".to_owned());
+            ("session__now session__now--failed", false, text, None)
+        }
+        State::Done | State::Cancelled => return None,
+    };
+    let since = since_ms.and_then(|since_ms| passed(now_ms, since_ms));
+    let what = if is_code {
+        "session__what session__what--code"
+    } else {
+        "session__what"
+    };
+    let what = span().class(what).child(text.trim().to_owned());
+    let since = since.map(|since| span().class("session__since").child(since));
+    Some(div().class(class).child((what, since)))
+}
+
+/// A command as it would be typed; all else by the tool's name. And whether it is code.
+fn doing_text(row: &Row, tool: &str, object: &str) -> (bool, String) {
+    let object = units::below(object, row.cwd.as_deref());
+    match ToolKind::of(None, tool) {
+        ToolKind::Execute if !object.is_empty() => (true, format!("$ {object}")),
+        _ => (false, format!("{tool} {object}")),
+    }
+}
+
+/// Time that has passed in whole seconds, from one on.
+fn passed(now_ms: i64, since_ms: i64) -> Option<String> {
+    let passed_ms = u64::try_from(now_ms.saturating_sub(since_ms)).ok()?;
+    match passed_ms / 1_000 {
+        0 => None,
+        seconds @ 1..10 => Some(format!("{seconds} s")),
+        seconds => Some(long(seconds * 1_000)),
+    }
+}
+
+/// A duration; of days nobody wants the hours.
+fn long(duration_ms: u64) -> String {
+    const DAY_MS: u64 = 86_400_000;
+    match duration_ms / DAY_MS {
+        0 | 1 => units::duration(duration_ms),
+        days => format!("{days} days"),
+    }
+}
+
+/// When something was, by the page's clock.
+pub(in crate::app) fn relative(now_ms: i64, at_ms: i64) -> String {
+    match now_ms.saturating_sub(at_ms) {
+        past_ms if past_ms < MINUTE_MS => "now".to_owned(),
+        past_ms if past_ms < 60 * MINUTE_MS => format!("{} min", past_ms / MINUTE_MS),
+        past_ms if past_ms < 12 * 60 * MINUTE_MS => clock::time_of_day(at_ms),
+        _ => clock::day_and_time(at_ms),
+    }
+}

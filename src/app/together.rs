@@ -1,0 +1,101 @@
+//! Several sessions beside each other: each is a feed of its own, with its own order, its own place and its own end.
+
+use chat_feed::sessions::Row;
+use leptos::ev;
+use leptos::html::{button, custom, div, section, span};
+use leptos::prelude::*;
+
+use super::sessions::{glyph, now_line};
+use super::{Open, PageRef, State};
+use crate::element;
+
+/// The sessions that are watched.
+pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
+    let ids = Memo::new(move |_| match state.open.get() {
+        Open::Together(ids) => ids,
+        Open::Nothing | Open::Session(_) | Open::Local(_) | Open::Other(_) => Vec::new(),
+    });
+    let is_shown = Memo::new(move |_| !ids.with(Vec::is_empty));
+    // Keyed, so that the others stay as they are when one is closed.
+    let columns = move || {
+        For(ForProps::builder()
+            .each(move || ids.get())
+            .key(String::clone)
+            .children(move |id: String| column(page, state, id))
+            .build())
+    };
+    move || {
+        is_shown
+            .get()
+            .then(|| div().class("together").child(columns()))
+    }
+}
+
+fn column(page: PageRef, state: State, id: String) -> impl IntoView {
+    let for_row = id.clone();
+    let with_row = move |show: &dyn Fn(&Row) -> Option<AnyView>| {
+        state
+            .rows
+            .with(|rows| rows.get(&for_row).and_then(|row| show(row)))
+    };
+    let head = {
+        let id = id.clone();
+        move || {
+            let now_ms = state.now_ms.get();
+            let shown = with_row(&|row| {
+                let title = row.title.clone().filter(|title| !title.trim().is_empty());
+                let title = title.unwrap_or_else(|| "Untitled session".to_owned());
+                Some(
+                    (
+                        glyph(row.state(now_ms)),
+                        span()
+                            .class("visually-hidden")
+                            .child(row.state(now_ms).word()),
+                        div().class("together__text").child((
+                            div().class("together__title").child(title),
+                            now_line(row, now_ms),
+                        )),
+                    )
+                        .into_any(),
+                )
+            });
+            shown.unwrap_or_else(|| div().class("together__title").child(id.clone()).into_any())
+        }
+    };
+    let for_open = id.clone();
+    let open = button()
+        .attr("type", "button")
+        .class("link")
+        .on(ev::click, move |_| {
+            page.with_value(|page| page.open_session(&for_open));
+        })
+        .child("Open");
+    let for_close = id.clone();
+    let close = button()
+        .attr("type", "button")
+        .class("icon-button")
+        .attr("aria-label", "Stop watching this session")
+        .on(ev::click, move |_| {
+            let mut ids = match state.open.get_untracked() {
+                Open::Together(ids) => ids,
+                Open::Nothing | Open::Session(_) | Open::Local(_) | Open::Other(_) => return,
+            };
+            ids.retain(|id| *id != for_close);
+            page.with_value(|page| page.watch(ids));
+        })
+        .child("×");
+    let token = page.with_value(|page| page.token.borrow().clone());
+    let feed = custom(element::NAME)
+        .attr("session", id.clone())
+        .attr("density", "compact")
+        .attr("verbosity", "normal")
+        .attr("bar", "none")
+        .prop("token", token);
+    section()
+        .class("together__column")
+        .attr("aria-label", id)
+        .child((
+            div().class("together__head").child((head, open, close)),
+            feed,
+        ))
+}

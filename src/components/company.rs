@@ -1,0 +1,155 @@
+//! Headers of rows that are shown in company, and the line that stands for a settled turn's work.
+
+use chat_feed::arrangement::{CompanyKind, Row, Work};
+use chat_feed::units;
+use chat_feed::{BlockId, TurnIdx};
+use leptos::html::{div, span};
+use leptos::prelude::*;
+
+use super::icon::{Icon, icon_with};
+use super::line::{Line, failure_chip};
+use super::{Ctx, elapsed};
+use crate::feed_store::FeedStore;
+use crate::virtual_list::Dress;
+
+/// The header of a company.
+pub(crate) fn view(ctx: Ctx, head: BlockId) -> AnyView {
+    let told = ctx.with_value(|context| {
+        let company = context.store.company(head)?;
+        let cwd = context.store.feed().session().cwd.clone();
+        Some((company, context.store.is_open(Row::Company(head)), cwd))
+    });
+    let Some((company, open, cwd)) = told else {
+        return ().into_any();
+    };
+    let took = company.duration_ms.and_then(units::told_duration);
+    let running = (company.running > 0).then(|| {
+        let word = units::count(u64::from(company.running), "running", "running");
+        span().class("running").child((
+            icon_with(Icon::Running, "icon icon--running"),
+            word,
+            elapsed::view(ctx, company.running_since_ms),
+        ))
+    });
+    let failed = (company.failed > 0).then(|| failure_chip(format!("{} failed", company.failed)));
+    let line = match company.kind {
+        CompanyKind::Parallel => {
+            let took = took.filter(|_| company.running == 0).map(lasted);
+            let words = format!("{} in parallel", company.members);
+            return div().class("parallel-line").child((words, took)).into_any();
+        }
+        CompanyKind::Explored { reads, searches } => {
+            let verb = match company.running {
+                0 => "Explored",
+                _ => "Exploring",
+            };
+            let reads = (reads > 0).then(|| units::count(u64::from(reads), "file", "files"));
+            let searches =
+                (searches > 0).then(|| units::count(u64::from(searches), "search", "searches"));
+            let parts: Vec<String> = reads.into_iter().chain(searches).collect();
+            let what = (span().class("verb").child(verb), " ", parts.join(", "));
+            Line::new(Icon::Search, what).outcome((running, failed))
+        }
+        CompanyKind::Edited {
+            file_path,
+            lines_added,
+            lines_removed,
+        } => {
+            let path = units::below(&file_path, cwd.as_deref()).to_owned();
+            let what = (
+                span().class("object mono").child(path),
+                format!(" · {} edits", company.members),
+            );
+            let counts = (
+                span().class("plus").child(format!("+{lines_added}")),
+                span().class("minus").child(format!("−{lines_removed}")),
+            );
+            Line::new(Icon::Pencil, what).outcome((counts, failed))
+        }
+    };
+    line.time(took.unwrap_or_default())
+        .toggles(ctx, Row::Company(head), open)
+}
+
+/// How the header of a company is dressed.
+pub(crate) fn dress(store: &FeedStore, head: BlockId) -> Dress {
+    let company = store.company(head);
+    let failed = company.as_ref().is_some_and(|company| company.failed > 0);
+    let (class, kind, label) = match company.map(|company| company.kind) {
+        Some(CompanyKind::Explored { .. }) => ("row rail company", "search", "Group of reads"),
+        Some(CompanyKind::Edited { .. }) => ("row rail company", "edit", "Group of edits"),
+        Some(CompanyKind::Parallel) | None => ("row company parallel", "other", "In parallel"),
+    };
+    let depth = store.feed().block(head).depth.min(3).to_string();
+    let status = if failed { "failed" } else { "done" };
+    Dress {
+        class: class.to_owned(),
+        attributes: vec![
+            ("data-depth", depth),
+            ("data-kind", kind.to_owned()),
+            ("data-status", status.to_owned()),
+            ("aria-label", label.to_owned()),
+        ],
+    }
+}
+
+/// Marks a row that is shown in company.
+pub(crate) fn dress_member(store: &FeedStore, block: BlockId, dress: &mut Dress) {
+    let Some(head) = store.company_of(block) else {
+        return;
+    };
+    let parallel = store
+        .company(head)
+        .is_some_and(|company| company.kind == CompanyKind::Parallel);
+    dress.class.push_str(match parallel {
+        true => " parallel",
+        false => " member",
+    });
+}
+
+/// `14 steps · 3 files edited · 2 commands · 4m 12s`
+pub(crate) fn work_view(ctx: Ctx, turn: TurnIdx) -> AnyView {
+    let told = ctx.with_value(|context| {
+        let work = context.store.work(turn)?;
+        Some((work, context.store.is_open(Row::Work(turn))))
+    });
+    let Some((work, open)) = told else {
+        return ().into_any();
+    };
+    let failed = (work.failed > 0).then(|| failure_chip(format!("{} failed", work.failed)));
+    let took = work.duration_ms.and_then(units::told_duration).map(lasted);
+    Line::new(Icon::Chevron, (work_words(&work), took))
+        .icon_class("icon icon--chevron")
+        .outcome(failed)
+        .folds(ctx, Row::Work(turn), open)
+}
+
+/// How the line of a turn's work is dressed.
+pub(crate) fn dress_work(turn: TurnIdx) -> Dress {
+    Dress {
+        class: "row work".to_owned(),
+        attributes: vec![
+            ("data-depth", "0".to_owned()),
+            ("data-turn", turn.0.to_string()),
+            ("aria-label", "Work of the turn".to_owned()),
+        ],
+    }
+}
+
+/// How long it took, behind other words.
+fn lasted(took: String) -> impl IntoView {
+    span().attr("data-time", "").child(format!(" · {took}"))
+}
+
+fn work_words(work: &Work) -> String {
+    let told =
+        |count: u32, one, many| (count > 0).then(|| units::count(u64::from(count), one, many));
+    let parts = [
+        told(work.steps, "step", "steps").or_else(|| Some("Thoughts".to_owned())),
+        told(work.files_edited, "file edited", "files edited"),
+        told(work.reads, "file read", "files read"),
+        told(work.commands, "command", "commands"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    parts.join(" · ")
+}

@@ -1,0 +1,287 @@
+//! Finding in the session: what is asked for, how far the search is, and going from hit to hit, whatever hides them.
+//!
+//! What fits is decided by `chat_feed::find`; the bar is drawn by `bar`, hits are marked and brought to the eye by `marks`.
+
+mod bar;
+mod marks;
+
+use std::cell::{Cell, RefCell};
+
+use chat_feed::BlockId;
+use chat_feed::arrangement::Row;
+use chat_feed::find::{Find, Kinds, Query, Totals};
+use chat_feed::viewport::RowId;
+use leptos::prelude::*;
+
+use super::{Context, feed};
+use crate::platform::dom::{self, Element};
+
+pub(crate) use bar::view;
+
+/// So many bytes are looked through in a frame: about a millisecond where texts are plain.
+const BYTES_PER_FRAME: usize = 512 * 1024;
+
+/// What the reader looks for in one feed.
+pub(crate) struct Finding {
+    /// Whether the bar is there.
+    pub(crate) shown: ArcRwSignal<bool>,
+    /// What the bar says.
+    pub(crate) told: ArcRwSignal<Told>,
+    /// What is written in it.
+    question: RefCell<String>,
+    chosen: Cell<Kinds>,
+    /// Whether only hits are shown, without a chip that says so.
+    only: Cell<bool>,
+    /// The hit that was gone to.
+    current: Cell<Option<BlockId>>,
+    /// Whether the field is to have the focus once it is there.
+    focus_due: Cell<bool>,
+    /// The row that had the focus before.
+    came_from: Cell<Option<RowId>>,
+    marks: marks::Marking,
+}
+
+/// What the bar says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Told {
+    /// Why the question could not be read.
+    pub(crate) problem: Option<String>,
+    /// Whether anything is asked for.
+    pub(crate) asks: bool,
+    /// The number of the hit that was gone to, from 1.
+    pub(crate) number: Option<usize>,
+    /// How many hits there are.
+    pub(crate) n_hits: usize,
+    /// How much was looked at, while the search goes on, in percent.
+    pub(crate) percent: Option<usize>,
+    /// How many fit, by chip.
+    pub(crate) by_chip: [usize; Kinds::CHIPS.len()],
+    /// Which chips are chosen.
+    pub(crate) chosen: [bool; Kinds::CHIPS.len()],
+    /// Whether only hits are shown.
+    pub(crate) only: bool,
+    /// How many rows that hides.
+    pub(crate) n_hidden: usize,
+    /// How many bodies were looked through at their ends only: the rest of them is elsewhere.
+    pub(crate) n_partly: usize,
+}
+
+impl Default for Finding {
+    fn default() -> Finding {
+        Finding {
+            shown: ArcRwSignal::new(false),
+            told: ArcRwSignal::new(Told::default()),
+            question: RefCell::default(),
+            chosen: Cell::default(),
+            only: Cell::new(false),
+            current: Cell::new(None),
+            focus_due: Cell::new(false),
+            came_from: Cell::new(None),
+            marks: marks::Marking::default(),
+        }
+    }
+}
+
+impl Context {
+    /// Shows the find bar, and gives its field the focus.
+    pub(crate) fn open_find(&self) {
+        let finding = &self.find;
+        finding.focus_due.set(true);
+        let here = self.list.borrow().as_ref().and_then(|list| list.focused());
+        finding.came_from.set(here.or(finding.came_from.get()));
+        if !finding.shown.get_untracked() {
+            finding.shown.set(true);
+            self.ask();
+        }
+        self.store.ask_frame();
+    }
+
+    /// Whether the find bar is there.
+    pub(crate) fn finds(&self) -> bool {
+        self.find.shown.get_untracked()
+    }
+
+    /// Takes the find bar away and shows everything again; the focus goes to the hit that was gone to, or
+    /// else back to where it was.
+    pub(crate) fn close_find(&self) {
+        let finding = &self.find;
+        finding.shown.set(false);
+        self.store.show_only_found(false);
+        self.store.set_find(None);
+        finding.only.set(false);
+        finding.chosen.set(Kinds::default());
+        finding.marks.clear();
+        let came_from = finding.came_from.take();
+        let row = self.current_hit_row().or(came_from);
+        finding.current.set(None);
+        if let Some(list) = &*self.list.borrow() {
+            feed::settle(self, list);
+            let element = row.and_then(|row| list.element_of(row));
+            dom::focus(element.as_ref().unwrap_or(list.scroller()));
+        }
+    }
+
+    /// The row of the hit that was gone to.
+    pub(crate) fn current_hit_row(&self) -> Option<RowId> {
+        let hit = self.find.current.get()?;
+        self.store
+            .id_of(Row::Block(hit))
+            .or_else(|| self.store.nearest_row(hit))
+    }
+
+    /// A row shows something else.
+    pub(super) fn mark_anew(&self) {
+        if self.finds() {
+            self.find.marks.note_change();
+        }
+    }
+
+    /// Another session: its blocks have names of their own.
+    pub(super) fn forget_found(&self) {
+        self.find.current.set(None);
+        self.find.came_from.set(None);
+        self.find.marks.clear();
+    }
+
+    /// The question was written anew.
+    fn ask_for(&self, question: &str) {
+        self.find.question.replace(question.to_owned());
+        self.find.current.set(None);
+        self.ask();
+    }
+
+    /// Looks for what is written now.
+    fn ask(&self) {
+        let finding = &self.find;
+        let read = Query::parse(&finding.question.borrow());
+        let (query, problem) = match read {
+            Ok(query) => (query, None),
+            Err(why) => (Query::default(), Some(why.to_string())),
+        };
+        let mut find = Find::new(query);
+        find.choose(&self.store.feed(), finding.chosen.get());
+        self.store.set_find(Some(find));
+        finding.told.update(|told| told.problem = problem);
+        finding.marks.ask_anew();
+        // What is found at once is not shown as nothing first.
+        self.store.search_on(BYTES_PER_FRAME);
+        self.filter();
+    }
+
+    /// Shows only hits, or everything, as the reader has it.
+    fn filter(&self) {
+        let finding = &self.find;
+        let asks = self.store.find(|find, _| !find.is_idle()).unwrap_or(false);
+        let only = finding.only.get() || !finding.chosen.get().is_empty();
+        self.store.show_only_found(only && asks);
+        self.store.ask_frame();
+    }
+
+    fn set_only(&self, only: bool) {
+        self.find.only.set(only);
+        self.filter();
+    }
+
+    fn toggle_chip(&self, kinds: Kinds) {
+        let finding = &self.find;
+        let chosen = finding.chosen.get();
+        let chosen = if chosen.meets(kinds) {
+            chosen.without(kinds)
+        } else {
+            chosen.with(kinds)
+        };
+        finding.chosen.set(chosen);
+        self.store
+            .change_find(|find, feed| find.choose(feed, chosen));
+        finding.marks.ask_anew();
+        self.filter();
+    }
+
+    /// Shows everything again; what is written stays.
+    fn clear_filters(&self) {
+        self.find.chosen.set(Kinds::default());
+        self.find.only.set(false);
+        self.store
+            .change_find(|find, feed| find.choose(feed, Kinds::default()));
+        self.filter();
+    }
+
+    /// Goes to the next hit, or the one before: from the last one, or from where the reader is.
+    pub(crate) fn go_to_hit(&self, forward: bool) {
+        let Some(list) = self.list.borrow().clone() else {
+            return;
+        };
+        // What is not found yet cannot be gone to, but what is near mostly is.
+        let from = self.find.current.get().or_else(|| {
+            let first = list.first_on_screen()?;
+            // The row at the top is one of those the reader has yet to meet.
+            let before = list.neighbour(Some(first), false);
+            before.and_then(|row| self.store.block_at(row))
+        });
+        let next = self.store.find(|find, feed| {
+            let from = from.filter(|&block| feed.contains(block));
+            find.next(feed, from, forward)
+        });
+        let Some(hit) = next.flatten() else { return };
+        self.find.current.set(Some(hit));
+        self.find.marks.go_to(self, &list, hit);
+        self.store.ask_frame();
+    }
+
+    /// Once a frame: looks on, marks what is mounted, and says how far it is. `root` is what the bar stands in.
+    pub(super) fn find_on(&self, root: &Element) {
+        let finding = &self.find;
+        if !finding.shown.get_untracked() {
+            return;
+        }
+        if finding.focus_due.get()
+            && let Some(field) = dom::first_in(root, ".find__field")
+        {
+            finding.focus_due.set(false);
+            dom::focus(&field);
+            dom::call_method(&field, "select");
+        }
+        let done = self.store.search_on(BYTES_PER_FRAME);
+        let list = self.list.borrow().clone();
+        let told = self.tell(done);
+        if finding.told.with_untracked(|before| *before != told) {
+            finding.told.set(told);
+            finding.marks.ask_anew();
+        }
+        let rests = list.is_none_or(|list| finding.marks.frame(self, &list, root));
+        if !done || !rests || finding.focus_due.get() {
+            self.store.ask_frame();
+        }
+    }
+
+    fn tell(&self, done: bool) -> Told {
+        let finding = &self.find;
+        let chosen = finding.chosen.get();
+        let problem = finding.told.with_untracked(|told| told.problem.clone());
+        let told = self.store.find(|find, feed| {
+            let totals: Totals = find.totals();
+            let asks = !find.is_idle();
+            let only = asks && (finding.only.get() || !chosen.is_empty());
+            let current = finding.current.get();
+            Told {
+                problem: problem.clone(),
+                asks,
+                number: current
+                    .and_then(|hit| find.number_of(hit))
+                    .map(|number| number + 1),
+                n_hits: find.len(),
+                percent: (!done).then(|| totals.looked_at * 100 / feed.len().max(1)),
+                by_chip: totals.by_chip,
+                chosen: Kinds::CHIPS.map(|chip| chip.kinds.meets(chosen)),
+                only,
+                n_hidden: if only {
+                    totals.standing - find.len()
+                } else {
+                    0
+                },
+                n_partly: totals.partly,
+            }
+        });
+        told.unwrap_or_default()
+    }
+}

@@ -1,0 +1,235 @@
+//! The find bar: the field, "3 of 41", ways on and back, and a chip for each kind with how many fit.
+
+use std::rc::Rc;
+
+use chat_feed::find::Kinds;
+use chat_feed::units;
+use leptos::ev;
+use leptos::html::{button, div, input, label, span};
+use leptos::prelude::*;
+
+use super::Told;
+use crate::components::icon::{Icon, icon};
+use crate::components::{Context, Ctx};
+use crate::platform::dom;
+
+/// The bar, while it is there.
+pub(crate) fn view(ctx: Ctx) -> impl IntoView {
+    let shown = ctx.with_value(|context| context.find.shown.clone());
+    move || shown.get().then(|| bar(ctx))
+}
+
+fn bar(ctx: Ctx) -> impl IntoView {
+    let told = ctx.with_value(|context| context.find.told.clone());
+    let written = ctx.with_value(|context| context.find.question.borrow().clone());
+    let say = move |act: fn(&Rc<Context>)| ctx.with_value(act);
+    let field = input()
+        .attr("type", "text")
+        .attr("value", written)
+        .attr("placeholder", "Find in the session")
+        .attr("aria-label", "Find in the session")
+        .attr("aria-describedby", "find-status")
+        .attr("aria-keyshortcuts", "Enter Shift+Enter")
+        .attr("autocomplete", "off")
+        .attr("autocapitalize", "off")
+        .attr("spellcheck", "false")
+        .class("find__field")
+        .on(ev::input, move |event| {
+            let text = event_target_value(&event);
+            ctx.with_value(|context| context.ask_for(&text));
+        })
+        .on(ev::keydown, move |event| {
+            match event.key().as_str() {
+                _ if event.is_composing() => return,
+                "Enter" => {
+                    let forward = !dom::has_shift(&event);
+                    ctx.with_value(|context| context.go_to_hit(forward));
+                }
+                "Escape" => say(|context| context.close_find()),
+                _ => return,
+            }
+            event.prevent_default();
+            event.stop_propagation();
+        });
+    let problem = {
+        let told = told.clone();
+        move || {
+            told.read()
+                .problem
+                .clone()
+                .map(|why| div().class("find__problem").child(why))
+        }
+    };
+    let status = {
+        let told = told.clone();
+        span()
+            .class("find__status")
+            .attr("id", "find-status")
+            .attr("role", "status")
+            .child(move || status(&told.read()))
+    };
+    let progress = {
+        let told = told.clone();
+        move || {
+            let percent = told.read().percent?;
+            let done = div()
+                .class("loading__done")
+                .style(("inline-size", format!("{percent}%")));
+            Some(
+                div()
+                    .class("find__progress")
+                    .attr("aria-hidden", "true")
+                    .child(done),
+            )
+        }
+    };
+    let step = |name: &'static str, key: &'static str, shape: Icon, forward: bool| {
+        button()
+            .attr("type", "button")
+            .class(if forward {
+                "icon-button"
+            } else {
+                "icon-button icon-button--up"
+            })
+            .attr("aria-label", name)
+            .attr("title", format!("{name} ({key})"))
+            .on(ev::click, move |_| {
+                ctx.with_value(|context| context.go_to_hit(forward));
+            })
+            .child(icon(shape))
+    };
+    let close = button()
+        .attr("type", "button")
+        .class("icon-button")
+        .attr("aria-label", "Close find")
+        .attr("title", "Close find (Esc)")
+        .on(ev::click, move |_| say(|context| context.close_find()))
+        .child(icon(Icon::Cross));
+    let only = {
+        let (pressed, asks) = (told.clone(), told.clone());
+        button()
+            .attr("type", "button")
+            .class("find__chip")
+            .attr("aria-pressed", move || {
+                if pressed.read().only { "true" } else { "false" }
+            })
+            .attr("disabled", move || !asks.read().asks)
+            .on(ev::click, move |_| {
+                ctx.with_value(|context| {
+                    if context.find.told.with_untracked(|told| told.only) {
+                        context.clear_filters();
+                    } else {
+                        context.set_only(true);
+                    }
+                });
+            })
+            .child("Only hits")
+    };
+    let hidden = {
+        let told = told.clone();
+        let clear = move || {
+            button()
+                .attr("type", "button")
+                .class("link")
+                .on(ev::click, move |_| say(|context| context.clear_filters()))
+                .child("clear")
+        };
+        let n_hidden = Memo::new(move |_| told.read().n_hidden);
+        move || {
+            let n_hidden = n_hidden.get();
+            (n_hidden > 0).then(|| {
+                span().class("find__hidden").child((
+                    format!("{} hidden · ", units::grouped(n_hidden as u64)),
+                    clear(),
+                ))
+            })
+        }
+    };
+    let partly = {
+        let told = told.clone();
+        move || {
+            let n = told.read().n_partly;
+            (n > 0).then(|| {
+                let bodies = units::count(n as u64, "long body", "long bodies");
+                span()
+                    .class("find__partly")
+                    .attr(
+                        "title",
+                        "The rest of them is on the server and is not looked through",
+                    )
+                    .child(format!("{bodies} looked through at the ends only"))
+            })
+        }
+    };
+    let chips: Vec<_> = (0..Kinds::CHIPS.len())
+        .map(|nth| chip(ctx, nth, &told))
+        .collect();
+    div()
+        .class("find")
+        .attr("role", "search")
+        .attr("part", "find")
+        .child((
+            div().class("find__line").child((
+                label()
+                    .class("find__box")
+                    .child((icon(Icon::Search), field)),
+                status,
+                step("Hit before", "Shift+Enter", Icon::Down, false),
+                step("Next hit", "Enter", Icon::Down, true),
+                close,
+            )),
+            problem,
+            div()
+                .class("find__chips")
+                .attr("role", "group")
+                .attr("aria-label", "Show only")
+                .child((only, chips, hidden, partly)),
+            progress,
+        ))
+}
+
+/// A kind and how many fit; pressed, only those of its kind are shown.
+fn chip(ctx: Ctx, nth: usize, told: &ArcRwSignal<Told>) -> impl IntoView + use<> {
+    let chip = Kinds::CHIPS[nth];
+    let (count, pressed, none) = (told.clone(), told.clone(), told.clone());
+    button()
+        .attr("type", "button")
+        .class("find__chip")
+        .attr("aria-pressed", move || {
+            if pressed.read().chosen[nth] {
+                "true"
+            } else {
+                "false"
+            }
+        })
+        .attr("data-none", move || {
+            let told = none.read();
+            (told.by_chip[nth] == 0).then_some("")
+        })
+        .on(ev::click, move |_| {
+            ctx.with_value(|context| context.toggle_chip(chip.kinds));
+        })
+        .child((
+            chip.label,
+            span()
+                .class("find__count")
+                .child(move || units::grouped(count.read().by_chip[nth] as u64)),
+        ))
+}
+
+fn status(told: &Told) -> String {
+    let found = match (told.asks, told.number, told.n_hits) {
+        (false, _, _) => return String::new(),
+        (true, _, 0) if told.percent.is_some() => String::new(),
+        (true, _, 0) => "Nothing found".to_owned(),
+        (true, Some(number), n_hits) => {
+            let number = units::grouped(number as u64);
+            format!("{number} of {}", units::grouped(n_hits as u64))
+        }
+        (true, None, n_hits) => format!("{} found", units::grouped(n_hits as u64)),
+    };
+    match told.percent {
+        Some(_) => format!("{found} …").trim_start().to_owned(),
+        None => found,
+    }
+}

@@ -1,0 +1,226 @@
+//! The keys: one table that binds them and that the help sheet is drawn from.
+//!
+//! What a command does is for `feed`; keys of text fields, and of a card being answered, are their own.
+
+/// What a key asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    NextRow,
+    PreviousRow,
+    NextArticle,
+    PreviousArticle,
+    NextPrompt,
+    PreviousPrompt,
+    NextTool,
+    PreviousTool,
+    NextError,
+    PreviousError,
+    NextWaiting,
+    Toggle,
+    CloseKind,
+    Top,
+    End,
+    Follow,
+    Find,
+    NextHit,
+    PreviousHit,
+    Copy,
+    CopyLink,
+    Verbosity,
+    Sessions,
+    Panel,
+    Help,
+    Leave,
+    PlayOrPause,
+    NextEvent,
+    PreviousEvent,
+    NextTurn,
+    PreviousTurn,
+    NextMarker,
+    PreviousMarker,
+    NextChunk,
+    PreviousChunk,
+    Tenth,
+    Faster,
+    Slower,
+    SkipIdle,
+    Live,
+}
+
+/// One line of the table.
+pub(crate) struct Binding {
+    /// The keys, any of which will do: `j`, `Ctrl+f`, `g g`.
+    pub(crate) keys: &'static [&'static str],
+    /// What they ask for.
+    pub(crate) command: Command,
+    /// The same in words.
+    pub(crate) words: &'static str,
+}
+
+/// Lines that belong together.
+pub(crate) struct Section {
+    /// What they are about.
+    pub(crate) title: &'static str,
+    /// The lines.
+    pub(crate) bindings: &'static [Binding],
+}
+
+const fn bind(keys: &'static [&'static str], command: Command, words: &'static str) -> Binding {
+    Binding {
+        keys,
+        command,
+        words,
+    }
+}
+
+/// All keys, as they are shown.
+pub(crate) const TABLE: &[Section] = &[
+    Section {
+        title: "Move",
+        bindings: &[
+            bind(&["j", "ArrowDown"], Command::NextRow, "Next item"),
+            bind(&["k", "ArrowUp"], Command::PreviousRow, "Item before"),
+            bind(
+                &["PageDown"],
+                Command::NextArticle,
+                "Next item, from anywhere in one",
+            ),
+            bind(
+                &["PageUp"],
+                Command::PreviousArticle,
+                "Item before, from anywhere in one",
+            ),
+            bind(&["J"], Command::NextPrompt, "Next prompt"),
+            bind(&["K"], Command::PreviousPrompt, "Prompt before"),
+            bind(&["t"], Command::NextTool, "Next tool call"),
+            bind(&["T"], Command::PreviousTool, "Tool call before"),
+            bind(&["e"], Command::NextError, "Next error"),
+            bind(&["E"], Command::PreviousError, "Error before"),
+            bind(&["p"], Command::NextWaiting, "What waits for an answer"),
+            bind(&["g g", "Ctrl+Home"], Command::Top, "To the top"),
+            bind(
+                &["G", "End", "Ctrl+End"],
+                Command::End,
+                "To the end, and follow",
+            ),
+            bind(&["f"], Command::Follow, "Follow, or stop"),
+        ],
+    },
+    Section {
+        title: "Find",
+        bindings: &[
+            bind(&["/", "Ctrl+f"], Command::Find, "Find in the session"),
+            bind(&["n"], Command::NextHit, "Next hit"),
+            bind(&["N"], Command::PreviousHit, "Hit before"),
+            bind(
+                &["Escape"],
+                Command::Leave,
+                "Close what is open above the feed",
+            ),
+        ],
+    },
+    Section {
+        title: "Item",
+        bindings: &[
+            bind(&["Enter"], Command::Toggle, "Open or close"),
+            bind(&["x"], Command::CloseKind, "Close all of this kind"),
+            bind(&["y"], Command::Copy, "Copy its text"),
+            bind(&["l"], Command::CopyLink, "Copy a link to it"),
+        ],
+    },
+    Section {
+        title: "Replay",
+        bindings: &[
+            bind(&["Space"], Command::PlayOrPause, "Play or pause"),
+            bind(&["ArrowRight"], Command::NextEvent, "Next event"),
+            bind(&["ArrowLeft"], Command::PreviousEvent, "Event before"),
+            bind(&["Shift+ArrowRight"], Command::NextTurn, "Next turn"),
+            bind(&["Shift+ArrowLeft"], Command::PreviousTurn, "Turn before"),
+            bind(&["]"], Command::NextMarker, "Next marker"),
+            bind(&["["], Command::PreviousMarker, "Marker before"),
+            bind(&["."], Command::NextChunk, "Next piece of text"),
+            bind(&[","], Command::PreviousChunk, "Piece of text before"),
+            bind(
+                &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"],
+                Command::Tenth,
+                "To so many tenths of it",
+            ),
+            bind(&[">"], Command::Faster, "Faster"),
+            bind(&["<"], Command::Slower, "Slower"),
+            bind(&["i"], Command::SkipIdle, "Skip idle stretches, or not"),
+            bind(&["L"], Command::Live, "To the newest, or back from it"),
+        ],
+    },
+    Section {
+        title: "View",
+        bindings: &[
+            bind(&["d"], Command::Verbosity, "Show less, or more"),
+            bind(&["b"], Command::Sessions, "Sessions"),
+            bind(&["r"], Command::Panel, "Side panel"),
+            bind(&["?"], Command::Help, "These keys"),
+        ],
+    },
+];
+
+/// What a key asks for.
+pub(crate) enum Asked {
+    /// This; single letters can be turned off.
+    Command(Command, Letter),
+    /// Something, together with the next key.
+    Begins,
+}
+
+/// Whether a key is a letter or sign by itself, which speech input and typing hit by chance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Letter {
+    Yes,
+    No,
+}
+
+/// What a key asks for, after `before` that began something.
+pub(crate) fn asked(name: &str, control: bool, before: Option<char>) -> Option<Asked> {
+    let written = match (name, control) {
+        (" ", _) => "Space".to_owned(),
+        (name, true) => format!("Ctrl+{name}"),
+        (name, false) => name.to_owned(),
+    };
+    let letter = if !control && name.chars().count() == 1 {
+        Letter::Yes
+    } else {
+        Letter::No
+    };
+    let sequence = before.map(|before| format!("{before} {written}"));
+    let bindings = || TABLE.iter().flat_map(|section| section.bindings);
+    let bound = |keys: &str| bindings().find(|binding| binding.keys.contains(&keys));
+    if let Some(binding) = sequence
+        .as_deref()
+        .and_then(bound)
+        .or_else(|| bound(&written))
+    {
+        return Some(Asked::Command(binding.command, letter));
+    }
+    let begins = |key: &&str| {
+        key.strip_prefix(&written)
+            .is_some_and(|rest| rest.starts_with(' '))
+    };
+    let mut all = bindings().flat_map(|binding| binding.keys);
+    (letter == Letter::Yes && all.any(begins)).then_some(Asked::Begins)
+}
+
+/// A key as it is written on key caps, part by part.
+pub(crate) fn caps(key: &str) -> Vec<&str> {
+    let parts = key.split([' ', '+']).filter(|part| !part.is_empty());
+    parts
+        .map(|part| match part {
+            "ArrowDown" => "↓",
+            "ArrowUp" => "↑",
+            "PageDown" => "PgDn",
+            "PageUp" => "PgUp",
+            "Escape" => "Esc",
+            "ArrowRight" => "→",
+            "ArrowLeft" => "←",
+            "f" if key.starts_with("Ctrl") => "F",
+            part => part,
+        })
+        .collect()
+}

@@ -1,0 +1,206 @@
+//! Links to events and copies of rows: the two buttons on the row under the pointer or the focus, the keys for the same,
+//! and the row that a link led to, which lights up once.
+//!
+//! What stands in the address is the page's: a link is told by `af-link`, which a listener may take over, and the row
+//! that has the focus by `af-select`.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use chat_feed::arrangement::Row;
+use chat_feed::viewport::{Align, RowId};
+use chat_feed::{BlockBody, BlockId};
+use leptos::ev;
+use leptos::html::button;
+use leptos::prelude::*;
+
+use super::icon::{Icon, icon};
+use super::{Context, Ctx, feed};
+use crate::platform::dom::{self, Element};
+use crate::platform::{frame, location};
+
+/// How long a row stays lit, in milliseconds: long enough to be found, whether or not anything may move.
+const LIT_MS: u32 = 1_600;
+
+/// What of links is kept while the feed is shown.
+#[derive(Default)]
+pub(crate) struct Links {
+    /// The element in the page, whose listeners hear of links.
+    pub(crate) host: RefCell<Option<Element>>,
+    actions: RefCell<Option<Element>>,
+    /// The row that the buttons are on.
+    on: Cell<Option<RowId>>,
+    selected: Cell<Option<RowId>>,
+}
+
+impl Context {
+    /// Asks the page around for something that is not the feed's; true where somebody does it.
+    pub(crate) fn command(&self, name: &str) -> bool {
+        let host = self.links.host.borrow();
+        let detail = dom::object_of(&[("command", name)]);
+        host.as_ref()
+            .is_some_and(|host| !dom::asks_leave(host, "af-command", &detail))
+    }
+
+    /// An attribute of the element, for what can be set in the page as well.
+    pub(crate) fn set_attribute(&self, name: &str, value: &str) {
+        if let Some(host) = &*self.links.host.borrow() {
+            dom::write_attribute(host, name, value);
+        }
+    }
+
+    /// The same, read.
+    pub(crate) fn attribute(&self, name: &str) -> Option<String> {
+        dom::attribute(self.links.host.borrow().as_ref()?, name)
+    }
+
+    /// Puts a link to a row on the clipboard, unless the page around makes its own.
+    pub(crate) fn copy_link(&self, row: RowId) {
+        let Some(event_id) = self.event_of(row) else {
+            return;
+        };
+        let address = location::with_fragment("e", &event_id);
+        let detail = dom::object_of(&[("eventId", &event_id), ("href", &address)]);
+        let host = self.links.host.borrow();
+        if host
+            .as_ref()
+            .is_none_or(|host| dom::asks_leave(host, "af-link", &detail))
+        {
+            dom::copy_text(&address);
+        }
+    }
+
+    /// Puts a row's text on the clipboard: what was written, else what is shown.
+    pub(crate) fn copy_row(&self, row: RowId) {
+        let written = self.store.block_at(row).and_then(|block| {
+            let feed = self.store.feed();
+            match &feed.block(block).body {
+                BlockBody::Prompt(prompt) => {
+                    prompt.text.as_ref().map(|body| body.preview().to_owned())
+                }
+                BlockBody::Text(_) | BlockBody::Thinking(_) => Some(feed.text(block).to_owned()),
+                _ => None,
+            }
+        });
+        let shown = || {
+            let element = self.list.borrow().as_ref()?.element_of(row)?;
+            Some(dom::shown_text_of(&element))
+        };
+        if let Some(text) = written.or_else(shown) {
+            dom::copy_text(text.trim_end());
+        }
+    }
+
+    /// Brings the row of an event into the middle and lights it up; false where the event is not here.
+    pub(crate) fn go_to_id(self: &Rc<Self>, event_id: &str) -> bool {
+        let Some(block) = self.store.block_of_id(event_id) else {
+            return false;
+        };
+        self.go_to_block(block);
+        true
+    }
+
+    fn go_to_block(self: &Rc<Self>, block: BlockId) {
+        let list = self.list.borrow().clone();
+        let (Some(row), Some(list)) = (self.store.reveal(block), list) else {
+            return;
+        };
+        feed::settle(self, &list);
+        let Some(id) = self.store.id_of(row) else {
+            return;
+        };
+        list.scroll_to(id, Align::Center);
+        list.update();
+        let context = self.clone();
+        leptos::task::spawn_local(async move {
+            let element = || context.list.borrow().as_ref()?.element_of(id);
+            if let Some(element) = element() {
+                dom::write_attribute(&element, "data-lit", "");
+                frame::sleep(LIT_MS).await;
+                dom::remove_attribute(&element, "data-lit");
+            }
+        });
+    }
+
+    fn event_of(&self, row: RowId) -> Option<String> {
+        let feed = self.store.feed();
+        let block = match self.store.row(row) {
+            Row::Block(block) | Row::Company(block) => block,
+            Row::Work(turn) => feed.turn(turn).prompt?,
+        };
+        Some(feed.block(block).event_id.to_string())
+    }
+
+    /// The pointer or the focus is on a row: the buttons go there.
+    pub(super) fn note_row(&self, event: &dom::Event) {
+        let Some(element) = dom::around_event(event, ".row") else {
+            return;
+        };
+        let list = self.list.borrow();
+        let rows = list.as_ref().map(|list| list.mounted_rows());
+        let row = rows.and_then(|rows| rows.into_iter().find(|(_, row)| *row == element));
+        let Some((row, element)) = row else { return };
+        self.links.on.set(Some(row));
+        if let Some(actions) = &*self.links.actions.borrow()
+            && actions.parent_element().as_ref() != Some(&element)
+        {
+            dom::insert_before(&element, actions, None);
+        }
+    }
+
+    /// A row has the focus: the page around may keep it in its address.
+    pub(super) fn note_focus(&self, event: &dom::Event) {
+        self.note_row(event);
+        let row = self.links.on.get();
+        if row.is_none() || self.links.selected.replace(row) == row {
+            return;
+        }
+        let event_id = row.and_then(|row| self.event_of(row));
+        if let (Some(event_id), Some(host)) = (event_id, &*self.links.host.borrow()) {
+            dom::dispatch(
+                host,
+                "af-select",
+                &dom::object_of(&[("eventId", &event_id)]),
+            );
+        }
+    }
+
+    pub(super) fn forget_links(&self) {
+        self.links.on.set(None);
+        self.links.selected.set(None);
+        if let Some(actions) = &*self.links.actions.borrow() {
+            actions.remove();
+        }
+    }
+
+    pub(super) fn set_actions(&self, actions: Element) {
+        *self.links.actions.borrow_mut() = Some(actions);
+    }
+}
+
+/// The buttons; there is one pair, and it is put on one row at a time.
+pub(super) fn actions(ctx: Ctx) -> impl IntoView {
+    let action = |name: &'static str, key: &'static str, shape: Icon, act: fn(&Context, RowId)| {
+        button()
+            .attr("type", "button")
+            .class("icon-button")
+            .attr("aria-label", name)
+            .attr("title", format!("{name} ({key})"))
+            .on(ev::click, move |_| {
+                ctx.with_value(|context| {
+                    if let Some(row) = context.links.on.get() {
+                        act(context, row);
+                    }
+                });
+            })
+            .child(icon(shape))
+    };
+    (
+        action("Copy text", "y", Icon::Copy, |context, row| {
+            context.copy_row(row)
+        }),
+        action("Copy link", "l", Icon::Link, |context, row| {
+            context.copy_link(row)
+        }),
+    )
+}

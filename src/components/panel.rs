@@ -1,0 +1,417 @@
+//! The side panel: changed files, plan, sub-agents, timeline, figures and JSON, each in a tab.
+//!
+//! Wide elements show it beside the feed, narrow ones as a sheet over it. What a tab says is `chat_feed::panel`'s; it is
+//! made anew when the feed changed, at most once a second, and only while it is seen.
+
+mod agents;
+mod files;
+mod plan;
+mod raw;
+mod statistics;
+mod timeline;
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use chat_feed::panel::{Scope, Timeline};
+use chat_feed::viewport::Align;
+use chat_feed::{BlockId, Feed, units};
+use leptos::ev;
+use leptos::html::{button, div, span};
+use leptos::prelude::*;
+
+use super::icon::{Icon, icon};
+use super::{Context, Ctx, feed};
+use crate::platform::dom::{self, Element};
+use crate::platform::frame;
+
+/// What is shown of a session that goes on is this old at most.
+const REFRESH_MS: f64 = 1_000.0;
+
+/// An element narrower than this shows one thing at a time.
+const NARROW_PX: i32 = 768;
+
+/// A tab.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Tab {
+    #[default]
+    Files,
+    Plan,
+    Agents,
+    Timeline,
+    Statistics,
+    Raw,
+}
+
+const TABS: [(Tab, &str); 6] = [
+    (Tab::Files, "Files"),
+    (Tab::Plan, "Plan"),
+    (Tab::Agents, "Agents"),
+    (Tab::Timeline, "Timeline"),
+    (Tab::Statistics, "Stats"),
+    (Tab::Raw, "Raw"),
+];
+
+/// What the panel shows, and what the reader did with it while this session is open.
+pub(crate) struct PanelState {
+    open: ArcRwSignal<bool>,
+    tab: ArcRwSignal<Tab>,
+    /// Counts up when what is shown is to be made anew.
+    version: ArcRwSignal<u32>,
+    scope: ArcRwSignal<Scope>,
+    /// The file whose diff is shown, by its path.
+    file: ArcRwSignal<Option<String>>,
+    closed_folders: ArcRwSignal<BTreeSet<String>>,
+    /// Files the reader has seen, with how many edits they had then: what changes again is to be seen again.
+    viewed: ArcRwSignal<BTreeMap<String, usize>>,
+    n_files_shown: ArcRwSignal<usize>,
+    selected: ArcRwSignal<Option<BlockId>>,
+    window: ArcRwSignal<timeline::Window>,
+    hovered: ArcRwSignal<Option<BlockId>>,
+    kept_timeline: RefCell<Option<(u32, Rc<Timeline>)>>,
+    n_events: Cell<u32>,
+    made_ms: Cell<f64>,
+    due: Cell<bool>,
+    /// What had the focus before the panel was opened over the feed.
+    before: RefCell<Option<Element>>,
+    frame: RefCell<Option<Element>>,
+}
+
+impl Default for PanelState {
+    fn default() -> Self {
+        PanelState {
+            open: ArcRwSignal::new(false),
+            tab: ArcRwSignal::new(Tab::default()),
+            version: ArcRwSignal::new(0),
+            scope: ArcRwSignal::new(Scope::Session),
+            file: ArcRwSignal::new(None),
+            closed_folders: ArcRwSignal::default(),
+            viewed: ArcRwSignal::default(),
+            n_files_shown: ArcRwSignal::new(files::FILES_AT_ONCE),
+            selected: ArcRwSignal::new(None),
+            window: ArcRwSignal::new(timeline::Window::default()),
+            hovered: ArcRwSignal::new(None),
+            kept_timeline: RefCell::default(),
+            n_events: Cell::new(0),
+            made_ms: Cell::new(0.0),
+            due: Cell::new(false),
+            before: RefCell::default(),
+            frame: RefCell::default(),
+        }
+    }
+}
+
+impl PanelState {
+    /// The row whose JSON is shown; leaving the rows keeps it.
+    pub(crate) fn select(&self, block: Option<BlockId>) {
+        if block.is_some() && self.selected.get_untracked() != block {
+            self.selected.set(block);
+        }
+    }
+
+    /// Forgets what belongs to the session that is going.
+    pub(crate) fn forget(&self) {
+        self.scope.set(Scope::Session);
+        self.file.set(None);
+        self.closed_folders.set(BTreeSet::new());
+        self.viewed.set(BTreeMap::new());
+        self.n_files_shown.set(files::FILES_AT_ONCE);
+        self.selected.set(None);
+        self.hovered.set(None);
+        self.window.set(timeline::Window::default());
+        *self.kept_timeline.borrow_mut() = None;
+        self.refresh();
+    }
+
+    /// Whether little or nothing of the feed is seen beside the panel.
+    fn covers_the_feed(&self) -> bool {
+        let frame = self.frame.borrow();
+        frame
+            .as_ref()
+            .is_some_and(|frame| dom::width_px(frame) < NARROW_PX)
+    }
+
+    fn refresh(&self) {
+        self.made_ms.set(frame::now_ms());
+        self.version
+            .update(|version| *version = version.wrapping_add(1));
+    }
+
+    /// The timeline of what is shown; scrolling it does not make it anew.
+    fn timeline(&self, feed: &Feed) -> Rc<Timeline> {
+        let version = self.version.get_untracked();
+        let mut kept = self.kept_timeline.borrow_mut();
+        match &*kept {
+            Some((of, timeline)) if *of == version => timeline.clone(),
+            _ => {
+                let timeline = Rc::new(chat_feed::panel::timeline(feed));
+                *kept = Some((version, timeline.clone()));
+                timeline
+            }
+        }
+    }
+}
+
+/// The feed may have changed: what is seen of it is made anew, soon.
+pub(crate) fn note_change(context: &Rc<Context>, rows_changed: bool) {
+    let panel = &context.panel;
+    let n_events = context.store.event_count();
+    let changed = panel.n_events.replace(n_events) != n_events || rows_changed;
+    if !changed || !panel.open.get_untracked() || panel.due.replace(true) {
+        return;
+    }
+    let passed_ms = frame::now_ms() - panel.made_ms.get();
+    let context = Rc::downgrade(context);
+    leptos::task::spawn_local(async move {
+        // A wait of a second at most fits.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let delay_ms = (REFRESH_MS - passed_ms).clamp(0.0, REFRESH_MS) as u32;
+        frame::sleep(delay_ms).await;
+        if let Some(context) = context.upgrade() {
+            context.panel.due.set(false);
+            context.panel.refresh();
+        }
+    });
+}
+
+/// Opens the panel, or closes it.
+pub(crate) fn toggle(context: &Rc<Context>) {
+    let panel = &context.panel;
+    let open = !panel.open.get_untracked();
+    if open {
+        panel.refresh();
+    }
+    panel.open.set(open);
+}
+
+/// The button of the bar that opens the panel.
+pub(crate) fn toggle_button(ctx: Ctx) -> impl IntoView {
+    let open = ctx.with_value(|context| context.panel.open.clone());
+    button()
+        .attr("type", "button")
+        .class("panel-toggle")
+        .attr("title", "Panel (r)")
+        .attr("aria-label", "Panel")
+        .attr(
+            "aria-expanded",
+            move || if open.get() { "true" } else { "false" },
+        )
+        .on(ev::click, move |event| {
+            ctx.with_value(|context| {
+                *context.panel.before.borrow_mut() = dom::origin(&event);
+                toggle(context);
+            });
+        })
+        .child(icon(Icon::PanelRight))
+}
+
+/// The panel; `frame` is told that it is open, so that the feed makes room.
+pub(crate) fn view(ctx: Ctx, (frame, place): (Element, Element)) -> impl IntoView {
+    let open = ctx.with_value(|context| context.panel.open.clone());
+    dom::write_attribute(&place, "aria-label", "Panel");
+    ctx.with_value(|context| *context.panel.frame.borrow_mut() = Some(frame.clone()));
+    move || {
+        let open = open.get();
+        dom::toggle_attribute(&frame, "data-panel", open);
+        dom::toggle_attribute(&place, "hidden", !open);
+        open.then(|| panel(ctx))
+    }
+}
+
+fn panel(ctx: Ctx) -> impl IntoView {
+    let tab = ctx.with_value(|context| context.panel.tab.clone());
+    let shown = tab.clone();
+    let content = move || {
+        let tab = shown.get();
+        let name = TABS
+            .iter()
+            .find(|(other, _)| *other == tab)
+            .map(|(_, name)| *name);
+        div()
+            .class("panel__tab")
+            .attr("role", "tabpanel")
+            .attr("aria-label", name)
+            .attr("data-tab", name)
+            .child(match tab {
+                Tab::Files => files::view(ctx),
+                Tab::Plan => plan::view(ctx),
+                Tab::Agents => agents::view(ctx),
+                Tab::Timeline => timeline::view(ctx),
+                Tab::Statistics => statistics::view(ctx),
+                Tab::Raw => raw::view(ctx),
+            })
+    };
+    div()
+        .class("panel")
+        .on(ev::keydown, move |event| {
+            if event.key() == "Escape" {
+                event.stop_propagation();
+                ctx.with_value(close);
+            }
+        })
+        .child((tabs(ctx, tab), content))
+}
+
+fn close(context: &Rc<Context>) {
+    context.panel.open.set(false);
+    if let Some(before) = context.panel.before.borrow_mut().take() {
+        dom::focus(&before);
+    }
+}
+
+/// The tabs. Arrow keys go from one to the next, as in all lists of tabs.
+fn tabs(ctx: Ctx, tab: ArcRwSignal<Tab>) -> impl IntoView {
+    let version = ctx.with_value(|context| context.panel.version.clone());
+    // Counts stand beside names; a walk over the rows gives both.
+    let counts = ArcMemo::new(move |_| {
+        version.track();
+        ctx.with_value(|context| {
+            let feed = context.store.feed();
+            let plan = chat_feed::panel::plan(&feed, 0);
+            let n_agents = chat_feed::panel::agents(&feed).len();
+            (plan.n_done, plan.entries.len(), n_agents)
+        })
+    });
+    let one = move |(this, name): (Tab, &'static str)| {
+        let (is_this, tab_index, choose) = (tab.clone(), tab.clone(), tab.clone());
+        let counts = counts.clone();
+        let count = move || match (this, counts.get()) {
+            (Tab::Plan, (n_done, n_entries @ 1.., _)) => format!(" {n_done}/{n_entries}"),
+            (Tab::Agents, (_, _, n_agents @ 1..)) => {
+                format!(" {}", units::grouped(n_agents as u64))
+            }
+            _ => String::new(),
+        };
+        button()
+            .attr("type", "button")
+            .class("panel__name")
+            .attr("role", "tab")
+            .attr("aria-selected", move || {
+                if is_this.get() == this {
+                    "true"
+                } else {
+                    "false"
+                }
+            })
+            .attr(
+                "tabindex",
+                move || if tab_index.get() == this { "0" } else { "-1" },
+            )
+            .on(ev::click, move |_| choose.set(this))
+            .child((name, span().class("panel__count").child(count)))
+    };
+    let names: Vec<_> = TABS.into_iter().map(one).collect();
+    let list = div()
+        .class("panel__names")
+        .attr("role", "tablist")
+        .attr("aria-label", "Panel")
+        .on(ev::keydown, move |event| {
+            let here = ctx.with_value(|context| context.panel.tab.get_untracked());
+            let at = TABS.iter().position(|(tab, _)| *tab == here).unwrap_or(0);
+            let last = TABS.len() - 1;
+            let to = match event.key().as_str() {
+                "ArrowRight" if at == last => 0,
+                "ArrowRight" => at + 1,
+                "ArrowLeft" if at == 0 => last,
+                "ArrowLeft" => at - 1,
+                "Home" => 0,
+                "End" => last,
+                _ => return,
+            };
+            event.prevent_default();
+            event.stop_propagation();
+            ctx.with_value(|context| context.panel.tab.set(TABS[to].0));
+            dom::focus_child(&event, to);
+        })
+        .child(names);
+    let close_button = button()
+        .attr("type", "button")
+        .class("panel__close")
+        .attr("aria-label", "Close panel")
+        .on(ev::click, move |_| ctx.with_value(close))
+        .child(icon(Icon::Cross));
+    div().class("panel__head").child((list, close_button))
+}
+
+/// Shows a row in the feed and gives it the focus.
+fn go_to(context: &Rc<Context>, block: BlockId) {
+    let list = context.list.borrow().clone();
+    let Some(list) = list else { return };
+    if !context.store.feed().contains(block) {
+        return;
+    }
+    let row = context.store.reveal(block);
+    context
+        .store
+        .flush(|change| feed::take(context, &list, change));
+    list.update();
+    let Some(id) = row.and_then(|row| context.store.id_of(row)) else {
+        return;
+    };
+    if context.panel.covers_the_feed() {
+        context.panel.open.set(false);
+    }
+    list.stop_following();
+    list.scroll_to(id, Align::Center);
+    list.update();
+    list.settle();
+    if let Some(element) = list.element_of(id) {
+        dom::focus(&element);
+    }
+}
+
+/// A line of text that goes to its row.
+fn go_button(
+    ctx: Ctx,
+    block: BlockId,
+    class: &'static str,
+    what: impl IntoView + 'static,
+) -> impl IntoView {
+    button()
+        .attr("type", "button")
+        .class(class)
+        .on(ev::click, move |_| {
+            ctx.with_value(|context| go_to(context, block))
+        })
+        .child(what)
+}
+
+/// What stands in a tab that has nothing to show.
+fn empty(what: &'static str, why: &'static str) -> AnyView {
+    div()
+        .class("panel__empty")
+        .child((
+            div().class("panel__empty-what").child(what),
+            div().class("subtle").child(why),
+        ))
+        .into_any()
+}
+
+/// What a tab shows of the feed as it is, made anew with it.
+fn of_feed(
+    ctx: Ctx,
+    make: impl Fn(&Rc<Context>, &Feed) -> AnyView + Send + Sync + 'static,
+) -> AnyView {
+    let version = ctx.with_value(|context| context.panel.version.clone());
+    (move || {
+        version.track();
+        ctx.with_value(|context| make(context, &context.store.feed()))
+    })
+    .into_any()
+}
+
+fn counts(added: u64, removed: u64) -> impl IntoView {
+    span().class("counts").child((
+        (added > 0).then(|| {
+            span()
+                .class("plus")
+                .child(format!("+{}", units::grouped(added)))
+        }),
+        (removed > 0).then(|| {
+            span()
+                .class("minus")
+                .child(format!("−{}", units::grouped(removed)))
+        }),
+    ))
+}

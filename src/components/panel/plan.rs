@@ -1,0 +1,121 @@
+//! The plan as it is, and how it came to be.
+
+use chat_feed::panel::plan;
+use chat_feed::{PlanChange, PlanStep, units};
+use leptos::html::{div, li, ol, span, ul};
+use leptos::prelude::*;
+
+use super::{empty, go_button, of_feed};
+use crate::components::Ctx;
+use crate::components::icon::icon_with;
+use crate::components::plan::mark;
+use crate::platform::clock;
+
+/// Steps of the history; the newest.
+const MOST_STEPS: usize = 100;
+
+/// Entries, and changes of a step, that are shown.
+const MOST_ENTRIES: usize = 300;
+
+/// The tab.
+pub(super) fn view(ctx: Ctx) -> AnyView {
+    of_feed(ctx, move |_, feed| {
+        let plan = plan(feed, MOST_STEPS);
+        let Some(block) = plan.block else {
+            return empty(
+                "No plan yet",
+                "What the agent sets out to do is listed here once it makes a plan.",
+            );
+        };
+        let done = format!("{} of {} done", plan.n_done, plan.entries.len());
+        let head = div().class("panel__line").child((
+            span().child(done),
+            go_button(ctx, block, "link panel__end", "Go to it"),
+        ));
+        let entries: Vec<_> = plan
+            .entries
+            .iter()
+            .take(MOST_ENTRIES)
+            .map(|entry| {
+                let (icon, class, word) = mark(&entry.status);
+                li().class(class).child((
+                    icon_with(icon, "icon plan__mark"),
+                    span().child((
+                        span().class("visually-hidden").child(word),
+                        entry.content.clone(),
+                    )),
+                ))
+            })
+            .collect();
+        let n_more = plan.entries.len().saturating_sub(MOST_ENTRIES);
+        let more = (n_more > 0).then(|| {
+            div()
+                .class("panel__note")
+                .child(format!("{} more", units::grouped(n_more as u64)))
+        });
+        let arrival = feed.session().arrival_times;
+        let steps: Vec<_> = plan
+            .steps
+            .iter()
+            .map(|step| step_view(ctx, step, arrival))
+            .collect();
+        let older = (plan.n_older_steps > 0).then(|| {
+            let steps = units::count(plan.n_older_steps as u64, "earlier step", "earlier steps");
+            div().class("panel__note").child(steps)
+        });
+        let history = (plan.steps.len() + plan.n_older_steps > 1).then(|| {
+            (
+                div().class("panel__title").child("History"),
+                ol().class("history").child(steps),
+                older,
+            )
+        });
+        (
+            head,
+            ul().class("plan__list panel__plan").child(entries),
+            more,
+            history,
+        )
+            .into_any()
+    })
+}
+
+fn step_view(ctx: Ctx, step: &PlanStep, arrival: bool) -> impl IntoView + use<> {
+    let at = step.at_ms.filter(|at_ms| *at_ms > 0 && !arrival);
+    let time = at.map(clock::time_of_day).unwrap_or_default();
+    // The first step is the plan itself, which stands above or below in full.
+    let made = step.changes.iter().all(|change| change.before.is_none()) && step.changes.len() > 2;
+    let made = made.then(|| {
+        let entries = units::count(step.changes.len() as u64, "entry", "entries");
+        div()
+            .class("history__change")
+            .child((span().class("subtle").child("Added"), format!(" {entries}")))
+    });
+    let n_shown = if made.is_some() { 0 } else { MOST_ENTRIES };
+    let changes: Vec<_> = step
+        .changes
+        .iter()
+        .take(n_shown)
+        .map(|change| {
+            div().class("history__change").child((
+                span().class("subtle").child(verb(change)),
+                " ",
+                units::first_line(&change.content, 300),
+            ))
+        })
+        .collect();
+    li().class("history__step").child((
+        span().class("history__time").child(time),
+        go_button(ctx, step.block, "history__what", (made, changes)),
+    ))
+}
+
+fn verb(change: &PlanChange) -> &'static str {
+    match (change.before.as_deref(), change.now.as_deref()) {
+        (_, None) => "Dropped",
+        (_, Some("completed")) => "Done",
+        (_, Some("in_progress")) => "Began",
+        (None, Some(_)) => "Added",
+        (Some(_), Some(_)) => "Put back",
+    }
+}

@@ -1,0 +1,67 @@
+//! The JSON of the row the reader was in last.
+
+use chat_feed::panel::raw_events;
+use chat_feed::{long_text, units};
+use leptos::ev;
+use leptos::html::{button, div, span};
+use leptos::prelude::*;
+
+use super::{empty, go_button, of_feed};
+use crate::components::icon::{Icon, icon};
+use crate::components::{Ctx, output};
+use crate::platform::dom;
+
+/// The tab.
+pub(super) fn view(ctx: Ctx) -> AnyView {
+    of_feed(ctx, move |context, feed| {
+        let selected = context.panel.selected.get();
+        let Some(block) = selected.filter(|&block| feed.contains(block)) else {
+            return empty(
+                "No row selected",
+                "Click a row of the feed, or go to it by j and k, to see its events as JSON.",
+            );
+        };
+        let events = raw_events(feed, block);
+        if events.is_empty() {
+            return empty(
+                "This row has no JSON",
+                "Its events were sound, or have not come yet.",
+            );
+        }
+        let n_events = units::count(events.len() as u64, "event", "events");
+        let all: Vec<&str> = events.iter().map(|event| event.text.as_str()).collect();
+        let all = all.join("\n");
+        let copy = button()
+            .attr("type", "button")
+            .class("link panel__end")
+            .on(ev::click, move |_| dom::copy_text(&all))
+            .child((icon(Icon::Copy), "Copy"));
+        let head = div().class("panel__line").child((
+            span().child(n_events),
+            go_button(ctx, block, "link", "Go to the row"),
+            copy,
+        ));
+        let views: Vec<_> = events
+            .into_iter()
+            .map(|event| {
+                let shown = long_text::shown_at_once(&event.text);
+                let cut = (shown.len() < event.text.len()).then(|| {
+                    let rest = units::bytes((event.text.len() - shown.len()) as u64);
+                    div()
+                        .class("panel__note")
+                        .child(format!("{rest} more: copy to have all of it"))
+                });
+                (
+                    div().class("panel__title mono").child(event.event_type),
+                    div()
+                        .class("panel__json")
+                        .child((output::well("well", "JSON", shown.to_owned()), cut)),
+                )
+            })
+            .collect();
+        let note = div().class("panel__note").child(
+            "Put together from what the feed keeps of each event; fields of tool calls and texts that no rule knows are left out.",
+        );
+        (head, views, note).into_any()
+    })
+}

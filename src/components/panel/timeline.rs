@@ -1,0 +1,412 @@
+//! The calls over time: a chart of bars in lanes, and the calls that are in view as a list.
+//!
+//! However many calls there are, only so many nodes are made: bars too near to tell apart are one, and what is scrolled
+//! out of the chart is left out. The chart is for the eye; all of it can be reached by the list.
+
+use std::rc::Rc;
+
+use chat_feed::panel::{Bar, Timeline};
+use chat_feed::{BlockBody, Feed, ToolStatus, units};
+use leptos::ev;
+use leptos::html::{button, div, span};
+use leptos::prelude::*;
+
+use super::{empty, go_button, go_to, of_feed};
+use crate::components::icon::icon;
+use crate::components::tool_call::kind_icon;
+use crate::components::{Context, Ctx};
+use crate::platform::{clock, dom};
+
+/// Height of a lane.
+const LANE_PX: u32 = 16;
+
+/// Lanes that are drawn; what runs beside so many others is in the list.
+const MOST_LANES: u32 = 24;
+
+/// Browsers lay out unreliably beyond this width.
+const WIDEST_PX: f64 = 4_000_000.0;
+
+/// Bars narrower than this could not be pointed at.
+const NARROWEST_PX: f64 = 3.0;
+
+/// Nodes of bars, and of what stands behind them, at most.
+const MOST_NODES: usize = 600;
+
+/// Calls of the list.
+const MOST_LISTED: usize = 100;
+
+/// What of the chart is in view.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Window {
+    /// How many times wider the chart is than what is seen of it.
+    zoom: f64,
+    left_px: f64,
+    width_px: f64,
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        // The panel's width without its padding, until the chart tells its own.
+        Window {
+            zoom: 1.0,
+            left_px: 0.0,
+            width_px: 288.0,
+        }
+    }
+}
+
+impl Window {
+    fn chart_px(self) -> f64 {
+        (self.width_px * self.zoom).min(WIDEST_PX)
+    }
+}
+
+/// Times of the session on the chart.
+#[derive(Clone, Copy)]
+struct Scale<'t> {
+    line: &'t Timeline,
+    window: Window,
+    px_per_ms: f64,
+}
+
+impl Scale<'_> {
+    // Milliseconds of a session are exact in a double.
+    #[allow(clippy::cast_precision_loss)]
+    fn new(line: &Timeline, window: Window) -> Scale<'_> {
+        Scale {
+            line,
+            window,
+            px_per_ms: window.chart_px() / line.length_ms().max(1) as f64,
+        }
+    }
+
+    #[allow(clippy::cast_precision_loss)]
+    fn x_px(&self, at_ms: i64) -> f64 {
+        self.line.place_ms(at_ms) as f64 * self.px_per_ms
+    }
+
+    /// From where to where a stretch is drawn; `None` where that is out of view.
+    fn stretch_px(&self, start_ms: i64, end_ms: i64) -> Option<(f64, f64)> {
+        let (from, to) = (self.x_px(start_ms), self.x_px(end_ms));
+        let (left, right) = (
+            self.window.left_px,
+            self.window.left_px + self.window.width_px,
+        );
+        (to >= left - self.window.width_px && from <= right + self.window.width_px)
+            .then_some((from, to))
+    }
+
+    fn is_seen(&self, bar: &Bar) -> bool {
+        let (left, right) = (
+            self.window.left_px,
+            self.window.left_px + self.window.width_px,
+        );
+        self.x_px(bar.end_ms) >= left && self.x_px(bar.start_ms) <= right
+    }
+}
+
+/// The tab.
+pub(super) fn view(ctx: Ctx) -> AnyView {
+    of_feed(ctx, move |context, feed| {
+        let line = context.panel.timeline(feed);
+        if line.bars.is_empty() {
+            return match line.n_untimed {
+                0 => empty("No calls yet", "Tool calls are drawn here over time."),
+                _ => empty(
+                    "No times",
+                    "This session does not say when its calls were made.",
+                ),
+            };
+        }
+        if line.length_ms() == 0 {
+            return empty("No times", "All of this session bears the same time.");
+        }
+        let window = context.panel.window.get();
+        let scale = Scale::new(&line, window);
+        (
+            head(ctx, feed, &line),
+            chart(ctx, scale),
+            detail(context, feed, &line),
+            list(ctx, feed, scale),
+        )
+            .into_any()
+    })
+}
+
+fn head(ctx: Ctx, feed: &Feed, line: &Timeline) -> impl IntoView + use<> {
+    let calls = units::count(line.bars.len() as u64, "call", "calls");
+    let beside = (line.n_lanes > 1)
+        .then(|| format!(" · up to {} at once", units::grouped(line.n_lanes.into())));
+    let untimed = (line.n_untimed > 0).then(|| {
+        format!(
+            " · {} without a time",
+            units::grouped(line.n_untimed as u64)
+        )
+    });
+    let arrival = feed
+        .session()
+        .arrival_times
+        .then_some(" · times of arrival");
+    let zoom = |label: &'static str, sign: &'static str, by: f64| {
+        button()
+            .attr("type", "button")
+            .class("timeline__zoom")
+            .attr("aria-label", label)
+            .attr("title", label)
+            .on(ev::click, move |_| {
+                ctx.with_value(|context| zoom_by(context, by))
+            })
+            .child(sign)
+    };
+    div().class("panel__line").child((
+        span()
+            .class("timeline__said")
+            .child((calls, beside, untimed, arrival)),
+        span()
+            .class("timeline__zooms panel__end")
+            .child((zoom("Zoom out", "−", 0.5), zoom("Zoom in", "+", 2.0))),
+    ))
+}
+
+/// Zooms about the middle of what is seen.
+fn zoom_by(context: &Rc<Context>, by: f64) {
+    context.panel.window.update(|window| {
+        let before = window.chart_px();
+        let middle = (window.left_px + window.width_px / 2.0) / before;
+        window.zoom = (window.zoom * by).clamp(1.0, WIDEST_PX / window.width_px);
+        let right = (window.chart_px() - window.width_px).max(0.0);
+        window.left_px = (middle * window.chart_px() - window.width_px / 2.0).clamp(0.0, right);
+    });
+}
+
+fn chart(ctx: Ctx, scale: Scale<'_>) -> impl IntoView + use<> {
+    let lanes = scale.line.n_lanes.min(MOST_LANES);
+    let inner = div()
+        .class("timeline__inner")
+        .style(("inline-size", px(scale.window.chart_px())))
+        .style(("block-size", format!("{}px", lanes * LANE_PX + 24)))
+        .child((behind(scale), bars(ctx, scale)));
+    div()
+        .class("timeline__chart")
+        .attr("aria-hidden", "true")
+        .prop("scrollLeft", scale.window.left_px)
+        .on(ev::scroll, move |event| {
+            if let Some((left_px, width_px)) = dom::scrolled(&event) {
+                ctx.with_value(|context| {
+                    let known = context.panel.window.get_untracked();
+                    if (known.left_px - left_px).abs() >= 1.0
+                        || (known.width_px - width_px).abs() >= 1.0
+                    {
+                        context.panel.window.update(|window| {
+                            window.left_px = left_px;
+                            window.width_px = width_px.max(1.0);
+                        });
+                    }
+                });
+            }
+        })
+        .child(inner)
+}
+
+fn px(length: f64) -> String {
+    format!("{length:.1}px")
+}
+
+/// Turns, and what was cut out between.
+fn behind(scale: Scale<'_>) -> Vec<AnyView> {
+    let mut views: Vec<AnyView> = Vec::new();
+    let mut drawn_px = f64::NEG_INFINITY;
+    for turn in &scale.line.turns {
+        let Some((from, to)) = scale.stretch_px(turn.start_ms, turn.end_ms) else {
+            continue;
+        };
+        // Turns too near to tell apart are one.
+        if to < drawn_px + NARROWEST_PX || views.len() >= MOST_NODES / 4 {
+            continue;
+        }
+        drawn_px = to;
+        let name = (to - from >= 16.0).then(|| turn.number.to_string());
+        views.push(
+            div()
+                .class("timeline__turn")
+                .style(("inset-inline-start", px(from)))
+                .style(("inline-size", px((to - from).max(1.0))))
+                .child(name)
+                .into_any(),
+        );
+    }
+    let n_turns = views.len();
+    for cut in &scale.line.cuts {
+        let Some((from, to)) = scale.stretch_px(cut.start_ms, cut.end_ms) else {
+            continue;
+        };
+        if to - from < NARROWEST_PX || views.len() - n_turns >= MOST_NODES / 4 {
+            continue;
+        }
+        let passed = u64::try_from(cut.end_ms.saturating_sub(cut.start_ms)).unwrap_or(0);
+        views.push(
+            div()
+                .class("timeline__cut")
+                .attr("title", format!("Nothing for {}", units::duration(passed)))
+                .style(("inset-inline-start", px(from)))
+                .style(("inline-size", px(to - from)))
+                .into_any(),
+        );
+    }
+    views
+}
+
+fn bars(ctx: Ctx, scale: Scale<'_>) -> Vec<AnyView> {
+    let mut views: Vec<AnyView> = Vec::new();
+    // Where each lane is drawn up to.
+    let mut drawn_px = vec![f64::NEG_INFINITY; MOST_LANES as usize];
+    for bar in &scale.line.bars {
+        let Some(lane) = drawn_px.get_mut(bar.lane as usize) else {
+            continue;
+        };
+        let Some((from, to)) = scale.stretch_px(bar.start_ms, bar.end_ms) else {
+            continue;
+        };
+        if to < *lane + 1.0 || views.len() >= MOST_NODES {
+            continue;
+        }
+        // What would lie upon the bar before begins behind it.
+        let from = from.max(*lane + 1.0);
+        let to = to.max(from + NARROWEST_PX);
+        *lane = to;
+        let run = scale.x_px(bar.run_ms).clamp(from, to);
+        views.push(bar_view(ctx, bar, from, run, to));
+    }
+    views
+}
+
+fn bar_view(ctx: Ctx, bar: &Bar, from: f64, run: f64, to: f64) -> AnyView {
+    let block = bar.block;
+    let wait = (run - from >= 1.0).then(|| {
+        span()
+            .class("timeline__wait")
+            .style(("inline-size", px(run - from)))
+    });
+    let failed = bar.status == ToolStatus::Failed;
+    div()
+        .class("timeline__bar")
+        .attr("data-kind", bar.kind.as_str())
+        .attr("data-failed", failed.then_some(""))
+        .attr("data-running", bar.status.runs().then_some(""))
+        .style(("inset-inline-start", px(from)))
+        .style(("inline-size", px(to - from)))
+        .style((
+            "inset-block-start",
+            format!("{}px", bar.lane * LANE_PX + 22),
+        ))
+        .on(ev::mouseenter, move |_| {
+            ctx.with_value(|context| context.panel.hovered.set(Some(block)))
+        })
+        .on(ev::click, move |_| {
+            ctx.with_value(|context| go_to(context, block))
+        })
+        .child(wait)
+        .into_any()
+}
+
+/// The call the pointer was on last.
+fn detail(context: &Rc<Context>, feed: &Feed, line: &Timeline) -> impl IntoView + use<> {
+    let hovered = context.panel.hovered.get();
+    let bar = hovered.and_then(|block| line.bars.iter().find(|bar| bar.block == block));
+    let (call, times) = match bar {
+        Some(bar) => (call_line(feed, bar), times(feed, line, bar)),
+        None => (
+            String::new(),
+            "Point at a call to see it; click to go there.".to_owned(),
+        ),
+    };
+    let said = (
+        div().class("timeline__call").child(call),
+        div().class("subtle").child(times),
+    );
+    div().class("timeline__detail").child(said)
+}
+
+fn call_line(feed: &Feed, bar: &Bar) -> String {
+    match &feed.block(bar.block).body {
+        BlockBody::ToolCall(call) => {
+            let headline = call.headline();
+            let object = units::below(&headline.object, feed.session().cwd.as_deref());
+            format!("{} {object}", headline.verb)
+        }
+        _ => String::new(),
+    }
+}
+
+fn between(from_ms: i64, to_ms: i64) -> u64 {
+    u64::try_from(to_ms.saturating_sub(from_ms)).unwrap_or(0)
+}
+
+/// When it began, and how it went.
+fn times(feed: &Feed, line: &Timeline, bar: &Bar) -> String {
+    let began = match feed.session().arrival_times {
+        true => format!(
+            "after {}",
+            units::duration(between(line.start_ms, bar.start_ms))
+        ),
+        false => clock::time_of_day(bar.start_ms),
+    };
+    let took = took(bar);
+    match took.is_empty() {
+        true => began,
+        false => format!("{began} · {took}"),
+    }
+}
+
+/// How long it waited, ran, and how it ended.
+fn took(bar: &Bar) -> String {
+    let waited = between(bar.start_ms, bar.run_ms);
+    let waited = (waited >= 50).then(|| format!("waited {}", units::duration(waited)));
+    let ran = (bar.run_ms < bar.end_ms).then(|| units::duration(between(bar.run_ms, bar.end_ms)));
+    let word = match bar.status {
+        ToolStatus::Succeeded => None,
+        ToolStatus::Failed => Some("failed".to_owned()),
+        ToolStatus::Preparing
+        | ToolStatus::Running
+        | ToolStatus::Interrupted
+        | ToolStatus::NoResult => Some(bar.status.as_str().to_owned()),
+    };
+    let parts: Vec<String> = [waited, ran, word].into_iter().flatten().collect();
+    parts.join(" · ")
+}
+
+/// The calls in view, for the keyboard and for those who listen.
+fn list(ctx: Ctx, feed: &Feed, scale: Scale<'_>) -> impl IntoView + use<> {
+    let mut n_seen = 0usize;
+    let mut rows: Vec<AnyView> = Vec::new();
+    for bar in scale.line.bars.iter().filter(|bar| scale.is_seen(bar)) {
+        n_seen += 1;
+        if rows.len() < MOST_LISTED {
+            let what = (
+                icon(kind_icon(bar.kind)),
+                span().class("calls__line").child(call_line(feed, bar)),
+                span().class("calls__time").child(took(bar)),
+            );
+            let class = match bar.status {
+                ToolStatus::Failed => "calls__row calls__row--timed calls__row--failed",
+                _ => "calls__row calls__row--timed",
+            };
+            rows.push(go_button(ctx, bar.block, class, what).into_any());
+        }
+    }
+    let more = (n_seen > rows.len()).then(|| {
+        let rest = units::grouped((n_seen - rows.len()) as u64);
+        div()
+            .class("panel__note")
+            .child(format!("{rest} more in view: zoom in to list them"))
+    });
+    let head = match n_seen == scale.line.bars.len() {
+        true => "All calls".to_owned(),
+        false => format!("{} in view", units::count(n_seen as u64, "call", "calls")),
+    };
+    (
+        div().class("panel__title").child(head),
+        div().class("calls").child(rows),
+        more,
+    )
+}

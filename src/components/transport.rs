@@ -1,0 +1,518 @@
+//! The transport bar: play, steps, time, speed, and the strip of the session with its thumb.
+//!
+//! What is played, and which moment that is, is for the player; what a strip is drawn from for [`strip`].
+
+mod hover;
+mod strip;
+mod words;
+
+use std::cell::{Cell, RefCell};
+
+use chat_feed::playback::{Command, Direction, MAX_SPEED, Player, SPEEDS, State, Stop};
+use leptos::ev;
+use leptos::html::{button, div, option, select, span};
+use leptos::prelude::*;
+
+use super::icon::{Icon, icon};
+use super::{Context, Ctx, keys};
+use crate::platform::dom::{self, Element};
+use crate::platform::{frame, pointer};
+
+pub(crate) use words::Said;
+
+/// A strip of a session that goes on is drawn anew at most so often.
+const STRIP_EVERY_MS: f64 = 1_000.0;
+
+/// What the bar keeps while the feed is shown.
+#[derive(Default)]
+pub(crate) struct TransportState {
+    /// How the time is said.
+    said: RwSignal<Said>,
+    /// Counts up when the strip is to be drawn anew.
+    strip: RwSignal<u32>,
+    drawn: Cell<Option<(u32, u64, f64)>>,
+    /// Where along the strip the pointer is, while it is over it.
+    pub(crate) hover: RwSignal<Option<f64>>,
+    /// Whether a session that goes on shows its bar although nobody looks back.
+    pub(crate) opened: RwSignal<bool>,
+    /// What to call when the feed begins or ends to look back.
+    told_back: Cell<bool>,
+    on_back: RefCell<Option<Box<dyn Fn()>>>,
+}
+
+impl Context {
+    /// Does what is asked of the player; the newest row of the moment comes into view.
+    pub(crate) fn play(&self, command: Command) {
+        self.store.play(command);
+        let moves = !matches!(
+            command,
+            Command::Pause
+                | Command::Speed(_)
+                | Command::Faster(_)
+                | Command::SkipIdle(_)
+                | Command::Loop(_)
+        );
+        if moves && let Some(list) = &*self.list.borrow() {
+            list.follow_end();
+        }
+    }
+
+    /// Whether the keys of the bar act.
+    pub(crate) fn has_transport(&self) -> bool {
+        let state = self.store.player(|player| player.state());
+        state != State::LiveFollowing || self.transport.opened.get_untracked()
+    }
+
+    /// Whom to tell that the feed begins or ends to look back.
+    pub(crate) fn on_looking_back(&self, tell: impl Fn() + 'static) {
+        *self.transport.on_back.borrow_mut() = Some(Box::new(tell));
+    }
+
+    /// Once a frame: goes on playing. Whether the next frame will show something else.
+    pub(crate) fn advance(&self) -> bool {
+        let now_ms = frame::now_ms();
+        let plays = self.store.advance(now_ms);
+        let back = self.store.looks_back();
+        if self.transport.told_back.replace(back) != back
+            && let Some(tell) = &*self.transport.on_back.borrow()
+        {
+            tell();
+        }
+        let (n_events, axis_ms) = self
+            .store
+            .player(|player| (player.clock().n_events(), player.axis_ms()));
+        let due = match self.transport.drawn.get() {
+            None => true,
+            Some((known, axis, at_ms)) => {
+                let grew = known != n_events || axis != axis_ms;
+                grew && (!self.live.get() || now_ms - at_ms >= STRIP_EVERY_MS)
+            }
+        };
+        if due {
+            self.transport.drawn.set(Some((n_events, axis_ms, now_ms)));
+            self.transport
+                .strip
+                .update(|count| *count = count.wrapping_add(1));
+        }
+        plays
+    }
+}
+
+/// The bar. `grid` is the element that full screen shows.
+pub(crate) fn view(ctx: Ctx, grid: Element) -> impl IntoView {
+    let moved = ctx.with_value(|context| context.store.moved());
+    let opened = ctx.with_value(|context| context.transport.opened);
+    // Opened and closed seldom: what is in it moves by itself.
+    let shown = Memo::new(move |_| {
+        moved.track();
+        opened.track();
+        ctx.with_value(|context| {
+            let n_events = context.store.player(|player| player.clock().n_events());
+            let plain = context.attribute("controls").as_deref() == Some("none");
+            n_events > 1 && context.has_transport() && !plain
+        })
+    });
+    move || {
+        shown.get().then(|| {
+            div()
+                .class("transport")
+                .attr("part", "player")
+                .attr("role", "group")
+                .attr("aria-label", "Replay")
+                .on(ev::keydown, move |event| {
+                    if own_key(ctx, &event) {
+                        event.prevent_default();
+                        event.stop_propagation();
+                    }
+                })
+                .child((scrubber(ctx), buttons(ctx, grid.clone())))
+        })
+    }
+}
+
+/// Does what a key of the table asks of the player; false where there is none to play, or the key is a control's own.
+pub(crate) fn on_key(
+    context: &Context,
+    command: keys::Command,
+    event: &dom::Event,
+    scroller: &Element,
+) -> bool {
+    use keys::Command as Key;
+    let in_control = dom::began_in_control(event, scroller);
+    let step = |stop, direction| Command::Step(stop, direction);
+    let ask = match command {
+        // Going back is what opens the bar of a session that goes on.
+        Key::PlayOrPause | Key::NextEvent | Key::PreviousEvent if in_control => return false,
+        Key::PlayOrPause if !context.has_transport() => return false,
+        Key::PlayOrPause => Command::Toggle,
+        Key::NextEvent => step(Stop::Event, Direction::On),
+        Key::PreviousEvent => step(Stop::Event, Direction::Back),
+        Key::NextTurn => step(Stop::Turn, Direction::On),
+        Key::PreviousTurn => step(Stop::Turn, Direction::Back),
+        Key::NextMarker => step(Stop::Marker, Direction::On),
+        Key::PreviousMarker => step(Stop::Marker, Direction::Back),
+        Key::NextChunk => step(Stop::Chunk, Direction::On),
+        Key::PreviousChunk => step(Stop::Chunk, Direction::Back),
+        Key::Tenth => {
+            let digit = dom::key_of(event).and_then(|key| key.name.parse::<u32>().ok());
+            let length_ms = context.store.player(|player| player.clock().length_ms());
+            #[allow(clippy::cast_precision_loss)]
+            let tenth_ms = length_ms as f64 / 10.0;
+            Command::SeekNear(f64::from(digit.unwrap_or(0)) * tenth_ms)
+        }
+        Key::Faster => Command::Faster(Direction::On),
+        Key::Slower => Command::Faster(Direction::Back),
+        Key::SkipIdle => {
+            let skips = context.store.player(|player| player.skips_idle());
+            Command::SkipIdle(!skips)
+        }
+        Key::Live => Command::Live,
+        // All others are the feed's.
+        _ => return false,
+    };
+    context.play(ask);
+    true
+}
+
+/// Keys that act in the bar alone; those of the table act in all of the feed.
+fn own_key(ctx: Ctx, event: &dom::Event) -> bool {
+    let Some(key) = dom::key_of(event) else {
+        return false;
+    };
+    let ask = |command| {
+        ctx.with_value(|context| context.play(command));
+        true
+    };
+    match (key.name.as_str(), key.control) {
+        ("k", false) => ask(Command::Toggle),
+        ("j", false) => ask(Command::SeekBy(-10_000.0)),
+        ("l", false) => ask(Command::SeekBy(10_000.0)),
+        ("Home", false) => ask(Command::SeekTo(0)),
+        ("End", false) => ask(Command::SeekTo(u32::MAX)),
+        ("PageUp" | "PageDown", false) => {
+            let length_ms =
+                ctx.with_value(|context| context.store.player(|player| player.clock().length_ms()));
+            #[allow(clippy::cast_precision_loss)]
+            let tenth_ms = length_ms as f64 / 10.0;
+            let by_ms = if key.name == "PageUp" {
+                -tenth_ms
+            } else {
+                tenth_ms
+            };
+            ask(Command::SeekBy(by_ms))
+        }
+        _ => false,
+    }
+}
+
+fn scrubber(ctx: Ctx) -> impl IntoView {
+    let moved = ctx.with_value(|context| context.store.moved());
+    let hover = ctx.with_value(|context| context.transport.hover);
+    let drawn = ctx.with_value(|context| context.transport.strip);
+    let seek = move |event: &dom::Event| {
+        if let Some(share) = pointer::share_along(event) {
+            ctx.with_value(|context| {
+                #[allow(clippy::cast_precision_loss)]
+                let axis_ms = context.store.player(|player| player.axis_ms()) as f64;
+                context.play(Command::SeekNear(share * axis_ms));
+            });
+        }
+    };
+    let share = {
+        let moved = moved.clone();
+        Memo::new(move |_| {
+            moved.track();
+            ctx.with_value(|context| context.store.player(words::share))
+        })
+    };
+    let place = move || format!("{:.4}%", share.get() * 100.0);
+    let done = div()
+        .class("strip__future")
+        .style(("inset-inline-start", place));
+    let thumb = div()
+        .class("strip__thumb")
+        .style(("inset-inline-start", place));
+    let (for_now, for_max, for_text) = (moved.clone(), moved.clone(), moved);
+    div()
+        .class("strip")
+        .attr("role", "slider")
+        .attr("tabindex", "0")
+        .attr("aria-label", "Moment of the session")
+        .attr("aria-valuemin", "0")
+        .attr("aria-valuemax", move || {
+            for_max.track();
+            ctx.with_value(|context| {
+                context
+                    .store
+                    .player(|player| player.clock().n_events())
+                    .to_string()
+            })
+        })
+        .attr("aria-valuenow", move || {
+            for_now.track();
+            ctx.with_value(|context| context.store.player(|player| player.n_events()).to_string())
+        })
+        .attr("aria-valuetext", move || {
+            for_text.track();
+            ctx.with_value(|context| words::spoken(context))
+        })
+        .on(ev::pointerdown, move |event| {
+            if pointer::is_down(&event) {
+                pointer::hold(&event);
+                seek(&event);
+            }
+        })
+        .on(ev::pointermove, move |event| {
+            hover.set(pointer::share_along(&event));
+            if pointer::is_down(&event) {
+                seek(&event);
+            }
+        })
+        .on(ev::pointerleave, move |_| hover.set(None))
+        .child((
+            move || {
+                drawn.track();
+                ctx.with_value(|context| strip::view(context))
+            },
+            done,
+            thumb,
+            move || hover.get().map(|share| hover::view(ctx, share)),
+        ))
+}
+
+fn buttons(ctx: Ctx, grid: Element) -> impl IntoView {
+    let moved = ctx.with_value(|context| context.store.moved());
+    let said = ctx.with_value(|context| context.transport.said);
+    let ask = move |command| ctx.with_value(|context| context.play(command));
+    let step = move |name: &'static str, key: &'static str, shape, stop, direction| {
+        icon_button(name, key, shape, move || {
+            ask(Command::Step(stop, direction))
+        })
+    };
+    let plays = {
+        let moved = moved.clone();
+        Memo::new(move |_| {
+            moved.track();
+            ctx.with_value(|context| {
+                context
+                    .store
+                    .player(|player| player.state() == State::ReplayPlaying)
+            })
+        })
+    };
+    let play = button()
+        .attr("type", "button")
+        .class("transport__play")
+        .attr(
+            "aria-label",
+            move || if plays.get() { "Pause" } else { "Play" },
+        )
+        .attr("title", move || {
+            if plays.get() {
+                "Pause (Space)"
+            } else {
+                "Play (Space)"
+            }
+        })
+        .on(ev::click, move |_| ask(Command::Toggle))
+        .child(move || icon(if plays.get() { Icon::Pause } else { Icon::Play }));
+    let steps = div().class("transport__steps").child((
+        step(
+            "Turn before",
+            "Shift+←",
+            Icon::Markers(false),
+            Stop::Turn,
+            Direction::Back,
+        ),
+        step(
+            "Event before",
+            "←",
+            Icon::Step(false),
+            Stop::Event,
+            Direction::Back,
+        ),
+        play,
+        step(
+            "Next event",
+            "→",
+            Icon::Step(true),
+            Stop::Event,
+            Direction::On,
+        ),
+        step(
+            "Next turn",
+            "Shift+→",
+            Icon::Markers(true),
+            Stop::Turn,
+            Direction::On,
+        ),
+    ));
+    let time = {
+        let moved = moved.clone();
+        button()
+            .attr("type", "button")
+            .class("transport__time")
+            .attr("title", move || {
+                let made_up = ctx.with_value(|context| {
+                    context
+                        .store
+                        .player(|player| player.clock().is_reconstructed())
+                });
+                match made_up {
+                    true => "Elapsed, or events; the log tells no times, so its pace is made up",
+                    false => "Time of day, elapsed, or events",
+                }
+            })
+            .on(ev::click, move |_| said.update(|said| *said = said.next()))
+            .child(move || {
+                moved.track();
+                let (now, of) = ctx.with_value(|context| words::time(context, said.get()));
+                (
+                    span().class("transport__now").child(now),
+                    span().class("transport__of").child(format!(" / {of}")),
+                    span()
+                        .class("visually-hidden")
+                        .child(": show it another way"),
+                )
+            })
+    };
+    let counted = {
+        let moved = moved.clone();
+        span().class("transport__count").child(move || {
+            moved.track();
+            ctx.with_value(|context| words::counted(context))
+        })
+    };
+    div().class("transport__row").child((
+        steps,
+        time,
+        counted,
+        speeds(ctx),
+        toggles(ctx),
+        icon_button("Full screen", "", Icon::Full, move || {
+            pointer::toggle_full_screen(&grid);
+        }),
+        back(ctx),
+    ))
+}
+
+/// How far behind the newest it is, and the way there.
+fn back(ctx: Ctx) -> impl IntoView {
+    let moved = ctx.with_value(|context| context.store.moved());
+    move || {
+        moved.track();
+        ctx.with_value(|context| {
+            let live = context.live.get();
+            let behind = live.then(|| words::behind(context)).flatten();
+            let name = if live { "Return to live" } else { "To the end" };
+            let back = context.store.looks_back();
+            let closes = live && !back;
+            let said = behind.map(|behind| span().class("transport__behind").child(behind));
+            let button = button()
+                .attr("type", "button")
+                .class("button transport__live")
+                .attr("title", format!("{name} (L)"))
+                .attr("disabled", !back && !closes)
+                .on(ev::click, move |_| {
+                    ctx.with_value(|context| {
+                        context.play(Command::Live);
+                        context.transport.opened.set(false);
+                    });
+                })
+                .child((icon(Icon::Live), if closes { "Close" } else { name }));
+            (said, button)
+        })
+    }
+}
+
+fn speeds(ctx: Ctx) -> impl IntoView {
+    let moved = ctx.with_value(|context| context.store.moved());
+    let now = Memo::new(move |_| {
+        moved.track();
+        ctx.with_value(|context| context.store.player(|player| player.speed()))
+    });
+    let options = SPEEDS
+        .iter()
+        .map(|&speed| {
+            let words = if speed >= MAX_SPEED {
+                "max".to_owned()
+            } else {
+                format!("{speed}×")
+            };
+            option()
+                .attr("value", speed.to_string())
+                .attr("selected", move || (now.get() - speed).abs() < f64::EPSILON)
+                .child(words)
+        })
+        .collect::<Vec<_>>();
+    select()
+        .class("transport__speed")
+        .attr("aria-label", "Speed")
+        .attr("title", "Speed (< and >)")
+        .on(ev::change, move |event| {
+            if let Ok(speed) = event_target_value(&event).parse() {
+                ctx.with_value(|context| context.play(Command::Speed(speed)));
+            }
+        })
+        .prop("value", move || now.get().to_string())
+        .child(options)
+}
+
+fn toggles(ctx: Ctx) -> impl IntoView {
+    (
+        toggle(
+            ctx,
+            "Skip idle",
+            Icon::Markers(true),
+            Player::skips_idle,
+            Command::SkipIdle,
+        ),
+        toggle(ctx, "Loop", Icon::Retry, Player::loops, Command::Loop),
+    )
+}
+
+fn toggle(
+    ctx: Ctx,
+    name: &'static str,
+    shape: Icon,
+    is_on: fn(&Player) -> bool,
+    set: fn(bool) -> Command,
+) -> impl IntoView {
+    let moved = ctx.with_value(|context| context.store.moved());
+    let on = Memo::new(move |_| {
+        moved.track();
+        ctx.with_value(|context| context.store.player(is_on))
+    });
+    button()
+        .attr("type", "button")
+        .class("transport__toggle")
+        .attr(
+            "aria-pressed",
+            move || if on.get() { "true" } else { "false" },
+        )
+        .attr("title", name)
+        .on(ev::click, move |_| {
+            ctx.with_value(|context| context.play(set(!on.get_untracked())));
+        })
+        .child((icon(shape), span().class("transport__word").child(name)))
+}
+
+fn icon_button(
+    name: &'static str,
+    key: &'static str,
+    shape: Icon,
+    act: impl Fn() + 'static,
+) -> impl IntoView {
+    let title = if key.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{name} ({key})")
+    };
+    button()
+        .attr("type", "button")
+        .class("icon-button")
+        .attr("aria-label", name)
+        .attr("title", title)
+        .on(ev::click, move |_| act())
+        .child(icon(shape))
+}

@@ -1,0 +1,95 @@
+//! What stood at the place under the pointer: time, turn, event, and what was done.
+
+use chat_feed::{BlockBody, units};
+use leptos::html::{div, span};
+use leptos::prelude::*;
+
+use crate::components::{Context, Ctx};
+use crate::platform::clock;
+
+/// The preview at a share of the bar.
+#[allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss
+)]
+pub(super) fn view(ctx: Ctx, share: f64) -> impl IntoView {
+    let (time, n_events, what, turn) = ctx.with_value(|context| {
+        let at_ms = share * context.store.player(|player| player.axis_ms()) as f64;
+        let (n_events, wall_ms) = context.store.player(|player| {
+            let times = player.clock();
+            (times.n_events_at(at_ms as u64), times.wall_ms_at(at_ms))
+        });
+        let turn = context.store.whole(|feed, _| {
+            let block = feed.block_of_event(n_events.saturating_sub(1))?;
+            let number = feed.turn(feed.block(block).turn).number;
+            (number > 0).then_some(number)
+        });
+        let time = wall_ms.map(clock::time_to_the_second).unwrap_or_default();
+        (time, n_events, what(context, n_events), turn)
+    });
+    let turn = turn
+        .map(|turn| format!("Turn {turn} · "))
+        .unwrap_or_default();
+    // Kept on the screen at both ends.
+    let place = format!(
+        "clamp(0px, calc({:.3}% - 120px), calc(100% - 240px))",
+        share * 100.0
+    );
+    let event = units::grouped(n_events.into());
+    div()
+        .class("strip__hover")
+        .attr("aria-hidden", "true")
+        .style(("inset-inline-start", place))
+        .child((
+            span().class("strip__hover-time").child(time),
+            span()
+                .class("strip__hover-where")
+                .child(format!("{turn}event {event}")),
+            what.map(|what| span().class("strip__hover-what").child(what)),
+        ))
+}
+
+/// What the newest of so many events did, in a line.
+pub(super) fn what(context: &Context, n_events: u32) -> Option<String> {
+    let line = |text: &str| {
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+        let line = lines.next().unwrap_or_default();
+        line.chars().take(120).collect::<String>()
+    };
+    context.store.whole(|feed, _| {
+        let block = feed.block_of_event(n_events.checked_sub(1)?)?;
+        Some(match &feed.block(block).body {
+            BlockBody::ToolCall(call) => {
+                let headline = call.headline();
+                format!("{} {}", headline.verb, headline.object)
+            }
+            BlockBody::FileEdit(edit) => format!("Edit {}", line(&edit.edit.file_path)),
+            BlockBody::Prompt(prompt) => {
+                let text = prompt.text.as_ref().map(|text| line(text.preview()));
+                format!("Prompt: {}", text.unwrap_or_default())
+            }
+            BlockBody::Text(_) => line(feed.text(block)),
+            BlockBody::Thinking(_) => "Thinking".to_owned(),
+            BlockBody::Error { message, .. } => format!("Error: {}", line(message)),
+            BlockBody::Permission(ask) => {
+                let title = ask.request.title.as_deref();
+                format!("Asks: {}", line(title.unwrap_or(&ask.request.tool_name)))
+            }
+            BlockBody::Question(_) => "Asks a question".to_owned(),
+            BlockBody::Compaction(_) => "Context compacted".to_owned(),
+            BlockBody::Plan(_) => "Plan".to_owned(),
+            BlockBody::AgentMessage(message) => format!("Message to {}", message.target),
+            BlockBody::Progress(progress) => line(&progress.message),
+            BlockBody::TurnEnd(_) => "End of the turn".to_owned(),
+            BlockBody::Interrupt { .. } => "Interrupted".to_owned(),
+            BlockBody::SessionStart(_) => "Session begins".to_owned(),
+            BlockBody::SessionEnd { .. } => "Session ends".to_owned(),
+            BlockBody::AgentSwitch(_)
+            | BlockBody::Audio { .. }
+            | BlockBody::Notice { .. }
+            | BlockBody::Raw { .. }
+            | BlockBody::Gap(_) => return None,
+        })
+    })
+}

@@ -1,0 +1,129 @@
+//! What came while the page was hidden: how many rows, and which was the first of them.
+//!
+//! A page that the browser froze learns of it only when it is shown again; what happened before that is new as well.
+
+use std::cell::{Cell, RefCell};
+
+use chat_feed::BlockBody;
+use chat_feed::arrangement::RowChange;
+
+use super::Context;
+
+/// What is new to the reader.
+pub(crate) struct Unread {
+    /// Since when the page is hidden, or was, the last time.
+    hidden_ms: Cell<Option<i64>>,
+    /// When it was shown again; rows of before that may still come.
+    shown_ms: Cell<Option<i64>>,
+    n_rows: Cell<u32>,
+    n_told: Cell<u32>,
+    tell: RefCell<Box<dyn Fn(u32)>>,
+}
+
+impl Default for Unread {
+    fn default() -> Unread {
+        Unread {
+            hidden_ms: Cell::new(None),
+            shown_ms: Cell::new(None),
+            n_rows: Cell::new(0),
+            n_told: Cell::new(0),
+            tell: RefCell::new(Box::new(|_| {})),
+        }
+    }
+}
+
+impl Unread {
+    /// Whom to tell how many rows are new.
+    pub(crate) fn on_count(&self, tell: impl Fn(u32) + 'static) {
+        *self.tell.borrow_mut() = Box::new(tell);
+    }
+
+    /// Rows that came while the page was hidden.
+    pub(crate) fn count(&self) -> u32 {
+        self.n_rows.get()
+    }
+
+    /// The page was hidden, or is shown again.
+    pub(crate) fn hidden(&self, is_hidden: bool, now_ms: i64) {
+        if is_hidden {
+            self.hidden_ms.set(Some(now_ms));
+            self.shown_ms.set(None);
+        } else if self.hidden_ms.get().is_some() && self.shown_ms.get().is_none() {
+            self.shown_ms.set(Some(now_ms));
+            self.n_rows.set(0);
+            self.tell();
+        }
+    }
+
+    /// Another session.
+    pub(crate) fn forget(&self) {
+        self.n_rows.set(0);
+        self.tell();
+    }
+
+    /// Says how many it is by now, where it is another number than before.
+    pub(crate) fn tell(&self) {
+        let n_rows = self.n_rows.get();
+        if self.n_told.replace(n_rows) != n_rows {
+            (self.tell.borrow())(n_rows);
+        }
+    }
+
+    /// Hears of a row of a session that goes on.
+    pub(crate) fn note(&self, context: &Context, change: RowChange) {
+        let (RowChange::Inserted(id, _), Some(hidden_ms)) = (change, self.hidden_ms.get()) else {
+            return;
+        };
+        if let Some(shown_ms) = self.shown_ms.get() {
+            let block = context.store.block_at(id);
+            let at_ms = block.and_then(|block| context.store.feed().block(block).at_ms);
+            if !at_ms.is_some_and(|at_ms| (hidden_ms..shown_ms).contains(&at_ms)) {
+                return;
+            }
+        } else {
+            self.n_rows.set(self.n_rows.get().saturating_add(1));
+        }
+        let known = context.new_since.get();
+        if known.is_none_or(|(_, since_ms)| since_ms != hidden_ms) {
+            context.new_since.set(Some((id, hidden_ms)));
+            if let Some((before, _)) = known {
+                context.store.touch_row(before);
+            }
+        }
+    }
+}
+
+impl Context {
+    /// Keeps the list of what waits for an answer.
+    pub(crate) fn note_waiting(&self, change: RowChange) {
+        let row = match change {
+            RowChange::Inserted(row, _) | RowChange::Changed(row) => row,
+            // It may come back at another place: what was typed is kept.
+            RowChange::Removed(row) => {
+                return self.waiting.borrow_mut().retain(|_, known| *known != row);
+            }
+            RowChange::Cleared => {
+                self.answering.begin_anew();
+                self.new_since.set(None);
+                return self.waiting.borrow_mut().clear();
+            }
+        };
+        let Some(block) = self.store.block_at(row) else {
+            return;
+        };
+        let waits = waits(&self.store.feed().block(block).body);
+        if waits {
+            self.waiting.borrow_mut().insert(block, row);
+        } else if self.waiting.borrow_mut().remove(&block).is_some() {
+            self.answering.settled(block);
+        }
+    }
+}
+
+fn waits(body: &BlockBody) -> bool {
+    match body {
+        BlockBody::Permission(ask) => ask.resolved.is_none() && !ask.expired,
+        BlockBody::Question(ask) => ask.resolved.is_none() && !ask.expired,
+        _ => false,
+    }
+}

@@ -1,0 +1,365 @@
+//! Long texts of a row: their ends, a button that shows the whole, and what became of it. One mechanism for all rows,
+//! whether a text is here or on a server: only how long it takes differs.
+//!
+//! Nothing is fetched before the reader asks; what the reader closes is no longer waited for. Which bodies are kept is for
+//! `chat_feed::loads`, what is shown of a text for `chat_feed::long_text`.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use chat_event::{Body, BodyRef, Json, bodies};
+use chat_feed::loads::{Load, Loads, Place, Spot, Wanted};
+use chat_feed::long_text::{self, Ends};
+use chat_feed::{BlockId, units};
+use futures_util::future::{AbortHandle, abortable};
+use leptos::ev;
+use leptos::html::{button, div, span};
+use leptos::prelude::*;
+
+use super::icon::{Icon, icon};
+use super::output::{clip, strip_controls, well};
+use super::{Context, Ctx};
+
+/// JSON longer than this is cut until the reader asks for more.
+const JSON_CHARS: usize = 20_000;
+
+/// A body on its way.
+pub(crate) type ComingBody = Pin<Box<dyn Future<Output = Result<String, String>>>>;
+
+/// Fetches a body of the event with this id; told how many bytes more have come.
+pub(crate) type FetchBody = Rc<dyn Fn(&str, Wanted, Rc<dyn Fn(u64)>) -> ComingBody>;
+
+/// What readers asked for, and who fetches it.
+#[derive(Default)]
+pub(crate) struct Wholes {
+    loads: RefCell<Loads>,
+    fetches: RefCell<BTreeMap<Place, AbortHandle>>,
+    /// `None` where the source keeps no bodies.
+    pub(crate) fetch: RefCell<Option<FetchBody>>,
+}
+
+impl Wholes {
+    /// Forgets what was asked for: the names of rows are given anew.
+    pub(crate) fn forget(&self) {
+        for (_, fetch) in std::mem::take(&mut *self.fetches.borrow_mut()) {
+            fetch.abort();
+        }
+        *self.loads.borrow_mut() = Loads::default();
+    }
+
+    /// How far the whole of a place has come.
+    pub(crate) fn load(&self, place: &Place) -> Option<Load> {
+        self.loads.borrow().load(place).cloned()
+    }
+
+    /// A text as the reader asked for it, whole; `None` while it is not here.
+    pub(crate) fn text<'b>(&self, place: &Place, body: &'b Body) -> Option<Cow<'b, str>> {
+        let loads = self.loads.borrow();
+        if loads.load(place) != Some(&Load::Here) {
+            return None;
+        }
+        match body {
+            Body::Inline(text) => Some(Cow::Borrowed(text)),
+            Body::Ref { body } => match body.excerpt().whole() {
+                Some(text) => Some(text),
+                None => loads
+                    .body(place, &body.sha256)
+                    .map(|text| Cow::Owned(text.to_string())),
+            },
+        }
+    }
+
+    /// The row is closed: nothing of it is waited for.
+    pub(crate) fn stop(&self, block: BlockId) {
+        let coming = self.loads.borrow().coming(block);
+        for place in coming {
+            self.leave(&place);
+        }
+    }
+
+    fn leave(&self, place: &Place) {
+        if let Some(fetch) = self.fetches.borrow_mut().remove(place) {
+            fetch.abort();
+        }
+        self.loads.borrow_mut().leave(place);
+    }
+}
+
+impl Context {
+    /// The reader asks for all of a place.
+    fn ask_whole(self: &Rc<Self>, place: &Place, event_id: &str, references: &[BodyRef]) {
+        self.pin_block(place.0);
+        // A terminal has two ends of its own, which nobody asked for.
+        self.store.set_shows_whole(place.0, true);
+        self.bring(place, event_id, references);
+    }
+
+    /// Brings all of a place: what the reader asked for, and the pictures of rows that are there.
+    pub(super) fn bring(self: &Rc<Self>, place: &Place, event_id: &str, references: &[BodyRef]) {
+        let wanted = self
+            .wholes
+            .loads
+            .borrow_mut()
+            .ask(place.clone(), references);
+        self.store.touch(place.0);
+        let fetch = self.wholes.fetch.borrow().clone();
+        let Some(fetch) = fetch.filter(|_| !wanted.is_empty()) else {
+            return;
+        };
+        let (context, place_of_it, event_id) = (self.clone(), place.clone(), event_id.to_owned());
+        let (work, handle) = abortable(async move {
+            context
+                .fetch_all(&fetch, &place_of_it, &event_id, wanted)
+                .await;
+        });
+        self.wholes
+            .fetches
+            .borrow_mut()
+            .insert(place.clone(), handle);
+        leptos::task::spawn_local(async move {
+            // Aborted is what the reader's leaving is.
+            let _ = work.await;
+        });
+    }
+
+    async fn fetch_all(
+        self: &Rc<Self>,
+        fetch: &FetchBody,
+        place: &Place,
+        event_id: &str,
+        wanted: Vec<Wanted>,
+    ) {
+        let n_wanted = wanted.len();
+        for (n_before, wanted) in wanted.into_iter().enumerate() {
+            let (context, told_of) = (self.clone(), place.clone());
+            let told: Rc<dyn Fn(u64)> = Rc::new(move |n_more| {
+                context.wholes.loads.borrow_mut().note(&told_of, n_more);
+                context.store.touch(told_of.0);
+            });
+            let sha256 = wanted.sha256.clone();
+            let came = fetch(event_id, wanted, told).await;
+            let mut loads = self.wholes.loads.borrow_mut();
+            match came {
+                Ok(text) => {
+                    let last = n_before + 1 == n_wanted;
+                    for block in loads.arrive(place, &sha256, text.into(), last) {
+                        self.store.touch(block);
+                    }
+                }
+                Err(why) => {
+                    loads.fail(place, why);
+                    self.store.touch(place.0);
+                    break;
+                }
+            }
+        }
+        self.wholes.fetches.borrow_mut().remove(place);
+        self.pin_block(place.0);
+        self.store.touch(place.0);
+    }
+
+    fn leave_whole(&self, place: &Place) {
+        self.pin_block(place.0);
+        self.wholes.leave(place);
+        self.store.touch(place.0);
+    }
+}
+
+/// A long text: which one of a row, and by which event it is fetched.
+pub(crate) struct Long<'a> {
+    pub(crate) ctx: Ctx,
+    pub(crate) place: Place,
+    pub(crate) event_id: &'a str,
+    /// The class of what it stands in.
+    pub(crate) class: &'static str,
+    /// What it is, for those who listen.
+    pub(crate) label: &'static str,
+}
+
+impl<'a> Long<'a> {
+    /// A text of a row.
+    pub(crate) fn new(
+        ctx: Ctx,
+        place: (BlockId, Spot),
+        event_id: &'a str,
+        (class, label): (&'static str, &'static str),
+    ) -> Self {
+        Long {
+            ctx,
+            place,
+            event_id,
+            class,
+            label,
+        }
+    }
+
+    /// Both ends of a text, or all of it.
+    pub(crate) fn view(&self, body: &Body) -> AnyView {
+        let whole = self
+            .ctx
+            .with_value(|context| context.wholes.text(&self.place, body));
+        if let Some(whole) = whole {
+            let shown = strip_controls(long_text::shown_at_once(&whole));
+            let lines: Vec<&str> = shown.lines().collect();
+            return self.whole_view(clip(&lines.join("\n")), body.byte_len());
+        }
+        let excerpt = body.excerpt();
+        match long_text::ends(&excerpt, strip_controls) {
+            Ends::All(text) => well(self.class, self.label, clip(&text)),
+            Ends::Both { head, tail } => {
+                let label = long_text::ask_label(&excerpt);
+                let ask = self.ask_view(label, missing(body), excerpt.bytes);
+                let tail = (!tail.is_empty()).then(|| well(self.class, self.label, clip(&tail)));
+                div()
+                    .class("ends")
+                    .child((well(self.class, self.label, clip(&head)), ask, tail))
+                    .into_any()
+            }
+        }
+    }
+
+    /// Any JSON, indented; its long strings are cut until the reader asks for all of it.
+    pub(crate) fn json_view(&self, value: &Json) -> AnyView {
+        let references = long_text::references(value);
+        let n_bytes = long_text::whole_bytes(value);
+        let load = self
+            .ctx
+            .with_value(|context| context.wholes.load(&self.place));
+        if load == Some(Load::Here) {
+            let filled = self.ctx.with_value(|context| {
+                let loads = context.wholes.loads.borrow();
+                bodies::retell(value, &mut |body| match body {
+                    Body::Inline(_) => None,
+                    Body::Ref { body } => {
+                        let text = loads.body(&self.place, &body.sha256);
+                        Some(text.map_or(body.preview, |text| text.to_string()))
+                    }
+                })
+            });
+            let text = long_text::indented(filled.as_ref().unwrap_or(value));
+            let shown = long_text::shown_at_once(&text).to_owned();
+            return self.whole_view(shown, n_bytes);
+        }
+        let short = long_text::shortened(value);
+        let text = long_text::indented(short.as_ref().unwrap_or(value));
+        let cut = text.char_indices().nth(JSON_CHARS).map(|(at, _)| at);
+        if short.is_none() && cut.is_none() {
+            return well(self.class, self.label, text);
+        }
+        let shown = match cut {
+            Some(at) => format!("{} …", &text[..at]),
+            None => text,
+        };
+        let label = (format!("Load full ({})", units::bytes(n_bytes)), None);
+        let ask = self.ask_view(label, references, n_bytes);
+        div()
+            .class("ends")
+            .child((well(self.class, self.label, shown), ask))
+            .into_any()
+    }
+
+    fn whole_view(&self, text: String, n_bytes: u64) -> AnyView {
+        let cut = (n_bytes > long_text::WHOLE_BYTES as u64).then(|| {
+            let first = units::bytes(long_text::WHOLE_BYTES as u64);
+            let note = format!("The first {first} of {}", units::bytes(n_bytes));
+            div().class("subtle").child(note)
+        });
+        (well(self.class, self.label, text), cut, self.less_view()).into_any()
+    }
+
+    /// The button that shows the ends again.
+    pub(crate) fn less_view(&self) -> AnyView {
+        let (ctx, place) = (self.ctx, self.place.clone());
+        more_button("Show less".to_owned(), None, move || {
+            ctx.with_value(|context| context.leave_whole(&place));
+        })
+    }
+
+    /// The button that shows the whole; while that comes how far it is, and why it did not come.
+    pub(crate) fn ask_view(
+        &self,
+        (label, size): (String, Option<String>),
+        references: Vec<BodyRef>,
+        n_bytes: u64,
+    ) -> AnyView {
+        let (ctx, place) = (self.ctx, self.place.clone());
+        let can_fetch = ctx.with_value(|context| context.wholes.fetch.borrow().is_some());
+        if !references.is_empty() && !can_fetch {
+            let size = units::bytes(n_bytes);
+            return div()
+                .class("more more--said")
+                .child(format!("The rest of these {size} is not in this file"))
+                .into_any();
+        }
+        let event_id = self.event_id.to_owned();
+        let ask = {
+            let place = place.clone();
+            move || {
+                ctx.with_value(|context: &Rc<Context>| {
+                    context.ask_whole(&place, &event_id, &references);
+                });
+            }
+        };
+        let load = ctx.with_value(|context| context.wholes.load(&place));
+        match load {
+            None | Some(Load::Here) => more_button(label, size, ask),
+            Some(Load::Coming { n_bytes, of_bytes }) => {
+                let far = format!(
+                    "Loading: {} of {}",
+                    units::bytes(n_bytes),
+                    units::bytes(of_bytes)
+                );
+                let cancel = move || {
+                    ctx.with_value(|context| context.leave_whole(&place));
+                };
+                let said = span().attr("role", "status").child(far);
+                div()
+                    .class("more more--said")
+                    .child((said, link_button("Cancel", cancel)))
+                    .into_any()
+            }
+            Some(Load::Failed(why)) => {
+                let said = span()
+                    .class("more__failed")
+                    .attr("role", "status")
+                    .child(format!("Could not load the rest: {why}"));
+                div()
+                    .class("more more--said")
+                    .child((said, link_button("Try again", ask)))
+                    .into_any()
+            }
+        }
+    }
+}
+
+/// What is to be fetched for all of a text.
+pub(crate) fn missing(body: &Body) -> Vec<BodyRef> {
+    let reference = body.reference();
+    let reference = reference.filter(|reference| !reference.excerpt().is_whole());
+    reference.cloned().into_iter().collect()
+}
+
+fn more_button(label: String, size: Option<String>, act: impl Fn() + 'static) -> AnyView {
+    button()
+        .attr("type", "button")
+        .class("link more")
+        .on(ev::click, move |_| act())
+        .child((
+            icon(Icon::Unfold),
+            label,
+            size.map(|size| span().class("subtle").child(size)),
+        ))
+        .into_any()
+}
+
+fn link_button(label: &'static str, act: impl Fn() + 'static) -> impl IntoView {
+    button()
+        .attr("type", "button")
+        .class("link")
+        .on(ev::click, move |_| act())
+        .child(label)
+}

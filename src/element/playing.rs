@@ -1,0 +1,99 @@
+//! The element as a player: its attributes, methods and properties, which are those of media elements.
+
+use chat_feed::playback::{Command, Player, State};
+use chat_feed::viewport::Align;
+
+use super::FeedElement;
+use crate::platform::{dom, style};
+
+impl FeedElement {
+    /// A log was read to its end: it stays there, for reading, unless the page or the address says otherwise.
+    pub(super) fn begin_playing(&self) {
+        let context = &self.view.context;
+        let start = context.attribute("start-at");
+        if let Some(elapsed_ms) = start.as_deref().and_then(millis_of) {
+            let played_ms = self
+                .store
+                .player(|player| player.clock().played_of(elapsed_ms));
+            context.play(Command::SeekNear(played_ms));
+        }
+        // Nothing moves by itself for those who want no motion.
+        if dom::attribute(&self.host, "autoplay").is_some() && !style::reduced_motion() {
+            context.play(Command::Play);
+        }
+    }
+
+    /// An attribute that says how it plays.
+    pub(super) fn set_playing(&self, name: &str, value: Option<&str>) {
+        match name {
+            "speed" => {
+                let speed = value.and_then(|value| value.parse().ok()).unwrap_or(1.0);
+                self.store.play(Command::Speed(speed));
+            }
+            "loop" => self.store.play(Command::Loop(value.is_some())),
+            // What else there is changes how the bar looks.
+            _ => self.store.set_goes_on(self.view.context.live.get()),
+        }
+    }
+
+    /// Moves the player as a script asks.
+    pub(super) fn play_command(&self, command: &str, value: f64) {
+        let command = match command {
+            "play" => Command::Play,
+            "pause" => Command::Pause,
+            "seek" if value.is_finite() => Command::SeekNear(value),
+            "rate" => Command::Speed(value),
+            "live" => Command::Live,
+            _ => return,
+        };
+        self.view.context.play(command);
+    }
+
+    /// What the player says of itself.
+    #[allow(clippy::cast_precision_loss)]
+    pub(super) fn playing_value(&self, name: &str) -> f64 {
+        self.store.player(|player| match name {
+            "time" => player.played_ms(),
+            "duration" => player.clock().length_ms() as f64,
+            "rate" => player.speed(),
+            _ => f64::from(u8::from(player.state() != State::ReplayPlaying)),
+        })
+    }
+
+    /// Shows the session as it was after an event, with its last row in view; `None` shows all of it.
+    pub(super) fn show_as_of(&self, event_idx: Option<u32>) -> Option<u32> {
+        let command = match event_idx {
+            Some(event_idx) => Command::SeekTo(event_idx.saturating_add(1)),
+            None => Command::Live,
+        };
+        self.store.play(command);
+        self.view.settle();
+        let list = self.view.list();
+        let last = list.neighbour(None, false)?;
+        list.scroll_to(last, Align::End);
+        list.update();
+        u32::try_from(list.rank_of(last)?).ok()
+    }
+
+    /// Goes to the moment that brought an event, where it is not there at the one that is shown.
+    pub(super) fn go_to_its_moment(&self, event_id: &str) {
+        if self.store.looks_back()
+            && let Some(n_events) = self.store.events_to_show(event_id)
+            && n_events > self.store.player(Player::n_events)
+        {
+            self.store.play(Command::SeekTo(n_events));
+            self.view.settle();
+        }
+    }
+}
+
+/// `83`, `1:23` or `1:02:03` in milliseconds.
+fn millis_of(text: &str) -> Option<f64> {
+    let mut seconds = 0.0;
+    for part in text.split(':') {
+        let part: f64 = part.parse().ok()?;
+        seconds = seconds * 60.0 + part;
+    }
+    let millis = seconds * 1_000.0;
+    (millis.is_finite() && millis >= 0.0).then_some(millis)
+}

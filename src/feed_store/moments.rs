@@ -1,0 +1,165 @@
+//! Which moment of the session is shown, and what moves it.
+//!
+//! While the reader looks back, what comes goes into the renderer and its history and is not shown; on the way from one
+//! moment to another the rows hear of what changed by the same patches as live.
+
+use std::cell::{Cell, RefCell};
+
+use chat_feed::FeedPatch;
+use chat_feed::playback::{Clock, Command, Moment, Player, State, Stops};
+use leptos::prelude::*;
+
+use super::FeedStore;
+
+/// The player of a store.
+pub(super) struct Playing {
+    player: RefCell<Player>,
+    stops: RefCell<Stops>,
+    /// What is shown, as far as it was told: events, and whether it is a moment at all.
+    told: Cell<Option<(u32, Option<u32>, State)>>,
+    /// Counts up when the player stands elsewhere, or something came.
+    moved: ArcRwSignal<u32>,
+}
+
+impl Default for Playing {
+    fn default() -> Self {
+        Playing {
+            player: RefCell::default(),
+            stops: RefCell::default(),
+            told: Cell::default(),
+            moved: ArcRwSignal::new(0),
+        }
+    }
+}
+
+impl FeedStore {
+    /// Does what is asked of the player, and shows the moment it stands at.
+    pub(crate) fn play(&self, command: Command) {
+        self.follow_session();
+        let stops = self.playing.stops.borrow();
+        self.playing.player.borrow_mut().perform(command, &stops);
+        drop(stops);
+        self.show_moment();
+        // Its speed may be another one though the moment is the same.
+        self.tell_moved();
+        self.ask_frame();
+    }
+
+    /// Says whether more may come of the session.
+    pub(crate) fn set_goes_on(&self, goes_on: bool) {
+        self.follow_session();
+        self.playing.player.borrow_mut().set_goes_on(goes_on);
+        self.show_moment();
+        self.ask_frame();
+    }
+
+    /// Once a frame: goes on playing; whether there will be something else in the next.
+    pub(crate) fn advance(&self, now_ms: f64) -> bool {
+        self.follow_session();
+        let goes_on = self.playing.player.borrow_mut().advance(now_ms);
+        self.show_moment();
+        goes_on
+    }
+
+    /// What the player says of itself.
+    pub(crate) fn player<T>(&self, read: impl FnOnce(&Player) -> T) -> T {
+        read(&self.playing.player.borrow())
+    }
+
+    /// The places a reader goes to.
+    pub(crate) fn stops<T>(&self, read: impl FnOnce(&Stops) -> T) -> T {
+        read(&self.playing.stops.borrow())
+    }
+
+    /// The whole session, whatever moment is shown.
+    pub(crate) fn whole<T>(&self, read: impl FnOnce(&chat_feed::Feed, &Clock) -> T) -> T {
+        let player = self.playing.player.borrow();
+        read(self.renderer.borrow().feed(), player.clock())
+    }
+
+    /// Counts up when the player stands elsewhere, or something came.
+    pub(crate) fn moved(&self) -> ArcRwSignal<u32> {
+        self.playing.moved.clone()
+    }
+
+    /// Whether a moment is shown that is not the newest.
+    pub(crate) fn looks_back(&self) -> bool {
+        self.moment.borrow().is_some()
+    }
+
+    /// The time of what is shown, Unix epoch in milliseconds; `None` for the newest.
+    pub(crate) fn moment_ms(&self) -> Option<i64> {
+        let player = self.playing.player.borrow();
+        let looks_back = self.looks_back();
+        looks_back
+            .then(|| player.clock().wall_ms_at(player.played_ms()))
+            .flatten()
+    }
+
+    /// So many events show the event of this id; `None` where it has not come.
+    pub(crate) fn events_to_show(&self, event_id: &str) -> Option<u32> {
+        let renderer = self.renderer.borrow();
+        let block = renderer.block_of_id(event_id)?;
+        Some(renderer.feed().block(block).first_event + 1)
+    }
+
+    /// What came, as far as it is shown.
+    pub(super) fn note_live(&self, mut patches: Vec<FeedPatch>) {
+        if self.looks_back() {
+            patches.clear();
+        }
+        self.note(&mut patches);
+    }
+
+    pub(super) fn forget_moments(&self) {
+        self.moment.borrow_mut().take();
+        *self.playing.player.borrow_mut() = Player::default();
+        *self.playing.stops.borrow_mut() = Stops::default();
+        self.playing.told.set(None);
+        self.tell_moved();
+    }
+
+    fn follow_session(&self) {
+        let renderer = self.renderer.borrow();
+        self.playing.stops.borrow_mut().follow(renderer.feed());
+        self.playing.player.borrow_mut().follow(renderer.feed());
+    }
+
+    fn show_moment(&self) {
+        let (n_known, shown, state) = {
+            let player = self.playing.player.borrow();
+            (player.clock().n_events(), player.shown(), player.state())
+        };
+        let told = Some((n_known, shown, state));
+        let before = self.playing.told.replace(told);
+        if before == told {
+            return;
+        }
+        let mut patches = Vec::new();
+        {
+            let renderer = self.renderer.borrow();
+            let mut moment = self.moment.borrow_mut();
+            match shown {
+                Some(n_events) => {
+                    let moment = moment.get_or_insert_with(|| Moment::now(&renderer));
+                    moment.seek(&renderer, n_events, &mut patches);
+                }
+                None => {
+                    if let Some(mut moment) = moment.take() {
+                        moment.seek_now(&renderer, &mut patches);
+                    }
+                }
+            }
+        }
+        if !patches.is_empty() {
+            self.note(&mut patches);
+        }
+        self.tell_moved();
+    }
+
+    fn tell_moved(&self) {
+        self.playing
+            .moved
+            .update(|count| *count = count.wrapping_add(1));
+    }
+}

@@ -1,0 +1,346 @@
+//! What an agent asks is found and answered from the page: by keys, by choice and by word, again where it failed, and only by
+//! who may.
+
+use serde_json::{Value, json};
+
+use crate::SHORT;
+use crate::compare::difference;
+use crate::made_session::{beginning, event, open, rows_of};
+use crate::server::{Server, page_of};
+use crate::sessions::with_server;
+
+#[test]
+fn what_an_agent_asks_is_found_and_answered_with_the_keyboard_alone() {
+    with_server("keyboard", 180, async |visit, program| {
+        let server = Server::start(&program).await;
+        server.send("ask", &beginning()).await;
+        server.send("ask", &json!([permission("old")])).await;
+        let text: Vec<Value> = (0..60)
+            .map(|n| {
+                event(
+                    &format!("m{n}"),
+                    "assistant_done",
+                    &json!({"text": format!("Step {n}"), "messageId": format!("m{n}")}),
+                )
+            })
+            .collect();
+        server.send("ask", &Value::from(text)).await;
+        let tab = visit.tab("page").await;
+        open(&tab, &server.page_of("ask"), 64).await;
+        tab.wait_for(
+            "the list to say who waits, and for what",
+            SHORT,
+            "__test.one('.session[data-needs-you]')?.textContent.includes('Allow Bash: rm -rf old?')",
+        )
+        .await;
+        tab.run("await __test.rest()").await;
+        let in_feed = "!!__test.feed().shadowRoot.activeElement?.closest('.scroller')";
+        for _ in 0..30 {
+            if tab.eval::<bool>(in_feed).await {
+                break;
+            }
+            tab.press("Tab").await;
+        }
+        assert!(tab.eval::<bool>(in_feed).await, "Tab leads into the feed");
+        tab.press("p").await;
+        let focused = "__test.feed().shadowRoot.activeElement";
+        tab.wait_for(
+            "the request to have the focus",
+            SHORT,
+            &format!("{focused}?.classList.contains('asked--open')"),
+        )
+        .await;
+        for _ in 0..6 {
+            tab.press("Tab").await;
+            if tab
+                .eval::<bool>(&format!("{focused}.textContent === 'Allow once'"))
+                .await
+            {
+                break;
+            }
+        }
+        let buttons: Vec<String> = tab
+            .eval("__test.all('.asked--open .button').map((button) => button.textContent)")
+            .await;
+        assert_eq!(
+            buttons,
+            ["Allow once", "Always", "Deny", "Deny"],
+            "an option that is not understood is not offered"
+        );
+        tab.press("Enter").await;
+        tab.wait_for(
+            "the card to become one line",
+            SHORT,
+            "__test.one('.asked:not(.asked--open)')?.textContent.includes('Allowed once rm -rf old')",
+        )
+        .await;
+        let stays: bool = tab
+            .eval(&format!("!!{focused}?.classList.contains('asked')"))
+            .await;
+        assert!(stays, "the row keeps the focus that its button had");
+        assert_eq!(
+            resolved(&server, "ask").await,
+            [json!({"requestId": "old", "decision": "allow", "scope": "once", "by": "user"})]
+        );
+        tab.wait_for(
+            "the list to say that nobody waits",
+            SHORT,
+            "!__test.one('.session[data-needs-you]')",
+        )
+        .await;
+        tab.press("G").await;
+        tab.wait_for(
+            "the end",
+            SHORT,
+            "__test.text(__test.feed()).includes('Step 59') && __test.one('.pill').hidden",
+        )
+        .await;
+    });
+}
+
+fn permission(id: &str) -> Value {
+    event(
+        id,
+        "permission_request",
+        &json!({"requestId": id, "toolName": "Bash", "args": {"command": format!("rm -rf {id}")}, "reason": "It is old.",
+            "options": [{"id": "1", "label": "Allow once", "kind": "allow_once"}, {"id": "2", "label": "Always", "kind": "allow_always"},
+                {"id": "3", "label": "Deny", "kind": "reject_once"}, {"id": "4", "label": "Odd", "kind": "odd"}]}),
+    )
+}
+
+async fn events_of(server: &Server, session: &str) -> Vec<Value> {
+    let path = format!("/api/v1/sessions/{session}/events");
+    let (_, body) = server.get(&path).await;
+    let page: Value = serde_json::from_slice(&body).expect("a page is JSON");
+    page["events"].as_array().expect("events").clone()
+}
+
+async fn resolved(server: &Server, session: &str) -> Vec<Value> {
+    let events = events_of(server, session).await;
+    let answers = events.into_iter().filter(|event| {
+        event["type"]
+            .as_str()
+            .is_some_and(|kind| kind.ends_with("_resolved"))
+    });
+    answers.map(|mut event| event["payload"].take()).collect()
+}
+
+#[test]
+fn questions_are_answered_by_choice_and_by_word_and_rejected() {
+    with_server("questions", 180, async |visit, program| {
+        let server = Server::start(&program).await;
+        let questions = json!([
+            {"id": "a", "header": "TLS", "text": "Which clients?", "options": [{"label": "None"}, {"label": "Old ones", "description": "two"}]},
+            {"id": "b", "text": "Which files?", "multi": true, "options": [{"label": "a.rs"}, {"label": "b.rs"}]},
+            {"id": "c", "text": "The key?", "secret": true, "options": []},
+        ]);
+        let asked = |id: &str| {
+            event(
+                id,
+                "question_request",
+                &json!({"requestId": id, "questions": questions}),
+            )
+        };
+        server.send("q", &beginning()).await;
+        server.send("q", &json!([asked("q1")])).await;
+        let tab = visit.tab("page").await;
+        open(&tab, &server.page_of("q"), 4).await;
+        tab.wait_for(
+            "the means to answer",
+            SHORT,
+            "__test.all('.ask__here .button').length === 2",
+        )
+        .await;
+        let press = async |label: &str| {
+            tab.run(&format!("__test.all('.asked--open .button').find((button) => button.textContent === '{label}').click()")).await;
+        };
+        press("Submit").await;
+        tab.wait_for(
+            "a word that something is missing",
+            SHORT,
+            "__test.text(__test.one('.ask__failed')).includes('not every question')",
+        )
+        .await;
+        tab.run("const [one, two, other] = __test.all('.ask__here input'); two.click();")
+            .await;
+        tab.run("const boxes = __test.all('.ask__here input[type=checkbox]'); boxes[0].click(); boxes[1].click();").await;
+        tab.run("__test.all('.ask__here input.field')[1].focus()")
+            .await;
+        tab.type_text("c.rs").await;
+        tab.wait_for(
+            "what is written to be chosen",
+            SHORT,
+            "__test.all('.ask__here input[type=checkbox]')[2].checked",
+        )
+        .await;
+        tab.run("__test.one('.ask__here input[type=password]').focus()")
+            .await;
+        tab.type_text("hunter2").await;
+        press("Submit").await;
+        tab.wait_for(
+            "one line",
+            SHORT,
+            "__test.one('.asked:not(.asked--open)')?.textContent.includes('Answered')",
+        )
+        .await;
+        assert_eq!(
+            resolved(&server, "q").await,
+            [
+                json!({"requestId": "q1", "answers": [["Old ones"], ["a.rs", "b.rs", "c.rs"], ["hunter2"]], "outcome": "answered"})
+            ]
+        );
+        tab.run("__test.one('.asked [aria-expanded]').click(); await __test.frames(3)")
+            .await;
+        let shown: bool = tab
+            .eval("__test.text(__test.feed()).includes('hunter2')")
+            .await;
+        assert!(!shown, "what is secret is not shown");
+        server.send("q", &json!([asked("q2")])).await;
+        tab.wait_for(
+            "the next",
+            SHORT,
+            "__test.all('.asked--open .button').length === 2",
+        )
+        .await;
+        press("Reject").await;
+        tab.wait_for("one more line", SHORT, "__test.all('.asked:not(.asked--open)').some((row) => row.textContent.includes('Rejected'))").await;
+    });
+}
+
+#[test]
+fn an_answer_that_fails_can_be_given_again_and_one_that_was_late_is_told_the_first() {
+    with_server("failing", 180, async |visit, program| {
+        let server = Server::start(&program).await;
+        server.send("f", &beginning()).await;
+        server
+            .send("f", &json!([permission("p1"), permission("p2")]))
+            .await;
+        let tab = visit.tab("page").await;
+        open(&tab, &server.page_of("f"), 5).await;
+        tab.wait_for(
+            "the means to answer",
+            SHORT,
+            "__test.all('.asked--open .button--primary').length === 2",
+        )
+        .await;
+        // What the server would say when its disk is full, and when somebody else was faster.
+        tab.run(
+            "const real = window.fetch; window.__answers = [[507, { error: { message: 'the disk is full' } }],
+                [409, { outcome: { requestId: 'p1', decision: 'deny', by: 'hook' }, error: { message: 'x' } }]];
+            window.fetch = (address, init) => {
+                const next = init?.method === 'POST' ? window.__answers.shift() : undefined;
+                return next ? Promise.resolve(new Response(JSON.stringify(next[1]), { status: next[0] })) : real(address, init);
+            };",
+        )
+        .await;
+        let press = "__test.one('.asked--open .button--primary').click()";
+        tab.run(press).await;
+        tab.wait_for(
+            "the reason",
+            SHORT,
+            "__test.text(__test.one('[role=alert].ask__failed')).includes('the disk is full')",
+        )
+        .await;
+        tab.run(press).await;
+        tab.wait_for("the first answer", SHORT, "__test.text(__test.one('.asked--open')).includes('Already answered: Denied by a hook')").await;
+        // The page around the element may take an answer over.
+        tab.run("document.addEventListener('af-permission', (event) => { window.__taken = event.detail; event.preventDefault(); }, { once: true });").await;
+        tab.run(press).await;
+        tab.wait_for(
+            "the page to have it",
+            SHORT,
+            "window.__taken?.requestId === 'p1' && window.__taken.decision === 'allow'",
+        )
+        .await;
+        assert!(resolved(&server, "f").await.is_empty(), "nothing was sent");
+        tab.run(press).await;
+        tab.wait_for(
+            "one line",
+            SHORT,
+            "__test.all('.asked:not(.asked--open)').length === 1",
+        )
+        .await;
+        // Denied with words.
+        tab.run(
+            "__test.one('.asked--open summary').click(); __test.one('.asked--open .field').focus()",
+        )
+        .await;
+        tab.type_text("Use trash instead").await;
+        tab.press("Enter").await;
+        tab.wait_for(
+            "two lines",
+            SHORT,
+            "__test.all('.asked:not(.asked--open)').length === 2",
+        )
+        .await;
+        let last = resolved(&server, "f").await.pop();
+        assert_eq!(
+            last,
+            Some(
+                json!({"requestId": "p2", "decision": "deny", "by": "user", "message": "Use trash instead"})
+            )
+        );
+    });
+}
+
+#[test]
+fn answers_are_offered_only_to_who_may_give_them() {
+    with_server("readers", 180, async |visit, program| {
+        let server = Server::start(&program).await;
+        server.send("r", &beginning()).await;
+        server.send("r", &json!([permission("p1")])).await;
+        let reader = server.make_token("read").await;
+        let tab = visit.tab("reader").await;
+        open(&tab, &page_of(&server.url, &reader, "r"), 4).await;
+        tab.run("await __test.rest()").await;
+        let words =
+            "__test.text(__test.one('.asked--open')).includes('answered where the agent runs')";
+        assert!(tab.eval::<bool>(words).await, "it says where");
+        let n_buttons = "__test.all('.asked--open button').length";
+        assert_eq!(tab.eval::<usize>(n_buttons).await, 0);
+
+        let owner = visit.tab("owner").await;
+        open(&owner, &server.page_of("r"), 4).await;
+        owner
+            .wait_for(
+                "the means to answer",
+                SHORT,
+                "__test.all('.asked--open .button').length > 1",
+            )
+            .await;
+        owner
+            .run("__test.feed().setAttribute('readonly', '')")
+            .await;
+        owner
+            .wait_for(
+                "them to go",
+                SHORT,
+                &format!("{n_buttons} === 0 && {words}"),
+            )
+            .await;
+        // What the session shows is the same for both.
+        owner.run("__test.feed().removeAttribute('readonly')").await;
+        owner
+            .wait_for("them to come back", SHORT, &format!("{n_buttons} > 1"))
+            .await;
+        let differs = difference(
+            "reader and owner",
+            &rows_of(&tab).await,
+            &rows_of(&owner).await,
+        );
+        assert_eq!(differs, None);
+
+        // The token is known when this tab loads the page again, and to no other.
+        open(&owner, &format!("{}/?again#session=r", server.url), 4).await;
+        let stranger = visit.tab("stranger").await;
+        stranger.goto(&format!("{}/#session=r", server.url)).await;
+        stranger
+            .wait_for(
+                "the page to ask for a token",
+                SHORT,
+                "!!__test.visible('input[type=password]')",
+            )
+            .await;
+        stranger.expect_problems("401");
+    });
+}

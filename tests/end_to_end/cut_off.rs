@@ -1,0 +1,179 @@
+//! A page that was cut off, hidden or frozen shows in the end what an undisturbed one shows.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::SHORT;
+use crate::compare::difference;
+use crate::made_session::{LONG, beginning, event, open, rows_of};
+use crate::proxy::Proxy;
+use crate::server::{Server, page_of};
+use crate::sessions::{LIVE, with_server};
+
+/// A page whose waits are cut short all the time: what is tested is not how long it waits.
+const IMPATIENT: &str = "setInterval(() => dispatchEvent(new Event('online')), 40);";
+
+/// Text, calls and thinking, so that there is something to get wrong.
+fn batch(round: u64, n_events: u64) -> Value {
+    let events = (0..n_events).map(|n| {
+        let at = round * 1000 + n;
+        let call = at - at % 5;
+        match n % 5 {
+            0 => event(&format!("e{at}"), "tool_call", &json!({"toolCallId": format!("c{call}"), "toolName": "Bash", "args": {"command": format!("make {at}")}})),
+            1 => event(&format!("e{at}"), "tool_output_chunk", &json!({"toolCallId": format!("c{call}"), "chunk": format!("line {at}\n")})),
+            2 => event(&format!("e{at}"), "tool_result", &json!({"toolCallId": format!("c{call}"), "result": "done", "exitCode": 0})),
+            _ => event(&format!("e{at}"), "assistant_chunk", &json!({"text": format!("word {at} and **more** ")})),
+        }
+    });
+    events.collect()
+}
+
+#[test]
+fn a_page_that_is_cut_off_behind_any_byte_shows_what_an_undisturbed_one_shows() {
+    let full = std::env::var("TURNREEL_FULL").is_ok_and(|full| full == "1");
+    let n_schedules = if full { 200 } else { 40 };
+    with_server("cuts", 600, async move |visit, program| {
+        let server = Server::start(&program).await;
+        let proxy = Proxy::start(server.port).await;
+        for schedule in 0..n_schedules {
+            server.send(&format!("cut{schedule}"), &beginning()).await;
+        }
+        let calm = visit.tab("calm").await;
+        let cut = visit.tab("cut").await;
+        open(&calm, &server.page_of("cut0"), 3).await;
+        open(&cut, &page_of(&proxy.url, &server.token, "cut0"), 3).await;
+        cut.run(IMPATIENT).await;
+        cut.expect_problems("WebSocket|ERR_|Failed to load");
+        for schedule in 0..n_schedules {
+            let session = format!("cut{schedule}");
+            let goes_to = format!("__test.feed().setAttribute('session', '{session}')");
+            calm.run(&goes_to).await;
+            // The pages of the log are longer than what is let through in the end: each try may end sooner or later.
+            proxy.cut_behind_bytes(schedule + 1, 12_000);
+            proxy.cut_all();
+            cut.run(&goes_to).await;
+            for round in 0..4 {
+                server.send(&session, &batch(round, 12)).await;
+            }
+            proxy.cut_behind_bytes(0, 0);
+            let n_events = 3 + 4 * 12;
+            let all = format!("{LIVE} && __test.feed().eventCount >= {n_events}");
+            calm.wait_for("all events", LONG, &all).await;
+            cut.wait_for(&format!("schedule {schedule}: all events"), LONG, &all)
+                .await;
+            let n_shown: usize = cut.eval("__test.feed().eventCount").await;
+            assert_eq!(n_shown, n_events, "schedule {schedule}: events shown");
+            let n_gaps: usize = cut.eval("__test.all('.gap').length").await;
+            assert_eq!(n_gaps, 0, "schedule {schedule}: gaps");
+            let differs = difference(&session, &rows_of(&calm).await, &rows_of(&cut).await);
+            assert_eq!(differs, None, "schedule {schedule}");
+        }
+        println!("{n_schedules} schedules, {} connections cut", proxy.n_cut());
+        assert!(
+            proxy.n_cut() > usize::try_from(n_schedules).unwrap_or(0),
+            "each schedule was cut"
+        );
+
+        // Fifty resumes in a row without news change nothing.
+        let rows_before = rows_of(&cut).await;
+        let n_before: usize = cut.eval("__test.feed().eventCount").await;
+        for resume in 0..50 {
+            let n_sockets = cut.n_sockets_made();
+            proxy.cut_all();
+            let began = std::time::Instant::now();
+            while cut.n_sockets_made() == n_sockets {
+                assert!(began.elapsed() < SHORT, "resume {resume}");
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            cut.wait_for(
+                "the session to be live again",
+                SHORT,
+                "__test.one('.connection')?.textContent.includes('Live')",
+            )
+            .await;
+        }
+        let n_after: usize = cut.eval("__test.feed().eventCount").await;
+        assert_eq!(n_after, n_before, "events");
+        let differs = difference("fifty resumes", &rows_before, &rows_of(&cut).await);
+        assert_eq!(differs, None);
+    });
+}
+
+#[test]
+fn a_page_that_was_hidden_or_frozen_has_all_of_it_when_it_is_shown() {
+    with_server("hidden", 300, async |visit, program| {
+        const AWAY_EVENTS: usize = 5_000;
+        let server = Server::start(&program).await;
+        server.send("h", &beginning()).await;
+        let tab = visit.tab("page").await;
+        open(&tab, &server.page_of("h"), 3).await;
+        tab.wait_for("the title", SHORT, "document.title === 'Asking – Turnreel'")
+            .await;
+        let see = |state: &str| {
+            format!(
+                "Object.defineProperty(document, 'visibilityState', {{ configurable: true, get: () => '{state}' }}); document.dispatchEvent(new Event('visibilitychange'));"
+            )
+        };
+        // Hidden, and still awake.
+        tab.run(&see("hidden")).await;
+        server.send("h", &batch(0, 12)).await;
+        tab.wait_for(
+            "the count in the title",
+            LONG,
+            r"/^\(\d+\) Asking/.test(document.title) && __test.feed().badge > 0",
+        )
+        .await;
+        tab.run(&see("visible")).await;
+        tab.wait_for(
+            "the title without it",
+            SHORT,
+            "document.title === 'Asking – Turnreel' && __test.feed().badge === 0",
+        )
+        .await;
+        tab.wait_for(
+            "the mark where the reader left",
+            SHORT,
+            "__test.all('[data-new-since]').length === 1",
+        )
+        .await;
+        // Frozen, as browsers do it after some minutes.
+        tab.run(&see("hidden")).await;
+        tab.set_frozen(true).await;
+        for round in 0..5 {
+            server.send("h", &batch(round + 1, 1_000)).await;
+        }
+        tab.set_frozen(false).await;
+        tab.run(
+            "window.__most = 0; window.__frames = 0; const look = () => { window.__frames += 1;
+                window.__most = Math.max(window.__most, __test.rows().length); requestAnimationFrame(look); }; look();",
+        )
+        .await;
+        tab.run(&see("visible")).await;
+        let n_events = 3 + 12 + AWAY_EVENTS;
+        tab.wait_for(
+            "all of it",
+            LONG,
+            &format!("{LIVE} && __test.feed().eventCount >= {n_events}"),
+        )
+        .await;
+        tab.run("await __test.rest()").await;
+        let shown: [usize; 3] = tab
+            .eval("[__test.feed().eventCount, __test.all('.gap').length, window.__most]")
+            .await;
+        assert_eq!(shown[..2], [n_events, 0], "events and gaps");
+        assert!(shown[2] < 300, "{} rows in the document at once", shown[2]);
+        println!(
+            "caught up with {AWAY_EVENTS} events; at most {} rows at once",
+            shown[2]
+        );
+        let again = visit.tab("again").await;
+        open(&again, &server.page_of("h"), n_events).await;
+        let differs = difference(
+            "frozen and loaded again",
+            &rows_of(&tab).await,
+            &rows_of(&again).await,
+        );
+        assert_eq!(differs, None);
+    });
+}

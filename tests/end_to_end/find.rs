@@ -1,0 +1,233 @@
+//! Promises of finding that only a browser can keep: by keyboard alone one finds, goes from hit to hit and comes back;
+//! what is folded or far off the screen is found, marked and shown; a link leads to its event.
+
+use serde_json::{Value, json};
+
+use crate::SHORT;
+use crate::made_logs::{Writer, log_of};
+use crate::stage::{Stage, on_stage};
+
+/// With all that folds and groups.
+const FOLDING_FEED: &str = "<agent-feed></agent-feed>";
+
+/// What the find bar says, where the focus is, how many places are marked, and whether the current one is on the screen.
+const FOUND: &str = "(() => {
+    const root = __test.feed().shadowRoot, box = __test.feed().scroller.getBoundingClientRect();
+    const current = [...(CSS.highlights.get('af-find-current') ?? [])][0];
+    const at = current?.getBoundingClientRect();
+    return {
+        status: root.querySelector('.find__status')?.textContent ?? '',
+        focus: root.activeElement?.className ?? '',
+        marks: CSS.highlights.get('af-find')?.size ?? 0,
+        text: current?.toString() ?? '',
+        seen: !!at && at.top >= box.top && at.bottom <= box.bottom,
+    };
+})()";
+
+async fn found(stage: &Stage) -> Value {
+    stage.tab.eval(FOUND).await
+}
+
+async fn wait_for_status(stage: &Stage, status: &str) {
+    let says = format!("({FOUND}).status === {}", json!(status));
+    stage
+        .tab
+        .wait_for(&format!("{status:?}"), SHORT, &says)
+        .await;
+}
+
+/// Gives the first row the focus, as a reader does by Tab.
+async fn enter(stage: &Stage) {
+    stage.tab.run("__test.rows()[0].focus()").await;
+}
+
+/// Two turns that are settled and so folded away, with a word in what a command printed far down.
+fn folded() -> String {
+    let mut writer = Writer::new("folded");
+    for turn in ["t1", "t2"] {
+        let place = json!({"turnId": turn});
+        let call = format!("c-{turn}");
+        let lines: Vec<String> = (0..200)
+            .map(|n| format!("line {n} of the output"))
+            .collect();
+        let printed = lines
+            .join("\n")
+            .replace("line 100 ", "a quokka in line 100 ");
+        writer
+            .event("user_message", &place, &json!({"text": format!("Look into {turn}")}))
+            .event("tool_call", &place, &json!({"toolCallId": call, "toolName": "Bash", "args": {"command": "cat animals"}}))
+            .event("tool_result", &place, &json!({"toolCallId": call, "result": printed}))
+            .event("assistant_done", &place, &json!({"text": "Looked."}))
+            .event("turn_end", &place, &json!({"outcome": "completed"}));
+    }
+    writer.take()
+}
+
+#[test]
+fn by_keyboard_alone_one_finds_opens_goes_on_and_comes_back() {
+    let files = vec![("/folded.jsonl", folded())];
+    on_stage("find_by_keyboard", FOLDING_FEED, files, async |stage| {
+        stage.show("/folded.jsonl").await;
+        enter(&stage).await;
+        stage.tab.press("/").await;
+        stage
+            .tab
+            .wait_for(
+                "the field to have the focus",
+                SHORT,
+                &format!("({FOUND}).focus === 'find__field'"),
+            )
+            .await;
+        stage.tab.type_text("quokka").await;
+        wait_for_status(&stage, "2 found").await;
+        for status in ["1 of 2", "2 of 2", "1 of 2"] {
+            stage.tab.press("Enter").await;
+            wait_for_status(&stage, status).await;
+            let marked = format!("({FOUND}).text === 'quokka' && ({FOUND}).seen");
+            stage
+                .tab
+                .wait_for("the hit to be marked on the screen", SHORT, &marked)
+                .await;
+        }
+        // A change of the text asks anew; what cannot be read is said with its place.
+        stage.tab.type_text(" /(/").await;
+        let told = "(__test.one('.find__problem')?.textContent ?? '').includes('character 8')";
+        stage.tab.wait_for("the reason", SHORT, told).await;
+        stage.tab.press("Escape").await;
+        stage
+            .tab
+            .wait_for(
+                "the bar to go",
+                SHORT,
+                "!__test.one('.find') && CSS.highlights.get('af-find').size === 0",
+            )
+            .await;
+        let focus: String = stage
+            .tab
+            .eval("__test.feed().shadowRoot.activeElement.className")
+            .await;
+        assert!(
+            focus.contains("row") || focus == "scroller",
+            "the focus is back in the feed: {focus}"
+        );
+    });
+}
+
+#[test]
+fn twenty_thousand_events_are_found_off_the_screen() {
+    let mut writer = Writer::new("needle");
+    let place = json!({"turnId": "last"});
+    writer.event(
+        "user_message",
+        &place,
+        &json!({"text": "an axolotl at the end"}),
+    );
+    let log = writer.take().replace("\"e1\"", "\"needle\"") + &log_of("hay", 20_000);
+    let files = vec![("/hay.jsonl", log)];
+    on_stage("find_off_screen", FOLDING_FEED, files, async |stage| {
+        stage.show("/hay.jsonl").await;
+        enter(&stage).await;
+        stage.tab.press("/").await;
+        stage.tab.type_text("AXOLOTL").await;
+        wait_for_status(&stage, "Nothing found").await;
+        stage.tab.run("const field = __test.one('.find__field'); field.value = 'axolotl'; field.dispatchEvent(new InputEvent('input', { bubbles: true }))").await;
+        wait_for_status(&stage, "1 found").await;
+        stage.tab.press("Enter").await;
+        wait_for_status(&stage, "1 of 1").await;
+        stage
+            .tab
+            .wait_for("it to be shown", SHORT, &format!("({FOUND}).seen"))
+            .await;
+        // Only hits: one row is left, and the bar says how many are hidden.
+        stage.tab.run("__test.one('.find__chip').click()").await;
+        stage
+            .tab
+            .wait_for("one row", SHORT, "__test.rows().length === 1")
+            .await;
+        stage
+            .tab
+            .wait_for(
+                "how many are hidden",
+                SHORT,
+                "!!__test.one('.find__hidden')",
+            )
+            .await;
+        let hidden: String = stage
+            .tab
+            .eval("__test.one('.find__hidden').textContent")
+            .await;
+        assert!(hidden.contains("hidden · clear"), "{hidden}");
+        stage
+            .tab
+            .run("__test.one('.find__hidden .link').click()")
+            .await;
+        stage
+            .tab
+            .wait_for("all rows", SHORT, "__test.rows().length > 5")
+            .await;
+        let marks = found(&stage).await;
+        assert_eq!(marks["status"], json!("1 of 1"), "{marks}");
+    });
+}
+
+#[test]
+fn a_link_leads_to_its_event_and_is_told() {
+    let files = vec![("/long.jsonl", log_of("long", 2_000))];
+    on_stage("links", FOLDING_FEED, files, async |stage| {
+        // Asked for before anything is there, it is gone to when it has come; else the log would open at its end.
+        stage.tab.run("__test.feed().goTo('e2')").await;
+        stage.show("/long.jsonl").await;
+        let top: f64 = stage.tab.eval("__test.feed().scroller.scrollTop").await;
+        assert!(top < 400.0, "the first prompt is at the top: {top}");
+        let lit = "!!__test.one('.row[data-lit]')";
+        stage.tab.run("const s = __test.feed().scroller; s.scrollTop = s.scrollHeight; await __test.frames(3); __test.feed().goTo('e2')").await;
+        stage.tab.wait_for("the row to be lit", SHORT, lit).await;
+        let seen: bool = stage
+            .tab
+            .eval("(() => { const row = __test.one('.row[data-lit]').getBoundingClientRect(), box = __test.feed().scroller.getBoundingClientRect(); return row.top < box.bottom && row.bottom > box.top; })()")
+            .await;
+        assert!(seen, "the row is on the screen");
+        // Keys on a row: the page hears which one, and of the link before it is copied.
+        stage
+            .tab
+            .run("window.told = []; for (const name of ['af-select', 'af-link']) __test.feed().addEventListener(name, (event) => { told.push([name, event.detail.eventId, event.detail.href ?? '']); event.preventDefault(); }); __test.one('.row[data-event-id]').focus();")
+            .await;
+        stage.tab.press("l").await;
+        stage
+            .tab
+            .wait_for("both to be told", SHORT, "told.length === 2")
+            .await;
+        let same: bool = stage
+            .tab
+            .eval("told[0][1] === told[1][1] && told[1][2].endsWith('#e=' + told[1][1])")
+            .await;
+        assert!(same, "the link is of the row that has the focus");
+        stage.assert_no_request_out();
+    });
+}
+
+#[test]
+fn the_sheet_of_keys_is_drawn_from_what_binds_them() {
+    let files = vec![("/folded.jsonl", folded())];
+    on_stage("keys", FOLDING_FEED, files, async |stage| {
+        stage.show("/folded.jsonl").await;
+        enter(&stage).await;
+        stage.tab.press("?").await;
+        stage
+            .tab
+            .wait_for("the sheet", SHORT, "__test.one('dialog').open")
+            .await;
+        let n_keys: usize = stage.tab.eval("__test.all('.help kbd').length").await;
+        assert!(n_keys > 25, "{n_keys} keys");
+        stage.tab.run("__test.one('dialog').close()").await;
+        enter(&stage).await;
+        for verbosity in ["verbose", "quiet", "normal"] {
+            stage.tab.press("d").await;
+            let now: String = stage
+                .tab
+                .eval("__test.feed().getAttribute('verbosity')")
+                .await;
+            assert_eq!(now, verbosity);
+        }
+    });
+}

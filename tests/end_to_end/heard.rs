@@ -1,0 +1,104 @@
+//! What a screen reader is told: every row has a name, every button says what it does, and what ends or waits is spoken.
+
+use serde_json::json;
+
+use crate::SHORT;
+use crate::made_logs::every_kind;
+use crate::made_session::{beginning, event, open};
+use crate::server::Server;
+use crate::sessions::{pipe_all, with_server};
+
+/// Gathers all that live regions say from now on.
+const LISTEN: &str = "window.__heard = [];
+    for (const region of __test.all('[role=log], [role=alert], [role=status], [aria-live]')) {
+        new MutationObserver(() => region.textContent && __heard.push(region.textContent))
+            .observe(region, { childList: true, characterData: true, subtree: true });
+    }";
+
+#[test]
+fn rows_and_buttons_have_names_and_the_feed_is_one() {
+    with_server("named", 120, async |visit, program| {
+        let server = Server::start(&program).await;
+        let mut log = every_kind("named");
+        let n_events = usize::try_from(log.n_events()).expect("a small number");
+        pipe_all(&server, &log.take()).await;
+        let tab = visit.tab("page").await;
+        open(&tab, &server.page_of("named"), n_events).await;
+        tab.run("__test.feed().setAttribute('verbosity', 'verbose'); await __test.rest();")
+            .await;
+        for _ in 0..6 {
+            let told = tab.told().await;
+            let with = |role: &'static str| told.iter().filter(move |(is, _)| is == role);
+            assert_eq!(with("feed").count(), 1);
+            assert!(with("article").count() > 3);
+            for (role, name) in &told {
+                let must = [
+                    "article", "button", "textbox", "checkbox", "radio", "tab", "link", "feed",
+                ];
+                assert!(
+                    !must.contains(&role.as_str()) || !name.trim().is_empty(),
+                    "a {role} has no name: {told:?}"
+                );
+            }
+            tab.run("const s = __test.feed().scroller; s.dispatchEvent(new WheelEvent('wheel')); s.scrollTop -= 600; await __test.rest();")
+                .await;
+        }
+    });
+}
+
+#[test]
+fn what_ends_or_waits_is_spoken_and_what_streams_is_not() {
+    with_server("heard", 120, async |visit, program| {
+        let server = Server::start(&program).await;
+        server.send("heard", &beginning()).await;
+        let tab = visit.tab("page").await;
+        open(&tab, &server.page_of("heard"), 3).await;
+        tab.run("await __test.rest()").await;
+        tab.run(LISTEN).await;
+        let streamed: Vec<_> = (0..20)
+            .map(|n| {
+                event(
+                    &format!("s{n}"),
+                    "assistant_chunk",
+                    &json!({"text": format!("word{n} ")}),
+                )
+            })
+            .collect();
+        server.send("heard", &streamed.into()).await;
+        let call = event(
+            "c",
+            "tool_call",
+            &json!({"toolCallId": "c", "toolName": "Bash", "args": {"command": "make"}}),
+        );
+        let result = event(
+            "d",
+            "tool_result",
+            &json!({"toolCallId": "c", "result": "done", "exitCode": 2, "error": {"message": "exit code 2"}}),
+        );
+        server.send("heard", &json!([call, result])).await;
+        let says = |words: &str| format!("__heard.some((said) => said.includes('{words}'))");
+        tab.wait_for("the failed call to be spoken of", SHORT, &says("failed"))
+            .await;
+        let ask = event(
+            "p",
+            "permission_request",
+            &json!({"requestId": "p", "toolName": "Bash", "args": {"command": "rm"}}),
+        );
+        server.send("heard", &json!([ask])).await;
+        tab.wait_for(
+            "the request to be spoken of",
+            SHORT,
+            &says("Bash waits for permission"),
+        )
+        .await;
+        let end = event("e", "turn_end", &json!({"outcome": "completed"}));
+        server.send("heard", &json!([end])).await;
+        tab.wait_for("the end to be spoken of", SHORT, &says("Turn finished"))
+            .await;
+        let heard: Vec<String> = tab.eval("__heard").await;
+        assert!(
+            !heard.iter().any(|said| said.contains("word3")),
+            "streaming text is silent: {heard:?}"
+        );
+    });
+}

@@ -1,0 +1,219 @@
+//! Hostile content in every place where content is shown, in anybody's page under a policy with Trusted Types: nothing of it
+//! becomes markup, a request or a script.
+
+use serde_json::{Value, json};
+
+use crate::FEED;
+use crate::anchor::scroll_to_share;
+use crate::made_logs::Writer;
+use crate::stage::on_stage;
+
+use std::path::PathBuf;
+
+/// Texts that would run, load or break out wherever they were taken for markup, an address or a terminal's.
+const HOSTILE: [&str; 12] = [
+    "<script>window.__pwned=1</script>",
+    "<img src=x onerror=\"window.__pwned=1\">",
+    "<svg onload=window.__pwned=1><a href=\"javascript:window.__pwned=1\">x</a></svg>",
+    "\"><iframe srcdoc=\"<script>parent.__pwned=1</script>\"></iframe>",
+    "' onmouseover='window.__pwned=1' style='background:url(//x.invalid/__pwned)'",
+    "[click](javascript:window.__pwned=1) ![x](https://x.invalid/__pwned.png)",
+    "</textarea></style></script><form action=//x.invalid/__pwned><input name=cookie>",
+    "<math><mtext><table><mglyph><style><img src=x onerror=window.__pwned=1>",
+    "\u{1b}]8;;javascript:window.__pwned=1\u{7}link\u{1b}]8;;\u{7}\u{1b}[2J\u{1b}[31mred",
+    "<link rel=stylesheet href=//x.invalid/__pwned.css><meta http-equiv=refresh content=0;//x.invalid>",
+    "{{constructor.constructor('window.__pwned=1')()}} ${window.__pwned=1}",
+    "\u{202e}txt.__pwned\u{202c} <base href=//x.invalid/> <object data=//x.invalid/__pwned>",
+];
+
+/// Elements that content must never become.
+const FORBIDDEN: &str = "script,iframe,object,embed,base,meta,link,form,style,img,video,audio,source,frame,frameset,applet,math,template,slot,marquee,input,textarea,select,dialog";
+
+#[test]
+fn hostile_content_is_text_and_nothing_else() {
+    // All of them take a minute.
+    let step = if std::env::var_os("TURNREEL_FULL").is_some() {
+        1
+    } else {
+        4
+    };
+    let log = hostile_log(&hostile_payloads(step));
+    on_stage(
+        "hostile",
+        FEED,
+        vec![("/hostile.jsonl", log)],
+        async |stage| {
+            stage
+            .tab
+            .run(&format!(
+                "window.__found = [];
+                for (const name of ['alert', 'confirm', 'prompt', 'open']) window[name] = () => {{ __found.push(name + ' was called'); }};
+                const look = (node) => {{
+                    if (node.nodeType !== Node.ELEMENT_NODE) return;
+                    for (const element of [node, ...node.querySelectorAll('*')]) {{
+                        if (element.matches({}) && !element.closest('.transport')) __found.push(element.outerHTML.slice(0, 120));
+                        for (const attribute of element.attributes) {{
+                            if (attribute.name.startsWith('on')) __found.push(attribute.name + '=' + attribute.value.slice(0, 80));
+                            if (attribute.name === 'href' && element.matches('a[target=_blank][rel=\"noopener noreferrer nofollow\"]')
+                                && /^(https?|mailto):/.test(attribute.value)) continue;
+                            if (['href', 'src', 'xlink:href', 'action', 'formaction', 'style', 'id', 'name'].includes(attribute.name)
+                                && /__pwned|x\\.invalid|javascript:/i.test(attribute.value)) __found.push(attribute.name + '=' + attribute.value.slice(0, 80));
+                        }}
+                    }}
+                }};
+                new MutationObserver((records) => {{ for (const record of records) for (const node of record.addedNodes) look(node); }})
+                    .observe(__test.feed().shadowRoot, {{ subtree: true, childList: true }});
+                look(document.documentElement.querySelector('body'));
+                window.__found = [];",
+                json!(FORBIDDEN)
+            ))
+            .await;
+            stage.show("/hostile.jsonl").await;
+            scroll_to_share(&stage, 0.0).await;
+            // Through the whole session, every card opened on the way.
+            let walked: Value = stage
+            .tab
+            .eval("(async () => {
+                const scroller = __test.feed().scroller;
+                let texts = '', steps = 0, opened = 0;
+                for (; steps < 4000; steps += 1) {
+                    await __test.frames(2);
+                    for (const button of __test.all('.row [aria-expanded=false]', __test.feed().shadowRoot)) { button.click(); opened += 1; }
+                    await __test.frames(2);
+                    texts += __test.rows().map((row) => row.textContent).join('\\n');
+                    if (scroller.scrollTop + scroller.clientHeight >= scroller.scrollHeight - 2) break;
+                    scroller.scrollTop += scroller.clientHeight * 0.9;
+                }
+                return { steps, opened, seen: (texts.match(/__pwned/g) ?? []).length, ended: steps < 4000 };
+            })()")
+            .await;
+            assert_eq!(
+                walked["ended"],
+                json!(true),
+                "the walk came to its end: {walked}"
+            );
+            assert!(
+                walked["opened"].as_u64().unwrap_or(0) > 50,
+                "cards were opened: {walked}"
+            );
+            assert!(
+                walked["seen"].as_u64().unwrap_or(0) > 100,
+                "the content was shown, as text: {walked}"
+            );
+            let text: String = stage
+                .tab
+                .eval("__test.feed().serializeRows({ maskTimes: true })")
+                .await;
+            assert!(
+                text.contains("window.__pwned"),
+                "and is in the serialized rows"
+            );
+            let found: Vec<String> = stage.tab.eval("__found").await;
+            assert!(found.is_empty(), "content became markup: {found:#?}");
+            let pwned: bool = stage.tab.eval("'__pwned' in window").await;
+            assert!(!pwned, "content ran");
+            let address: String = stage.tab.eval("location.href").await;
+            assert_eq!(
+                address.trim_end_matches('/'),
+                stage.site.url,
+                "the page was not led away"
+            );
+            stage.assert_no_request_out();
+            let asked: Vec<String> = stage.site.asked();
+            assert!(
+                asked
+                    .iter()
+                    .all(|line| ["GET /", "GET /page.css", "GET /hostile.jsonl"]
+                        .contains(&line.as_str())),
+                "{asked:?}"
+            );
+        },
+    );
+}
+
+/// Every `step`-th text of the corpus where it lies beside the checkout, else a few of each sort.
+pub(crate) fn hostile_payloads(step: usize) -> Vec<String> {
+    let shared = std::env::var_os("TURNREEL_SHARED").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"),
+        PathBuf::from,
+    );
+    let path = shared.join("corpora/own/xss-feed.jsonl");
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        println!(
+            "no corpus at {}: a few texts of our own instead",
+            path.display()
+        );
+        return HOSTILE.map(str::to_owned).to_vec();
+    };
+    let payloads = text.lines().step_by(step).map(|line| {
+        let line: Value = serde_json::from_str(line).expect("a line of the corpus");
+        // Length is another test's subject.
+        let payload = line["payload"].as_str().expect("a payload");
+        payload.chars().take(1500).collect()
+    });
+    payloads.collect()
+}
+
+/// Each payload in a turn of its own, in every place where content is shown.
+pub(crate) fn hostile_log(payloads: &[String]) -> String {
+    let mut writer = Writer::new("hostile");
+    for (at, bad) in payloads.iter().enumerate() {
+        let turn = json!({"turnId": format!("t{at}{bad}")});
+        let place = json!({"turnId": format!("t{at}{bad}"), "responseId": format!("r{at}{bad}"), "agentId": bad});
+        let call = |name: &str| format!("{name}{at}{bad}");
+        writer.event("session_start", &json!({}), &json!({"agent": bad, "model": bad, "cwd": bad, "title": bad, "gitBranch": bad, "provider": "x"}));
+        writer.event("turn_start", &turn, &json!({"trigger": bad}));
+        writer.event(
+            "user_message",
+            &turn,
+            &json!({"text": bad, "attachments": [{"name": bad, "mediaType": bad, "data": bad}]}),
+        );
+        writer.event("thinking_done", &place, &json!({"text": bad}));
+        writer.event(
+            "assistant_chunk",
+            &place,
+            &json!({"text": format!("{bad} ")}),
+        );
+        writer.event("assistant_done", &place, &json!({"text": format!("{bad}\n\n# {bad}\n\n```{bad}\n{bad}\n```\n\n[{bad}]({bad}) ![{bad}]({bad})"), "part": 1}));
+        writer.event("tool_call", &place, &json!({"toolCallId": call("a"), "toolName": bad, "title": bad, "kind": "execute", "args": {"command": bad, bad.as_str(): bad}}));
+        writer.event(
+            "tool_output_chunk",
+            &place,
+            &json!({"toolCallId": call("a"), "chunk": bad}),
+        );
+        writer.event(
+            "tool_result",
+            &place,
+            &json!({"toolCallId": call("a"), "result": bad, "summary": bad}),
+        );
+        writer.event("tool_call", &place, &json!({"toolCallId": call("b"), "toolName": "Read", "kind": "read", "args": {"file_path": bad}}));
+        writer.event("tool_result", &place, &json!({"toolCallId": call("b"), "result": {"content": bad, bad.as_str(): [bad]}, "error": {"code": bad, "message": bad}}));
+        let diff = format!("--- a/{bad}\n+++ b/{bad}\n@@ -1 +1 @@ {bad}\n-{bad}\n+{bad}{bad}\n");
+        writer.event("file_edit", &place, &json!({"toolCallId": call("c"), "filePath": bad, "oldPath": format!("{bad}.old"), "changeType": "renamed", "linesAdded": 1, "linesRemoved": 1, "diffPreview": diff, "fullDiff": diff, "fullDiffAvailable": true, "fullDiffSize": diff.len()}));
+        writer.event("agent_message", &place, &json!({"messageId": call("m"), "targetAgentId": bad, "targetSessionId": bad, "message": bad, "wait": true}));
+        writer.event("agent_callback", &place, &json!({"messageId": call("m"), "fromAgentId": bad, "fromSessionId": bad, "result": bad}));
+        writer.event("permission_request", &place, &json!({"requestId": call("p"), "toolName": bad, "title": bad, "args": {"command": bad}, "reason": bad, "options": [{"id": bad, "label": bad, "kind": bad}]}));
+        writer.event("question_request", &place, &json!({"requestId": call("q"), "questions": [{"id": "1", "header": bad, "text": bad, "options": [{"label": bad, "description": bad}]}]}));
+        writer.event(
+            "plan",
+            &place,
+            &json!({"entries": [{"content": bad, "status": bad}]}),
+        );
+        writer.event("progress", &place, &json!({"message": bad}));
+        writer.event("error", &place, &json!({"code": bad, "message": bad}));
+        writer.event(
+            "notice",
+            &place,
+            &json!({"level": "warning", "text": bad, "source": bad}),
+        );
+        writer.event(
+            "raw",
+            &place,
+            &json!({"format": bad, "value": {bad.as_str(): bad}}),
+        );
+        writer.event(bad, &place, &json!({"text": bad}));
+        writer.event("interrupt", &turn, &json!({"reason": bad}));
+        writer.event("turn_end", &turn, &json!({"outcome": bad}));
+    }
+    writer.take()
+}

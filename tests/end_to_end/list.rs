@@ -1,0 +1,216 @@
+//! The list of sessions with thousands of them: few rows in the page, who needs somebody first, found by words, gone
+//! through by keys; and several sessions beside each other, each in its own order.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use serde_json::{Value, json};
+
+use crate::SHORT;
+use crate::browser::{Visit, in_browser};
+use crate::server::{self, Server};
+
+const N_SESSIONS: usize = 3_000;
+/// Filling the server is most of the time.
+const LIMIT: Duration = Duration::from_secs(400);
+const LONG: Duration = Duration::from_secs(60);
+/// Far below a hundredth of what is there, and above what a screen and its margins hold.
+const MOST_ROWS: u64 = 60;
+
+fn event(session: &str, n: usize, kind: &str, payload: &Value) -> Value {
+    json!({
+        "id": format!("{session}-{n}"), "timestamp": 1_700_000_000_000_u64 + n as u64, "sessionId": session,
+        "turnId": "t1", "type": kind, "payload": payload,
+    })
+}
+
+fn session(id: &str, more: &[(&str, Value)]) -> Value {
+    let start = json!({"agent": "Made 1.0", "cwd": format!("/home/m/{}", ["tidepool", "docs"][id.len() % 2]), "title": format!("Task {id}")});
+    let mut events = vec![
+        event(id, 0, "session_start", &start),
+        event(id, 1, "turn_start", &json!({"trigger": "user"})),
+    ];
+    for (n, (kind, payload)) in more.iter().enumerate() {
+        events.push(event(id, n + 2, kind, payload));
+    }
+    Value::from(events)
+}
+
+async fn fill(server: &Server) {
+    let call = |command: &str| {
+        let args = json!({"command": command});
+        (
+            "tool_call",
+            json!({"toolCallId": "c1", "toolName": "Bash", "args": args}),
+        )
+    };
+    let ask = (
+        "permission_request",
+        json!({"requestId": "r1", "toolCallId": "c1", "toolName": "Bash", "args": {"command": "rm -rf old"}}),
+    );
+    server
+        .send("asks", &session("asks", &[call("rm -rf old"), ask]))
+        .await;
+    // All others are newer.
+    futures::stream::iter(0..N_SESSIONS)
+        .for_each_concurrent(16, async |n| {
+            let id = format!("s{n}");
+            let end = ("turn_end", json!({"outcome": "completed"}));
+            server.send(&id, &session(&id, &[end])).await;
+        })
+        .await;
+    server
+        .send("works", &session("works", &[call("cargo check")]))
+        .await;
+    let failure = ("error", json!({"message": "the version exists"}));
+    server.send("fails", &session("fails", &[failure])).await;
+}
+
+#[test]
+fn thousands_of_sessions_are_a_screen_of_rows_and_who_needs_you_is_first() {
+    let Some(program) = server::turnreel() else {
+        return;
+    };
+    in_browser("list", LIMIT, async |visit: Arc<Visit>| {
+        let server = Server::start(&program).await;
+        fill(&server).await;
+        let tab = visit.tab("list").await;
+        tab.goto(&format!("{}/#token={}", server.url, server.token))
+            .await;
+        tab.wait_for(
+            "all sessions",
+            LONG,
+            "[...document.querySelectorAll('[role=option]')].at(0)?.getAttribute('aria-setsize') === '3003'",
+        )
+        .await;
+        let n_rows = "document.querySelectorAll('.session').length";
+        let mut most = 0;
+        for share in [0.0, 0.3, 0.77, 1.0] {
+            tab.run(&format!("const l = document.getElementById('sessions-list'); l.scrollTop = (l.scrollHeight - l.clientHeight) * {share}; await __test.frames(3);")).await;
+            let covered: bool = tab
+                .eval("(() => { const l = document.getElementById('sessions-list').getBoundingClientRect(); const rows = [...document.querySelectorAll('.sessions__item')].map((row) => row.getBoundingClientRect()); return Math.min(...rows.map((row) => row.top)) <= l.top + 10 && Math.max(...rows.map((row) => row.bottom)) >= l.bottom - 24; })()")
+                .await;
+            assert!(covered, "the screen is filled at {share}");
+            most = most.max(tab.eval::<u64>(n_rows).await);
+        }
+        assert!(most <= MOST_ROWS, "{most} rows are mounted");
+        tab.run("document.getElementById('sessions-list').scrollTop = 0; await __test.frames(3);")
+            .await;
+        let first: Vec<String> = tab
+            .eval("[...document.querySelectorAll('.session')].slice(0, 3).map((row) => row.dataset.sessionId)")
+            .await;
+        assert_eq!(first, ["asks", "works", "fails"]);
+        let headings: Vec<String> = tab
+            .eval("[...document.querySelectorAll('.sessions__section')].slice(0, 3).map((heading) => heading.textContent)")
+            .await;
+        assert_eq!(headings, ["Needs you", "Running", "Earlier today"]);
+        let said = |session: &str, words: &str| {
+            format!(
+                "document.querySelector('.session[data-session-id={session}]').textContent.includes('{words}')"
+            )
+        };
+        assert!(
+            tab.eval::<bool>(&said("asks", "Allow Bash: rm -rf old?"))
+                .await
+        );
+        assert!(tab.eval::<bool>(&said("works", "$ cargo check")).await);
+        assert!(tab.eval::<bool>(&said("fails", "the version exists")).await);
+
+        // Found by words, left by keys.
+        tab.run("document.getElementById('sessions-list').focus()")
+            .await;
+        tab.press("/").await;
+        tab.wait_for(
+            "the filter to have the focus",
+            SHORT,
+            "document.activeElement.id === 'sessions-filter'",
+        )
+        .await;
+        tab.type_text("s2999").await;
+        let only = "[...document.querySelectorAll('.session')].map((row) => row.dataset.sessionId).join() === 's2999'";
+        tab.wait_for("the one that fits", SHORT, only).await;
+        tab.run("const f = document.getElementById('sessions-filter'); f.value = 'is:failed'; f.dispatchEvent(new Event('input', {bubbles: true}));").await;
+        tab.wait_for(
+            "the one that failed",
+            SHORT,
+            &only.replace("s2999", "fails"),
+        )
+        .await;
+        tab.run("const f = document.getElementById('sessions-filter'); f.value = ''; f.dispatchEvent(new Event('input', {bubbles: true})); document.getElementById('sessions-list').focus();").await;
+        tab.press("End").await;
+        let at = |session: &str| {
+            format!(
+                "document.getElementById(document.getElementById('sessions-list').getAttribute('aria-activedescendant'))?.querySelector('.session').dataset.sessionId === '{session}'"
+            )
+        };
+        tab.wait_for(
+            "the last one to be mounted and named",
+            SHORT,
+            "document.getElementById(document.getElementById('sessions-list').getAttribute('aria-activedescendant'))?.getAttribute('aria-posinset') === '3003'",
+        )
+        .await;
+        tab.press("Home").await;
+        tab.wait_for("the first one", SHORT, &at("asks")).await;
+        tab.press("j").await;
+        tab.wait_for("the second one", SHORT, &at("works")).await;
+        tab.press("Enter").await;
+        tab.wait_for(
+            "the session to be open",
+            SHORT,
+            "location.hash.includes('session=works') && __test.feed().getAttribute('session') === 'works'",
+        )
+        .await;
+    });
+}
+
+#[test]
+fn sessions_beside_each_other_keep_their_own_order_and_one_can_be_closed() {
+    let Some(program) = server::turnreel() else {
+        return;
+    };
+    in_browser("together", LIMIT, async |visit: Arc<Visit>| {
+        let server = Server::start(&program).await;
+        let text = |session: &str, n: usize| {
+            let payload =
+                json!({"text": format!("{session} says {n}"), "messageId": format!("m{n}")});
+            ("assistant_done", payload)
+        };
+        for id in ["one", "two", "three"] {
+            server.send(id, &session(id, &[text(id, 0)])).await;
+        }
+        let tab = visit.tab("together").await;
+        tab.goto(&format!(
+            "{}/#token={}&sessions=one,two,three",
+            server.url, server.token
+        ))
+        .await;
+        let feeds = "[...document.querySelectorAll('.together agent-feed')]";
+        tab.wait_for("three feeds", LONG, &format!("{feeds}.length === 3"))
+            .await;
+        // All speak in turns.
+        for n in 1..20 {
+            for id in ["one", "two", "three"] {
+                let (kind, payload) = text(id, n);
+                let event = event(id, n + 2, kind, &payload);
+                server.send(id, &Value::from(vec![event])).await;
+            }
+        }
+        tab.wait_for(
+            "each to say what is its own, in its own order",
+            LONG,
+            &format!("{feeds}.every((feed) => {{ const id = feed.getAttribute('session'), text = __test.text(feed); const said = [...text.matchAll(/(one|two|three) says (\\d+)/g)]; return said.length > 3 && said.every((word) => word[1] === id) && said.every((word, at) => at === 0 || Number(word[2]) > Number(said[at - 1][2])) && said.at(-1)[2] === '19'; }})"),
+        )
+        .await;
+        assert!(
+            tab.eval::<bool>("location.hash === '#sessions=one%2Ctwo%2Cthree' && document.querySelector('.together__title').textContent === 'Task one'").await
+        );
+        tab.run("window.kept = document.querySelector('.together agent-feed[session=three]'); document.querySelector('.together__column .icon-button').click();").await;
+        tab.wait_for(
+            "the others to stay as they are",
+            SHORT,
+            &format!("{feeds}.map((feed) => feed.getAttribute('session')).join() === 'two,three' && document.querySelector('.together agent-feed[session=three]') === window.kept && location.hash === '#sessions=two%2Cthree'"),
+        )
+        .await;
+    });
+}

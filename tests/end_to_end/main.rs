@@ -1,0 +1,52 @@
+//! What only a whole browser can show, with the real server, the real pipe and the page as it is built. All tests share
+//! one browser, which is what makes them quick.
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(
+    clippy::expect_used,
+    reason = "a test that cannot read its subject fails"
+)]
+
+#[path = "../support/browser.rs"]
+mod browser;
+#[path = "../support/compare.rs"]
+mod compare;
+#[path = "../support/made_logs.rs"]
+mod made_logs;
+#[path = "../support/proxy.rs"]
+mod proxy;
+#[path = "../support/server.rs"]
+mod server;
+#[path = "../support/site.rs"]
+mod site;
+#[path = "../support/stage.rs"]
+mod stage;
+#[path = "../support/stories.rs"]
+mod stories;
+
+mod accessible;
+mod anchor;
+mod answers;
+mod attachments;
+mod bodies;
+mod cut_off;
+mod diff;
+mod embedding;
+mod find;
+mod heard;
+mod hostile;
+mod list;
+mod live_is_replay;
+mod made_session;
+mod page;
+mod replay;
+mod sessions;
+mod streaming;
+mod window;
+
+use std::time::Duration;
+
+/// For what a page does at once.
+const SHORT: Duration = Duration::from_secs(30);
+
+/// Every row by itself: what is folded and grouped has tests of its own.
+const FEED: &str = "<agent-feed fold=\"none\" group=\"none\"></agent-feed>";

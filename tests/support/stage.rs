@@ -1,0 +1,122 @@
+//! A page of somebody else with the element in it: served from another port than the element's script, as in anybody's
+//! page. What a test does there is its own.
+#![allow(
+    clippy::expect_used,
+    reason = "a page that cannot be read fails the test"
+)]
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::browser::{Tab, Visit, in_browser};
+use crate::server::{self, Server};
+use crate::site::Site;
+
+/// How long a page may take to show a log.
+pub(crate) const LOAD_LIMIT: Duration = Duration::from_secs(60);
+
+/// A page of somebody else with the element in it.
+pub(crate) struct Stage {
+    pub(crate) site: Site,
+    pub(crate) tab: Tab,
+    pub(crate) server: Server,
+}
+
+impl Stage {
+    /// Opens the page, with these files beside it.
+    pub(crate) async fn open(
+        visit: &Visit,
+        program: &std::path::Path,
+        body: &str,
+        files: &[(&str, String)],
+    ) -> Stage {
+        let server = Server::start(program).await;
+        let site = Site::start(&server.url).await;
+        site.put_page("/", &server.url, body);
+        for (path, log) in files {
+            site.put(path, "application/x-ndjson", log.clone());
+        }
+        let tab = visit.tab("page").await;
+        tab.goto(&site.url).await;
+        let stage = Stage { site, tab, server };
+        stage
+            .tab
+            .wait_for(
+                "<agent-feed> to be defined",
+                LOAD_LIMIT,
+                "!!__test.feed()?.scroller",
+            )
+            .await;
+        stage
+    }
+
+    /// Shows a log from an address of the page's own origin.
+    pub(crate) async fn show(&self, address: &str) {
+        self.tab
+            .run(&format!(
+                "__test.feed().setAttribute('src', {})",
+                json!(address)
+            ))
+            .await;
+        self.tab
+            .wait_for(
+                "the log to be read",
+                LOAD_LIMIT,
+                "__test.feed().getAttribute('state') === 'ready'",
+            )
+            .await;
+        self.rest().await;
+    }
+
+    /// Gives the element more lines of a log.
+    pub(crate) async fn append(&self, log: &str) {
+        self.tab
+            .run(&format!("__test.feed().append({})", json!(log)))
+            .await;
+    }
+
+    /// Waits until nothing moves any more.
+    pub(crate) async fn rest(&self) {
+        let calm: bool = self.tab.eval("__test.rest()").await;
+        assert!(calm, "the feed comes to rest");
+    }
+
+    /// Nothing was asked for but from the page's own origin and the script's.
+    pub(crate) fn assert_no_request_out(&self) {
+        let elsewhere: Vec<_> = self
+            .tab
+            .requests()
+            .into_iter()
+            .filter(|sent| {
+                !sent.url.starts_with(&self.site.url)
+                    && !sent.url.starts_with(&self.server.url)
+                    && sent.url != "data:,"
+            })
+            .collect();
+        assert!(
+            elsewhere.is_empty(),
+            "requests left the page: {elsewhere:?}"
+        );
+    }
+}
+
+/// Plays on a stage, where there is a browser.
+pub(crate) fn on_stage<F>(
+    name: &'static str,
+    body: &'static str,
+    files: Vec<(&'static str, String)>,
+    play: impl FnOnce(Stage) -> F,
+) where
+    F: Future<Output = ()>,
+{
+    let Some(program) = server::turnreel() else {
+        return;
+    };
+    in_browser(name, Duration::from_secs(150), async |visit: Arc<Visit>| {
+        let stage = Stage::open(&visit, &program, body, &files).await;
+        play(stage).await;
+    });
+}
