@@ -53,6 +53,8 @@ export function defineElement(name, observed, connect) {
     get badge() { return this.#feed?.badge() ?? 0; }
     get eventCount() { return this.#feed?.eventCount() ?? 0; }
     get rowCount() { return this.#feed?.rowCount() ?? 0; }
+    // Code comes plain and gets its colours from a worker; whether all that is shown has them, as for a picture of the page.
+    get coloured() { return this.#feed?.isColoured() ?? true; }
     get scroller() { return this.#feed?.scroller() ?? null; }
     // A file, or the files of one session: a FileList, files, or { path, file }.
     load(files) {

@@ -23,6 +23,7 @@ use serde_json::json;
 
 use crate::components::answering::{Answer, SendAnswer, Unsent};
 use crate::components::bar::{Connection, Note};
+use crate::components::colours;
 use crate::components::diff::Split;
 use crate::components::feed::FeedView;
 use crate::components::whole::FetchBody;
@@ -695,6 +696,10 @@ impl Feed for FeedElement {
 
     fn row_count(&self) -> u32 {
         self.view.row_count()
+    }
+
+    fn is_coloured(&self) -> bool {
+        colours::are_all_known()
     }
 
     fn scroller(&self) -> Option<Element> {

@@ -70,6 +70,14 @@ pub(crate) fn ask(
     })
 }
 
+/// Whether no text waits for its colours.
+pub(crate) fn are_all_known() -> bool {
+    COLOURS.with(|colours| {
+        let queue = colours.queue.borrow();
+        !queue.has_waiting() && queue.running().is_none()
+    })
+}
+
 impl Colours {
     /// After whoever asks has asked for all it wants, so that what is on the screen comes first.
     fn go_on_soon(self: &Rc<Self>) {

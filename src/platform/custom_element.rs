@@ -27,6 +27,8 @@ pub(crate) trait Feed {
     fn event_count(&self) -> u32;
     /// Rows in the whole session.
     fn row_count(&self) -> u32;
+    /// Whether nothing on the page waits for its colours.
+    fn is_coloured(&self) -> bool;
     /// The element that scrolls.
     fn scroller(&self) -> Option<Element>;
     /// Brings the row of an event into view and returns its index.
@@ -86,6 +88,11 @@ impl FeedHandle {
     #[wasm_bindgen(js_name = rowCount)]
     pub fn row_count(&self) -> u32 {
         self.0.row_count()
+    }
+    #[allow(missing_docs)]
+    #[wasm_bindgen(js_name = isColoured)]
+    pub fn is_coloured(&self) -> bool {
+        self.0.is_coloured()
     }
     #[allow(missing_docs)]
     pub fn scroller(&self) -> Option<Element> {

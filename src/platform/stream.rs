@@ -166,8 +166,8 @@ async fn send(
         init.set_body(&JsValue::from_str(json));
     }
     init.set_headers(&headers);
-    // A browser keeps an answer that was cut off and asks for the rest of it the next time: of a log that has grown
-    // since, or was packed another way, that is no whole answer, again and again.
+    // What a browser kept of an answer that was cut off must not stand in for the next one: pages of a log were asked
+    // for again and again, and gave nothing new.
     let _ = js_sys::Reflect::set(&init, &"cache".into(), &"no-store".into());
     let response = JsFuture::from(dom::window().fetch_with_str_and_init(address, &init))
         .await

@@ -133,13 +133,8 @@ fn a_long_result_is_shown_the_same_live_and_dropped_before_it_is_loaded_and_afte
                 &format!("{result}?.textContent.includes('line 12 of') && {result}.textContent.includes('line 2993 of') && !{result}.textContent.includes('line 13 of')"),
             )
             .await;
-            // Colours come from a worker, in their own time.
-            tab.wait_for(
-                "the diff's colours",
-                SHORT,
-                "__test.all('.diff__chunk').every((chunk) => chunk.querySelector('.syntax-keyword'))",
-            )
-            .await;
+            let calm: bool = tab.eval("__test.rest()").await;
+            assert!(calm, "the page comes to rest with the result opened");
             let rows = "__test.feed().serializeRows({ maskTimes: true })";
             let ends: String = tab.eval(rows).await;
             assert_eq!(
@@ -162,6 +157,8 @@ fn a_long_result_is_shown_the_same_live_and_dropped_before_it_is_loaded_and_afte
                 )
                 .await;
             }
+            let calm: bool = tab.eval("__test.rest()").await;
+            assert!(calm, "the page comes to rest with all of it");
             let whole: String = tab.eval(rows).await;
             let n_asked = n_fetched() - before;
             assert_eq!(n_asked, if dropped { 0 } else { 2 }, "each is fetched once");
