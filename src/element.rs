@@ -740,9 +740,9 @@ impl Feed for FeedElement {
             while from < list.len() {
                 let to = (from + STRETCH_ROWS).min(list.len());
                 list.force(Some(from..to));
+                colours::all_drawn().await;
                 text.push_str(&outline::outline(list.window(), mask_times));
                 from = to;
-                frame::yield_now().await;
             }
             list.force(None);
             text

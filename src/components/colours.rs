@@ -78,6 +78,20 @@ pub(crate) fn are_all_known() -> bool {
     })
 }
 
+/// When all code that is mounted has its colours, or stays plain.
+pub(crate) async fn all_drawn() {
+    // What is asked for goes to the worker a turn later, and what came is drawn a turn later.
+    let mut calm = 0;
+    while calm < 3 {
+        frame::yield_now().await;
+        calm += 1;
+        if !are_all_known() {
+            calm = 0;
+            frame::sleep(5).await;
+        }
+    }
+}
+
 impl Colours {
     /// After whoever asks has asked for all it wants, so that what is on the screen comes first.
     fn go_on_soon(self: &Rc<Self>) {
