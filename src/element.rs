@@ -31,7 +31,7 @@ use crate::feed_store::FeedStore;
 use crate::platform::custom_element::{self, Feed};
 use crate::platform::dom::{self, Element};
 use crate::platform::stream::Blob;
-use crate::platform::{clock, frame, location, outline, style};
+use crate::platform::{clock, location, outline, style};
 use crate::transport::answer::{self, Refusal, Route};
 use crate::transport::link::Server;
 use crate::transport::{self, Loss, Running, Sink, Update, live, replay};
