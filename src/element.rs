@@ -34,7 +34,7 @@ use crate::platform::stream::Blob;
 use crate::platform::{clock, location, outline, style};
 use crate::transport::answer::{self, Refusal, Route};
 use crate::transport::link::Server;
-use crate::transport::{self, Loss, Running, Sink, Update, live, replay};
+use crate::transport::{self, Failure, Loss, Running, Sink, Update, live, replay};
 
 /// The element's name.
 pub(crate) const NAME: &str = "agent-feed";
@@ -217,23 +217,17 @@ impl FeedElement {
                 location::resolve(&src).is_some_and(|address| location::is_same_origin(&address))
             });
             let Some(address) = location::resolve(&src) else {
-                return self.fail(
-                    &format!("could not load the session: no address: {src}"),
-                    false,
-                );
+                let what = format!("could not load the session: no address: {src}");
+                return self.fail(&Failure::new(what, "Correct the attribute src."));
             };
             *self.running.borrow_mut() = Some(replay::of_address(address, token, self.sink()));
         } else if let Some(session) = session {
             self.begin();
             let token = self.token.borrow().clone();
             let Some(server) = Server::new(endpoint.as_deref(), token) else {
-                return self.fail(
-                    &format!(
-                        "could not reach a server: no address: {}",
-                        endpoint.unwrap_or_default()
-                    ),
-                    false,
-                );
+                let named = endpoint.unwrap_or_default();
+                let what = format!("could not reach a server: no address: {named}");
+                return self.fail(&Failure::new(what, "Correct the attribute endpoint."));
             };
             let (from, of) = (server.clone(), session.clone());
             let fetch: FetchBody = Rc::new(move |event_id, wanted, told| {
@@ -317,7 +311,7 @@ impl FeedElement {
                 dom::dispatch(&self.host, "af-ready", &dom::object_of(&[]));
             }
             Update::Failed(failure) => {
-                self.fail(&failure.what, failure.refused);
+                self.fail(&failure);
                 if self.store.event_count() > 0 || self.answers_to.borrow().is_some() {
                     self.set_connection("error", failure.word);
                 }
@@ -379,28 +373,27 @@ impl FeedElement {
         }));
     }
 
-    fn fail(&self, what: &str, refused: bool) {
+    fn fail(&self, failure: &Failure) {
         self.view.bar.progress.set(None);
         self.view.bar.away.set(None);
-        let more = if self.store.event_count() > 0 {
-            "What was read before is shown below."
-        } else {
-            ""
-        };
+        let known = self.store.event_count() > 0;
+        let shown = known.then_some("What was read before is shown below.");
+        let more = [failure.next].into_iter().chain(shown);
+        let more: Vec<&str> = more.filter(|text| !text.is_empty()).collect();
         self.view.bar.note.set(Some(Note {
-            what: what.to_owned(),
-            more: more.to_owned(),
+            what: failure.what.clone(),
+            more: more.join(" "),
         }));
         if self.store.event_count() == 0 {
             // Nothing is shown, so nothing is replayed.
             self.set_connection("", "");
         }
         self.set_state("error");
-        let refused = if refused { "true" } else { "" };
+        let refused = if failure.refused { "true" } else { "" };
         dom::dispatch(
             &self.host,
             "af-error",
-            &dom::object_of(&[("message", what), ("refused", refused)]),
+            &dom::object_of(&[("message", &failure.what), ("refused", refused)]),
         );
     }
 
@@ -652,13 +645,10 @@ impl Feed for FeedElement {
             Ok([parts]) => {
                 *self.running.borrow_mut() = Some(replay::of_files(parts, files, self.sink()));
             }
-            Err(sessions) => self.fail(
-                &format!(
-                    "these files are {} sessions: give those of one",
-                    sessions.len()
-                ),
-                false,
-            ),
+            Err(sessions) => {
+                let what = format!("these files are {} sessions", sessions.len());
+                self.fail(&Failure::new(what, "Choose the files of one of them."));
+            }
         }
     }
 
@@ -677,7 +667,10 @@ impl Feed for FeedElement {
                 self.set_state("live");
                 self.take(Update::Events(events));
             }
-            Err(why) => self.fail(&why.to_string(), false),
+            Err(why) => {
+                let next = "What is appended must be lines of a session's log.";
+                self.fail(&Failure::new(why.to_string(), next));
+            }
         }
     }
 

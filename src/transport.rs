@@ -44,8 +44,22 @@ pub(crate) struct Failure {
     pub(crate) what: String,
     /// The same in a word or two, for where there is room for no more.
     pub(crate) word: &'static str,
+    /// What the reader can do.
+    pub(crate) next: &'static str,
     /// Whether another token might help.
     pub(crate) refused: bool,
+}
+
+impl Failure {
+    /// One that no other token would mend.
+    pub(crate) fn new(what: impl Into<String>, next: &'static str) -> Failure {
+        Failure {
+            what: what.into(),
+            word: "Not loaded",
+            next,
+            refused: false,
+        }
+    }
 }
 
 /// Who is told.

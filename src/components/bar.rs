@@ -72,7 +72,7 @@ impl BarState {
 /// The bar and the turn header.
 pub(crate) fn view(ctx: Ctx, state: BarState) -> impl IntoView {
     let facts = ctx.with_value(|context| context.store.facts());
-    let for_bar = facts.clone();
+    let (for_bar, facts_for_newer) = (facts.clone(), facts.clone());
     let bar = {
         let state = state.clone();
         move || {
@@ -80,7 +80,7 @@ pub(crate) fn view(ctx: Ctx, state: BarState) -> impl IntoView {
             state
                 .shown
                 .get()
-                .then(|| ctx.with_value(|context| bar(context, &state)))
+                .then(|| ctx.with_value(|context| bar(ctx, context, &state)))
         }
     };
     let turn = {
@@ -120,6 +120,13 @@ pub(crate) fn view(ctx: Ctx, state: BarState) -> impl IntoView {
         let (away, retry) = (state.away.clone(), state.retry);
         move || away.get().map(|note| away_view(note, retry))
     };
+    let newer = {
+        let schema = Memo::new(move |_| {
+            facts_for_newer.track();
+            ctx.with_value(|context| context.store.feed().session().newer_schema)
+        });
+        move || schema.get().map(newer_view)
+    };
     let controls = {
         let shown = state.shown.clone();
         move || {
@@ -129,10 +136,10 @@ pub(crate) fn view(ctx: Ctx, state: BarState) -> impl IntoView {
         }
     };
     let bar = div().class("bar-row").child((bar, controls));
-    (bar, turn, progress, away, note)
+    (bar, turn, progress, away, note, newer)
 }
 
-fn bar(context: &Rc<Context>, state: &BarState) -> AnyView {
+fn bar(ctx: Ctx, context: &Rc<Context>, state: &BarState) -> AnyView {
     let feed = context.store.feed();
     let session = feed.session();
     let title = session
@@ -182,12 +189,28 @@ fn bar(context: &Rc<Context>, state: &BarState) -> AnyView {
             div().class("bar__by").child(by.join(" · ")),
             div().class("bar__facts").child((
                 chip,
+                damage(ctx, session.damaged_places),
                 elapsed.map(|text| span().child(text)),
                 spent.map(|text| span().child(text)),
                 gauge(&feed),
             )),
         ))
         .into_any()
+}
+
+/// How many places of the log are damaged; a click goes from one to the next.
+fn damage(ctx: Ctx, n_places: u64) -> Option<impl IntoView + use<>> {
+    (n_places > 0).then(|| {
+        button()
+            .attr("type", "button")
+            .class("bar__damage")
+            .attr("title", "Go to the next of them")
+            .on(ev::click, move |_| ctx.with_value(Context::go_to_damage))
+            .child((
+                icon(Icon::Broken),
+                units::count(n_places, "damaged place", "damaged places"),
+            ))
+    })
 }
 
 /// What a session without a title is called: by the folder it works in, else by its id.
@@ -332,6 +355,25 @@ fn away_view(note: Note, retry: StoredValue<Box<dyn Fn()>, LocalStorage>) -> imp
         div().class("note__text").child((what, more)),
         try_now,
     ))
+}
+
+/// All of such a log is shown, but some of it perhaps as no more than its JSON.
+fn newer_view(schema: u64) -> impl IntoView {
+    let what = "This log was written by a newer version";
+    let known = chat_event::SCHEMA;
+    let more = format!(
+        "Its schema is {schema}, this page knows {known}. What is new in it is shown as raw JSON; a newer page shows more."
+    );
+    div()
+        .class("note note--away")
+        .attr("role", "status")
+        .child((
+            icon(Icon::Alert),
+            div().class("note__text").child((
+                div().class("note__what").child(what),
+                div().class("note__more").child(more),
+            )),
+        ))
 }
 
 fn note_view(note: Note) -> impl IntoView {

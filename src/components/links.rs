@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use chat_feed::arrangement::Row;
 use chat_feed::viewport::{Align, RowId};
-use chat_feed::{BlockBody, BlockId};
+use chat_feed::{Block, BlockBody, BlockId};
 use leptos::ev;
 use leptos::html::button;
 use leptos::prelude::*;
@@ -31,6 +31,8 @@ pub(crate) struct Links {
     /// The row that the buttons are on.
     on: Cell<Option<RowId>>,
     selected: Cell<Option<RowId>>,
+    /// The damaged place that was gone to last.
+    damage: Cell<Option<BlockId>>,
 }
 
 impl Context {
@@ -98,6 +100,25 @@ impl Context {
         };
         self.go_to_block(block);
         true
+    }
+
+    /// Goes to the next place where the log is damaged, counted from the one gone to before; behind the last the first
+    /// is next.
+    pub(crate) fn go_to_damage(self: &Rc<Self>) {
+        let before = self.links.damage.get();
+        let next = {
+            let feed = self.store.feed();
+            let damaged = |block: &&Block| block.body.is_damage();
+            let mut rows = feed.rows();
+            let after = before.is_some_and(|before| rows.any(|block| block.id == before));
+            let next = if after { rows.find(damaged) } else { None };
+            next.or_else(|| feed.rows().find(damaged))
+                .map(|block| block.id)
+        };
+        self.links.damage.set(next);
+        if let Some(block) = next {
+            self.go_to_block(block);
+        }
     }
 
     fn go_to_block(self: &Rc<Self>, block: BlockId) {

@@ -200,7 +200,12 @@ pub(crate) fn session_end(reason: &str) -> AnyView {
 
 /// Events are missing.
 pub(crate) fn gap(gap: &LogGap) -> AnyView {
-    let n_missing = gap.to.saturating_sub(gap.from).saturating_add(1);
+    let n_missing = gap.n_missing();
+    if n_missing == 0 {
+        // Nobody was told that it was kept.
+        let what = span().class("muted").child("A write was cut off here");
+        return Line::new(Icon::Dot, what).outcome(gap.why.clone()).view();
+    }
     let what = span().class("verb").child(format!(
         "{} not retained",
         units::count(n_missing, "event", "events")

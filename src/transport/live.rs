@@ -207,9 +207,22 @@ impl Driver {
             Why::Gone => "Gone",
             Why::Version => "Load again",
         };
+        let next = match why {
+            Why::Unauthorized => {
+                "Open the address that the server printed when it started, or give its token."
+            }
+            Why::Forbidden => "Ask whoever runs the server for a token or a link to this session.",
+            Why::NoSession => {
+                "Check the link; the session may have been deleted, or lie on another server."
+            }
+            Why::Gone => "It was deleted there; a copy of its log can be dropped on the page.",
+            Why::BadName => "Check the link: an id has at most 64 letters, digits, _ and -.",
+            Why::Version => "Nothing is lost by it.",
+        };
         Failure {
             what,
             word,
+            next,
             refused: matches!(why, Why::Unauthorized | Why::Forbidden),
         }
     }

@@ -15,12 +15,19 @@ const SLICE_MS: f64 = 8.0;
 /// Bytes reduced between two looks at the clock: a fraction of a millisecond.
 const STEP_BYTES: usize = 32 * 1024;
 
+/// What to do where a file cannot be read any more.
+const FILE_GONE: &str = "It may have changed or gone since it was chosen: choose it again.";
+/// What to do with a file that is no session.
+const OTHER_FILE: &str = "Choose a session's file, or the folder it lies in.";
+/// What to do where reading broke off.
+const AGAIN: &str = "Load the page again; if it stays so, the server's log says more.";
+
 /// Reads a dropped file.
 pub(crate) fn of_file(file: Blob, sink: Sink) -> Running {
     Running::begin(async move {
         match ByteStream::of_blob(&file) {
             Ok(bytes) => read(bytes, &sink).await,
-            Err(why) => fail(&sink, format!("could not read the file: {why}"), false),
+            Err(why) => fail(&sink, format!("could not read the file: {why}"), FILE_GONE),
         }
     })
 }
@@ -77,7 +84,7 @@ async fn read_files(mut reader: FolderReader, mut files: Files, sink: &Sink) {
                 let n_bytes = piece.len() as f64;
                 n_read += n_bytes;
                 if let Err(why) = reader.push(&piece, now_ms, &mut events) {
-                    return fail(sink, why.to_string(), false);
+                    return fail(sink, why.to_string(), OTHER_FILE);
                 }
             }
             Err(why) => reader.missing(&why, now_ms, &mut events),
@@ -103,11 +110,21 @@ pub(crate) fn of_address(address: String, token: Option<String>, sink: Sink) -> 
             Ok(bytes) => read(bytes, &sink).await,
             Err(why) => {
                 let refused = matches!(why, FetchError::Status(401 | 403, _));
-                fail(
-                    &sink,
-                    format!("could not load the session: {why}: {address}"),
+                let what = format!("could not load the session: {why}: {address}");
+                let next = match why {
+                    FetchError::Status(401 | 403, _) => "It needs another token.",
+                    FetchError::Status(404 | 410, _) => "Check the address: nothing lies there.",
+                    FetchError::Status(..) => AGAIN,
+                    FetchError::Failed(_) => {
+                        "Check the address, and that its server lets this page read it."
+                    }
+                };
+                let failure = Failure::new(what, next);
+                sink(Update::Failed(Failure {
+                    word: if refused { "Sign in" } else { failure.word },
                     refused,
-                );
+                    ..failure
+                }));
             }
         }
     })
@@ -122,12 +139,12 @@ async fn read(mut bytes: ByteStream, sink: &Sink) {
         let piece = match bytes.next().await {
             Ok(Some(piece)) => piece,
             Ok(None) => break,
-            Err(why) => return fail(sink, format!("could not read on: {why}"), false),
+            Err(why) => return fail(sink, format!("could not read on: {why}"), AGAIN),
         };
         for step in piece.chunks(STEP_BYTES) {
             n_read += step.len() as u64;
             if let Err(why) = reader.push(step, clock::epoch_ms(), &mut events) {
-                return fail(sink, why.to_string(), false);
+                return fail(sink, why.to_string(), OTHER_FILE);
             }
             if !events.is_empty() {
                 sink(Update::Events(std::mem::take(&mut events)));
@@ -140,7 +157,7 @@ async fn read(mut bytes: ByteStream, sink: &Sink) {
         }
     }
     if let Err(why) = reader.finish(clock::epoch_ms(), &mut events) {
-        return fail(sink, why.to_string(), false);
+        return fail(sink, why.to_string(), OTHER_FILE);
     }
     sink(Update::Events(events));
     sink(Update::End);
@@ -154,11 +171,6 @@ fn tell_progress(sink: &Sink, n_read: u64, byte_len: Option<u64>) {
     }
 }
 
-fn fail(sink: &Sink, what: String, refused: bool) {
-    let word = if refused { "Sign in" } else { "Not loaded" };
-    sink(Update::Failed(Failure {
-        what,
-        word,
-        refused,
-    }));
+fn fail(sink: &Sink, what: String, next: &'static str) {
+    sink(Update::Failed(Failure::new(what, next)));
 }

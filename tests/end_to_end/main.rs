@@ -29,6 +29,7 @@ mod answers;
 mod attachments;
 mod bodies;
 mod cut_off;
+mod damaged;
 mod diff;
 mod embedding;
 mod find;

@@ -573,6 +573,23 @@ payload_struct! {
         why: String = "why" default,
     }
 }
+impl LogGap {
+    /// How many events are missing. None are where a write was torn before anybody was told that it is kept: its range
+    /// ends before it begins.
+    ///
+    /// ```
+    /// use chat_event::payload::LogGap;
+    ///
+    /// let lost = LogGap { from: 3, to: 4, ..LogGap::default() };
+    /// let torn = LogGap { from: 5, to: 4, ..LogGap::default() };
+    /// assert_eq!((lost.n_missing(), torn.n_missing()), (2, 0));
+    /// ```
+    pub fn n_missing(&self) -> u64 {
+        self.to
+            .checked_sub(self.from)
+            .map_or(0, |more| more.saturating_add(1))
+    }
+}
 payload_struct! {
     /// The log was closed.
     LogEnd {

@@ -129,6 +129,20 @@ pub enum BlockBody {
     TurnEnd(TurnEndBlock),
 }
 
+impl BlockBody {
+    /// Whether something of the log could not be read, or was lost, where this row stands.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            BlockBody::Gap(gap) => gap.n_missing() > 0,
+            // The words of whoever reads a file, not of the agent.
+            BlockBody::Notice {
+                warning, source, ..
+            } => *warning && source.as_deref() == Some("reader"),
+            _ => false,
+        }
+    }
+}
+
 /// What started a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {

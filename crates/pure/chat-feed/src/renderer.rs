@@ -228,8 +228,9 @@ impl ChatRenderer {
                 value,
                 reason,
             } => self.raw(event, format!("malformed {event_type}: {reason}"), value),
+            Payload::LogStart(start) => self.log_start(start),
             // What a log says about itself is not part of the session.
-            Payload::LogStart(_) | Payload::LogEpoch(_) | Payload::LogEnd(_) => {}
+            Payload::LogEpoch(_) | Payload::LogEnd(_) => {}
         }
     }
 

@@ -37,6 +37,12 @@ pub struct SessionFacts {
     pub last_ms: Option<i64>,
     /// How many events the log has lost.
     pub lost_events: u64,
+    /// Places where the log could not be read, or has lost events; each is a row ([`BlockBody::is_damage`]).
+    ///
+    /// [`BlockBody::is_damage`]: crate::BlockBody::is_damage
+    pub damaged_places: u64,
+    /// The schema the log was written in, where that is newer than [`chat_event::SCHEMA`].
+    pub newer_schema: Option<u64>,
     /// How many chunks came after their part was whole, and changed nothing.
     pub late_chunks: u64,
 }

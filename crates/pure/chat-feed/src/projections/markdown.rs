@@ -353,10 +353,12 @@ impl Transcript {
             }
             Payload::LogGap(gap) => {
                 let (from, to) = (gap.from, gap.to);
-                out.block(&format!(
-                    "**Events {from} to {to} are lost:** {}",
-                    words(&gap.why)
-                ));
+                let what = if gap.n_missing() > 0 {
+                    format!("**Events {from} to {to} are lost:**")
+                } else {
+                    "**A write was cut off, no event is lost:**".to_owned()
+                };
+                out.block(&format!("{what} {}", words(&gap.why)));
             }
             Payload::Raw(raw) => event::unread(&raw.format, &raw.value, out),
             Payload::Unknown { event_type, value } => event::unread(event_type, value, out),

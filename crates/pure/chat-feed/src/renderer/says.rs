@@ -1,7 +1,8 @@
 //! Prompts, plans, progress, audio, notices and what is said of the session: rows that need few others.
 
 use chat_event::payload::{
-    LogGap, Notice, Plan, Progress, Retract, SessionStart, SessionStatus, UserAudio, UserMessage,
+    LogGap, LogStart, Notice, Plan, Progress, Retract, SessionStart, SessionStatus, UserAudio,
+    UserMessage,
 };
 use chat_event::{Body, ChatEvent, Json};
 
@@ -157,15 +158,18 @@ impl ChatRenderer {
     }
 
     pub(super) fn notice(&mut self, event: &ChatEvent, notice: &Notice) {
-        self.row(
-            event,
-            BlockBody::Notice {
-                warning: notice.level != "info",
-                text: notice.text.clone(),
-                line: notice.line,
-                source: notice.source.clone(),
-            },
-        );
+        let body = BlockBody::Notice {
+            warning: notice.level != "info",
+            text: notice.text.clone(),
+            line: notice.line,
+            source: notice.source.clone(),
+        };
+        if body.is_damage() {
+            let session = &mut self.feed.session;
+            session.damaged_places = session.damaged_places.saturating_add(1);
+            self.session_changed();
+        }
+        self.row(event, body);
     }
 
     pub(super) fn raw(&mut self, event: &ChatEvent, label: String, value: &Json) {
@@ -174,11 +178,19 @@ impl ChatRenderer {
     }
 
     pub(super) fn log_gap(&mut self, event: &ChatEvent, gap: &LogGap) {
-        let n_lost = gap.to.saturating_sub(gap.from).saturating_add(1);
+        let n_lost = gap.n_missing();
         let session = &mut self.feed.session;
         session.lost_events = session.lost_events.saturating_add(n_lost);
+        session.damaged_places = session.damaged_places.saturating_add(u64::from(n_lost > 0));
         self.session_changed();
         self.row(event, BlockBody::Gap(gap.clone()));
+    }
+
+    pub(super) fn log_start(&mut self, start: &LogStart) {
+        if start.schema > chat_event::SCHEMA {
+            self.feed.session.newer_schema = Some(start.schema);
+            self.session_changed();
+        }
     }
 
     pub(super) fn session_start(&mut self, event: &ChatEvent, start: &SessionStart) {

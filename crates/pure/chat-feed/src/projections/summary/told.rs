@@ -113,7 +113,7 @@ impl Told {
             }
             Payload::Compaction(_) => self.compactions += 1,
             Payload::LogGap(gap) => {
-                let n_lost = gap.to.saturating_sub(gap.from).saturating_add(1);
+                let n_lost = gap.n_missing();
                 self.lost_events = self.lost_events.saturating_add(n_lost);
             }
             _ => {}

@@ -322,10 +322,12 @@ impl SessionTrace {
             }
             Payload::LogGap(gap) => {
                 let why = one_line(&gap.why);
-                let text = format!(
-                    "[WARN] events {} to {} are missing: {why}",
-                    gap.from, gap.to
-                );
+                let text = if gap.n_missing() > 0 {
+                    let (from, to) = (gap.from, gap.to);
+                    format!("[WARN] events {from} to {to} are missing: {why}")
+                } else {
+                    format!("[WARN] a write was cut off, no event is missing: {why}")
+                };
                 self.tell(LineKind::Notice, Severity::Warning, text);
             }
             Payload::AudioChunk(_) => {}

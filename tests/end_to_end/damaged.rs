@@ -1,0 +1,105 @@
+//! What the page says of logs that are damaged, that are newer than it, and of what is no log: where, and what next.
+
+use crate::stage::on_stage;
+use crate::{FEED, SHORT};
+
+/// A log of three events, between which two lines are broken and two events are lost.
+const DAMAGED: &str = concat!(
+    r#"{"seq":1,"id":"e1","timestamp":1703001234567,"sessionId":"s1","type":"user_message","turnId":"t1","payload":{"text":"Hello"}}"#,
+    "\n{\"seq\":2,\"id\":\n",
+    r#"{"seq":3,"id":"e3","timestamp":1703001234568,"sessionId":"s1","type":"log_gap","payload":{"from":3,"to":4,"why":"damaged"}}"#,
+    "\nnot JSON at all\n",
+    r#"{"seq":5,"id":"e5","timestamp":1703001234569,"sessionId":"s1","type":"assistant_done","turnId":"t1","responseId":"r1","payload":{"text":"All of the rest is here"}}"#,
+    "\n",
+);
+
+/// A log of a schema to come, with an event of a type that only it has.
+const NEWER: &str = concat!(
+    r#"{"seq":0,"id":"l0","timestamp":1703001234566,"sessionId":"s1","type":"log_start","payload":{"schema":9,"epoch":"a"}}"#,
+    "\n",
+    r#"{"seq":1,"id":"e1","timestamp":1703001234567,"sessionId":"s1","type":"user_message","turnId":"t1","payload":{"text":"Hello"}}"#,
+    "\n",
+    r#"{"seq":2,"id":"e2","timestamp":1703001234568,"sessionId":"s1","type":"telepathy","turnId":"t1","payload":{"thought":"from the future"}}"#,
+    "\n",
+);
+
+#[test]
+fn damaged_places_are_counted_and_gone_to_one_after_the_other() {
+    let files = vec![("/log", DAMAGED.to_owned())];
+    on_stage("damaged", FEED, files, async |stage| {
+        stage.show("/log").await;
+        let tab = &stage.tab;
+        let chip: String = tab
+            .eval("__test.one('.bar__damage').textContent.trim()")
+            .await;
+        assert_eq!(chip, "3 damaged places");
+        assert!(
+            tab.eval::<bool>("__test.text().includes('All of the rest is here')")
+                .await,
+            "the rest is shown"
+        );
+        let mut gone_to = Vec::new();
+        for _ in 0..4 {
+            tab.run("__test.all('[data-lit]').forEach((row) => row.removeAttribute('data-lit'))")
+                .await;
+            tab.run("__test.one('.bar__damage').click()").await;
+            tab.wait_for("a row to be lit", SHORT, "!!__test.one('[data-lit]')")
+                .await;
+            let row: String = tab.eval("__test.one('[data-lit]').textContent").await;
+            gone_to.push(row);
+        }
+        assert!(gone_to[0].contains("line 2"), "{gone_to:?}");
+        assert!(gone_to[1].contains("2 events not retained"), "{gone_to:?}");
+        assert!(gone_to[2].contains("line 4"), "{gone_to:?}");
+        assert_eq!(gone_to[3], gone_to[0], "behind the last the first is next");
+    });
+}
+
+#[test]
+fn a_newer_log_is_said_to_be_one_and_all_of_it_is_shown() {
+    let files = vec![("/log", NEWER.to_owned())];
+    on_stage("newer", FEED, files, async |stage| {
+        stage.show("/log").await;
+        let note: String = stage
+            .tab
+            .eval("__test.one('.note[role=status]').textContent")
+            .await;
+        assert!(
+            note.contains("newer version") && note.contains("schema is 9"),
+            "{note}"
+        );
+        let rows: String = stage.tab.eval("__test.feed().serializeRows()").await;
+        assert!(rows.contains("telepathy"), "{rows}");
+    });
+}
+
+#[test]
+fn what_cannot_be_shown_says_why_and_what_can_be_done() {
+    let files = vec![(
+        "/notes.txt",
+        "Dear diary,\ntoday nothing happened.\n".to_owned(),
+    )];
+    on_stage("failures", FEED, files, async |stage| {
+        stage.tab.expect_problems("404");
+        for (address, why, next) in [
+            ("/nothing-here", "404", "Check the address"),
+            ("/notes.txt", "Not a session log", "Choose a session's file"),
+        ] {
+            stage
+                .tab
+                .run(&format!("__test.feed().setAttribute('src', '{address}')"))
+                .await;
+            stage
+                .tab
+                .wait_for(
+                    &format!("the note about {address}"),
+                    SHORT,
+                    &format!("__test.feed().getAttribute('state') === 'error' && __test.one('.note')?.textContent.includes('{why}')"),
+                )
+                .await;
+            let note: String = stage.tab.eval("__test.one('.note').textContent").await;
+            assert!(note.contains(why), "{note}");
+            assert!(note.contains(next), "{note}");
+        }
+    });
+}
