@@ -13,9 +13,13 @@ const AXE: &str = "axe.run(document, { resultTypes: ['violations'] }).then(({ vi
 const FEED: &str = "__test.feed()";
 
 /// A state: its name, what leads to it from the one before, and what is seen then.
-struct State(&'static str, String, &'static str);
+pub(crate) struct State(
+    pub(crate) &'static str,
+    pub(crate) String,
+    pub(crate) &'static str,
+);
 
-fn states() -> Vec<State> {
+pub(crate) fn states() -> Vec<State> {
     let click = |element: &str| format!("__test.one({element}).click()");
     let tab = |name: &str| {
         format!(

@@ -37,6 +37,7 @@ mod heard;
 mod hostile;
 mod list;
 mod live_is_replay;
+mod looks;
 mod made_session;
 mod page;
 mod replay;

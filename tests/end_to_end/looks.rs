@@ -1,0 +1,231 @@
+//! Every state of the page in a wide and a narrow window, light and dark: nothing sticks out of it, and no page scrolls
+//! sideways.
+//!
+//! With `TURNREEL_LOOKS` naming a folder, a picture of each is written there, to be looked at. Those that were looked at
+//! last lie in `.readme/looks`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::accessible::{State, states};
+use crate::browser::{Tab, Visit};
+use crate::made_logs::every_kind;
+use crate::server::{Pipe, Server};
+use crate::sessions::{LIVE, pipe_all, with_server};
+use crate::stage::on_stage;
+use crate::stories::Story;
+use crate::{FEED, SHORT};
+
+const WIDE: (i64, i64) = (1440, 900);
+const NARROW: (i64, i64) = (390, 844);
+/// A feed in somebody's page.
+const EMBEDDED: (i64, i64) = (480, 600);
+
+/// What sticks out of the window to the side, and does not lie in something that scrolls or cuts it off.
+const STICKS_OUT: &str = r"(() => {
+    const wide = document.documentElement.clientWidth;
+    const found = [];
+    if (document.scrollingElement.scrollWidth > wide) found.push(`the page is ${document.scrollingElement.scrollWidth} px wide`);
+    const around = (element) => element.assignedSlot ?? element.parentElement ?? element.getRootNode().host;
+    const cut = (element) => {
+        for (let it = around(element); it; it = around(it)) {
+            const style = getComputedStyle(it);
+            if (style.overflowX !== 'visible' || style.clipPath !== 'none') return true;
+            if (style.position === 'fixed') return false;
+        }
+        return false;
+    };
+    for (const element of __test.all('*')) {
+        if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+        const box = element.getBoundingClientRect();
+        if (box.width === 0 || (box.right <= wide + 1 && box.left >= -1)) continue;
+        if (!cut(element)) found.push(`${element.tagName}.${element.className} from ${box.left} to ${box.right} of ${wide}`);
+    }
+    return found.slice(0, 5);
+})()";
+
+/// What was seen, and what stuck out.
+struct Looks {
+    pictures: Option<PathBuf>,
+    n_seen: usize,
+    stuck_out: Vec<String>,
+}
+
+impl Looks {
+    fn new() -> Looks {
+        let pictures = std::env::var_os("TURNREEL_LOOKS").map(PathBuf::from);
+        if let Some(folder) = &pictures {
+            std::fs::create_dir_all(folder).expect("a folder for pictures");
+        }
+        Looks {
+            pictures,
+            n_seen: 0,
+            stuck_out: Vec::new(),
+        }
+    }
+
+    /// Looks at a state in these windows, light and dark.
+    async fn at(&mut self, tab: &Tab, state: &str, sizes: &[(i64, i64)]) {
+        for &size in sizes {
+            for dark in [false, true] {
+                tab.look(dark, size).await;
+                tab.run("await __test.frames(3); for (const it of document.getAnimations()) it.finish();").await;
+                if let Some(folder) = &self.pictures {
+                    tab.run("if (__test.feed()) await __test.rest()").await;
+                    let scheme = if dark { "dark" } else { "light" };
+                    let name = format!("{}-{}-{scheme}.png", state.replace(' ', "-"), size.0);
+                    std::fs::write(folder.join(name), tab.pixels().await).expect("a picture");
+                }
+                let found: Vec<String> = tab.eval(STICKS_OUT).await;
+                let (width, _) = size;
+                self.stuck_out.extend(
+                    found
+                        .iter()
+                        .map(|what| format!("{state}, {width} px: {what}")),
+                );
+                self.n_seen += 1;
+            }
+        }
+        tab.look(false, WIDE).await;
+    }
+
+    fn end(self, at_least: usize) {
+        assert!(self.stuck_out.is_empty(), "{}", self.stuck_out.join("\n"));
+        assert!(self.n_seen >= at_least, "{} pictures", self.n_seen);
+    }
+}
+
+/// Opens a session and waits until all of it is there.
+async fn open(tab: &Tab, server: &Server, session: &str) {
+    tab.goto("about:blank").await;
+    tab.goto(&server.page_of(session)).await;
+    let here = format!("{LIVE} && __test.rows().length > 2");
+    tab.wait_for("the session", SHORT, &here).await;
+    tab.run("await __test.rest()").await;
+}
+
+/// Recorded sessions as they came by the pipe; their ids.
+async fn record(server: &Server, names: &[&'static str]) -> Vec<String> {
+    let mut sessions = Vec::new();
+    for name in names {
+        let story = Story::read(name);
+        let (_, session) = story.events();
+        let mut pipe = Pipe::start(server, &["--prompt", "Make the tests of this project pass"]);
+        pipe.feed(&story.bytes).await;
+        pipe.finish().await;
+        sessions.push(session);
+    }
+    sessions
+}
+
+#[test]
+fn no_state_sticks_out_of_a_wide_or_a_narrow_window() {
+    with_server("looks", 300, async |visit, program| {
+        let mut looks = Looks::new();
+        let both = [WIDE, NARROW];
+        let server = Server::start(&program).await;
+        let tab = visit.tab("page").await;
+        tab.look(false, WIDE).await;
+        tab.goto(&format!("{}/#token={}", server.url, server.token))
+            .await;
+        tab.wait_for("the empty list", SHORT, "!!__test.one('.drop')")
+            .await;
+        looks.at(&tab, "nothing yet", &both).await;
+
+        let recorded = record(&server, &["multiedit", "subagent", "parallel"]).await;
+        let mut log = every_kind("every");
+        pipe_all(&server, &log.take()).await;
+        open(&tab, &server, "every").await;
+        for State(what, steps, seen) in states() {
+            // What is typed has states of its own below.
+            if matches!(what, "found" | "keys") {
+                continue;
+            }
+            tab.run(&steps).await;
+            tab.wait_for(what, SHORT, seen).await;
+            looks.at(&tab, what, &both).await;
+        }
+        tab.run("__test.one('.panel-toggle').click(); __test.feed().scroller.focus()")
+            .await;
+        tab.press("/").await;
+        tab.type_text("begin").await;
+        let found = "/\\d found|of \\d/.test(__test.text(__test.one('.find__status')))";
+        tab.wait_for("hits", SHORT, found).await;
+        looks.at(&tab, "find", &both).await;
+        tab.press("Escape").await;
+        tab.run("__test.feed().scroller.focus()").await;
+        tab.press("?").await;
+        tab.wait_for("the keys", SHORT, "!!__test.one('dialog[open]')")
+            .await;
+        looks.at(&tab, "keys", &both).await;
+        tab.press("Escape").await;
+
+        for (name, session) in ["edits", "subagent", "parallel"].iter().zip(&recorded) {
+            open(&tab, &server, session).await;
+            looks.at(&tab, &format!("{name} at the end"), &both).await;
+            tab.run("const feed = __test.feed(); feed.setAttribute('fold', 'none'); feed.scroller.dispatchEvent(new WheelEvent('wheel')); await __test.frames(2); feed.scroller.scrollTop = 0; await __test.rest()").await;
+            looks.at(&tab, &format!("{name} unfolded"), &both).await;
+        }
+        tab.run("__test.feed().scroller.focus()").await;
+        tab.press("Space").await;
+        tab.wait_for("the player", SHORT, "!!__test.visible('.strip')")
+            .await;
+        tab.run("__test.feed().pause(); __test.feed().seek(__test.feed().duration / 2)")
+            .await;
+        looks.at(&tab, "a moment of the past", &both).await;
+        failures(&visit, &server, &mut looks).await;
+        looks.end(80);
+    });
+}
+
+/// What there is to see where there is no session.
+async fn failures(visit: &Arc<Visit>, server: &Server, looks: &mut Looks) {
+    let both = [WIDE, NARROW];
+    let tab = visit.tab("nowhere").await;
+    tab.expect_problems("404");
+    tab.goto(&server.page_of("nowhere")).await;
+    let note = "!!__test.visible('.note')";
+    tab.wait_for("that it is not there", SHORT, note).await;
+    looks.at(&tab, "no such session", &both).await;
+
+    let stranger = visit.tab("stranger").await;
+    stranger.expect_problems("401");
+    stranger
+        .goto(&format!("{}/#session=every", server.url))
+        .await;
+    let asks = "!!__test.visible('input[type=password]')";
+    stranger
+        .wait_for("the page to ask for a token", SHORT, asks)
+        .await;
+    looks.at(&stranger, "no token", &both).await;
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("holiday.txt");
+    std::fs::write(&file, "Dear diary,\nthe sea was blue.\n").expect("a file");
+    tab.goto("about:blank").await;
+    tab.goto(&format!("{}/#token={}", server.url, server.token))
+        .await;
+    tab.wait_for("a place to drop it", SHORT, "__test.one('.drop')")
+        .await;
+    tab.drop_files(&[&file]).await;
+    tab.wait_for("that it is no session", SHORT, note).await;
+    looks.at(&tab, "no session file", &both).await;
+}
+
+#[test]
+fn an_embedded_feed_fits_a_small_box() {
+    let mut log = every_kind("every");
+    let files = vec![("/log", log.take())];
+    on_stage("embedded", FEED, files, async |stage| {
+        let mut looks = Looks::new();
+        stage.tab.look(false, EMBEDDED).await;
+        stage.tab.run("__test.feed().removeAttribute('fold'); __test.feed().removeAttribute('group'); document.body.style.margin = 0; __test.feed().style.height = '600px'").await;
+        stage.show("/log").await;
+        looks.at(&stage.tab, "embedded", &[EMBEDDED]).await;
+        stage.tab.run("__test.feed().scroller.dispatchEvent(new WheelEvent('wheel')); __test.feed().scroller.scrollTop = 0; await __test.rest(); __test.one('.panel-toggle').click()").await;
+        looks
+            .at(&stage.tab, "embedded with its panel", &[EMBEDDED])
+            .await;
+        looks.end(4);
+    });
+}
