@@ -413,6 +413,8 @@ impl Page {
         let page = self.clone();
         let refused = dom::listen(&self.feed, "af-error", move |event| {
             if dom::detail_of(&event, "refused").is_some_and(|refused| refused == "true") {
+                // The page asks for the token, which says it.
+                event.prevent_default();
                 page.refuse();
             }
         });

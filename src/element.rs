@@ -378,23 +378,22 @@ impl FeedElement {
         self.view.bar.away.set(None);
         let known = self.store.event_count() > 0;
         let shown = known.then_some("What was read before is shown below.");
-        let more = [failure.next].into_iter().chain(shown);
+        let more = [&*failure.next].into_iter().chain(shown);
         let more: Vec<&str> = more.filter(|text| !text.is_empty()).collect();
-        self.view.bar.note.set(Some(Note {
-            what: failure.what.clone(),
-            more: more.join(" "),
-        }));
         if self.store.event_count() == 0 {
             // Nothing is shown, so nothing is replayed.
             self.set_connection("", "");
         }
         self.set_state("error");
         let refused = if failure.refused { "true" } else { "" };
-        dom::dispatch(
-            &self.host,
-            "af-error",
-            &dom::object_of(&[("message", &failure.what), ("refused", refused)]),
-        );
+        let detail = dom::object_of(&[("message", &failure.what), ("refused", refused)]);
+        // A page that tells its reader itself takes the event over.
+        if dom::asks_leave(&self.host, "af-error", &detail) {
+            self.view.bar.note.set(Some(Note {
+                what: failure.what.clone(),
+                more: more.join(" "),
+            }));
+        }
     }
 
     fn set_state(&self, state: &'static str) {

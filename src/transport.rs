@@ -9,6 +9,7 @@ pub(crate) mod list;
 pub(crate) mod live;
 pub(crate) mod replay;
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::rc::Rc;
 
@@ -45,18 +46,18 @@ pub(crate) struct Failure {
     /// The same in a word or two, for where there is room for no more.
     pub(crate) word: &'static str,
     /// What the reader can do.
-    pub(crate) next: &'static str,
+    pub(crate) next: Cow<'static, str>,
     /// Whether another token might help.
     pub(crate) refused: bool,
 }
 
 impl Failure {
     /// One that no other token would mend.
-    pub(crate) fn new(what: impl Into<String>, next: &'static str) -> Failure {
+    pub(crate) fn new(what: impl Into<String>, next: impl Into<Cow<'static, str>>) -> Failure {
         Failure {
             what: what.into(),
             word: "Not loaded",
-            next,
+            next: next.into(),
             refused: false,
         }
     }

@@ -297,6 +297,14 @@ impl VirtualList {
         sizes::set_scroll_top(&self.scroller, sizes::scroll_top(&self.scroller) + by_px);
     }
 
+    /// Something above the list became higher by so much, or lower: what the reader looks at stays where it is on the
+    /// screen. At the end the end stays.
+    pub(crate) fn make_room(&self, above_px: f64) {
+        if !self.view().following {
+            sizes::set_scroll_top(&self.scroller, sizes::scroll_top(&self.scroller) + above_px);
+        }
+    }
+
     /// The mounted row that has the focus, or holds what has it.
     /// Where it was scrolled out of the window the scroller has the focus in its place.
     pub(crate) fn focused(&self) -> Option<RowId> {

@@ -12,8 +12,6 @@ use super::Ctx;
 use crate::platform::{clock, frame};
 
 const TICK_MS: u32 = 1_000;
-/// Nothing is said before.
-const SHOWN_FROM_MS: u64 = 1_000;
 /// From here on it stands out.
 const LONG_MS: u64 = 30_000;
 
@@ -62,16 +60,12 @@ fn since(ctx: Ctx, from_ms: Option<i64>, before: &'static str, long_ms: u64) -> 
         };
         let goes_on =
             ctx.try_with_value(|context| context.live.get() || context.store.looks_back());
-        (goes_on == Some(true) && passed_ms >= SHOWN_FROM_MS).then(|| {
+        let text = units::passed(passed_ms).filter(|_| goes_on == Some(true));
+        text.map(|text| {
             let class = if passed_ms >= long_ms {
                 "warn"
             } else {
                 "elapsed"
-            };
-            // Whole seconds: tenths that change once a second say nothing.
-            let text = match passed_ms / 1_000 {
-                seconds @ 0..10 => format!("{seconds} s"),
-                seconds => units::duration(seconds * 1_000),
             };
             span().class(class).child(format!("{before}{text}"))
         })

@@ -23,6 +23,7 @@ use crate::feed_store::FeedStore;
 use crate::platform::clock;
 use crate::platform::dom::{self, Element, Listener};
 use crate::platform::frame::{self, Frame};
+use crate::platform::measure::HeightObserver;
 use crate::virtual_list::{View, VirtualList};
 
 /// A feed in the page.
@@ -40,6 +41,20 @@ pub(crate) struct FeedView {
     shortcuts: Rc<Cell<bool>>,
     /// The key that began something, until the next.
     began: Cell<Option<char>>,
+    /// Watches what takes room above the rows.
+    above: RefCell<Option<HeightObserver>>,
+}
+
+/// Keeps the rows where they are on the screen when what stands above them takes room, or gives it back.
+fn room_above(list: &Rc<VirtualList>, place: &Element) -> Option<HeightObserver> {
+    let (list, known_px) = (Rc::downgrade(list), Cell::new(0.0));
+    let observer = HeightObserver::new(move |sizes| {
+        if let (Some(list), Some((_, _, height_px))) = (list.upgrade(), sizes.last()) {
+            list.make_room(height_px - known_px.replace(*height_px));
+        }
+    })?;
+    observer.watch(place);
+    Some(observer)
 }
 
 impl FeedView {
@@ -202,6 +217,7 @@ impl FeedView {
             content: RefCell::new(Some(Box::new((top_content, bottom_content, beside)))),
             shortcuts: Rc::new(Cell::new(true)),
             began: Cell::new(None),
+            above: RefCell::new(None),
         });
         let for_keys = Rc::downgrade(&view);
         view.listeners
@@ -247,6 +263,7 @@ impl FeedView {
                     view.context.panel.select(block);
                 }
             }));
+        *view.above.borrow_mut() = room_above(&view.list, &find_place);
         view.frame.request();
         view
     }
@@ -331,6 +348,7 @@ impl FeedView {
     pub(crate) fn close(&self) {
         self.listeners.borrow_mut().clear();
         self.list.close();
+        self.above.borrow_mut().take();
         *self.context.list.borrow_mut() = None;
         self.content.borrow_mut().take();
         self.grid.remove();

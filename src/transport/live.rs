@@ -193,7 +193,7 @@ impl Driver {
         let what = match why {
             Why::Unauthorized => format!("the server asks for another token: {server}"),
             Why::Forbidden => format!("the token is not for the session {session} on {server}"),
-            Why::NoSession => format!("there is no session {session} on {server}"),
+            Why::NoSession => format!("there is no session “{session}” on {server}"),
             Why::Gone => format!("the session {session} is no more on {server}"),
             Why::BadName => format!("no session can be called {session} on {server}"),
             Why::Version => {
@@ -222,7 +222,7 @@ impl Driver {
         Failure {
             what,
             word,
-            next,
+            next: next.into(),
             refused: matches!(why, Why::Unauthorized | Why::Forbidden),
         }
     }

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use chat_normalize::{Context, FolderReader, SessionParts, SessionReader};
+use chat_normalize::{Context, FolderReader, NotASession, SessionParts, SessionReader};
 
 use super::{Failure, Running, Sink, Update};
 use crate::platform::stream::{Blob, ByteStream, FetchError};
@@ -84,7 +84,7 @@ async fn read_files(mut reader: FolderReader, mut files: Files, sink: &Sink) {
                 let n_bytes = piece.len() as f64;
                 n_read += n_bytes;
                 if let Err(why) = reader.push(&piece, now_ms, &mut events) {
-                    return fail(sink, why.to_string(), OTHER_FILE);
+                    return refuse(sink, &why);
                 }
             }
             Err(why) => reader.missing(&why, now_ms, &mut events),
@@ -144,7 +144,7 @@ async fn read(mut bytes: ByteStream, sink: &Sink) {
         for step in piece.chunks(STEP_BYTES) {
             n_read += step.len() as u64;
             if let Err(why) = reader.push(step, clock::epoch_ms(), &mut events) {
-                return fail(sink, why.to_string(), OTHER_FILE);
+                return refuse(sink, &why);
             }
             if !events.is_empty() {
                 sink(Update::Events(std::mem::take(&mut events)));
@@ -157,7 +157,7 @@ async fn read(mut bytes: ByteStream, sink: &Sink) {
         }
     }
     if let Err(why) = reader.finish(clock::epoch_ms(), &mut events) {
-        return fail(sink, why.to_string(), OTHER_FILE);
+        return refuse(sink, &why);
     }
     sink(Update::Events(events));
     sink(Update::End);
@@ -169,6 +169,12 @@ fn tell_progress(sink: &Sink, n_read: u64, byte_len: Option<u64>) {
         let percent = u8::try_from((n_read * 100 / len).min(100)).unwrap_or(100);
         sink(Update::Progress(percent));
     }
+}
+
+/// What is no session at all: what it could have been comes after what is wrong.
+fn refuse(sink: &Sink, why: &NotASession) {
+    let next = format!("{OTHER_FILE} Formats read are {}.", NotASession::formats());
+    sink(Update::Failed(Failure::new(why.place(), next)));
 }
 
 fn fail(sink: &Sink, what: String, next: &'static str) {

@@ -231,3 +231,24 @@ fn the_sheet_of_keys_is_drawn_from_what_binds_them() {
         }
     });
 }
+
+#[test]
+fn the_find_bar_moves_no_row() {
+    let files = vec![("/log.jsonl", log_of("still", 400))];
+    on_stage("find_still", FOLDING_FEED, files, async |stage| {
+        stage.show("/log.jsonl").await;
+        stage
+            .tab
+            .run("const list = __test.feed().scroller; list.dispatchEvent(new WheelEvent('wheel')); await __test.frames(2); list.scrollTop = list.scrollHeight / 2; await __test.rest(); const row = __test.rows().find((row) => row.getBoundingClientRect().top > 300); row.focus(); window.row = row; window.top0 = row.getBoundingClientRect().top")
+            .await;
+        let moved = "Math.abs(row.getBoundingClientRect().top - top0)";
+        for (key, shown) in [("/", true), ("Escape", false)] {
+            stage.tab.press(key).await;
+            let bar = format!("!!__test.visible('.find') === {shown}");
+            stage.tab.wait_for(key, SHORT, &bar).await;
+            stage.rest().await;
+            let moved_px: f64 = stage.tab.eval(moved).await;
+            assert!(moved_px <= 1.0, "{key}: {moved_px} px");
+        }
+    });
+}

@@ -325,21 +325,7 @@ fn doing_text(row: &Row, tool: &str, object: &str) -> (bool, String) {
 
 /// Time that has passed in whole seconds, from one on.
 fn passed(now_ms: i64, since_ms: i64) -> Option<String> {
-    let passed_ms = u64::try_from(now_ms.saturating_sub(since_ms)).ok()?;
-    match passed_ms / 1_000 {
-        0 => None,
-        seconds @ 1..10 => Some(format!("{seconds} s")),
-        seconds => Some(long(seconds * 1_000)),
-    }
-}
-
-/// A duration; of days nobody wants the hours.
-fn long(duration_ms: u64) -> String {
-    const DAY_MS: u64 = 86_400_000;
-    match duration_ms / DAY_MS {
-        0 | 1 => units::duration(duration_ms),
-        days => format!("{days} days"),
-    }
+    units::passed(u64::try_from(now_ms.saturating_sub(since_ms)).ok()?)
 }
 
 /// When something was, by the page's clock.

@@ -22,6 +22,18 @@ pub fn duration(duration_ms: u64) -> String {
     }
 }
 
+/// Time that goes on passing, in whole units: tenths that change once a second say nothing, and of days nobody wants
+/// the hours. `None` below a second.
+pub fn passed(passed_ms: u64) -> Option<String> {
+    const DAY_MS: u64 = 86_400_000;
+    match (passed_ms / 1_000, passed_ms / DAY_MS) {
+        (0, _) => None,
+        (seconds @ 1..10, _) => Some(format!("{seconds} s")),
+        (seconds, 0 | 1) => Some(duration(seconds * 1_000)),
+        (_, days) => Some(format!("{days} days")),
+    }
+}
+
 /// A duration where it says anything: below a twentieth of a second there is none.
 pub fn told_duration(duration_ms: u64) -> Option<String> {
     (duration_ms >= 50).then(|| duration(duration_ms))

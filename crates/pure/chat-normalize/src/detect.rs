@@ -23,18 +23,23 @@ pub struct NotASession {
     pub found: String,
 }
 
+impl NotASession {
+    /// Where it shows and what stands there, without the formats that are read.
+    pub fn place(&self) -> String {
+        format!("not a session log: line {} is {}", self.line, self.found)
+    }
+
+    /// The formats that are read, by their names.
+    pub fn formats() -> String {
+        let names: Vec<&str> = Dialect::all().map(Dialect::name).collect();
+        names.join(", ")
+    }
+}
+
 impl fmt::Display for NotASession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "not a session log: line {} is {}; formats read are ",
-            self.line, self.found
-        )?;
-        for (at, dialect) in Dialect::all().enumerate() {
-            f.write_str(if at == 0 { "" } else { ", " })?;
-            f.write_str(dialect.name())?;
-        }
-        Ok(())
+        let (place, formats) = (self.place(), NotASession::formats());
+        write!(f, "{place}; formats read are {formats}")
     }
 }
 
