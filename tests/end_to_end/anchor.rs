@@ -263,3 +263,106 @@ fn the_feed_follows_its_end_until_the_reader_scrolls_up() {
         );
     });
 }
+
+/// Changes what stands above the held row at random, `rounds` times eight changes a frame, and tells the farthest it was
+/// ever from its place, and how often each change was made.
+const CHANGE_AT_RANDOM: &str = r"(async (seed, rounds) => {
+    const feed = __test.feed(), scroller = feed.scroller;
+    // xorshift: the same changes for the same seed.
+    const below = (n) => { seed ^= seed << 13; seed ^= seed >>> 17; seed ^= seed << 5; return (seed >>> 0) % n; };
+    const place = { turnId: 't1', responseId: 'r1' };
+    let next = 0;
+    const event = (type, payload, more = place) => ({ id: `m${next += 1}`, timestamp: 1703002000000 + next, sessionId: 'random', type, ...more, payload });
+    const made = { grown: 0, told: 0, begun: 0, taken: 0, toggled: 0, appended: 0 };
+    const above = Number(__held.dataset.number);
+    const added = [];
+    const change = () => {
+        const call = `running-${1 + below(above)}`;
+        switch (below(6)) {
+            case 0: made.grown += 1; return event('tool_output_chunk', { toolCallId: call, chunk: 'more of it\n'.repeat(1 + below(5)) });
+            case 1: made.told += 1; return event('assistant_chunk', { text: 'and more words of it '.repeat(1 + below(12)), part: 'p' }, { turnId: 't1', responseId: `told-${1 + below(above)}` });
+            case 2: {
+                made.begun += 1;
+                const diff = `@@ -1 +1,2 @@\n-old\n+new ${below(9)}\n+and more\n`;
+                const begun = event('file_edit', { toolCallId: call, filePath: `src/${next}.rs`, changeType: 'modified', diff, linesAdded: 2, linesRemoved: 1 });
+                added.push(begun.id);
+                return begun;
+            }
+            case 3: {
+                if (added.length < 4) return null;
+                made.taken += 1;
+                return event('retract', { eventIds: [added.splice(below(added.length), 1)[0]] });
+            }
+            case 4: {
+                const top = scroller.getBoundingClientRect().top;
+                const cards = __test.rows().filter((row) => row.getBoundingClientRect().bottom < top).flatMap((row) => [...row.querySelectorAll('[aria-expanded]')]);
+                if (cards.length > 0) { made.toggled += 1; cards[below(cards.length)].click(); }
+                return null;
+            }
+            default: made.appended += 1; return event('assistant_done', { text: 'A new answer at the end.' }, { turnId: 't1', responseId: `end-${next}` });
+        }
+    };
+    let farthest = 0;
+    for (let round = 0; round < rounds; round += 1) {
+        const events = Array.from({ length: 8 }, change).filter(Boolean);
+        if (events.length > 0) feed.append(events.map((it) => JSON.stringify(it) + '\n').join(''));
+        await __test.drawn();
+        if (!__held.isConnected) return { farthest: 1e9, round, made };
+        farthest = Math.max(farthest, Math.abs(__held.getBoundingClientRect().top - __heldTop));
+        if (farthest > 1) return { farthest, round, made };
+    }
+    return { farthest, round: rounds, made };
+})";
+
+#[test]
+fn what_the_reader_sees_stays_whatever_changes_above_it_at_random() {
+    // Ten thousand changes take most of a minute.
+    let rounds = if std::env::var_os("TURNREEL_FULL").is_some() {
+        1_250
+    } else {
+        250
+    };
+    let seed = std::env::var("TURNREEL_SEED").map_or(7, |seed| seed.parse().expect("a number"));
+    on_stage("stays_at_random", FEED, vec![], async |stage| {
+        let mut writer = Writer::new("random");
+        let place = json!({"turnId": "t1", "responseId": "r1"});
+        for number in 1..=30 {
+            let call = format!("running-{number}");
+            writer.event("tool_call", &place, &json!({"toolCallId": call, "toolName": "Bash", "kind": "execute", "args": {"command": "watch"}}));
+            writer.event(
+                "assistant_chunk",
+                &json!({"turnId": "t1", "responseId": format!("told-{number}")}),
+                &json!({"text": words(number, 30), "part": "p"}),
+            );
+            writer.event(
+                "assistant_done",
+                &json!({"turnId": "t1", "responseId": format!("done-{number}")}),
+                &json!({"text": words(number, 60)}),
+            );
+        }
+        stage.append(&writer.take()).await;
+        stage.rest().await;
+        for number in [8, 18, 28] {
+            scroll_to_share(&stage, 0.5).await;
+            // A finished answer, and how many running commands stand above it.
+            stage
+                .tab
+                .run(&format!(
+                    "__test.feed().goToEvent({number} * 3 - 1); await __test.rest();
+                    window.__held = __test.rows().find((row) => row.dataset.eventId === 'e' + {number} * 3);
+                    __held.dataset.number = {number};
+                    window.__heldTop = __held.getBoundingClientRect().top;"
+                ))
+                .await;
+            let told: serde_json::Value = stage
+                .tab
+                .eval(&format!("{CHANGE_AT_RANDOM}({seed}, {rounds} / 3)"))
+                .await;
+            let moved = told["farthest"].as_f64().expect("a distance");
+            assert!(moved <= 1.0, "seed {seed}, at {number}: {told}");
+            for change in ["grown", "told", "begun", "taken", "toggled", "appended"] {
+                assert!(told["made"][change].as_u64() > Some(3), "{change}: {told}");
+            }
+        }
+    });
+}

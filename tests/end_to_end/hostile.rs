@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::FEED;
 use crate::anchor::scroll_to_share;
 use crate::made_logs::Writer;
-use crate::stage::on_stage;
+use crate::stage::{Stage, on_stage};
 
 use std::path::PathBuf;
 
@@ -43,91 +43,102 @@ fn hostile_content_is_text_and_nothing_else() {
         FEED,
         vec![("/hostile.jsonl", log)],
         async |stage| {
-            stage
-            .tab
-            .run(&format!(
-                "window.__found = [];
-                for (const name of ['alert', 'confirm', 'prompt', 'open']) window[name] = () => {{ __found.push(name + ' was called'); }};
-                const look = (node) => {{
-                    if (node.nodeType !== Node.ELEMENT_NODE) return;
-                    for (const element of [node, ...node.querySelectorAll('*')]) {{
-                        if (element.matches({}) && !element.closest('.transport')) __found.push(element.outerHTML.slice(0, 120));
-                        for (const attribute of element.attributes) {{
-                            if (attribute.name.startsWith('on')) __found.push(attribute.name + '=' + attribute.value.slice(0, 80));
-                            if (attribute.name === 'href' && element.matches('a[target=_blank][rel=\"noopener noreferrer nofollow\"]')
-                                && /^(https?|mailto):/.test(attribute.value)) continue;
-                            if (['href', 'src', 'xlink:href', 'action', 'formaction', 'style', 'id', 'name'].includes(attribute.name)
-                                && /__pwned|x\\.invalid|javascript:/i.test(attribute.value)) __found.push(attribute.name + '=' + attribute.value.slice(0, 80));
-                        }}
-                    }}
-                }};
-                new MutationObserver((records) => {{ for (const record of records) for (const node of record.addedNodes) look(node); }})
-                    .observe(__test.feed().shadowRoot, {{ subtree: true, childList: true }});
-                look(document.documentElement.querySelector('body'));
-                window.__found = [];",
-                json!(FORBIDDEN)
-            ))
-            .await;
-            stage.show("/hostile.jsonl").await;
-            scroll_to_share(&stage, 0.0).await;
-            // Through the whole session, every card opened on the way.
-            let walked: Value = stage
-            .tab
-            .eval("(async () => {
-                const scroller = __test.feed().scroller;
-                let texts = '', steps = 0, opened = 0;
-                for (; steps < 4000; steps += 1) {
-                    await __test.frames(2);
-                    for (const button of __test.all('.row [aria-expanded=false]', __test.feed().shadowRoot)) { button.click(); opened += 1; }
-                    await __test.frames(2);
-                    texts += __test.rows().map((row) => row.textContent).join('\\n');
-                    if (scroller.scrollTop + scroller.clientHeight >= scroller.scrollHeight - 2) break;
-                    scroller.scrollTop += scroller.clientHeight * 0.9;
+            // A policy would stop what the page let through: without one nothing does.
+            for policy in [true, false] {
+                if !policy {
+                    stage.site.drop_policy();
+                    stage.enter().await;
                 }
-                return { steps, opened, seen: (texts.match(/__pwned/g) ?? []).length, ended: steps < 4000 };
-            })()")
-            .await;
-            assert_eq!(
-                walked["ended"],
-                json!(true),
-                "the walk came to its end: {walked}"
-            );
-            assert!(
-                walked["opened"].as_u64().unwrap_or(0) > 50,
-                "cards were opened: {walked}"
-            );
-            assert!(
-                walked["seen"].as_u64().unwrap_or(0) > 100,
-                "the content was shown, as text: {walked}"
-            );
-            let text: String = stage
-                .tab
-                .eval("__test.feed().serializeRows({ maskTimes: true })")
-                .await;
-            assert!(
-                text.contains("window.__pwned"),
-                "and is in the serialized rows"
-            );
-            let found: Vec<String> = stage.tab.eval("__found").await;
-            assert!(found.is_empty(), "content became markup: {found:#?}");
-            let pwned: bool = stage.tab.eval("'__pwned' in window").await;
-            assert!(!pwned, "content ran");
-            let address: String = stage.tab.eval("location.href").await;
-            assert_eq!(
-                address.trim_end_matches('/'),
-                stage.site.url,
-                "the page was not led away"
-            );
-            stage.assert_no_request_out();
-            let asked: Vec<String> = stage.site.asked();
-            assert!(
-                asked
-                    .iter()
-                    .all(|line| ["GET /", "GET /page.css", "GET /hostile.jsonl"]
-                        .contains(&line.as_str())),
-                "{asked:?}"
-            );
+                walk_through(&stage).await;
+            }
         },
+    );
+}
+
+/// Opens the hostile log and every card in it, and looks at all that comes into the page on the way.
+async fn walk_through(stage: &Stage) {
+    stage
+        .tab
+        .run(&format!(
+            "window.__found = [];
+            for (const name of ['alert', 'confirm', 'prompt', 'open']) window[name] = () => {{ __found.push(name + ' was called'); }};
+            const look = (node) => {{
+                if (node.nodeType !== Node.ELEMENT_NODE) return;
+                for (const element of [node, ...node.querySelectorAll('*')]) {{
+                    if (element.matches({}) && !element.closest('.transport')) __found.push(element.outerHTML.slice(0, 120));
+                    for (const attribute of element.attributes) {{
+                        if (attribute.name.startsWith('on')) __found.push(attribute.name + '=' + attribute.value.slice(0, 80));
+                        if (attribute.name === 'href' && element.matches('a[target=_blank][rel=\"noopener noreferrer nofollow\"]')
+                            && /^(https?|mailto):/.test(attribute.value)) continue;
+                        if (['href', 'src', 'xlink:href', 'action', 'formaction', 'style', 'id', 'name'].includes(attribute.name)
+                            && /__pwned|x\\.invalid|javascript:/i.test(attribute.value)) __found.push(attribute.name + '=' + attribute.value.slice(0, 80));
+                    }}
+                }}
+            }};
+            new MutationObserver((records) => {{ for (const record of records) for (const node of record.addedNodes) look(node); }})
+                .observe(__test.feed().shadowRoot, {{ subtree: true, childList: true }});
+            look(document.documentElement.querySelector('body'));
+            window.__found = [];",
+            json!(FORBIDDEN)
+        ))
+        .await;
+    stage.show("/hostile.jsonl").await;
+    scroll_to_share(stage, 0.0).await;
+    // Through the whole session, every card opened on the way.
+    let walked: Value = stage
+        .tab
+        .eval("(async () => {
+            const scroller = __test.feed().scroller;
+            let texts = '', steps = 0, opened = 0;
+            for (; steps < 4000; steps += 1) {
+                await __test.frames(2);
+                for (const button of __test.all('.row [aria-expanded=false]', __test.feed().shadowRoot)) { button.click(); opened += 1; }
+                await __test.frames(2);
+                texts += __test.rows().map((row) => row.textContent).join('\\n');
+                if (scroller.scrollTop + scroller.clientHeight >= scroller.scrollHeight - 2) break;
+                scroller.scrollTop += scroller.clientHeight * 0.9;
+            }
+            return { steps, opened, seen: (texts.match(/__pwned/g) ?? []).length, ended: steps < 4000 };
+        })()")
+        .await;
+    assert_eq!(
+        walked["ended"],
+        json!(true),
+        "the walk came to its end: {walked}"
+    );
+    assert!(
+        walked["opened"].as_u64().unwrap_or(0) > 50,
+        "cards were opened: {walked}"
+    );
+    assert!(
+        walked["seen"].as_u64().unwrap_or(0) > 100,
+        "the content was shown, as text: {walked}"
+    );
+    let text: String = stage
+        .tab
+        .eval("__test.feed().serializeRows({ maskTimes: true })")
+        .await;
+    assert!(
+        text.contains("window.__pwned"),
+        "and is in the serialized rows"
+    );
+    let found: Vec<String> = stage.tab.eval("__found").await;
+    assert!(found.is_empty(), "content became markup: {found:#?}");
+    let pwned: bool = stage.tab.eval("'__pwned' in window").await;
+    assert!(!pwned, "content ran");
+    let address: String = stage.tab.eval("location.href").await;
+    assert_eq!(
+        address.trim_end_matches('/'),
+        stage.site.url,
+        "the page was not led away"
+    );
+    stage.assert_no_request_out();
+    let asked: Vec<String> = stage.site.asked();
+    assert!(
+        asked
+            .iter()
+            .all(|line| ["GET /", "GET /page.css", "GET /hostile.jsonl"].contains(&line.as_str())),
+        "{asked:?}"
     );
 }
 

@@ -77,6 +77,11 @@ impl Site {
         self.put(path, "text/html; charset=utf-8", page);
     }
 
+    /// Serves pages without any policy from now on, as most pages are.
+    pub(crate) fn drop_policy(&self) {
+        self.shelf().policy.clear();
+    }
+
     /// Methods and paths that were asked for, in order.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.shelf().asked.clone()
@@ -114,7 +119,7 @@ async fn serve(mut stream: TcpStream, shelf: Arc<Mutex<Shelf>>) {
         shelf.asked.push(format!("{method} {target}"));
         match shelf.files.get(path) {
             Some((content_type, content)) => {
-                let policy = if content_type.starts_with("text/html") {
+                let policy = if content_type.starts_with("text/html") && !shelf.policy.is_empty() {
                     format!("content-security-policy: {}\r\n", shelf.policy)
                 } else {
                     String::new()

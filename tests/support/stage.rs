@@ -40,17 +40,21 @@ impl Stage {
             site.put(path, "application/x-ndjson", log.clone());
         }
         let tab = visit.tab("page").await;
-        tab.goto(&site.url).await;
         let stage = Stage { site, tab, server };
+        stage.enter().await;
         stage
-            .tab
+    }
+
+    /// Loads the page, anew where it is loaded already.
+    pub(crate) async fn enter(&self) {
+        self.tab.goto(&self.site.url).await;
+        self.tab
             .wait_for(
                 "<agent-feed> to be defined",
                 LOAD_LIMIT,
                 "!!__test.feed()?.scroller",
             )
             .await;
-        stage
     }
 
     /// Shows a log from an address of the page's own origin.
