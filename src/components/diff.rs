@@ -48,17 +48,20 @@ pub(crate) fn view(ctx: Ctx, text: &str, path: &str) -> Option<AnyView> {
         );
     let choices = ctx.with_value(|context| context.diffs.clone());
     let shown = choices.0.told.clone();
+    // A choice made at another diff may be told to this one when it has just been taken down.
+    let now = move || {
+        let now = window.try_with_value(|window| window.as_ref().map(|window| window.shown()));
+        now.flatten().unwrap_or_default()
+    };
     let press = move |act: fn(&Choices, Shown)| {
         let choices = ctx.with_value(|context| context.diffs.clone());
-        let now = window.with_value(|window| window.as_ref().map(|window| window.shown()));
-        act(&choices, now.unwrap_or_default());
+        act(&choices, now());
     };
     let pressed = move |is: fn(Shown) -> bool| {
         let told = shown.clone();
         move || {
             told.track();
-            let now = window.with_value(|window| window.as_ref().map(|window| window.shown()));
-            is(now.unwrap_or_default()).to_string()
+            is(now()).to_string()
         }
     };
     let tool =

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use chat_feed::panel::{Scope, Timeline};
+use chat_feed::playback::Player;
 use chat_feed::viewport::Align;
 use chat_feed::{BlockId, Feed, units};
 use leptos::ev;
@@ -70,7 +71,7 @@ pub(crate) struct PanelState {
     window: ArcRwSignal<timeline::Window>,
     hovered: ArcRwSignal<Option<BlockId>>,
     kept_timeline: RefCell<Option<(u32, Rc<Timeline>)>>,
-    n_events: Cell<u32>,
+    n_events: Cell<(u32, u32)>,
     made_ms: Cell<f64>,
     due: Cell<bool>,
     /// What had the focus before the panel was opened over the feed.
@@ -93,7 +94,7 @@ impl Default for PanelState {
             window: ArcRwSignal::new(timeline::Window::default()),
             hovered: ArcRwSignal::new(None),
             kept_timeline: RefCell::default(),
-            n_events: Cell::new(0),
+            n_events: Cell::new((0, 0)),
             made_ms: Cell::new(0.0),
             due: Cell::new(false),
             before: RefCell::default(),
@@ -156,7 +157,9 @@ impl PanelState {
 /// The feed may have changed: what is seen of it is made anew, soon.
 pub(crate) fn note_change(context: &Rc<Context>, rows_changed: bool) {
     let panel = &context.panel;
-    let n_events = context.store.event_count();
+    // How many there are, and after how many the feed is shown: a script moves through the past outside of frames.
+    let n_shown = context.store.player(Player::n_events);
+    let n_events = (context.store.event_count(), n_shown);
     let changed = panel.n_events.replace(n_events) != n_events || rows_changed;
     if !changed || !panel.open.get_untracked() || panel.due.replace(true) {
         return;

@@ -232,8 +232,9 @@ fn window_view(ctx: Ctx, id: BlockId, kept: Rc<Kept>, n_lines: usize) -> AnyView
     let kept = StoredValue::new_local(kept);
     let lines = move || {
         let (first, top_px) = place.get();
-        let lines: Vec<AnyView> = ctx.with_value(|context| {
-            kept.with_value(|kept| {
+        let lines = ctx.with_value(|context| {
+            // It may have been scrolled in the frame in which it is taken down.
+            kept.try_with_value(|kept| {
                 let feed = context.store.feed();
                 let printed = kept.printed(&feed, id);
                 line_views(kept, kept.lines(printed, first, first + MOUNTED_LINES))

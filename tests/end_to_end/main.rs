@@ -40,9 +40,11 @@ mod live_is_replay;
 mod looks;
 mod made_session;
 mod page;
+mod panel;
 mod replay;
 mod sessions;
 mod streaming;
+mod terminal;
 mod window;
 
 use std::time::Duration;

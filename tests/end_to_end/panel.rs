@@ -1,0 +1,135 @@
+//! The side panel in a browser: what was changed, when, by which calls, and as JSON; it leads to the rows, keeps what the
+//! reader marked, and shows the past while the feed does.
+
+use serde_json::json;
+
+use crate::made_logs::Writer;
+use crate::stage::{Stage, on_stage};
+use crate::{FEED, SHORT};
+
+/// Three turns with an edit each, and a second edit of the first one's file.
+fn session() -> Writer {
+    let mut writer = Writer::new("panel");
+    writer.turn(1).turn(2).turn(3);
+    let place = json!({"turnId": "t3", "responseId": "r3"});
+    let diff = "--- a/src/part_1.rs\n+++ b/src/part_1.rs\n@@ -1,4 +1,4 @@\n fn a() {}\n fn b(x: u8) {}\n-fn c() {}\n+fn c(y: u8) {}\n fn d() {}\n";
+    let args = json!({"toolCallId": "again", "toolName": "Edit", "kind": "edit", "args": {"file_path": "src/part_1.rs"}});
+    writer.event("tool_call", &place, &args);
+    writer.event("file_edit", &place, &json!({"toolCallId": "again", "filePath": "src/part_1.rs", "changeType": "modified", "linesAdded": 1, "linesRemoved": 1, "diffPreview": diff, "fullDiffAvailable": false, "fullDiffSize": diff.len()}));
+    writer.event(
+        "tool_result",
+        &place,
+        &json!({"toolCallId": "again", "result": "done"}),
+    );
+    writer
+}
+
+/// Opens the panel at a tab.
+async fn open(stage: &Stage, tab: &str) {
+    stage
+        .tab
+        .run("if (!__test.visible('.panel')) __test.one('.panel-toggle').click()")
+        .await;
+    let name = format!("__test.all('.panel__name').find((it) => it.textContent.includes('{tab}'))");
+    stage.tab.wait_for(tab, SHORT, &format!("!!{name}")).await;
+    stage.tab.run(&format!("{name}.click()")).await;
+}
+
+const FILES: &str = "__test.all('.tree__open').map((file) => file.textContent)";
+
+#[test]
+fn files_have_the_sum_of_their_edits_and_lead_to_each() {
+    let files = vec![("/log", session().take())];
+    on_stage("panel_files", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        stage.show("/log").await;
+        open(&stage, "Files").await;
+        let here = format!("{FILES}.length === 3");
+        tab.wait_for("three files", SHORT, &here).await;
+        let listed: Vec<String> = tab.eval(FILES).await;
+        assert!(listed[0].starts_with("part_1.rs"), "{listed:?}");
+        tab.run("__test.one('.tree__open').click()").await;
+        tab.wait_for(
+            "the sum of both edits",
+            SHORT,
+            "__test.all('.file-sum .diff__line--added').some((line) => line.textContent.includes('fn c(y: u8) {}'))",
+        )
+        .await;
+        let sum: String = tab.eval("__test.one('.file-sum').textContent").await;
+        assert!(
+            !sum.contains("fn c() {}"),
+            "what was changed twice is seen once: {sum}"
+        );
+        assert!(sum.contains("fn b(x: u8) {}"), "{sum}");
+        // The first edit is far up; its link brings it into view.
+        tab.run("__test.all('.file-sum__edit')[0].click()").await;
+        tab.wait_for(
+            "the first edit's row",
+            SHORT,
+            "__test.feed().shadowRoot.activeElement?.matches('.row') && __test.feed().shadowRoot.activeElement.textContent.includes('part_1.rs')",
+        )
+        .await;
+
+        // A mark stays while nothing is changed, and is gone once something is.
+        tab.run("__test.one('.tree__viewed').click()").await;
+        let seen = "!!__test.one('.tree__row--seen')";
+        tab.wait_for("the mark", SHORT, seen).await;
+        tab.run("__test.one('.panel-toggle').click(); await __test.frames(3)")
+            .await;
+        open(&stage, "Files").await;
+        tab.wait_for("the mark again", SHORT, seen).await;
+    });
+}
+
+#[test]
+fn the_panel_shows_the_moment_that_the_feed_shows() {
+    let files = vec![("/log", session().take())];
+    on_stage("panel_past", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        stage.show("/log").await;
+        open(&stage, "Files").await;
+        for (event, n_files) in [(20, 1), (45, 2), (2, 0)] {
+            tab.run(&format!("__test.feed().viewAsOf({event})")).await;
+            let here = format!("{FILES}.length === {n_files}");
+            tab.wait_for(&format!("{n_files} files at {event}"), SHORT, &here)
+                .await;
+        }
+        tab.run("__test.feed().viewAsOf(null)").await;
+        let here = format!("{FILES}.length === 3");
+        tab.wait_for("all files", SHORT, &here).await;
+    });
+}
+
+#[test]
+fn calls_lead_to_their_rows_and_rows_show_their_json() {
+    let mut writer = session();
+    let n_calls = 10;
+    let files = vec![("/log", writer.take())];
+    on_stage("panel_calls", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        stage.show("/log").await;
+        open(&stage, "Timeline").await;
+        let bars = format!("__test.all('.timeline__bar').length === {n_calls}");
+        tab.wait_for("a bar for each call", SHORT, &bars).await;
+        tab.run("__test.all('.timeline__bar')[1].click()").await;
+        tab.wait_for(
+            "the row of the second call",
+            SHORT,
+            "__test.feed().shadowRoot.activeElement?.dataset.toolCallId === 'c1-run'",
+        )
+        .await;
+        // The row that has the focus is the one whose JSON is shown.
+        open(&stage, "Raw").await;
+        tab.wait_for(
+            "its JSON",
+            SHORT,
+            "__test.one('.panel__json')?.textContent.includes('\"toolCallId\":\"c1-run\"') || __test.one('.panel__json')?.textContent.includes('\"toolCallId\": \"c1-run\"')",
+        )
+        .await;
+        open(&stage, "Stats").await;
+        tab.wait_for("figures", SHORT, "__test.all('.figures__bar').length > 0")
+            .await;
+        let said: String = tab.eval("__test.one('.panel').textContent").await;
+        assert!(said.contains(&format!("Calls · {n_calls}")), "{said}");
+    });
+}

@@ -1,0 +1,153 @@
+//! What commands printed, as only a browser shows it: colours that can be read, lines that a progress bar wrote over
+//! itself, links, a long output through a window; no byte of control in the page, and in any pieces the same.
+
+use serde_json::json;
+
+use crate::made_logs::Writer;
+use crate::stage::{Stage, on_stage};
+use crate::{FEED, SHORT};
+
+/// Colours, a bar that runs over itself, a link, a title and a cleared line that no one should see.
+const PRINTED: &str = concat!(
+    "\u{1b}]0;a title\u{7}\u{1b}[32mgreen\u{1b}[0m and \u{1b}[1;38;2;255;0;0mown red\u{1b}[0m\n",
+    "  1 %\r 50 %\r100 %\u{1b}[K\n",
+    "\u{1b}]8;;https://docs.rs/serde\u{1b}\\the docs\u{1b}]8;;\u{1b}\\ and \u{1b}]8;;javascript:alert(1)\u{1b}\\no link\u{1b}]8;;\u{1b}\\\n",
+    "half a cluster: e\u{301}, \u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}, \u{6f22}\u{5b57}\u{7}\n",
+    "\u{8}\u{9b}31mend\u{1b}[?25l\u{1b}]52;c;Y29weQ==\u{7}\n",
+);
+
+/// The lines of the one open terminal.
+const LINES: &str = "__test.all('.terminal__line').map((line) => line.textContent)";
+
+/// Tells of a command and what it printed in pieces; `end` with its result.
+async fn tell(stage: &Stage, call: &str, pieces: &[&str], end: bool) {
+    let mut writer = Writer::new(call);
+    let place = json!({"turnId": "t1", "responseId": "r1"});
+    let args = json!({"toolCallId": call, "toolName": "Bash", "kind": "execute", "args": {"command": "make"}});
+    writer.event("tool_call", &place, &args);
+    for piece in pieces {
+        let chunk = json!({"toolCallId": call, "chunk": piece});
+        writer.event("tool_output_chunk", &place, &chunk);
+    }
+    if end {
+        let result = json!({"toolCallId": call, "result": pieces.concat(), "exitCode": 2, "error": {"message": "exit code 2"}});
+        writer.event("tool_result", &place, &result);
+    }
+    stage.tab.run("__test.feed().clear()").await;
+    stage.append(&writer.take()).await;
+    stage.rest().await;
+}
+
+#[test]
+fn what_was_printed_is_seen_as_a_terminal_shows_it() {
+    on_stage("terminal", FEED, vec![], async |stage| {
+        tell(&stage, "all", &[PRINTED], true).await;
+        let lines: Vec<String> = stage.tab.eval(LINES).await;
+        assert_eq!(lines[0], "green and own red");
+        assert_eq!(lines[1], "100 %", "a bar leaves its last state");
+        assert_eq!(lines[2], "the docs and no link");
+        let controls = lines
+            .iter()
+            .flat_map(|line| line.chars())
+            .filter(|char| char.is_control())
+            .count();
+        assert_eq!(controls, 0, "{lines:?}");
+        let links: Vec<String> = stage
+            .tab
+            .eval("__test.all('.terminal__link').map((link) => link.href)")
+            .await;
+        assert_eq!(
+            links,
+            ["https://docs.rs/serde"],
+            "links lead to the web only"
+        );
+        let exit: String = stage
+            .tab
+            .eval("__test.one('.terminal__foot').textContent")
+            .await;
+        assert!(exit.contains("exit 2"), "{exit}");
+        // Every colour can be read on the ground it stands on, in both themes.
+        for dark in [false, true] {
+            stage.tab.look(dark, (1100, 700)).await;
+            let worst: f64 = stage
+                .tab
+                .eval(
+                    "(() => {
+                        const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+                        const rgb = (colour) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
+                        const light = ([r, g, b]) => [r, g, b].map((it) => it / 255).map((it) => it <= 0.04045 ? it / 12.92 : ((it + 0.055) / 1.055) ** 2.4)
+                            .reduce((sum, it, at) => sum + it * [0.2126, 0.7152, 0.0722][at], 0);
+                        const ground = (element) => { for (let it = element; it; it = it.parentElement ?? it.getRootNode().host) {
+                            const found = rgb(getComputedStyle(it).backgroundColor); if (found[3] === 255) return found; } return [255, 255, 255]; };
+                        return Math.min(...__test.all('.terminal__line span').map((run) => {
+                            const [a, b] = [light(rgb(getComputedStyle(run).color)), light(ground(run))].sort((a, b) => b - a);
+                            return (a + 0.05) / (b + 0.05);
+                        }));
+                    })()",
+                )
+                .await;
+            assert!(worst >= 4.5, "dark {dark}: contrast {worst:.2}");
+        }
+    });
+}
+
+#[test]
+fn in_any_pieces_it_shows_the_same() {
+    on_stage("terminal_pieces", FEED, vec![], async |stage| {
+        tell(&stage, "whole", &[PRINTED], false).await;
+        let whole: Vec<String> = stage.tab.eval(LINES).await;
+        assert!(whole.len() >= 5, "{whole:?}");
+        for size in [1, 3, 7, 20] {
+            let chars: Vec<char> = PRINTED.chars().collect();
+            let pieces: Vec<String> = chars.chunks(size).map(String::from_iter).collect();
+            let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+            tell(&stage, "pieces", &pieces, false).await;
+            let lines: Vec<String> = stage.tab.eval(LINES).await;
+            assert_eq!(lines, whole, "in pieces of {size}");
+        }
+    });
+}
+
+#[test]
+fn a_long_output_is_two_ends_and_on_request_a_window_over_all() {
+    on_stage("terminal_long", FEED, vec![], async |stage| {
+        let printed: String = (1..=50_000).map(|line| format!("{line}\n")).collect();
+        tell(&stage, "long", &[&printed], true).await;
+        // So much is not opened by itself.
+        stage
+            .tab
+            .run("__test.one('.tool-call [aria-expanded=false]')?.click()")
+            .await;
+        let more = "__test.all('.more').find((button) => button.textContent.includes('Show all 50,000 lines'))";
+        stage
+            .tab
+            .wait_for("both ends", SHORT, &format!("!!{more}"))
+            .await;
+        let lines: Vec<String> = stage.tab.eval(LINES).await;
+        assert!(lines.len() < 60, "{} lines at first", lines.len());
+        assert_eq!(lines.first().map(String::as_str), Some("1"));
+        assert_eq!(lines.last().map(String::as_str), Some("50000"));
+        stage.tab.run(&format!("{more}.click()")).await;
+        stage
+            .tab
+            .wait_for("all of it", SHORT, "!!__test.one('.terminal__window')")
+            .await;
+        for (share, near) in [(0.0, 1), (0.5, 25_000), (1.0, 50_000)] {
+            stage
+                .tab
+                .run(&format!("const window_ = __test.one('.terminal__window'); window_.scrollTop = (window_.scrollHeight - window_.clientHeight) * {share}"))
+                .await;
+            let seen = format!(
+                "(() => {{ const box = __test.one('.terminal__window').getBoundingClientRect();
+                    return __test.all('.terminal__line').filter((line) => {{ const at = line.getBoundingClientRect(); return at.bottom > box.top && at.top < box.bottom; }})
+                        .some((line) => Math.abs(Number(line.textContent) - {near}) < 30); }})()"
+            );
+            stage
+                .tab
+                .wait_for(&format!("line {near}"), SHORT, &seen)
+                .await;
+            let n_lines: usize = stage.tab.eval("__test.all('.terminal__line').length").await;
+            assert!(n_lines < 200, "{n_lines} lines are in the page");
+        }
+    });
+}
