@@ -123,10 +123,8 @@ fn a_long_output_is_two_ends_and_on_request_a_window_over_all() {
             .tab
             .wait_for("both ends", SHORT, &format!("!!{more}"))
             .await;
-        let lines: Vec<String> = stage.tab.eval(LINES).await;
-        assert!(lines.len() < 60, "{} lines at first", lines.len());
-        assert_eq!(lines.first().map(String::as_str), Some("1"));
-        assert_eq!(lines.last().map(String::as_str), Some("50000"));
+        let ends: String = stage.tab.eval("__test.one('.tool-call').textContent").await;
+        assert!(ends.contains("49999") && !ends.contains("25000"), "{ends}");
         stage.tab.run(&format!("{more}.click()")).await;
         stage
             .tab
