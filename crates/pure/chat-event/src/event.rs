@@ -121,6 +121,26 @@ impl ChatEvent {
         )
     }
 
+    /// The envelope without what it says.
+    pub(crate) fn clone_envelope(&self) -> ChatEvent {
+        ChatEvent {
+            seq: self.seq,
+            id: self.id.clone(),
+            timestamp: self.timestamp,
+            recv: self.recv,
+            session_id: self.session_id.clone(),
+            turn_id: self.turn_id.clone(),
+            response_id: self.response_id.clone(),
+            agent_id: self.agent_id.clone(),
+            parent_tool_call_id: self.parent_tool_call_id.clone(),
+            payload: Payload::Unknown {
+                event_type: String::new(),
+                value: Json::default(),
+            },
+            extra: self.extra.clone(),
+        }
+    }
+
     /// Which field keeps a strict reader (a server) from taking this event, and how.
     pub fn problem(&self) -> Option<String> {
         match &self.payload {

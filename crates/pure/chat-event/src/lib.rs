@@ -4,6 +4,7 @@
 //! - [`Json`], [`Extra`] and [`Body`] carry what no rule knows, and what is too large, unchanged.
 //! - [`bodies`] takes large bodies out and puts them back; an [`Excerpt`] is what is shown of one at once.
 //! - [`jsonl`] reads and writes logs.
+//! - [`compaction`] folds the chunks of a finished log into the events that end them, and takes them apart again.
 //! - [`frame`] and [`cursor`] are what a server and its readers speak; [`session_id`] says what names a session.
 //!
 //! Where events come from is for `chat-normalize`, what is shown of them for `chat-feed`, where they are kept for
@@ -11,6 +12,7 @@
 
 pub mod bodies;
 mod body;
+pub mod compaction;
 pub mod cursor;
 pub mod depth;
 mod error;

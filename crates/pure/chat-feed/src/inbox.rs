@@ -1,12 +1,13 @@
 //! The inbox in front of the renderer: puts late events in their place and drops what came twice.
 //!
-//! It knows `seq` alone. When a hole stays open too long is for the transport, which has the clock: it asks
+//! It knows `seq` alone, of an event that others were folded into all it stands for. When a hole stays open too long is for the transport, which has the clock: it asks
 //! [`Inbox::missing`] and fills or skips.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use chat_event::ChatEvent;
+use chat_event::compaction::Folded;
 
 /// How many events may wait for one that is late; one more and the hole must be filled from the server.
 pub const MOST_WAITING: usize = 64;
@@ -36,14 +37,15 @@ impl Inbox {
             ready.push(event);
             return;
         };
-        if seq <= self.last_seq || self.waiting.contains_key(&seq) {
+        let first = first_of(&event, seq);
+        if seq <= self.last_seq || self.waiting.contains_key(&first) {
             self.duplicates += 1;
-        } else if seq == self.last_seq + 1 {
+        } else if first <= self.last_seq + 1 {
             self.last_seq = seq;
             ready.push(event);
             self.release(ready);
         } else {
-            self.waiting.insert(seq, event);
+            self.waiting.insert(first, event);
         }
     }
 
@@ -54,8 +56,9 @@ impl Inbox {
         }
         let later = self.waiting.split_off(&(seq + 1));
         let sooner = std::mem::replace(&mut self.waiting, later);
+        let ends = sooner.values().filter_map(|event| event.seq);
+        self.last_seq = ends.fold(seq, u64::max);
         ready.extend(sooner.into_values());
-        self.last_seq = seq;
         self.release(ready);
     }
 
@@ -91,11 +94,25 @@ impl Inbox {
     }
 
     fn release(&mut self, ready: &mut Vec<ChatEvent>) {
-        while let Some(event) = self.waiting.remove(&(self.last_seq + 1)) {
-            self.last_seq += 1;
-            ready.push(event);
+        while let Some(waiting) = self.waiting.first_entry()
+            && *waiting.key() <= self.last_seq + 1
+        {
+            let event = waiting.remove();
+            match event.seq {
+                Some(seq) if seq > self.last_seq => {
+                    self.last_seq = seq;
+                    ready.push(event);
+                }
+                _ => self.duplicates += 1,
+            }
         }
     }
+}
+
+/// The first of the numbers that an event stands for.
+fn first_of(event: &ChatEvent, seq: u64) -> u64 {
+    let span = Folded::of(event).and_then(|folded| folded.span());
+    span.map_or(seq, |(from, _)| from)
 }
 
 #[cfg(test)]
@@ -125,6 +142,28 @@ mod tests {
     #[test]
     fn late_events_find_their_place_and_repeats_are_dropped() {
         assert_eq!(order(&[2, 1, 1, 3, 2, 5, 4]), [1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn what_was_folded_fills_the_numbers_it_stands_for() {
+        let line = r#"{"seq":4,"id":"e4","timestamp":9,"sessionId":"s","type":"assistant_done","payload":{"text":"abc","timing":[[0,1],[1,1],[2,0]],"span":[2,4],"ids":[["e",2,3]]}}"#;
+        let folded = ChatEvent::from_json(line).unwrap();
+        for order in [[1, 4, 5], [4, 5, 1], [5, 4, 1]] {
+            let mut inbox = Inbox::default();
+            let mut ready = Vec::new();
+            for seq in order {
+                let it = if seq == 4 { folded.clone() } else { event(seq) };
+                inbox.push(it, &mut ready);
+            }
+            let seqs: Vec<_> = ready.iter().filter_map(|event| event.seq).collect();
+            assert_eq!(seqs, [1, 4, 5]);
+            assert_eq!((inbox.last_seq(), inbox.missing()), (5, None));
+        }
+        // A reader that had some of it before takes the rest with it.
+        let mut inbox = Inbox::after(3);
+        let mut ready = Vec::new();
+        inbox.push(folded, &mut ready);
+        assert_eq!((inbox.last_seq(), ready.len()), (4, 1));
     }
 
     #[test]

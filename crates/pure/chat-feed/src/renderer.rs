@@ -17,6 +17,7 @@ mod used;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use chat_event::compaction::Folded;
 use chat_event::{ChatEvent, Payload};
 
 use crate::block::{Block, BlockBody, BlockId, EventIdx, ResponseIdx, TurnIdx};
@@ -104,11 +105,38 @@ impl ChatRenderer {
     }
 
     /// Takes one event; what changed is added to `patches`.
+    ///
+    /// One that others were folded into counts as all of them, each at its time.
     pub fn apply(&mut self, event: &ChatEvent, patches: &mut Vec<FeedPatch>) {
-        if !self.seen.is_new(event) {
+        match Folded::of(event) {
+            Some(folded) => self.apply_folded(event, &folded, patches),
+            None if self.seen.is_new(event) => self.apply_new(event, &event.id, patches),
+            None => {}
+        }
+    }
+
+    fn apply_folded(
+        &mut self,
+        survivor: &ChatEvent,
+        folded: &Folded<'_>,
+        patches: &mut Vec<FeedPatch>,
+    ) {
+        // What stands before it in the log came with it, or before.
+        if self.seen.is_seen(survivor) {
             return;
         }
-        self.event_id = event.id.as_str().into();
+        for event in folded.events() {
+            if event.id.is_empty() {
+                // Of those without a name nothing is known beside their place before the survivor; a link to it leads there.
+                self.apply_new(&event, &survivor.id, patches);
+            } else if self.seen.is_new(&event) {
+                self.apply_new(&event, &event.id, patches);
+            }
+        }
+    }
+
+    fn apply_new(&mut self, event: &ChatEvent, id: &str, patches: &mut Vec<FeedPatch>) {
+        self.event_id = id.into();
         self.now_ms = event.timestamp;
         self.feed.rows_of_events.push(NO_ROW);
         if let Some(history) = &mut self.feed.history {

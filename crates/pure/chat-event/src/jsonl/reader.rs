@@ -10,6 +10,7 @@ use super::foreign::{HEAD_BYTES, foreign_mark};
 use super::lines::{Line, LineContent, LineSplitter};
 use super::report::{Flaws, ReadReport, Record, SeqGap, Tail, Unreadable, UnreadableKind};
 use super::salvage::{Damage, Found, one_value, read_record, salvage_with_reasons, split_checksum};
+use crate::compaction::Folded;
 use crate::{ChatEvent, Payload};
 
 /// As much of what could not be read as is handed on.
@@ -308,11 +309,14 @@ impl RecordReader {
                 self.report.backwards += 1;
                 return;
             }
-            if seq > last + 1 {
+            // One that others were folded into stands for their numbers, too.
+            let first = || Folded::of(event)?.span().map(|(from, _)| from);
+            let first = if seq > last + 1 { first() } else { None }.unwrap_or(seq);
+            if first > last + 1 {
                 self.report.n_gaps += 1;
                 if self.report.gaps.len() < MAX_GAPS {
                     let from = last + 1;
-                    let to = seq - 1;
+                    let to = first - 1;
                     self.report.gaps.push(SeqGap { from, to, line });
                 }
             }

@@ -24,6 +24,17 @@ impl Seen {
         }
     }
 
+    /// Whether an event was seen; one without an id never was.
+    pub(crate) fn is_seen(&self, event: &ChatEvent) -> bool {
+        match event.seq {
+            Some(seq) if seq > 0 => {
+                let before = self.runs.range(..=seq).next_back();
+                before.is_some_and(|(_, &last)| seq <= last)
+            }
+            _ => !event.id.is_empty() && self.ids.contains(&hash(&event.id)),
+        }
+    }
+
     fn seq_is_new(&mut self, seq: u64) -> bool {
         let before = self.runs.range(..=seq).next_back();
         let mut first = seq;
