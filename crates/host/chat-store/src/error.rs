@@ -34,6 +34,27 @@ pub enum Error {
         /// Why.
         why: String,
     },
+    /// There is no log of that session.
+    NoSession {
+        /// The session.
+        session: String,
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// The session may go on, and a log is compacted only when it is over.
+    NotEnded {
+        /// The session.
+        session: String,
+        /// What it does: `busy`, `idle` or `retrying`.
+        status: String,
+    },
+    /// What was written is not what it was made of.
+    NotTheSame {
+        /// The log, which is as it was.
+        path: PathBuf,
+        /// Where the two part.
+        why: String,
+    },
     /// Anything else the system refused.
     Io {
         /// What was tried.
@@ -90,6 +111,18 @@ impl fmt::Display for Error {
             Error::NotALog { path, why } => {
                 write!(f, "could not open the log: {why}: {}", path.display())
             }
+            Error::NoSession { session, dir } => {
+                write!(f, "could not find the session {session}: {}", dir.display())
+            }
+            Error::NotEnded { session, status } => write!(
+                f,
+                "could not compact {session}: it has not ended, it is {status}"
+            ),
+            Error::NotTheSame { path, why } => write!(
+                f,
+                "could not compact the log: read back it is not the same: {why}: {}",
+                path.display()
+            ),
             Error::Io {
                 doing,
                 path,

@@ -3,12 +3,14 @@
 //! - [`Store`] is one data folder, held by one process; it opens and repairs the logs in it.
 //! - [`Session`] is one log: events get their number here, and are on disk before anyone hears of them.
 //! - [`LogBytes`] reads a log without holding its folder.
+//! - [`Compaction`] makes the log of a session that is over a shorter one that says the same; [`fold`] does so for any lines.
 //! - [`Blobs`] are the bodies that are too large for a line, by their hash.
 //!
 //! Everything is synchronous: a server calls it off its async threads. Who may write and who is told of it is for the
 //! server; what an event says is for `chat-event`.
 
 mod blobs;
+mod compaction;
 mod error;
 mod log;
 mod log_bytes;
@@ -22,6 +24,7 @@ mod summary;
 mod whole;
 
 pub use blobs::{Blobs, Upload, sha256_hex};
+pub use compaction::{Compaction, Folding, fold, has_checksum};
 pub use error::Error;
 pub use log::{
     Appended, Condition, Gap, ItemResult, Page, PageRequest, SYNC_BOUNDS_US, Stored, SyncTimes,

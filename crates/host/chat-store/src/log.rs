@@ -20,6 +20,7 @@ mod write;
 use std::collections::HashMap;
 use std::fs::File;
 
+use chat_event::compaction::Folded;
 use chat_event::{BodyRef, ChatEvent, bodies};
 
 use crate::blobs::Blobs;
@@ -35,8 +36,10 @@ pub use page::{Gap, Page, PageRequest};
 
 pub(crate) use files::{ENDING, Files, Segment, of_name};
 pub(crate) use index::Facts;
+pub(crate) use lines::checksum_holds;
 pub(crate) use open::Opening;
 pub(crate) use page::Snapshot;
+pub(crate) use seal::forget as forget_segment;
 
 /// What the log says about its writer.
 const WRITER: &str = concat!("turnreel/", env!("CARGO_PKG_VERSION"));
@@ -240,8 +243,10 @@ impl Log {
     /// Takes note of an event that stands at `offset`.
     fn note(&mut self, event: &ChatEvent, offset: u64) {
         let Some(seq) = event.seq else { return };
+        let folded = Folded::of(event);
         if self.summary.events == 0 {
-            self.oldest = seq;
+            let span = folded.as_ref().and_then(Folded::span);
+            self.oldest = span.map_or(seq, |(from, _)| from);
         }
         self.head = seq;
         let far = self
@@ -252,6 +257,9 @@ impl Log {
             self.lines.push((seq, offset));
         }
         self.ids.insert(&event.id, offset);
+        for id in folded.iter().flat_map(Folded::ids) {
+            self.ids.insert(&id, offset);
+        }
         self.summary.take(event);
     }
 
@@ -293,8 +301,13 @@ impl Log {
                 .map_err(|why| Error::io("read the log", &self.files.newest(), why))?;
             // The id on the line decides, so a wrong entry of the index gives no wrong answer.
             let mut records = records::places(&line, self.id.as_str());
-            let found = records
-                .find_map(|within| scan::read(line.get(within)?).filter(|event| event.id == id));
+            let found = records.find_map(|within| {
+                let event = scan::read(line.get(within)?)?;
+                match Folded::of(&event) {
+                    Some(folded) => folded.event_of_id(id),
+                    None => (event.id == id).then_some(event),
+                }
+            });
             if found.is_some() {
                 return Ok(found);
             }

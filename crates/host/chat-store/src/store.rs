@@ -1,7 +1,7 @@
 //! One data folder, held by one process, and the sessions in it.
 
 mod found;
-mod lock;
+pub(crate) mod lock;
 mod session;
 
 use std::collections::{BTreeMap, HashMap};
@@ -346,7 +346,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn now_ms() -> i64 {
+pub(crate) fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| {
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)

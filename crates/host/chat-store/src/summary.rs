@@ -1,5 +1,6 @@
 //! What the list of sessions says of one, kept as its events come.
 
+use chat_event::compaction::Folded;
 use chat_event::payload::Usage;
 use chat_event::{ChatEvent, Payload};
 use serde::{Deserialize, Serialize};
@@ -112,9 +113,11 @@ impl Summary {
         if let Some(seq) = event.seq {
             self.head = self.head.max(seq);
         }
-        self.events += 1;
+        let folded = Folded::of(event);
+        self.events += folded.as_ref().map_or(1, |folded| folded.n_events() as u64);
         if self.started_ms.is_none() {
-            self.started_ms = event.timestamp;
+            let first = folded.as_ref().and_then(|folded| folded.times().next());
+            self.started_ms = first.unwrap_or(event.timestamp);
         }
         self.now.take(event);
         self.asks = self.now.n_asks();
@@ -122,6 +125,11 @@ impl Summary {
         self.doing = self.now.doing();
         self.last_activity_ms = event.recv.or(event.timestamp).or(self.last_activity_ms);
         if let Some(at_ms) = event.recv.or(event.timestamp) {
+            // What was folded into it came as long before it as its times say.
+            for time in folded.iter().flat_map(Folded::times) {
+                let before_ms = event.timestamp.zip(time).map(|(last, time)| last - time);
+                self.pace.take(at_ms.saturating_sub(before_ms.unwrap_or(0)));
+            }
             self.pace.take(at_ms);
         }
         let has_failed = self.outcome.as_deref() == Some("failed");

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::{config, convert, pipe, serve, token_command, trace};
+use crate::{compact, config, convert, pipe, serve, token_command, trace};
 
 /// A live activity feed and session replay for coding agents.
 #[derive(Debug, Parser)]
@@ -52,6 +52,14 @@ enum Command {
         after_help = "Examples:\n  turnreel convert --to markdown session.jsonl -o session.md\n  turnreel convert --to events ~/.codex/sessions -o events/"
     )]
     Convert(convert::Args),
+    /// Make the log of a session that has ended shorter: what came piece by piece is kept in one line, with its pace.
+    ///
+    /// It shows and plays as it did, to the millisecond; links and numbers go on. The log is replaced when all of the new
+    /// one was read back and compared. A server that holds the data folder must be stopped first.
+    #[command(
+        after_help = "Examples:\n  turnreel compact SESSION\n  turnreel compact session.jsonl -o shorter.jsonl"
+    )]
+    Compact(compact::Args),
     /// Make, list and revoke tokens that open the server, for what they say and no more.
     #[command(subcommand)]
     Token(token_command::Command),
@@ -78,6 +86,7 @@ pub fn main() -> ExitCode {
         Some(Command::Pipe(args)) => pipe::command(args),
         Some(Command::Trace(args)) => trace::command(args),
         Some(Command::Convert(args)) => convert::command(args),
+        Some(Command::Compact(args)) => compact::command(args),
         Some(Command::Token(command)) => token_command::command(command),
         None => {
             let printed = Cli::command().print_long_help();

@@ -78,7 +78,12 @@ impl From<chat_store::Error> for ApiError {
                 let message = "another program has the session's log; it may let it go";
                 Self::new(StatusCode::LOCKED, "locked", message).retry_after(2000)
             }
-            E::NotALog { .. } | E::Io { .. } => {
+            // Of those that compaction knows, none is a server's.
+            E::NotALog { .. }
+            | E::Io { .. }
+            | E::NoSession { .. }
+            | E::NotEnded { .. }
+            | E::NotTheSame { .. } => {
                 // The cause names paths of this machine: it stays in our own log.
                 tracing::error!("{message}");
                 Self::new(

@@ -12,6 +12,7 @@ mod access;
 mod agent_form;
 mod assets;
 mod cli;
+mod compact;
 mod compress;
 mod config;
 mod convert;

@@ -53,7 +53,12 @@ fn same(events: &[ChatEvent]) -> Result<(), TestCaseError> {
         prop_assert_eq!(times.played_at(n_events), other_times.played_at(n_events));
         moments.0.seek(&plain, n_events, &mut Vec::new());
         moments.1.seek(&folded, n_events, &mut Vec::new());
-        prop_assert_eq!(view(moments.0.feed()), view(moments.1.feed()), "at {}", n_events);
+        prop_assert_eq!(
+            view(moments.0.feed()),
+            view(moments.1.feed()),
+            "at {}",
+            n_events
+        );
     }
     let stretches = |live: &ChatRenderer, clock| strip(live.feed(), clock, times.length_ms(), 50);
     prop_assert_eq!(stretches(&plain, &times), stretches(&folded, &other_times));
@@ -129,7 +134,11 @@ fn a_reader_goes_on_within_what_was_folded() {
         for event in events[..n_before].iter().chain(&compacted) {
             reader.handle_new_event(event);
         }
-        assert_eq!(view(reader.feed()), view(of(&events).0.feed()), "{n_before}");
+        assert_eq!(
+            view(reader.feed()),
+            view(of(&events).0.feed()),
+            "{n_before}"
+        );
     }
 }
 
@@ -141,11 +150,17 @@ fn a_rhythm_without_ids_is_played_and_named_by_its_survivor() {
     let event = ChatEvent::from_json(&line.to_string()).unwrap();
     let (renderer, clock) = of(&[event.clone(), event]);
     assert_eq!(renderer.event_count(), 3);
-    assert_eq!((clock.played_at(1), clock.played_at(2), clock.played_at(3)), (0, 300, 300));
+    assert_eq!(
+        (clock.played_at(1), clock.played_at(2), clock.played_at(3)),
+        (0, 300, 300)
+    );
     let mut moment = Moment::now(&renderer);
     moment.seek(&renderer, 1, &mut Vec::new());
     let row = moment.feed().first().unwrap();
-    assert_eq!((moment.feed().text(row), &*moment.feed().block(row).event_id), ("Hello", "d"));
+    assert_eq!(
+        (moment.feed().text(row), &*moment.feed().block(row).event_id),
+        ("Hello", "d")
+    );
     assert_eq!(renderer.block_of_id("d"), Some(row));
 }
 
@@ -157,13 +172,27 @@ fn a_tools_output_is_printed_again_and_runs_from_call_to_result() {
             "turnId": "t1", "type": event_type, "payload": payload});
         ChatEvent::from_json(&line.to_string()).unwrap()
     };
-    let printed = |nth, text: &str| event(nth, "tool_output_chunk", json!({"toolCallId": "c", "chunk": text}));
+    let printed = |nth, text: &str| {
+        event(
+            nth,
+            "tool_output_chunk",
+            json!({"toolCallId": "c", "chunk": text}),
+        )
+    };
     let events = vec![
-        event(0, "tool_call", json!({"toolCallId": "c", "toolName": "Bash", "args": {"command": "make"}})),
+        event(
+            0,
+            "tool_call",
+            json!({"toolCallId": "c", "toolName": "Bash", "args": {"command": "make"}}),
+        ),
         printed(1, "one\n"),
         printed(2, "two\n"),
         printed(3, "three\n"),
-        event(4, "tool_result", json!({"toolCallId": "c", "result": "one\ntwo\nthree\n"})),
+        event(
+            4,
+            "tool_result",
+            json!({"toolCallId": "c", "result": "one\ntwo\nthree\n"}),
+        ),
     ];
     let compacted = compact(&events);
     assert_eq!(compacted.len(), 2);
@@ -174,11 +203,17 @@ fn a_tools_output_is_printed_again_and_runs_from_call_to_result() {
     moment.seek(&renderer, 3, &mut Vec::new());
     let row = moment.feed().first().unwrap();
     assert_eq!(moment.feed().text(row), "one\ntwo\n");
-    let BlockBody::ToolCall(call) = &moment.feed().block(row).body else { panic!() };
+    let BlockBody::ToolCall(call) = &moment.feed().block(row).body else {
+        panic!()
+    };
     assert!(call.status.runs());
     // A result that says something else than was printed keeps its own words.
     let mut other = events;
-    other[4] = event(4, "tool_result", json!({"toolCallId": "c", "result": {"stdout": "one"}}));
+    other[4] = event(
+        4,
+        "tool_result",
+        json!({"toolCallId": "c", "result": {"stdout": "one"}}),
+    );
     assert_eq!(compact(&other).len(), 3);
     same(&other).unwrap();
 }

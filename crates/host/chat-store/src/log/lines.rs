@@ -126,7 +126,7 @@ pub(super) fn read_line_at(reader: &mut Reader, offset: u64, end: u64) -> io::Re
 }
 
 /// Whether the line has its checksum, and the right one. Every line of ours has.
-pub(super) fn checksum_holds(line: &[u8]) -> bool {
+pub(crate) fn checksum_holds(line: &[u8]) -> bool {
     const LEN: usize = r#","c":"9f3a11c2"}"#.len();
     let Some((before, tail)) = line
         .len()

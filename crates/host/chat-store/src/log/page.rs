@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use chat_event::ChatEvent;
+use chat_event::compaction::Folded;
 use serde::Serialize;
 
 use super::files::Reader;
@@ -96,13 +98,24 @@ impl Snapshot {
                     break 'page;
                 }
                 bytes += text.len();
-                page.miss_up_to(seq);
+                page.miss_up_to(first_number(seq, page.next, text));
                 page.lines.push(text.to_owned());
                 page.next = seq;
             }
         }
         Ok(page)
     }
+}
+
+/// The first of the numbers that a line stands for, where those before it are missing.
+fn first_number(seq: u64, last: u64, text: &str) -> u64 {
+    // Nearly every line follows the one before.
+    if seq <= last + 1 {
+        return seq;
+    }
+    let event = ChatEvent::from_json(text).ok();
+    let span = event.as_ref().and_then(|event| Folded::of(event)?.span());
+    span.map_or(seq, |(from, _)| from.max(last + 1))
 }
 
 impl Page {

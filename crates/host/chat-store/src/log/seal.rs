@@ -10,7 +10,7 @@ use memchr::memchr;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::files::{MOST_SEGMENTS, Segment};
+use super::files::{Files, MOST_SEGMENTS, Segment};
 use super::{Log, lines};
 use crate::blobs::hex;
 use crate::error::Error;
@@ -137,7 +137,14 @@ impl Log {
             session: self.id.as_str().to_owned(),
             segments,
         };
-        let text = serde_json::to_vec_pretty(&manifest).map_err(io::Error::other)?;
+        manifest.write(&self.files)
+    }
+}
+
+impl Manifest {
+    fn write(&self, files: &Files) -> io::Result<()> {
+        let path = files.manifest();
+        let text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
         let temporary = path.with_extension("json.new");
         let mut file = platform::private_file()
             .write(true)
@@ -147,8 +154,23 @@ impl Log {
         file.write_all(&text)?;
         file.sync_all()?;
         std::fs::rename(&temporary, &path)?;
-        platform::sync_dir(&self.files.dir)
+        platform::sync_dir(&files.dir)
     }
+}
+
+/// Takes out of the manifest what it says of a segment that is about to be another file. It is added again when the log is
+/// opened.
+pub(crate) fn forget(files: &Files, number: u32) -> io::Result<()> {
+    let text = match std::fs::read(files.manifest()) {
+        Ok(text) => text,
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(why) => return Err(why),
+    };
+    let mut manifest: Manifest = serde_json::from_slice(&text).unwrap_or_default();
+    let path = files.segment(number);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    manifest.segments.retain(|entry| entry.file != name);
+    manifest.write(files)
 }
 
 /// Reads the segment for what the manifest says of it.

@@ -12,7 +12,7 @@ use crate::platform;
 const LOCK_WAIT: Duration = Duration::from_millis(500);
 
 /// Takes the folder's lock, and writes who has it for others to read.
-pub(super) fn lock(dir: &Path) -> Result<File, Error> {
+pub(crate) fn lock(dir: &Path) -> Result<File, Error> {
     let path = dir.join(".lock");
     let mut file = platform::private_file()
         .read(true)

@@ -249,7 +249,10 @@ impl<L> Run<L> {
         let mut survivor = event.clone();
         let mut pairs = pairs(&self.members);
         let since_first = event.timestamp.zip(self.at_ms);
-        pairs.push((since_first.map_or(0, |(at, first)| at.saturating_sub(first)), 0));
+        pairs.push((
+            since_first.map_or(0, |(at, first)| at.saturating_sub(first)),
+            0,
+        ));
         let (timing, ids) = (timing(&pairs), ids(&self.members));
         if timing.as_text().len() + ids.as_text().len() > MOST_MEMBER_BYTES {
             return None;

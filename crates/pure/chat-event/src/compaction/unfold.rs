@@ -128,6 +128,12 @@ impl<'e> Folded<'e> {
         self.ids.iter().flat_map(IdRuns::iter)
     }
 
+    /// The times of the events that were folded into it, in their order.
+    pub fn times(&self) -> impl Iterator<Item = Option<i64>> {
+        let others = self.timing.iter().take(self.n_others());
+        others.map(|&(ms, _)| self.time_of(ms))
+    }
+
     /// The event of that id, where it stands for it.
     pub fn event_of_id(&self, id: &str) -> Option<ChatEvent> {
         if self.event.id == id {
@@ -204,6 +210,9 @@ impl<'e> Folded<'e> {
 /// Cuts so many characters off the beginning.
 fn split_chars(text: &str, n_chars: u64) -> (&str, &str) {
     let n_chars = usize::try_from(n_chars).unwrap_or(usize::MAX);
-    let at = text.char_indices().nth(n_chars).map_or(text.len(), |(at, _)| at);
+    let at = text
+        .char_indices()
+        .nth(n_chars)
+        .map_or(text.len(), |(at, _)| at);
     text.split_at(at)
 }
