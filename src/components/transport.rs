@@ -16,7 +16,7 @@ use leptos::prelude::*;
 use super::icon::{Icon, icon};
 use super::{Context, Ctx, keys};
 use crate::platform::dom::{self, Element};
-use crate::platform::{frame, pointer};
+use crate::platform::{frame, pointer, style};
 
 pub(crate) use words::Said;
 
@@ -43,6 +43,8 @@ pub(crate) struct TransportState {
 impl Context {
     /// Does what is asked of the player; the newest row of the moment comes into view.
     pub(crate) fn play(&self, command: Command) {
+        // Nothing is made up that moves for those who want no motion.
+        self.store.set_types_whole(!style::reduced_motion());
         self.store.play(command);
         let moves = !matches!(
             command,
@@ -383,10 +385,29 @@ fn buttons(ctx: Ctx, grid: Element) -> impl IntoView {
             ctx.with_value(|context| words::counted(context))
         })
     };
+    let made_up = {
+        let moved = moved.clone();
+        Memo::new(move |_| {
+            moved.track();
+            ctx.with_value(|context| context.store.player(words::is_made_up))
+        })
+    };
+    let note = span()
+        .class("transport__note")
+        .attr(
+            "data-on",
+            move || if made_up.get() { "true" } else { "false" },
+        )
+        .attr(
+            "title",
+            "The log tells this text only as a whole, so the pace of its typing is made up",
+        )
+        .child("pace made up");
     div().class("transport__row").child((
         steps,
         time,
         counted,
+        note,
         speeds(ctx),
         toggles(ctx),
         icon_button("Full screen", "", Icon::Full, move || {

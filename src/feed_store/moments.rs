@@ -6,7 +6,7 @@
 use std::cell::{Cell, RefCell};
 
 use chat_feed::FeedPatch;
-use chat_feed::playback::{Clock, Command, Moment, Player, State, Stops};
+use chat_feed::playback::{Clock, Command, Moment, Player, State, Stops, Typed};
 use leptos::prelude::*;
 
 use super::FeedStore;
@@ -15,10 +15,20 @@ use super::FeedStore;
 pub(super) struct Playing {
     player: RefCell<Player>,
     stops: RefCell<Stops>,
-    /// What is shown, as far as it was told: events, and whether it is a moment at all.
-    told: Cell<Option<(u32, Option<u32>, State)>>,
+    /// What is shown, as far as it was told.
+    told: Cell<Option<Told>>,
     /// Counts up when the player stands elsewhere, or something came.
     moved: ArcRwSignal<u32>,
+}
+
+/// What the page knows of the player.
+#[derive(Clone, Copy, PartialEq)]
+struct Told {
+    n_known: u32,
+    /// How many events are shown, where it is a moment at all, and what is typed of the next.
+    shown: Option<u32>,
+    typed: Option<Typed>,
+    state: State,
 }
 
 impl Default for Playing {
@@ -51,6 +61,12 @@ impl FeedStore {
         self.playing.player.borrow_mut().set_goes_on(goes_on);
         self.show_moment();
         self.ask_frame();
+    }
+
+    /// Says whether texts that came whole are typed at a made-up pace.
+    pub(crate) fn set_types_whole(&self, types_whole: bool) {
+        let mut player = self.playing.player.borrow_mut();
+        player.set_types_whole(types_whole);
     }
 
     /// Once a frame: goes on playing; whether there will be something else in the next.
@@ -126,23 +142,29 @@ impl FeedStore {
     }
 
     fn show_moment(&self) {
-        let (n_known, shown, state) = {
+        let told = {
             let player = self.playing.player.borrow();
-            (player.clock().n_events(), player.shown(), player.state())
+            Told {
+                n_known: player.clock().n_events(),
+                shown: player.shown(),
+                typed: player.typed(),
+                state: player.state(),
+            }
         };
-        let told = Some((n_known, shown, state));
-        let before = self.playing.told.replace(told);
-        if before == told {
+        if self.playing.told.replace(Some(told)) == Some(told) {
             return;
         }
         let mut patches = Vec::new();
         {
             let renderer = self.renderer.borrow();
             let mut moment = self.moment.borrow_mut();
-            match shown {
+            match told.shown {
                 Some(n_events) => {
                     let moment = moment.get_or_insert_with(|| Moment::now(&renderer));
-                    moment.seek(&renderer, n_events, &mut patches);
+                    match told.typed {
+                        Some(typed) => moment.seek_typed(&renderer, typed, &mut patches),
+                        None => moment.seek(&renderer, n_events, &mut patches),
+                    }
                 }
                 None => {
                     if let Some(mut moment) = moment.take() {

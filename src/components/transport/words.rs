@@ -68,6 +68,11 @@ pub(super) fn counted(context: &Context) -> String {
     })
 }
 
+/// Whether what is shown is typed at a pace that the log does not tell.
+pub(super) fn is_made_up(player: &Player) -> bool {
+    player.typed().is_some()
+}
+
 /// How far behind the newest, where it is.
 pub(super) fn behind(context: &Context) -> Option<String> {
     let looks_back = context.store.looks_back();

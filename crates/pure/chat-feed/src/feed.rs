@@ -3,6 +3,7 @@
 //! Rows are a linked list over an arena, so that one can be put anywhere at the same cost. Where a row stands in pixels
 //! or in numbers is for [`crate::viewport`]. Only [`crate::ChatRenderer`] changes a feed.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use crate::block::{Block, BlockBody, BlockId, EventIdx, ResponseIdx, TextIdx, TurnIdx};
@@ -24,6 +25,8 @@ pub struct Feed {
     pub(crate) turns: Vec<Turn>,
     pub(crate) responses: Vec<Response>,
     pub(crate) texts: Vec<Arc<TextBody>>,
+    /// Where the texts end that are shared with the feed of another moment and were shorter at this one.
+    pub(crate) ends: BTreeMap<TextIdx, usize>,
     pub(crate) session: SessionFacts,
     /// The row each event came to, by event index; [`NO_ROW`] where it came to none.
     pub(crate) rows_of_events: Vec<u32>,
@@ -156,17 +159,26 @@ impl Feed {
             _ => None,
         };
         match output.map(|output| &self.texts[output.0 as usize]) {
-            Some(body) => Printed {
-                bytes: body.text.as_bytes(),
-                switches: &body.switches,
-            },
+            Some(body) => {
+                let end = output.and_then(|output| self.ends.get(&output).copied());
+                let end = end.unwrap_or(body.text.len());
+                let n_switches = body.switches.partition_point(|(at, _)| *at < end);
+                Printed {
+                    bytes: &body.text.as_bytes()[..end],
+                    switches: &body.switches[..n_switches],
+                }
+            }
             None => Printed::text(""),
         }
     }
 
     /// A streamed text as far as it came: a tool's output or input.
     pub fn stream(&self, text: TextIdx) -> &str {
-        &self.texts[text.0 as usize].text
+        let whole = &self.texts[text.0 as usize].text;
+        match self.ends.get(&text) {
+            Some(&end) => whole.get(..end).unwrap_or(whole),
+            None => whole,
+        }
     }
 
     /// The first row.
@@ -327,6 +339,13 @@ impl Feed {
         }
     }
 
+    /// A text is about to come whole.
+    pub(crate) fn note_whole_text(&mut self, text: TextIdx, len: usize) {
+        if let Some(history) = &mut self.history {
+            history.note_whole_text(text, len);
+        }
+    }
+
     /// A streamed text is about to become another one.
     pub(crate) fn note_rewrite(&mut self, text: TextIdx, rewrite: Rewrite) {
         if self.history.is_some() {
@@ -384,6 +403,7 @@ impl Feed {
             turns: self.turns.clone(),
             responses: self.responses.clone(),
             texts: self.texts.clone(),
+            ends: self.ends.clone(),
             session: self.session.clone(),
             rows_of_events: self.rows_of_events.clone(),
             usage: self.usage.clone(),
@@ -392,6 +412,14 @@ impl Feed {
             plan_steps: self.plan_steps.clone(),
             history: None,
         }
+    }
+
+    /// Lets a text that is shared end where it did, or where it does.
+    pub(crate) fn end_text(&mut self, text: TextIdx, end: Option<usize>) {
+        match end {
+            Some(end) => self.ends.insert(text, end),
+            None => self.ends.remove(&text),
+        };
     }
 
     pub(crate) fn link_of(&mut self, id: BlockId) -> &mut Link {

@@ -13,7 +13,7 @@ mod turn;
 
 use std::sync::Arc;
 
-use crate::block::{BlockId, EventIdx, TurnIdx};
+use crate::block::{BlockId, EventIdx, TextIdx, TurnIdx};
 use crate::feed::{Feed, NO_ROW, Slot, TextBody, UsageCounted};
 use crate::patch::FeedPatch;
 use crate::session::{ContextUse, SessionFacts, Turn};
@@ -61,6 +61,18 @@ pub(crate) struct History {
     usage: Vec<(EventIdx, UsageCounted)>,
     /// The newest time after each event.
     times: Vec<i64>,
+    /// Texts that came whole, with one event.
+    whole_texts: Vec<WholeText>,
+}
+
+/// A text that was not typed before our eyes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WholeText {
+    /// The event that brought it.
+    pub(crate) event: EventIdx,
+    pub(crate) text: TextIdx,
+    /// Its length in bytes.
+    pub(crate) len: usize,
 }
 
 /// What is known of a row beside its records.
@@ -157,6 +169,12 @@ impl TextBody {
             (None, false) => Some(0),
             (Some(last), false) => Some(self.growth[last].1 as usize),
         }
+    }
+
+    /// Where the text ended after `n_events`, where it is the start of that of now; `None` where it is all of it, or another.
+    pub(crate) fn end_after(&self, n_events: EventIdx) -> Option<usize> {
+        let len = self.len_after(n_events)?;
+        (self.only_grew_since(n_events) && len < self.text.len()).then_some(len)
     }
 
     /// The text as it was after `n_events`; what stands behind it is that of now, where only its rows know its end.
@@ -256,7 +274,38 @@ impl History {
         self.usage.push((self.event, note));
     }
 
+    /// The event in hand brought a whole text.
+    pub(crate) fn note_whole_text(&mut self, text: TextIdx, len: usize) {
+        self.whole_texts.push(WholeText {
+            event: self.event,
+            text,
+            len,
+        });
+    }
+
     // Looking back.
+
+    /// The texts that came whole from one on.
+    pub(crate) fn whole_texts_from(&self, nth: usize) -> &[WholeText] {
+        self.whole_texts.get(nth..).unwrap_or_default()
+    }
+
+    /// The whole text that an event brought.
+    pub(crate) fn whole_text_of(&self, event: EventIdx) -> Option<WholeText> {
+        let at = self
+            .whole_texts
+            .binary_search_by_key(&event, |whole| whole.event);
+        self.whole_texts.get(at.ok()?).copied()
+    }
+
+    /// The nearest row before one, in the order of the feed, that `is_there`.
+    pub(crate) fn row_before(
+        &self,
+        row: BlockId,
+        is_there: impl Fn(BlockId) -> bool,
+    ) -> Option<BlockId> {
+        self.order.before(row).find(|&before| is_there(before))
+    }
 
     /// The newest time after each event from one on; [`NO_TIME`] before the first that is told.
     pub(crate) fn times_from(&self, event: usize) -> &[i64] {
@@ -379,6 +428,7 @@ impl History {
             + self.contexts.capacity() * size_of::<(EventIdx, ContextUse)>()
             + self.usage.capacity() * size_of::<(EventIdx, UsageCounted)>()
             + self.times.capacity() * size_of::<i64>()
+            + self.whole_texts.capacity() * size_of::<WholeText>()
     }
 }
 

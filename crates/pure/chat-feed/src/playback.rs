@@ -4,6 +4,7 @@
 //! - [`Clock`] knows when each event happened, with idle stretches cut short.
 //! - [`Player`] decides which moment is shown: it plays, pauses, seeks, steps and returns to the newest.
 //! - [`Stops`] are the places a reader goes to, and [`strip`] what happened when, for a bar to draw.
+//! - [`Typed`] is the beginning of a text that came whole, while it is typed at a made-up pace.
 //!
 //! Time comes in as a number and nothing here waits. What is played is never written: the log, the renderer and its feed
 //! are only looked at.
@@ -12,8 +13,10 @@ mod clock;
 mod moment;
 mod player;
 mod stops;
+mod typing;
 
 pub use clock::{Clock, Cut, IDLE_LIMIT_MS};
 pub use moment::Moment;
 pub use player::{Command, Direction, MAX_SPEED, Player, SPEEDS, State, Stop};
 pub use stops::{AgentSpan, Marker, MarkerKind, STRIP_KINDS, Stops, StripKind, strip};
+pub use typing::Typed;

@@ -21,7 +21,7 @@ fn compact(events: &[ChatEvent]) -> Vec<ChatEvent> {
     let mut take = |out| {
         compacted.push(match out {
             Out::AsItWas(event) => ChatEvent::clone(event),
-            Out::Folded(event) => event,
+            Out::Folded(event) => *event,
         });
     };
     for event in events {

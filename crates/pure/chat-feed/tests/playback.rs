@@ -6,7 +6,7 @@ mod support;
 
 use chat_event::ChatEvent;
 use chat_feed::arrangement::{Arrangement, Mode, Row};
-use chat_feed::playback::Moment;
+use chat_feed::playback::{Moment, Typed};
 use chat_feed::{ChatRenderer, Feed};
 use proptest::prelude::*;
 use support::{Mirror, log, view};
@@ -68,6 +68,8 @@ enum Step {
     Come(usize),
     /// The reader goes to this share of what is there.
     Seek(f64),
+    /// The same, and to that share of the text that the next event brings.
+    Typed(f64, f64),
     /// The reader goes to the newest.
     Now,
 }
@@ -77,9 +79,38 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         (0usize..9).prop_map(Step::Come),
         (0.0..1.0).prop_map(Step::Seek),
         (0.0..1.0).prop_map(Step::Seek),
+        (0.0..1.0, 0.0..1.0).prop_map(|(to, share)| Step::Typed(to, share)),
+        (0.0..1.0, 0.0..1.0).prop_map(|(to, share)| Step::Typed(to, share)),
         Just(Step::Now),
     ];
     proptest::collection::vec(step, 1..24)
+}
+
+/// After so many events the text that is typed is whole.
+fn moment_end(moment: &Moment, n_came: usize) -> usize {
+    (moment.n_events() as usize + 1).min(n_came)
+}
+
+/// Whether all that is shown is shown later, too, and of a text that is typed its beginning.
+fn is_beginning(typed: &Feed, whole: &Feed) -> Result<(), String> {
+    let texts = |feed: &Feed| -> Vec<(String, String)> {
+        let rows = feed.rows().filter(|block| !feed.text(block.id).is_empty());
+        rows.map(|block| (block.event_id.to_string(), feed.text(block.id).to_owned()))
+            .collect()
+    };
+    let (typed_rows, whole_rows) = (texts(typed), texts(whole));
+    let joined = |rows: &[(String, String)]| -> String {
+        rows.iter().map(|(_, text)| text.as_str()).collect()
+    };
+    let mut rest = whole_rows.iter();
+    for row in &typed_rows {
+        let found = rest.find(|it| it.0 == row.0 && it.1.starts_with(&row.1));
+        found.ok_or_else(|| format!("{row:?} is of no text"))?;
+    }
+    match joined(&typed_rows).len() <= joined(&whole_rows).len() {
+        true => Ok(()),
+        false => Err("it says more than there is".to_owned()),
+    }
 }
 
 proptest! {
@@ -109,6 +140,27 @@ proptest! {
                     moment.seek(&live, n, &mut patches);
                 }
                 Step::Now => moment.seek_now(&live, &mut patches),
+                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+                Step::Typed(to, share) => {
+                    let event = (to * (n_came + 1) as f64) as u32;
+                    let typed = Typed { event, share };
+                    moment.seek_typed(&live, typed, &mut patches);
+                    let whole = prefix(&events, moment_end(&moment, n_came));
+                    // Where nothing is to be typed, it is the moment before.
+                    let before = prefix(&events, moment.n_events() as usize);
+                    if view(moment.feed()) != view(before.feed())
+                        && let Err(why) = is_beginning(moment.feed(), whole.feed())
+                    {
+                        prop_assert!(false, "{} at {}", why, event);
+                    }
+                    mirror.apply(moment.feed(), &patches);
+                    mirror.forget_turns_from(moment.feed().turns().len());
+                    prop_assert_eq!(mirror.view(), view(moment.feed()), "patches to {} {}", event, share);
+                    arrangement.apply(moment.feed(), &patches, &mut Vec::new());
+                    let plain_rows = arranged(moment.feed());
+                    prop_assert_eq!(shown(&arrangement, moment.feed()), shown(&plain_rows, moment.feed()));
+                    continue;
+                }
             }
             let n_events = moment.n_events() as usize;
             let plain = prefix(&events, n_events);

@@ -58,7 +58,7 @@ pub enum Out<L> {
     /// One that nothing was folded into.
     AsItWas(L),
     /// A survivor. It bears the `c` of its old line where that had one: the new line needs a new one.
-    Folded(ChatEvent),
+    Folded(Box<ChatEvent>),
 }
 
 impl<L> Default for Compactor<L> {
@@ -98,7 +98,7 @@ impl<L> Compactor<L> {
         let run = self.run.take();
         let folded = run.as_ref().and_then(|run| run.folded_into(&event));
         match (folded, run) {
-            (Some(survivor), _) => out(Out::Folded(survivor)),
+            (Some(survivor), _) => out(Out::Folded(Box::new(survivor))),
             (None, run) => {
                 if let Some(run) = run {
                     run.end(out);
@@ -284,7 +284,7 @@ impl<L> Run<L> {
             return out(Out::AsItWas(line));
         }
         while !self.members.is_empty() {
-            out(Out::Folded(self.take_part()));
+            out(Out::Folded(Box::new(self.take_part())));
         }
     }
 
@@ -292,7 +292,7 @@ impl<L> Run<L> {
     fn shorten(&mut self, out: &mut dyn FnMut(Out<L>)) {
         self.line = None;
         while self.n_in_part() < self.members.len() {
-            out(Out::Folded(self.take_part()));
+            out(Out::Folded(Box::new(self.take_part())));
         }
     }
 

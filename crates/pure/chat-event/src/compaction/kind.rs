@@ -130,15 +130,18 @@ pub(super) fn same_envelope(one: &ChatEvent, other: &ChatEvent) -> bool {
 pub(super) fn members_mut(payload: &mut Payload) -> Option<Members<'_>> {
     Some(match payload {
         Payload::AssistantDone(done) => Members {
-            fields: Some((&mut done.timing, &mut done.span)),
+            timing: Some(&mut done.timing),
+            span: Some(&mut done.span),
             extra: &mut done.extra,
         },
         Payload::ThinkingDone(done) => Members {
-            fields: Some((&mut done.timing, &mut done.span)),
+            timing: Some(&mut done.timing),
+            span: Some(&mut done.span),
             extra: &mut done.extra,
         },
         Payload::ToolResult(result) => Members {
-            fields: Some((&mut result.timing, &mut result.span)),
+            timing: Some(&mut result.timing),
+            span: Some(&mut result.span),
             extra: &mut result.extra,
         },
         Payload::AssistantChunk(chunk) => Members::of(&mut chunk.extra),
@@ -181,31 +184,32 @@ pub(super) fn extra_of(payload: &Payload) -> Option<&Extra> {
 
 /// Where the members of compaction are written.
 pub(super) struct Members<'p> {
-    fields: Option<(&'p mut Option<Json>, &'p mut Option<(u64, u64)>)>,
+    timing: Option<&'p mut Option<Json>>,
+    span: Option<&'p mut Option<(u64, u64)>>,
     extra: &'p mut Extra,
 }
 
 impl<'p> Members<'p> {
     fn of(extra: &'p mut Extra) -> Members<'p> {
         Members {
-            fields: None,
+            timing: None,
+            span: None,
             extra,
         }
     }
 
     pub(super) fn set(&mut self, timing: Json, span: Option<(u64, u64)>, ids: Json) {
-        match &mut self.fields {
-            Some((timing_field, span_field)) => {
-                **timing_field = Some(timing);
-                **span_field = span;
+        match &mut self.timing {
+            Some(field) => **field = Some(timing),
+            None => self.extra.insert(super::TIMING, timing),
+        }
+        match (&mut self.span, span) {
+            (Some(field), span) => **field = span,
+            (None, Some((from, to))) => {
+                let span = Json::from(serde_json::json!([from, to]));
+                self.extra.insert(super::SPAN, span);
             }
-            None => {
-                self.extra.insert(super::TIMING, timing);
-                if let Some((from, to)) = span {
-                    let span = Json::from(serde_json::json!([from, to]));
-                    self.extra.insert(super::SPAN, span);
-                }
-            }
+            (None, None) => {}
         }
         self.extra.insert(super::IDS, ids);
     }
@@ -215,19 +219,15 @@ impl<'p> Members<'p> {
     }
 
     /// Takes all of them away.
-    pub(super) fn clear(mut self) {
-        match &mut self.fields {
-            Some((timing, span)) => {
-                **timing = None;
-                **span = None;
-                // The types that end a text have these only where something was folded into them.
-                self.extra.remove("index");
-                self.extra.remove("stream");
-            }
-            None => {
-                self.extra.remove(super::TIMING);
-                self.extra.remove(super::SPAN);
-            }
+    pub(super) fn clear(self) {
+        if let (Some(timing), Some(span)) = (self.timing, self.span) {
+            (*timing, *span) = (None, None);
+            // The types that end a text have these only where something was folded into them.
+            self.extra.remove("index");
+            self.extra.remove("stream");
+        } else {
+            self.extra.remove(super::TIMING);
+            self.extra.remove(super::SPAN);
         }
         self.extra.remove(super::IDS);
     }

@@ -7,8 +7,9 @@ use crate::feed::NO_ROW;
 #[derive(Clone, Debug)]
 pub(super) struct Order {
     first: u32,
-    /// The row behind each.
+    /// The row behind each, and the one before.
     next: Vec<u32>,
+    prev: Vec<u32>,
 }
 
 impl Default for Order {
@@ -16,6 +17,7 @@ impl Default for Order {
         Order {
             first: NO_ROW,
             next: Vec::new(),
+            prev: Vec::new(),
         }
     }
 }
@@ -31,6 +33,17 @@ impl Order {
         };
         let next = std::mem::replace(place, row.0);
         self.next.push(next);
+        self.prev.push(after.map_or(NO_ROW, |after| after.0));
+        if let Some(prev) = self.prev.get_mut(next as usize) {
+            *prev = row.0;
+        }
+    }
+
+    /// The rows before one, the nearest first.
+    pub(super) fn before(&self, row: BlockId) -> impl Iterator<Item = BlockId> {
+        let at = |row: u32| (row != NO_ROW).then_some(BlockId(row));
+        let first = at(self.prev[row.0 as usize]);
+        std::iter::successors(first, move |row| at(self.prev[row.0 as usize]))
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = BlockId> {
@@ -39,6 +52,6 @@ impl Order {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.next.capacity() * size_of::<u32>()
+        (self.next.capacity() + self.prev.capacity()) * size_of::<u32>()
     }
 }

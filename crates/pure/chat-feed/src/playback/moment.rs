@@ -8,11 +8,15 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::typing::Typed;
 use crate::block::{Block, BlockBody, BlockId, EventIdx, TextIdx, TurnIdx};
 use crate::feed::{Feed, Link, NO_ROW};
 use crate::history::History;
 use crate::patch::FeedPatch;
 use crate::renderer::ChatRenderer;
+
+/// So many rows that come or go are put in their places one by one.
+const FEW_ROWS: usize = 64;
 
 /// The feed of a moment.
 ///
@@ -49,6 +53,16 @@ struct At {
     n_events: EventIdx,
     /// Whether it is the newest state, with what was only said by the log's being at its end.
     newest: bool,
+    /// What the newest of these events brings, where it is not all of it.
+    cut: Option<Cut>,
+}
+
+/// Where a text is cut off that came whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Cut {
+    event: EventIdx,
+    text: TextIdx,
+    end: usize,
 }
 
 impl At {
@@ -58,6 +72,12 @@ impl At {
             true => EventIdx::MAX,
             false => self.n_events,
         }
+    }
+
+    /// Where the row's text is cut off, where it is.
+    fn cut_of(self, block: &Block) -> Option<Cut> {
+        self.cut
+            .filter(|cut| texts_of(block).any(|text| text == cut.text))
     }
 
     /// The events that make the difference between here and there.
@@ -77,6 +97,7 @@ impl Moment {
             at: At {
                 n_events: renderer.event_count(),
                 newest: true,
+                cut: None,
             },
             n_usage_notes: history.map_or(0, |it| it.n_usage_notes(EventIdx::MAX)),
             parents: Vec::new(),
@@ -107,9 +128,9 @@ impl Moment {
         self.feed.slots.len()
     }
 
-    /// How many events it has seen.
+    /// How many events it has seen to their end.
     pub fn n_events(&self) -> u32 {
-        self.at.n_events
+        self.at.n_events - u32::from(self.at.cut.is_some())
     }
 
     /// Goes to the moment after so many events; what changed on the way is added to `patches`.
@@ -119,6 +140,33 @@ impl Moment {
         let at = At {
             n_events: n_events.min(renderer.event_count()),
             newest: false,
+            cut: None,
+        };
+        self.go(renderer, at, patches);
+    }
+
+    /// As [`Moment::seek`], with the beginning of a text that the next event brings whole.
+    pub fn seek_typed(
+        &mut self,
+        renderer: &ChatRenderer,
+        typed: Typed,
+        patches: &mut Vec<FeedPatch>,
+    ) {
+        let history = renderer.feed().history.as_deref();
+        let whole = history.and_then(|history| history.whole_text_of(typed.event));
+        let cut = whole.and_then(|whole| {
+            let text = &renderer.feed().texts[whole.text.0 as usize].text;
+            let end = floor(text, share_of(whole.len, typed.share));
+            (end > 0).then_some(Cut {
+                event: typed.event,
+                text: whole.text,
+                end,
+            })
+        });
+        let at = At {
+            n_events: typed.event + u32::from(cut.is_some()),
+            newest: false,
+            cut,
         };
         self.go(renderer, at, patches);
     }
@@ -128,6 +176,7 @@ impl Moment {
         let at = At {
             n_events: renderer.event_count(),
             newest: true,
+            cut: None,
         };
         self.go(renderer, at, patches);
     }
@@ -180,32 +229,85 @@ impl Moment {
     }
 
     fn go_rows(&mut self, way: &Way<'_>, patches: &mut Vec<FeedPatch>) {
-        let mut coming = vec![false; self.feed.slots.len()];
-        let mut moved = false;
-        let mut removed = false;
+        let (mut going, mut coming) = (Vec::new(), Vec::new());
         for id in way.rows_concerned() {
             let will = way.is_there(id);
-            let was = std::mem::replace(&mut self.feed.link_of(id).live, will);
-            match (was, will) {
+            match (self.feed.contains(id), will) {
                 (false, false) => {}
-                (true, false) => removed = true,
+                (true, false) => going.push(id),
                 (false, true) => {
                     self.take_row(way, id);
-                    coming[id.0 as usize] = true;
-                    moved = true;
+                    coming.push(id);
                 }
                 (true, true) => patches.extend(self.mend_row(way, id)),
             }
         }
-        if removed {
+        if going.len() + coming.len() <= FEW_ROWS {
+            self.link_few(way, going, coming, patches);
+        } else {
+            self.link_many(way, &going, &coming, patches);
+        }
+    }
+
+    /// Takes out and puts in a few rows, at a cost that has nothing to do with how many others there are.
+    fn link_few(
+        &mut self,
+        way: &Way<'_>,
+        mut going: Vec<BlockId>,
+        mut coming: Vec<BlockId>,
+        patches: &mut Vec<FeedPatch>,
+    ) {
+        // What lies within a row came after it.
+        going.sort_unstable_by(|one, other| other.cmp(one));
+        for id in going {
+            let before = self.feed.prev(id);
+            self.move_tails(id, |tail| (tail == id).then_some(before).flatten());
+            self.feed.unlink(id);
+            patches.push(FeedPatch::Remove { block: id });
+        }
+        coming.sort_unstable();
+        for id in coming {
+            let after = way.history.row_before(id, |row| self.feed.contains(row));
+            self.feed.link_of(id).tail = id;
+            self.feed.link(id, after);
+            self.move_tails(id, |tail| (Some(tail) == after).then_some(id));
+            patches.push(FeedPatch::Insert { block: id, after });
+        }
+    }
+
+    /// Gives the rows around one another last row, from the inside out, for as long as there is one to give.
+    fn move_tails(&mut self, id: BlockId, other: impl Fn(BlockId) -> Option<BlockId>) {
+        let mut around = self.parents[id.0 as usize];
+        while around != NO_ROW
+            && let Some(tail) = other(self.feed.tail(BlockId(around)))
+        {
+            self.feed.link_of(BlockId(around)).tail = tail;
+            around = self.parents[around as usize];
+        }
+    }
+
+    fn link_many(
+        &mut self,
+        way: &Way<'_>,
+        going: &[BlockId],
+        coming: &[BlockId],
+        patches: &mut Vec<FeedPatch>,
+    ) {
+        for &id in going {
+            self.feed.link_of(id).live = false;
+        }
+        if !going.is_empty() {
             // From the end, so that what lies within a row goes before it.
             let rows = std::iter::successors(self.feed.last, |&id| self.feed.prev(id));
             let gone = rows.filter(|&id| !self.feed.contains(id));
             patches.extend(gone.map(|block| FeedPatch::Remove { block }));
         }
-        if moved || removed {
-            self.link_anew(way, &coming, patches);
+        let mut is_coming = vec![false; self.feed.slots.len()];
+        for &id in coming {
+            self.feed.link_of(id).live = true;
+            is_coming[id.0 as usize] = true;
         }
+        self.link_anew(way, &is_coming, patches);
     }
 
     /// Puts the rows that are there in their order.
@@ -247,13 +349,29 @@ impl Moment {
         let asked = way.to.asked();
         let (changed, number) = way.history.changed(id);
         let number = if changed < asked { number } else { 0 };
+        let cut = way.to.cut_of(&way.live.slots[id.0 as usize].block);
+        // What is cut off is another in the next frame.
+        let number = if cut.is_some() { 0 } else { number };
         // A row that changes no more is taken once.
         if std::mem::replace(&mut self.kept[id.0 as usize], number) == number && number > 0 {
             return;
         }
-        let slot = way.history.row_after(&way.live.slots[id.0 as usize], asked);
+        let mut slot = way.history.row_after(&way.live.slots[id.0 as usize], asked);
         for text in texts_of(&slot.block) {
-            self.feed.texts[text.0 as usize] = way.live.texts[text.0 as usize].after(asked);
+            let live = &way.live.texts[text.0 as usize];
+            // The start of a text is shared, however long it is.
+            let (body, end) = match live.end_after(asked) {
+                Some(end) => (live.clone(), Some(end)),
+                None => (live.after(asked), None),
+            };
+            self.feed.texts[text.0 as usize] = body;
+            self.feed.end_text(text, end);
+        }
+        if let Some(cut) = cut {
+            cut_row(&mut Arc::make_mut(&mut slot).block.body, cut);
+            if let BlockBody::Thinking(_) = slot.block.body {
+                self.feed.end_text(cut.text, Some(cut.end));
+            }
         }
         self.feed.slots[id.0 as usize] = slot;
     }
@@ -350,23 +468,51 @@ struct Way<'f> {
 
 impl Way<'_> {
     fn is_there(&self, id: BlockId) -> bool {
-        self.history.is_there(id, self.to.asked())
+        let is_typed = || match self.to.cut_of(&self.live.slots[id.0 as usize].block) {
+            Some(cut) => self.start_of(id) < cut.end,
+            None => true,
+        };
+        self.history.is_there(id, self.to.asked()) && is_typed()
+    }
+
+    /// Where a row begins within its text.
+    fn start_of(&self, id: BlockId) -> usize {
+        match &self.live.slots[id.0 as usize].block.body {
+            BlockBody::Text(text) => text.start,
+            _ => 0,
+        }
+    }
+
+    /// The rows of a text that came whole which are other ones where it ends there than where it ends here.
+    fn rows_between(&self, cut: Cut, other: Option<Cut>) -> Range<u32> {
+        let rows = self.history.rows_come(cut.event..cut.event + 1);
+        let is_of_it = |row: u32| texts_of(self.live.block(BlockId(row))).any(|it| it == cut.text);
+        // A row that says that the prompt is missing may stand before them.
+        let first = rows.clone().find(|&row| is_of_it(row)).unwrap_or(rows.end);
+        let nth_at = |end: usize| {
+            let (mut low, mut high) = (first, rows.end);
+            while low < high {
+                let middle = low + (high - low) / 2;
+                match is_of_it(middle) && self.start_of(BlockId(middle)) < end {
+                    true => low = middle + 1,
+                    false => high = middle,
+                }
+            }
+            low
+        };
+        let ends = [Some(cut.end), other.map(|other| other.end)];
+        let least = ends.into_iter().flatten().min().unwrap_or(0);
+        let from = nth_at(least).saturating_sub(1).max(first);
+        let to = other.map_or(rows.end, |other| nth_at(cut.end.max(other.end)));
+        from..to
     }
 
     /// Every row that came, went or changed on the way, once.
     fn rows_concerned(&self) -> Vec<BlockId> {
-        let mut known = vec![false; self.live.slots.len()];
-        let mut concerned = Vec::new();
-        let mut note = |id: BlockId| {
-            if !std::mem::replace(&mut known[id.0 as usize], true) {
-                concerned.push(id);
-            }
-        };
+        let mut concerned: Vec<BlockId> = Vec::new();
         let came = self.history.rows_come(self.events.clone());
-        came.for_each(|row| note(BlockId(row)));
-        self.history
-            .rows_changed(self.events.clone())
-            .for_each(&mut note);
+        concerned.extend(came.map(BlockId));
+        concerned.extend(self.history.rows_changed(self.events.clone()));
         let end = self.live.rows_of_events.len().min(self.events.end as usize);
         let touched = self
             .live
@@ -376,17 +522,70 @@ impl Way<'_> {
         for &row in touched.unwrap_or_default() {
             // A text that grows comes to the same row many times in a row.
             if row != last && row != NO_ROW {
-                note(BlockId(row));
+                concerned.push(BlockId(row));
             }
             last = row;
         }
-        concerned
+        for (cut, other) in [(self.from.cut, self.to.cut), (self.to.cut, self.from.cut)] {
+            let Some(cut) = cut else { continue };
+            let other = other.filter(|other| other.text == cut.text);
+            concerned.extend(self.rows_between(cut, other).map(BlockId));
+        }
+        once(concerned, self.live.slots.len())
     }
 
     fn is_rewritten(&self, text: TextIdx) -> bool {
         let since = self.from.n_events.min(self.to.n_events);
         !self.live.texts[text.0 as usize].only_grew_since(since)
     }
+}
+
+/// Each of the rows once.
+fn once(mut rows: Vec<BlockId>, n_rows_ever: usize) -> Vec<BlockId> {
+    // Few are sorted faster than all are marked.
+    if rows.len() < n_rows_ever / 32 {
+        rows.sort_unstable();
+        rows.dedup();
+        return rows;
+    }
+    let mut known = vec![false; n_rows_ever];
+    rows.retain(|row| !std::mem::replace(&mut known[row.0 as usize], true));
+    rows
+}
+
+/// Shows the row as one that is typed.
+fn cut_row(body: &mut BlockBody, cut: Cut) {
+    match body {
+        BlockBody::Text(text) => {
+            text.streaming = cut.end <= text.end;
+            text.end = text.end.min(cut.end);
+        }
+        BlockBody::Thinking(thinking) => {
+            thinking.streaming = true;
+            thinking.duration_ms = None;
+        }
+        // Only rows of a text are cut.
+        _ => {}
+    }
+}
+
+/// That share of a length.
+#[allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss
+)]
+fn share_of(len: usize, share: f64) -> usize {
+    ((len as f64 * share.clamp(0.0, 1.0)) as usize).min(len)
+}
+
+/// The nearest character boundary at or before `at`.
+fn floor(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
 }
 
 /// The texts a row shows: of a call its input, then its output.

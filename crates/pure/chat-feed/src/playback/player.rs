@@ -13,6 +13,7 @@
 
 use super::clock::{Clock, exact};
 use super::stops::Stops;
+use super::typing::{Typed, Typing};
 
 /// The speeds there are; the last is as fast as the page draws.
 pub const SPEEDS: [f64; 6] = [0.5, 1.0, 2.0, 5.0, 10.0, MAX_SPEED];
@@ -91,6 +92,9 @@ pub enum Direction {
 #[derive(Clone, Debug)]
 pub struct Player {
     clock: Clock,
+    typing: Typing,
+    /// Whether texts that came whole are typed at a made-up pace.
+    types_whole: bool,
     state: State,
     goes_on: bool,
     /// How far it is: events shown, and milliseconds of playing, which run on between two events.
@@ -108,6 +112,8 @@ impl Default for Player {
     fn default() -> Self {
         Player {
             clock: Clock::default(),
+            typing: Typing::default(),
+            types_whole: true,
             state: State::ReplayPaused,
             goes_on: false,
             n_events: 0,
@@ -148,6 +154,20 @@ impl Player {
             State::LiveFollowing => self.clock.n_events(),
             _ => self.n_events,
         }
+    }
+
+    /// The beginning of a text that comes whole with the next event, while it is typed at a made-up pace.
+    pub fn typed(&self) -> Option<Typed> {
+        match self.state {
+            State::LiveFollowing => None,
+            _ if !self.types_whole => None,
+            _ => self.typing.at(&self.clock, self.n_events, self.played_ms),
+        }
+    }
+
+    /// Whether texts that came whole are typed at a made-up pace, or are there at once.
+    pub fn set_types_whole(&mut self, types_whole: bool) {
+        self.types_whole = types_whole;
     }
 
     /// How far into the replay it is, in milliseconds with idle stretches cut.
@@ -192,6 +212,7 @@ impl Player {
     pub fn follow(&mut self, feed: &crate::Feed) {
         let at_end = self.n_events >= self.clock.n_events();
         self.clock.follow(feed);
+        self.typing.follow(feed);
         // A log that is read is shown as far as it is read.
         if self.state == State::ReplayPaused && at_end {
             self.go_to_end();

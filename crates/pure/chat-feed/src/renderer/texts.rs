@@ -90,6 +90,9 @@ impl ChatRenderer {
             part.ended_ms = self.now_ms;
             part.redacted |= piece.redacted;
             let before = self.feed.stream(part.text).len();
+            if piece.done && part.rows.is_empty() && before == 0 && !piece.text.is_empty() {
+                self.feed.note_whole_text(part.text, piece.text.len());
+            }
             let unchanged = self.take_text(&mut part, &piece);
             // The rows of the assistant's text keep where they ended; thinking is one row of its whole text.
             if thinking && (unchanged < before || self.feed.stream(part.text).len() > before) {
