@@ -11,7 +11,9 @@ mod shared;
 use std::path::{Path, PathBuf};
 
 use chat_event::ChatEvent;
+use chat_event::compaction::{Compactor, Out};
 use chat_feed::inbox::{Inbox, MOST_WAITING};
+use chat_feed::playback::{Clock, Moment};
 use chat_feed::{BlockBody, ChatRenderer};
 use chat_normalize::{Context, SessionReader};
 use mirror::{Mirror, view};
@@ -211,4 +213,67 @@ fn a_log_that_was_written_and_read_shows_the_same() {
         assert!(read == events, "{}", path.display());
         assert!(view(replay(&read).feed()) == view(replay(&events).feed()));
     }
+}
+
+fn compacted(events: &[ChatEvent]) -> Vec<ChatEvent> {
+    let mut compacted = Vec::new();
+    let mut compactor = Compactor::new();
+    let mut take = |out| {
+        compacted.push(match out {
+            Out::AsItWas(event) => ChatEvent::clone(event),
+            Out::Folded(event) => *event,
+        });
+    };
+    for event in events {
+        compactor.push(event, Some(event.clone()), &mut take);
+    }
+    compactor.finish(&mut take);
+    compacted
+}
+
+#[test]
+fn a_compacted_log_shows_and_plays_as_its_original_does() {
+    let (mut n_before, mut n_after) = (0, 0);
+    for path in recordings() {
+        let events = events(&path);
+        let short = compacted(&events);
+        n_before += events.len();
+        n_after += short.len();
+        assert!(
+            compacted(&short) == short,
+            "{}: folded again",
+            path.display()
+        );
+        let read = |events: &[ChatEvent]| {
+            let mut renderer = ChatRenderer::with_history();
+            renderer.replay_events(events);
+            let mut clock = Clock::default();
+            clock.follow(renderer.feed());
+            (renderer, clock)
+        };
+        let ((plain, times), (folded, short_times)) = (read(&events), read(&short));
+        assert!(
+            view(plain.feed()) == view(folded.feed()),
+            "{}",
+            path.display()
+        );
+        assert_eq!(times.n_events(), short_times.n_events());
+        assert_eq!(times.cuts(), short_times.cuts());
+        for event in &events {
+            let rows = (plain.block_of_id(&event.id), folded.block_of_id(&event.id));
+            assert_eq!(rows.0, rows.1, "{}: {}", path.display(), event.id);
+        }
+        let mut moments = (Moment::now(&plain), Moment::now(&folded));
+        // Of a long one, as many moments as of a short one.
+        let step = 1 + times.n_events() / 400;
+        for n_events in (0..=times.n_events()).step_by(step as usize) {
+            assert_eq!(times.played_at(n_events), short_times.played_at(n_events));
+            moments.0.seek(&plain, n_events, &mut Vec::new());
+            moments.1.seek(&folded, n_events, &mut Vec::new());
+            let same = view(moments.0.feed()) == view(moments.1.feed());
+            assert!(same, "{} at {n_events}", path.display());
+        }
+    }
+    assert!(n_after < n_before, "{n_before} events to {n_after}");
+    println!("{n_before} events to {n_after}");
 }

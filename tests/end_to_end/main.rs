@@ -45,6 +45,7 @@ mod replay;
 mod sessions;
 mod streaming;
 mod terminal;
+mod typing;
 mod window;
 
 use std::time::Duration;
