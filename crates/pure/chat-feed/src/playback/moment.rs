@@ -4,14 +4,19 @@
 //! the rows that came, went or changed in between are looked up in the history, each once, however often it changed;
 //! what that costs follows how much of the screen's list differs, and not how far the moment is from the start.
 
+mod cut;
+mod way;
+
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use cut::{Cut, cut_row};
+use way::Way;
+
 use super::typing::Typed;
 use crate::block::{Block, BlockBody, BlockId, EventIdx, TextIdx, TurnIdx};
 use crate::feed::{Feed, Link, NO_ROW};
-use crate::history::History;
 use crate::patch::FeedPatch;
 use crate::renderer::ChatRenderer;
 
@@ -55,14 +60,6 @@ struct At {
     newest: bool,
     /// What the newest of these events brings, where it is not all of it.
     cut: Option<Cut>,
-}
-
-/// Where a text is cut off that came whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Cut {
-    event: EventIdx,
-    text: TextIdx,
-    end: usize,
 }
 
 impl At {
@@ -156,12 +153,7 @@ impl Moment {
         let whole = history.and_then(|history| history.whole_text_of(typed.event));
         let cut = whole.and_then(|whole| {
             let text = &renderer.feed().texts[whole.text.0 as usize].text;
-            let end = floor(text, share_of(whole.len, typed.share));
-            (end > 0).then_some(Cut {
-                event: typed.event,
-                text: whole.text,
-                end,
-            })
+            Cut::of(whole, text, typed.share)
         });
         let at = At {
             n_events: typed.event + u32::from(cut.is_some()),
@@ -455,137 +447,6 @@ impl Moment {
         }
         self.n_usage_notes = n_notes;
     }
-}
-
-/// From one moment to another.
-struct Way<'f> {
-    live: &'f Feed,
-    history: &'f History,
-    from: At,
-    to: At,
-    events: Range<EventIdx>,
-}
-
-impl Way<'_> {
-    fn is_there(&self, id: BlockId) -> bool {
-        let is_typed = || match self.to.cut_of(&self.live.slots[id.0 as usize].block) {
-            Some(cut) => self.start_of(id) < cut.end,
-            None => true,
-        };
-        self.history.is_there(id, self.to.asked()) && is_typed()
-    }
-
-    /// Where a row begins within its text.
-    fn start_of(&self, id: BlockId) -> usize {
-        match &self.live.slots[id.0 as usize].block.body {
-            BlockBody::Text(text) => text.start,
-            _ => 0,
-        }
-    }
-
-    /// The rows of a text that came whole which are other ones where it ends there than where it ends here.
-    fn rows_between(&self, cut: Cut, other: Option<Cut>) -> Range<u32> {
-        let rows = self.history.rows_come(cut.event..cut.event + 1);
-        let is_of_it = |row: u32| texts_of(self.live.block(BlockId(row))).any(|it| it == cut.text);
-        // A row that says that the prompt is missing may stand before them.
-        let first = rows.clone().find(|&row| is_of_it(row)).unwrap_or(rows.end);
-        let nth_at = |end: usize| {
-            let (mut low, mut high) = (first, rows.end);
-            while low < high {
-                let middle = low + (high - low) / 2;
-                match is_of_it(middle) && self.start_of(BlockId(middle)) < end {
-                    true => low = middle + 1,
-                    false => high = middle,
-                }
-            }
-            low
-        };
-        let ends = [Some(cut.end), other.map(|other| other.end)];
-        let least = ends.into_iter().flatten().min().unwrap_or(0);
-        let from = nth_at(least).saturating_sub(1).max(first);
-        let to = other.map_or(rows.end, |other| nth_at(cut.end.max(other.end)));
-        from..to
-    }
-
-    /// Every row that came, went or changed on the way, once.
-    fn rows_concerned(&self) -> Vec<BlockId> {
-        let mut concerned: Vec<BlockId> = Vec::new();
-        let came = self.history.rows_come(self.events.clone());
-        concerned.extend(came.map(BlockId));
-        concerned.extend(self.history.rows_changed(self.events.clone()));
-        let end = self.live.rows_of_events.len().min(self.events.end as usize);
-        let touched = self
-            .live
-            .rows_of_events
-            .get(self.events.start as usize..end);
-        let mut last = NO_ROW;
-        for &row in touched.unwrap_or_default() {
-            // A text that grows comes to the same row many times in a row.
-            if row != last && row != NO_ROW {
-                concerned.push(BlockId(row));
-            }
-            last = row;
-        }
-        for (cut, other) in [(self.from.cut, self.to.cut), (self.to.cut, self.from.cut)] {
-            let Some(cut) = cut else { continue };
-            let other = other.filter(|other| other.text == cut.text);
-            concerned.extend(self.rows_between(cut, other).map(BlockId));
-        }
-        once(concerned, self.live.slots.len())
-    }
-
-    fn is_rewritten(&self, text: TextIdx) -> bool {
-        let since = self.from.n_events.min(self.to.n_events);
-        !self.live.texts[text.0 as usize].only_grew_since(since)
-    }
-}
-
-/// Each of the rows once.
-fn once(mut rows: Vec<BlockId>, n_rows_ever: usize) -> Vec<BlockId> {
-    // Few are sorted faster than all are marked.
-    if rows.len() < n_rows_ever / 32 {
-        rows.sort_unstable();
-        rows.dedup();
-        return rows;
-    }
-    let mut known = vec![false; n_rows_ever];
-    rows.retain(|row| !std::mem::replace(&mut known[row.0 as usize], true));
-    rows
-}
-
-/// Shows the row as one that is typed.
-fn cut_row(body: &mut BlockBody, cut: Cut) {
-    match body {
-        BlockBody::Text(text) => {
-            text.streaming = cut.end <= text.end;
-            text.end = text.end.min(cut.end);
-        }
-        BlockBody::Thinking(thinking) => {
-            thinking.streaming = true;
-            thinking.duration_ms = None;
-        }
-        // Only rows of a text are cut.
-        _ => {}
-    }
-}
-
-/// That share of a length.
-#[allow(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss
-)]
-fn share_of(len: usize, share: f64) -> usize {
-    ((len as f64 * share.clamp(0.0, 1.0)) as usize).min(len)
-}
-
-/// The nearest character boundary at or before `at`.
-fn floor(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }
 
 /// The texts a row shows: of a call its input, then its output.
