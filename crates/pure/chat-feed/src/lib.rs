@@ -10,6 +10,7 @@
 //! - [`find`] looks through all of it.
 //! - [`syntax`] decides which code is coloured next, and what the answer means for each line.
 //! - [`sessions`] decides where each session stands in a list of thousands.
+//! - [`mask`] takes secrets out of a session before it is handed to others.
 //! - [`projections`] give a session in the forms that others ask for: messages, a prompt, a summary, Markdown, a trace.
 //!
 //! Events come in as values and times as numbers; who fetches the ones and draws the others is for `agent-feed`.
@@ -27,6 +28,7 @@ pub mod link;
 pub mod loads;
 pub mod long_text;
 pub mod marks;
+pub mod mask;
 pub mod media;
 pub mod panel;
 mod patch;

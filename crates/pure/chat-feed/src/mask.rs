@@ -1,0 +1,33 @@
+//! Secrets, and what tells who somebody is, taken out of a session before it is handed to others.
+//!
+//! It goes in two rounds over the same events. [`Scan`] looks through all of them and gives a [`Plan`]: what was found, of
+//! what kind, and where; [`Masker`] then writes each event with labels such as `[masked: github token #1]` in the place
+//! of what the plan says. One round would not do: what is said at the end of a session (a whole token) tells what stands
+//! cut at its beginning, and a text that came in pieces can be judged only when it is whole.
+//!
+//! What is looked through are the strings of each event's line, keys and unknown fields too, as they read: with the
+//! escapes of JSON undone, as often as there are any. The same value always has the same label. Nothing else of an event
+//! changes, neither its numbers nor the order of its fields.
+//!
+//! Everything works in time that is linear in the text: there are no patterns, but words to begin at and runs of
+//! characters. What a rule knows is in `rules`; how a text is taken apart, in `views` and `line`; pieces are put together
+//! in `parts`.
+
+mod context;
+mod entropy;
+mod find;
+mod keywords;
+mod known;
+mod labels;
+mod line;
+mod masker;
+mod parts;
+mod personal;
+mod plan;
+mod private_key;
+mod rules;
+mod runs;
+mod views;
+
+pub use masker::Masker;
+pub use plan::{KindFound, Place, Plan, Scan};

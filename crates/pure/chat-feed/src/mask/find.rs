@@ -1,0 +1,230 @@
+//! Everything that is found in one text.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use super::context::{self, Name};
+use super::entropy;
+use super::keywords::Keywords;
+use super::personal;
+use super::private_key;
+use super::rules::{Check, SERVICES, SHAPES, Shape};
+use super::runs::{Class, Runs, looks_random};
+use super::views;
+
+/// How sure it is what was found; where two things overlap, the surer one names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rank {
+    /// Of whom it tells.
+    Personal,
+    /// A text that looks random.
+    Random,
+    /// A value that its name tells.
+    Named,
+    /// A secret that tells itself.
+    Shape,
+}
+
+/// Something to be masked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Where it stands, in bytes.
+    pub(super) range: Range<usize>,
+    /// What it is called.
+    pub(super) kind: &'static str,
+    /// What it reads; the same value has the same label.
+    pub(super) value: String,
+    pub(super) rank: Rank,
+}
+
+/// Where to look closer.
+#[derive(Clone, Copy, Debug)]
+enum Sign {
+    Shape(&'static Shape),
+    Name(Name),
+    PrivateKey,
+    Address,
+    Bearer,
+    Basic,
+    Curl,
+    Home,
+}
+
+struct Signs {
+    table: Keywords,
+    signs: Vec<Sign>,
+}
+
+static SIGNS: LazyLock<Signs> = LazyLock::new(|| {
+    let shapes = SHAPES
+        .iter()
+        .map(|shape| (shape.literal, Sign::Shape(shape)));
+    let services = SERVICES.iter();
+    let services = services.map(|service| (service.name, Sign::Name(Name::Service(service))));
+    let names = context::NAMES.iter();
+    let names = names.map(|&(word, name)| (word, Sign::Name(name)));
+    let others = [
+        ("-----begin", Sign::PrivateKey),
+        ("://", Sign::Address),
+        ("bearer ", Sign::Bearer),
+        ("basic ", Sign::Basic),
+        ("curl ", Sign::Curl),
+    ];
+    let homes = personal::HOMES.iter().map(|&home| (home, Sign::Home));
+    let all = shapes
+        .chain(services)
+        .chain(names)
+        .chain(others)
+        .chain(homes);
+    let (words, signs): (Vec<&str>, Vec<Sign>) = all.unzip();
+    Signs {
+        table: Keywords::new(words.iter().map(|word| word.as_bytes())),
+        signs,
+    }
+});
+
+/// How often escapes within escapes are undone.
+const DEPTH: u8 = 4;
+
+/// All that is to be masked in a text; some of it may overlap.
+pub(super) fn find(text: &str) -> Vec<Found> {
+    let mut all = Vec::new();
+    look(text, DEPTH, &mut all);
+    all
+}
+
+fn look(text: &str, depth: u8, all: &mut Vec<Found>) {
+    find_in(text, all);
+    if depth == 0 {
+        return;
+    }
+    let views = [views::unescaped(text), views::percent_decoded(text)];
+    for view in views.into_iter().flatten() {
+        let mut within = Vec::new();
+        look(&view.text, depth - 1, &mut within);
+        for mut found in within {
+            found.range = view.in_source(&found.range);
+            all.push(found);
+        }
+    }
+}
+
+/// What overlaps is one: as long as all of it together, and named by what is surest, then longest.
+pub(super) fn apart(mut all: Vec<Found>) -> Vec<Found> {
+    all.retain(|found| !found.range.is_empty());
+    all.sort_by(|one, other| {
+        let by_place = one.range.start.cmp(&other.range.start);
+        by_place
+            .then(other.range.end.cmp(&one.range.end))
+            .then(other.rank.cmp(&one.rank))
+    });
+    let mut apart: Vec<Found> = Vec::with_capacity(all.len());
+    for found in all {
+        match apart
+            .last_mut()
+            .filter(|last| found.range.start < last.range.end)
+        {
+            Some(last) => {
+                let end = last.range.end.max(found.range.end);
+                if (found.rank, found.value.len()) > (last.rank, last.value.len()) {
+                    let start = last.range.start;
+                    *last = found;
+                    last.range.start = start;
+                }
+                last.range.end = end;
+            }
+            None => apart.push(found),
+        }
+    }
+    apart
+}
+
+fn find_in(text: &str, all: &mut Vec<Found>) {
+    let bytes = text.as_bytes();
+    let mut runs = Runs::default();
+    let signs = &*SIGNS;
+    let mut end_of_last = 0;
+    signs.table.each(bytes, |word, at| {
+        let Some(sign) = signs.signs.get(word) else {
+            return;
+        };
+        // Within what a shape told there is nothing else to tell.
+        if at < end_of_last && matches!(sign, Sign::Shape(_)) {
+            return;
+        }
+        match sign {
+            Sign::Shape(shape) => {
+                if let Some(range) = shaped(shape, text, at, &mut runs) {
+                    end_of_last = range.end;
+                    all.push(Found {
+                        value: text[range.clone()].to_owned(),
+                        range,
+                        kind: shape.kind,
+                        rank: Rank::Shape,
+                    });
+                }
+            }
+            Sign::Name(name) => context::named(*name, text, at, &mut runs, all),
+            Sign::PrivateKey => private_key::find(text, at, all),
+            Sign::Address => context::in_address(text, at + 3, all),
+            Sign::Bearer => context::bearer(text, at + 7, &mut runs, all),
+            Sign::Basic => context::basic(text, at + 6, &mut runs, all),
+            Sign::Curl => context::curl(text, at, all),
+            Sign::Home => personal::home(text, at, all),
+        }
+    });
+    personal::mail(text, &mut runs, all);
+    personal::addresses(text, all);
+    entropy::find(text, all);
+}
+
+/// The secret of a shape that may begin here.
+fn shaped(shape: &Shape, text: &str, at: usize, runs: &mut Runs) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let behind = at + shape.literal.len();
+    if text.get(at..behind)? != shape.literal {
+        return None;
+    }
+    // A beginning that is a word like others must begin one.
+    let tells = shape.literal.len() >= 4 && shape.literal.ends_with(['_', '-', '.', '/', '=', '~']);
+    let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+    if !tells && before.is_some_and(|&byte| Class::Word.has(byte)) {
+        return None;
+    }
+    let mut end = runs.end(bytes, behind, shape.class);
+    if matches!(shape.class, Class::Token | Class::Wide) {
+        // A sentence's end is not the secret's.
+        while end > behind && matches!(bytes[end - 1], b'.' | b':' | b'|' | b'/' | b'%') {
+            end -= 1;
+        }
+    }
+    let len = end - behind;
+    // Words in the middle of a text are cut nowhere; what is cut shows its end.
+    let is_cut =
+        end == bytes.len() || text[end..].starts_with('…') || text[end..].starts_with("...");
+    let least = if is_cut && tells {
+        shape.least.min(8)
+    } else {
+        shape.least
+    };
+    if len < least {
+        return None;
+    }
+    let rest = &text[behind..end];
+    let holds = match shape.check {
+        Check::None => true,
+        Check::Random => looks_random(rest, 3.0),
+        Check::Dot => rest.contains('.'),
+        Check::Exactly(n_bytes) => end - at == n_bytes,
+    };
+    (holds && !is_placeholder(rest)).then_some(at..end)
+}
+
+/// Whether a text stands for a secret and is none: `xxxx`, `****`, `…`.
+pub(super) fn is_placeholder(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    let Some(first) = bytes.next() else {
+        return true;
+    };
+    bytes.all(|byte| byte == first) || text.starts_with("${") || text.starts_with("{{")
+}

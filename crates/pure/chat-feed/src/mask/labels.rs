@@ -1,0 +1,77 @@
+//! What stands in the place of what was masked: its kind, and a number that tells which one it was.
+
+use std::collections::HashMap;
+
+use super::find::{Found, Rank};
+
+/// The labels of one session.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Labels {
+    numbers: HashMap<(&'static str, String), usize>,
+    all: Vec<Labelled>,
+    last_of_kind: HashMap<&'static str, usize>,
+}
+
+/// A value that has a label.
+#[derive(Clone, Debug)]
+pub(super) struct Labelled {
+    pub(super) kind: &'static str,
+    pub(super) value: String,
+    pub(super) rank: Rank,
+    /// Which one of its kind, from 1.
+    number: usize,
+}
+
+impl Labels {
+    /// The label of what was found, which is made where there is none.
+    pub(super) fn of(&mut self, found: &Found) -> usize {
+        let key = (found.kind, found.value.clone());
+        if let Some(&label) = self.numbers.get(&key) {
+            return label;
+        }
+        let number = self.last_of_kind.entry(found.kind).or_insert(0);
+        *number += 1;
+        let label = self.all.len();
+        self.all.push(Labelled {
+            kind: found.kind,
+            value: found.value.clone(),
+            rank: found.rank,
+            number: *number,
+        });
+        self.numbers.insert(key, label);
+        label
+    }
+
+    /// What has this label.
+    pub(super) fn get(&self, label: usize) -> Option<&Labelled> {
+        self.all.get(label)
+    }
+
+    /// All that have one, in the order in which they were found.
+    pub(super) fn all(&self) -> &[Labelled] {
+        &self.all
+    }
+}
+
+impl Labelled {
+    /// As it is written into texts.
+    pub(super) fn text(&self) -> String {
+        format!("[masked: {} #{}]", self.kind, self.number)
+    }
+
+    /// As it is written into ids, which have fewer characters.
+    pub(super) fn id(&self) -> String {
+        let word: String = self
+            .kind
+            .chars()
+            .map(|char| {
+                if char.is_ascii_alphanumeric() {
+                    char
+                } else {
+                    '-'
+                }
+            })
+            .collect();
+        format!("masked-{word}-{}", self.number)
+    }
+}

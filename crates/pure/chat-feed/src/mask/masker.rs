@@ -1,0 +1,172 @@
+//! The second round: writes the events of a session with labels in the place of what is to be masked.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chat_event::{ChatEvent, Payload};
+
+use super::find::{Found, Rank, apart};
+use super::known::Known;
+use super::labels::Labels;
+use super::line::{self, Text};
+use super::parts::{Span, piece_of};
+use super::plan::{Plan, Read, found_in, is_piece, read};
+
+/// A string is looked through again after it was changed, until nothing is found; never so often.
+const MOST_ROUNDS: usize = 4;
+
+/// Masks the events of a session, in the order in which they were scanned.
+#[derive(Debug)]
+pub struct Masker {
+    plan: Plan,
+    labels: Labels,
+    known: Known,
+    /// The input of calls whose pieces say where they stand, though what stands before them is shorter now.
+    moved: BTreeSet<u64>,
+    n_events: u64,
+    masked: BTreeMap<(&'static str, String), u64>,
+}
+
+impl Masker {
+    /// A masker of the session that was scanned for this plan.
+    pub fn new(plan: Plan) -> Self {
+        let is_masked = |ordinal: &u64| {
+            let mut spans = plan.pieces.get(ordinal).into_iter().flatten();
+            spans.any(|span| plan.masks(span.found.kind))
+        };
+        let moved = plan
+            .wholes
+            .iter()
+            .filter(|whole| whole.iter().any(is_masked));
+        let moved = moved.flatten().copied().collect();
+        Masker {
+            known: Known::new(&plan.labels, |kind| plan.masks(kind)),
+            labels: plan.labels.clone(),
+            moved,
+            n_events: 0,
+            masked: BTreeMap::new(),
+            plan,
+        }
+    }
+
+    /// The line of the next event, without the checksum that it had in its log.
+    pub fn line(&mut self, event: &ChatEvent) -> String {
+        let ordinal = self.n_events;
+        self.n_events += 1;
+        let mut event = event.clone();
+        event.extra.remove("c");
+        if self.moved.contains(&ordinal)
+            && let Payload::ToolInputChunk(chunk) = &mut event.payload
+        {
+            chunk.offset = None;
+        }
+        let line = event.to_line();
+        let piece = piece_of(&event).map(|(field, _)| field);
+        let event_type = event.event_type().to_owned();
+        let changed = line::change(&line, &mut |text| {
+            if is_piece(text, piece) {
+                let spans = self.plan.pieces.get(&ordinal)?.clone();
+                return self.piece(text.raw, &spans, &event_type);
+            }
+            self.string(text, &event_type)
+        });
+        changed.unwrap_or(line)
+    }
+
+    /// How often something was masked, by its kind and the type of the event.
+    pub fn masked(&self) -> impl Iterator<Item = (&'static str, &str, u64)> {
+        self.masked
+            .iter()
+            .map(|((kind, event_type), count)| (*kind, event_type.as_str(), *count))
+    }
+
+    fn string(&mut self, text: &Text<'_>, event_type: &str) -> Option<String> {
+        let mut changed: Option<String> = None;
+        for _ in 0..MOST_ROUNDS {
+            let now = Text {
+                raw: changed.as_deref().unwrap_or(text.raw),
+                ..*text
+            };
+            let read = read(now.raw);
+            let mut all = found_in(&now, &read);
+            let before = all.len();
+            self.known.find(read.text(), &self.labels, &mut all);
+            if now.is_id() {
+                let mut nth = 0;
+                all.retain(|found| {
+                    nth += 1;
+                    nth <= before || found.rank >= Rank::Named
+                });
+            }
+            all.retain(|found| self.plan.masks(found.kind));
+            let all = apart(all);
+            if all.is_empty() {
+                return changed;
+            }
+            let spans: Vec<_> = all.iter().map(|found| (found, true)).collect();
+            let replaced = self.replace(now.raw, &read, &spans, now.is_id(), event_type);
+            changed = Some(replaced);
+        }
+        // What cannot be brought to rest is not written.
+        Some("[masked: all of this text]".to_owned())
+    }
+
+    fn piece(&mut self, raw: &str, spans: &[Span], event_type: &str) -> Option<String> {
+        let read = read(raw);
+        let founds: Vec<(Found, bool)> = spans
+            .iter()
+            .filter(|span| self.plan.masks(span.found.kind))
+            .map(|span| {
+                let mut found = span.found.clone();
+                found.range = span.range.clone();
+                (found, span.begins)
+            })
+            .collect();
+        if founds.is_empty() {
+            return None;
+        }
+        let spans: Vec<_> = founds
+            .iter()
+            .map(|(found, begins)| (found, *begins))
+            .collect();
+        Some(self.replace(raw, &read, &spans, false, event_type))
+    }
+
+    /// The string as it is written, with labels in the place of what was found.
+    fn replace(
+        &mut self,
+        raw: &str,
+        read: &Read<'_>,
+        spans: &[(&Found, bool)],
+        is_id: bool,
+        event_type: &str,
+    ) -> String {
+        let mut out = String::with_capacity(raw.len());
+        let mut copied = 0;
+        for (found, begins) in spans {
+            let range = match read {
+                Read::Raw(_) => found.range.clone(),
+                Read::View(view) => view.in_source(&found.range),
+            };
+            let range = range.start.max(copied)..range.end.max(copied);
+            out.push_str(raw.get(copied..range.start).unwrap_or_default());
+            copied = range.end;
+            if !begins {
+                continue;
+            }
+            let label = self.labels.of(found);
+            if let Some(labelled) = self.labels.get(label) {
+                out.push_str(&if is_id {
+                    labelled.id()
+                } else {
+                    labelled.text()
+                });
+            }
+            *self
+                .masked
+                .entry((found.kind, event_type.to_owned()))
+                .or_insert(0) += 1;
+        }
+        out.push_str(raw.get(copied..).unwrap_or_default());
+        out
+    }
+}

@@ -1,0 +1,281 @@
+//! The first round: what there is to mask in a session.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chat_event::ChatEvent;
+
+use super::context;
+use super::find::{Found, Rank, apart, find};
+use super::known::Known;
+use super::labels::Labels;
+use super::line::{self, Text};
+use super::parts::{Looked, Parts, Span, piece_of};
+use super::views;
+
+/// So many places of a kind are shown.
+const SHOWN_PLACES: usize = 5;
+
+/// Looks through a session, event by event.
+#[derive(Debug, Default)]
+pub struct Scan {
+    n_events: u64,
+    parts: Parts,
+    plan: Plan,
+    /// Of the events with pieces that wait: what they are.
+    types: BTreeMap<u64, String>,
+    /// Whether only texts in pieces are looked through, for what is known by now.
+    again: bool,
+}
+
+/// What there is to mask in a session, and what is to be left as it is.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    pub(super) labels: Labels,
+    pub(super) pieces: BTreeMap<u64, Vec<Span>>,
+    /// The pieces' events, by what they are pieces of.
+    pub(super) wholes: Vec<Vec<u64>>,
+    found: Vec<KindFound>,
+    kept: BTreeSet<String>,
+}
+
+/// What was found of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KindFound {
+    /// What it is called: `github token`.
+    pub kind: &'static str,
+    /// In how many places it stands.
+    pub n_places: u64,
+    /// How many different ones there are.
+    pub n_values: u64,
+    /// The first of the places.
+    pub places: Vec<Place>,
+}
+
+/// A place where something was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The number of the event, from 1.
+    pub event: u64,
+    /// Its type.
+    pub event_type: String,
+    /// What was found, as far as it may be shown.
+    pub shown: String,
+}
+
+impl Scan {
+    /// A scan of nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A scan of the same events again, where the plan wants one: what only its name told, and what was found whole, may
+    /// stand in texts that came in pieces.
+    ///
+    /// # Errors
+    ///
+    /// The plan, where it is complete.
+    pub fn again(mut plan: Plan) -> Result<Self, Plan> {
+        let known = Known::new(&plan.labels, |_| true);
+        if plan.wholes.is_empty() || known.is_empty() {
+            return Err(plan);
+        }
+        plan.pieces.clear();
+        plan.wholes.clear();
+        Ok(Scan {
+            parts: Parts::knowing(known, plan.labels.clone()),
+            plan,
+            again: true,
+            ..Scan::default()
+        })
+    }
+
+    /// Looks through the next event.
+    pub fn push(&mut self, event: &ChatEvent) {
+        let ordinal = self.n_events;
+        self.n_events += 1;
+        let piece = piece_of(event).map(|(field, _)| field);
+        if piece.is_some() {
+            self.types.insert(ordinal, event.event_type().to_owned());
+        }
+        let event_type = event.event_type();
+        let plan = &mut self.plan;
+        if self.again {
+            if let Some(looked) = self.parts.push(ordinal, event) {
+                self.take(looked);
+            }
+            return;
+        }
+        line::change(&event.to_line(), &mut |text| {
+            if is_piece(text, piece) {
+                return None;
+            }
+            for found in apart(found_in(text, &read(text.raw))) {
+                plan.note(&found, ordinal, event_type);
+            }
+            None
+        });
+        if let Some(looked) = self.parts.push(ordinal, event) {
+            self.take(looked);
+        }
+    }
+
+    /// The session is at its end.
+    pub fn finish(mut self) -> Plan {
+        for looked in self.parts.finish() {
+            self.take(looked);
+        }
+        self.plan
+    }
+
+    fn take(&mut self, looked: Looked) {
+        for (&ordinal, spans) in &looked.spans {
+            let event_type = self.types.get(&ordinal).cloned().unwrap_or_default();
+            for span in spans.iter().filter(|span| span.begins && !self.again) {
+                self.plan.note(&span.found, ordinal, &event_type);
+            }
+        }
+        for ordinal in &looked.ordinals {
+            self.types.remove(ordinal);
+        }
+        self.plan.pieces.extend(looked.spans);
+        self.plan.wholes.push(looked.ordinals);
+    }
+}
+
+impl Plan {
+    /// What was found, by kind, secrets first.
+    pub fn found(&self) -> &[KindFound] {
+        &self.found
+    }
+
+    /// Leaves a kind as it is, or not any more.
+    pub fn keep(&mut self, kind: &str, kept: bool) {
+        if kept {
+            self.kept.insert(kind.to_owned());
+        } else {
+            self.kept.remove(kind);
+        }
+    }
+
+    /// Whether what is of a kind is masked.
+    pub fn masks(&self, kind: &str) -> bool {
+        !self.kept.contains(kind)
+    }
+
+    fn note(&mut self, found: &Found, ordinal: u64, event_type: &str) {
+        let n_known = self.labels.all().len();
+        let is_new = self.labels.of(found) == n_known;
+        let at = self.found.iter().position(|known| known.kind == found.kind);
+        let at = at.unwrap_or_else(|| {
+            self.found.push(KindFound {
+                kind: found.kind,
+                n_places: 0,
+                n_values: 0,
+                places: Vec::new(),
+            });
+            self.found.len() - 1
+        });
+        let kind = &mut self.found[at];
+        kind.n_places += 1;
+        kind.n_values += u64::from(is_new);
+        if kind.places.len() < SHOWN_PLACES && is_new {
+            kind.places.push(Place {
+                event: ordinal + 1,
+                event_type: event_type.to_owned(),
+                shown: shown(found),
+            });
+        }
+    }
+}
+
+/// What may be shown of something that is to be masked, to the one who masks it.
+fn shown(found: &Found) -> String {
+    let value = found.value.trim();
+    if found.rank == Rank::Personal {
+        return value.chars().take(80).collect();
+    }
+    let begins: String = value.chars().take(4).collect();
+    format!("{begins}… ({} characters)", value.chars().count())
+}
+
+/// A string as it reads.
+pub(super) fn read(raw: &str) -> Read<'_> {
+    match views::unescaped(raw) {
+        Some(view) => Read::View(view),
+        None => Read::Raw(raw),
+    }
+}
+
+/// A string as it reads, and what it was read from.
+pub(super) enum Read<'a> {
+    /// It has no escapes.
+    Raw(&'a str),
+    View(views::View),
+}
+
+impl Read<'_> {
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Read::Raw(raw) => raw,
+            Read::View(view) => &view.text,
+        }
+    }
+}
+
+/// Whether a string is the piece of text that its event brings.
+pub(super) fn is_piece(text: &Text<'_>, field: Option<&'static str>) -> bool {
+    let Some(field) = field else { return false };
+    matches!(text.path, [outer, inner] if outer == "payload" && inner == field) && !text.is_key
+}
+
+/// What is found in a string of an event.
+pub(super) fn found_in(text: &Text<'_>, read: &Read<'_>) -> Vec<Found> {
+    let value = read.text();
+    let mut all = find(value);
+    if text.is_id() {
+        all.retain(|found| found.rank == Rank::Shape);
+        return all;
+    }
+    let option = text.before.and_then(|before| before.strip_prefix('-'));
+    if !text.is_key
+        && let Some(key) = option.or(text.key())
+        && let Some(kind) = context::of_key(key, value)
+    {
+        all.push(Found {
+            range: 0..value.len(),
+            kind,
+            value: value.to_owned(),
+            rank: Rank::Named,
+        });
+    }
+    all.extend(cut_end(text, value));
+    all
+}
+
+/// Of a body that is elsewhere there is the beginning and the end: a word that was cut there may be half a secret, which
+/// nothing tells.
+fn cut_end(text: &Text<'_>, value: &str) -> Option<Found> {
+    let [.., outer, key] = text.path else {
+        return None;
+    };
+    if outer != "$body" || text.is_key {
+        return None;
+    }
+    let range = match key.as_str() {
+        "preview" if value.len() + 4 > chat_event::PREVIEW_BYTES => {
+            let word = value.trim_end_matches(|char: char| !char.is_whitespace());
+            word.len()..value.len()
+        }
+        "tail" => {
+            let rest = value.trim_start_matches(|char: char| !char.is_whitespace());
+            0..value.len() - rest.len()
+        }
+        _ => return None,
+    };
+    (range.len() >= 4 && !value[range.clone()].contains("[masked")).then(|| Found {
+        value: value[range.clone()].to_owned(),
+        range,
+        kind: "cut word",
+        rank: Rank::Personal,
+    })
+}

@@ -1,0 +1,55 @@
+//! Private keys: the lines between `-----BEGIN … PRIVATE KEY-----` and its end, each by itself, so that a diff which holds
+//! them stays one.
+
+use super::find::{Found, Rank};
+use super::runs::Class;
+
+/// A key has no more lines.
+const MOST_LINES: usize = 500;
+
+/// The lines of the key whose head stands here.
+pub(super) fn find(text: &str, at: usize, all: &mut Vec<Found>) {
+    let head_len = text[at..].find('\n').unwrap_or(text.len() - at).min(200);
+    let Some(head) = text.get(at..at + text[at..].floor_char_boundary(head_len)) else {
+        return;
+    };
+    let upper = head.to_ascii_uppercase();
+    let Some(name) = upper.find("PRIVATE KEY") else {
+        return;
+    };
+    let Some(dashes) = upper[name..].find("-----") else {
+        return;
+    };
+    let from = at + name + dashes + 5;
+    // All lines are one secret, known by its first.
+    let mut value: Option<String> = None;
+    let mut start = from;
+    for line in text[from..].split_inclusive('\n').take(MOST_LINES) {
+        let (whole, ends) = match line.find("-----END") {
+            Some(end) => (&line[..end], true),
+            None => (line, false),
+        };
+        // What stands before it is a diff's, a quotation's, or a list's.
+        let own = whole.trim_start_matches([' ', '\t', '+', '-', '>', '|', '"', '\'', ',']);
+        let own_start = start + (whole.len() - own.len());
+        let own = own.trim_end_matches([' ', '\t', '\r', '\n', '"', '\'', ',', '\\']);
+        start += line.len();
+        let is_part = own
+            .bytes()
+            .all(|byte| Class::Wide.has(byte) || matches!(byte, b' ' | b',' | b'('));
+        if !own.is_empty() && (!is_part || own.contains("BEGIN ")) {
+            break;
+        } else if !own.is_empty() {
+            let value = value.get_or_insert_with(|| own.chars().take(100).collect());
+            all.push(Found {
+                range: own_start..own_start + own.len(),
+                kind: "private key",
+                value: value.clone(),
+                rank: Rank::Shape,
+            });
+        }
+        if ends {
+            break;
+        }
+    }
+}

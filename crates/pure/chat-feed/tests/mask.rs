@@ -1,0 +1,409 @@
+//! What holds of masking: a secret that was planted is nowhere in what is written, however it was cut, written down or
+//! hidden, and nothing else is changed.
+
+use chat_event::{ChatEvent, Payload};
+use chat_feed::mask::{Masker, Plan, Scan};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn plan_of(events: &[ChatEvent]) -> Plan {
+    let mut scan = Scan::new();
+    events.iter().for_each(|event| scan.push(event));
+    match Scan::again(scan.finish()) {
+        Ok(mut scan) => {
+            events.iter().for_each(|event| scan.push(event));
+            scan.finish()
+        }
+        Err(plan) => plan,
+    }
+}
+
+fn masked(events: &[ChatEvent]) -> Vec<String> {
+    let mut masker = Masker::new(plan_of(events));
+    events.iter().map(|event| masker.line(event)).collect()
+}
+
+fn read(lines: &[String]) -> Vec<ChatEvent> {
+    let read = lines
+        .iter()
+        .map(|line| ChatEvent::from_json(line).expect("a line is an event"));
+    read.collect()
+}
+
+fn event(id: usize, kind: &str, payload: &Value) -> ChatEvent {
+    let line = json!({"id": format!("e{id}"), "timestamp": 1, "sessionId": "s", "type": kind, "turnId": "t", "responseId": "r", "payload": payload});
+    ChatEvent::from_json(&line.to_string()).expect("an event")
+}
+
+/// A text of each event that is masked, as it reads.
+fn told(kind: &str, text: &str) -> String {
+    let payload = match kind {
+        "tool_call" => json!({"toolCallId": "c", "toolName": "Bash", "args": {"command": text}}),
+        _ => json!({"text": text}),
+    };
+    masked(&[event(1, kind, &payload)]).concat()
+}
+
+/// Secrets of many shapes: what is planted, and what must not be left of it.
+fn secret() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "ghp_[A-Za-z0-9]{36}",
+        "github_pat_[A-Za-z0-9_]{60,82}",
+        "glpat-[A-Za-z0-9]{20}",
+        "sk-ant-api03-[A-Za-z0-9]{93}AA",
+        "sk-proj-[A-Za-z0-9]{74}",
+        "AKIA[A-Z2-7]{16}",
+        "xoxb-[0-9]{12}-[0-9]{12}-[A-Za-z0-9]{24}",
+        "AIza[A-Za-z0-9]{35}",
+        "npm_[A-Za-z0-9]{36}",
+        "hf_[A-Za-z]{34}",
+        "eyJ[A-Za-z0-9]{20,40}\\.eyJ[A-Za-z0-9]{30,60}\\.[A-Za-z0-9]{43}",
+        "[a-z]{3,8}\\.[a-z]{3,8}@[a-z]{4,10}\\.com",
+    ]
+}
+
+/// Words around it: nothing of them is ever masked.
+fn words() -> impl Strategy<Value = String> {
+    "( |[a-z]{1,8} |é|\"|\n|\t|<b>|😀){0,6}".prop_map(|words| format!("{words} "))
+}
+
+/// A text as JSON, with any of its characters written as an escape.
+fn escaped(text: &str, mask: &[bool]) -> String {
+    let mut units = text.chars().zip(mask.iter().cycle());
+    let mut out = String::from("\"");
+    for (char, &as_escape) in &mut units {
+        if as_escape {
+            let mut buffer = [0; 2];
+            for unit in char.encode_utf16(&mut buffer) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            let json = Value::String(char.to_string()).to_string();
+            out.push_str(&json[1..json.len() - 1]);
+        }
+    }
+    out.push('"');
+    out
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn a_secret_in_pieces_is_masked(
+        secret in secret(), before in words(), after in words(),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+        kind in prop::sample::select(vec!["assistant_chunk", "thinking_chunk", "tool_output_chunk", "tool_input_chunk"]),
+        doubled in any::<bool>(), shuffled in any::<bool>(),
+    ) {
+        let text = format!("{before}{secret} {after}");
+        let ends: Vec<usize> = (0..=text.len()).filter(|&at| text.is_char_boundary(at)).collect();
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| *cut.get(&ends)).collect();
+        cuts.extend([0, text.len()]);
+        cuts.sort_unstable();
+        let mut events = Vec::new();
+        for (nth, pair) in cuts.windows(2).enumerate() {
+            let piece = &text[pair[0]..pair[1]];
+            let payload = match kind {
+                "tool_output_chunk" => json!({"toolCallId": "c", "chunk": piece}),
+                "tool_input_chunk" => json!({"toolCallId": "c", "chunk": piece, "offset": text[..pair[0]].chars().count()}),
+                _ => json!({"text": piece, "index": nth}),
+            };
+            events.push(event(nth, kind, &payload));
+        }
+        if doubled {
+            let again = events[0].clone();
+            events.insert(events.len() / 2, again);
+        }
+        // Pieces with numbers are put in order by those.
+        if shuffled && kind != "tool_output_chunk" {
+            events.reverse();
+        }
+        let lines = masked(&events);
+        let mut pieces: Vec<(u64, String)> = Vec::new();
+        let mut seen = std::collections::BTreeSet::new();
+        for (event, line) in read(&lines).iter().zip(&lines) {
+            prop_assert!(!line.contains(&secret), "{line}");
+            if !seen.insert(event.id.clone()) {
+                continue;
+            }
+            match &event.payload {
+                Payload::AssistantChunk(chunk) => pieces.push((chunk.index.unwrap_or(0), chunk.text.clone())),
+                Payload::ThinkingChunk(chunk) => pieces.push((chunk.index.unwrap_or(0), chunk.text.clone())),
+                Payload::ToolOutputChunk(chunk) => pieces.push((pieces.len() as u64, chunk.chunk.clone())),
+                Payload::ToolInputChunk(chunk) => pieces.push((event.id[1..].parse().unwrap_or(0), chunk.chunk.clone())),
+                _ => {}
+            }
+        }
+        pieces.sort();
+        let whole: String = pieces.into_iter().map(|(_, text)| text).collect();
+        prop_assert!(!whole.contains(&secret), "{whole}");
+        prop_assert!(whole.contains("[masked: "), "{whole}");
+        prop_assert!(whole.starts_with(&before) && whole.ends_with(&format!(" {after}")), "{whole:?} of {text:?}");
+    }
+
+    #[test]
+    fn a_secret_is_masked_wherever_and_however_it_is_written(
+        secret in secret(), before in words(), after in words(), mask in prop::collection::vec(any::<bool>(), 1..40),
+        depth in 0_usize..3, place in 0_usize..8,
+    ) {
+        let text = format!("{before}{secret} {after}");
+        let mut inner = text;
+        for _ in 0..depth {
+            inner = format!("{{\"it\": {}}}", escaped(&inner, &mask));
+        }
+        let value = escaped(&inner, &mask);
+        let payload = match place {
+            0 => format!(r#"{{"text":{value}}}"#),
+            1 => format!(r#"{{"text":"x","more":[1.0,{{"deep":{value}}}]}}"#),
+            2 => format!(r#"{{"text":"x",{value}:1e400}}"#),
+            3 => format!(r#"{{"text":[{value}]}}"#),
+            4 => format!(r#"{{"text":"x","attachments":[{{"name":{value},"mediaType":"text/plain"}}]}}"#),
+            _ => format!(r#"{{"text":{value},"also":{value}}}"#),
+        };
+        let extra = if place == 5 { format!(r#","unknown":{value}"#) } else { String::new() };
+        let kind = if place == 6 { "never_heard_of" } else { "user_message" };
+        let line = format!(r#"{{"id":"a","timestamp":1,"sessionId":"s","type":"{kind}","payload":{payload}{extra}}}"#);
+        let event = ChatEvent::from_json(&line).expect("an event");
+        let lines = masked(std::slice::from_ref(&event));
+        let mut read_again = lines[0].clone();
+        for _ in 0..=depth + 1 {
+            prop_assert!(!read_again.contains(&secret), "{read_again}");
+            read_again = undone(&read_again);
+        }
+        let again = read(&lines);
+        prop_assert_eq!(&masked(&again), &lines, "masking again changes nothing");
+    }
+
+    #[test]
+    fn what_holds_no_secret_is_left_byte_for_byte(text in "([a-z]{1,9}[ .,\n]|\\PC|[0-9]{1,4} ){0,20}") {
+        prop_assume!(!text.contains('@') && !text.contains(':'));
+        let event = event(1, "user_message", &json!({"text": text, "n": 1.0, "list": [text]}));
+        prop_assert_eq!(masked(std::slice::from_ref(&event)), [event.to_line()]);
+    }
+
+    #[test]
+    fn any_text_at_all_is_masked_once_and_for_all(texts in prop::collection::vec("\\PC{0,80}|[a-zA-Z0-9_@:=/.\"' -]{0,80}|(password|token|key|:|=|\"| |ghp_|@|://|[a-zA-Z0-9]{1,20}){0,12}", 1..4)) {
+        let events: Vec<ChatEvent> = texts.iter().enumerate().map(|(nth, text)| event(nth, "user_message", &json!({"text": text, text: text}))).collect();
+        let lines = masked(&events);
+        prop_assert_eq!(masked(&read(&lines)), lines);
+    }
+}
+
+/// A text with its JSON escapes undone once.
+fn undone(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        let len = match rest.as_bytes().get(at + 1) {
+            Some(b'u') if rest.len() >= at + 6 => 6,
+            Some(_) => 2,
+            None => 1,
+        };
+        let escape = rest.get(at..at + len).unwrap_or("\\");
+        match serde_json::from_str::<String>(&format!("\"{escape}\"")) {
+            Ok(char) => out.push_str(&char),
+            Err(_) => out.push_str(escape),
+        }
+        rest = &rest[at + escape.len()..];
+    }
+    out + rest
+}
+
+#[test]
+fn the_same_secret_has_the_same_label_and_the_kind_is_named() {
+    let token = format!("ghp_{}", "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5");
+    let text = format!(
+        "one {token} two ghp_{} three {token}",
+        "zY8xW6vU4tS2rQ0pO8nM6lK4jI2hG0fE8dC6"
+    );
+    let line = told("user_message", &text);
+    assert!(
+        line.contains("one [masked: github token #1] two [masked: github token #2] three [masked: github token #1]"),
+        "{line}"
+    );
+}
+
+#[test]
+fn names_tell_secrets() {
+    for (text, expected) in [
+        (
+            "export DB_PASSWORD='Tr0ub4dor&3'",
+            "export DB_PASSWORD='[masked: password #1]'",
+        ),
+        (
+            "postgres://app:s3cr3t-pw@db.internal/app",
+            "postgres://app:[masked: password #1]@db.internal/app",
+        ),
+        (
+            "curl -u admin:Sup3rSecret https://x.test/",
+            "curl -u admin:[masked: password #1] https://x.test/",
+        ),
+        (
+            "Authorization: Bearer abc123def456ghi789jkl",
+            "Authorization: Bearer [masked: bearer token #1]",
+        ),
+        (
+            "Authorization: Basic YWRtaW46aHVudGVyMg==",
+            "Authorization: Basic [masked: basic credentials #1]",
+        ),
+        (
+            "api_key = \"9f86d081884c7d659a2f\"",
+            "api_key = \"[masked: secret #1]\"",
+        ),
+        (
+            "datadog_api_key: 9f86d081884c7d659a2feaa0c55ad015",
+            "datadog_api_key: [masked: datadog key #1]",
+        ),
+        (
+            "tool --token 9f86d081884c7d659a2f x",
+            "tool --token [masked: secret #1] x",
+        ),
+        (
+            "cd /home/alice/work && ls",
+            "cd /home/[masked: user name #1]/work && ls",
+        ),
+        ("at 203.0.113.7:8080", "at [masked: ip address #1]:8080"),
+    ] {
+        let line = told("tool_call", text);
+        let expected = Value::String(expected.to_owned()).to_string();
+        assert!(line.contains(&expected), "{text}: {line}");
+    }
+}
+
+#[test]
+fn what_is_code_or_a_name_is_left() {
+    for text in [
+        "let key = map.keys().next(); // keyboard: 12",
+        "password: String,",
+        "fn token(&self) -> Token { self.next_token() }",
+        "input_tokens: 1200, cache_read_tokens=99",
+        "git clone git@github.com:owner/repo.git",
+        "commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
+        "550e8400-e29b-41d4-a716-446655440000",
+        "integrity sha512-9Sp3uAPz8sHm4kQ2VdRzY1bNcX7wLf0aJtEoGi6K5uMxPyBvTnZqCrDhWgSeFjIl==",
+        "http://127.0.0.1:7473/ and 0.0.0.0",
+        "PASSWORD=$DB_PASSWORD token=${{ secrets.TOKEN }} key=process.env.API_KEY",
+        "Chrome/120.0.0.0 Safari",
+    ] {
+        let event = event(1, "user_message", &json!({"text": text}));
+        assert_eq!(
+            masked(std::slice::from_ref(&event)),
+            [event.to_line()],
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_value_is_told_by_its_key_and_by_the_option_before_it() {
+    let args = json!({"headers": {"x-api-key": "9f86d081884c7d659a2f"}, "password": "hunter22", "argv": ["login", "--password", "hunter23x"]});
+    let line = masked(&[event(
+        1,
+        "tool_call",
+        &json!({"toolCallId": "c", "toolName": "x", "args": args}),
+    )])
+    .concat();
+    for gone in ["9f86d081884c7d659a2f", "hunter22", "hunter23x"] {
+        assert!(!line.contains(gone), "{line}");
+    }
+}
+
+#[test]
+fn what_was_cut_or_stands_alone_is_found_by_what_stands_whole_elsewhere() {
+    let secret = "Xk92mQp47LzRt81vNb63";
+    let events = [
+        event(
+            1,
+            "session_start",
+            &json!({"title": format!("export API_SECRET={}…", &secret[..16])}),
+        ),
+        event(
+            2,
+            "user_message",
+            &json!({"text": format!("it printed {secret} then")}),
+        ),
+        event(
+            3,
+            "assistant_chunk",
+            &json!({"text": format!("it printed {}", &secret[..7])}),
+        ),
+        event(
+            4,
+            "assistant_chunk",
+            &json!({"text": format!("{} then", &secret[7..])}),
+        ),
+        event(
+            5,
+            "tool_call",
+            &json!({"toolCallId": "c", "toolName": "Bash", "args": {"command": format!("export API_SECRET={secret}")}}),
+        ),
+    ];
+    let lines = masked(&events).concat();
+    assert!(
+        !lines.contains(&secret[..14]) && !lines.contains(&secret[7..]),
+        "{lines}"
+    );
+}
+
+#[test]
+fn a_private_key_goes_line_by_line_and_a_diff_stays_one() {
+    let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n+MzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEv";
+    let diff = format!(
+        "--- /dev/null\n+++ b/key.pem\n@@ -0,0 +1,4 @@\n+-----BEGIN PRIVATE KEY-----\n+{}\n+-----END PRIVATE KEY-----\n",
+        body.replace('\n', "\n+")
+    );
+    let line = told("user_message", &diff);
+    for part in ["MIIEvQ", "ictGeurT8j"] {
+        assert!(!line.contains(part), "{line}");
+    }
+    assert_eq!(line.matches("\\n").count(), diff.matches('\n').count());
+    assert!(line.contains("-----END PRIVATE KEY-----"), "{line}");
+}
+
+#[test]
+fn an_id_stays_an_id_and_a_kind_may_be_kept() {
+    let token = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5";
+    let events = [event(
+        1,
+        "tool_call",
+        &json!({"toolCallId": token, "toolName": "x", "args": {"to": "ann@example.com"}}),
+    )];
+    let line = masked(&events).concat();
+    assert!(
+        line.contains(r#""toolCallId":"masked-github-token-1""#),
+        "{line}"
+    );
+    let mut plan = plan_of(&events);
+    assert_eq!(plan.found().len(), 2, "{:?}", plan.found());
+    plan.keep("e-mail address", true);
+    let line = Masker::new(plan).line(&events[0]);
+    assert!(
+        line.contains("ann@example.com") && !line.contains(token),
+        "{line}"
+    );
+}
+
+#[test]
+fn hostile_texts_take_time_that_is_linear_in_their_length() {
+    // Each of these would take hours with a pattern that goes back.
+    for part in [
+        "eyJ",
+        "ghp_",
+        "@",
+        "a@",
+        "password=",
+        "://a:",
+        "-----BEGIN PRIVATE KEY-----\n",
+        "\\",
+        "%41",
+        "1.2.3.",
+        "sk-",
+    ] {
+        let text = part.repeat(400_000 / part.len());
+        let event = event(1, "user_message", &json!({"text": text}));
+        let lines = masked(std::slice::from_ref(&event));
+        assert_eq!(lines.len(), 1);
+    }
+}
