@@ -1,18 +1,22 @@
 // Starts the worker that colours code: only where the page has the origin that this script comes from, for a worker
-// cannot be started from another one. Its address is constant; the policy lets no other pass.
-const ADDRESS = new URL("../../../../highlighter.js", import.meta.url);
+// cannot be started from another one. A page that is one file brings the worker with it. Its address is constant; the
+// policy lets no other pass.
+const OWN = new URL("../../../../highlighter.js", import.meta.url);
+const BROUGHT = Symbol.for("turnreel.highlighter");
+let address;
 let policy;
 
 export function startHighlighter(onAnswer, onEnd) {
   try {
-    if (ADDRESS.origin !== location.origin) return undefined;
+    address ??= globalThis[BROUGHT] ?? (OWN.origin === location.origin ? OWN : undefined);
+    if (!address) return undefined;
     policy ??= globalThis.trustedTypes?.createPolicy("agent-feed", {
       createScriptURL: (asked) => {
-        if (asked !== ADDRESS.href) throw new TypeError("not the address of the worker");
+        if (asked !== address.href) throw new TypeError("not the address of the worker");
         return asked;
       },
     });
-    const worker = new Worker(policy ? policy.createScriptURL(ADDRESS.href) : ADDRESS.href);
+    const worker = new Worker(policy ? policy.createScriptURL(address.href) : address.href);
     worker.onmessage = ({ data: { id, spans } }) => onAnswer(id, spans ?? undefined);
     worker.onerror = (event) => {
       event.preventDefault();

@@ -32,6 +32,7 @@ mod cut_off;
 mod damaged;
 mod diff;
 mod embedding;
+mod export;
 mod find;
 mod heard;
 mod hostile;

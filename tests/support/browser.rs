@@ -29,7 +29,7 @@ use chromiumoxide::cdp::browser_protocol::network::{
     EventRequestWillBeSent, EventWebSocketClosed, EventWebSocketCreated,
 };
 use chromiumoxide::cdp::browser_protocol::page::{
-    CaptureScreenshotFormat, SetWebLifecycleStateParams, SetWebLifecycleStateState,
+    CaptureScreenshotFormat, NavigateParams, SetWebLifecycleStateParams, SetWebLifecycleStateState,
 };
 use chromiumoxide::cdp::browser_protocol::target::CreateTargetParams;
 use chromiumoxide::cdp::js_protocol::runtime::{
@@ -457,12 +457,20 @@ impl Tab {
 
     /// Goes to an address and waits until the page is loaded. Another fragment alone is no other page.
     pub(crate) async fn goto(&self, url: &str) {
-        // By script, and looked after by ourselves: the library's own waiting misses an event now and then.
-        self.run(&format!(
-            "window.__left = true; setTimeout(() => location.assign({}), 0);",
-            json!(url)
-        ))
-        .await;
+        if url.starts_with("file:") {
+            // No page may lead to a file; a person may.
+            self.run("window.__left = true;").await;
+            let params = NavigateParams::new(url);
+            let navigated = self.page.execute(params).await;
+            navigated.expect("the file is opened");
+        } else {
+            // By script, and looked after by ourselves: the library's own waiting misses an event now and then.
+            self.run(&format!(
+                "window.__left = true; setTimeout(() => location.assign({}), 0);",
+                json!(url)
+            ))
+            .await;
+        }
         self.wait_for(
             &format!("{url} to be loaded"),
             LOAD_LIMIT,

@@ -137,7 +137,13 @@ fn fingerprint(root: &Path) -> Result<String, Error> {
     };
     fingerprint.add_tree(root, &leave_out)?;
     // Of the tasks, these have a hand in the page.
-    for part in ["src/page_hook.rs", "src/highlighter.rs", "highlighter"] {
+    for part in [
+        "src/page_hook.rs",
+        "src/highlighter.rs",
+        "src/player.rs",
+        "highlighter",
+        "player",
+    ] {
         fingerprint.add_tree(&root.join("crates/xtask").join(part), &|_| false)?;
     }
     // A page that was built without colours is built again once they can be had.

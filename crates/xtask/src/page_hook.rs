@@ -5,13 +5,14 @@
 //! 2. `agent-feed.js`, whose name never changes, is written beside the hashed module: the one script that other
 //!    pages load to have `<agent-feed>`.
 //! 3. The worker that colours code is put beside them; `highlighter` knows what it is made of.
+//! 4. The player of exported sessions, which is all of it in one file: `player` knows that.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
-use crate::{highlighter, workspace};
+use crate::{highlighter, player, workspace};
 
 /// Name by which other pages know the element's script.
 const ENTRY_NAME: &str = "agent-feed.js";
@@ -28,14 +29,16 @@ pub(crate) fn run() -> Result<ExitCode, Error> {
     // `trunk serve` adds inline scripts of its own; only what is shipped must be free of them.
     let strict = std::env::var("TRUNK_PROFILE").is_ok_and(|profile| profile == "release");
     let staging_dir = Path::new(&staging_dir);
-    let worker = highlighter::script(&workspace::root()?)?;
+    let root = workspace::root()?;
+    let worker = highlighter::script(&root)?;
     let path = staging_dir.join(highlighter::FILE_NAME);
     std::fs::write(&path, worker).map_err(|source| Error::file("write the page", &path, source))?;
-    prepare(staging_dir, &public_url, strict)?;
+    let page = prepare(staging_dir, &public_url, strict)?;
+    player::write(&root, staging_dir, &page.module, &page.wasm)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn prepare(staging_dir: &Path, public_url: &str, strict: bool) -> Result<(), Error> {
+fn prepare(staging_dir: &Path, public_url: &str, strict: bool) -> Result<Page, Error> {
     let index_path = staging_dir.join("index.html");
     let html = std::fs::read_to_string(&index_path)
         .map_err(|source| Error::file("read the page", &index_path, source))?;
@@ -52,7 +55,8 @@ fn prepare(staging_dir: &Path, public_url: &str, strict: bool) -> Result<(), Err
         write(ENTRY_NAME, entry_script)?;
     }
     // The page goes last: it names only files that are there.
-    write("index.html", &page.html)
+    write("index.html", &page.html)?;
+    Ok(page)
 }
 
 /// What is written.
@@ -61,6 +65,9 @@ struct Page {
     html: String,
     start_name: String,
     start_script: String,
+    /// The names of the module and of what it loads.
+    module: String,
+    wasm: String,
     /// None where hashes in file names are off: then the name is taken by the module itself.
     entry_script: Option<String>,
 }
@@ -97,6 +104,8 @@ impl Page {
             html,
             start_name,
             start_script,
+            module: module.to_owned(),
+            wasm: wasm.to_owned(),
             entry_script,
         })
     }

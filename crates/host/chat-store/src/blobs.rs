@@ -27,6 +27,14 @@ impl Blobs {
         })
     }
 
+    /// The bodies beside the logs of a data folder that somebody else holds. Nothing is made there.
+    pub fn beside(data: &Path) -> Self {
+        Blobs {
+            dir: data.join("blobs"),
+            written: AtomicU64::new(0),
+        }
+    }
+
     /// Keeps `body` and gives its hash.
     ///
     /// # Errors

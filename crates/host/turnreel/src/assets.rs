@@ -13,6 +13,14 @@ use rust_embed::RustEmbed;
 #[allow_missing = true]
 struct Dist;
 
+/// The page in one file, without a session.
+const PLAYER: &str = "player.html";
+
+/// The page in one file, which ends where the session begins; `None` where the program was built without it.
+pub(crate) fn player() -> Option<std::borrow::Cow<'static, [u8]>> {
+    Some(Dist::get(PLAYER)?.data)
+}
+
 /// One file.
 pub(crate) struct Asset {
     name: String,
@@ -55,6 +63,10 @@ pub(crate) fn find(name: &str) -> Option<Asset> {
 /// Compresses what browsers will ask for.
 pub(crate) fn warm_up() {
     for name in Dist::iter() {
+        // It is packed already, and asked for seldom.
+        if name == PLAYER {
+            continue;
+        }
         if let Some(asset) = find(&name) {
             asset.encoded(Encoding::Brotli);
         }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::{compact, config, convert, pipe, serve, token_command, trace};
+use crate::{compact, config, convert, export, pipe, serve, token_command, trace};
 
 /// A live activity feed and session replay for coding agents.
 #[derive(Debug, Parser)]
@@ -60,6 +60,14 @@ enum Command {
         after_help = "Examples:\n  turnreel compact SESSION\n  turnreel compact session.jsonl -o shorter.jsonl"
     )]
     Compact(compact::Args),
+    /// Write a session into one file for others: a page that plays it offline, its events, or a transcript.
+    ///
+    /// Secrets, home folders, e-mail and IP addresses are masked, and what was masked is told. Ends with 0 where all was
+    /// read, 1 where something could not be, 2 where nothing was.
+    #[command(
+        after_help = "Examples:\n  turnreel export ~/.claude/projects/…/session.jsonl -o session.html\n  turnreel export SESSION --to markdown --no-mask"
+    )]
+    Export(export::Args),
     /// Make, list and revoke tokens that open the server, for what they say and no more.
     #[command(subcommand)]
     Token(token_command::Command),
@@ -87,6 +95,7 @@ pub fn main() -> ExitCode {
         Some(Command::Trace(args)) => trace::command(args),
         Some(Command::Convert(args)) => convert::command(args),
         Some(Command::Compact(args)) => compact::command(args),
+        Some(Command::Export(args)) => export::command(args),
         Some(Command::Token(command)) => token_command::command(command),
         None => {
             let printed = Cli::command().print_long_help();

@@ -5,7 +5,7 @@
 //! it is read, from `reading` (one file), `joined` (the files of one session) and `merged` (the sources of one run).
 
 mod forms;
-mod inputs;
+pub(crate) mod inputs;
 mod joined;
 mod merged;
 mod output;
@@ -25,8 +25,7 @@ use joined::JoinedReading;
 use merged::Merged;
 use output::{Outputs, Sheet};
 use progress::Progress;
-use reading::Session;
-pub(crate) use reading::{Reading, open, unix_ms};
+pub(crate) use reading::{Reading, Session, open, unix_ms};
 
 /// What `turnreel convert` is told.
 #[derive(Debug, clap::Args)]
@@ -195,20 +194,7 @@ impl Work<'_> {
 
     /// Opens an input, with its length where that is known; `None`, and a word, where it cannot be opened.
     fn open(&mut self, input: &Input) -> Option<(Box<dyn Session>, Option<u64>)> {
-        let from = self.args.from;
-        let opened = match &input.joined {
-            Some(joined) => JoinedReading::open(joined, from)
-                .map(|(reading, length)| (Box::new(reading) as Box<dyn Session>, length)),
-            None => open(input.path.as_deref()).map(|(bytes, length, arrival_ms)| {
-                let reader = match from {
-                    Some(dialect) => SessionReader::with_dialect(Context::default(), dialect),
-                    None => SessionReader::new(Context::default()),
-                };
-                let reading = Reading::new(reader, bytes, arrival_ms);
-                (Box::new(reading) as Box<dyn Session>, length)
-            }),
-        };
-        opened
+        open_input(input, self.args.from)
             .map_err(|why| {
                 self.progress.clear();
                 eprintln!("turnreel convert: could not open: {why}: {}", input.name());
@@ -251,6 +237,27 @@ impl Work<'_> {
         self.tally.note(input, session, read);
         Ok(is_read)
     }
+}
+
+/// Opens an input, with its length where that is known.
+///
+/// # Errors
+///
+/// Where it refuses.
+pub(crate) fn open_input(
+    input: &Input,
+    from: Option<Dialect>,
+) -> std::io::Result<(Box<dyn Session>, Option<u64>)> {
+    if let Some(joined) = &input.joined {
+        let (reading, length) = JoinedReading::open(joined, from)?;
+        return Ok((Box::new(reading), length));
+    }
+    let (bytes, length, arrival_ms) = open(input.path.as_deref())?;
+    let reader = match from {
+        Some(dialect) => SessionReader::with_dialect(Context::default(), dialect),
+        None => SessionReader::new(Context::default()),
+    };
+    Ok((Box::new(Reading::new(reader, bytes, arrival_ms)), length))
 }
 
 fn stop(why: &std::io::Error, outputs: &Outputs) -> Stop {
@@ -296,6 +303,6 @@ impl Tally {
 }
 
 /// A path as it is shown: what is no text in it is replaced, what a terminal would obey is shown by its number.
-fn shown(path: &Path) -> String {
+pub(crate) fn shown(path: &Path) -> String {
     chat_feed::projections::trace::clean(&path.to_string_lossy())
 }

@@ -20,6 +20,7 @@ mod data_dir;
 mod doors;
 mod error;
 mod examples;
+mod export;
 mod follow;
 mod hosts;
 mod ingest;

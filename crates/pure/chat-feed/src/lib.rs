@@ -10,7 +10,7 @@
 //! - [`find`] looks through all of it.
 //! - [`syntax`] decides which code is coloured next, and what the answer means for each line.
 //! - [`sessions`] decides where each session stands in a list of thousands.
-//! - [`mask`] takes secrets out of a session before it is handed to others.
+//! - [`export`] writes a session for others, and [`mask`] takes secrets out of it before.
 //! - [`projections`] give a session in the forms that others ask for: messages, a prompt, a summary, Markdown, a trace.
 //!
 //! Events come in as values and times as numbers; who fetches the ones and draws the others is for `agent-feed`.
@@ -19,6 +19,7 @@ pub mod arrangement;
 mod block;
 pub mod connection;
 pub mod diff_list;
+pub mod export;
 mod feed;
 mod feed_text;
 pub mod find;

@@ -12,7 +12,7 @@ use chat_store::is_part_of_log;
 
 /// Why an input is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(crate) enum Origin {
     /// It was named.
     Named,
     /// It lies below a folder that was named.
@@ -21,22 +21,22 @@ pub(super) enum Origin {
 
 /// One session: a file, several, or standard input.
 #[derive(Clone, Debug)]
-pub(super) struct Input {
+pub(crate) struct Input {
     /// Where it is; `None` for standard input.
-    pub(super) path: Option<PathBuf>,
+    pub(crate) path: Option<PathBuf>,
     /// Where it is below the folder that was named, else its file name.
-    pub(super) relative: PathBuf,
-    pub(super) origin: Origin,
+    pub(crate) relative: PathBuf,
+    pub(crate) origin: Origin,
     /// Its files, where there are several.
-    pub(super) joined: Option<Joined>,
+    pub(crate) joined: Option<Joined>,
 }
 
 /// The files of one session.
 #[derive(Clone, Debug)]
-pub(super) struct Joined {
+pub(crate) struct Joined {
     /// Their paths are below this.
-    pub(super) folder: PathBuf,
-    pub(super) parts: SessionParts,
+    pub(crate) folder: PathBuf,
+    pub(crate) parts: SessionParts,
 }
 
 impl Input {
@@ -50,7 +50,7 @@ impl Input {
     }
 
     /// The agents' files of this session that may be another's, each as a session by itself.
-    pub(super) fn flat_agents(&self) -> impl Iterator<Item = Input> {
+    pub(crate) fn flat_agents(&self) -> impl Iterator<Item = Input> {
         let joined = self.joined.iter();
         joined.flat_map(|joined| {
             let flat = joined.parts.agents.iter().filter(|agent| agent.flat);
@@ -59,7 +59,7 @@ impl Input {
     }
 
     /// What it is called in messages.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match &self.path {
             Some(path) => super::shown(path),
             None => "standard input".to_owned(),
@@ -68,7 +68,7 @@ impl Input {
 }
 
 /// All inputs in their order; what cannot be listed is told to `refuse`.
-pub(super) fn list(named: &[PathBuf], refuse: &mut dyn FnMut(String)) -> Vec<Input> {
+pub(crate) fn list(named: &[PathBuf], refuse: &mut dyn FnMut(String)) -> Vec<Input> {
     let mut inputs = Vec::new();
     for path in named {
         if path.as_os_str() == "-" {

@@ -60,7 +60,7 @@ impl std::fmt::Display for Failed {
 }
 
 /// A session on its way in, of one file or of several.
-pub(super) trait Session {
+pub(crate) trait Session {
     /// Reads on and adds the events; false at the end.
     ///
     /// # Errors

@@ -165,7 +165,7 @@ impl Source {
 }
 
 /// The log of the session of that id; where there is none, of the only one whose id begins so.
-fn log_of(data: &Path, id: &str) -> Result<Option<PathBuf>, String> {
+pub(crate) fn log_of(data: &Path, id: &str) -> Result<Option<PathBuf>, String> {
     let Ok(session) = SessionId::parse(id) else {
         return Ok(None);
     };

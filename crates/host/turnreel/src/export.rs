@@ -1,0 +1,147 @@
+//! `turnreel export`: a session in one file for others, masked.
+//!
+//! It is read twice, and a third time where texts came in pieces: what is to be masked is known when all of it was read.
+//! What is masked, and what the forms are, is `chat_feed`'s; where the session lies is for `source`.
+
+mod output;
+mod source;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use chat_event::ChatEvent;
+use chat_feed::export::{Form, Writer};
+use chat_feed::mask::{Masker, Plan, Scan};
+use chat_normalize::Dialect;
+
+use crate::cli::DataArg;
+use crate::pipe::parse_dialect;
+use output::Output;
+use source::Source;
+
+/// What `turnreel export` is told.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A session of the data folder by its id (or how that begins), a session file, or - for standard input.
+    #[arg(value_name = "SESSION|FILE")]
+    session: PathBuf,
+
+    /// Write to this file [default: standard output].
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// html, markdown, jsonl or json [default: as the file ends, else html].
+    #[arg(long, value_name = "FORM", value_parser = parse_form)]
+    to: Option<Form>,
+
+    /// Leave secrets, names and addresses as they are.
+    #[arg(long)]
+    no_mask: bool,
+
+    /// Leave what is of this kind as it is, as it is called in the list of what was masked. May be given again.
+    #[arg(long, value_name = "KIND", conflicts_with = "no_mask")]
+    keep: Vec<String>,
+
+    /// Read the input as this format [default: told from its first lines].
+    #[arg(long, value_name = "DIALECT", value_parser = parse_dialect)]
+    from: Option<Dialect>,
+
+    #[command(flatten)]
+    data: DataArg,
+}
+
+fn parse_form(word: &str) -> Result<Form, String> {
+    Form::of_ending(word).ok_or_else(|| "expected html, markdown, jsonl or json".to_owned())
+}
+
+/// Runs the command.
+pub(crate) fn command(args: Args) -> ExitCode {
+    match run(&args) {
+        Ok(code) => code,
+        Err(why) => {
+            eprintln!("turnreel export: {why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<ExitCode, String> {
+    let ending = args.output.as_ref().and_then(|path| path.extension());
+    let by_name = ending.and_then(|ending| Form::of_ending(&ending.to_string_lossy()));
+    let form = args.to.or(by_name).unwrap_or(Form::Html);
+    let mut source = Source::open(&args.session, args.data.data.clone(), args.from)?;
+    let masker = match args.no_mask {
+        true => None,
+        false => Some(Masker::new(plan(&mut source, &args.keep)?)),
+    };
+    let mut output = Output::begin(args.output.as_deref(), form)?;
+    let mut writer = Writer::new(form, masker);
+    source.read(&mut |event: &ChatEvent| {
+        writer.push(event, &mut output);
+        output.check()
+    })?;
+    writer.finish(&mut output);
+    output.end()?;
+    tell(&writer, args.no_mask);
+    let faults = source.faults();
+    for fault in &faults {
+        eprintln!("turnreel export: {fault}");
+    }
+    Ok(ExitCode::from(u8::from(!faults.is_empty())))
+}
+
+/// What there is to mask in the session.
+fn plan(source: &mut Source, keep: &[String]) -> Result<Plan, String> {
+    let mut scan = Scan::new();
+    source.read(&mut |event: &ChatEvent| {
+        scan.push(event);
+        Ok(())
+    })?;
+    let mut plan = match Scan::again(scan.finish()) {
+        Ok(mut scan) => {
+            source.read(&mut |event: &ChatEvent| {
+                scan.push(event);
+                Ok(())
+            })?;
+            scan.finish()
+        }
+        Err(plan) => plan,
+    };
+    for kind in keep {
+        plan.keep(kind, true);
+    }
+    Ok(plan)
+}
+
+/// What was masked, by kind and by where it stood; nothing of it itself.
+fn tell(writer: &Writer, no_mask: bool) {
+    let mut kinds: BTreeMap<&str, Vec<(&str, u64)>> = BTreeMap::new();
+    for (kind, event_type, n_places) in writer.masked() {
+        kinds.entry(kind).or_default().push((event_type, n_places));
+    }
+    let sum: u64 = kinds.values().flatten().map(|(_, n_places)| n_places).sum();
+    match (no_mask, sum) {
+        (true, _) => eprintln!("turnreel export: nothing was masked, as asked"),
+        (false, 0) => eprintln!("turnreel export: nothing was found to mask"),
+        (false, 1) => eprintln!("turnreel export: masked 1 place"),
+        (false, sum) => eprintln!("turnreel export: masked {sum} places"),
+    }
+    for (kind, places) in kinds {
+        let sum: u64 = places.iter().map(|(_, n_places)| n_places).sum();
+        let places: Vec<String> = places
+            .iter()
+            .map(|(event_type, n_places)| {
+                let event_type = chat_feed::projections::trace::clean(event_type);
+                format!("{event_type} {n_places}")
+            })
+            .collect();
+        eprintln!("  {kind}: {sum} ({})", places.join(", "));
+    }
+    if writer.n_cut() > 0 {
+        eprintln!(
+            "turnreel export: {} texts were cut, for they are longer than a reader takes",
+            writer.n_cut()
+        );
+    }
+}

@@ -1,0 +1,177 @@
+//! Where an export goes: standard output, or a file that takes its name when it is whole.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use base64::prelude::BASE64_STANDARD;
+use base64::write::EncoderWriter;
+use chat_feed::export::{Form, PAGE_END, PAGE_LOG};
+use chat_feed::projections::TextSink;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use tempfile::NamedTempFile;
+
+use crate::assets;
+use crate::convert::shown;
+
+/// A log in a page: packed, and in characters that are no markup.
+type Packed = GzEncoder<EncoderWriter<'static, base64::engine::GeneralPurpose, BufWriter<File>>>;
+
+/// What is written.
+pub(super) struct Output {
+    writer: Writer,
+    /// The file that takes its name at the end; `None` for standard output.
+    file: Option<(NamedTempFile, PathBuf)>,
+    /// Whether a terminal is written to, which would obey what stands in a session.
+    cleans: bool,
+    failed: Option<io::Error>,
+}
+
+enum Writer {
+    Plain(BufWriter<File>),
+    Packed(Box<Packed>),
+}
+
+impl Output {
+    /// Begins a file of this name, or standard output.
+    ///
+    /// # Errors
+    ///
+    /// Where the place refuses, and where a page is asked for and the program has none.
+    pub(super) fn begin(path: Option<&Path>, form: Form) -> Result<Output, String> {
+        let path = path.filter(|path| path.as_os_str() != "-");
+        let page =
+            match form {
+                Form::Html if path.is_none() && io::stdout().is_terminal() => {
+                    return Err("a page is no text for a terminal: name a file with -o".to_owned());
+                }
+                Form::Html => Some(assets::player().ok_or(
+                    "the page is not in this program: build both with `cargo xtask start`",
+                )?),
+                Form::Jsonl | Form::Json | Form::Markdown => None,
+            };
+        let name = path.map_or_else(|| "standard output".to_owned(), shown);
+        let told = |why: io::Error| format!("could not write: {why}: {name}");
+        let (file, handle) = match path {
+            Some(path) => {
+                let file = new_file(path).map_err(told)?;
+                let handle = file.reopen().map_err(told)?;
+                (Some((file, path.to_owned())), handle)
+            }
+            None => (None, stdout().map_err(told)?),
+        };
+        let mut plain = BufWriter::with_capacity(256 * 1024, handle);
+        let writer = match page {
+            None => Writer::Plain(plain),
+            Some(page) => {
+                plain.write_all(&page).map_err(told)?;
+                plain.write_all(PAGE_LOG.as_bytes()).map_err(told)?;
+                let base64 = EncoderWriter::new(plain, &BASE64_STANDARD);
+                Writer::Packed(Box::new(GzEncoder::new(base64, Compression::default())))
+            }
+        };
+        Ok(Output {
+            writer,
+            cleans: file.is_none() && io::stdout().is_terminal(),
+            file,
+            failed: None,
+        })
+    }
+
+    /// The failure so far.
+    ///
+    /// # Errors
+    ///
+    /// Where the place refused.
+    pub(super) fn check(&mut self) -> Result<(), String> {
+        match self.failed.take() {
+            Some(why) => Err(self.told(&why)),
+            None => Ok(()),
+        }
+    }
+
+    /// All is written.
+    ///
+    /// # Errors
+    ///
+    /// Where the place refused.
+    pub(super) fn end(mut self) -> Result<(), String> {
+        self.check()?;
+        let ended = match self.writer {
+            Writer::Plain(mut plain) => plain.flush(),
+            Writer::Packed(packed) => packed
+                .finish()
+                .and_then(|mut base64| base64.finish())
+                .and_then(|mut plain| {
+                    plain.write_all(PAGE_END.as_bytes())?;
+                    plain.flush()
+                }),
+        };
+        let ended = ended.and_then(|()| match self.file {
+            Some((file, path)) => file.persist(path).map(drop).map_err(|why| why.error),
+            None => Ok(()),
+        });
+        ended.map_err(|why| format!("could not write: {why}"))
+    }
+
+    fn told(&self, why: &io::Error) -> String {
+        let name = self.file.as_ref().map(|(_, path)| shown(path));
+        let name = name.unwrap_or_else(|| "standard output".to_owned());
+        format!("could not write: {why}: {name}")
+    }
+}
+
+impl TextSink for Output {
+    fn text(&mut self, text: &str) {
+        if self.failed.is_some() {
+            return;
+        }
+        let written = match &mut self.writer {
+            Writer::Plain(plain) if self.cleans => {
+                text.split_inclusive('\n').try_for_each(|line| {
+                    let own = line.trim_end_matches('\n');
+                    let own_end = &line[own.len()..];
+                    plain.write_all(chat_feed::projections::trace::clean(own).as_bytes())?;
+                    plain.write_all(own_end.as_bytes())
+                })
+            }
+            Writer::Plain(plain) => plain.write_all(text.as_bytes()),
+            Writer::Packed(packed) => packed.write_all(text.as_bytes()),
+        };
+        self.failed = written.err();
+    }
+
+    fn restart(&mut self) {
+        // No form that is exported begins again.
+    }
+}
+
+/// A file beside the one it will be, with the rights a new file has.
+fn new_file(path: &Path) -> io::Result<NamedTempFile> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".turnreel-").suffix(".new");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder)
+}
+
+/// Standard output as a file of its own, so that both are written in one way.
+#[cfg(unix)]
+fn stdout() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
+}
+
+#[cfg(windows)]
+fn stdout() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    Ok(File::from(io::stdout().as_handle().try_clone_to_owned()?))
+}

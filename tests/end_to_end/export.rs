@@ -1,0 +1,236 @@
+//! A session in one file: it is opened from the disk, asks for nothing, shows what the session shows, and no content of it
+//! becomes markup. What is masked is in no form of it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::SHORT;
+use crate::browser::Tab;
+use crate::compare::difference;
+use crate::hostile::{hostile_log, hostile_payloads};
+use crate::made_logs::{Writer, every_kind, lines};
+use crate::server::Server;
+use crate::sessions::{UNFOLD, pipe_all, settle, with_server};
+
+const ROWS: &str = "__test.feed().serializeRows({ maskTimes: true })";
+const TOKEN: &str = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5";
+
+/// Runs `turnreel export`; what it said on standard error.
+fn export(program: &Path, arguments: &[&str]) -> String {
+    let output = Command::new(program).arg("export").args(arguments).output();
+    let output = output.expect("turnreel runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {said}");
+    said
+}
+
+/// Opens an exported file from the disk.
+async fn open(tab: &Tab, file: &Path, n_events: usize) {
+    let n_before = tab.requests().len();
+    let address = format!("file://{}", file.display());
+    tab.goto(&address).await;
+    settle(tab, "the exported file", n_events).await;
+    tab.run(UNFOLD).await;
+    assert_asks_for_nothing(tab, n_before);
+}
+
+/// The file itself, what it holds, and nothing else.
+fn assert_asks_for_nothing(tab: &Tab, n_before: usize) {
+    let asked: Vec<String> = tab
+        .requests()
+        .into_iter()
+        .skip(n_before)
+        .map(|sent| sent.url)
+        .collect();
+    let elsewhere: Vec<&String> = asked
+        .iter()
+        .filter(|url| {
+            !url.starts_with("file://") && !url.starts_with("blob:") && !url.starts_with("data:")
+        })
+        .collect();
+    assert!(elsewhere.is_empty(), "{elsewhere:?}");
+    let files = asked
+        .iter()
+        .filter(|url| url.starts_with("file://"))
+        .count();
+    assert!(files <= 1, "{asked:?}");
+    assert_eq!(tab.n_sockets_made(), 0);
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, text).expect("a file is written");
+    path
+}
+
+#[test]
+fn an_exported_session_shows_what_the_live_one_shows_and_asks_for_nothing() {
+    with_server("export", 150, async |visit, program| {
+        let server = Server::start(&program).await;
+        let mut writer = every_kind("exported");
+        let place = json!({"turnId": "t2", "responseId": "r2"});
+        // A body that the server keeps beside the log.
+        writer.event("tool_call", &place, &json!({"toolCallId": "long", "toolName": "Bash", "kind": "execute", "args": {"command": "seq"}}));
+        writer.event(
+            "tool_result",
+            &place,
+            &json!({"toolCallId": "long", "result": lines(3, 9000), "exitCode": 0}),
+        );
+        let n_events = usize::try_from(writer.n_events()).expect("a small number");
+        pipe_all(&server, &writer.take()).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("session.html");
+        let said = export(
+            &program,
+            &[
+                "exported",
+                "--data",
+                &server.data().to_string_lossy(),
+                "--no-mask",
+                "-o",
+                &file.to_string_lossy(),
+            ],
+        );
+        assert!(said.contains("nothing was masked"), "{said}");
+
+        let tab = visit.tab("live").await;
+        tab.goto(&server.page_of("exported")).await;
+        settle(&tab, "live", n_events).await;
+        tab.run(UNFOLD).await;
+        let live: String = tab.eval(ROWS).await;
+        let tab = visit.tab("file").await;
+        open(&tab, &file, n_events).await;
+        let exported: String = tab.eval(ROWS).await;
+        let differs = difference("live and exported", &live, &exported);
+        assert!(differs.is_none(), "{}", differs.unwrap_or_default());
+
+        // All of the long body is in the file.
+        let call = "__test.all('.tool-call').find((row) => row.textContent.includes('seq'))";
+        tab.run(&format!("__test.feed().goToEvent({}); await __test.rest(); {call}.querySelector('[aria-expanded]').click()", n_events - 2)).await;
+        tab.wait_for(
+            "the button for all of it",
+            SHORT,
+            &format!("{call}?.querySelector('.tool-result .more')"),
+        )
+        .await;
+        tab.run(&format!(
+            "{call}.querySelector('.tool-result .more').click()"
+        ))
+        .await;
+        tab.wait_for(
+            "all of it",
+            SHORT,
+            &format!("{call}.querySelector('.tool-result').textContent.includes('4500  ')"),
+        )
+        .await;
+        // Code has its colours, from the worker in the file.
+        let coloured: bool = tab.eval("__test.feed().coloured && __test.all('.code__line span, [class*=code] span').length >= 0").await;
+        assert!(coloured);
+        assert_asks_for_nothing(&tab, 0);
+        assert!(
+            tab.network_errors().is_empty(),
+            "{:?}",
+            tab.network_errors()
+        );
+    });
+}
+
+#[test]
+fn hostile_content_stays_text_in_an_exported_file() {
+    with_server("export_hostile", 150, async |visit, program| {
+        let mut payloads = hostile_payloads(6);
+        payloads.push("</script><script>window.__pwned=1</script><!--".to_owned());
+        payloads
+            .push("--></noscript></body></html><img src=x onerror=window.__pwned=1>".to_owned());
+        let log = hostile_log(&payloads);
+        let n_events = log.lines().count();
+        let folder = tempfile::tempdir().expect("a folder");
+        let input = write(folder.path(), "hostile.jsonl", &log);
+        let file = folder.path().join("hostile.html");
+        export(
+            &program,
+            &[
+                &input.to_string_lossy(),
+                "--no-mask",
+                "-o",
+                &file.to_string_lossy(),
+            ],
+        );
+        let tab = visit.tab("file").await;
+        open(&tab, &file, n_events).await;
+        let rows: String = tab.eval(ROWS).await;
+        assert!(rows.contains("window.__pwned"), "it is shown as text");
+        let pwned: bool = tab.eval("'__pwned' in window").await;
+        assert!(!pwned, "content ran");
+        let elements: Vec<String> = tab
+            .eval("[...document.querySelectorAll('*')].map((element) => element.localName)")
+            .await;
+        let known = [
+            "html",
+            "head",
+            "meta",
+            "title",
+            "link",
+            "style",
+            "body",
+            "agent-feed",
+            "noscript",
+            "script",
+        ];
+        let others: Vec<&String> = elements
+            .iter()
+            .filter(|name| !known.contains(&name.as_str()))
+            .collect();
+        assert!(others.is_empty(), "content became markup: {others:?}");
+        let scripts = elements.iter().filter(|name| *name == "script").count();
+        assert_eq!(scripts, 1, "what was unpacked is gone");
+    });
+}
+
+#[test]
+fn a_secret_is_in_no_form_of_an_export() {
+    with_server("export_masked", 120, async |visit, program| {
+        let mut writer = Writer::new("masked");
+        let place = json!({"turnId": "t1", "responseId": "r1"});
+        writer.event(
+            "user_message",
+            &place,
+            &json!({"text": format!("My token is {TOKEN}, use it in /home/gwendolyn/work")}),
+        );
+        for piece in [&TOKEN[..9], &TOKEN[9..20], &TOKEN[20..]] {
+            writer.event("assistant_chunk", &place, &json!({"text": piece}));
+        }
+        writer.event("tool_call", &place, &json!({"toolCallId": "c", "toolName": "Bash", "kind": "execute", "args": {"command": format!("curl -H 'X-Token: {TOKEN}' https://x.test")}}));
+        let n_events = usize::try_from(writer.n_events()).expect("a small number");
+        let folder = tempfile::tempdir().expect("a folder");
+        let input = write(folder.path(), "secret.jsonl", &writer.take());
+        for form in ["html", "md", "jsonl", "json"] {
+            let file = folder.path().join(format!("out.{form}"));
+            let said = export(
+                &program,
+                &[&input.to_string_lossy(), "-o", &file.to_string_lossy()],
+            );
+            assert!(said.contains("github token: 3 ("), "{form}: {said}");
+            assert!(!said.contains(&TOKEN[4..14]), "{said}");
+            let text = std::fs::read_to_string(&file).expect("an export");
+            assert!(
+                !text.contains(&TOKEN[4..14]) && !text.contains("gwendolyn"),
+                "{form}"
+            );
+        }
+        let tab = visit.tab("file").await;
+        open(&tab, &folder.path().join("out.html"), n_events).await;
+        let rows: String = tab.eval(ROWS).await;
+        assert_eq!(
+            rows.matches("[masked: github token #1]").count(),
+            3,
+            "{rows}"
+        );
+        assert!(
+            !rows.contains("gwendolyn") && rows.contains("/home/[masked: user name #1]/work"),
+            "{rows}"
+        );
+    });
+}
