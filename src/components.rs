@@ -15,6 +15,7 @@ pub(crate) mod controls;
 pub(crate) mod diff;
 pub(crate) mod elapsed;
 pub(crate) mod exchange;
+pub(crate) mod export;
 pub(crate) mod feed;
 pub(crate) mod file_edit;
 pub(crate) mod find;
@@ -83,6 +84,8 @@ pub(crate) struct Context {
     help: RefCell<Option<Element>>,
     /// The first row that came while the page was away, and since when it was.
     pub(crate) new_since: Cell<Option<(RowId, i64)>>,
+    /// What is handed to others.
+    pub(crate) export: export::ExportState,
     /// What the side panel shows.
     pub(crate) panel: panel::PanelState,
     /// What the bar of the replay shows.
@@ -110,6 +113,7 @@ impl Context {
             links: links::Links::default(),
             help: RefCell::new(None),
             new_since: Cell::new(None),
+            export: export::ExportState::default(),
             panel: panel::PanelState::default(),
             transport: transport::TransportState::default(),
         }
@@ -176,6 +180,7 @@ impl Context {
         self.unread.forget();
         self.forget_found();
         self.forget_links();
+        self.export.leave();
         self.panel.forget();
     }
 }

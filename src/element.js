@@ -80,6 +80,11 @@ export function defineElement(name, observed, connect) {
     set playbackRate(rate) { this.#when((feed) => feed.play("rate", Number(rate))); }
     // The session as it was after an event, by its index; null shows all of it again.
     viewAsOf(index) { return this.#feed?.viewAsOf(index ?? undefined) ?? -1; }
+    // The session as a Blob: "html", "md", "jsonl" or "json"; masked, unless { mask: false } says otherwise.
+    async exportAs(form, options) {
+      if (!this.#feed) throw new Error("the element is in no page");
+      return this.#feed.exportAs(String(form), options?.mask ?? true);
+    }
     async serializeRows(options) { return this.#feed ? this.#feed.serializeRows(options?.maskTimes ?? false) : ""; }
   });
 }

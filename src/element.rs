@@ -8,6 +8,7 @@
 //!
 //! Brings transport, store and view together; what each does is its own.
 
+mod export;
 mod playing;
 
 use std::cell::{Cell, RefCell};
@@ -16,6 +17,7 @@ use std::pin::Pin;
 use std::rc::{Rc, Weak};
 
 use chat_feed::arrangement::{Mode, Verbosity};
+use chat_feed::export::Form;
 use chat_feed::units;
 use chat_normalize::{Context, SessionFolder, SessionParts, SessionReader};
 use leptos::prelude::*;
@@ -30,8 +32,10 @@ use crate::components::whole::FetchBody;
 use crate::feed_store::FeedStore;
 use crate::platform::custom_element::{self, Feed};
 use crate::platform::dom::{self, Element};
+use crate::platform::save::Pieces;
 use crate::platform::stream::Blob;
 use crate::platform::{clock, location, outline, style};
+use crate::transport::again::Origin;
 use crate::transport::answer::{self, Refusal, Route};
 use crate::transport::link::Server;
 use crate::transport::{self, Failure, Loss, Running, Sink, Update, live, replay};
@@ -82,6 +86,7 @@ const CSS: &str = concat!(
     include_str!("../style/controls.css"),
     include_str!("../style/find.css"),
     include_str!("../style/help.css"),
+    include_str!("../style/export.css"),
     include_str!("../style/panel.css"),
     include_str!("../style/transport.css"),
 );
@@ -107,6 +112,9 @@ struct FeedElement {
     token: RefCell<Option<String>>,
     running: RefCell<Option<Running>>,
     pushed: RefCell<Option<SessionReader>>,
+    /// What was pushed, and where else the session came from: for those who want all of it again.
+    pushed_bytes: RefCell<Pieces>,
+    origin: RefCell<Option<Origin>>,
     /// Ends the wait for the next try; where there is none, nothing is waited for.
     retry: RefCell<Option<live::Retry>>,
     /// The server and the session that answers go to.
@@ -158,6 +166,8 @@ impl FeedElement {
             token: RefCell::default(),
             running: RefCell::default(),
             pushed: RefCell::default(),
+            pushed_bytes: RefCell::default(),
+            origin: RefCell::default(),
             opening: Cell::new(false),
             state: Cell::new(""),
             told_session: RefCell::default(),
@@ -167,6 +177,12 @@ impl FeedElement {
         element.view.context.on_looking_back(move || {
             if let Some(me) = me.upgrade() {
                 me.offer_answers();
+            }
+        });
+        let me = element.me.clone();
+        element.view.context.export.on_start(move |form| {
+            if let Some(me) = me.upgrade() {
+                me.begin_export(form);
             }
         });
         let me = element.me.clone();
@@ -220,6 +236,7 @@ impl FeedElement {
                 let what = format!("could not load the session: no address: {src}");
                 return self.fail(&Failure::new(what, "Correct the attribute src."));
             };
+            *self.origin.borrow_mut() = Some(Origin::Address(address.clone(), token.clone()));
             *self.running.borrow_mut() = Some(replay::of_address(address, token, self.sink()));
         } else if let Some(session) = session {
             self.begin();
@@ -236,6 +253,8 @@ impl FeedElement {
             });
             *self.view.context.wholes.fetch.borrow_mut() = Some(fetch);
             *self.answers_to.borrow_mut() = Some((server.clone(), session.clone()));
+            let origin = Origin::Session(server.clone(), session.clone());
+            *self.origin.borrow_mut() = Some(origin);
             let (running, retry) = live::follow(server, session, self.sink());
             *self.running.borrow_mut() = Some(running);
             *self.retry.borrow_mut() = Some(retry);
@@ -249,6 +268,8 @@ impl FeedElement {
         self.answers_to.borrow_mut().take();
         self.may_answer.set(false);
         self.pushed.borrow_mut().take();
+        *self.pushed_bytes.borrow_mut() = Pieces::default();
+        self.origin.borrow_mut().take();
         self.empty();
         *self.view.context.wholes.fetch.borrow_mut() = None;
         self.view.bar.note.set(None);
@@ -635,6 +656,7 @@ impl Feed for FeedElement {
 
     fn load(&self, files: Vec<(String, Blob)>) {
         self.begin_reading();
+        *self.origin.borrow_mut() = Some(Origin::Files(files.clone()));
         if let [(_, file)] = files.as_slice() {
             *self.running.borrow_mut() = Some(replay::of_file(file.clone(), self.sink()));
             return;
@@ -663,6 +685,7 @@ impl Feed for FeedElement {
         };
         match result {
             Ok(()) => {
+                self.pushed_bytes.borrow().add(bytes);
                 self.set_state("live");
                 self.take(Update::Events(events));
             }
@@ -739,6 +762,18 @@ impl Feed for FeedElement {
             list.force(None);
             text
         })
+    }
+
+    fn export_as(
+        &self,
+        ending: &str,
+        masked: bool,
+    ) -> Pin<Box<dyn Future<Output = Result<Blob, String>>>> {
+        let Some(form) = Form::of_ending(ending) else {
+            let why = format!("expected html, md, jsonl or json: {ending}");
+            return Box::pin(async { Err(why) });
+        };
+        Box::pin(self.exported(form, masked))
     }
 
     fn disconnect(&self) {

@@ -17,6 +17,7 @@ pub(crate) mod measure;
 pub(crate) mod outline;
 pub(crate) mod pointer;
 pub(crate) mod prose;
+pub(crate) mod save;
 pub(crate) mod stream;
 pub(crate) mod style;
 pub(crate) mod tab_storage;

@@ -2,6 +2,7 @@
 //!
 //! What becomes of the events is for `element`; the list of sessions, which has no feed, is told to `app`.
 
+pub(crate) mod again;
 pub(crate) mod answer;
 pub(crate) mod lines;
 pub(crate) mod link;

@@ -1,11 +1,11 @@
-//! The controls at the end of the bar: how much is shown and how densely, find, and the keys.
+//! The controls at the end of the bar: how much is shown and how densely, find, export, and the keys.
 
 use leptos::ev;
 use leptos::html::{button, div, fieldset, input, label, legend, span};
 use leptos::prelude::*;
 
-use super::Ctx;
 use super::icon::{Icon, icon};
+use super::{Ctx, export};
 use crate::platform::dom;
 
 /// How much is shown, by the words of the attribute `verbosity`.
@@ -29,7 +29,9 @@ pub(crate) fn view(ctx: Ctx) -> impl IntoView {
     let help = control("Keys", "?", Icon::Question, move || {
         ctx.with_value(|context| context.show_help());
     });
-    div().class("controls").child((view_menu(ctx), find, help))
+    div()
+        .class("controls")
+        .child((view_menu(ctx), find, export::menu(ctx), help))
 }
 
 fn control(

@@ -43,6 +43,7 @@ pub(crate) enum Icon {
     Wrap,
     Space,
     PanelRight,
+    Save,
     GoTo,
     Play,
     Pause,
@@ -115,6 +116,7 @@ impl Icon {
                 "M6.500 9.500l3-3M7.500 4.500 9 3a2.800 2.800 0 0 1 4 4l-1.500 1.500M8.500 11.500 7 13a2.800 2.800 0 0 1-4-4l1.500-1.500"
             }
             Icon::Sliders => "M2 5h5M11 5h3M2 11h2.500M8.500 11H14M9 3v4M6.500 9v4",
+            Icon::Save => "M8 2.500v7.500M4.500 7 8 10.500 11.500 7M2.500 13.500h11",
             Icon::Columns => "M3 3h10v10H3ZM8 3v10",
             Icon::Wrap => {
                 "M2.500 4h11M2.500 8h9a2 2 0 0 1 0 4H8M9.500 10.500 8 12l1.500 1.500M2.500 12h2.500"

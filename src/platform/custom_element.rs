@@ -43,6 +43,12 @@ pub(crate) trait Feed {
     fn view_as_of(&self, event_idx: Option<u32>) -> Option<u32>;
     /// The rows of the whole session as text.
     fn serialize_rows(&self, mask_times: bool) -> Pin<Box<dyn Future<Output = String>>>;
+    /// The session as a file of the form that ends so.
+    fn export_as(
+        &self,
+        ending: &str,
+        masked: bool,
+    ) -> Pin<Box<dyn Future<Output = Result<Blob, String>>>>;
     /// The element left the page: everything of it must go.
     fn disconnect(&self);
 }
@@ -126,6 +132,17 @@ impl FeedHandle {
     pub fn serialize_rows(&self, mask_times: bool) -> js_sys::Promise {
         let rows = self.0.serialize_rows(mask_times);
         wasm_bindgen_futures::future_to_promise(async move { Ok(rows.await.into()) })
+    }
+    #[allow(missing_docs)]
+    #[wasm_bindgen(js_name = exportAs)]
+    pub fn export_as(&self, ending: &str, masked: bool) -> js_sys::Promise {
+        let file = self.0.export_as(ending, masked);
+        wasm_bindgen_futures::future_to_promise(async move {
+            match file.await {
+                Ok(file) => Ok(file.into()),
+                Err(why) => Err(js_sys::Error::new(&why).into()),
+            }
+        })
     }
     #[allow(missing_docs)]
     pub fn disconnect(&self) {

@@ -24,24 +24,30 @@ const AGAIN: &str = "Load the page again; if it stays so, the server's log says 
 
 /// Reads a dropped file.
 pub(crate) fn of_file(file: Blob, sink: Sink) -> Running {
-    Running::begin(async move {
-        match ByteStream::of_blob(&file) {
-            Ok(bytes) => read(bytes, &sink).await,
-            Err(why) => fail(&sink, format!("could not read the file: {why}"), FILE_GONE),
-        }
-    })
+    Running::begin(async move { read_file(file, &sink).await })
+}
+
+/// The same, for those who wait for its end.
+pub(super) async fn read_file(file: Blob, sink: &Sink) {
+    match ByteStream::of_blob(&file) {
+        Ok(bytes) => read(bytes, sink).await,
+        Err(why) => fail(sink, format!("could not read the file: {why}"), FILE_GONE),
+    }
 }
 
 /// Reads the files of one session.
 pub(crate) fn of_files(parts: SessionParts, files: Vec<(String, Blob)>, sink: Sink) -> Running {
-    Running::begin(async move {
-        let files = Files {
-            n_bytes: files.iter().map(|(_, file)| file.size()).sum(),
-            files: files.into_iter().collect(),
-            open: HashMap::new(),
-        };
-        read_files(FolderReader::new(Context::default(), parts), files, &sink).await;
-    })
+    Running::begin(async move { read_parts(parts, files, &sink).await })
+}
+
+/// The same, for those who wait for its end.
+pub(super) async fn read_parts(parts: SessionParts, files: Vec<(String, Blob)>, sink: &Sink) {
+    let files = Files {
+        n_bytes: files.iter().map(|(_, file)| file.size()).sum(),
+        files: files.into_iter().collect(),
+        open: HashMap::new(),
+    };
+    read_files(FolderReader::new(Context::default(), parts), files, sink).await;
 }
 
 /// Files that are read in turns, each from where it was left.
@@ -105,29 +111,32 @@ async fn read_files(mut reader: FolderReader, mut files: Files, sink: &Sink) {
 
 /// Reads what an address gives; it must have the page's own origin, or allow it.
 pub(crate) fn of_address(address: String, token: Option<String>, sink: Sink) -> Running {
-    Running::begin(async move {
-        match ByteStream::of_address(&address, token.as_deref()).await {
-            Ok(bytes) => read(bytes, &sink).await,
-            Err(why) => {
-                let refused = matches!(why, FetchError::Status(401 | 403, _));
-                let what = format!("could not load the session: {why}: {address}");
-                let next = match why {
-                    FetchError::Status(401 | 403, _) => "It needs another token.",
-                    FetchError::Status(404 | 410, _) => "Check the address: nothing lies there.",
-                    FetchError::Status(..) => AGAIN,
-                    FetchError::Failed(_) => {
-                        "Check the address, and that its server lets this page read it."
-                    }
-                };
-                let failure = Failure::new(what, next);
-                sink(Update::Failed(Failure {
-                    word: if refused { "Sign in" } else { failure.word },
-                    refused,
-                    ..failure
-                }));
-            }
+    Running::begin(async move { read_address(address, token, &sink).await })
+}
+
+/// The same, for those who wait for its end.
+pub(super) async fn read_address(address: String, token: Option<String>, sink: &Sink) {
+    match ByteStream::of_address(&address, token.as_deref()).await {
+        Ok(bytes) => read(bytes, sink).await,
+        Err(why) => {
+            let refused = matches!(why, FetchError::Status(401 | 403, _));
+            let what = format!("could not load the session: {why}: {address}");
+            let next = match why {
+                FetchError::Status(401 | 403, _) => "It needs another token.",
+                FetchError::Status(404 | 410, _) => "Check the address: nothing lies there.",
+                FetchError::Status(..) => AGAIN,
+                FetchError::Failed(_) => {
+                    "Check the address, and that its server lets this page read it."
+                }
+            };
+            let failure = Failure::new(what, next);
+            sink(Update::Failed(Failure {
+                word: if refused { "Sign in" } else { failure.word },
+                refused,
+                ..failure
+            }));
         }
-    })
+    }
 }
 
 async fn read(mut bytes: ByteStream, sink: &Sink) {

@@ -1,0 +1,297 @@
+//! The menu of forms to export a session in, and the review before the file is written: what will be masked, by kind and
+//! with some of the places. Who reads and writes the session is for `element`.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use chat_feed::export::Form;
+use chat_feed::mask::{KindFound, Plan};
+use chat_feed::units;
+use leptos::ev;
+use leptos::html::{button, dialog, div, h2, input, label, li, p, span, ul};
+use leptos::prelude::*;
+
+use super::Ctx;
+use super::icon::{Icon, icon};
+use crate::platform::{dom, save};
+
+/// How far an export is.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Step {
+    /// The session is looked through.
+    Looking,
+    /// What was found; the reader decides.
+    Asking(Vec<KindFound>),
+    /// The file is written.
+    Writing,
+    /// It could not be done.
+    Failed(String),
+}
+
+type Save = Box<dyn Fn(Plan)>;
+
+/// What the menu and the review know.
+#[derive(Clone, Default)]
+pub(crate) struct ExportState {
+    review: ArcRwSignal<Option<(u32, Form, Step)>>,
+    shared: Rc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// What a choice in the menu does; nothing where there is nothing to export.
+    start: RefCell<Option<Rc<dyn Fn(Form)>>>,
+    plan: RefCell<Option<(Plan, Save)>>,
+    number: std::cell::Cell<u32>,
+}
+
+/// One export, while the reader wants it.
+#[derive(Clone)]
+pub(crate) struct Review {
+    state: ExportState,
+    number: u32,
+    form: Form,
+}
+
+impl ExportState {
+    /// What a choice in the menu does.
+    pub(crate) fn on_start(&self, start: impl Fn(Form) + 'static) {
+        *self.shared.start.borrow_mut() = Some(Rc::new(start));
+    }
+
+    /// Begins the review of another export.
+    pub(crate) fn begin(&self, form: Form) -> Review {
+        let number = self.shared.number.get() + 1;
+        self.shared.number.set(number);
+        let review = Review {
+            state: self.clone(),
+            number,
+            form,
+        };
+        review.set(Step::Looking);
+        review
+    }
+
+    /// Leaves a kind as it is, or not any more.
+    fn keep(&self, kind: &str, kept: bool) {
+        if let Some((plan, _)) = &mut *self.shared.plan.borrow_mut() {
+            plan.keep(kind, kept);
+        }
+    }
+
+    /// The reader wants it as it was shown.
+    fn save(&self) {
+        let Some((plan, save)) = self.shared.plan.borrow_mut().take() else {
+            return;
+        };
+        self.review.update(|review| {
+            if let Some((_, _, step)) = review {
+                *step = Step::Writing;
+            }
+        });
+        save(plan);
+    }
+
+    /// The reader wants none.
+    pub(crate) fn leave(&self) {
+        self.shared.plan.borrow_mut().take();
+        if self.review.read_untracked().is_some() {
+            self.review.set(None);
+        }
+    }
+}
+
+impl Review {
+    /// Whether the reader still waits for it.
+    pub(crate) fn is_wanted(&self) -> bool {
+        let review = self.state.review.read_untracked();
+        review
+            .as_ref()
+            .is_some_and(|(number, ..)| *number == self.number)
+    }
+
+    /// Shows how far it is.
+    pub(crate) fn set(&self, step: Step) {
+        self.state.review.set(Some((self.number, self.form, step)));
+    }
+
+    /// Shows what was found, and waits for the reader, who may leave some of it as it is.
+    pub(crate) fn ask(&self, plan: Plan, save: impl Fn(Plan) + 'static) {
+        let found = plan.found().to_vec();
+        *self.state.shared.plan.borrow_mut() = Some((plan, Box::new(save)));
+        self.set(Step::Asking(found));
+    }
+
+    /// It is done.
+    pub(crate) fn close(&self) {
+        self.state.leave();
+    }
+}
+
+/// The button in the bar, and its menu.
+pub(crate) fn menu(ctx: Ctx) -> impl IntoView {
+    let opener = button()
+        .attr("type", "button")
+        .class("icon-button")
+        .attr("id", "export-opener")
+        .attr("aria-label", "Export")
+        .attr("title", "Export the session into a file")
+        .attr("popovertarget", "export-menu")
+        .child(icon(Icon::Save));
+    let forms = Form::ALL.into_iter();
+    let forms = forms.filter(|form| *form != Form::Html || save::can_make_pages());
+    let items: Vec<_> = forms
+        .map(|form| {
+            button()
+                .attr("type", "button")
+                .class("menu__item")
+                .attr("data-form", form.ending())
+                .attr("popovertarget", "export-menu")
+                .on(ev::click, move |_| {
+                    let start =
+                        ctx.with_value(|context| context.export.shared.start.borrow().clone());
+                    if let Some(start) = start {
+                        start(form);
+                    }
+                })
+                .child(words(form))
+        })
+        .collect();
+    let menu = div()
+        .class("menu")
+        .attr("id", "export-menu")
+        .attr("popover", "auto")
+        .attr("role", "group")
+        .attr("aria-label", "Export")
+        .on(ev::beforetoggle, move |event| {
+            dom::place_below(&event, "#export-opener")
+        })
+        .child(items);
+    span()
+        .class("controls__menu")
+        .child((opener, menu, review(ctx)))
+}
+
+fn words(form: Form) -> &'static str {
+    match form {
+        Form::Html => "Page that plays it (HTML) …",
+        Form::Markdown => "Transcript (Markdown) …",
+        Form::Jsonl => "Events, one a line (JSONL) …",
+        Form::Json => "Events, one list (JSON) …",
+    }
+}
+
+/// The review, while there is one.
+fn review(ctx: Ctx) -> impl IntoView {
+    let review = ctx.with_value(|context| context.export.review.clone());
+    let shown = {
+        let review = review.clone();
+        Memo::new(move |_| review.read().is_some())
+    };
+    move || {
+        let review = review.clone();
+        shown.get().then(move || {
+            let step = move || review.get().map(|(_, _, step)| step_view(ctx, step));
+            let place = NodeRef::<leptos::html::Dialog>::new();
+            place.on_load(|dialog| dom::call_method(&dialog, "showModal"));
+            let title = h2().attr("id", "export-title").child("Export the session");
+            dialog()
+                .class("help export")
+                .attr("aria-labelledby", "export-title")
+                .node_ref(place)
+                .on(ev::close, move |_| leave(ctx))
+                .child((
+                    div().class("help__head").child(title),
+                    div().class("export__body").child(step),
+                ))
+        })
+    }
+}
+
+fn leave(ctx: Ctx) {
+    ctx.with_value(|context| context.export.leave());
+}
+
+fn step_view(ctx: Ctx, step: Step) -> AnyView {
+    match step {
+        Step::Looking => said(ctx, "Looking for secrets …".to_owned()).into_any(),
+        Step::Writing => said(ctx, "Writing the file …".to_owned()).into_any(),
+        Step::Failed(why) => said(ctx, format!("Could not export: {why}")).into_any(),
+        Step::Asking(found) => asking(ctx, found).into_any(),
+    }
+}
+
+fn said(ctx: Ctx, words: String) -> impl IntoView {
+    let said = p().attr("role", "status").child(words);
+    (said, div().class("export__buttons").child(cancel(ctx)))
+}
+
+fn cancel(ctx: Ctx) -> impl IntoView {
+    button()
+        .attr("type", "button")
+        .class("button")
+        .on(ev::click, move |_| leave(ctx))
+        .child("Cancel")
+}
+
+fn asking(ctx: Ctx, found: Vec<KindFound>) -> impl IntoView {
+    let n_places: u64 = found.iter().map(|kind| kind.n_places).sum();
+    let told = match n_places {
+        0 => "Nothing was found to mask.".to_owned(),
+        1 => "This place will be masked.".to_owned(),
+        n => format!("These {} places will be masked.", units::grouped(n)),
+    };
+    let told =
+        format!("{told} Look at the file before you hand it on: not every secret can be told.");
+    let kinds: Vec<_> = found.into_iter().map(|kind| kind_view(ctx, kind)).collect();
+    let save = button()
+        .attr("type", "button")
+        .class("button button--primary")
+        .on(ev::click, move |_| {
+            ctx.with_value(|context| context.export.save())
+        })
+        .child("Save");
+    (
+        p().child(told),
+        ul().class("export__kinds").child(kinds),
+        div().class("export__buttons").child((cancel(ctx), save)),
+    )
+}
+
+/// A kind of what was found, and whether it is masked.
+fn kind_view(ctx: Ctx, found: KindFound) -> impl IntoView {
+    let kind = found.kind;
+    let masked =
+        input()
+            .attr("type", "checkbox")
+            .attr("checked", true)
+            .on(ev::change, move |event| {
+                let kept = !event_target_checked(&event);
+                ctx.with_value(|context| context.export.keep(kind, kept));
+            });
+    let counts = format!(
+        "{} · {}",
+        units::count(found.n_places, "place", "places"),
+        units::count(found.n_values, "value", "values")
+    );
+    let places: Vec<_> = found
+        .places
+        .into_iter()
+        .map(|place| {
+            let event = units::grouped(place.event);
+            li().child((
+                span().class("export__shown").child(place.shown),
+                format!(" in {}, event {event}", place.event_type),
+            ))
+        })
+        .collect();
+    let head = (
+        masked,
+        span().child(kind),
+        span().class("subtle").child(counts),
+    );
+    li().class("export__kind").child((
+        label().class("menu__option").child(head),
+        ul().class("export__places").child(places),
+    ))
+}

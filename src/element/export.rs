@@ -1,0 +1,197 @@
+//! A session handed to others: read again from where it came, looked through, shown to the reader what of it is to be
+//! masked, and written into a file. All of it happens here; nothing is sent anywhere.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use chat_feed::export::{Form, PAGE_END, PAGE_LOG, Writer, file_name};
+use chat_feed::mask::{Masker, Plan, Scan};
+use chat_feed::projections::TextSink;
+
+use super::FeedElement;
+use crate::components::export::{Review, Step};
+use crate::platform::save::{self, Pieces};
+use crate::platform::stream::Blob;
+use crate::transport::again::Origin;
+
+/// Text that is gathered before the browser is given it.
+const PIECE_BYTES: usize = 256 * 1024;
+
+impl FeedElement {
+    /// Where the session that is shown came from.
+    fn origin(&self) -> Option<Origin> {
+        if let Some(origin) = self.origin.borrow().clone() {
+            return Some(origin);
+        }
+        let pushed = self.pushed.borrow().is_some();
+        pushed.then(|| {
+            let log = self.pushed_bytes.borrow().to_blob("application/x-ndjson");
+            Origin::Files(vec![("session.jsonl".to_owned(), log)])
+        })
+    }
+
+    /// Looks through the session for what is to be masked, and asks the reader.
+    pub(super) fn begin_export(&self, form: Form) {
+        let Some(origin) = self.origin() else {
+            return;
+        };
+        let review = self.view.context.export.begin(form);
+        let title = self.title();
+        let me = self.me.clone();
+        wasm_bindgen_futures::spawn_local(async move {
+            let planned = plan(&origin).await;
+            let Some(me) = me.upgrade().filter(|_| review.is_wanted()) else {
+                return;
+            };
+            match planned {
+                Err(why) => review.set(Step::Failed(why)),
+                Ok((plan, n_events)) => {
+                    let (told, me) = (review.clone(), Rc::downgrade(&me));
+                    review.ask(plan.clone(), move |plan| {
+                        if me.strong_count() > 0 {
+                            write_and_save(
+                                origin.clone(),
+                                form,
+                                plan,
+                                n_events,
+                                title.clone(),
+                                told.clone(),
+                            );
+                        }
+                    });
+                }
+            }
+        });
+    }
+
+    /// The session as a file, masked with all that is found.
+    pub(super) fn exported(
+        &self,
+        form: Form,
+        masked: bool,
+    ) -> impl Future<Output = Result<Blob, String>> + use<> {
+        let origin = self.origin();
+        async move {
+            let origin = origin.ok_or("nothing is shown")?;
+            let (plan, n_events) = plan(&origin).await?;
+            write(&origin, form, masked.then_some(plan), n_events).await
+        }
+    }
+
+    fn title(&self) -> String {
+        let session = self.store.feed().session().clone();
+        session.title.unwrap_or(session.session_id)
+    }
+}
+
+fn write_and_save(
+    origin: Origin,
+    form: Form,
+    plan: Plan,
+    n_events: u64,
+    title: String,
+    review: Review,
+) {
+    wasm_bindgen_futures::spawn_local(async move {
+        match write(&origin, form, Some(plan), n_events).await {
+            // The reader may have left meanwhile.
+            Ok(file) if review.is_wanted() => {
+                save::save(&file, &file_name(&title, form));
+                review.close();
+            }
+            Ok(_) => {}
+            Err(why) => review.set(Step::Failed(why)),
+        }
+    });
+}
+
+/// What there is to mask, and how many events there are.
+async fn plan(origin: &Origin) -> Result<(Plan, u64), String> {
+    let (scan, n_events) = look(origin, Scan::new(), u64::MAX).await?;
+    if n_events == 0 {
+        return Err("there is nothing in the session".to_owned());
+    }
+    let plan = match Scan::again(scan.finish()) {
+        Ok(scan) => look(origin, scan, n_events).await?.0.finish(),
+        Err(plan) => plan,
+    };
+    Ok((plan, n_events))
+}
+
+async fn look(origin: &Origin, scan: Scan, most: u64) -> Result<(Scan, u64), String> {
+    let looked = Rc::new(RefCell::new(scan));
+    let n_events = Rc::new(Cell::new(0));
+    let (scan, count) = (looked.clone(), n_events.clone());
+    origin
+        .read(move |event| {
+            scan.borrow_mut().push(event);
+            count.set(count.get() + 1);
+            count.get() < most
+        })
+        .await?;
+    let scan = looked.take();
+    Ok((scan, n_events.get()))
+}
+
+/// Writes a session as it was when it was looked through.
+async fn write(
+    origin: &Origin,
+    form: Form,
+    plan: Option<Plan>,
+    n_events: u64,
+) -> Result<Blob, String> {
+    let sheet = Rc::new(RefCell::new((
+        Writer::new(form, plan.map(Masker::new)),
+        Sheet::default(),
+    )));
+    let written = sheet.clone();
+    let mut n_written = 0;
+    origin
+        .read(move |event| {
+            let (writer, sheet) = &mut *written.borrow_mut();
+            writer.push(event, sheet);
+            n_written += 1;
+            n_written < n_events
+        })
+        .await?;
+    let (writer, sheet) = &mut *sheet.borrow_mut();
+    writer.finish(sheet);
+    sheet.flush();
+    let content_type = match form {
+        Form::Html => {
+            let log = sheet.pieces.to_blob("application/x-ndjson");
+            return save::make_page(&log, PAGE_LOG, PAGE_END).await;
+        }
+        Form::Jsonl => "application/x-ndjson",
+        Form::Json => "application/json",
+        Form::Markdown => "text/markdown;charset=utf-8",
+    };
+    Ok(sheet.pieces.to_blob(content_type))
+}
+
+/// What is written, on its way to the browser.
+#[derive(Default)]
+struct Sheet {
+    text: String,
+    pieces: Pieces,
+}
+
+impl Sheet {
+    fn flush(&mut self) {
+        self.pieces.add(self.text.as_bytes());
+        self.text.clear();
+    }
+}
+
+impl TextSink for Sheet {
+    fn text(&mut self, text: &str) {
+        self.text.push_str(text);
+        if self.text.len() >= PIECE_BYTES {
+            self.flush();
+        }
+    }
+
+    fn restart(&mut self) {
+        // No form that is exported begins again.
+    }
+}

@@ -1,0 +1,37 @@
+// Files that are made in the page and handed to the reader: pieces of bytes, a page around them, a name.
+const PLAYER = new URL("../../../../player.html", import.meta.url);
+
+export const makePieces = () => [];
+// The bytes lie in the module's memory, which moves.
+export const addPiece = (pieces, bytes) => { pieces.push(bytes.slice()); };
+export const blobOf = (pieces, type) => new Blob(pieces, { type });
+
+// A page that is one file has no other to make one of.
+export const canMakePages = () => !globalThis[Symbol.for("turnreel.highlighter")];
+
+export async function makePage(log, before, after) {
+  const answer = await fetch(PLAYER);
+  if (!answer.ok) throw new Error(`the player did not come: ${answer.status}`);
+  const player = await answer.blob();
+  const packed = await new Response(log.stream().pipeThrough(new CompressionStream("gzip"))).arrayBuffer();
+  return new Blob([player, before, ...base64(new Uint8Array(packed)), after], { type: "text/html" });
+}
+
+// In pieces of whole groups of three bytes, so that each is base64 by itself and all of them together are.
+function base64(bytes) {
+  const texts = [];
+  const step = 3 * 8192;
+  for (let at = 0; at < bytes.length; at += step) {
+    texts.push(btoa(String.fromCharCode(...bytes.subarray(at, at + step))));
+  }
+  return texts;
+}
+
+export function save(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  // The browser has it once the click is over; a slow one is given a minute.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

@@ -1,0 +1,66 @@
+//! Files that are made in the page: gathered in pieces, made a page of, handed to the reader. Nothing leaves the browser.
+
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+
+use super::stream::Blob;
+
+#[wasm_bindgen(module = "/src/platform/save.js")]
+extern "C" {
+    #[wasm_bindgen(js_name = makePieces)]
+    fn make_pieces() -> JsValue;
+    #[wasm_bindgen(js_name = addPiece)]
+    fn add_piece(pieces: &JsValue, bytes: &[u8]);
+    #[wasm_bindgen(js_name = blobOf)]
+    fn blob_of(pieces: &JsValue, content_type: &str) -> Blob;
+    #[wasm_bindgen(js_name = canMakePages)]
+    fn can_make_pages_js() -> bool;
+    #[wasm_bindgen(js_name = makePage)]
+    fn make_page_js(log: &Blob, before: &str, after: &str) -> js_sys::Promise;
+    #[wasm_bindgen(js_name = save)]
+    fn save_js(blob: &Blob, name: &str);
+}
+
+/// Bytes that the browser keeps, outside of this program's memory.
+pub(crate) struct Pieces(JsValue);
+
+impl Default for Pieces {
+    fn default() -> Self {
+        Pieces(make_pieces())
+    }
+}
+
+impl Pieces {
+    /// Adds bytes.
+    pub(crate) fn add(&self, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            add_piece(&self.0, bytes);
+        }
+    }
+
+    /// All of them.
+    pub(crate) fn to_blob(&self, content_type: &str) -> Blob {
+        blob_of(&self.0, content_type)
+    }
+}
+
+/// Whether a page can be made here: one that is a single file itself has no parts to make it of.
+pub(crate) fn can_make_pages() -> bool {
+    can_make_pages_js()
+}
+
+/// A page in one file: the player, then the log, packed, between these.
+pub(crate) async fn make_page(log: &Blob, before: &str, after: &str) -> Result<Blob, String> {
+    let made = JsFuture::from(make_page_js(log, before, after)).await;
+    made.map(JsCast::unchecked_into).map_err(|why| {
+        let message = why
+            .dyn_ref::<js_sys::Error>()
+            .map(|why| String::from(why.message()));
+        message.unwrap_or_else(|| "the browser gives no reason".to_owned())
+    })
+}
+
+/// Hands a file to the reader.
+pub(crate) fn save(blob: &Blob, name: &str) {
+    save_js(blob, name);
+}

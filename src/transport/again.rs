@@ -1,0 +1,109 @@
+//! A session read again from where it came, all of it and with its long bodies, for those who work a whole log out.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use chat_event::ChatEvent;
+use chat_feed::connection::Page;
+use chat_normalize::SessionFolder;
+
+use super::link::Server;
+use super::live::encoded;
+use super::{Sink, Update, replay};
+use crate::platform::frame;
+use crate::platform::stream::{Blob, fetch_bytes};
+
+/// Where a session came from.
+#[derive(Clone)]
+pub(crate) enum Origin {
+    /// Files, each with its path.
+    Files(Vec<(String, Blob)>),
+    /// An address, and the token that opens it.
+    Address(String, Option<String>),
+    /// A session of a server.
+    Session(Server, String),
+}
+
+impl Origin {
+    /// Shows each event to `take` until it says that it has enough.
+    ///
+    /// # Errors
+    ///
+    /// Why it could not be read to its end, for people.
+    pub(crate) async fn read(
+        &self,
+        take: impl FnMut(&ChatEvent) -> bool + 'static,
+    ) -> Result<(), String> {
+        let take = Rc::new(RefCell::new(take));
+        let failed: Rc<RefCell<Option<String>>> = Rc::default();
+        let enough = Rc::new(Cell::new(false));
+        let sink: Sink = {
+            let (failed, enough) = (failed.clone(), enough.clone());
+            Rc::new(move |update| match update {
+                Update::Events(events) => {
+                    let mut take = take.borrow_mut();
+                    for event in &events {
+                        if !enough.get() && !take(event) {
+                            enough.set(true);
+                        }
+                    }
+                }
+                Update::Failed(failure) => *failed.borrow_mut() = Some(failure.what),
+                // What else is told is for those who show it.
+                _ => {}
+            })
+        };
+        match self {
+            Origin::Files(files) => match files.as_slice() {
+                [(_, file)] => replay::read_file(file.clone(), &sink).await,
+                files => {
+                    let folder = SessionFolder::group(files.iter().map(|(path, _)| path.as_str()));
+                    for parts in folder.sessions {
+                        replay::read_parts(parts, files.to_vec(), &sink).await;
+                    }
+                }
+            },
+            Origin::Address(address, token) => {
+                replay::read_address(address.clone(), token.clone(), &sink).await;
+            }
+            Origin::Session(server, session) => {
+                read_session(server, session, &sink, &enough).await?;
+            }
+        }
+        match failed.take() {
+            Some(why) => Err(why),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Pages of a session of a server, with their bodies where they were.
+async fn read_session(
+    server: &Server,
+    session: &str,
+    sink: &Sink,
+    enough: &Cell<bool>,
+) -> Result<(), String> {
+    let mut after = 0;
+    while !enough.get() {
+        let route = format!(
+            "sessions/{}/events?after={after}&bodies=full",
+            encoded(session)
+        );
+        let bytes = fetch_bytes(&server.route(&route), server.token.as_deref()).await;
+        let bytes = bytes.map_err(|why| format!("could not load the session: {why}"))?;
+        let page = Page::read(&bytes)?;
+        let next = page
+            .next
+            .or_else(|| page.events.last().and_then(|event| event.seq));
+        let is_last =
+            page.events.is_empty() || next.is_none_or(|next| next <= after || next >= page.head);
+        sink(Update::Events(page.events));
+        if is_last {
+            break;
+        }
+        after = next.unwrap_or(after);
+        frame::yield_now().await;
+    }
+    Ok(())
+}
