@@ -12,7 +12,7 @@ use crate::compare::difference;
 use crate::hostile::{hostile_log, hostile_payloads};
 use crate::made_logs::{Writer, every_kind, lines};
 use crate::server::Server;
-use crate::sessions::{UNFOLD, pipe_all, settle, with_server};
+use crate::sessions::{UNFOLD, assert_nothing_uploaded, pipe_all, settle, with_server};
 
 const ROWS: &str = "__test.feed().serializeRows({ maskTimes: true })";
 const TOKEN: &str = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5";
@@ -232,6 +232,109 @@ fn a_secret_is_in_no_form_of_an_export() {
         assert!(
             !rows.contains("gwendolyn") && rows.contains("/home/[masked: user name #1]/work"),
             "{rows}"
+        );
+    });
+}
+
+#[test]
+fn the_page_exports_what_it_shows_after_a_review_and_uploads_nothing() {
+    with_server("export_page", 150, async |visit, program| {
+        let server = Server::start(&program).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut writer = every_kind("dropped");
+        let place = json!({"turnId": "t2", "responseId": "r2"});
+        writer.event(
+            "assistant_done",
+            &place,
+            &json!({"text": format!("It is {TOKEN}, mail ann@example.com"), "part": 7}),
+        );
+        let n_events = usize::try_from(writer.n_events()).expect("a small number");
+        let input = write(folder.path(), "dropped.jsonl", &writer.take());
+        let tab = visit.tab("page").await;
+        tab.goto(&format!("{}/#token={}", server.url, server.token))
+            .await;
+        tab.wait_for("the place to drop a file", SHORT, "__test.one('.drop')")
+            .await;
+        tab.drop_files(&[&input]).await;
+        settle(&tab, "the dropped file", n_events).await;
+        tab.run(UNFOLD).await;
+
+        // What would be downloaded is kept here instead.
+        tab.run("window.__saved = null; HTMLAnchorElement.prototype.click = function () { if (this.download) { __saved = { name: this.download, href: this.href }; } };").await;
+        tab.click("__test.visible('#export-opener')").await;
+        tab.click("__test.visible('[data-form=html]')").await;
+        tab.wait_for("the review", SHORT, "__test.visible('.export__kind')")
+            .await;
+        let review: String = tab.eval("__test.one('dialog.export').textContent").await;
+        assert!(
+            review.contains("github token") && review.contains("ann@example.com"),
+            "{review}"
+        );
+        assert!(!review.contains(&TOKEN[..14]), "{review}");
+        // The address may stay.
+        tab.run("__test.all('.export__kind').find((kind) => kind.textContent.includes('e-mail')).querySelector('input').click()").await;
+        tab.click("__test.visible('.export .button--primary')")
+            .await;
+        let saved = tab.wait_for("the file", SHORT, "window.__saved").await;
+        assert_eq!(saved["name"], json!("every-kind.html"));
+        tab.wait_for(
+            "the review to be over",
+            SHORT,
+            "!__test.one('dialog.export')",
+        )
+        .await;
+        let html: String = tab
+            .eval("fetch(__saved.href).then((answer) => answer.text()).catch(() => '')")
+            .await;
+        let html = if html.is_empty() {
+            // The page's policy lets nobody read it back; the element gives the same.
+            tab.eval("__test.feed().exportAs('html').then((file) => file.text())")
+                .await
+        } else {
+            html
+        };
+        assert_nothing_uploaded(&tab);
+        let masked: String = tab
+            .eval("__test.feed().exportAs('jsonl').then((file) => file.text())")
+            .await;
+        assert!(!masked.contains(TOKEN) && masked.contains("[masked: github token #1]"));
+        let whole: String = tab
+            .eval("__test.feed().exportAs('jsonl', { mask: false }).then((file) => file.text())")
+            .await;
+        assert_eq!(whole.lines().count(), n_events);
+        assert!(whole.contains(TOKEN));
+        let markdown: String = tab
+            .eval("__test.feed().exportAs('md').then((file) => file.text())")
+            .await;
+        assert!(markdown.starts_with("# Every kind"), "{markdown}");
+
+        // The file of the page and that of the program show the same.
+        let mut rows = Vec::new();
+        let by_page = write(folder.path(), "page.html", &html);
+        let by_program = folder.path().join("program.html");
+        export(
+            &program,
+            &[
+                &input.to_string_lossy(),
+                "-o",
+                &by_program.to_string_lossy(),
+            ],
+        );
+        for (name, file) in [("by the page", &by_page), ("by the program", &by_program)] {
+            let tab = visit.tab(name).await;
+            open(&tab, file, n_events).await;
+            let shown: String = tab.eval(ROWS).await;
+            assert!(
+                !shown.contains(TOKEN) && shown.contains("[masked: github token #1]"),
+                "{name}"
+            );
+            rows.push(shown);
+            let offered: bool = tab.eval("!!__test.one('[data-form=html]')").await;
+            assert!(!offered, "a page that is one file makes no other");
+        }
+        assert_eq!(
+            rows[0].replace("ann@example.com", "[masked: e-mail address #1]"),
+            rows[1]
         );
     });
 }

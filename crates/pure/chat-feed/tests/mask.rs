@@ -286,6 +286,7 @@ fn what_is_code_or_a_name_is_left() {
         "http://127.0.0.1:7473/ and 0.0.0.0",
         "PASSWORD=$DB_PASSWORD token=${{ secrets.TOKEN }} key=process.env.API_KEY",
         "Chrome/120.0.0.0 Safari",
+        "icons/128x128@2x.png and left-pad@1.3.0",
     ] {
         let event = event(1, "user_message", &json!({"text": text}));
         assert_eq!(

@@ -64,6 +64,12 @@ pub(super) fn home(text: &str, at: usize, all: &mut Vec<Found>) {
     }
 }
 
+/// How files end: `icon@2x.png` is one.
+const FILES: &[&str] = &[
+    "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "js", "mjs", "ts", "tsx", "css", "html",
+    "json", "map", "lock", "toml", "yaml", "yml", "txt",
+];
+
 /// E-mail addresses.
 pub(super) fn mail(text: &str, runs: &mut Runs, all: &mut Vec<Found>) {
     let bytes = text.as_bytes();
@@ -91,7 +97,7 @@ pub(super) fn mail(text: &str, runs: &mut Runs, all: &mut Vec<Found>) {
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'))
             && !name.contains("..");
-        if local.is_empty() || local == "git" || !is_top || !is_domain {
+        if local.is_empty() || local == "git" || FILES.contains(&top) || !is_top || !is_domain {
             continue;
         }
         // `://user:password@host`

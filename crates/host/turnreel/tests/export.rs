@@ -1,0 +1,112 @@
+//! `turnreel export`: what comes out, what is masked, and what the exit says.
+
+// Helpers of tests may panic as the tests do.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_turnreel");
+const TOKEN: &str = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5";
+
+fn log() -> String {
+    let event = |id: u32, kind: &str, payload: Value| {
+        let event = json!({"id": format!("e{id}"), "timestamp": 1, "sessionId": "s", "type": kind, "turnId": "t", "payload": payload});
+        format!("{event}\n")
+    };
+    event(
+        1,
+        "user_message",
+        json!({"text": format!("{TOKEN} of ann@work.example")}),
+    ) + &event(2, "assistant_chunk", json!({"text": &TOKEN[..12]}))
+        + &event(3, "assistant_chunk", json!({"text": &TOKEN[12..]}))
+}
+
+fn export(args: &[&str], input: &str) -> Output {
+    let mut child = Command::new(PROGRAM)
+        .arg("export")
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(input.as_bytes())
+        .unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn standard_input_is_masked_and_what_was_masked_is_told() {
+    let output = export(&["-", "--to", "jsonl"], &log());
+    let (out, said) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert_eq!(out.lines().count(), 3);
+    assert!(
+        !out.contains(&TOKEN[..12]) && !out.contains(&TOKEN[12..]),
+        "{out}"
+    );
+    assert!(
+        said.contains("masked 3 places")
+            && said.contains("github token: 2 (assistant_chunk 1, user_message 1)"),
+        "{said}"
+    );
+    assert!(
+        !said.contains(&TOKEN[..8]) && !said.contains("ann@"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_kind_is_kept_and_nothing_is_masked_where_it_is_asked_for() {
+    let output = export(&["-", "--to", "jsonl", "--keep", "e-mail address"], &log());
+    let out = text(&output.stdout);
+    assert!(
+        out.contains("ann@work.example") && !out.contains(&TOKEN[..12]),
+        "{out}"
+    );
+    let output = export(&["-", "--to", "jsonl", "--no-mask"], &log());
+    assert_eq!(text(&output.stdout), log());
+}
+
+#[test]
+fn the_ending_of_the_file_decides_and_a_file_is_whole_or_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.md");
+    let output = export(&["-", "-o", path.to_str().unwrap()], &log());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(std::fs::read_to_string(&path).unwrap().starts_with("# "));
+    let path = folder.path().join("none.json");
+    let output = export(&["-", "-o", path.to_str().unwrap()], "no session at all\n");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!path.exists());
+    assert_eq!(
+        std::fs::read_dir(folder.path()).unwrap().count(),
+        1,
+        "nothing else is left there"
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_told_and_the_rest_goes_on() {
+    let damaged = format!("{}{{\"id\": broken\n{}", log(), log().replace("\"e", "\"f"));
+    let output = export(&["-", "--to", "jsonl"], &damaged);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        text(&output.stderr).contains("could not read 1 line"),
+        "{}",
+        text(&output.stderr)
+    );
+    let output = export(&["no-such-session", "--data", "/nonexistent"], "");
+    assert_eq!(output.status.code(), Some(2));
+}
