@@ -111,10 +111,10 @@ async fn plan(origin: &Origin) -> Result<(Plan, u64), String> {
     if n_events == 0 {
         return Err("there is nothing in the session".to_owned());
     }
-    let plan = match Scan::again(scan.finish()) {
-        Ok(scan) => look(origin, scan, n_events).await?.0.finish(),
-        Err(plan) => plan,
-    };
+    let mut plan = scan.finish();
+    if plan.asks_again() {
+        plan = look(origin, Scan::again(plan), n_events).await?.0.finish();
+    }
     Ok((plan, n_events))
 }
 

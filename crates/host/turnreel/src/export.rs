@@ -98,16 +98,15 @@ fn plan(source: &mut Source, keep: &[String]) -> Result<Plan, String> {
         scan.push(event);
         Ok(())
     })?;
-    let mut plan = match Scan::again(scan.finish()) {
-        Ok(mut scan) => {
-            source.read(&mut |event: &ChatEvent| {
-                scan.push(event);
-                Ok(())
-            })?;
-            scan.finish()
-        }
-        Err(plan) => plan,
-    };
+    let mut plan = scan.finish();
+    if plan.asks_again() {
+        let mut scan = Scan::again(plan);
+        source.read(&mut |event: &ChatEvent| {
+            scan.push(event);
+            Ok(())
+        })?;
+        plan = scan.finish();
+    }
     for kind in keep {
         plan.keep(kind, true);
     }

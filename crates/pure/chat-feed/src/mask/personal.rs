@@ -28,7 +28,6 @@ pub(super) fn home(text: &str, at: usize, all: &mut Vec<Found>) {
         Some(b':' | b'/') => true,
         Some(byte) if byte.is_ascii_alphabetic() => {
             let drive = before
-                .as_bytes()
                 .len()
                 .checked_sub(2)
                 .and_then(|at| before.as_bytes().get(at));

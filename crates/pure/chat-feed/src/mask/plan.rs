@@ -68,25 +68,17 @@ impl Scan {
         Self::default()
     }
 
-    /// A scan of the same events again, where the plan wants one: what only its name told, and what was found whole, may
-    /// stand in texts that came in pieces.
-    ///
-    /// # Errors
-    ///
-    /// The plan, where it is complete.
-    pub fn again(mut plan: Plan) -> Result<Self, Plan> {
+    /// A scan of the same events again, where the plan asks for one ([`Plan::asks_again`]).
+    pub fn again(mut plan: Plan) -> Self {
         let known = Known::new(&plan.labels, |_| true);
-        if plan.wholes.is_empty() || known.is_empty() {
-            return Err(plan);
-        }
         plan.pieces.clear();
         plan.wholes.clear();
-        Ok(Scan {
+        Scan {
             parts: Parts::knowing(known, plan.labels.clone()),
             plan,
             again: true,
             ..Scan::default()
-        })
+        }
     }
 
     /// Looks through the next event.
@@ -143,7 +135,13 @@ impl Scan {
 }
 
 impl Plan {
-    /// What was found, by kind, secrets first.
+    /// Whether the session is to be looked through once more: what only its name told, or what was found whole, may stand
+    /// in texts that came in pieces.
+    pub fn asks_again(&self) -> bool {
+        !self.wholes.is_empty() && !Known::new(&self.labels, |_| true).is_empty()
+    }
+
+    /// What was found, by kind, in the order in which it was.
     pub fn found(&self) -> &[KindFound] {
         &self.found
     }
