@@ -38,10 +38,10 @@ addEventListener("hashchange", follow);
 
 try {
   const log = unpack("log", "application/x-ndjson").blob();
-  const worker = unpack("highlighter", "text/javascript").blob().then((script) => {
-    globalThis[Symbol.for("turnreel.highlighter")] = new URL(URL.createObjectURL(script));
-  });
-  await Promise.all([init({ module_or_path: unpack("module", "application/wasm") }), worker]);
+  const worker = await unpack("highlighter", "text/javascript").blob();
+  // The page knows by this, too, that it is one file.
+  globalThis[Symbol.for("turnreel.highlighter")] = new URL(URL.createObjectURL(worker));
+  await init({ module_or_path: unpack("module", "application/wasm") });
   FEED.load(new File([await log], "session.events.jsonl"));
   follow();
 } catch (why) {
