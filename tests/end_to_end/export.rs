@@ -75,11 +75,15 @@ fn an_exported_session_shows_what_the_live_one_shows_and_asks_for_nothing() {
         let mut writer = every_kind("exported");
         let place = json!({"turnId": "t2", "responseId": "r2"});
         // A body that the server keeps beside the log.
-        writer.event("tool_call", &place, &json!({"toolCallId": "long", "toolName": "Bash", "kind": "execute", "args": {"command": "seq"}}));
+        writer.event(
+            "tool_call",
+            &place,
+            &json!({"toolCallId": "long", "toolName": "Count", "args": {"what": "seq"}}),
+        );
         writer.event(
             "tool_result",
             &place,
-            &json!({"toolCallId": "long", "result": lines(3, 9000), "exitCode": 0}),
+            &json!({"toolCallId": "long", "result": lines(3, 5000), "summary": "counted"}),
         );
         // What is over asks for nothing any more, live or not.
         writer.event(
@@ -134,7 +138,7 @@ fn an_exported_session_shows_what_the_live_one_shows_and_asks_for_nothing() {
         tab.wait_for(
             "all of it",
             SHORT,
-            &format!("{call}.querySelector('.tool-result').textContent.includes('4500  ')"),
+            &format!("{call}.querySelector('.tool-result').textContent.includes('2500  ')"),
         )
         .await;
         // Code has its colours, from the worker in the file.
