@@ -195,7 +195,7 @@ mod tests {
             serde_json::from_str(&written(Form::Json, &events).0).unwrap();
         assert_eq!(list.len(), 2);
         assert_eq!(written(Form::Json, &[]).0, "[]\n");
-        assert!(written(Form::Markdown, &events).0.contains("> two"));
+        assert!(written(Form::Markdown, &events).0.contains("> one"));
         for form in Form::ALL {
             assert_eq!(Form::of_ending(form.ending()), Some(form));
         }
