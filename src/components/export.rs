@@ -29,6 +29,7 @@ pub(crate) enum Step {
 }
 
 type Save = Box<dyn Fn(Plan)>;
+type Start = Rc<dyn Fn(Form)>;
 
 /// What the menu and the review know.
 #[derive(Clone, Default)]
@@ -40,7 +41,7 @@ pub(crate) struct ExportState {
 #[derive(Default)]
 struct Shared {
     /// What a choice in the menu does; nothing where there is nothing to export.
-    start: RefCell<Option<Rc<dyn Fn(Form)>>>,
+    start: RefCell<Option<Start>>,
     plan: RefCell<Option<(Plan, Save)>>,
     number: std::cell::Cell<u32>,
 }

@@ -154,19 +154,22 @@ async fn write(
             n_written < n_events
         })
         .await?;
-    let (writer, sheet) = &mut *sheet.borrow_mut();
-    writer.finish(sheet);
-    sheet.flush();
+    let pieces = {
+        let (writer, sheet) = &mut *sheet.borrow_mut();
+        writer.finish(sheet);
+        sheet.flush();
+        std::mem::take(&mut sheet.pieces)
+    };
     let content_type = match form {
         Form::Html => {
-            let log = sheet.pieces.to_blob("application/x-ndjson");
+            let log = pieces.to_blob("application/x-ndjson");
             return save::make_page(&log, PAGE_LOG, PAGE_END).await;
         }
         Form::Jsonl => "application/x-ndjson",
         Form::Json => "application/json",
         Form::Markdown => "text/markdown;charset=utf-8",
     };
-    Ok(sheet.pieces.to_blob(content_type))
+    Ok(pieces.to_blob(content_type))
 }
 
 /// What is written, on its way to the browser.
