@@ -8,7 +8,8 @@
 //! | the provider is asked again | `retrying`; `busy` when an answer comes |
 //! | a quiet period in a source that does not say when turns end | `idle` with `guessed`; `busy` when work comes |
 //!
-//! The end of the program says nothing more: a session that was busy then has its turns closed first.
+//! The end of the program says nothing more where a session that was busy then had its turns closed first; `idle` where
+//! it worked outside of turns, as a damaged source may tell.
 
 use std::collections::BTreeSet;
 
@@ -128,6 +129,14 @@ impl Emitter {
             };
             let id = format!("{}:quiet", self.line_id());
             self.say_status(&id, "idle", &place, None, true);
+        }
+    }
+
+    /// The source is over: who worked outside of any turn that is open now rests.
+    pub(crate) fn rest_at_end(&mut self) {
+        if self.busy.turns.is_empty() && std::mem::take(&mut self.busy.is_busy) {
+            let id = format!("{}:status-idle", self.line_id());
+            self.say_status(&id, "idle", &Place::default(), None, false);
         }
     }
 

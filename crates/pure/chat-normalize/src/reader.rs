@@ -443,6 +443,7 @@ impl Running {
         emitter.begin_line(Some(&last));
         self.normalizer.finish(emitter);
         emitter.close_open_calls();
+        emitter.rest_at_end();
     }
 }
 

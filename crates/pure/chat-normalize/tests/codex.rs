@@ -223,3 +223,24 @@ fn server_and_rollout_of_one_run_agree_on_ids() {
         }
     }
 }
+
+#[test]
+fn what_comes_after_its_turn_leaves_the_session_at_rest() {
+    let lines = [
+        json!({"method": "turn/started", "params": {"threadId": "t", "turn": {"id": "u", "items": [], "status": "inProgress", "error": null}}}),
+        json!({"method": "turn/completed", "params": {"threadId": "t", "turn": {"id": "u", "items": [], "status": "completed", "error": null}}}),
+        json!({"method": "error", "params": {"error": {"message": "Reconnecting... 1/2"}, "willRetry": true, "threadId": "t", "turnId": "u"}}),
+        json!({"method": "item/agentMessage/delta", "params": {"threadId": "t", "turnId": "u", "itemId": "m", "delta": "Recovered."}}),
+    ];
+    let bytes: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let mut reader = SessionReader::with_dialect(Context::default(), Dialect::CodexAppServer);
+    let mut events = Vec::new();
+    reader.push(bytes.as_bytes(), 0, &mut events).unwrap();
+    reader.finish(0, &mut events).unwrap();
+    let said = events.iter().filter_map(|event| match &event.payload {
+        Payload::SessionStatus(status) => Some(status.status.as_str()),
+        _ => None,
+    });
+    let said: Vec<&str> = said.collect();
+    assert_eq!(said, ["busy", "idle", "retrying", "busy", "idle"]);
+}
