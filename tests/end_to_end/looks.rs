@@ -1,8 +1,7 @@
 //! Every state of the page in a wide and a narrow window, light and dark: nothing sticks out of it, and no page scrolls
 //! sideways.
 //!
-//! With `TURNREEL_LOOKS` naming a folder, a picture of each is written there, to be looked at. Those that were looked at
-//! last lie in `.readme/looks`.
+//! With `TURNREEL_LOOKS` naming a folder, a picture of each is written there, to be looked at.
 
 use std::path::PathBuf;
 use std::sync::Arc;
