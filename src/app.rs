@@ -6,6 +6,7 @@
 //! closed or refused: a reload does not ask for it again.
 
 mod empty;
+mod first;
 mod local;
 mod sessions;
 mod together;
@@ -15,41 +16,54 @@ use std::rc::Rc;
 
 use chat_feed::sessions::{Rows, Seen};
 use leptos::ev;
-use leptos::html::{button, code, div, form, h1, h2, input, main, nav, p};
+use leptos::html::{button, code, div, form, h1, h2, input, p};
 use leptos::mount::mount_to;
 use leptos::prelude::*;
 
-use crate::element;
 use crate::platform::dom::{self, Element};
-use crate::platform::{clock, folder, frame, local_storage, location, tab_storage};
+use crate::platform::part::part;
+use crate::platform::{clock, folder, frame, location, tab_storage};
 use crate::transport::link::Server;
 use crate::transport::list::{self, ListUpdate};
+use crate::transport::readers::READERS;
 use crate::transport::{Connection, Running, lines};
 use local::LocalSession;
 
-/// The id of the element that our own page has and other pages have not.
-const ROOT_ID: &str = "turnreel";
-/// What the token is kept under. No other page comes to it: it is of this origin, and of this tab.
-const TOKEN_KEY: &str = "turnreel.token";
-/// What the browser keeps of whether the list is hidden.
-const HIDDEN_KEY: &str = "turnreel.sessions-hidden";
 /// How often relative times are written anew.
 const CLOCK_MS: u32 = 20_000;
 /// The same, while a session's seconds are shown.
 const SECONDS_MS: u32 = 1_000;
 
-/// Mounts our page where this is it.
-pub(crate) fn mount() {
-    let Some(root) = dom::by_id(ROOT_ID) else {
-        return;
-    };
-    let page = Rc::new(Page::new());
-    page.take_address();
-    let for_view = page.clone();
-    mount_to(dom::as_html(&root), move || view(&for_view)).forget();
-    page.place_feed();
+pub(crate) use first::begin;
+
+part! {
+    /// The page around the feed.
+    static APP: App = table, in app, "lists sessions";
+}
+
+/// What the part can do.
+#[derive(Clone, Copy)]
+struct App {
+    /// Fills the page.
+    fill: fn(first::Laid),
+}
+
+fn table() -> App {
+    App { fill }
+}
+
+fn fill(laid: first::Laid) {
+    let page = Rc::new(Page::new(&laid));
+    let reference = PageRef::new_local(page.clone());
+    let state = page.state;
+    mount_to(dom::as_html(&laid.list), move || {
+        sessions::view(reference, state)
+    })
+    .forget();
+    mount_to(dom::as_html(&laid.top), move || view(reference, state)).forget();
+    page.follow_frame(&laid);
     page.follow_list();
-    page.open_from_address();
+    page.open_from_address(laid.opened);
     page.listen();
     page.tick();
 }
@@ -104,7 +118,7 @@ struct Page {
 type PageRef = StoredValue<Rc<Page>, LocalStorage>;
 
 impl Page {
-    fn new() -> Page {
+    fn new(laid: &first::Laid) -> Page {
         let owner = Owner::new();
         owner.set();
         let rows = RwSignal::new_local(Rows::default());
@@ -118,8 +132,7 @@ impl Page {
         let seen = sessions::kept_seen();
         // What is there on the first visit stays read.
         sessions::keep_seen(&seen);
-        let is_hidden = local_storage::get(HIDDEN_KEY).is_some_and(|kept| kept == "yes");
-        let list_shown = RwSignal::new(!is_hidden);
+        let list_shown = RwSignal::new(!first::list_is_hidden());
         let state = State {
             rows,
             local,
@@ -138,8 +151,8 @@ impl Page {
         std::mem::forget(owner);
         Page {
             state,
-            feed: dom::create(element::NAME),
-            token: RefCell::default(),
+            feed: laid.feed.clone(),
+            token: RefCell::new(laid.token.clone()),
             following: RefCell::default(),
             socket: RefCell::default(),
             title: RefCell::default(),
@@ -147,33 +160,40 @@ impl Page {
         }
     }
 
-    /// Takes the token out of the address, so that it is in no history and no screenshot.
-    fn take_address(&self) {
-        if let Some(token) = location::fragment("token") {
-            self.set_token(Some(token));
-            location::remove_from_fragment("token");
-        } else if let Some(token) = tab_storage::get(TOKEN_KEY) {
-            self.set_token(Some(token));
-        }
-    }
-
     /// The server does not take the token: it is not offered again, and asked for.
     fn refuse(&self) {
-        tab_storage::set(TOKEN_KEY, None);
+        tab_storage::set(first::TOKEN_KEY, None);
         self.state.refused.set(true);
     }
 
     fn set_token(&self, token: Option<String>) {
         dom::set_text_property(&self.feed, "token", token.as_deref());
-        tab_storage::set(TOKEN_KEY, token.as_deref());
+        tab_storage::set(first::TOKEN_KEY, token.as_deref());
         *self.token.borrow_mut() = token;
     }
 
-    fn place_feed(&self) {
-        if let Some(place) = dom::by_id("feed") {
-            dom::write_attribute(&self.feed, "hidden", "");
-            dom::insert_before(&place, &self.feed, None);
-        }
+    /// Lets the frame of the page say what is open.
+    fn follow_frame(&self, laid: &first::Laid) {
+        let state = self.state;
+        let (frame, content) = (laid.frame.clone(), laid.content.clone());
+        let owner = Owner::current().unwrap_or_default();
+        owner.with(|| {
+            Effect::new(move |_| {
+                let shown = state.list_shown.get();
+                first::keep_list_hidden(!shown);
+                let class = if shown { "app" } else { "app app--wide" };
+                dom::write_attribute(&frame, "class", class);
+                let is_open = state.open.with(|open| *open != Open::Nothing);
+                dom::toggle_attribute(&frame, "data-open", is_open);
+                dom::toggle_attribute(&frame, "data-screen", state.is_screen.get());
+                let class = if is_open {
+                    "content content--open"
+                } else {
+                    "content"
+                };
+                dom::write_attribute(&content, "class", class);
+            });
+        });
     }
 
     fn follow_list(self: &Rc<Self>) {
@@ -208,20 +228,13 @@ impl Page {
         }
     }
 
-    fn open_from_address(self: &Rc<Self>) {
-        if let Some(src) = location::query("src") {
-            let address =
-                location::resolve(&src).filter(|address| location::is_same_origin(address));
-            if address.is_some() {
-                self.show(Open::Other(src.clone()));
-            }
-            match address {
-                Some(address) => dom::write_attribute(&self.feed, "src", &address),
-                // A link could make this page load, and show as its own, what a stranger wrote.
-                None => self.state.problem.set(Some(format!(
-                    "Only logs of this page's own origin are opened: {src}"
-                ))),
-            }
+    fn open_from_address(self: &Rc<Self>, opened: first::Opened) {
+        if let first::Opened::Log(src) = opened {
+            self.show(Open::Other(src));
+        } else if let first::Opened::Refused(src) = opened {
+            self.state.problem.set(Some(format!(
+                "Only logs of this page's own origin are opened: {src}"
+            )));
         } else if let Some(address) = location::query("live") {
             self.show(Open::Other(address.clone()));
             let feed = self.feed.clone();
@@ -239,10 +252,6 @@ impl Page {
             if let Some(event) = event {
                 location::set_in_fragment("e", &event);
             }
-        }
-        // Of a recorded session the moment to begin at; one that goes on is shown as it is.
-        if let Some(time) = location::fragment("t") {
-            dom::write_attribute(&self.feed, "start-at", &time);
         }
         self.go_to_address();
     }
@@ -321,7 +330,10 @@ impl Page {
         let page = self.clone();
         leptos::task::spawn_local(async move {
             let (files, more) = dropped.files().await;
-            let sessions = local::sessions_of(files);
+            let problem = page.state.problem;
+            let lacks = move |lack| problem.set(Some(format!("{lack}. Drop the files again")));
+            let readers = READERS.needed(lacks).await;
+            let sessions = local::sessions_of(readers, files);
             let Some(newest) = sessions.first().map(|session| session.name.clone()) else {
                 let problem =
                     "There is no session in what was dropped: .jsonl and .json files are read";
@@ -335,7 +347,7 @@ impl Page {
                     folder::MOST_FILES
                 )));
             }
-            local::read_titles(page.state.local).await;
+            local::read_titles(readers, page.state.local).await;
         });
     }
 
@@ -459,27 +471,8 @@ impl Page {
     }
 }
 
-fn view(page: &Rc<Page>) -> impl IntoView + use<> {
-    let state = page.state;
-    let page = PageRef::new_local(page.clone());
-    Effect::new(move |_| {
-        let kept = if state.list_shown.get() { "no" } else { "yes" };
-        local_storage::set(HIDDEN_KEY, kept);
-    });
-    let list_class = move || {
-        if state.list_shown.get() {
-            "app"
-        } else {
-            "app app--wide"
-        }
-    };
-    let open_class = move || {
-        if state.open.get() == Open::Nothing {
-            "content"
-        } else {
-            "content content--open"
-        }
-    };
+/// What stands above the feed, or in its place.
+fn view(page: PageRef, state: State) -> impl IntoView {
     // It is not put before what is read without the server: the list says it then.
     let trouble = move || {
         let elsewhere = matches!(state.open.get(), Open::Local(_) | Open::Other(_));
@@ -492,26 +485,14 @@ fn view(page: &Rc<Page>) -> impl IntoView + use<> {
             .map(|text| p().class("refused").attr("role", "alert").child(text))
     };
     let nothing = move || (state.open.get() == Open::Nothing).then(|| empty::view(page, state));
-    let content = main().class(open_class).child((
+    (
         h1().class("visually-hidden").child("Turnreel"),
         back_button(page),
         trouble,
         problem,
         nothing,
         together::view(page, state),
-        div().attr("id", "feed").class("feed-place"),
-    ));
-    let list = nav()
-        .class("sessions")
-        .attr("aria-label", "Sessions")
-        .child(sessions::view(page, state));
-    div()
-        .class(list_class)
-        .attr("data-open", move || {
-            (state.open.get() != Open::Nothing).then_some("")
-        })
-        .attr("data-screen", move || state.is_screen.get().then_some(""))
-        .child((list, content))
+    )
 }
 
 /// On narrow pages the list and the feed take turns.

@@ -6,6 +6,7 @@
 
 pub(crate) mod announce;
 pub(crate) mod answering;
+mod around;
 pub(crate) mod ask;
 mod attachments;
 pub(crate) mod bar;
@@ -22,6 +23,8 @@ pub(crate) mod find;
 pub(crate) mod help;
 pub(crate) mod icon;
 pub(crate) mod keys;
+mod lacks;
+pub(crate) mod later;
 pub(crate) mod line;
 pub(crate) mod links;
 pub(crate) mod mark;
@@ -86,6 +89,12 @@ pub(crate) struct Context {
     pub(crate) new_since: Cell<Option<(RowId, i64)>>,
     /// What is handed to others.
     pub(crate) export: export::ExportState,
+    /// Parts of the page that did not come.
+    pub(crate) lacks: lacks::Lacks,
+    /// Whether what stands around the rows is here.
+    surrounded: ArcRwSignal<bool>,
+    /// Whether what rows hold is to be drawn when it comes.
+    bodies_due: Cell<bool>,
     /// What the side panel shows.
     pub(crate) panel: panel::PanelState,
     /// What the bar of the replay shows.
@@ -114,6 +123,9 @@ impl Context {
             help: RefCell::new(None),
             new_since: Cell::new(None),
             export: export::ExportState::default(),
+            lacks: lacks::Lacks::default(),
+            surrounded: ArcRwSignal::new(false),
+            bodies_due: Cell::new(false),
             panel: panel::PanelState::default(),
             transport: transport::TransportState::default(),
         }
@@ -194,34 +206,7 @@ pub(crate) fn block_view(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {
         BlockBody::Thinking(thinking) => thinking::view(ctx, feed, block, thinking),
         BlockBody::ToolCall(call) => tool_call::view(ctx, feed, block, call),
         BlockBody::FileEdit(edit) => file_edit::view(ctx, feed, block, edit),
-        BlockBody::AgentMessage(message) => exchange::view(ctx, block, message),
-        BlockBody::Permission(ask) => ask::permission(ctx, feed, block, ask),
-        BlockBody::Question(ask) => question::view(ctx, block, ask),
-        BlockBody::Plan(entries) => plan::view(ctx, block, entries),
-        BlockBody::Progress(progress) => mark::progress(progress),
-        BlockBody::AgentSwitch(switch) => mark::agent_switch(switch),
-        BlockBody::Interrupt { reason } => mark::interrupt(feed, block, reason),
-        BlockBody::Error {
-            code,
-            message,
-            count,
-        } => mark::error(ctx, block, code, message, *count),
-        BlockBody::Audio {
-            chunks,
-            duration_ms,
-            done,
-        } => mark::audio(*chunks, *duration_ms, *done),
-        BlockBody::Compaction(compaction) => mark::compaction(ctx, block, compaction),
-        BlockBody::Notice {
-            warning,
-            text,
-            line,
-            source,
-        } => mark::notice(ctx, block, *warning, text, *line, source.as_deref()),
-        BlockBody::Raw { label, value } => raw::view(ctx, block, label, value),
-        BlockBody::SessionStart(start) => mark::session_start(start),
-        BlockBody::SessionEnd { reason } => mark::session_end(reason),
-        BlockBody::Gap(gap) => mark::gap(gap),
         BlockBody::TurnEnd(end) => turn_end::view(end),
+        _ => later::row(ctx, feed, block),
     }
 }

@@ -19,15 +19,14 @@ use std::rc::{Rc, Weak};
 use chat_feed::arrangement::{Mode, Verbosity};
 use chat_feed::export::Form;
 use chat_feed::units;
-use chat_normalize::{Context, SessionFolder, SessionParts, SessionReader};
 use leptos::prelude::*;
 use serde_json::json;
 
 use crate::components::answering::{Answer, SendAnswer, Unsent};
 use crate::components::bar::{Connection, Note};
-use crate::components::colours;
 use crate::components::diff::Split;
 use crate::components::feed::FeedView;
+use crate::components::later;
 use crate::components::whole::FetchBody;
 use crate::feed_store::FeedStore;
 use crate::platform::custom_element::{self, Feed};
@@ -36,9 +35,12 @@ use crate::platform::save::Pieces;
 use crate::platform::stream::Blob;
 use crate::platform::{clock, location, outline, style};
 use crate::transport::again::Origin;
-use crate::transport::answer::{self, Refusal, Route};
+use crate::transport::answer::{Refusal, Route};
 use crate::transport::link::Server;
-use crate::transport::{self, Failure, Loss, Running, Sink, Update, live, replay};
+use crate::transport::live::{LIVE, Live, Retry};
+use crate::transport::pushed::Pushed;
+use crate::transport::readers::READERS;
+use crate::transport::{self, Failure, Loss, Running, Sink, Update, replay};
 
 /// The element's name.
 pub(crate) const NAME: &str = "agent-feed";
@@ -84,11 +86,6 @@ const CSS: &str = concat!(
     include_str!("../style/turn_end.css"),
     include_str!("../style/company.css"),
     include_str!("../style/controls.css"),
-    include_str!("../style/find.css"),
-    include_str!("../style/help.css"),
-    include_str!("../style/export.css"),
-    include_str!("../style/panel.css"),
-    include_str!("../style/transport.css"),
 );
 
 /// Rows mounted at once while the whole session is written out.
@@ -110,15 +107,17 @@ struct FeedElement {
     view: Rc<FeedView>,
     attributes: RefCell<Attributes>,
     token: RefCell<Option<String>>,
+    /// The token that the server was asked with.
+    asked_with: RefCell<Option<String>>,
     running: RefCell<Option<Running>>,
-    pushed: RefCell<Option<SessionReader>>,
+    pushed: RefCell<Option<Rc<Pushed>>>,
     /// What was pushed, and where else the session came from: for those who want all of it again.
     pushed_bytes: RefCell<Pieces>,
     origin: RefCell<Option<Origin>>,
     /// Ends the wait for the next try; where there is none, nothing is waited for.
-    retry: RefCell<Option<live::Retry>>,
+    retry: RefCell<Option<Retry>>,
     /// The server and the session that answers go to.
-    answers_to: RefCell<Option<(Server, String)>>,
+    answers_to: RefCell<Option<(Live, Server, String)>>,
     may_answer: Cell<bool>,
     /// How far behind it was when it began to catch up.
     behind_from: Cell<u64>,
@@ -164,6 +163,7 @@ impl FeedElement {
             behind_from: Cell::new(0),
             attributes: RefCell::default(),
             token: RefCell::default(),
+            asked_with: RefCell::default(),
             running: RefCell::default(),
             pushed: RefCell::default(),
             pushed_bytes: RefCell::default(),
@@ -241,24 +241,35 @@ impl FeedElement {
         } else if let Some(session) = session {
             self.begin();
             let token = self.token.borrow().clone();
+            self.asked_with.borrow_mut().clone_from(&token);
             let Some(server) = Server::new(endpoint.as_deref(), token) else {
                 let named = endpoint.unwrap_or_default();
                 let what = format!("could not reach a server: no address: {named}");
                 return self.fail(&Failure::new(what, "Correct the attribute endpoint."));
             };
-            let (from, of) = (server.clone(), session.clone());
-            let fetch: FetchBody = Rc::new(move |event_id, wanted, told| {
-                let event_id = event_id.to_owned();
-                Box::pin(live::body(from.clone(), of.clone(), event_id, wanted, told))
-            });
-            *self.view.context.wholes.fetch.borrow_mut() = Some(fetch);
-            *self.answers_to.borrow_mut() = Some((server.clone(), session.clone()));
             let origin = Origin::Session(server.clone(), session.clone());
             *self.origin.borrow_mut() = Some(origin);
-            let (running, retry) = live::follow(server, session, self.sink());
-            *self.running.borrow_mut() = Some(running);
-            *self.retry.borrow_mut() = Some(retry);
+            let (me, sink) = (self.me.clone(), self.sink());
+            *self.running.borrow_mut() = Some(Running::begin(async move {
+                let live = LIVE.needed(|lack| sink(Update::Lacks(lack))).await;
+                if let Some(me) = me.upgrade() {
+                    me.follow_session(live, server, session);
+                }
+            }));
         }
+    }
+
+    fn follow_session(&self, live: Live, server: Server, session: String) {
+        let (from, of) = (server.clone(), session.clone());
+        let fetch: FetchBody = Rc::new(move |event_id, wanted, told| {
+            let event_id = event_id.to_owned();
+            (live.body)(from.clone(), of.clone(), event_id, wanted, told)
+        });
+        *self.view.context.wholes.fetch.borrow_mut() = Some(fetch);
+        *self.answers_to.borrow_mut() = Some((live, server.clone(), session.clone()));
+        let (running, retry) = (live.follow)(server, session, self.sink());
+        *self.running.borrow_mut() = Some(running);
+        *self.retry.borrow_mut() = Some(retry);
     }
 
     /// Empties the feed for another session.
@@ -274,6 +285,7 @@ impl FeedElement {
         *self.view.context.wholes.fetch.borrow_mut() = None;
         self.view.bar.note.set(None);
         self.view.bar.away.set(None);
+        self.view.bar.lacks.forget();
         self.view.bar.progress.set(None);
         *self.told_session.borrow_mut() = None;
         self.set_state("loading");
@@ -331,6 +343,11 @@ impl FeedElement {
                 self.go_on(true);
                 dom::dispatch(&self.host, "af-ready", &dom::object_of(&[]));
             }
+            Update::Lacks(lack) => self.view.bar.lacks.add(lack),
+            // Another token has come while the first was asked with.
+            Update::Failed(failure) if failure.refused && self.has_other_token() => {
+                self.open_soon();
+            }
             Update::Failed(failure) => {
                 self.fail(&failure);
                 if self.store.event_count() > 0 || self.answers_to.borrow().is_some() {
@@ -368,30 +385,37 @@ impl FeedElement {
         let offered = now && self.may_answer.get() && !self.attributes.borrow().readonly;
         let to = self.answers_to.borrow().clone().filter(|_| offered);
         let (host, me) = (self.host.clone(), self.me.clone());
-        self.view.context.set_answers(to.map(|(server, session)| {
-            let send: SendAnswer = Rc::new(move |answer| {
-                let (name, route, request_id, body) = outgoing(answer);
-                let mut detail = body.clone();
-                detail["requestId"] = json!(request_id);
-                detail["session"] = json!(session);
-                let detail = dom::value_of_json(&detail.to_string());
-                if !dom::asks_leave(&host, name, &detail) {
-                    return Box::pin(async { Err(Unsent::TakenOver) });
-                }
-                let body = body.to_string();
-                // The token may have been set anew since.
-                let token = me.upgrade().and_then(|me| me.token.borrow().clone());
-                let server = server.with_token(token);
-                let sent = answer::send(server, session.clone(), route, request_id, body);
-                Box::pin(async move {
-                    sent.await.map_err(|why| match why {
-                        Refusal::Already(first) => Unsent::Already(first),
-                        Refusal::Failed(why) => Unsent::Failed(why),
+        self.view
+            .context
+            .set_answers(to.map(|(live, server, session)| {
+                let send: SendAnswer = Rc::new(move |answer| {
+                    let (name, route, request_id, body) = outgoing(answer);
+                    let mut detail = body.clone();
+                    detail["requestId"] = json!(request_id);
+                    detail["session"] = json!(session);
+                    let detail = dom::value_of_json(&detail.to_string());
+                    if !dom::asks_leave(&host, name, &detail) {
+                        return Box::pin(async { Err(Unsent::TakenOver) });
+                    }
+                    let body = body.to_string();
+                    // The token may have been set anew since.
+                    let token = me.upgrade().and_then(|me| me.token.borrow().clone());
+                    let server = server.with_token(token);
+                    let sent = (live.answer)(server, session.clone(), route, request_id, body);
+                    Box::pin(async move {
+                        sent.await.map_err(|why| match why {
+                            Refusal::Already(first) => Unsent::Already(first),
+                            Refusal::Failed(why) => Unsent::Failed(why),
+                        })
                     })
-                })
-            });
-            send
-        }));
+                });
+                send
+            }));
+    }
+
+    fn has_other_token(&self) -> bool {
+        let is_served = self.attributes.borrow().session.is_some();
+        is_served && *self.token.borrow() != *self.asked_with.borrow()
     }
 
     fn fail(&self, failure: &Failure) {
@@ -661,38 +685,33 @@ impl Feed for FeedElement {
             *self.running.borrow_mut() = Some(replay::of_file(file.clone(), self.sink()));
             return;
         }
-        let folder = SessionFolder::group(files.iter().map(|(path, _)| path.as_str()));
-        match <[SessionParts; 1]>::try_from(folder.sessions) {
-            Ok([parts]) => {
-                *self.running.borrow_mut() = Some(replay::of_files(parts, files, self.sink()));
+        let (me, sink) = (self.me.clone(), self.sink());
+        *self.running.borrow_mut() = Some(Running::begin(async move {
+            let readers = READERS.needed(|lack| sink(Update::Lacks(lack))).await;
+            let Some(me) = me.upgrade() else { return };
+            match (readers.files)(files, me.sink()) {
+                Ok(running) => *me.running.borrow_mut() = Some(running),
+                Err(failure) => me.fail(&failure),
             }
-            Err(sessions) => {
-                let what = format!("these files are {} sessions", sessions.len());
-                self.fail(&Failure::new(what, "Choose the files of one of them."));
-            }
-        }
+        }));
     }
 
     fn append(&self, bytes: &[u8]) {
         if self.running.borrow_mut().take().is_some() || self.state.get() == "error" {
             self.begin();
         }
-        let mut events = Vec::new();
-        let result = {
-            let mut pushed = self.pushed.borrow_mut();
-            let reader = pushed.get_or_insert_with(|| SessionReader::new(Context::default()));
-            reader.push(bytes, clock::epoch_ms(), &mut events)
-        };
-        match result {
-            Ok(()) => {
+        let pushed = self
+            .pushed
+            .borrow_mut()
+            .get_or_insert_with(|| Pushed::new(self.sink()))
+            .clone();
+        match pushed.push(bytes) {
+            Ok(events) => {
                 self.pushed_bytes.borrow().add(bytes);
                 self.set_state("live");
                 self.take(Update::Events(events));
             }
-            Err(why) => {
-                let next = "What is appended must be lines of a session's log.";
-                self.fail(&Failure::new(why.to_string(), next));
-            }
+            Err(failure) => self.fail(&failure),
         }
     }
 
@@ -714,7 +733,7 @@ impl Feed for FeedElement {
     }
 
     fn is_coloured(&self) -> bool {
-        colours::are_all_known()
+        later::is_drawn(&self.view.context)
     }
 
     fn scroller(&self) -> Option<Element> {
@@ -746,6 +765,7 @@ impl Feed for FeedElement {
     fn serialize_rows(&self, mask_times: bool) -> Pin<Box<dyn Future<Output = String>>> {
         let view = self.view.clone();
         Box::pin(async move {
+            later::here(&view.context).await;
             view.settle();
             let list = view.list().clone();
             let mut text = String::new();
@@ -755,7 +775,7 @@ impl Feed for FeedElement {
             while from < list.len() {
                 let to = (from + STRETCH_ROWS).min(list.len());
                 list.force(Some(from..to));
-                colours::all_drawn().await;
+                later::coloured().await;
                 text.push_str(&outline::outline(list.window(), mask_times));
                 from = to;
             }

@@ -30,6 +30,9 @@ pub(crate) trait TextSink {
     }
 }
 
+/// Hears what changed of what is searched.
+type TellFind = Box<dyn Fn(&Feed, &[FeedPatch])>;
+
 /// The state of one session's feed.
 pub(crate) struct FeedStore {
     renderer: RefCell<ChatRenderer>,
@@ -49,6 +52,7 @@ pub(crate) struct FeedStore {
     shown_whole: RefCell<BTreeMap<BlockId, bool>>,
     /// What is looked for, while anything is.
     find: Rc<RefCell<Option<Find>>>,
+    tell_find: RefCell<Option<TellFind>>,
     facts_dirty: Cell<bool>,
     /// Counts up when the session's facts, or a turn's, changed.
     facts: ArcRwSignal<u32>,
@@ -80,6 +84,7 @@ impl FeedStore {
             mounted: RefCell::default(),
             shown_whole: RefCell::default(),
             find: Rc::default(),
+            tell_find: RefCell::default(),
             facts_dirty: Cell::new(false),
             facts: ArcRwSignal::new(0),
             on_dirty: RefCell::new(Box::new(|| {})),
@@ -142,8 +147,8 @@ impl FeedStore {
     }
 
     fn note(&self, patches: &mut Vec<FeedPatch>) {
-        if let Some(find) = &mut *self.find.borrow_mut() {
-            find.note(&self.feed(), patches);
+        if let Some(tell) = &*self.tell_find.borrow() {
+            tell(&self.feed(), patches);
         }
         {
             let mut structure = self.structure.borrow_mut();
@@ -421,6 +426,14 @@ impl FeedStore {
 
     /// Looks for something, or for nothing any more.
     pub(crate) fn set_find(&self, find: Option<Find>) {
+        // What finds is in a part of its own: only a search that goes on is told what changes.
+        let searched = self.find.clone();
+        let tell: TellFind = Box::new(move |feed, patches| {
+            if let Some(find) = &mut *searched.borrow_mut() {
+                find.note(feed, patches);
+            }
+        });
+        *self.tell_find.borrow_mut() = find.is_some().then_some(tell);
         *self.find.borrow_mut() = find;
     }
 
@@ -496,6 +509,14 @@ impl FeedStore {
         if self.is_shown(row) {
             self.changes.borrow_mut().push(RowChange::Changed(row));
         }
+        (self.on_dirty.borrow())();
+    }
+
+    /// All mounted rows are to be drawn again.
+    pub(crate) fn touch_mounted(&self) {
+        let mounted = self.mounted.borrow();
+        let changed = mounted.keys().copied().map(RowChange::Changed);
+        self.changes.borrow_mut().extend(changed);
         (self.on_dirty.borrow())();
     }
 

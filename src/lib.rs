@@ -22,11 +22,11 @@ mod platform;
 mod transport;
 mod virtual_list;
 
-/// Teaches the page `<agent-feed>`, and mounts our own page where this is it.
+/// Teaches the page `<agent-feed>`, and begins our own page where this is it.
 pub fn start() {
     std::panic::set_hook(Box::new(|panic| {
         platform::dom::console_error(&format!("agent-feed stopped working: {panic}"));
     }));
     element::define();
-    app::mount();
+    app::begin();
 }

@@ -15,6 +15,7 @@ pub(crate) mod local_storage;
 pub(crate) mod location;
 pub(crate) mod measure;
 pub(crate) mod outline;
+pub(crate) mod part;
 pub(crate) mod pointer;
 pub(crate) mod prose;
 pub(crate) mod save;

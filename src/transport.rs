@@ -4,10 +4,14 @@
 
 pub(crate) mod again;
 pub(crate) mod answer;
+pub(crate) mod bytes;
+mod folder;
 pub(crate) mod lines;
 pub(crate) mod link;
 pub(crate) mod list;
 pub(crate) mod live;
+pub(crate) mod pushed;
+pub(crate) mod readers;
 pub(crate) mod replay;
 
 use std::borrow::Cow;
@@ -18,8 +22,9 @@ use chat_event::ChatEvent;
 pub(crate) use chat_feed::connection::{Loss, Status as Connection};
 use futures_util::future::{AbortHandle, abortable};
 
+use crate::platform::part::Lack;
+
 /// What a transport tells.
-#[derive(Debug)]
 pub(crate) enum Update {
     /// Forget what came: it begins again.
     Clear,
@@ -37,6 +42,8 @@ pub(crate) enum Update {
     End,
     /// It cannot go on.
     Failed(Failure),
+    /// It goes on once a part of the page is here that did not come.
+    Lacks(Lack),
 }
 
 /// Why a source gives no session.

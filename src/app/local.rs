@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use chat_feed::ChatRenderer;
-use chat_normalize::{Context, SessionFolder, SessionParts, SessionReader};
+use chat_normalize::SessionParts;
 use leptos::prelude::*;
 
 use crate::platform::folder::NamedFile;
 use crate::platform::stream::{ByteStream, File};
+use crate::transport::readers::Readers;
 use chat_feed::units;
 
 /// Sessions whose beginning is read for a title; a folder may hold thousands.
@@ -45,8 +46,9 @@ impl LocalSession {
 }
 
 /// The sessions that these files make, the newest first.
-pub(super) fn sessions_of(files: Vec<NamedFile>) -> Vec<LocalSession> {
-    let folder = SessionFolder::group(files.iter().map(|named| named.path.as_str()));
+pub(super) fn sessions_of(readers: Readers, files: Vec<NamedFile>) -> Vec<LocalSession> {
+    let paths: Vec<&str> = files.iter().map(|named| named.path.as_str()).collect();
+    let folder = (readers.group)(&paths);
     let by_path: HashMap<String, NamedFile> = files
         .into_iter()
         .map(|named| (named.path.clone(), named))
@@ -86,7 +88,10 @@ fn session_of(parts: &SessionParts, by_path: &HashMap<String, NamedFile>) -> Loc
 }
 
 /// Reads titles one after the other, and writes them where the list still is the same.
-pub(super) async fn read_titles(sessions: RwSignal<Vec<LocalSession>, LocalStorage>) {
+pub(super) async fn read_titles(
+    readers: Readers,
+    sessions: RwSignal<Vec<LocalSession>, LocalStorage>,
+) {
     let wanted: Vec<(String, Option<File>)> = sessions.with_untracked(|sessions| {
         let wanted = sessions.iter().take(MOST_TITLED);
         wanted
@@ -95,7 +100,7 @@ pub(super) async fn read_titles(sessions: RwSignal<Vec<LocalSession>, LocalStora
     });
     for (name, file) in wanted {
         let Some(file) = file else { continue };
-        let Some(title) = title_of(&file).await else {
+        let Some(title) = title_of(readers, &file).await else {
             continue;
         };
         sessions.update(|sessions| {
@@ -108,9 +113,9 @@ pub(super) async fn read_titles(sessions: RwSignal<Vec<LocalSession>, LocalStora
 }
 
 /// The title that the first bytes of a session give it.
-async fn title_of(file: &File) -> Option<String> {
+async fn title_of(readers: Readers, file: &File) -> Option<String> {
     let mut bytes = ByteStream::of_blob(file).ok()?;
-    let mut reader = SessionReader::new(Context::default());
+    let mut reader = (readers.session)();
     let mut renderer = ChatRenderer::new();
     let mut events = Vec::new();
     let mut n_read = 0;

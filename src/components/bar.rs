@@ -10,8 +10,10 @@ use leptos::ev;
 use leptos::html::{button, div, header, span};
 use leptos::prelude::*;
 
+use super::around::AROUND;
 use super::icon::{Icon, icon};
-use super::{Context, Ctx, controls, panel};
+use super::lacks::{self, Lacks};
+use super::{Context, Ctx};
 use crate::virtual_list::View;
 
 /// How what is shown comes here, in a word and a shape.
@@ -42,6 +44,8 @@ pub(crate) struct BarState {
     /// Why nothing comes for now; it can be tried again at once.
     pub(crate) away: ArcRwSignal<Option<Note>>,
     retry: StoredValue<Box<dyn Fn()>, LocalStorage>,
+    /// Parts of the page that did not come.
+    pub(crate) lacks: Lacks,
     /// What is wrong.
     pub(crate) note: ArcRwSignal<Option<Note>>,
     /// Whether there is a bar at all.
@@ -51,12 +55,13 @@ pub(crate) struct BarState {
 
 impl BarState {
     /// A bar that says nothing yet.
-    pub(crate) fn new(view: ArcRwSignal<View>) -> BarState {
+    pub(crate) fn new(view: ArcRwSignal<View>, lacks: Lacks) -> BarState {
         BarState {
             connection: ArcRwSignal::new(Connection::default()),
             progress: ArcRwSignal::new(None),
             away: ArcRwSignal::new(None),
             retry: StoredValue::new_local(Box::new(|| {})),
+            lacks,
             note: ArcRwSignal::new(None),
             shown: ArcRwSignal::new(true),
             view,
@@ -127,16 +132,18 @@ pub(crate) fn view(ctx: Ctx, state: BarState) -> impl IntoView {
         });
         move || schema.get().map(newer_view)
     };
+    let lacks = lacks::view(&state.lacks);
     let controls = {
         let shown = state.shown.clone();
+        let surrounded = ctx.with_value(|context| context.surrounded.clone());
         move || {
-            shown
-                .get()
-                .then(|| (controls::view(ctx), panel::toggle_button(ctx)))
+            let is_here = surrounded.get() && shown.get();
+            let around = AROUND.get().filter(|_| is_here);
+            around.map(|around| (around.controls)(ctx))
         }
     };
     let bar = div().class("bar-row").child((bar, controls));
-    (bar, turn, progress, away, note, newer)
+    (bar, turn, progress, away, lacks, note, newer)
 }
 
 fn bar(ctx: Ctx, context: &Rc<Context>, state: &BarState) -> AnyView {

@@ -131,6 +131,12 @@ impl Split {
 #[derive(Clone, Default)]
 pub(crate) struct Choices(Rc<Inner>);
 
+/// A diff that is shown.
+trait Restates {
+    /// The choice has changed.
+    fn restate(&self);
+}
+
 /// Told what the reader chose: sides, and whether lines wrap.
 type OnChoice = dyn Fn(Split, bool);
 
@@ -141,7 +147,7 @@ struct Inner {
     space: Cell<Space>,
     /// How wide the newest diff is.
     width_px: Cell<f64>,
-    open: RefCell<Vec<Weak<Window>>>,
+    open: RefCell<Vec<Weak<dyn Restates>>>,
     /// Counts up with each change.
     told: ArcRwSignal<u32>,
     on_choice: RefCell<Option<Box<OnChoice>>>,
@@ -209,7 +215,7 @@ impl Choices {
     }
 
     fn apply(&self) {
-        let open: Vec<Rc<Window>> = {
+        let open: Vec<Rc<dyn Restates>> = {
             let mut open = self.0.open.borrow_mut();
             open.retain(|window| window.strong_count() > 0);
             open.iter().filter_map(Weak::upgrade).collect()

@@ -1,7 +1,7 @@
 //! The frame of a feed: bar, scroller with its rows, pill; and the keys that move through it.
 
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use chat_feed::arrangement::RowChange;
 use chat_feed::units;
@@ -14,16 +14,18 @@ use leptos::prelude::*;
 use leptos::svg;
 
 use super::announce::Announcer;
+use super::around::{self, AROUND};
 use super::bar::{self, BarState};
 use super::icon::{Icon, icon};
 use super::keys::{self, Asked, Command, Letter};
 use super::rows::FeedRows;
-use super::{Context, Ctx, controls, find, help, links, panel, transport};
+use super::{Context, Ctx, controls, panel, transport};
 use crate::feed_store::FeedStore;
 use crate::platform::clock;
 use crate::platform::dom::{self, Element, Listener};
 use crate::platform::frame::{self, Frame};
 use crate::platform::measure::HeightObserver;
+use crate::platform::part;
 use crate::virtual_list::{View, VirtualList};
 
 /// A feed in the page.
@@ -37,7 +39,8 @@ pub(crate) struct FeedView {
     frame: Rc<Frame>,
     owner: Owner,
     listeners: RefCell<Vec<Listener>>,
-    content: RefCell<Option<Box<dyn std::any::Any>>>,
+    content: RefCell<Vec<Box<dyn std::any::Any>>>,
+    is_closed: Cell<bool>,
     shortcuts: Rc<Cell<bool>>,
     /// The key that began something, until the next.
     began: Cell<Option<char>>,
@@ -143,16 +146,20 @@ impl FeedView {
                     });
                     context.unread.tell();
                     list.update();
+                    if list.len() > 0 {
+                        part::first_is_here();
+                    }
                     tell_needed(&context, &list, &needed_below);
-                    context.find_on(&grid);
-                    panel::note_change(&context, changed);
+                    if let Some(around) = AROUND.get() {
+                        (around.frame)(&context, &grid, changed);
+                    }
                     if plays {
                         context.store.ask_frame();
                     }
                 }
             })
         };
-        let bar = owner.with(|| BarState::new(following.clone()));
+        let bar = owner.with(|| BarState::new(following.clone(), context.lacks.clone()));
         let top = element("div", "top", &[]);
         let bottom = element("div", "bottom", &[]);
         let find_place = element("div", "find-place", &[]);
@@ -185,27 +192,16 @@ impl FeedView {
         };
         let bottom_content = owner.with(|| mount_to(dom::as_html(&bottom), pill_view));
         let ticks = owner.with(|| mount_to(dom::as_html(&grid), ticks));
-        let find_content =
-            owner.with(|| mount_to(dom::as_html(&find_place), move || find::view(ctx)));
-        let for_help = dialog.clone();
-        let help_content =
-            owner.with(|| mount_to(dom::as_html(&dialog), move || help::view(for_help)));
-        let actions_content =
-            owner.with(|| mount_to(dom::as_html(&actions), move || links::actions(ctx)));
-        let place = (grid.clone(), aside.clone());
-        let full = grid.clone();
-        let player_content =
-            owner.with(|| mount_to(dom::as_html(&player), move || transport::view(ctx, full)));
-        let panel_content =
-            owner.with(|| mount_to(dom::as_html(&aside), move || panel::view(ctx, place)));
-        let beside = (
-            (ticks, panel_content, player_content),
-            find_content,
-            help_content,
-            actions_content,
-        );
-        context.set_actions(actions);
-        *context.help.borrow_mut() = Some(dialog);
+        context.set_actions(actions.clone());
+        *context.help.borrow_mut() = Some(dialog.clone());
+        let places = around::Places {
+            grid: grid.clone(),
+            find: find_place,
+            help: dialog,
+            actions,
+            player,
+            panel: aside,
+        };
         let view = Rc::new(FeedView {
             context,
             bar,
@@ -214,7 +210,8 @@ impl FeedView {
             frame,
             owner,
             listeners: RefCell::default(),
-            content: RefCell::new(Some(Box::new((top_content, bottom_content, beside)))),
+            content: RefCell::new(vec![Box::new((top_content, bottom_content, ticks))]),
+            is_closed: Cell::new(false),
             shortcuts: Rc::new(Cell::new(true)),
             began: Cell::new(None),
             above: RefCell::new(None),
@@ -223,8 +220,8 @@ impl FeedView {
         view.listeners
             .borrow_mut()
             .push(dom::listen(&grid, "keydown", move |event| {
-                if let Some(view) = for_keys.upgrade() {
-                    view.on_key(&event);
+                if let (Some(view), Some(around)) = (for_keys.upgrade(), AROUND.get()) {
+                    (around.key)(&view, &event);
                 }
             }));
         let for_rows = Rc::downgrade(&view.context);
@@ -263,7 +260,9 @@ impl FeedView {
                     view.context.panel.select(block);
                 }
             }));
-        *view.above.borrow_mut() = room_above(&view.list, &find_place);
+        *view.above.borrow_mut() = room_above(&view.list, &places.find);
+        let for_around = Rc::downgrade(&view);
+        part::later(move || surround(for_around, ctx, places));
         view.frame.request();
         view
     }
@@ -346,16 +345,18 @@ impl FeedView {
 
     /// Takes everything down.
     pub(crate) fn close(&self) {
+        self.is_closed.set(true);
         self.listeners.borrow_mut().clear();
         self.list.close();
         self.above.borrow_mut().take();
         *self.context.list.borrow_mut() = None;
-        self.content.borrow_mut().take();
+        self.content.borrow_mut().clear();
         self.grid.remove();
         self.owner.cleanup();
     }
 
-    fn on_key(&self, event: &dom::Event) {
+    /// Does what a key asks for, where it asks for something here.
+    pub(super) fn on_key(&self, event: &dom::Event) {
         let Some(key) = dom::key_of(event) else {
             return;
         };
@@ -599,6 +600,24 @@ impl FeedView {
     fn focused_row(&self) -> Option<RowId> {
         self.list.focused()
     }
+}
+
+/// Puts what stands around the rows into its places, as soon as it is here.
+fn surround(view: Weak<FeedView>, ctx: Ctx, places: around::Places) {
+    wasm_bindgen_futures::spawn_local(async move {
+        let lacks = |lack| {
+            if let Some(view) = view.upgrade() {
+                view.bar.lacks.add(lack);
+            }
+        };
+        let around = AROUND.needed(lacks).await;
+        if let Some(view) = view.upgrade().filter(|view| !view.is_closed.get()) {
+            let content = view.owner.with(|| (around.mount)(ctx, places));
+            view.content.borrow_mut().push(content);
+            view.context.surrounded.set(true);
+            view.frame.request();
+        }
+    });
 }
 
 /// Counts what waits for the reader below the screen.

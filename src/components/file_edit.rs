@@ -10,7 +10,7 @@ use leptos::prelude::*;
 use super::icon::Icon;
 use super::line::Line;
 use super::whole::{self, Long};
-use super::{Ctx, diff};
+use super::{Ctx, diff, later};
 
 /// A changed file.
 pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, edit: &FileEditBlock) -> AnyView {
@@ -56,11 +56,12 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, edit: &FileEditBlock) -
     let line = Line::new(kind, what)
         .icon_class("icon file-edit__icon")
         .outcome(counts);
-    let body = open.then(|| div().class("body").child(body_view(ctx, block, facts)));
+    let body = open.then(|| div().class("body").child(later::body(ctx, feed, block)));
     (line.toggles(ctx, id, open), body).into_any()
 }
 
-fn body_view(ctx: Ctx, block: &Block, facts: &FileEdit) -> AnyView {
+/// The diff, or what is known of it.
+pub(super) fn body_view(ctx: Ctx, block: &Block, facts: &FileEdit) -> AnyView {
     if facts.binary == Some(true) {
         return div()
             .class("file-edit__note")

@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 
+use chat_event::Body;
 use chat_feed::loads::Spot;
-use chat_feed::{Block, Prompt, long_text, units};
+use chat_feed::{Block, BlockId, Prompt, long_text, units};
 use leptos::html::{div, p, span};
 use leptos::prelude::*;
 
 use super::whole::{self, Long};
-use super::{Ctx, attachments, text};
+use super::{Context, Ctx, later, text};
 use crate::platform::clock;
 
 /// More lines or characters than this are shown on demand.
@@ -27,31 +28,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, prompt: &Prompt) -> AnyView {
             .into_any();
     };
     let id = block.id;
-    let place = (id, Spot::Text);
-    let long = Long::new(ctx, place, &block.event_id, ("prompt__text", "Prompt"));
-    let whole = ctx.with_value(|context| context.wholes.text(&long.place, body));
-    let (shown, more) = match whole {
-        Some(text) => {
-            let shown = long_text::shown_at_once(&text);
-            let left = text.len() - shown.len();
-            let note = (left > 0).then(|| format!("\n… ({} more)", units::bytes(left as u64)));
-            let shown = format!("{shown}{}", note.unwrap_or_default());
-            (shown, Some(long.less_view()))
-        }
-        None => {
-            let excerpt = body.excerpt();
-            let text = excerpt.whole().unwrap_or(Cow::Borrowed(excerpt.preview));
-            let cut = cut_at(&text);
-            let hides = cut.is_some() || !excerpt.is_whole();
-            let shown = text[..cut.unwrap_or(text.len())].to_owned();
-            let label = match excerpt.bytes {
-                0..10_000 => ("Show more".to_owned(), None),
-                _ => long_text::ask_label(&excerpt),
-            };
-            let more = hides.then(|| long.ask_view(label, whole::missing(body), excerpt.bytes));
-            (shown, more)
-        }
-    };
+    let (shown, cut) = ctx.with_value(|context| shown(context, id, body));
     let shown = shown.trim_end_matches('\n').to_owned();
     let time = block.at_ms.map(clock::time_of_day);
     let who = match (&*prompt.trigger, prompt.spoken) {
@@ -62,7 +39,8 @@ pub(crate) fn view(ctx: Ctx, block: &Block, prompt: &Prompt) -> AnyView {
         (_, true) => "You, spoken",
         (_, false) => "You",
     };
-    let attachments = attachments::view(ctx, block, prompt.attachments.as_ref());
+    let has_below = cut != Cut::Nowhere || prompt.attachments.is_some();
+    let below = has_below.then(|| later::below_prompt(ctx, block, prompt));
     let head = (
         span()
             .class("prompt__who")
@@ -76,10 +54,56 @@ pub(crate) fn view(ctx: Ctx, block: &Block, prompt: &Prompt) -> AnyView {
         .child((
             div().class("prompt__head").child(head),
             text::whole(&shown, "prose prompt__text"),
-            more,
-            attachments,
+            below,
         ))
         .into_any()
+}
+
+/// What of a prompt is not shown.
+#[derive(Clone, Copy, PartialEq)]
+enum Cut {
+    /// Nothing is left out.
+    Nowhere,
+    /// Its end is, until it is asked for.
+    End,
+    /// All was asked for.
+    Opened,
+}
+
+/// The words that are shown.
+fn shown(context: &Context, id: BlockId, body: &Body) -> (String, Cut) {
+    if let Some(text) = context.wholes.text(&(id, Spot::Text), body) {
+        let shown = long_text::shown_at_once(&text);
+        let left = text.len() - shown.len();
+        let note = (left > 0).then(|| format!("\n… ({} more)", units::bytes(left as u64)));
+        return (format!("{shown}{}", note.unwrap_or_default()), Cut::Opened);
+    }
+    let excerpt = body.excerpt();
+    let text = excerpt.whole().unwrap_or(Cow::Borrowed(excerpt.preview));
+    let cut = cut_at(&text);
+    let hides = cut.is_some() || !excerpt.is_whole();
+    let shown = text[..cut.unwrap_or(text.len())].to_owned();
+    (shown, if hides { Cut::End } else { Cut::Nowhere })
+}
+
+/// The way to all of a long prompt, or back.
+pub(super) fn more_view(ctx: Ctx, block: &Block, prompt: &Prompt) -> Option<AnyView> {
+    let body = prompt.text.as_ref()?;
+    let place = (block.id, Spot::Text);
+    let (_, cut) = ctx.with_value(|context| shown(context, block.id, body));
+    let long = Long::new(ctx, place, &block.event_id, ("prompt__text", "Prompt"));
+    match cut {
+        Cut::Nowhere => None,
+        Cut::Opened => Some(long.less_view()),
+        Cut::End => {
+            let excerpt = body.excerpt();
+            let label = match excerpt.bytes {
+                0..10_000 => ("Show more".to_owned(), None),
+                _ => long_text::ask_label(&excerpt),
+            };
+            Some(long.ask_view(label, whole::missing(body), excerpt.bytes))
+        }
+    }
 }
 
 fn cut_at(text: &str) -> Option<usize> {

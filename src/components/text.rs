@@ -15,9 +15,8 @@ use leptos::html::{button, div, span};
 use leptos::mount::mount_to;
 use leptos::prelude::*;
 
-use super::Context;
-use super::colours::CodeColours;
 use super::icon::{Icon, icon};
+use super::{Context, later};
 use crate::feed_store::TextSink;
 use crate::platform::dom::{self, Element};
 use crate::platform::prose as page;
@@ -42,8 +41,10 @@ struct Drawn {
     /// What the nodes stand in.
     root: Element,
     nodes: Nodes,
+    /// Whether markup was read.
+    marked: bool,
     /// Once the text is whole.
-    colours: Option<Rc<CodeColours>>,
+    colours: Option<Rc<dyn Any>>,
     /// Keeps what stands above the code alive.
     _head: Option<Box<dyn Any>>,
 }
@@ -99,18 +100,20 @@ impl Inner {
         let BlockBody::Text(part) = &block.body else {
             return;
         };
-        let nodes = prose::nodes(&part.kind, feed.text(self.id), part.streaming);
+        let nodes = later::nodes(part, feed.text(self.id));
+        let marked = later::is_here();
         let frame = Frame::of(&part.kind);
         let mut drawn = self.drawn.borrow_mut();
         // What is coloured has other nodes than those that were drawn: a change of it begins anew.
         let stands = |drawn: &Drawn| {
             drawn.frame == frame
+                && drawn.marked == marked
                 && (drawn.colours.is_none() || nodes.change_from(&drawn.nodes).is_none())
         };
         if !drawn.as_ref().is_some_and(stands) {
             *drawn = None;
             dom::empty(&self.row);
-            *drawn = Some(self.build(frame));
+            *drawn = Some(self.build(frame, marked));
         }
         let Some(drawn) = drawn.as_mut() else { return };
         if let Some(change) = nodes.change_from(&drawn.nodes) {
@@ -120,11 +123,11 @@ impl Inner {
         }
         page::set_caret(&drawn.root, part.streaming);
         if !part.streaming && drawn.colours.is_none() {
-            drawn.colours = CodeColours::of(&self.row);
+            drawn.colours = later::colours_of(&self.row);
         }
     }
 
-    fn build(&self, frame: Frame) -> Drawn {
+    fn build(&self, frame: Frame, marked: bool) -> Drawn {
         let (root, head) = match &frame {
             Frame::Prose { class, depth } => {
                 let root = dom::create("div");
@@ -171,6 +174,7 @@ impl Inner {
             frame,
             root,
             nodes: Nodes::default(),
+            marked,
             colours: None,
             _head: head,
         }
@@ -279,9 +283,9 @@ fn code_of(feed: &Feed, id: BlockId) -> (String, bool) {
 /// A text that is whole, all its blocks in one box.
 pub(crate) fn whole(text: &str, class: &'static str) -> impl IntoView + use<> {
     let nodes = if text.len() > WHOLE_BYTES {
-        prose::nodes(&TextKind::LongLine, text, false)
+        prose::unmarked(&TextKind::LongLine, text)
     } else {
-        prose::nodes_of_text(text)
+        later::nodes_of_text(text)
     };
     let change = nodes.change_from(&Nodes::default());
     div().class(class).directive(

@@ -10,7 +10,7 @@ use leptos::prelude::*;
 use super::icon::{Icon, icon_with};
 use super::line::{Line, failure_chip, verb_and_object};
 use super::whole::Long;
-use super::{Ctx, elapsed, output, raw, terminal};
+use super::{Ctx, elapsed, later, output, raw, terminal};
 
 /// A tool call.
 pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -> AnyView {
@@ -51,7 +51,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
     if call.status == ToolStatus::Failed {
         line = line.icon_class("icon icon--failed");
     }
-    let body = open.then(|| body_view(ctx, feed, block, call, command));
+    let body = open.then(|| later::body(ctx, feed, block));
     (line.toggles(ctx, id, open), body).into_any()
 }
 
@@ -117,7 +117,9 @@ fn running(ctx: Ctx, call: &ToolCallBlock, word: &'static str, outcome: String) 
         .into_any()
 }
 
-fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock, command: bool) -> AnyView {
+/// What an opened call shows: its arguments and what it gave.
+pub(super) fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -> AnyView {
+    let command = call.kind == ToolKind::Execute && call.headline().verb == "$";
     let printed = feed.text(block.id);
     let terminal = match command {
         true => terminal_view(ctx, feed, block, call),

@@ -2,6 +2,7 @@
 //! masked, and written into a file. All of it happens here; nothing is sent anywhere.
 
 use std::cell::{Cell, RefCell};
+use std::pin::Pin;
 use std::rc::Rc;
 
 use chat_feed::export::{Form, PAGE_END, PAGE_LOG, Writer, file_name};
@@ -10,9 +11,36 @@ use chat_feed::projections::TextSink;
 
 use super::FeedElement;
 use crate::components::export::{Review, Step};
+use crate::platform::part::part;
 use crate::platform::save::{self, Pieces};
 use crate::platform::stream::Blob;
+use crate::transport::Update;
 use crate::transport::again::Origin;
+
+part! {
+    /// What looks through a session and writes it.
+    static EXPORT: Export = table, in export, "writes sessions into files";
+}
+
+type Soon<T> = Pin<Box<dyn Future<Output = Result<T, String>>>>;
+
+/// What the part can do.
+#[derive(Clone, Copy)]
+struct Export {
+    /// What there is to mask in a session, and how many events it has.
+    plan: fn(Origin) -> Soon<(Plan, u64)>,
+    /// Writes the session as it was when it was looked through.
+    write: fn(Origin, Form, Option<Plan>, u64) -> Soon<Blob>,
+}
+
+fn table() -> Export {
+    Export {
+        plan: |origin| Box::pin(async move { plan(&origin).await }),
+        write: |origin, form, plan, n_events| {
+            Box::pin(async move { write(&origin, form, plan, n_events).await })
+        },
+    }
+}
 
 /// Text that is gathered before the browser is given it.
 const PIECE_BYTES: usize = 256 * 1024;
@@ -37,9 +65,10 @@ impl FeedElement {
         };
         let review = self.view.context.export.begin(form);
         let title = self.title();
-        let me = self.me.clone();
+        let (me, sink) = (self.me.clone(), self.sink());
         wasm_bindgen_futures::spawn_local(async move {
-            let planned = plan(&origin).await;
+            let export = EXPORT.needed(|lack| sink(Update::Lacks(lack))).await;
+            let planned = (export.plan)(origin.clone()).await;
             let Some(me) = me.upgrade().filter(|_| review.is_wanted()) else {
                 return;
             };
@@ -50,6 +79,7 @@ impl FeedElement {
                     review.ask(plan.clone(), move |plan| {
                         if me.strong_count() > 0 {
                             write_and_save(
+                                export,
                                 origin.clone(),
                                 form,
                                 plan,
@@ -70,11 +100,12 @@ impl FeedElement {
         form: Form,
         masked: bool,
     ) -> impl Future<Output = Result<Blob, String>> + use<> {
-        let origin = self.origin();
+        let (origin, sink) = (self.origin(), self.sink());
         async move {
             let origin = origin.ok_or("nothing is shown")?;
-            let (plan, n_events) = plan(&origin).await?;
-            write(&origin, form, masked.then_some(plan), n_events).await
+            let export = EXPORT.needed(|lack| sink(Update::Lacks(lack))).await;
+            let (plan, n_events) = (export.plan)(origin.clone()).await?;
+            (export.write)(origin, form, masked.then_some(plan), n_events).await
         }
     }
 
@@ -85,6 +116,7 @@ impl FeedElement {
 }
 
 fn write_and_save(
+    export: Export,
     origin: Origin,
     form: Form,
     plan: Plan,
@@ -93,7 +125,7 @@ fn write_and_save(
     review: Review,
 ) {
     wasm_bindgen_futures::spawn_local(async move {
-        match write(&origin, form, Some(plan), n_events).await {
+        match (export.write)(origin, form, Some(plan), n_events).await {
             // The reader may have left meanwhile.
             Ok(file) if review.is_wanted() => {
                 save::save(&file, &file_name(&title, form));

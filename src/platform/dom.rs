@@ -221,6 +221,11 @@ pub(crate) fn empty(element: &Element) {
     element.replace_children_with_node_0();
 }
 
+/// The text of an element, in place of all that is in it.
+pub(crate) fn write_text(element: &Element, text: &str) {
+    element.set_text_content(Some(text));
+}
+
 /// Whether `child` stands in `parent`, right before `next`.
 pub(crate) fn stands_before(parent: &Element, child: &Element, next: Option<&Element>) -> bool {
     child.parent_element().as_ref() == Some(parent) && child.next_element_sibling().as_ref() == next

@@ -123,6 +123,15 @@ pub(crate) fn now_ms() -> f64 {
     PERFORMANCE.with(|performance| performance.as_ref().map_or(0.0, web_sys::Performance::now))
 }
 
+/// Notes a moment in the browser's own timeline, for who measures pages.
+pub(crate) fn mark(name: &str) {
+    PERFORMANCE.with(|performance| {
+        if let Some(performance) = performance {
+            let _ = performance.mark(name);
+        }
+    });
+}
+
 thread_local! {
     static PERFORMANCE: Option<web_sys::Performance> = dom::window().performance();
     static YIELDER: Yielder = Yielder::new();

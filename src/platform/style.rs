@@ -1,4 +1,4 @@
-//! One style sheet for all shadow roots, adopted and not inlined: a strict content security policy allows that.
+//! Style sheets for all shadow roots, adopted and not inlined: a strict content security policy allows that.
 
 use std::cell::RefCell;
 
@@ -15,20 +15,37 @@ pub(crate) fn container_of(root: &Root) -> super::dom::Element {
 }
 
 thread_local! {
-    static SHEET: RefCell<Option<web_sys::CssStyleSheet>> = const { RefCell::new(None) };
+    /// The sheets by their texts.
+    static SHEETS: RefCell<Vec<(&'static str, web_sys::CssStyleSheet)>> =
+        const { RefCell::new(Vec::new()) };
 }
 
-/// Gives a shadow root the sheet; the text is read once for all of them.
-pub(crate) fn adopt(root: &Root, css: &str) {
-    SHEET.with_borrow_mut(|kept| {
-        if kept.is_none() {
-            *kept = sheet_of(css);
+/// Gives a shadow root a sheet behind those it has; the text is read once for all of them.
+pub(crate) fn adopt(root: &Root, css: &'static str) {
+    let sheet = SHEETS.with_borrow_mut(|sheets| {
+        let known = sheets.iter().find(|(of, _)| *of == css);
+        if let Some((_, sheet)) = known {
+            return Some(sheet.clone());
         }
-        if let Some(sheet) = kept {
-            let sheets = js_sys::Array::of1(sheet);
-            let _ = js_sys::Reflect::set(root, &JsValue::from_str("adoptedStyleSheets"), &sheets);
-        }
+        let sheet = sheet_of(css)?;
+        sheets.push((css, sheet.clone()));
+        Some(sheet)
     });
+    if let Some(sheet) = sheet {
+        let name = JsValue::from_str("adoptedStyleSheets");
+        let sheets = js_sys::Reflect::get(root, &name).map(|sheets| js_sys::Array::from(&sheets));
+        let sheets = sheets.unwrap_or_default();
+        sheets.push(&sheet);
+        let _ = js_sys::Reflect::set(root, &name, &sheets);
+    }
+}
+
+/// Gives a sheet to the shadow root around an element.
+pub(crate) fn adopt_around(element: &super::dom::Element, css: &'static str) {
+    let root: Option<Root> = wasm_bindgen::JsCast::dyn_into(element.get_root_node()).ok();
+    if let Some(root) = root {
+        adopt(&root, css);
+    }
 }
 
 fn sheet_of(css: &str) -> Option<web_sys::CssStyleSheet> {

@@ -9,7 +9,7 @@ use chat_normalize::SessionFolder;
 
 use super::link::Server;
 use super::live::encoded;
-use super::{Sink, Update, replay};
+use super::{Sink, Update, folder, replay};
 use crate::platform::frame;
 use crate::platform::stream::{Blob, fetch_bytes};
 
@@ -59,7 +59,7 @@ impl Origin {
                 files => {
                     let folder = SessionFolder::group(files.iter().map(|(path, _)| path.as_str()));
                     for parts in folder.sessions {
-                        replay::read_parts(parts, files.to_vec(), &sink).await;
+                        folder::read_parts(parts, files.to_vec(), &sink).await;
                     }
                 }
             },

@@ -14,10 +14,12 @@ use chat_feed::connection::{Command, Failure as Why, Follower, Input, Page, Page
 use chat_feed::loads::Wanted;
 use futures_util::future::{Either, select};
 
+use super::answer::{self, Refusal, Route};
 use super::link::{Heard, Server, Socket};
 use super::{Failure, Running, Sink, Update};
 use crate::platform::dom::{self, Listener};
 use crate::platform::frame::{self, Sleep};
+use crate::platform::part::part;
 use crate::platform::stream::{ByteStream, FetchError, fetch_bytes};
 
 /// Events asked for in one page.
@@ -37,8 +39,41 @@ impl Retry {
     }
 }
 
-/// Follows a session; tells until it is stopped.
-pub(crate) fn follow(server: Server, session: String, sink: Sink) -> (Running, Retry) {
+part! {
+    /// All that speaks to a server about one session.
+    pub(crate) static LIVE: Live = table, in live, "follows sessions of a server";
+}
+
+/// What the part can do.
+#[derive(Clone, Copy)]
+pub(crate) struct Live {
+    /// Follows a session; tells until it is stopped.
+    pub(crate) follow: fn(Server, String, Sink) -> (Running, Retry),
+    /// Fetches a body of an event, or its beginning; the function hears how many bytes more have come.
+    pub(crate) body: FetchBody,
+    /// Sends an answer to what the agent asks: a JSON object, as the route has it.
+    pub(crate) answer: SendAnswer,
+}
+
+type FetchBody = fn(Server, String, String, Wanted, Rc<dyn Fn(u64)>) -> Answer<String, String>;
+type SendAnswer = fn(Server, String, Route, String, String) -> Answer<(), Refusal>;
+
+/// What comes of a request.
+type Answer<T, E> = Pin<Box<dyn Future<Output = Result<T, E>>>>;
+
+fn table() -> Live {
+    Live {
+        follow,
+        body: |server, session, event_id, wanted, told| {
+            Box::pin(body(server, session, event_id, wanted, told))
+        },
+        answer: |server, session, route, request_id, json| {
+            Box::pin(answer::send(server, session, route, request_id, json))
+        },
+    }
+}
+
+fn follow(server: Server, session: String, sink: Sink) -> (Running, Retry) {
     let follower = Follower::new(&session);
     let events = PageEvents::listen();
     let retry = Retry(events.shared.clone());
@@ -54,8 +89,7 @@ pub(crate) fn follow(server: Server, session: String, sink: Sink) -> (Running, R
     (Running::begin(driver.run(follower)), retry)
 }
 
-/// Fetches a body of an event, or its beginning; `told` hears how many bytes more have come.
-pub(crate) async fn body(
+async fn body(
     server: Server,
     session: String,
     event_id: String,

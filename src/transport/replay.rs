@@ -2,23 +2,21 @@
 //!
 //! The bytes never become a string or an object of the browser's. Nothing of a file leaves the page.
 
-use std::collections::HashMap;
+use chat_event::ChatEvent;
 
-use chat_normalize::{Context, FolderReader, NotASession, SessionParts, SessionReader};
-
+use super::bytes::Bytes;
+use super::readers::READERS;
 use super::{Failure, Running, Sink, Update};
 use crate::platform::stream::{Blob, ByteStream, FetchError};
 use crate::platform::{clock, frame};
 
 /// How long the page may be held at once; the rest of a frame is for layout and paint.
-const SLICE_MS: f64 = 8.0;
+pub(super) const SLICE_MS: f64 = 8.0;
 /// Bytes reduced between two looks at the clock: a fraction of a millisecond.
 const STEP_BYTES: usize = 32 * 1024;
 
 /// What to do where a file cannot be read any more.
 const FILE_GONE: &str = "It may have changed or gone since it was chosen: choose it again.";
-/// What to do with a file that is no session.
-const OTHER_FILE: &str = "Choose a session's file, or the folder it lies in.";
 /// What to do where reading broke off.
 const AGAIN: &str = "Load the page again; if it stays so, the server's log says more.";
 
@@ -33,80 +31,6 @@ pub(super) async fn read_file(file: Blob, sink: &Sink) {
         Ok(bytes) => read(bytes, sink).await,
         Err(why) => fail(sink, format!("could not read the file: {why}"), FILE_GONE),
     }
-}
-
-/// Reads the files of one session.
-pub(crate) fn of_files(parts: SessionParts, files: Vec<(String, Blob)>, sink: Sink) -> Running {
-    Running::begin(async move { read_parts(parts, files, &sink).await })
-}
-
-/// The same, for those who wait for its end.
-pub(super) async fn read_parts(parts: SessionParts, files: Vec<(String, Blob)>, sink: &Sink) {
-    let files = Files {
-        n_bytes: files.iter().map(|(_, file)| file.size()).sum(),
-        files: files.into_iter().collect(),
-        open: HashMap::new(),
-    };
-    read_files(FolderReader::new(Context::default(), parts), files, sink).await;
-}
-
-/// Files that are read in turns, each from where it was left.
-struct Files {
-    files: HashMap<String, Blob>,
-    open: HashMap<String, (u64, ByteStream)>,
-    n_bytes: f64,
-}
-
-impl Files {
-    /// The next bytes of a file from `offset` on; empty at its end.
-    async fn next(&mut self, path: &str, offset: u64) -> Result<Vec<u8>, String> {
-        let (_, mut stream) = match self.open.remove(path).filter(|(at, _)| *at == offset) {
-            Some(open) => open,
-            None => {
-                let file = self.files.get(path).ok_or("it is not there")?;
-                (offset, ByteStream::of_blob_from(file, offset)?)
-            }
-        };
-        let piece = stream.next().await?.unwrap_or_default();
-        if !piece.is_empty() {
-            let at = offset + piece.len() as u64;
-            self.open.insert(path.to_owned(), (at, stream));
-        }
-        Ok(piece)
-    }
-}
-
-async fn read_files(mut reader: FolderReader, mut files: Files, sink: &Sink) {
-    let mut n_read = 0.0;
-    let mut events = Vec::new();
-    let mut slice_began_ms = frame::now_ms();
-    while let Some(want) = reader.wants() {
-        let (path, offset) = (want.path.to_owned(), want.offset);
-        let now_ms = clock::epoch_ms();
-        match files.next(&path, offset).await {
-            Ok(piece) => {
-                // A file is shorter than 2^53 bytes.
-                #[allow(clippy::cast_precision_loss)]
-                let n_bytes = piece.len() as f64;
-                n_read += n_bytes;
-                if let Err(why) = reader.push(&piece, now_ms, &mut events) {
-                    return refuse(sink, &why);
-                }
-            }
-            Err(why) => reader.missing(&why, now_ms, &mut events),
-        }
-        if !events.is_empty() {
-            sink(Update::Events(std::mem::take(&mut events)));
-        }
-        if frame::now_ms() - slice_began_ms > SLICE_MS {
-            let percent = (n_read * 100.0 / files.n_bytes.max(1.0)).clamp(0.0, 100.0);
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            sink(Update::Progress(percent as u8));
-            frame::yield_now().await;
-            slice_began_ms = frame::now_ms();
-        }
-    }
-    sink(Update::End);
 }
 
 /// Reads what an address gives; it must have the page's own origin, or allow it.
@@ -140,7 +64,7 @@ pub(super) async fn read_address(address: String, token: Option<String>, sink: &
 }
 
 async fn read(mut bytes: ByteStream, sink: &Sink) {
-    let mut reader = SessionReader::new(Context::default());
+    let mut reader = Bytes::default();
     let mut n_read: u64 = 0;
     let mut events = Vec::new();
     let mut slice_began_ms = frame::now_ms();
@@ -152,8 +76,11 @@ async fn read(mut bytes: ByteStream, sink: &Sink) {
         };
         for step in piece.chunks(STEP_BYTES) {
             n_read += step.len() as u64;
-            if let Err(why) = reader.push(step, clock::epoch_ms(), &mut events) {
-                return refuse(sink, &why);
+            if let Err(failure) = reader.push(step, clock::epoch_ms(), &mut events) {
+                return sink(Update::Failed(failure));
+            }
+            if reader.waits() && !has_part(&mut reader, &mut events, sink).await {
+                return;
             }
             if !events.is_empty() {
                 sink(Update::Events(std::mem::take(&mut events)));
@@ -165,11 +92,24 @@ async fn read(mut bytes: ByteStream, sink: &Sink) {
             }
         }
     }
-    if let Err(why) = reader.finish(clock::epoch_ms(), &mut events) {
-        return refuse(sink, &why);
+    if let Err(failure) = reader.finish(clock::epoch_ms(), &mut events) {
+        return sink(Update::Failed(failure));
+    }
+    if reader.waits() && !has_part(&mut reader, &mut events, sink).await {
+        return;
     }
     sink(Update::Events(events));
     sink(Update::End);
+}
+
+/// Fetches the part that reads what is no ChatEvent log; false where it turns out to be no session.
+async fn has_part(reader: &mut Bytes, events: &mut Vec<ChatEvent>, sink: &Sink) -> bool {
+    let readers = READERS.needed(|lack| sink(Update::Lacks(lack))).await;
+    if let Err(failure) = reader.give(readers, events) {
+        sink(Update::Failed(failure));
+        return false;
+    }
+    true
 }
 
 fn tell_progress(sink: &Sink, n_read: u64, byte_len: Option<u64>) {
@@ -178,12 +118,6 @@ fn tell_progress(sink: &Sink, n_read: u64, byte_len: Option<u64>) {
         let percent = u8::try_from((n_read * 100 / len).min(100)).unwrap_or(100);
         sink(Update::Progress(percent));
     }
-}
-
-/// What is no session at all: what it could have been comes after what is wrong.
-fn refuse(sink: &Sink, why: &NotASession) {
-    let next = format!("{OTHER_FILE} Formats read are {}.", NotASession::formats());
-    sink(Update::Failed(Failure::new(why.place(), next)));
 }
 
 fn fail(sink: &Sink, what: String, next: &'static str) {

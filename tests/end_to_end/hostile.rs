@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::FEED;
 use crate::anchor::scroll_to_share;
-use crate::made_logs::Writer;
+use crate::made_logs::{Writer, log_of};
 use crate::stage::{Stage, on_stage};
+use crate::{FEED, SHORT};
 
 use std::path::PathBuf;
 
@@ -41,7 +41,7 @@ fn hostile_content_is_text_and_nothing_else() {
     on_stage(
         "hostile",
         FEED,
-        vec![("/hostile.jsonl", log)],
+        vec![("/hostile.jsonl", log), ("/calm.jsonl", log_of("calm", 20))],
         async |stage| {
             // A policy would stop what the page let through: without one nothing does.
             for policy in [true, false] {
@@ -57,6 +57,10 @@ fn hostile_content_is_text_and_nothing_else() {
 
 /// Opens the hostile log and every card in it, and looks at all that comes into the page on the way.
 async fn walk_through(stage: &Stage) {
+    // What is the page's own is there before: it comes with the first rows of any log.
+    stage.show("/calm.jsonl").await;
+    let controls = "!!__test.feed().shadowRoot.querySelector('.controls')";
+    stage.tab.wait_for("the controls", SHORT, controls).await;
     stage
         .tab
         .run(&format!(
@@ -135,9 +139,13 @@ async fn walk_through(stage: &Stage) {
     stage.assert_no_request_out();
     let asked: Vec<String> = stage.site.asked();
     assert!(
-        asked
-            .iter()
-            .all(|line| ["GET /", "GET /page.css", "GET /hostile.jsonl"].contains(&line.as_str())),
+        asked.iter().all(|line| [
+            "GET /",
+            "GET /page.css",
+            "GET /hostile.jsonl",
+            "GET /calm.jsonl"
+        ]
+        .contains(&line.as_str())),
         "{asked:?}"
     );
 }

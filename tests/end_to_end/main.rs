@@ -42,6 +42,7 @@ mod looks;
 mod made_session;
 mod page;
 mod panel;
+mod parts;
 mod replay;
 mod sessions;
 mod streaming;

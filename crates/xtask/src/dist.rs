@@ -140,6 +140,7 @@ fn fingerprint(root: &Path) -> Result<String, Error> {
     for part in [
         "src/page_hook.rs",
         "src/highlighter.rs",
+        "src/parts.rs",
         "src/player.rs",
         "highlighter",
         "player",

@@ -17,6 +17,7 @@ mod dist;
 mod highlighter;
 mod npm;
 mod page_hook;
+mod parts;
 mod player;
 mod start;
 mod test;

@@ -5,14 +5,15 @@
 //! 2. `agent-feed.js`, whose name never changes, is written beside the hashed module: the one script that other
 //!    pages load to have `<agent-feed>`.
 //! 3. The worker that colours code is put beside them; `highlighter` knows what it is made of.
-//! 4. The player of exported sessions, which is all of it in one file: `player` knows that.
+//! 4. What is shipped is cut into parts, of which the page fetches one at first; `parts` knows how.
+//! 5. The player of exported sessions, which is all of it in one file: `player` knows that.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
-use crate::{highlighter, player, workspace};
+use crate::{highlighter, parts, player, workspace};
 
 /// Name by which other pages know the element's script.
 const ENTRY_NAME: &str = "agent-feed.js";
@@ -33,16 +34,29 @@ pub(crate) fn run() -> Result<ExitCode, Error> {
     let worker = highlighter::script(&root)?;
     let path = staging_dir.join(highlighter::FILE_NAME);
     std::fs::write(&path, worker).map_err(|source| Error::file("write the page", &path, source))?;
-    let page = prepare(staging_dir, &public_url, strict)?;
-    player::write(&root, staging_dir, &page.module, &page.wasm)?;
+    let index_path = staging_dir.join("index.html");
+    let mut html = std::fs::read_to_string(&index_path)
+        .map_err(|source| Error::file("read the page", &index_path, source))?;
+    // While it is worked on the page stays in one piece, which is built sooner.
+    let whole = if strict {
+        let cut = parts::cut(&root, staging_dir, &html)?;
+        html = cut.html;
+        Some(cut.whole)
+    } else {
+        None
+    };
+    let page = prepare(staging_dir, &html, &public_url, strict)?;
+    let whole = whole.unwrap_or_else(|| parts::Whole {
+        script: staging_dir.join(&page.module),
+        wasm: staging_dir.join(&page.wasm),
+    });
+    player::write(&root, staging_dir, &whole)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn prepare(staging_dir: &Path, public_url: &str, strict: bool) -> Result<Page, Error> {
+fn prepare(staging_dir: &Path, html: &str, public_url: &str, strict: bool) -> Result<Page, Error> {
     let index_path = staging_dir.join("index.html");
-    let html = std::fs::read_to_string(&index_path)
-        .map_err(|source| Error::file("read the page", &index_path, source))?;
-    let page = Page::from_html(&html, public_url, strict).map_err(|why| Error::Failed {
+    let page = Page::from_html(html, public_url, strict).map_err(|why| Error::Failed {
         what: format!("prepare {}", index_path.display()),
         why,
     })?;

@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::Error;
 use crate::highlighter;
+use crate::parts::Whole;
 
 /// The file's name in `dist/`; the program and the page know it.
 pub(crate) const FILE_NAME: &str = "player.html";
@@ -31,7 +32,7 @@ struct Assets {
 
 impl Assets {
     /// The only place that says where they are.
-    fn read(root: &Path, staging_dir: &Path, module: &str, wasm: &str) -> Result<Self, Error> {
+    fn read(root: &Path, staging_dir: &Path, whole: &Whole) -> Result<Self, Error> {
         let bytes = |path: &Path| {
             std::fs::read(path)
                 .map_err(|source| Error::file("read a part of the player", path, source))
@@ -41,7 +42,7 @@ impl Assets {
                 .map_err(|source| Error::file("read a part of the player", path, source))
         };
         let own = root.join("crates/xtask/player");
-        let module = text(&staging_dir.join(module))?;
+        let module = text(&whole.script)?;
         let mut imports = BTreeMap::new();
         for path in imported_paths(&module) {
             imports.insert(path.to_owned(), text(&staging_dir.join(path))?);
@@ -49,7 +50,7 @@ impl Assets {
         let styles = [root.join("style/tokens.css"), own.join("player.css")];
         Ok(Assets {
             imports,
-            wasm: bytes(&staging_dir.join(wasm))?,
+            wasm: bytes(&whole.wasm)?,
             highlighter: text(&staging_dir.join(highlighter::FILE_NAME))?,
             start: text(&own.join("start.js"))?,
             css: styles
@@ -66,13 +67,8 @@ impl Assets {
 ///
 /// # Errors
 /// When a part of it is missing, or is not what it used to be.
-pub(crate) fn write(
-    root: &Path,
-    staging_dir: &Path,
-    module: &str,
-    wasm: &str,
-) -> Result<(), Error> {
-    let assets = Assets::read(root, staging_dir, module, wasm)?;
+pub(crate) fn write(root: &Path, staging_dir: &Path, whole: &Whole) -> Result<(), Error> {
+    let assets = Assets::read(root, staging_dir, whole)?;
     let failed = |why| Error::Failed {
         what: format!("make {FILE_NAME}"),
         why,

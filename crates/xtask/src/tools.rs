@@ -1,5 +1,5 @@
-//! The tools the page is built with: the wasm32 target, Trunk and wasm-bindgen, each in one exact version. What npm
-//! brings is `highlighter`'s.
+//! The tools the page is built with: the wasm32 target, Trunk, wasm-bindgen and what cuts a module into parts, each in
+//! one exact version. What npm brings is `highlighter`'s.
 //!
 //! They are kept by version in the user's cache folder, so that every clone finds them and no two versions meet. The
 //! browser that tests run in is `browser`'s.
@@ -13,19 +13,32 @@ use crate::{browser, command, highlighter, report, workspace};
 
 /// The page is laid out for this one; newer ones are tried by hand first.
 const TRUNK_VERSION: &str = "0.22.1";
+/// It reads what `wasm_split_helpers` of the lock file leaves in the module.
+const WASM_SPLIT_VERSION: &str = "0.2.4";
 pub(crate) const WASM_TARGET: &str = "wasm32-unknown-unknown";
 
 /// A program that cargo can build.
 struct Tool {
     package: &'static str,
     version: String,
-    /// Every program of the package that is used here; the first one tells the version.
+    /// Every program of the package that is used here.
     programs: &'static [&'static str],
+    /// What the first of them is asked to see that it runs.
+    asked: Asked,
     /// Arguments of `cargo install` beyond package and version.
     install_args: &'static [&'static str],
     install_env: &'static [(&'static str, &'static str)],
     /// On two idle cores.
     expected_minutes: u32,
+}
+
+/// What a program is asked to see that it runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// Its version, which must be the wanted one.
+    Version,
+    /// Its help: it does not tell its version, so only a folder named after the version is believed.
+    Help,
 }
 
 /// The tools' own release profiles aim at speed of the tool; ours aim at having it soon.
@@ -34,6 +47,7 @@ fn trunk() -> Tool {
         package: "trunk",
         version: TRUNK_VERSION.to_owned(),
         programs: &["trunk"],
+        asked: Asked::Version,
         // Trunk asks for a newer rustc than it needs, and one TLS library is mandatory though nothing is fetched.
         install_args: &[
             "--locked",
@@ -57,10 +71,23 @@ fn wasm_bindgen(version: String) -> Tool {
         package: "wasm-bindgen-cli",
         version,
         programs: &["wasm-bindgen", "wasm-bindgen-test-runner"],
+        asked: Asked::Version,
         // Its own lock file names versions that were withdrawn, hence no --locked.
         install_args: &[],
         install_env: &[("CARGO_PROFILE_RELEASE_LTO", "off")],
         expected_minutes: 4,
+    }
+}
+
+fn wasm_split() -> Tool {
+    Tool {
+        package: "wasm_split_cli_support",
+        version: WASM_SPLIT_VERSION.to_owned(),
+        programs: &["wasm-split-cli"],
+        asked: Asked::Help,
+        install_args: &["--locked", "--features", "build-binary"],
+        install_env: &[],
+        expected_minutes: 2,
     }
 }
 
@@ -206,7 +233,8 @@ fn tools_dir() -> Result<PathBuf, Error> {
 fn wanted(root: &Path) -> Result<Vec<Tool>, Error> {
     // Until the page depends on wasm-bindgen there is no version to match.
     let wasm_bindgen_version = workspace::locked_version(root, "wasm-bindgen")?;
-    Ok(std::iter::once(trunk())
+    Ok([trunk(), wasm_split()]
+        .into_iter()
         .chain(wasm_bindgen_version.map(wasm_bindgen))
         .collect())
 }
@@ -226,7 +254,10 @@ impl Tool {
         };
         Some(kept)
             .filter(|folder| self.is_whole_in(folder))
-            .or_else(|| on_path().filter(|it| self.is_whole_in(it)))
+            .or_else(|| {
+                let tells_version = self.asked == Asked::Version;
+                on_path().filter(|it| tells_version && self.is_whole_in(it))
+            })
     }
 
     fn is_whole_in(&self, bin_dir: &Path) -> bool {
@@ -235,8 +266,12 @@ impl Tool {
         if !self.programs.iter().all(|program| file(program).is_file()) {
             return false;
         }
-        command::output(command::new(file(self.programs[0])).arg("--version"))
-            .is_ok_and(|text| text.split_whitespace().any(|word| word == self.version))
+        let mut program = command::new(file(self.programs[0]));
+        match self.asked {
+            Asked::Version => command::output(program.arg("--version"))
+                .is_ok_and(|text| text.split_whitespace().any(|word| word == self.version)),
+            Asked::Help => command::output(program.arg("--help")).is_ok(),
+        }
     }
 
     /// Returns the folder of the programs, after building them if need be.
@@ -286,7 +321,7 @@ impl Tool {
             return Err(Error::Failed {
                 what: format!("install {}", self.full_name()),
                 why: format!(
-                    "what cargo built does not say version {}: {}",
+                    "what cargo built does not run, or is not version {}: {}",
                     self.version,
                     new_dir.display()
                 ),

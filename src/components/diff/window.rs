@@ -10,6 +10,7 @@ use std::rc::{Rc, Weak};
 use chat_feed::diff_list::{DiffList, HunkColours, Shown};
 
 use super::Choices;
+use super::Restates;
 use crate::components::colours::{self, Told};
 use crate::platform::dom::{self, Element, Listener};
 use crate::platform::measure::{self, HeightObserver};
@@ -56,6 +57,12 @@ pub(super) struct Window {
     redraws: Cell<bool>,
 }
 
+impl Restates for Window {
+    fn restate(&self) {
+        Window::restate(self);
+    }
+}
+
 impl Window {
     /// Shows a diff in a scroller.
     pub(super) fn open(
@@ -99,7 +106,8 @@ impl Window {
             redraws: Cell::new(false),
         });
         window.listen();
-        choices.0.open.borrow_mut().push(Rc::downgrade(&window));
+        let shown: Weak<dyn Restates> = Rc::<Window>::downgrade(&window);
+        choices.0.open.borrow_mut().push(shown);
         // Shown in another way once its width is known, its row would be of another height, a frame late.
         let room = window.width_px.get() >= SPLIT_PX;
         let shown = choices.shown(room, pairs);

@@ -29,18 +29,16 @@ const MOST_BYTES: usize = 32 * 1024;
 /// assert_eq!(nodes.to_string(), "p(\"Look at \" em(\"this\") \" <b>\")");
 /// ```
 pub fn nodes(kind: &TextKind, source: &str, open: bool) -> Nodes {
-    match kind {
-        TextKind::Code { indent, .. } => return build::code_lines(source, usize::from(*indent)),
-        TextKind::Rule => return build::rule(),
-        TextKind::LongLine => return build::plain(source),
+    let has_markup = match kind {
+        TextKind::Code { .. } | TextKind::Rule | TextKind::LongLine => false,
         TextKind::Paragraph
         | TextKind::Heading(_)
         | TextKind::List { .. }
         | TextKind::Quote
-        | TextKind::Table { .. } => {}
-    }
-    if source.len() > MOST_BYTES {
-        return build::plain(source);
+        | TextKind::Table { .. } => true,
+    };
+    if !has_markup || source.len() > MOST_BYTES {
+        return unmarked(kind, source);
     }
     let mut source = match kind {
         TextKind::List { indent, .. } if *indent > 0 => dedented(source, usize::from(*indent)),
@@ -79,6 +77,15 @@ pub fn nodes(kind: &TextKind, source: &str, open: bool) -> Nodes {
         open,
     };
     build::nodes(&source, &block)
+}
+
+/// The nodes of a block as it is written, for who has no reader of markup yet.
+pub fn unmarked(kind: &TextKind, source: &str) -> Nodes {
+    match kind {
+        TextKind::Code { indent, .. } => build::code_lines(source, usize::from(*indent)),
+        TextKind::Rule => build::rule(),
+        _ => build::plain(source),
+    }
 }
 
 /// The nodes of a text that is whole and short: its blocks one after another.

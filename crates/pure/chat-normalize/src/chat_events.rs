@@ -6,7 +6,7 @@ use chat_event::{ChatEvent, Payload};
 use serde_json::Value;
 
 use crate::dialect::Normalizer;
-use crate::emit::{Emitter, clean_id};
+use crate::emit::Emitter;
 
 /// Whether a value is a ChatEvent, and whether that is sure.
 pub(crate) fn is_chat_event(value: &Value) -> Option<bool> {
@@ -38,44 +38,70 @@ impl ChatEvents {
     }
 
     fn event(&mut self, emitter: &mut Emitter, mut event: ChatEvent) {
-        if event.id.is_empty() && !event.is_control() {
-            event.id = clean_id(&format!("l{}", emitter.line_no));
+        if self.move_them {
+            event.session_id.clear();
         }
-        if event.session_id.is_empty() || self.move_them {
-            event.session_id.clone_from(&emitter.session_id);
-        }
+        complete(&mut event, emitter.line_no, &emitter.session_id);
         emitter.push(event);
     }
+}
 
-    /// A line can hold several events, as two writers leave them; what is left over is said.
-    fn salvage(&mut self, emitter: &mut Emitter, text: &str, reason: &str) {
-        let mut stream = serde_json::Deserializer::from_str(text)
-            .into_iter::<Box<serde_json::value::RawValue>>();
-        let mut kept_to = 0;
-        let mut found = Vec::new();
-        while let Some(Ok(raw)) = stream.next() {
-            match ChatEvent::from_json(raw.get()) {
-                Ok(event) => found.push(event),
-                Err(_) => break,
-            }
-            kept_to = stream.byte_offset();
+/// Gives an event what it lacks: an id from its line, its session.
+pub(crate) fn complete(event: &mut ChatEvent, line_no: u64, session_id: &str) {
+    if event.id.is_empty() && !event.is_control() {
+        event.id = format!("l{line_no}");
+    }
+    if event.session_id.is_empty() {
+        session_id.clone_into(&mut event.session_id);
+    }
+}
+
+/// What one line of a log holds.
+pub(crate) struct Found<'t> {
+    /// The events; a line can hold several, as two writers leave them.
+    pub(crate) events: Vec<ChatEvent>,
+    /// What is left over, and why it is no event.
+    pub(crate) rest: Option<(String, &'t str)>,
+}
+
+/// The events of a line.
+pub(crate) fn events_in(text: &str) -> Found<'_> {
+    let why = match ChatEvent::from_json(text) {
+        Ok(event) => {
+            return Found {
+                events: vec![event],
+                rest: None,
+            };
         }
-        for event in found {
-            self.event(emitter, event);
+        Err(why) => why,
+    };
+    let mut stream =
+        serde_json::Deserializer::from_str(text).into_iter::<Box<serde_json::value::RawValue>>();
+    let mut kept_to = 0;
+    let mut events = Vec::new();
+    while let Some(Ok(raw)) = stream.next() {
+        match ChatEvent::from_json(raw.get()) {
+            Ok(event) => events.push(event),
+            Err(_) => break,
         }
-        let rest = text.get(kept_to..).unwrap_or("").trim();
-        if !rest.is_empty() {
-            emitter.unreadable(reason, rest);
-        }
+        kept_to = stream.byte_offset();
+    }
+    let rest = text.get(kept_to..).unwrap_or("").trim();
+    Found {
+        events,
+        rest: (!rest.is_empty()).then(|| (why.to_string(), rest)),
     }
 }
 
 impl Normalizer for ChatEvents {
     /// Text, so that what an event bears is passed on as it stands.
     fn text(&mut self, emitter: &mut Emitter, text: &str) -> bool {
-        match ChatEvent::from_json(text) {
-            Ok(event) => self.event(emitter, event),
-            Err(why) => self.salvage(emitter, text, &why.to_string()),
+        let found = events_in(text);
+        for event in found.events {
+            self.event(emitter, event);
+        }
+        if let Some((reason, rest)) = found.rest {
+            emitter.unreadable(&reason, rest);
         }
         true
     }

@@ -225,21 +225,7 @@ impl Emitter {
     pub(crate) fn unreadable(&mut self, reason: &str, text: &str) {
         self.report.unreadable += 1;
         let tag = self.next_tag("unreadable");
-        let mut extra = Extra::default();
-        let kept = cut(text, KEPT_TEXT_BYTES);
-        if !kept.is_empty() {
-            extra.insert("found", Json::string(kept));
-        }
-        if kept.len() < text.len() {
-            extra.insert("bytes", Json::from(Value::from(text.len())));
-        }
-        let notice = Notice {
-            level: "warning".to_owned(),
-            text: format!("line {} could not be read: {reason}", self.line_no),
-            source: Some("reader".to_owned()),
-            line: Some(self.line_no),
-            extra,
-        };
+        let notice = unreadable_notice(self.line_no, reason, text);
         self.add(&tag, &Place::default(), notice);
     }
 
@@ -267,6 +253,25 @@ impl Emitter {
         } else {
             format!("{stem}{}", self.n_of_line)
         }
+    }
+}
+
+/// What is said of a line that could not be read; what stands there is kept with it.
+pub(crate) fn unreadable_notice(line_no: u64, reason: &str, text: &str) -> Notice {
+    let mut extra = Extra::default();
+    let kept = cut(text, KEPT_TEXT_BYTES);
+    if !kept.is_empty() {
+        extra.insert("found", Json::string(kept));
+    }
+    if kept.len() < text.len() {
+        extra.insert("bytes", Json::from(Value::from(text.len())));
+    }
+    Notice {
+        level: "warning".to_owned(),
+        text: format!("line {line_no} could not be read: {reason}"),
+        source: Some("reader".to_owned()),
+        line: Some(line_no),
+        extra,
     }
 }
 

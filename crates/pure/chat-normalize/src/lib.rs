@@ -2,6 +2,7 @@
 //!
 //! - [`SessionReader`] takes bytes in any pieces and gives events; it tells the dialect itself.
 //! - [`FolderReader`] does the same for a session of several files; [`SessionFolder`] tells which files those are.
+//! - [`LogReader`] reads ChatEvent logs alone: the page has it long before the rules of all others.
 //! - [`Merge`] makes one of several sources of a session.
 //! - [`detect`] tells the dialect alone.
 //! - [`OpenCodeOut`] goes the other way: ChatEvents as OpenCode's bus would have told them.
@@ -16,6 +17,7 @@
 mod detect;
 mod dialect;
 mod folder;
+mod log_reader;
 mod merge;
 mod reader;
 
@@ -55,6 +57,7 @@ pub use detect::{Detection, HEAD_BYTES, NotASession, detect};
 pub use dialect::Dialect;
 pub use emit::Report;
 pub use folder::{AgentPart, FolderReader, SessionFolder, SessionParts, Want};
+pub use log_reader::{Head, LogReader};
 pub use merge::Merge;
 pub use opencode::{OpenCodeOut, to_opencode_events};
 pub use reader::{Context, SessionReader};

@@ -1,0 +1,330 @@
+//! Cuts the page's module into the part that is fetched first and those that are fetched when they are needed.
+//!
+//! The linker leaves in the module what moves with what (`build.rs` asks for it); `wasm-split-cli` cuts along the
+//! functions that `src/platform/part.rs` marks, and wasm-bindgen makes the first part's script. In the staged folder this
+//! takes the place of what Trunk put there: `agent-feed-….js` and `agent-feed-…_bg.wasm` are the first part,
+//! `parts-….js` fetches the others, `….wasm`. All bear one hash: they are of one compile, and fit no others.
+//!
+//! The same module in one piece is for pages that are one file.
+
+mod sections;
+
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::fingerprint::Fingerprint;
+use crate::tools::{self, WASM_TARGET};
+use crate::{command, workspace};
+
+/// The page's program, and the profile that index.html names for it.
+const PROGRAM: &str = "agent-feed";
+const PROFILE: &str = "web";
+/// Folder of the module in one piece.
+const WHOLE: &str = "whole";
+/// How the splitter calls the script that fetches parts, and what each part is called before its own name.
+const LINK_SCRIPT: &str = "__wasm_split.js";
+/// The module that marked functions are imported from while nothing is cut.
+const PLACEHOLDER: &str = "__wasm_split_placeholder__";
+
+/// Replaces the staged module by its parts; `html` is changed to name them.
+///
+/// # Errors
+/// When a tool fails, or writes something else than it used to.
+pub(crate) fn cut(root: &Path, staging_dir: &Path, html: &str) -> Result<Cut, Error> {
+    let linked = workspace::target_dir(root)
+        .join(WASM_TARGET)
+        .join(PROFILE)
+        .join(format!("{PROGRAM}.wasm"));
+    let tools = tools::ensure(root)?;
+    let scratch = workspace::scratch_dir(root)?.join("parts");
+    remove_dir(&scratch)?;
+    let run = |program: &str, arguments: &[&std::ffi::OsStr]| -> Result<(), Error> {
+        let path = workspace::path_with(&tools.bin_dirs)?;
+        let mut tool = command::new(program_in(&tools.bin_dirs, program));
+        command::run(tool.env("PATH", path).args(arguments))
+    };
+    let split_dir = scratch.join("split");
+    run(
+        "wasm-split-cli",
+        &[
+            linked.as_os_str(),
+            split_dir.as_os_str(),
+            "--out-name".as_ref(),
+            PROGRAM.as_ref(),
+        ],
+    )?;
+    let bind = |module: &Path, out_dir: &Path| {
+        run(
+            "wasm-bindgen",
+            &[
+                module.as_os_str(),
+                "--target=web".as_ref(),
+                "--no-typescript".as_ref(),
+                // Parts call each other through the table of functions.
+                "--keep-lld-exports".as_ref(),
+                "--remove-name-section".as_ref(),
+                "--remove-producers-section".as_ref(),
+                "--out-name".as_ref(),
+                PROGRAM.as_ref(),
+                "--out-dir".as_ref(),
+                out_dir.as_os_str(),
+            ],
+        )
+    };
+    let (first_dir, whole_dir) = (scratch.join("first"), scratch.join(WHOLE));
+    bind(&split_dir.join(format!("{PROGRAM}.wasm")), &first_dir)?;
+    bind(&linked, &whole_dir)?;
+
+    let staged = Staged::of(html).ok_or_else(|| unexpected("index.html names no module"))?;
+    let parts = Parts::read(&split_dir, &first_dir)?;
+    for name in [&staged.script, &staged.wasm] {
+        let path = staging_dir.join(name);
+        std::fs::remove_file(&path).map_err(|source| Error::file("remove", &path, source))?;
+    }
+    for (name, bytes) in parts.files() {
+        write(&staging_dir.join(name), bytes)?;
+    }
+    let whole = Whole {
+        script: whole_dir.join(format!("{PROGRAM}.js")),
+        wasm: whole_dir.join(format!("{PROGRAM}_bg.wasm")),
+    };
+    let script = whole_script(&read_text(&whole.script)?).map_err(unexpected)?;
+    write(&whole.script, script.as_bytes())?;
+    let wasm = sections::without_notes(&read(&whole.wasm)?)
+        .and_then(|wasm| sections::with_table(&wasm, "__indirect_function_table"))
+        .ok_or_else(|| unexpected("the whole is no wasm"))?;
+    write(&whole.wasm, &wasm)?;
+    let html = html
+        .replace(&staged.script, &format!("{}.js", parts.stem()))
+        .replace(&staged.wasm, &format!("{}_bg.wasm", parts.stem()));
+    Ok(Cut { html, whole })
+}
+
+/// What was made of the staged page.
+pub(crate) struct Cut {
+    /// The page, naming the first part.
+    pub(crate) html: String,
+    /// The same module in one piece.
+    pub(crate) whole: Whole,
+}
+
+/// A module in one piece.
+pub(crate) struct Whole {
+    /// The script that wasm-bindgen writes; what it imports stands in the staged folder under the same paths.
+    pub(crate) script: PathBuf,
+    pub(crate) wasm: PathBuf,
+}
+
+/// What Trunk called the module.
+struct Staged {
+    /// `agent-feed-6a0.js`.
+    script: String,
+    /// `agent-feed-7b1_bg.wasm`.
+    wasm: String,
+}
+
+impl Staged {
+    fn of(html: &str) -> Option<Staged> {
+        let ending = |end: &str| {
+            let names = html.split(['"', '\'', '`', '/']);
+            let mut named = names.filter(|name| name.starts_with(PROGRAM) && name.ends_with(end));
+            named.next().map(str::to_owned)
+        };
+        Some(Staged {
+            script: ending(".js")?,
+            wasm: ending("_bg.wasm")?,
+        })
+    }
+}
+
+/// The parts, by the names they are written under.
+struct Parts {
+    hash: String,
+    files: Vec<(String, Vec<u8>)>,
+}
+
+impl Parts {
+    fn read(split_dir: &Path, first_dir: &Path) -> Result<Parts, Error> {
+        let mut later = later_parts(split_dir)?;
+        for (_, bytes) in &mut later {
+            *bytes = sections::without_notes(bytes)
+                .ok_or_else(|| unexpected("the splitter wrote something that is no wasm"))?;
+        }
+        let first = read(&first_dir.join(format!("{PROGRAM}_bg.wasm")))?;
+        let script = read_text(&first_dir.join(format!("{PROGRAM}.js")))?;
+        let link = read_text(&split_dir.join(LINK_SCRIPT))?;
+        let mut fingerprint = Fingerprint::new();
+        for bytes in later.iter().map(|(_, bytes)| bytes.as_slice()) {
+            fingerprint.add(bytes);
+        }
+        for bytes in [&first[..], script.as_bytes(), link.as_bytes()] {
+            fingerprint.add(bytes);
+        }
+        let hash = fingerprint.to_hex();
+        let rename = |text: &str, renamed: &[(String, String)]| {
+            renamed
+                .iter()
+                .try_fold(text.to_owned(), |text, (from, to)| {
+                    let found = text.contains(from.as_str());
+                    found
+                        .then(|| text.replace(from.as_str(), to))
+                        .ok_or_else(|| unexpected(&format!("a script does not name {from}")))
+                })
+        };
+        let stem = format!("{PROGRAM}-{hash}");
+        let link_name = format!("parts-{hash}.js");
+        let mut renamed = vec![
+            (format!("./{PROGRAM}.js"), format!("./{stem}.js")),
+            // The page says itself what did not come.
+            ("            console.error(e);\n".to_owned(), String::new()),
+        ];
+        let mut files = Vec::new();
+        for (name, bytes) in later {
+            let written = format!("{}-{hash}.wasm", own_name(&name));
+            renamed.push((format!("./{name}.wasm"), format!("./{written}")));
+            files.push((written, bytes));
+        }
+        let link = rename(&link, &renamed)?;
+        let script = rename(
+            &script,
+            &[
+                // The module goes on asking for it by its first name.
+                (
+                    format!("from \"./{LINK_SCRIPT}\""),
+                    format!("from \"./{link_name}\""),
+                ),
+                (format!("{PROGRAM}_bg.wasm"), format!("{stem}_bg.wasm")),
+            ],
+        )?;
+        files.push((link_name, link.into_bytes()));
+        files.push((format!("{stem}.js"), script.into_bytes()));
+        files.push((format!("{stem}_bg.wasm"), first));
+        Ok(Parts { hash, files })
+    }
+
+    fn stem(&self) -> String {
+        format!("{PROGRAM}-{}", self.hash)
+    }
+
+    fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.files
+            .iter()
+            .map(|(name, bytes)| (name.as_str(), bytes.as_slice()))
+    }
+}
+
+/// `split_readers.wasm`, `chunk_2.wasm` …: stem and content, in the order of their names.
+fn later_parts(split_dir: &Path) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    let unreadable = |source| Error::file("read a folder", split_dir, source);
+    let mut parts = Vec::new();
+    for entry in std::fs::read_dir(split_dir).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let is_wasm = path.extension().is_some_and(|it| it == "wasm");
+        if is_wasm && name != PROGRAM {
+            parts.push((name.into_owned(), read(&path)?));
+        }
+    }
+    parts.sort();
+    Ok(parts)
+}
+
+/// `readers` of `split_readers`; what several parts share keeps its number.
+fn own_name(name: &str) -> String {
+    name.strip_prefix("split_")
+        .unwrap_or(name)
+        .replace('_', "-")
+}
+
+/// The script of the module in one piece: its marked functions are at hand, and fetching a part is done at once.
+fn whole_script(script: &str) -> Result<String, &'static str> {
+    let is_import = |line: &&str| line.starts_with("import * as ") && line.contains(PLACEHOLDER);
+    let mut imports = script.lines().filter(is_import).map(|line| {
+        let name = line["import * as ".len()..].split_whitespace().next();
+        (line, name.unwrap_or_default())
+    });
+    let (statement, first) = imports
+        .next()
+        .ok_or("the whole imports no marked function")?;
+    let parts = format!(
+        r#"// Nothing is cut out of this module: what asks for a part is told that it is there.
+const {first} = new Proxy({{}}, {{
+  get: (_, name) => name.includes("00_import_")
+    ? (...values) => wasm[name.replace("00_import_", "00_export_")](...values)
+    // Whoever asks waits first, and is told then.
+    : (told, about) => queueMicrotask(() => wasm.__indirect_function_table.get(told)(about, 1)),
+}});"#
+    );
+    let mut whole = script.replace(statement, &parts);
+    for (statement, name) in imports {
+        whole = whole.replace(statement, &format!("const {name} = {first};"));
+    }
+    Ok(whole)
+}
+
+fn program_in(bin_dirs: &[PathBuf], program: &str) -> PathBuf {
+    let name = format!("{program}{}", std::env::consts::EXE_SUFFIX);
+    bin_dirs
+        .iter()
+        .map(|folder| folder.join(&name))
+        .find(|file| file.is_file())
+        .unwrap_or_else(|| name.into())
+}
+
+fn unexpected(why: &str) -> Error {
+    Error::Failed {
+        what: "cut the page's module into parts".to_owned(),
+        why: why.to_owned(),
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    std::fs::read(path).map_err(|source| Error::file("read a part", path, source))
+}
+
+fn read_text(path: &Path) -> Result<String, Error> {
+    std::fs::read_to_string(path).map_err(|source| Error::file("read a part", path, source))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    std::fs::write(path, bytes).map_err(|source| Error::file("write a part", path, source))
+}
+
+fn remove_dir(folder: &Path) -> Result<(), Error> {
+    match std::fs::remove_dir_all(folder) {
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::file("remove a folder", folder, source))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_staged_module_is_known_by_the_page() {
+        let html = r#"<link href="./agent-feed-6a0.js"><script>init('./agent-feed-7b1_bg.wasm')"#;
+        let staged = Staged::of(html).expect("it names one");
+        assert_eq!(staged.script, "agent-feed-6a0.js");
+        assert_eq!(staged.wasm, "agent-feed-7b1_bg.wasm");
+        assert!(Staged::of("<html></html>").is_none());
+    }
+
+    #[test]
+    fn parts_are_called_by_their_own_names() {
+        assert_eq!(own_name("split_readers"), "readers");
+        assert_eq!(own_name("chunk_2"), "chunk-2");
+    }
+
+    #[test]
+    fn the_whole_answers_for_its_parts_itself() {
+        let script = "import { a } from './snippets/x/a.js';\nimport * as import1 from \"__wasm_split_placeholder__\"\nimport * as import2 from \"__wasm_split_placeholder__\"\nlet wasm;";
+        let whole = whole_script(script).expect("it has the import");
+        assert!(whole.contains("const import1 = new Proxy("), "{whole}");
+        assert!(whole.contains("const import2 = import1;"), "{whole}");
+        assert!(!whole.contains("__wasm_split_placeholder__"), "{whole}");
+        assert!(whole_script("let wasm;").is_err());
+    }
+}

@@ -1,0 +1,155 @@
+//! What our own page does before all of it is here: it lays out its frame and opens a log that the address names.
+
+use super::APP;
+use crate::element;
+use crate::platform::dom::{self, Element};
+use crate::platform::part::{self, Lack};
+use crate::platform::{local_storage, location, tab_storage};
+
+/// The id of the element that our own page has and other pages have not.
+const ROOT_ID: &str = "turnreel";
+/// What the token is kept under. No other page comes to it: it is of this origin, and of this tab.
+pub(super) const TOKEN_KEY: &str = "turnreel.token";
+/// What the browser keeps of whether the list is hidden.
+const HIDDEN_KEY: &str = "turnreel.sessions-hidden";
+
+/// The page as it is laid out before it is filled.
+pub(crate) struct Laid {
+    /// The list of sessions and the content, beside each other.
+    pub(super) frame: Element,
+    pub(super) list: Element,
+    pub(super) content: Element,
+    /// What stands above the feed.
+    pub(super) top: Element,
+    pub(super) feed: Element,
+    pub(super) token: Option<String>,
+    pub(super) opened: Opened,
+}
+
+/// What the address asked for of what is opened at once.
+pub(super) enum Opened {
+    /// Nothing of it.
+    Nothing,
+    /// A log, which is being read.
+    Log(String),
+    /// A log of another origin.
+    Refused(String),
+}
+
+/// Begins our page where this is it.
+pub(crate) fn begin() {
+    let Some(root) = dom::by_id(ROOT_ID) else {
+        return;
+    };
+    let class = if list_is_hidden() {
+        "app app--wide"
+    } else {
+        "app"
+    };
+    let frame = element("div", class);
+    let list = element("nav", "sessions");
+    dom::write_attribute(&list, "aria-label", "Sessions");
+    let content = element("main", "content");
+    let top = element("div", "content__top");
+    let place = element("div", "feed-place");
+    dom::write_attribute(&place, "id", "feed");
+    let feed = dom::create(element::NAME);
+    // Of a recorded session the moment to begin at; one that goes on is shown as it is.
+    if let Some(time) = location::fragment("t") {
+        dom::write_attribute(&feed, "start-at", &time);
+    }
+    let token = take_token();
+    dom::set_text_property(&feed, "token", token.as_deref());
+    let opened = match location::query("src") {
+        None => Opened::Nothing,
+        // A link could make this page load, and show as its own, what a stranger wrote.
+        Some(src) => match location::resolve(&src).filter(|it| location::is_same_origin(it)) {
+            None => Opened::Refused(src),
+            Some(address) => {
+                dom::write_attribute(&feed, "src", &address);
+                dom::write_attribute(&frame, "data-open", "");
+                dom::write_attribute(&content, "class", "content content--open");
+                Opened::Log(src)
+            }
+        },
+    };
+    let reads = matches!(opened, Opened::Log(_));
+    dom::toggle_attribute(&feed, "hidden", !reads);
+    for (parent, child) in [
+        (&root, &frame),
+        (&frame, &list),
+        (&frame, &content),
+        (&content, &top),
+        (&content, &place),
+        (&place, &feed),
+    ] {
+        dom::insert_before(parent, child, None);
+    }
+    let laid = Laid {
+        frame,
+        list,
+        content,
+        top,
+        feed,
+        token,
+        opened,
+    };
+    if reads {
+        part::later(move || fill(laid));
+    } else {
+        fill(laid);
+    }
+}
+
+/// Fills the page, as soon as the part that does is here.
+fn fill(laid: Laid) {
+    let top = laid.top.clone();
+    wasm_bindgen_futures::spawn_local(async move {
+        let app = APP.needed(|lack| say(&top, lack)).await;
+        dom::empty(&laid.top);
+        (app.fill)(laid);
+        part::first_is_here();
+    });
+}
+
+/// Says that the page stays empty, and offers to try again.
+fn say(top: &Element, lack: Lack) {
+    dom::empty(top);
+    let note = element("div", "refused");
+    dom::write_attribute(&note, "role", "alert");
+    let text = element("p", "refused__title");
+    dom::write_text(&text, &format!("Could not go on: {lack}"));
+    let button = element("button", "button button--primary");
+    dom::write_attribute(&button, "type", "button");
+    dom::write_text(&button, "Try again");
+    let again = lack.again.clone();
+    std::mem::forget(dom::listen(&button, "click", move |_| again()));
+    for (parent, child) in [(top, &note), (&note, &text), (&note, &button)] {
+        dom::insert_before(parent, child, None);
+    }
+}
+
+/// Takes the token out of the address, so that it is in no history and no screenshot.
+fn take_token() -> Option<String> {
+    let Some(token) = location::fragment("token") else {
+        return tab_storage::get(TOKEN_KEY);
+    };
+    location::remove_from_fragment("token");
+    tab_storage::set(TOKEN_KEY, Some(&token));
+    Some(token)
+}
+
+/// Whether the reader has put the list away.
+pub(super) fn list_is_hidden() -> bool {
+    local_storage::get(HIDDEN_KEY).is_some_and(|kept| kept == "yes")
+}
+
+pub(super) fn keep_list_hidden(hidden: bool) {
+    local_storage::set(HIDDEN_KEY, if hidden { "yes" } else { "no" });
+}
+
+fn element(tag: &str, class: &str) -> Element {
+    let element = dom::create(tag);
+    dom::write_attribute(&element, "class", class);
+    element
+}

@@ -1,0 +1,78 @@
+//! The part with all that stands around the rows: finding, the sheet of keys, a row's buttons, the player and the panel.
+
+use std::any::Any;
+use std::rc::Rc;
+
+use leptos::mount::mount_to;
+use leptos::prelude::*;
+
+use super::feed::FeedView;
+use super::{Context, Ctx, controls, find, help, links, panel, transport};
+use crate::platform::dom::{self, Element, Event};
+use crate::platform::{part::part, style};
+
+part! {
+    /// What stands around the rows.
+    pub(crate) static AROUND: Around = table, in around, "finds, replays and sums up";
+}
+
+/// The styles of what stands around the rows.
+const CSS: &str = concat!(
+    include_str!("../../style/find.css"),
+    include_str!("../../style/help.css"),
+    include_str!("../../style/export.css"),
+    include_str!("../../style/panel.css"),
+    include_str!("../../style/transport.css"),
+);
+
+/// What the part can do.
+#[derive(Clone, Copy)]
+pub(crate) struct Around {
+    /// Fills the places; what is returned keeps that alive.
+    pub(crate) mount: fn(Ctx, Places) -> Box<dyn Any>,
+    /// The controls in the bar.
+    pub(crate) controls: fn(Ctx) -> AnyView,
+    /// Does what a key asks for.
+    pub(crate) key: fn(&FeedView, &Event),
+    /// Once a frame; the last says whether rows changed.
+    pub(crate) frame: fn(&Rc<Context>, &Element, bool),
+}
+
+/// Where the part goes.
+pub(crate) struct Places {
+    pub(crate) grid: Element,
+    pub(crate) find: Element,
+    pub(crate) help: Element,
+    pub(crate) actions: Element,
+    pub(crate) player: Element,
+    pub(crate) panel: Element,
+}
+
+fn table() -> Around {
+    Around {
+        mount,
+        controls: |ctx| (controls::view(ctx), panel::toggle_button(ctx)).into_any(),
+        key: FeedView::on_key,
+        frame: |context, grid, changed| {
+            context.find_on(grid);
+            panel::note_change(context, changed);
+        },
+    }
+}
+
+fn mount(ctx: Ctx, places: Places) -> Box<dyn Any> {
+    let Places { grid, help, .. } = places;
+    style::adopt_around(&grid, CSS);
+    let full = grid.clone();
+    let place = (grid, places.panel.clone());
+    let for_help = help.clone();
+    Box::new((
+        mount_to(dom::as_html(&places.find), move || find::view(ctx)),
+        mount_to(dom::as_html(&help), move || help::view(for_help)),
+        mount_to(dom::as_html(&places.actions), move || links::actions(ctx)),
+        mount_to(dom::as_html(&places.player), move || {
+            transport::view(ctx, full)
+        }),
+        mount_to(dom::as_html(&places.panel), move || panel::view(ctx, place)),
+    ))
+}

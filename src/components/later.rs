@@ -1,0 +1,201 @@
+//! What rows hold beyond their line and their text: it is fetched once the first rows are there, and drawn when it comes.
+//!
+//! Until then a row says so; what is folded and what stands where does not depend on it.
+
+use std::any::Any;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use chat_feed::prose::{self, Nodes};
+use chat_feed::{Block, BlockBody, Feed, Prompt, TextBlock, TextKind};
+use leptos::html::div;
+use leptos::prelude::*;
+
+use super::colours::{self, CodeColours};
+use super::{
+    Context, Ctx, ask as asks, attachments, exchange, file_edit, mark, plan, prompt, question, raw,
+    tool_call,
+};
+use crate::platform::dom::Element;
+use crate::platform::part::{self, part};
+
+part! {
+    /// What rows hold.
+    static BODIES: Bodies = table, in bodies, "shows what rows hold";
+}
+
+/// What the part can do.
+#[derive(Clone, Copy)]
+struct Bodies {
+    /// The row of a block that is neither text nor a line.
+    row: fn(Ctx, &Feed, &Block) -> AnyView,
+    /// What an opened line shows below it.
+    body: fn(Ctx, &Feed, &Block) -> AnyView,
+    /// What stands below the words of a prompt; whether they are cut.
+    below_prompt: fn(Ctx, &Block, &Prompt) -> AnyView,
+    /// The nodes of a block of text, to which more may come or not.
+    nodes: fn(&TextKind, &str, bool) -> Nodes,
+    /// The nodes of a text that is whole.
+    nodes_of_text: fn(&str) -> Nodes,
+    /// Gives the code in an element its colours.
+    colours: fn(&Element) -> Option<Rc<dyn Any>>,
+    /// Whether nothing waits for colours.
+    is_coloured: fn() -> bool,
+    /// Waits until nothing does.
+    coloured: fn() -> Pin<Box<dyn Future<Output = ()>>>,
+}
+
+fn table() -> Bodies {
+    Bodies {
+        row: row_view,
+        body: body_view,
+        below_prompt: |ctx, block, prompt| {
+            let attachments = attachments::view(ctx, block, prompt.attachments.as_ref());
+            (prompt::more_view(ctx, block, prompt), attachments).into_any()
+        },
+        nodes: prose::nodes,
+        nodes_of_text: prose::nodes_of_text,
+        colours: |row| CodeColours::of(row).map(|colours| colours as Rc<dyn Any>),
+        is_coloured: colours::are_all_known,
+        coloured: || Box::pin(colours::all_drawn()),
+    }
+}
+
+/// The row of a block that is neither text nor a line.
+pub(super) fn row(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {
+    match BODIES.get() {
+        Some(bodies) => (bodies.row)(ctx, feed, block),
+        None => not_here(),
+    }
+}
+
+/// What an opened line shows below it.
+pub(super) fn body(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {
+    match BODIES.get() {
+        Some(bodies) => (bodies.body)(ctx, feed, block),
+        None => not_here(),
+    }
+}
+
+/// What stands below the words of a prompt.
+pub(super) fn below_prompt(ctx: Ctx, block: &Block, prompt: &Prompt) -> AnyView {
+    match BODIES.get() {
+        Some(bodies) => (bodies.below_prompt)(ctx, block, prompt),
+        None => not_here(),
+    }
+}
+
+/// The nodes of a block of text; as it is written, until what reads markup is here.
+pub(super) fn nodes(part: &TextBlock, text: &str) -> Nodes {
+    match BODIES.get() {
+        Some(bodies) => (bodies.nodes)(&part.kind, text, part.streaming),
+        None => prose::unmarked(&part.kind, text),
+    }
+}
+
+/// The nodes of a text that is whole.
+pub(super) fn nodes_of_text(text: &str) -> Nodes {
+    match BODIES.get() {
+        Some(bodies) => (bodies.nodes_of_text)(text),
+        None => prose::unmarked(&TextKind::LongLine, text),
+    }
+}
+
+/// Gives code its colours, where there is any; they stay as long as what is returned.
+pub(super) fn colours_of(row: &Element) -> Option<Rc<dyn Any>> {
+    BODIES.get().and_then(|bodies| (bodies.colours)(row))
+}
+
+/// Whether it is here.
+pub(super) fn is_here() -> bool {
+    BODIES.get().is_some()
+}
+
+/// Whether all rows are drawn as they will stay.
+pub(crate) fn is_drawn(context: &Context) -> bool {
+    let is_due = context.bodies_due.get();
+    !is_due && BODIES.get().is_none_or(|bodies| (bodies.is_coloured)())
+}
+
+/// Waits until it is here.
+pub(crate) async fn here(context: &Context) {
+    let lacks = context.lacks.clone();
+    BODIES.needed(|lack| lacks.add(lack)).await;
+}
+
+/// Waits until all that is mounted has its colours.
+pub(crate) async fn coloured() {
+    if let Some(bodies) = BODIES.get() {
+        (bodies.coloured)().await;
+    }
+}
+
+/// Rows are drawn without it: once it is here they are drawn again.
+pub(super) fn ask(context: &Rc<Context>) {
+    if is_here() || context.bodies_due.replace(true) {
+        return;
+    }
+    let (context, lacks) = (Rc::downgrade(context), context.lacks.clone());
+    part::later(move || {
+        wasm_bindgen_futures::spawn_local(async move {
+            BODIES.needed(|lack| lacks.add(lack)).await;
+            if let Some(context) = context.upgrade() {
+                context.bodies_due.set(false);
+                context.store.touch_mounted();
+            }
+        });
+    });
+}
+
+fn not_here() -> AnyView {
+    div().class("subtle").child("…").into_any()
+}
+
+fn row_view(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {
+    match &block.body {
+        BlockBody::AgentMessage(message) => exchange::view(ctx, block, message),
+        BlockBody::Permission(ask) => asks::permission(ctx, feed, block, ask),
+        BlockBody::Question(ask) => question::view(ctx, block, ask),
+        BlockBody::Plan(entries) => plan::view(ctx, block, entries),
+        BlockBody::Progress(progress) => mark::progress(progress),
+        BlockBody::AgentSwitch(switch) => mark::agent_switch(switch),
+        BlockBody::Interrupt { reason } => mark::interrupt(feed, block, reason),
+        BlockBody::Error {
+            code,
+            message,
+            count,
+        } => mark::error(ctx, block, code, message, *count),
+        BlockBody::Audio {
+            chunks,
+            duration_ms,
+            done,
+        } => mark::audio(*chunks, *duration_ms, *done),
+        BlockBody::Compaction(compaction) => mark::compaction(ctx, block, compaction),
+        BlockBody::Notice {
+            warning,
+            text,
+            line,
+            source,
+        } => mark::notice(ctx, block, *warning, text, *line, source.as_deref()),
+        BlockBody::Raw { label, value } => raw::view(ctx, block, label, value),
+        BlockBody::SessionStart(start) => mark::session_start(start),
+        BlockBody::SessionEnd { reason } => mark::session_end(reason),
+        BlockBody::Gap(gap) => mark::gap(gap),
+        // The others are drawn by `block_view`, and text by `rows`.
+        BlockBody::Prompt(_)
+        | BlockBody::Text(_)
+        | BlockBody::Thinking(_)
+        | BlockBody::ToolCall(_)
+        | BlockBody::FileEdit(_)
+        | BlockBody::TurnEnd(_) => ().into_any(),
+    }
+}
+
+fn body_view(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {
+    match &block.body {
+        BlockBody::ToolCall(call) => tool_call::body_view(ctx, feed, block, call),
+        BlockBody::FileEdit(edit) => file_edit::body_view(ctx, block, &edit.edit),
+        _ => ().into_any(),
+    }
+}

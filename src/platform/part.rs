@@ -1,0 +1,283 @@
+//! Parts of the program that are fetched when they are first needed.
+//!
+//! A part is named where it begins: [`part!`] marks the function that gives its table, a struct of functions. What is
+//! reached through that table alone is cut out of the module when the page is shipped; while it is worked on the page
+//! is in one piece, and a part is there at once. What several parts share is fetched with the first of them.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::thread::LocalKey;
+
+use futures_util::future::{Either, select};
+
+use super::frame;
+
+/// A part that takes longer does not come.
+const LIMIT_MS: u32 = 20_000;
+/// How long it is waited before each further try: a connection that was cut is mostly back by then.
+const WAITS_MS: [u32; 4] = [200, 600, 1_500, 3_000];
+
+/// Why a part is not here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// The server does not give it: it is away, or has another version of the page by now.
+    Refused,
+    /// Nothing came in a time in which it should have.
+    NoAnswer,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Missing::Refused => "the server of this page is away, or has a newer version of it",
+            Missing::NoAnswer => "the server of this page does not answer",
+        })
+    }
+}
+
+impl From<wasm_split_helpers::SplitLoaderError> for Missing {
+    fn from(_: wasm_split_helpers::SplitLoaderError) -> Missing {
+        Missing::Refused
+    }
+}
+
+/// What waits for a part.
+type Waiting<T> = Box<dyn FnOnce(Result<T, Missing>)>;
+/// Fetches a part, and asks it for its table.
+type Fetch<T> = fn() -> Pin<Box<dyn Future<Output = Result<T, Missing>>>>;
+
+/// A part; `T` is its table.
+pub(crate) struct Part<T: 'static> {
+    words: &'static str,
+    state: &'static LocalKey<State<T>>,
+    fetch: Fetch<T>,
+}
+
+/// What is known of a part.
+pub(crate) struct State<T> {
+    here: Cell<Option<T>>,
+    waiting: RefCell<Vec<Waiting<T>>>,
+}
+
+impl<T> State<T> {
+    /// Nobody has asked for it yet.
+    pub(crate) const fn new() -> State<T> {
+        State {
+            here: Cell::new(None),
+            waiting: RefCell::new(Vec::new()),
+        }
+    }
+}
+
+impl<T: Copy> Part<T> {
+    /// For [`part!`].
+    pub(crate) const fn new(
+        words: &'static str,
+        state: &'static LocalKey<State<T>>,
+        fetch: Fetch<T>,
+    ) -> Part<T> {
+        Part {
+            words,
+            state,
+            fetch,
+        }
+    }
+
+    /// The table, where the part is here.
+    pub(crate) fn get(&self) -> Option<T> {
+        self.state.with(|state| state.here.get())
+    }
+
+    /// Hands the table on as soon as the part is here: at once, where it is.
+    pub(crate) fn when_here(&'static self, told: impl FnOnce(Result<T, Missing>) + 'static) {
+        if let Some(table) = self.get() {
+            return told(Ok(table));
+        }
+        let n_waiting = self.state.with(|state| {
+            let mut waiting = state.waiting.borrow_mut();
+            waiting.push(Box::new(told));
+            waiting.len()
+        });
+        if n_waiting == 1 {
+            wasm_bindgen_futures::spawn_local(self.fetch());
+        }
+    }
+
+    async fn fetch(&'static self) {
+        let mut fetched = self.try_once().await;
+        for wait_ms in WAITS_MS {
+            if fetched.is_ok() {
+                break;
+            }
+            frame::sleep(wait_ms).await;
+            fetched = self.try_once().await;
+        }
+        let waiting = self.state.with(|state| {
+            state.here.set(fetched.ok());
+            state.waiting.take()
+        });
+        for told in waiting {
+            told(fetched);
+        }
+    }
+
+    async fn try_once(&self) -> Result<T, Missing> {
+        match select((self.fetch)(), frame::sleep(LIMIT_MS)).await {
+            Either::Left((fetched, _)) => fetched,
+            Either::Right(_) => Err(Missing::NoAnswer),
+        }
+    }
+
+    /// The table, as soon as the part is here. Each time it does not come `lacks` is told.
+    pub(crate) async fn needed(&'static self, lacks: impl Fn(Lack)) -> T {
+        loop {
+            let told = Told::default();
+            let tell = told.clone();
+            self.when_here(move |fetched| tell.tell(fetched));
+            match told.await {
+                Ok(table) => return table,
+                Err(why) => {
+                    let asked = Told::default();
+                    let ask = asked.clone();
+                    lacks(Lack {
+                        words: self.words,
+                        why,
+                        again: Rc::new(move || ask.tell(())),
+                    });
+                    asked.await;
+                }
+            }
+        }
+    }
+}
+
+/// A part that did not come.
+#[derive(Clone)]
+pub(crate) struct Lack {
+    words: &'static str,
+    why: Missing,
+    /// Tries again.
+    pub(crate) again: Rc<dyn Fn()>,
+}
+
+impl fmt::Display for Lack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Lack { words, why, .. } = self;
+        write!(
+            f,
+            "the part of this page that {words} was not loaded: {why}"
+        )
+    }
+}
+
+/// What was told, and who waits for it.
+type ToldCells<V> = (Cell<Option<V>>, Cell<Option<Waker>>);
+
+/// Something that is told once.
+struct Told<V>(Rc<ToldCells<V>>);
+
+impl<V> Clone for Told<V> {
+    fn clone(&self) -> Told<V> {
+        Told(self.0.clone())
+    }
+}
+
+impl<V> Default for Told<V> {
+    fn default() -> Told<V> {
+        Told(Rc::new((Cell::new(None), Cell::new(None))))
+    }
+}
+
+impl<V> Told<V> {
+    fn tell(&self, value: V) {
+        self.0.0.set(Some(value));
+        if let Some(waker) = self.0.1.take() {
+            waker.wake();
+        }
+    }
+}
+
+impl<V> Future for Told<V> {
+    type Output = V;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<V> {
+        match self.0.0.take() {
+            Some(value) => Poll::Ready(value),
+            None => {
+                self.0.1.set(Some(context.waker().clone()));
+                Poll::Pending
+            }
+        }
+    }
+}
+
+type Job = Box<dyn FnOnce()>;
+
+thread_local! {
+    /// Jobs that wait for what is looked at first; `None` once that is there.
+    static LATER: RefCell<Option<Vec<Job>>> = const { RefCell::new(Some(Vec::new())) };
+}
+
+/// How long what is looked at first may keep the rest waiting.
+const FIRST_MS: u32 = 4_000;
+
+/// Does `job` once what is looked at first is there, or does not come: it fetches what nothing waits for.
+pub(crate) fn later(job: impl FnOnce() + 'static) {
+    let job: Job = Box::new(job);
+    let n_waiting = LATER.with_borrow_mut(|later| match later {
+        Some(later) => {
+            later.push(job);
+            Ok(later.len())
+        }
+        None => Err(job),
+    });
+    match n_waiting {
+        Err(job) => job(),
+        Ok(1) => wasm_bindgen_futures::spawn_local(async {
+            frame::sleep(FIRST_MS).await;
+            first_is_here();
+        }),
+        Ok(_) => {}
+    }
+}
+
+/// What is looked at first is there, or will not come.
+pub(crate) fn first_is_here() {
+    let Some(jobs) = LATER.take() else { return };
+    frame::mark("agent-feed: first rows");
+    wasm_bindgen_futures::spawn_local(async {
+        // The browser shows it before anything else is asked of it.
+        frame::yield_now().await;
+        jobs.into_iter().for_each(|job| job());
+    });
+}
+
+/// Declares a part: a static, the type of its table, the function that makes the table, the part's name and what it is
+/// for.
+macro_rules! part {
+    ($(#[$doc:meta])* $vis:vis static $part:ident: $table:ty = $make:path, in $name:ident, $words:literal;) => {
+        $(#[$doc])*
+        $vis static $part: $crate::platform::part::Part<$table> = {
+            thread_local! {
+                static STATE: $crate::platform::part::State<$table> =
+                    const { $crate::platform::part::State::new() };
+            }
+            #[cfg(debug_assertions)]
+            async fn $name() -> Result<$table, $crate::platform::part::Missing> {
+                Ok($make())
+            }
+            #[cfg(not(debug_assertions))]
+            #[wasm_split_helpers::wasm_split($name, fallible)]
+            fn $name() -> Result<$table, $crate::platform::part::Missing> {
+                Ok($make())
+            }
+            $crate::platform::part::Part::new($words, &STATE, || Box::pin($name()))
+        };
+    };
+}
+
+pub(crate) use part;

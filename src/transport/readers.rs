@@ -1,0 +1,71 @@
+//! The part that reads the formats of other programs: no ChatEvent log needs it.
+
+use chat_event::ChatEvent;
+use chat_normalize::{Context, NotASession, SessionFolder, SessionReader};
+
+use super::{Failure, Running, Sink, folder};
+use crate::platform::part::part;
+use crate::platform::stream::Blob;
+
+part! {
+    /// The rules of all formats.
+    pub(crate) static READERS: Readers = table, in readers, "reads the logs of other programs";
+}
+
+/// Begins to read files, each with its path.
+type ReadFiles = fn(Vec<(String, Blob)>, Sink) -> Result<Running, Failure>;
+
+/// What the rules can do.
+#[derive(Clone, Copy)]
+pub(crate) struct Readers {
+    /// A reader of a session in one piece.
+    pub(crate) session: fn() -> Box<dyn Reads>,
+    /// The sessions that files make, by their paths.
+    pub(crate) group: fn(&[&str]) -> SessionFolder,
+    /// Reads the one session that these files make.
+    pub(crate) files: ReadFiles,
+}
+
+fn table() -> Readers {
+    Readers {
+        session: || Box::new(SessionReader::new(Context::default())),
+        group: |paths| SessionFolder::group(paths.iter().copied()),
+        files: folder::of_files,
+    }
+}
+
+/// What makes events of bytes.
+pub(crate) trait Reads {
+    /// Takes the next bytes, which arrived at `arrival_ms`.
+    fn push(
+        &mut self,
+        bytes: &[u8],
+        arrival_ms: i64,
+        out: &mut Vec<ChatEvent>,
+    ) -> Result<(), Failure>;
+    /// Takes the end of the source.
+    fn finish(&mut self, arrival_ms: i64, out: &mut Vec<ChatEvent>) -> Result<(), Failure>;
+}
+
+impl Reads for SessionReader {
+    fn push(
+        &mut self,
+        bytes: &[u8],
+        arrival_ms: i64,
+        out: &mut Vec<ChatEvent>,
+    ) -> Result<(), Failure> {
+        SessionReader::push(self, bytes, arrival_ms, out).map_err(|why| refusal(&why))
+    }
+
+    fn finish(&mut self, arrival_ms: i64, out: &mut Vec<ChatEvent>) -> Result<(), Failure> {
+        SessionReader::finish(self, arrival_ms, out).map_err(|why| refusal(&why))
+    }
+}
+
+/// What is no session at all: what it could have been comes after what is wrong.
+pub(super) fn refusal(why: &NotASession) -> Failure {
+    let formats = NotASession::formats();
+    let next =
+        format!("Choose a session's file, or the folder it lies in. Formats read are {formats}.");
+    Failure::new(why.place(), next)
+}

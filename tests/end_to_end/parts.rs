@@ -1,0 +1,135 @@
+//! What is fetched when: little before the first rows, other programs' formats where one is read, and a part that does
+//! not come is told of and tried again.
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::made_logs::log_of;
+use crate::stage::{Stage, on_stage};
+use crate::{FEED, SHORT};
+
+/// So many bytes, packed, are fetched of the program before the first rows of a ChatEvent log, at most.
+const MOST_FIRST_BYTES: usize = 400_000;
+/// And in all, the worker for colours included.
+const MOST_BYTES: usize = 1_500_000;
+
+/// Addresses fetched up to the moment in which the first rows are there.
+const FETCHED_FIRST: &str = "(() => {
+    const first = performance.getEntriesByName('agent-feed: first rows')[0].startTime;
+    return performance.getEntriesByType('resource').filter((it) => it.startTime <= first).map((it) => it.name);
+})()";
+
+/// How many bytes the server sends for a file, packed as for browsers.
+async fn packed_bytes(stage: &Stage, address: &str) -> usize {
+    let origin = stage.server.url.trim_start_matches("http://");
+    let path = address.trim_start_matches(&stage.server.url);
+    let mut stream = TcpStream::connect(origin)
+        .await
+        .expect("the server listens");
+    let request = format!(
+        "GET {path} HTTP/1.1\r\nhost: {origin}\r\naccept-encoding: br\r\nconnection: close\r\n\r\n"
+    );
+    stream
+        .write_all(request.as_bytes())
+        .await
+        .expect("the server listens");
+    let mut answer = Vec::new();
+    stream
+        .read_to_end(&mut answer)
+        .await
+        .expect("the server answers");
+    assert!(answer.starts_with(b"HTTP/1.1 200"), "{path} is there");
+    let body = answer.windows(4).position(|four| four == b"\r\n\r\n");
+    answer.len() - body.expect("an answer has a body") - 4
+}
+
+#[test]
+fn little_is_fetched_before_the_first_rows_and_all_of_it_is_bounded() {
+    let files = vec![("/log.jsonl", log_of("log", 200))];
+    on_stage("first_fetch", FEED, files, async |stage| {
+        stage.show("/log.jsonl").await;
+        let first: Vec<String> = stage.tab.eval(FETCHED_FIRST).await;
+        let mut n_first_bytes = 0;
+        let mut told = Vec::new();
+        let ours = first.iter().filter(|it| it.starts_with(&stage.server.url));
+        for address in ours {
+            let n_bytes = packed_bytes(&stage, address).await;
+            told.push(format!("{n_bytes} {address}"));
+            n_first_bytes += n_bytes;
+        }
+        println!("before the first rows: {n_first_bytes} bytes: {told:#?}");
+        assert!(
+            told.iter().any(|it| it.ends_with("_bg.wasm")),
+            "the program is fetched: {told:#?}"
+        );
+        assert!(n_first_bytes <= MOST_FIRST_BYTES, "{told:#?}");
+        let other = ["readers-", "around-", "bodies-", "app-", "live-", "export-"];
+        let early = first
+            .iter()
+            .find(|it| other.iter().any(|part| it.contains(part)));
+        assert_eq!(early, None, "no part is needed for the first rows");
+
+        let dist = concat!(env!("CARGO_MANIFEST_DIR"), "/dist");
+        let mut n_bytes = 0;
+        for entry in std::fs::read_dir(dist)
+            .expect("the page is built")
+            .flatten()
+        {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.ends_with(".js") || name.ends_with(".wasm") || name.ends_with(".css") {
+                n_bytes += packed_bytes(&stage, &format!("/{name}")).await;
+            }
+        }
+        println!("in all: {n_bytes} bytes");
+        assert!(n_bytes <= MOST_BYTES, "{n_bytes} bytes in all");
+    });
+}
+
+#[test]
+fn a_part_that_does_not_come_is_told_and_tried_again() {
+    on_stage("lacking", FEED, Vec::new(), async |stage| {
+        stage.tab.expect_problems("cut off by the test");
+        stage
+            .tab
+            .run(
+                "const whole = window.fetch; window.isCut = true;
+                 window.fetch = (address, options) => window.isCut && String(address).includes('readers-')
+                     ? Promise.reject(new TypeError('cut off by the test')) : whole(address, options);",
+            )
+            .await;
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/sessions/read-edit/input.stream.jsonl"
+        );
+        let lines = std::fs::read_to_string(path).expect("the story has an input");
+        stage.append(&lines).await;
+        stage
+            .tab
+            .wait_for(
+                "the page to say what it lacks",
+                SHORT,
+                "__test.text(__test.feed()).includes('The part of this page that reads the logs of other programs was not loaded')",
+            )
+            .await;
+        stage
+            .tab
+            .run(
+                "window.isCut = false;
+                 __test.feed().shadowRoot.querySelector('.note--lacks button').click();",
+            )
+            .await;
+        stage
+            .tab
+            .wait_for(
+                "the rows of what was held",
+                SHORT,
+                "__test.rows().length > 0",
+            )
+            .await;
+        let lacks: bool = stage
+            .tab
+            .eval("!!__test.feed().shadowRoot.querySelector('.note--lacks')")
+            .await;
+        assert!(!lacks, "nothing lacks any more");
+    });
+}
