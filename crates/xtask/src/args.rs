@@ -16,6 +16,7 @@ Commands:
   start   Build everything that is needed and start the program on this machine
   test    Run every check and test, browser tests included
   dist    Build the page and the server, and start nothing
+  bench   Measure the page beside other pages, in one run
   tools   Say which tools are installed, and where
   help    Show this text; `cargo xtask <command> --help` shows more
 
@@ -56,6 +57,22 @@ Build the page (into dist/) and the server that carries it, both in release
 Usage: cargo xtask dist
 ";
 
+const HELP_BENCH: &str = "\
+Measure the page beside other pages that show the same sessions, all in one run of one browser
+
+Usage: cargo xtask bench [--quick] [--all] [--reps N]
+
+Options:
+  --quick     One repetition, without the log of a million events
+  --all       Also pages that hold a whole session in one file, as exporters write them
+  --reps N    Repetitions, of which medians are taken [default: 3]
+
+The pages beside ours, the sessions and the harness lie in the folder that TURNREEL_BENCH names, else in
+../shared/bench; Node.js, npm and Chromium run them. Written to target/bench: report.md (what was measured, as ratios),
+figures.json (every figure, and `gates`), ratios.svg. Only ratios within one run mean anything, and only those of a
+machine that does nothing else.
+";
+
 const HELP_TOOLS: &str = "\
 Say which tools are installed, in which version, and where
 
@@ -78,6 +95,7 @@ pub(crate) enum Action {
         open: bool,
     },
     Dist,
+    Bench(BenchOptions),
     PageHook,
     Test(TestOptions),
     Tools,
@@ -94,6 +112,14 @@ pub(crate) struct StartOptions {
 pub(crate) struct TestOptions {
     pub(crate) full: bool,
     pub(crate) filters: Vec<String>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct BenchOptions {
+    pub(crate) quick: bool,
+    pub(crate) all: bool,
+    /// Repetitions.
+    pub(crate) reps: u32,
 }
 
 /// Reads what stands behind the command's name.
@@ -114,6 +140,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Action, Error> {
         "start" => (HELP_START, parse_start),
         "test" => (HELP_TEST, parse_test),
         "dist" => (HELP_DIST, |rest| takes_nothing(rest, Action::Dist)),
+        "bench" => (HELP_BENCH, parse_bench),
         "tools" => (HELP_TOOLS, |rest| takes_nothing(rest, Action::Tools)),
         "page-hook" => (HELP_PAGE_HOOK, |rest| takes_nothing(rest, Action::PageHook)),
         "announce" => (HELP, parse_announce),
@@ -164,6 +191,28 @@ fn parse_test(rest: &[String]) -> Result<Action, Error> {
         }
     }
     Ok(Action::Test(options))
+}
+
+fn parse_bench(rest: &[String]) -> Result<Action, Error> {
+    let (mut quick, mut all, mut reps) = (false, false, None);
+    let mut rest = rest.iter();
+    while let Some(argument) = rest.next() {
+        let (name, inline_value) = split_value(argument);
+        match name {
+            "--quick" if inline_value.is_none() => quick = true,
+            "--all" if inline_value.is_none() => all = true,
+            "--reps" => {
+                let value = value_of(name, inline_value, &mut rest)?;
+                let number = value.parse().ok().filter(|reps| (1..=99).contains(reps));
+                reps = Some(number.ok_or_else(|| {
+                    Error::Usage(format!("--reps takes a number from 1 to 99, not `{value}`"))
+                })?);
+            }
+            _ => return Err(unknown(argument)),
+        }
+    }
+    let reps = reps.unwrap_or(if quick { 1 } else { 3 });
+    Ok(Action::Bench(BenchOptions { quick, all, reps }))
 }
 
 fn parse_announce(rest: &[String]) -> Result<Action, Error> {
@@ -236,6 +285,15 @@ mod tests {
     }
 
     #[test]
+    fn a_quick_bench_has_one_repetition_unless_it_is_told_otherwise() {
+        let bench = |quick, all, reps| Ok(Action::Bench(BenchOptions { quick, all, reps }));
+        assert_eq!(parsed("bench"), bench(false, false, 3));
+        assert_eq!(parsed("bench --quick"), bench(true, false, 1));
+        assert_eq!(parsed("bench --all --quick --reps 2"), bench(true, true, 2));
+        assert!(parsed("bench --reps 0").is_err_and(|why| why.contains("--reps")));
+    }
+
+    #[test]
     fn what_is_not_understood_is_named() {
         assert!(parsed("start --port 70000").is_err_and(|why| why.contains("70000")));
         assert!(parsed("start --port").is_err_and(|why| why.contains("--port needs a value")));
@@ -246,7 +304,7 @@ mod tests {
 
     #[test]
     fn each_command_explains_itself() {
-        for command in ["start", "test", "dist", "tools", "page-hook"] {
+        for command in ["start", "test", "dist", "bench", "tools", "page-hook"] {
             let Ok(Action::Help(text)) = parsed(&format!("{command} --help")) else {
                 panic!("no help for {command}");
             };

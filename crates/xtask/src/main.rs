@@ -1,6 +1,6 @@
 //! `cargo xtask`: what is done with this repository, as commands. `start` and `test` are the two that matter.
 //!
-//! Only the standard library is used, so that a fresh clone has this program in a second. What the product does lies
+//! Hardly anything but the standard library is used, so that a fresh clone has this program in seconds. What the product does lies
 //! elsewhere: `turnreel` is the server, the root package is the page; here they are only built, started and tested.
 
 mod args;
@@ -13,6 +13,7 @@ mod command;
 mod fingerprint;
 mod tools;
 
+mod bench;
 mod dist;
 mod highlighter;
 mod npm;
@@ -47,6 +48,7 @@ fn perform(action: Action) -> Result<ExitCode, error::Error> {
         Action::Start(options) => start::run(&options),
         Action::Announce { open } => start::announce(open),
         Action::Dist => dist::run(),
+        Action::Bench(options) => bench::run(&options),
         Action::PageHook => page_hook::run(),
         Action::Test(options) => test::run(&options),
         Action::Tools => tools::print_all(),
