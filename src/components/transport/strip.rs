@@ -1,12 +1,13 @@
 //! The strip: what happened when, by kind; idle stretches hatched, markers above, sub-agents below.
 //!
-//! However long the session is, only so many nodes are made: bars are one path a kind, markers that would touch are one.
+//! However long the session is, only so many nodes are made: bars are one path a kind, markers and idle stretches one
+//! element a kind, those that would touch are one.
 
 use std::fmt::Write;
 
 use chat_feed::Feed;
 use chat_feed::playback::{self, Clock, MarkerKind, STRIP_KINDS, Stops};
-use leptos::html::{div, span};
+use leptos::html::div;
 use leptos::prelude::*;
 use leptos::svg;
 
@@ -102,9 +103,11 @@ fn lanes(stops: &Stops, clock: &Clock, share: &impl Fn(u64) -> f64) -> Vec<AnyVi
         .collect()
 }
 
-fn cuts(clock: &Clock, share: &impl Fn(u64) -> f64) -> Vec<AnyView> {
+/// All idle stretches as one element: hatched, and clipped to them. An element a stretch would be hundreds of layers,
+/// through which the browser goes on every scrolled frame (40 % of a frame's time with 250 stretches).
+fn cuts(clock: &Clock, share: &impl Fn(u64) -> f64) -> AnyView {
     let mut end = -1.0;
-    let mut shown = Vec::new();
+    let mut outline = Outline::default();
     for cut in clock.cuts() {
         let from = share(cut.played_ms);
         // Too near to be told apart from the one before.
@@ -115,40 +118,84 @@ fn cuts(clock: &Clock, share: &impl Fn(u64) -> f64) -> Vec<AnyView> {
         if end <= from {
             break;
         }
-        let width = format!("{:.3}%", (end - from) * 100.0);
-        let place = format!("{:.3}%", from * 100.0);
-        let cut = div()
-            .class("strip__cut")
-            .style(("inset-inline-start", place))
-            .style(("inline-size", width));
-        shown.push(cut.into_any());
+        outline.rectangle(from, end);
     }
-    shown
+    outline.view("strip__cuts")
 }
 
+/// The markers, one element a kind.
 fn markers(stops: &Stops, clock: &Clock, share: &impl Fn(u64) -> f64) -> Vec<AnyView> {
-    let mut last = [-1.0; 4];
-    let mut shown = Vec::new();
+    let mut last = [-1.0; MARKERS.len()];
+    let mut outlines: [Outline; MARKERS.len()] = Default::default();
     for marker in stops.markers() {
-        let (nth, class, sign) = match marker.kind {
-            MarkerKind::Prompt => (0, "prompt", "▼"),
-            MarkerKind::Error => (1, "error", "◆"),
-            MarkerKind::Permission => (2, "permission", "■"),
-            MarkerKind::Compaction => (3, "compaction", "┆"),
+        let nth = match marker.kind {
+            MarkerKind::Prompt => 0,
+            MarkerKind::Error => 1,
+            MarkerKind::Permission => 2,
+            MarkerKind::Compaction => 3,
             // They show as bars of their colour.
             MarkerKind::Edit => continue,
         };
         let at = share(clock.played_at(marker.event + 1));
-        let Some(last) = last.get_mut(nth).filter(|last| at >= **last + NEAREST) else {
-            continue;
-        };
-        *last = at;
-        let sign = span()
-            .class(format!("strip__marker strip__marker--{class}"))
-            .attr("aria-hidden", "true")
-            .style(("inset-inline-start", format!("{:.3}%", at * 100.0)))
-            .child(sign);
-        shown.push(sign.into_any());
+        if at >= last[nth] + NEAREST {
+            last[nth] = at;
+            outlines[nth].sign(at, MARKERS[nth].1);
+        }
     }
-    shown
+    let drawn = MARKERS.into_iter().zip(outlines);
+    drawn
+        .map(|((class, _), outline)| {
+            outline.view(&format!("strip__markers strip__markers--{class}"))
+        })
+        .collect()
+}
+
+/// A marker's class, and its corners in pixels: beside the moment, below the strip's upper edge.
+type Sign = (&'static str, &'static [(i8, u8)]);
+
+/// Each kind has a form of its own, too: colours alone tell nothing to some.
+const MARKERS: [Sign; 4] = [
+    ("prompt", &[(-4, 1), (0, 9), (4, 1)]),
+    ("error", &[(-4, 5), (0, 10), (4, 5), (0, 0)]),
+    ("permission", &[(-4, 1), (-4, 9), (4, 9), (4, 1)]),
+    ("compaction", &[(-1, 0), (-1, 12), (1, 12), (1, 0)]),
+];
+
+/// Corners of one polygon that holds many figures: between them it runs along the upper edge, where it has no width.
+#[derive(Default)]
+struct Outline(String);
+
+impl Outline {
+    /// From top to bottom, between two shares of the strip's width.
+    fn rectangle(&mut self, from: f64, to: f64) {
+        let (from, to) = (from * 100.0, to * 100.0);
+        // A string takes whatever is written.
+        let _ = write!(
+            self.0,
+            ",{from:.3}% 0,{from:.3}% 100%,{to:.3}% 100%,{to:.3}% 0"
+        );
+    }
+
+    fn sign(&mut self, at: f64, corners: &[(i8, u8)]) {
+        let at = at * 100.0;
+        let Some(&(first, _)) = corners.first() else {
+            return;
+        };
+        let edge = (first, 0);
+        for (beside, below) in [edge].iter().chain(corners).chain([&edge]) {
+            let _ = write!(self.0, ",calc({at:.3}% + {beside}px) {below}px");
+        }
+    }
+
+    /// An element that shows through these figures only; nothing where there are none.
+    fn view(self, class: &str) -> AnyView {
+        if self.0.is_empty() {
+            return ().into_any();
+        }
+        div()
+            .class(class.to_owned())
+            .attr("aria-hidden", "true")
+            .style(("clip-path", format!("polygon(0 0{})", self.0)))
+            .into_any()
+    }
 }

@@ -56,51 +56,38 @@ pub(crate) fn complete(event: &mut ChatEvent, line_no: u64, session_id: &str) {
     }
 }
 
-/// What one line of a log holds.
-pub(crate) struct Found<'t> {
-    /// The events; a line can hold several, as two writers leave them.
-    pub(crate) events: Vec<ChatEvent>,
-    /// What is left over, and why it is no event.
-    pub(crate) rest: Option<(String, &'t str)>,
-}
-
-/// The events of a line.
-pub(crate) fn events_in(text: &str) -> Found<'_> {
+/// Hands on the events of a line: it can hold several, as two writers leave them. Returned is what is left over, behind
+/// why it is no event.
+pub(crate) fn events_in<'t>(
+    text: &'t str,
+    take: &mut dyn FnMut(ChatEvent),
+) -> Option<(String, &'t str)> {
     let why = match ChatEvent::from_json(text) {
         Ok(event) => {
-            return Found {
-                events: vec![event],
-                rest: None,
-            };
+            take(event);
+            return None;
         }
         Err(why) => why,
     };
     let mut stream =
         serde_json::Deserializer::from_str(text).into_iter::<Box<serde_json::value::RawValue>>();
     let mut kept_to = 0;
-    let mut events = Vec::new();
     while let Some(Ok(raw)) = stream.next() {
         match ChatEvent::from_json(raw.get()) {
-            Ok(event) => events.push(event),
+            Ok(event) => take(event),
             Err(_) => break,
         }
         kept_to = stream.byte_offset();
     }
     let rest = text.get(kept_to..).unwrap_or("").trim();
-    Found {
-        events,
-        rest: (!rest.is_empty()).then(|| (why.to_string(), rest)),
-    }
+    (!rest.is_empty()).then(|| (why.to_string(), rest))
 }
 
 impl Normalizer for ChatEvents {
     /// Text, so that what an event bears is passed on as it stands.
     fn text(&mut self, emitter: &mut Emitter, text: &str) -> bool {
-        let found = events_in(text);
-        for event in found.events {
-            self.event(emitter, event);
-        }
-        if let Some((reason, rest)) = found.rest {
+        let rest = events_in(text, &mut |event| self.event(emitter, event));
+        if let Some((reason, rest)) = rest {
             emitter.unreadable(&reason, rest);
         }
         true

@@ -2,6 +2,8 @@
 //!
 //! Of what [`Head`] calls a log it gives the same events as `SessionReader`, for any cut of the bytes.
 
+use std::borrow::Cow;
+
 use chat_event::jsonl::{LineContent, LineSplitter};
 use chat_event::payload::Notice;
 use chat_event::{ChatEvent, Extra, Payload};
@@ -126,20 +128,23 @@ fn read(
         LineContent::Zeros => return unreadable("it holds nothing but zero bytes", "", out),
         LineContent::TooLong => return unreadable("it is longer than 16 MiB", "", out),
     };
-    let text = String::from_utf8_lossy(bytes);
+    // Checking is faster than mending, and mostly all there is to do.
+    let (text, is_utf8) = match std::str::from_utf8(bytes) {
+        Ok(text) => (Cow::Borrowed(text), true),
+        Err(_) => (String::from_utf8_lossy(bytes), false),
+    };
     if text.trim().is_empty() {
         return;
     }
-    let found = events_in(&text);
-    for mut event in found.events {
+    let rest = events_in(&text, &mut |mut event| {
         complete(&mut event, line_no, session_id);
         out.push(event);
-    }
-    let n_notices = found.rest.iter().len();
-    if let Some((reason, rest)) = found.rest {
+    });
+    let n_notices = rest.iter().len();
+    if let Some((reason, rest)) = rest {
         unreadable(&reason, rest, out);
     }
-    if std::str::from_utf8(bytes).is_err() {
+    if !is_utf8 {
         let notice = Notice {
             level: "warning".to_owned(),
             text: format!("line {line_no} is not UTF-8; what was not is replaced"),
