@@ -41,7 +41,7 @@ pub(crate) fn permission(ctx: Ctx, feed: &Feed, block: &Block, ask: &PermissionB
                 .class("body")
                 .child((said, request.args.as_ref().map(raw::fields)))
         });
-        return (line.toggles(ctx, id, open), body).into_any();
+        return (line.toggles(open), body).into_any();
     }
     let tool = if request.tool_name.is_empty() {
         "this tool"

@@ -67,8 +67,7 @@ pub(crate) fn view(ctx: Ctx, head: BlockId) -> AnyView {
             Line::new(Icon::Pencil, what).outcome((counts, failed))
         }
     };
-    line.time(took.unwrap_or_default())
-        .toggles(ctx, Row::Company(head), open)
+    line.time(took.unwrap_or_default()).toggles(open)
 }
 
 /// How the header of a company is dressed.
@@ -121,7 +120,7 @@ pub(crate) fn work_view(ctx: Ctx, turn: TurnIdx) -> AnyView {
     Line::new(Icon::Chevron, (work_words(&work), took))
         .icon_class("icon icon--chevron")
         .outcome(failed)
-        .folds(ctx, Row::Work(turn), open)
+        .folds(open)
 }
 
 /// How the line of a turn's work is dressed.

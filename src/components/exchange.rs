@@ -55,7 +55,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, message: &AgentMessageBlock) -> AnyV
             .child((span().class("subtle").child("Answer"), text))
     });
     let body = open.then(|| div().class("body").child((said, answer)));
-    (line.toggles(ctx, id, open), body).into_any()
+    (line.toggles(open), body).into_any()
 }
 
 /// Agents differ in hue; the same name always has the same.

@@ -19,7 +19,7 @@ use super::bar::{self, BarState};
 use super::icon::{Icon, icon};
 use super::keys::{self, Asked, Command, Letter};
 use super::rows::FeedRows;
-use super::{Context, Ctx, controls, panel, transport};
+use super::{Context, Ctx, controls, line, panel, transport};
 use crate::feed_store::FeedStore;
 use crate::platform::clock;
 use crate::platform::dom::{self, Element, Listener};
@@ -236,6 +236,7 @@ impl FeedView {
         view.listeners.borrow_mut().extend([
             dom::listen_passive(&log, "pointerover", on_row(Context::note_row)),
             dom::listen(&log, "focusin", on_row(Context::note_focus)),
+            dom::listen(&log, "click", on_row(line::pressed)),
         ]);
         let for_hidden = Rc::downgrade(&view.context);
         let hidden = move |_| {

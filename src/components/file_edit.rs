@@ -57,7 +57,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, edit: &FileEditBlock) -
         .icon_class("icon file-edit__icon")
         .outcome(counts);
     let body = open.then(|| div().class("body").child(later::body(ctx, feed, block)));
-    (line.toggles(ctx, id, open), body).into_any()
+    (line.toggles(open), body).into_any()
 }
 
 /// The diff, or what is known of it.

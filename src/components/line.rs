@@ -1,12 +1,11 @@
 //! The one line of a row: icon · verb + object … outcome · duration · chevron.
 
-use chat_feed::arrangement::Row;
-use leptos::ev;
 use leptos::html::{button, div, span};
 use leptos::prelude::*;
 
-use super::Ctx;
+use super::Context;
 use super::icon::{Icon, icon, icon_with};
+use crate::platform::dom;
 
 /// What a line says.
 pub(crate) struct Line {
@@ -54,16 +53,16 @@ impl Line {
     }
 
     /// A line that opens and closes its row.
-    pub(crate) fn toggles(self, ctx: Ctx, row: impl Into<Row>, open: bool) -> AnyView {
+    pub(crate) fn toggles(self, open: bool) -> AnyView {
         let (mark, rest) = self.parts();
         let chevron = icon_with(Icon::Chevron, "icon icon--chevron");
-        line_button(ctx, row.into(), open, (mark, rest, chevron))
+        line_button(open, (mark, rest, chevron))
     }
 
     /// A line that opens and closes what lies behind it; its first icon is the chevron.
-    pub(crate) fn folds(self, ctx: Ctx, row: Row, open: bool) -> AnyView {
+    pub(crate) fn folds(self, open: bool) -> AnyView {
         let (mark, rest) = self.parts();
-        line_button(ctx, row, open, (mark, rest))
+        line_button(open, (mark, rest))
     }
 
     fn parts(self) -> (AnyView, AnyView) {
@@ -82,16 +81,24 @@ impl Line {
     }
 }
 
-fn line_button(ctx: Ctx, row: Row, open: bool, parts: impl IntoView + 'static) -> AnyView {
+/// What is pressed is heard by the list, once for all rows: a listener a row is made and dropped with each row that is
+/// scrolled by, and with each change of a row that is growing.
+fn line_button(open: bool, parts: impl IntoView + 'static) -> AnyView {
     button()
         .attr("type", "button")
         .class("line")
         .attr("aria-expanded", if open { "true" } else { "false" })
-        .on(ev::click, move |_| {
-            ctx.with_value(|context| context.toggle(row))
-        })
         .child(parts)
         .into_any()
+}
+
+/// Opens or closes the row whose line was pressed, where it was a line.
+pub(super) fn pressed(context: &Context, event: &dom::Event) {
+    if dom::around_event(event, "button.line").is_some()
+        && let Some((id, _)) = context.row_around(event)
+    {
+        context.toggle(context.store.row(id));
+    }
 }
 
 /// Verb in the interface font, object in its own.

@@ -152,15 +152,19 @@ impl Context {
         Some(feed.block(block).event_id.to_string())
     }
 
+    /// The row in which something happened.
+    pub(super) fn row_around(&self, event: &dom::Event) -> Option<(RowId, Element)> {
+        let element = dom::around_event(event, ".row")?;
+        let list = self.list.borrow();
+        let rows = list.as_ref()?.mounted_rows();
+        rows.into_iter().find(|(_, row)| *row == element)
+    }
+
     /// The pointer or the focus is on a row: the buttons go there.
     pub(super) fn note_row(&self, event: &dom::Event) {
-        let Some(element) = dom::around_event(event, ".row") else {
+        let Some((row, element)) = self.row_around(event) else {
             return;
         };
-        let list = self.list.borrow();
-        let rows = list.as_ref().map(|list| list.mounted_rows());
-        let row = rows.and_then(|rows| rows.into_iter().find(|(_, row)| *row == element));
-        let Some((row, element)) = row else { return };
         self.links.on.set(Some(row));
         if let Some(actions) = &*self.links.actions.borrow()
             && actions.parent_element().as_ref() != Some(&element)

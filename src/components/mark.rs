@@ -56,7 +56,7 @@ pub(crate) fn error(ctx: Ctx, block: &Block, code: &str, message: &str, count: u
             message,
         ))
     });
-    (line.toggles(ctx, id, open), body).into_any()
+    (line.toggles(open), body).into_any()
 }
 
 /// Something a reader should know; what is no warning is one quiet line, and opens where it has more.
@@ -90,7 +90,7 @@ pub(crate) fn notice(
                 text,
             ))
         });
-        return (line.toggles(ctx, id, open), body).into_any();
+        return (line.toggles(open), body).into_any();
     }
     let what = span().class("notice__text").child(format!("{place}{text}"));
     // Who read the file is no news to its reader.
@@ -152,7 +152,7 @@ pub(crate) fn compaction(ctx: Ctx, block: &Block, compaction: &Compaction) -> An
         return divider("divider divider--dashed", label);
     };
     let open = ctx.with_value(|context| context.store.is_open(id));
-    let line = Line::new(Icon::Unfold, span().child(label)).toggles(ctx, id, open);
+    let line = Line::new(Icon::Unfold, span().child(label)).toggles(open);
     let body = open.then(|| {
         div().class("body").child(output::text_well(
             ctx,

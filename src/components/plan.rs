@@ -60,7 +60,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, entries: &[PlanEntry]) -> AnyView {
             .class("body")
             .child(ul().class("plan__list").child(items))
     });
-    (line.toggles(ctx, id, open), body).into_any()
+    (line.toggles(open), body).into_any()
 }
 
 /// How an entry of this status looks: its icon, its class, and the word for those who listen.

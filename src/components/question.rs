@@ -48,7 +48,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, ask: &QuestionBlock) -> AnyView {
             let hidden = secret.then(|| p().class("muted").child("The answer is not shown"));
             div().class("body").child((answers, hidden))
         });
-        return (line.toggles(ctx, id, open), body).into_any();
+        return (line.toggles(open), body).into_any();
     }
     let (offered, progress, draft) = ctx.with_value(|context| {
         let answering = &context.answering;

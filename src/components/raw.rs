@@ -30,7 +30,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, label: &str, value: &Json) -> AnyVie
         let long = Long::new(ctx, place, &block.event_id, ("well well--wrap", "JSON"));
         div().class("body").child(long.json_view(value))
     });
-    (line.toggles(ctx, id, open), body).into_any()
+    (line.toggles(open), body).into_any()
 }
 
 /// The arguments of a call, one under the other; what is long of them on demand.

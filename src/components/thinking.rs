@@ -54,7 +54,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBloc
         };
         div().class("body").child(shown)
     });
-    (line.toggles(ctx, id, open), tail, body).into_any()
+    (line.toggles(open), tail, body).into_any()
 }
 
 /// The end of a growing text: what three lines hold.

@@ -52,7 +52,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
         line = line.icon_class("icon icon--failed");
     }
     let body = open.then(|| later::body(ctx, feed, block));
-    (line.toggles(ctx, id, open), body).into_any()
+    (line.toggles(open), body).into_any()
 }
 
 /// The icon of a kind of tool.
