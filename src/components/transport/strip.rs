@@ -1,13 +1,12 @@
 //! The strip: what happened when, by kind; idle stretches hatched, markers above, sub-agents below.
 //!
-//! However long the session is, only so many nodes are made: bars are one path a kind, markers and idle stretches one
-//! element a kind, those that would touch are one.
+//! However long the session is, only so many nodes are made: bars and markers are one path a kind, idle stretches are one
+//! path, and those that would touch are one.
 
 use std::fmt::Write;
 
 use chat_feed::Feed;
 use chat_feed::playback::{self, Clock, MarkerKind, STRIP_KINDS, Stops};
-use leptos::html::div;
 use leptos::prelude::*;
 use leptos::svg;
 
@@ -15,6 +14,8 @@ use crate::components::Context;
 
 /// Bars; a bar and its gap are 4 px where the strip is 1200 px wide.
 const N_BARS: usize = 300;
+/// Width of the strip in its own units.
+const WIDTH: f64 = 1200.0;
 /// Height of the bars in the strip's own units; the rest is for what stands below them.
 const BARS: f64 = 32.0;
 /// Sub-agents beside each other that have a lane of their own.
@@ -43,10 +44,11 @@ pub(super) fn view(context: &Context) -> AnyView {
                 .attr("aria-hidden", "true")
                 .child((
                     base,
+                    cuts(clock, &share),
                     bars(feed, clock, axis_ms),
                     lanes(stops, clock, &share),
                 ));
-            (drawn, cuts(clock, &share), markers(stops, clock, &share)).into_any()
+            (drawn, markers(stops, clock, &share)).into_any()
         })
     })
 }
@@ -85,8 +87,8 @@ fn lanes(stops: &Stops, clock: &Clock, share: &impl Fn(u64) -> f64) -> Vec<AnyVi
     let mut paths: [String; MOST_LANES] = Default::default();
     let mut ends = [-1.0; MOST_LANES];
     for span in stops.agents() {
-        let from = share(clock.played_at(span.from + 1)) * 1200.0;
-        let to = (share(clock.played_at(span.to + 1)) * 1200.0).max(from + 2.0);
+        let from = share(clock.played_at(span.from + 1)) * WIDTH;
+        let to = (share(clock.played_at(span.to + 1)) * WIDTH).max(from + 2.0);
         let mut lanes = paths.iter_mut().zip(&mut ends).enumerate();
         let free = lanes.find(|(_, (_, end))| **end <= from);
         if let Some((lane, (path, end))) = free.filter(|(_, (path, _))| path.len() < LONGEST_PATH) {
@@ -103,11 +105,11 @@ fn lanes(stops: &Stops, clock: &Clock, share: &impl Fn(u64) -> f64) -> Vec<AnyVi
         .collect()
 }
 
-/// All idle stretches as one element: hatched, and clipped to them. An element a stretch would be hundreds of layers,
-/// through which the browser goes on every scrolled frame (40 % of a frame's time with 250 stretches).
+/// All idle stretches as one path, hatched by the dashes of its stroke. An element a stretch, or one with a shape to be
+/// clipped to, would be gone through on every scrolled frame (40 % of a frame's time with 250 stretches).
 fn cuts(clock: &Clock, share: &impl Fn(u64) -> f64) -> AnyView {
     let mut end = -1.0;
-    let mut outline = Outline::default();
+    let mut path = String::new();
     for cut in clock.cuts() {
         let from = share(cut.played_ms);
         // Too near to be told apart from the one before.
@@ -118,15 +120,28 @@ fn cuts(clock: &Clock, share: &impl Fn(u64) -> f64) -> AnyView {
         if end <= from {
             break;
         }
-        outline.rectangle(from, end);
+        // A string takes whatever is written.
+        let _ = write!(path, "M{:.1} 17H{:.1}", from * WIDTH, end * WIDTH);
     }
-    outline.view("strip__cuts")
+    svg::path()
+        .attr("class", "strip__cuts")
+        .attr("d", path)
+        .into_any()
 }
 
-/// The markers, one element a kind.
-fn markers(stops: &Stops, clock: &Clock, share: &impl Fn(u64) -> f64) -> Vec<AnyView> {
+/// A marker's class, and how one is drawn from where it stands: each kind has a form of its own, as colours alone tell
+/// nothing to some. A stroke of no length is as long as its caps.
+const MARKERS: [(&str, &str); 4] = [
+    ("prompt", "v0"),
+    ("error", "v0"),
+    ("permission", "m0-4v8"),
+    ("compaction", "m0-6v12"),
+];
+
+/// The markers, one path a kind.
+fn markers(stops: &Stops, clock: &Clock, share: &impl Fn(u64) -> f64) -> AnyView {
     let mut last = [-1.0; MARKERS.len()];
-    let mut outlines: [Outline; MARKERS.len()] = Default::default();
+    let mut paths: [String; MARKERS.len()] = Default::default();
     for marker in stops.markers() {
         let nth = match marker.kind {
             MarkerKind::Prompt => 0,
@@ -139,63 +154,22 @@ fn markers(stops: &Stops, clock: &Clock, share: &impl Fn(u64) -> f64) -> Vec<Any
         let at = share(clock.played_at(marker.event + 1));
         if at >= last[nth] + NEAREST {
             last[nth] = at;
-            outlines[nth].sign(at, MARKERS[nth].1);
+            let _ = write!(paths[nth], "M{:.1} 6{}", at * WIDTH, MARKERS[nth].1);
         }
     }
-    let drawn = MARKERS.into_iter().zip(outlines);
-    drawn
-        .map(|((class, _), outline)| {
-            outline.view(&format!("strip__markers strip__markers--{class}"))
+    let drawn: Vec<AnyView> = MARKERS
+        .into_iter()
+        .zip(paths)
+        .map(|((class, _), path)| {
+            let class = format!("strip__marker strip__marker--{class}");
+            svg::path().attr("class", class).attr("d", path).into_any()
         })
-        .collect()
-}
-
-/// A marker's class, and its corners in pixels: beside the moment, below the strip's upper edge.
-type Sign = (&'static str, &'static [(i8, u8)]);
-
-/// Each kind has a form of its own, too: colours alone tell nothing to some.
-const MARKERS: [Sign; 4] = [
-    ("prompt", &[(-4, 1), (0, 9), (4, 1)]),
-    ("error", &[(-4, 5), (0, 10), (4, 5), (0, 0)]),
-    ("permission", &[(-4, 1), (-4, 9), (4, 9), (4, 1)]),
-    ("compaction", &[(-1, 0), (-1, 12), (1, 12), (1, 0)]),
-];
-
-/// Corners of one polygon that holds many figures: between them it runs along the upper edge, where it has no width.
-#[derive(Default)]
-struct Outline(String);
-
-impl Outline {
-    /// From top to bottom, between two shares of the strip's width.
-    fn rectangle(&mut self, from: f64, to: f64) {
-        let (from, to) = (from * 100.0, to * 100.0);
-        // A string takes whatever is written.
-        let _ = write!(
-            self.0,
-            ",{from:.3}% 0,{from:.3}% 100%,{to:.3}% 100%,{to:.3}% 0"
-        );
-    }
-
-    fn sign(&mut self, at: f64, corners: &[(i8, u8)]) {
-        let at = at * 100.0;
-        let Some(&(first, _)) = corners.first() else {
-            return;
-        };
-        let edge = (first, 0);
-        for (beside, below) in [edge].iter().chain(corners).chain([&edge]) {
-            let _ = write!(self.0, ",calc({at:.3}% + {beside}px) {below}px");
-        }
-    }
-
-    /// An element that shows through these figures only; nothing where there are none.
-    fn view(self, class: &str) -> AnyView {
-        if self.0.is_empty() {
-            return ().into_any();
-        }
-        div()
-            .class(class.to_owned())
-            .attr("aria-hidden", "true")
-            .style(("clip-path", format!("polygon(0 0{})", self.0)))
-            .into_any()
-    }
+        .collect();
+    svg::svg()
+        .attr("class", "strip__markers")
+        .attr("viewBox", "0 0 1200 12")
+        .attr("preserveAspectRatio", "none")
+        .attr("aria-hidden", "true")
+        .child(drawn)
+        .into_any()
 }
