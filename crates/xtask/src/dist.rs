@@ -141,6 +141,7 @@ fn fingerprint(root: &Path) -> Result<String, Error> {
         "src/page_hook.rs",
         "src/highlighter.rs",
         "src/parts.rs",
+        "src/packed.rs",
         "src/player.rs",
         "highlighter",
         "player",

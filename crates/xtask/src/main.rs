@@ -17,6 +17,7 @@ mod bench;
 mod dist;
 mod highlighter;
 mod npm;
+mod packed;
 mod page_hook;
 mod parts;
 mod player;

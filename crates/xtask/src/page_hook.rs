@@ -6,14 +6,15 @@
 //!    pages load to have `<agent-feed>`.
 //! 3. The worker that colours code is put beside them; `highlighter` knows what it is made of.
 //! 4. What is shipped is cut into parts, of which the page fetches one at first; `parts` knows how.
-//! 5. The player of exported sessions, which is all of it in one file: `player` knows that.
+//! 5. Beside each file that is shipped lies the same packed, as servers send it; `packed` does that.
+//! 6. The player of exported sessions, which is all of it in one file: `player` knows that.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
-use crate::{highlighter, parts, player, workspace};
+use crate::{highlighter, packed, parts, player, workspace};
 
 /// Name by which other pages know the element's script.
 const ENTRY_NAME: &str = "agent-feed.js";
@@ -50,6 +51,9 @@ pub(crate) fn run() -> Result<ExitCode, Error> {
         script: staging_dir.join(&page.module),
         wasm: staging_dir.join(&page.wasm),
     });
+    if strict {
+        packed::write(staging_dir)?;
+    }
     player::write(&root, staging_dir, &whole)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,7 @@
 //! The built page, embedded in the program from `dist/`.
 //!
-//! Each file is compressed once, when it is first asked for, or at start-up by [`warm_up`].
+//! What is asked for in brotli lies there packed; else a file is packed once, when it is first asked for, or at start-up by
+//! [`warm_up`].
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -48,6 +49,9 @@ const BROTLI_QUALITY: u32 = 9;
 type Compressed = HashMap<(String, Encoding), Arc<[u8]>>;
 static COMPRESSED: LazyLock<Mutex<Compressed>> = LazyLock::new(Mutex::default);
 
+/// How the name of a file ends that holds another one packed in brotli.
+const PACKED: &str = ".br";
+
 /// The file of that name.
 pub(crate) fn find(name: &str) -> Option<Asset> {
     let file = Dist::get(name)?;
@@ -64,7 +68,7 @@ pub(crate) fn find(name: &str) -> Option<Asset> {
 pub(crate) fn warm_up() {
     for name in Dist::iter() {
         // It is packed already, and asked for seldom.
-        if name == PLAYER {
+        if name == PLAYER || name.ends_with(PACKED) {
             continue;
         }
         if let Some(asset) = find(&name) {
@@ -98,7 +102,13 @@ impl Asset {
         if let Some(bytes) = cache().get(&key) {
             return (bytes.clone(), encoding);
         }
-        let bytes: Arc<[u8]> = compress(&self.bytes, encoding).into();
+        let packed = (encoding == Encoding::Brotli)
+            .then(|| Dist::get(&format!("{}{PACKED}", self.name)))
+            .flatten();
+        let bytes: Arc<[u8]> = match packed {
+            Some(packed) => packed.data.as_ref().into(),
+            None => compress(&self.bytes, encoding).into(),
+        };
         cache().insert(key, bytes.clone());
         (bytes, encoding)
     }
