@@ -7,6 +7,8 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
+use crate::json::Extra;
+
 /// An object key, borrowed from the input where it has no escapes.
 pub(crate) struct Key<'de>(pub(crate) Cow<'de, str>);
 
@@ -39,6 +41,37 @@ where
         .map_err(|why| serde::de::Error::custom(format_args!("{name}: {why}")))
 }
 
+/// Where the value of a field goes.
+///
+/// Tables of slots are what payloads are read by: the loop over an object's members is compiled once, and not once a
+/// payload (of the page's module that is a twentieth).
+pub(crate) trait Slot<'de, A: MapAccess<'de>> {
+    /// Reads the next value, that of the field `name`.
+    fn fill(&mut self, map: &mut A, name: &'static str) -> Result<(), A::Error>;
+}
+
+impl<'de, T: Deserialize<'de>, A: MapAccess<'de>> Slot<'de, A> for Option<T> {
+    fn fill(&mut self, map: &mut A, name: &'static str) -> Result<(), A::Error> {
+        *self = field(map, name)?;
+        Ok(())
+    }
+}
+
+/// Reads an object's members into their slots; returned are those that have none.
+pub(crate) fn fill<'de, A: MapAccess<'de>>(
+    map: &mut A,
+    slots: &mut [(&'static str, &mut dyn Slot<'de, A>)],
+) -> Result<Extra, A::Error> {
+    let mut extra = Extra::default();
+    while let Some(key) = map.next_key::<Key<'de>>()? {
+        match slots.iter_mut().find(|(name, _)| *name == &*key.0) {
+            Some((name, slot)) => slot.fill(map, name)?,
+            None => extra.insert(&key.0, map.next_value()?),
+        }
+    }
+    Ok(extra)
+}
+
 /// Declares one payload: `field: Type = "jsonName" required | optional | default`.
 macro_rules! payload_struct {
     ($(#[$doc:meta])* $name:ident { $( $(#[$field_doc:meta])* $field:ident : $ty:ty = $key:literal $mode:ident ),* $(,)? }) => {
@@ -50,6 +83,18 @@ macro_rules! payload_struct {
             pub extra: Extra,
         }
 
+        impl $name {
+            /// Reads the members of an object.
+            pub(crate) fn read<'de, A: serde::de::MapAccess<'de>>(map: &mut A) -> Result<Self, A::Error> {
+                $( let mut $field = None; )*
+                let extra = crate::schema::fill(map, &mut [ $( ($key, &mut $field), )* ])?;
+                Ok($name {
+                    $( $field: payload_struct!(@take $field $key $mode), )*
+                    extra,
+                })
+            }
+        }
+
         impl<'de> serde::de::Deserialize<'de> for $name {
             fn deserialize<D: serde::de::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 struct Visitor;
@@ -59,18 +104,7 @@ macro_rules! payload_struct {
                         f.write_str("an object")
                     }
                     fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<$name, A::Error> {
-                        $( let mut $field = None; )*
-                        let mut extra = Extra::default();
-                        while let Some(key) = map.next_key::<crate::schema::Key<'de>>()? {
-                            match &*key.0 {
-                                $( $key => $field = crate::schema::field(&mut map, $key)?, )*
-                                unknown => extra.insert(unknown, map.next_value()?),
-                            }
-                        }
-                        Ok($name {
-                            $( $field: payload_struct!(@take $field $key $mode), )*
-                            extra,
-                        })
+                        $name::read(&mut map)
                     }
                 }
                 deserializer.deserialize_map(Visitor)
@@ -145,23 +179,47 @@ macro_rules! payloads {
             ///
             /// Fails where the payload has not the type's shape.
             pub(crate) fn read<'de, A: serde::de::MapAccess<'de>>(event_type: &str, map: &mut A) -> Result<Self, A::Error> {
-                match event_type {
-                    $( $type => map.next_value().map($enum::$name), )*
-                    _ => Ok($enum::Unknown { event_type: event_type.to_owned(), value: map.next_value()? }),
+                if !$enum::TYPES.contains(&event_type) {
+                    return Ok($enum::Unknown { event_type: event_type.to_owned(), value: map.next_value()? });
                 }
+                map.next_value_seed(Typed(event_type))
             }
 
             /// Makes the payload of an event of type `event_type` from JSON that was already read; never fails.
             pub fn from_json(event_type: &str, value: Json) -> Self {
-                let read = match event_type {
-                    $( $type => serde_json::from_str(value.as_text()).map($enum::$name), )*
-                    _ => return $enum::Unknown { event_type: event_type.to_owned(), value },
-                };
+                if !$enum::TYPES.contains(&event_type) {
+                    return $enum::Unknown { event_type: event_type.to_owned(), value };
+                }
+                let mut text = serde_json::Deserializer::from_str(value.as_text());
+                let read = serde::de::DeserializeSeed::deserialize(Typed(event_type), &mut text);
                 read.unwrap_or_else(|why| $enum::Malformed {
                     event_type: event_type.to_owned(),
                     value,
                     reason: format!("payload.{}", crate::error::without_position(&why.to_string())),
                 })
+            }
+        }
+
+        /// What the payload of an event of a known type is read by.
+        struct Typed<'t>(&'t str);
+
+        impl<'de> serde::de::DeserializeSeed<'de> for Typed<'_> {
+            type Value = $enum;
+            fn deserialize<D: serde::de::Deserializer<'de>>(self, deserializer: D) -> Result<$enum, D::Error> {
+                deserializer.deserialize_map(self)
+            }
+        }
+
+        impl<'de> serde::de::Visitor<'de> for Typed<'_> {
+            type Value = $enum;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<$enum, A::Error> {
+                match self.0 {
+                    $( $type => $name::read(&mut map).map($enum::$name), )*
+                    unknown => Err(serde::de::Error::custom(format_args!("{unknown} is no known type"))),
+                }
             }
         }
 
