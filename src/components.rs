@@ -65,6 +65,8 @@ pub(crate) struct Context {
     pub(crate) list: RefCell<Option<Rc<VirtualList>>>,
     /// Whether the session goes on while it is shown.
     pub(crate) live: Cell<bool>,
+    /// Whether the rows are still coming in.
+    pub(crate) busy: Cell<bool>,
     /// What commands printed, as far as it was read.
     pub(crate) terminals: terminal::Terminals,
     /// Long texts that readers asked to see whole.
@@ -111,6 +113,7 @@ impl Context {
             store,
             list: RefCell::new(None),
             live: Cell::new(false),
+            busy: Cell::new(false),
             terminals: terminal::Terminals::default(),
             wholes: whole::Wholes::default(),
             large: RefCell::default(),

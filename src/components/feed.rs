@@ -322,6 +322,9 @@ impl FeedView {
 
     /// Says whether the rows are still coming in.
     pub(crate) fn set_busy(&self, busy: bool) {
+        self.context.busy.set(busy);
+        // What was put off while they came is done now.
+        self.frame.request();
         dom::write_attribute(
             self.list.window(),
             "aria-busy",

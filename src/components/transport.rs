@@ -20,7 +20,7 @@ use crate::platform::{frame, pointer, style};
 
 pub(crate) use words::Said;
 
-/// A strip of a session that goes on is drawn anew at most so often.
+/// A strip of a session that goes on, or is still coming in, is drawn anew at most so often.
 const STRIP_EVERY_MS: f64 = 1_000.0;
 
 /// What the bar keeps while the feed is shown.
@@ -87,7 +87,10 @@ impl Context {
             None => true,
             Some((known, axis, at_ms)) => {
                 let grew = known != n_events || axis != axis_ms;
-                grew && (!self.live.get() || now_ms - at_ms >= STRIP_EVERY_MS)
+                // It is drawn from all events: drawing it on each frame of a log that comes in took a third of the time
+                // of a million events.
+                let goes_on = self.live.get() || self.busy.get();
+                grew && (!goes_on || now_ms - at_ms >= STRIP_EVERY_MS)
             }
         };
         if due {
