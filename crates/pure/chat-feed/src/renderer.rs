@@ -27,7 +27,7 @@ use crate::patch::FeedPatch;
 use crate::piece::Piece;
 use asks::Ask;
 use place::Place;
-pub(crate) use seen::{Seen, hash};
+pub(crate) use seen::{ByHash, Seen, hash};
 use texts::ResponseWork;
 use turns::TurnWork;
 pub(crate) use turns::between;
@@ -72,7 +72,7 @@ pub struct ChatRenderer {
     /// The row of the newest plan, of each sub-agent and of the session itself.
     newest_plans: HashMap<Option<BlockId>, BlockId>,
     /// The row an event came to, by the hash of its id: for sources that take back what they sent.
-    rows_of_ids: HashMap<u64, BlockId>,
+    rows_of_ids: ByHash<BlockId>,
 }
 
 impl ChatRenderer {
