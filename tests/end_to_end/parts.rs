@@ -9,9 +9,9 @@ use crate::stage::{Stage, on_stage};
 use crate::{FEED, SHORT};
 
 /// So many bytes, packed, are fetched of the program before the first rows of a ChatEvent log, at most.
-const MOST_FIRST_BYTES: usize = 400_000;
+const MOST_FIRST_BYTES: usize = 360_000;
 /// And in all, the worker for colours included.
-const MOST_BYTES: usize = 1_500_000;
+const MOST_BYTES: usize = 1_400_000;
 
 /// Addresses fetched up to the moment in which the first rows are there.
 const FETCHED_FIRST: &str = "(() => {
