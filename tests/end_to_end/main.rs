@@ -49,6 +49,7 @@ mod streaming;
 mod terminal;
 mod typing;
 mod window;
+mod work;
 
 use std::time::Duration;
 

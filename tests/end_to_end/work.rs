@@ -1,0 +1,127 @@
+//! What the page does for what is asked of it, counted: nodes made, layout read, text handed over. Counts are the same on
+//! every machine, and what is counted here must not grow with the length of the session.
+
+use serde_json::{Value, json};
+
+use crate::FEED;
+use crate::made_logs::{Writer, log_of};
+use crate::stage::{Stage, on_stage};
+
+/// Counts from now on; `__work()` gives the counts and begins again. Only what happens in the rows is counted: the strip
+/// of the session is drawn by the clock.
+const COUNT: &str = "
+    const work = window.__counts ??= (() => {
+        const work = { reads: 0 };
+        const count = (prototype, name) => {
+            const known = Object.getOwnPropertyDescriptor(prototype, name);
+            const key = 'get' in known && known.get ? 'get' : 'value', real = known[key];
+            Object.defineProperty(prototype, name, { ...known, [key](...values) {
+                const inRows = this instanceof Element && this.closest('.scroller');
+                if (inRows) work.reads++;
+                return real.apply(this, values);
+            } });
+        };
+        ['getBoundingClientRect', 'getClientRects', 'scrollTop', 'scrollHeight', 'clientHeight', 'clientWidth'].forEach((name) => count(Element.prototype, name));
+        ['offsetTop', 'offsetHeight', 'offsetWidth'].forEach((name) => count(HTMLElement.prototype, name));
+        return work;
+    })();
+    const rows = __test.one('.chat-log'), kept = [];
+    const observer = new MutationObserver((records) => kept.push(...records));
+    observer.observe(rows, { subtree: true, childList: true, characterData: true });
+    const all = (node) => 1 + [...node.childNodes].reduce((sum, child) => sum + all(child), 0);
+    window.__work = () => {
+        kept.push(...observer.takeRecords());
+        const records = kept.splice(0), made = new Set(records.flatMap((record) => [...record.addedNodes]));
+        const inner = (node) => { for (let it = node.parentNode; it; it = it.parentNode) if (made.has(it)) return true; return false; };
+        const nodes = [...made].filter((node) => !inner(node)).reduce((sum, node) => sum + all(node), 0);
+        const reads = work.reads;
+        work.reads = 0;
+        return { nodes, reads };
+    };
+    __work();";
+
+/// Nodes made and layout read, in that order, by what happened since the last time.
+async fn work(stage: &Stage) -> [u64; 2] {
+    let told: Value = stage.tab.eval("__work()").await;
+    ["nodes", "reads"].map(|name| told[name].as_u64().expect("a count"))
+}
+
+#[test]
+fn a_scrolled_screen_costs_the_same_in_a_short_and_in_a_long_session() {
+    let files = vec![
+        ("/1k.jsonl", log_of("short", 1_000)),
+        ("/50k.jsonl", log_of("long", 50_000)),
+    ];
+    on_stage("scrolled_work", FEED, files, async |stage| {
+        let mut costs = Vec::new();
+        for address in ["/1k.jsonl", "/50k.jsonl"] {
+            stage.show(address).await;
+            // Both begin alike, so the same rows come into view.
+            stage
+                .tab
+                .run("__test.feed().goToEvent(0); await __test.frames(2);")
+                .await;
+            stage.rest().await;
+            stage.tab.run(COUNT).await;
+            for _ in 0..8 {
+                stage
+                    .tab
+                    .run("__test.feed().scroller.scrollTop += 300; await __test.frames(2);")
+                    .await;
+                stage.rest().await;
+            }
+            costs.push(work(&stage).await);
+        }
+        println!("nodes made and layout read for 2,400 px: {costs:?}");
+        let [short, long] = [costs[0], costs[1]];
+        assert!(
+            short[0] > 0 && short[1] > 0,
+            "something was counted: {short:?}"
+        );
+        for (of_short, of_long) in short.into_iter().zip(long) {
+            // A frame more or less is chance; fifty times the session is not to be seen.
+            assert!(
+                of_long * 2 <= of_short * 3,
+                "{costs:?}: what a screen costs grows with the session"
+            );
+        }
+    });
+}
+
+#[test]
+fn events_that_come_cost_the_same_behind_a_short_and_behind_a_long_session() {
+    on_stage("live_work", FEED, vec![], async |stage| {
+        let mut costs = Vec::new();
+        for n_turns in [3, 300] {
+            stage.tab.run("__test.feed().clear();").await;
+            let mut writer = Writer::new("grows");
+            for number in 1..=n_turns {
+                writer.turn(number);
+            }
+            stage.append(&writer.take()).await;
+            stage.rest().await;
+            stage.tab.run(COUNT).await;
+            let place = json!({"turnId": "last", "responseId": "last"});
+            for number in 0..40 {
+                let text = format!("Sentence number {number} of an answer that goes on.\n\n");
+                writer.event("assistant_chunk", &place, &json!({ "text": text }));
+                stage.append(&writer.take()).await;
+                stage.tab.run("await __test.frames(2);").await;
+            }
+            stage.rest().await;
+            costs.push(work(&stage).await);
+        }
+        println!("nodes made and layout read for 40 paragraphs: {costs:?}");
+        let [short, long] = [costs[0], costs[1]];
+        assert!(
+            short[0] >= 40 && short[1] > 0,
+            "something was counted: {short:?}"
+        );
+        for (of_short, of_long) in short.into_iter().zip(long) {
+            assert!(
+                of_long * 2 <= of_short * 3,
+                "{costs:?}: what an event costs grows with the session"
+            );
+        }
+    });
+}
