@@ -6,7 +6,7 @@
 
 pub(crate) mod announce;
 pub(crate) mod answering;
-mod around;
+pub(crate) mod around;
 pub(crate) mod ask;
 mod attachments;
 pub(crate) mod bar;
@@ -35,6 +35,7 @@ pub(crate) mod prompt;
 pub(crate) mod question;
 pub(crate) mod raw;
 pub(crate) mod rows;
+pub(crate) mod script;
 pub(crate) mod terminal;
 pub(crate) mod text;
 pub(crate) mod thinking;
@@ -73,6 +74,8 @@ pub(crate) struct Context {
     pub(crate) wholes: whole::Wholes,
     /// Pictures that are shown large.
     large: RefCell<BTreeSet<(BlockId, usize)>>,
+    /// Sound that is to play once it is here: the reader has asked.
+    sound_due: Cell<Option<(BlockId, usize)>>,
     /// How diffs are shown.
     pub(crate) diffs: diff::Choices,
     /// What waits for an answer, and its row.
@@ -89,6 +92,8 @@ pub(crate) struct Context {
     help: RefCell<Option<Element>>,
     /// The first row that came while the page was away, and since when it was.
     pub(crate) new_since: Cell<Option<(RowId, i64)>>,
+    /// What scripts were told.
+    told: script::Told,
     /// What is handed to others.
     pub(crate) export: export::ExportState,
     /// Parts of the page that did not come.
@@ -117,6 +122,7 @@ impl Context {
             terminals: terminal::Terminals::default(),
             wholes: whole::Wholes::default(),
             large: RefCell::default(),
+            sound_due: Cell::new(None),
             diffs: diff::Choices::default(),
             waiting: RefCell::default(),
             answering: answering::Answering::default(),
@@ -125,6 +131,7 @@ impl Context {
             links: links::Links::default(),
             help: RefCell::new(None),
             new_since: Cell::new(None),
+            told: script::Told::default(),
             export: export::ExportState::default(),
             lacks: lacks::Lacks::default(),
             surrounded: ArcRwSignal::new(false),
@@ -189,6 +196,8 @@ impl Context {
         self.terminals.clear();
         self.wholes.forget();
         self.large.borrow_mut().clear();
+        self.diffs.forget();
+        self.sound_due.set(None);
         self.waiting.borrow_mut().clear();
         self.answering.forget();
         self.new_since.set(None);

@@ -80,6 +80,20 @@ export function defineElement(name, observed, connect) {
     set playbackRate(rate) { this.#when((feed) => feed.play("rate", Number(rate))); }
     // The session as it was after an event, by its index; null shows all of it again.
     viewAsOf(index) { return this.#feed?.viewAsOf(index ?? undefined) ?? -1; }
+    // Finds what is asked for as the find bar does, and shows it; how many rows fit, in all of the session. "" ends it.
+    async search(question) { return Number(await this.#ask("search", question)); }
+    // The same, with nothing else shown.
+    async filter(question) { return Number(await this.#ask("filter", question)); }
+    // So many events on, or back where it is less than 0.
+    step(n = 1) { this.#when((feed) => feed.play("step", Number(n))); }
+    async expandAll() { await this.#ask("expand"); }
+    async collapseAll() { await this.#ask("collapse"); }
+    // Copies the link to an event, or to the row with the focus, and gives it; af-link may be cancelled to copy nothing.
+    async copyLink(eventId = "") { return this.#ask("link", eventId); }
+    async focusFeed() { await this.#ask("focus"); }
+    async #ask(what, text = "") {
+      return new Promise((done, failed) => this.#when((feed) => feed.ask(what, String(text)).then(done, failed)));
+    }
     // The session as a Blob: "html", "md", "jsonl" or "json"; masked, unless { mask: false } says otherwise.
     async exportAs(form, options) {
       if (!this.#feed) throw new Error("the element is in no page");

@@ -4,7 +4,9 @@
 //! `bar`, `shortcuts`, `readonly`; `state` is written here: `loading`, `ready`, `live`, `ended`, `error`.
 //! DOM events: `af-ready`, `af-error`, `af-state`, `af-connection`, `af-session`, `af-badge`; and `af-permission` and
 //! `af-question` before an answer is sent, which is not where they are cancelled; `af-select` (a row has the focus),
-//! `af-link` (a link is copied, unless cancelled), `af-command` (a key for the page around). Properties and methods: `element.js`.
+//! `af-link` and `af-copy` (a link, a text is copied, unless cancelled), `af-command` (a key for the page around), `af-event`,
+//! `af-follow` and `af-filter` (more came, following began or ended, other hits), and those of media elements: `play`, `pause`,
+//! `ended`, `seeked`, `ratechange`, `timeupdate`. Properties and methods: `element.js`.
 //!
 //! Brings transport, store and view together; what each does is its own.
 
@@ -23,6 +25,7 @@ use leptos::prelude::*;
 use serde_json::json;
 
 use crate::components::answering::{Answer, SendAnswer, Unsent};
+use crate::components::around::AROUND;
 use crate::components::bar::Note;
 use crate::components::diff::Split;
 use crate::components::feed::FeedView;
@@ -675,6 +678,15 @@ impl Feed for FeedElement {
             }
             list.force(None);
             text
+        })
+    }
+
+    fn ask(&self, what: &str, text: &str) -> Pin<Box<dyn Future<Output = Result<String, String>>>> {
+        let (view, sink) = (self.view.clone(), self.sink());
+        let (what, text) = (what.to_owned(), text.to_owned());
+        Box::pin(async move {
+            let around = AROUND.needed(|lack| sink(Update::Lacks(lack))).await;
+            (around.script)(&view, &what, &text).await
         })
     }
 

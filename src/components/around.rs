@@ -7,7 +7,7 @@ use leptos::mount::mount_to;
 use leptos::prelude::*;
 
 use super::feed::FeedView;
-use super::{Context, Ctx, controls, find, help, links, panel, transport};
+use super::{Context, Ctx, controls, find, help, links, panel, script, transport};
 use crate::platform::dom::{self, Element, Event};
 use crate::platform::{part::part, style};
 
@@ -34,6 +34,8 @@ pub(crate) struct Around {
     pub(crate) controls: fn(Ctx) -> AnyView,
     /// Does what a key asks for.
     pub(crate) key: fn(&FeedView, &Event),
+    /// Does what a script asks for, by its name and the words to it.
+    pub(crate) script: fn(&Rc<FeedView>, &str, &str) -> script::Answered,
     /// Once a frame; the last says whether rows changed.
     pub(crate) frame: fn(&Rc<Context>, &Element, bool),
 }
@@ -53,9 +55,11 @@ fn table() -> Around {
         mount,
         controls: |ctx| (controls::view(ctx), panel::toggle_button(ctx)).into_any(),
         key: FeedView::on_key,
+        script: script::perform,
         frame: |context, grid, changed| {
             context.find_on(grid);
             panel::note_change(context, changed);
+            script::tell(context);
         },
     }
 }

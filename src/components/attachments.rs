@@ -1,38 +1,89 @@
-//! What was sent along with a prompt: pictures as thumbnails that can be enlarged, all else by name and size.
+//! What was sent along with a prompt, or came with a result: pictures as thumbnails that can be enlarged, sound with a
+//! button that plays it, all else by name and size.
 //!
-//! A picture is shown from its data alone and never fetched from where it says it is. Which data is one is for
-//! `chat_feed::media`.
+//! Both are shown from their data alone and never fetched from where they say they are. Which data is one is for
+//! `chat_feed::media`. Nothing plays before the reader asks.
 
 use std::rc::Rc;
 
 use chat_event::{Body, Json};
 use chat_feed::loads::{Load, Spot};
-use chat_feed::media::{self, Attachment, Picture};
-use chat_feed::{Block, units};
+use chat_feed::media::{self, Attachment, Picture, Sound};
+use chat_feed::{Block, BlockBody, BlockId, Feed, units};
 use leptos::ev;
-use leptos::html::{button, canvas, div, img, li, span, ul};
+use leptos::html::{audio, button, canvas, div, img, li, span, ul};
 use leptos::prelude::*;
 
+use super::icon::{Icon, icon};
+use super::line::Line;
 use super::whole::missing;
 use super::{Context, Ctx};
+use crate::platform::dom::{self, Element};
 
 /// A thumbnail fits into this, in px.
 const THUMBNAIL_PX: (u32, u32) = (120, 64);
 /// And an enlarged picture into this; it is no wider than its column.
 const LARGE_PX: (u32, u32) = (1600, 800);
 
+/// Whose it is: the row, and the event that brought it.
+#[derive(Clone, Copy)]
+struct Of<'a> {
+    ctx: Ctx,
+    id: BlockId,
+    event_id: &'a str,
+}
+
 /// All that was sent along; `None` where nothing was.
 pub(super) fn view(ctx: Ctx, block: &Block, attachments: Option<&Json>) -> Option<AnyView> {
     let list = Attachment::list(attachments);
-    let tiles: Vec<AnyView> = list
-        .iter()
-        .enumerate()
-        .map(|(nth, attachment)| tile(ctx, block, nth, attachment))
+    list_view(ctx, block.id, &block.event_id, (0, &list))
+}
+
+/// What came with an event of a row, and the number of the first; `None` where nothing did.
+pub(super) fn list_view(
+    ctx: Ctx,
+    id: BlockId,
+    event_id: &str,
+    (first, list): (usize, &[Attachment]),
+) -> Option<AnyView> {
+    let of = Of { ctx, id, event_id };
+    let tiles = (first..).zip(list);
+    let tiles: Vec<AnyView> = tiles
+        .map(|(nth, attachment)| tile(of, nth, attachment))
         .collect();
     (!tiles.is_empty()).then(|| ul().class("attachments").child(tiles).into_any())
 }
 
-fn tile(ctx: Ctx, block: &Block, nth: usize, attachment: &Attachment) -> AnyView {
+/// A spoken answer: how much of it has come, and a button that plays it where the log holds it.
+pub(super) fn spoken(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {
+    let BlockBody::Audio {
+        chunks,
+        duration_ms,
+        done,
+        ..
+    } = &block.body
+    else {
+        return ().into_any();
+    };
+    let what = if *done { "Spoken answer" } else { "Speaking" };
+    let pieces = units::count(u64::from(*chunks), "piece", "pieces");
+    let time = duration_ms.map(units::duration).unwrap_or_default();
+    let line = Line::new(Icon::Live, span().child(what))
+        .outcome(pieces)
+        .time(time)
+        .view();
+    let data = Sound::joined(feed.sound(block.id), *chunks).map(Body::Inline);
+    let of = Of {
+        ctx,
+        id: block.id,
+        event_id: &block.event_id,
+    };
+    let player = data.and_then(|data| player(of, 0, &data, "the spoken answer"));
+    let player = player.map(|player| div().class("body").child(player));
+    (line, player).into_any()
+}
+
+fn tile(of: Of<'_>, nth: usize, attachment: &Attachment) -> AnyView {
     let told = attachment.name.as_deref().unwrap_or(&attachment.media_type);
     let name = match units::first_line(told, 80) {
         name if name.is_empty() => "attachment".to_owned(),
@@ -46,8 +97,12 @@ fn tile(ctx: Ctx, block: &Block, nth: usize, attachment: &Attachment) -> AnyView
     let picture = attachment
         .data
         .as_ref()
-        .and_then(|data| thumbnail(ctx, block, nth, data, &name));
-    let is_large = picture.is_some() && ctx.with_value(|context| context.is_large(block.id, nth));
+        .and_then(|data| thumbnail(of, nth, data, &name));
+    let sound = attachment
+        .data
+        .as_ref()
+        .and_then(|data| player(of, nth, data, &name));
+    let is_large = picture.is_some() && of.ctx.with_value(|context| context.is_large(of.id, nth));
     let class = if is_large {
         "attachment attachment--large"
     } else {
@@ -57,16 +112,17 @@ fn tile(ctx: Ctx, block: &Block, nth: usize, attachment: &Attachment) -> AnyView
         span().class("attachment__name").child(name),
         size.map(|size| span().class("subtle").child(size)),
     ));
-    li().class(class).child((picture, words)).into_any()
+    li().class(class).child((picture, sound, words)).into_any()
 }
 
 /// The picture, or the room for it while it is on its way; `None` where the data is none, or too much.
-fn thumbnail(ctx: Ctx, block: &Block, nth: usize, data: &Body, name: &str) -> Option<AnyView> {
+fn thumbnail(of: Of<'_>, nth: usize, data: &Body, name: &str) -> Option<AnyView> {
+    let ctx = of.ctx;
     let picture = Picture::of(data.excerpt().preview)?;
     if data.byte_len() > media::MOST_BYTES {
         return None;
     }
-    let place = (block.id, Spot::Attachment(nth));
+    let place = (of.id, Spot::Attachment(nth));
     let whole = ctx.with_value(|context| {
         let whole = context.wholes.text(&place, data);
         whole.map(|whole| Picture::address(&whole).map(|address| (address, Picture::of(&whole))))
@@ -79,7 +135,7 @@ fn thumbnail(ctx: Ctx, block: &Block, nth: usize, data: &Body, name: &str) -> Op
         if failed {
             return None;
         }
-        let (event_id, references) = (block.event_id.to_string(), missing(data));
+        let (event_id, references) = (of.event_id.to_owned(), missing(data));
         // Not while the row is being drawn: what is brought has it drawn anew.
         leptos::task::spawn_local(async move {
             ctx.try_with_value(|context: &Rc<Context>| {
@@ -96,7 +152,7 @@ fn thumbnail(ctx: Ctx, block: &Block, nth: usize, data: &Body, name: &str) -> Op
         return Some(room.into_any());
     };
     let (address, picture) = shown?;
-    let is_large = ctx.with_value(|context| context.is_large(block.id, nth));
+    let is_large = ctx.with_value(|context| context.is_large(of.id, nth));
     let most_px = if is_large { LARGE_PX } else { THUMBNAIL_PX };
     let (width, height) = picture?.fitting(most_px.0, most_px.1)?;
     let image = img()
@@ -106,7 +162,7 @@ fn thumbnail(ctx: Ctx, block: &Block, nth: usize, data: &Body, name: &str) -> Op
         .attr("width", width.to_string())
         .attr("height", height.to_string())
         .attr("decoding", "async");
-    let id = block.id;
+    let id = of.id;
     let what = if is_large { "Make smaller" } else { "Enlarge" };
     let view = button()
         .attr("type", "button")
@@ -117,5 +173,59 @@ fn thumbnail(ctx: Ctx, block: &Block, nth: usize, data: &Body, name: &str) -> Op
             ctx.with_value(|context: &Rc<Context>| context.toggle_large(id, nth));
         })
         .child(image);
+    Some(view.into_any())
+}
+
+/// Sound: a button, and once it is pressed what plays it. `None` where the data is none, or too much.
+fn player(of: Of<'_>, nth: usize, data: &Body, name: &str) -> Option<AnyView> {
+    let (ctx, id) = (of.ctx, of.id);
+    Sound::of(data.excerpt().preview)?;
+    if data.byte_len() > media::MOST_BYTES {
+        return None;
+    }
+    let place = (id, Spot::Attachment(nth));
+    let (whole, load) = ctx.with_value(|context| {
+        let whole = context.wholes.text(&place, data);
+        let address = whole.map(|whole| Sound::address(&whole));
+        (address, context.wholes.load(&place))
+    });
+    if let Some(address) = whole {
+        let play = move |element: Element, ()| {
+            let due = ctx.try_with_value(|context| context.sound_due.take());
+            if due.flatten() == Some((id, nth)) {
+                dom::play(&element);
+            }
+        };
+        let player = audio()
+            .class("sound")
+            .attr("controls", "")
+            .attr("preload", "metadata")
+            .attr("aria-label", name.to_owned())
+            .attr("src", address?)
+            .directive(play, ());
+        return Some(player.into_any());
+    }
+    let references = missing(data);
+    let can_fetch = ctx.with_value(|context| context.wholes.fetch.borrow().is_some());
+    if !can_fetch && !references.is_empty() {
+        return None;
+    }
+    let word = match load {
+        Some(Load::Coming { .. }) => "Loading …".to_owned(),
+        Some(Load::Failed(why)) => format!("Could not load it: {why}. Try again"),
+        None | Some(Load::Here) => "Play".to_owned(),
+    };
+    let event_id = of.event_id.to_owned();
+    let view = button()
+        .attr("type", "button")
+        .class("link sound__play")
+        .attr("aria-label", format!("{word} {name}"))
+        .on(ev::click, move |_| {
+            ctx.with_value(|context: &Rc<Context>| {
+                context.sound_due.set(Some((id, nth)));
+                context.bring(&place, &event_id, &references);
+            });
+        })
+        .child((icon(Icon::Play), word));
     Some(view.into_any())
 }

@@ -4,6 +4,7 @@
 //! What there is to show is decided in `chat_feed::diff_list`; colours come by `colours`. Built as nodes when a row is
 //! opened and gone with it. [`view`] is all that other components need.
 
+mod old_text;
 mod window;
 
 use std::cell::{Cell, RefCell};
@@ -18,11 +19,17 @@ use leptos::prelude::*;
 use super::Ctx;
 use super::icon::{Icon, icon};
 use crate::platform::dom::Element;
+use old_text::Asked;
+pub(crate) use old_text::OldText;
 use window::Window;
 
 /// A diff of one file or of many. `path` is its file's, where the text names none; `None` where the text is no diff.
-pub(crate) fn view(ctx: Ctx, text: &str, path: &str) -> Option<AnyView> {
-    let list = DiffList::read(text, path)?;
+/// `old` is the file before it, where the whole of the diff is here and is of that file.
+pub(crate) fn view(ctx: Ctx, text: &str, path: &str, old: Option<OldText>) -> Option<AnyView> {
+    let mut list = DiffList::read(text, path)?;
+    if old.is_some() {
+        list.offer_widening();
+    }
     let pairs = list.mostly_paired();
     // A view's own parts may be sent to other threads, by their type; these never are.
     let list = StoredValue::new_local(Some(list));
@@ -41,7 +48,7 @@ pub(crate) fn view(ctx: Ctx, text: &str, path: &str) -> Option<AnyView> {
             move |element: Element, ()| {
                 if let Some(list) = list.try_update_value(Option::take).flatten() {
                     let choices = ctx.with_value(|context| context.diffs.clone());
-                    window.set_value(Some(Window::open(element, list, choices, pairs)));
+                    window.set_value(Some(Window::open(element, list, (choices, pairs), old)));
                 }
             },
             (),
@@ -92,7 +99,15 @@ pub(crate) fn view(ctx: Ctx, text: &str, path: &str) -> Option<AnyView> {
             Choices::toggle_space,
         ),
     ));
-    Some(div().class("diff").child((lines, tools)).into_any())
+    let said = old.map(|old| {
+        let told = ctx.with_value(|context| context.diffs.0.told.clone());
+        let said = move || {
+            told.track();
+            old.said()
+        };
+        div().attr("role", "status").child(said)
+    });
+    Some(div().class("diff").child((lines, said, tools)).into_any())
 }
 
 /// Whether diffs are shown side by side.
@@ -135,6 +150,8 @@ pub(crate) struct Choices(Rc<Inner>);
 trait Restates {
     /// The choice has changed.
     fn restate(&self);
+    /// A file's old text may be here.
+    fn widen(&self);
 }
 
 /// Told what the reader chose: sides, and whether lines wrap.
@@ -151,6 +168,8 @@ struct Inner {
     /// Counts up with each change.
     told: ArcRwSignal<u32>,
     on_choice: RefCell<Option<Box<OnChoice>>>,
+    /// How much more of their files diffs show.
+    around: RefCell<Asked>,
 }
 
 impl Choices {
@@ -214,16 +233,30 @@ impl Choices {
         }
     }
 
+    /// What was asked for of a file has come, or comes nearer.
+    pub(crate) fn came(&self) {
+        for window in self.open() {
+            window.widen();
+        }
+        self.tell();
+    }
+
+    /// Forgets what belongs to the session that is going.
+    pub(crate) fn forget(&self) {
+        self.0.around.borrow_mut().clear();
+    }
+
     fn apply(&self) {
-        let open: Vec<Rc<dyn Restates>> = {
-            let mut open = self.0.open.borrow_mut();
-            open.retain(|window| window.strong_count() > 0);
-            open.iter().filter_map(Weak::upgrade).collect()
-        };
-        for window in open {
+        for window in self.open() {
             window.restate();
         }
         self.tell();
+    }
+
+    fn open(&self) -> Vec<Rc<dyn Restates>> {
+        let mut open = self.0.open.borrow_mut();
+        open.retain(|window| window.strong_count() > 0);
+        open.iter().filter_map(Weak::upgrade).collect()
     }
 
     /// Buttons say how it is shown now.

@@ -601,8 +601,16 @@ impl FeedView {
         }
     }
 
-    fn focused_row(&self) -> Option<RowId> {
+    pub(super) fn focused_row(&self) -> Option<RowId> {
         self.list.focused()
+    }
+
+    /// Gives the row that is read, or else the first on the screen, the focus.
+    pub(super) fn focus(&self) {
+        match self.focused_row().or_else(|| self.list.first_on_screen()) {
+            Some(row) => self.focus_row(row),
+            None => dom::focus(self.list.scroller()),
+        }
     }
 }
 

@@ -7,10 +7,11 @@ use chat_feed::{Block, Feed, FileEditBlock, units};
 use leptos::html::{div, span};
 use leptos::prelude::*;
 
+use super::diff::{self, OldText};
 use super::icon::Icon;
 use super::line::Line;
 use super::whole::{self, Long};
-use super::{Ctx, diff, later};
+use super::{Ctx, later};
 
 /// A changed file.
 pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, edit: &FileEditBlock) -> AnyView {
@@ -75,16 +76,17 @@ pub(super) fn body_view(ctx: Ctx, block: &Block, facts: &FileEdit) -> AnyView {
                 .class("file-edit__more")
                 .child("The rest of this diff is not in this file")
         });
-        return (diff_or_text(ctx, facts, preview), rest).into_any();
+        return (diff_or_text(ctx, facts, preview, None), rest).into_any();
     };
+    let old = OldText::of(ctx, block.id, facts.old_text.as_ref());
     let excerpt = body.excerpt();
     if excerpt.bytes <= preview.len() as u64 {
-        return diff_or_text(ctx, facts, preview);
+        return diff_or_text(ctx, facts, preview, old);
     }
     if let Some(whole) = excerpt.whole()
         && (preview.is_empty() || whole.len() <= PREVIEW_BYTES)
     {
-        return diff_or_text(ctx, facts, &whole);
+        return diff_or_text(ctx, facts, &whole, old);
     }
     let place = (block.id, Spot::Diff);
     let long = Long::new(ctx, place, &block.event_id, ("well", "Diff"));
@@ -96,7 +98,8 @@ pub(super) fn body_view(ctx: Ctx, block: &Block, facts: &FileEdit) -> AnyView {
             let note = format!("The first {first} of {}", units::bytes(excerpt.bytes));
             div().class("subtle").child(note)
         });
-        return (diff_or_text(ctx, facts, &whole), cut, long.less_view()).into_any();
+        let old = old.filter(|_| cut.is_none());
+        return (diff_or_text(ctx, facts, &whole, old), cut, long.less_view()).into_any();
     }
     let beginning = match preview.is_empty() {
         // Whole lines of it.
@@ -113,16 +116,16 @@ pub(super) fn body_view(ctx: Ctx, block: &Block, facts: &FileEdit) -> AnyView {
     let more = div()
         .class("file-edit__more")
         .child((span().child(lines), ask));
-    (diff_or_text(ctx, facts, beginning), more).into_any()
+    (diff_or_text(ctx, facts, beginning, None), more).into_any()
 }
 
-fn diff_or_text(ctx: Ctx, facts: &FileEdit, text: &str) -> AnyView {
+fn diff_or_text(ctx: Ctx, facts: &FileEdit, text: &str, old: Option<OldText>) -> AnyView {
     if text.is_empty() {
         return div()
             .class("file-edit__note")
             .child("This source does not tell the content of the change")
             .into_any();
     }
-    diff::view(ctx, text, &facts.file_path)
+    diff::view(ctx, text, &facts.file_path, old)
         .unwrap_or_else(|| super::output::well("well", "Diff", text.to_owned()))
 }

@@ -96,6 +96,42 @@ impl Context {
         self.store.ask_frame();
     }
 
+    /// Looks for something as if it had been written into the bar; the focus stays where it is.
+    pub(super) fn look_for(&self, question: &str, only: bool) {
+        let finding = &self.find;
+        finding.only.set(only);
+        self.ask_for(question);
+        // A field that is there is made anew, with these words in it.
+        finding.shown.set(false);
+        finding.shown.set(true);
+        self.filter();
+    }
+
+    /// What is looked for.
+    pub(super) fn question(&self) -> String {
+        self.find.question.borrow().clone()
+    }
+
+    /// Looks on; how many hits there are once all was looked at, or why nothing can be looked for.
+    pub(super) fn search_to_end(&self) -> Option<Result<usize, String>> {
+        let problem = self.find.told.with_untracked(|told| told.problem.clone());
+        if let Some(why) = problem {
+            return Some(Err(format!("could not search: {why}")));
+        }
+        if !self.store.search_on(BYTES_PER_FRAME) {
+            return None;
+        }
+        self.store.ask_frame();
+        Some(Ok(self.store.find(|find, _| find.len()).unwrap_or(0)))
+    }
+
+    /// How many hits there are and how many rows are hidden, while anything is looked for.
+    pub(super) fn found(&self) -> Option<(usize, usize)> {
+        let told = &self.find.told;
+        let found = told.with_untracked(|told| told.asks.then_some((told.n_hits, told.n_hidden)));
+        found.filter(|_| self.finds())
+    }
+
     /// Whether the find bar is there.
     pub(crate) fn finds(&self) -> bool {
         self.find.shown.get_untracked()

@@ -166,11 +166,7 @@ fn row_view(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {
             message,
             count,
         } => mark::error(ctx, block, code, message, *count),
-        BlockBody::Audio {
-            chunks,
-            duration_ms,
-            done,
-        } => mark::audio(*chunks, *duration_ms, *done),
+        BlockBody::Audio { .. } => attachments::spoken(ctx, feed, block),
         BlockBody::Compaction(compaction) => mark::compaction(ctx, block, compaction),
         BlockBody::Notice {
             warning,

@@ -58,11 +58,15 @@ impl Context {
 
     /// Puts a link to a row on the clipboard, unless the page around makes its own.
     pub(crate) fn copy_link(&self, row: RowId) {
-        let Some(event_id) = self.event_of(row) else {
-            return;
-        };
-        let address = location::with_fragment("e", &event_id);
-        let detail = dom::object_of(&[("eventId", &event_id), ("href", &address)]);
+        if let Some(event_id) = self.event_of(row) {
+            self.copy_link_to(&event_id);
+        }
+    }
+
+    /// The same, to an event.
+    pub(super) fn copy_link_to(&self, event_id: &str) {
+        let address = location::with_fragment("e", event_id);
+        let detail = dom::object_of(&[("eventId", event_id), ("href", &address)]);
         let host = self.links.host.borrow();
         if host
             .as_ref()
@@ -72,7 +76,7 @@ impl Context {
         }
     }
 
-    /// Puts a row's text on the clipboard: what was written, else what is shown.
+    /// Puts a row's text on the clipboard, unless the page around does it: what was written, else what is shown.
     pub(crate) fn copy_row(&self, row: RowId) {
         let written = self.store.block_at(row).and_then(|block| {
             let feed = self.store.feed();
@@ -88,8 +92,17 @@ impl Context {
             let element = self.list.borrow().as_ref()?.element_of(row)?;
             Some(dom::shown_text_of(&element))
         };
-        if let Some(text) = written.or_else(shown) {
-            dom::copy_text(text.trim_end());
+        let Some(text) = written.or_else(shown) else {
+            return;
+        };
+        let text = text.trim_end();
+        let host = self.links.host.borrow();
+        let detail = dom::object_of(&[("text", text)]);
+        if host
+            .as_ref()
+            .is_none_or(|host| dom::asks_leave(host, "af-copy", &detail))
+        {
+            dom::copy_text(text);
         }
     }
 
@@ -143,7 +156,7 @@ impl Context {
         });
     }
 
-    fn event_of(&self, row: RowId) -> Option<String> {
+    pub(super) fn event_of(&self, row: RowId) -> Option<String> {
         let feed = self.store.feed();
         let block = match self.store.row(row) {
             Row::Block(block) | Row::Company(block) => block,

@@ -126,17 +126,6 @@ pub(crate) fn agent_switch(switch: &AgentSwitch) -> AnyView {
     Line::new(Icon::Arrows, what).view()
 }
 
-/// Spoken answer.
-pub(crate) fn audio(chunks: u32, duration_ms: Option<u64>, done: bool) -> AnyView {
-    let what = if done { "Spoken answer" } else { "Speaking" };
-    let pieces = units::count(u64::from(chunks), "piece", "pieces");
-    let time = duration_ms.map(units::duration).unwrap_or_default();
-    Line::new(Icon::Live, span().child(what))
-        .outcome(pieces)
-        .time(time)
-        .view()
-}
-
 /// The context was made shorter.
 pub(crate) fn compaction(ctx: Ctx, block: &Block, compaction: &Compaction) -> AnyView {
     let id = block.id;

@@ -2,6 +2,7 @@
 
 use chat_event::{Body, Json};
 use chat_feed::loads::Spot;
+use chat_feed::media::{Attachment, Parts};
 use chat_feed::{Block, Feed, ToolCallBlock, ToolKind, ToolStatus};
 use chat_feed::{long_text, units};
 use leptos::html::{div, span};
@@ -10,7 +11,10 @@ use leptos::prelude::*;
 use super::icon::{Icon, icon_with};
 use super::line::{Line, failure_chip, verb_and_object};
 use super::whole::Long;
-use super::{Ctx, elapsed, later, output, raw, terminal};
+use super::{Ctx, attachments, elapsed, later, output, raw, terminal};
+
+/// What came along with a result is numbered from here, what stands in the result itself from 0.
+const ALONGSIDE: usize = 1 << 16;
 
 /// A tool call.
 pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -> AnyView {
@@ -166,6 +170,11 @@ pub(super) fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlo
             .attr("data-event-id", block.event_id.to_string())
             .child((error, result))
     });
+    let along = call.attachments.as_ref().and_then(|along| {
+        let list = Attachment::list(Some(along));
+        let event_id = call.result_event.as_deref().unwrap_or_default();
+        attachments::list_view(ctx, block.id, event_id, (ALONGSIDE, &list))
+    });
     let conflicts = (call.conflicts > 0).then(|| {
         let results = units::count(
             u64::from(call.conflicts),
@@ -183,7 +192,7 @@ pub(super) fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlo
     });
     div()
         .class("body tool-body")
-        .child((orphan, args, result, conflicts))
+        .child((orphan, args, result, along, conflicts))
         .into_any()
 }
 
@@ -255,6 +264,12 @@ fn args_view(
 fn result_view(ctx: Ctx, block: &Block, call: &ToolCallBlock, result: &Json) -> AnyView {
     let event_id = call.result_event.as_deref().unwrap_or_default();
     let long = |nth: usize, looks| Long::new(ctx, (block.id, Spot::Result(nth)), event_id, looks);
+    if let Some(parts) = Parts::of(result) {
+        let texts = parts.texts.iter().enumerate();
+        let texts = texts.map(|(nth, text)| long(nth, ("well", "Result")).view(text));
+        let rest = attachments::list_view(ctx, block.id, event_id, (0, &parts.attachments));
+        return (texts.collect::<Vec<_>>(), rest).into_any();
+    }
     match long_text::texts(result) {
         Some(texts) => {
             let texts = texts.iter().enumerate();

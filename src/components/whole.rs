@@ -105,7 +105,7 @@ impl Context {
             .loads
             .borrow_mut()
             .ask(place.clone(), references);
-        self.store.touch(place.0);
+        self.came(place);
         let fetch = self.wholes.fetch.borrow().clone();
         let Some(fetch) = fetch.filter(|_| !wanted.is_empty()) else {
             return;
@@ -138,28 +138,34 @@ impl Context {
             let (context, told_of) = (self.clone(), place.clone());
             let told: Rc<dyn Fn(u64)> = Rc::new(move |n_more| {
                 context.wholes.loads.borrow_mut().note(&told_of, n_more);
-                context.store.touch(told_of.0);
+                context.came(&told_of);
             });
             let sha256 = wanted.sha256.clone();
             let came = fetch(event_id, wanted, told).await;
-            let mut loads = self.wholes.loads.borrow_mut();
+            let came = came.map(|text| {
+                let last = n_before + 1 == n_wanted;
+                let mut loads = self.wholes.loads.borrow_mut();
+                loads.arrive(place, &sha256, text.into(), last)
+            });
             match came {
-                Ok(text) => {
-                    let last = n_before + 1 == n_wanted;
-                    for block in loads.arrive(place, &sha256, text.into(), last) {
-                        self.store.touch(block);
-                    }
-                }
+                Ok(gone) => gone.into_iter().for_each(|block| self.store.touch(block)),
                 Err(why) => {
-                    loads.fail(place, why);
-                    self.store.touch(place.0);
+                    self.wholes.loads.borrow_mut().fail(place, why);
                     break;
                 }
             }
         }
         self.wholes.fetches.borrow_mut().remove(place);
         self.pin_block(place.0);
-        self.store.touch(place.0);
+        self.came(place);
+    }
+
+    /// Something of a place has come, or does not: what shows it is drawn again. A diff takes it in where it stands.
+    fn came(&self, place: &Place) {
+        match place.1 {
+            Spot::OldText => self.diffs.came(),
+            _ => self.store.touch(place.0),
+        }
     }
 
     fn leave_whole(&self, place: &Place) {

@@ -1,6 +1,6 @@
 //! The element as a player: its attributes, methods and properties, which are those of media elements.
 
-use chat_feed::playback::{Command, Player, State};
+use chat_feed::playback::{Command, Direction, Player, State, Stop};
 use chat_feed::viewport::Align;
 
 use super::FeedElement;
@@ -44,9 +44,30 @@ impl FeedElement {
             "seek" if value.is_finite() => Command::SeekNear(value),
             "rate" => Command::Speed(value),
             "live" => Command::Live,
+            "step" => return self.step(value),
             _ => return,
         };
         self.view.context.play(command);
+    }
+
+    /// So many events on, or back.
+    fn step(&self, n_events: f64) {
+        let direction = if n_events < 0.0 {
+            Direction::Back
+        } else {
+            Direction::On
+        };
+        let mut left = n_events.abs();
+        while left >= 1.0 {
+            let before = self.store.player(Player::n_events);
+            let step = Command::Step(Stop::Event, direction);
+            self.view.context.play(step);
+            // At either end there is no further step.
+            if self.store.player(Player::n_events) == before {
+                break;
+            }
+            left -= 1.0;
+        }
     }
 
     /// What the player says of itself.

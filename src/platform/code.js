@@ -22,6 +22,7 @@ export function drawLines(root, codes, words) {
     else if (kind === 5) here.setAttribute("data-number", take(length));
     else if (kind === 6) enter("button", length).type = "button";
     else if (kind === 7) here.setAttribute("data-file", take(length));
+    else if (kind === 8) here.setAttribute("data-widen", take(length));
   }
 }
 

@@ -43,6 +43,8 @@ pub(crate) trait Feed {
     fn view_as_of(&self, event_idx: Option<u32>) -> Option<u32>;
     /// The rows of the whole session as text.
     fn serialize_rows(&self, mask_times: bool) -> Pin<Box<dyn Future<Output = String>>>;
+    /// Does what a script asks for, by its name and the words to it.
+    fn ask(&self, what: &str, text: &str) -> Pin<Box<dyn Future<Output = Result<String, String>>>>;
     /// The session as a file of the form that ends so.
     fn export_as(
         &self,
@@ -140,6 +142,16 @@ impl FeedHandle {
         wasm_bindgen_futures::future_to_promise(async move {
             match file.await {
                 Ok(file) => Ok(file.into()),
+                Err(why) => Err(js_sys::Error::new(&why).into()),
+            }
+        })
+    }
+    #[allow(missing_docs)]
+    pub fn ask(&self, what: &str, text: &str) -> js_sys::Promise {
+        let answer = self.0.ask(what, text);
+        wasm_bindgen_futures::future_to_promise(async move {
+            match answer.await {
+                Ok(text) => Ok(text.into()),
                 Err(why) => Err(js_sys::Error::new(&why).into()),
             }
         })

@@ -269,6 +269,19 @@ pub(crate) fn focus(element: &Element) {
     }
 }
 
+/// Plays the sound of an element. A browser may refuse it; its own buttons are there then.
+pub(crate) fn play(element: &Element) {
+    if let Ok(play) = js_sys::Reflect::get(element, &"play".into())
+        && let Some(play) = play.dyn_ref::<js_sys::Function>()
+        && let Ok(begun) = play.call0(element)
+        && let Ok(begun) = begun.dyn_into::<js_sys::Promise>()
+    {
+        leptos::task::spawn_local(async move {
+            let _ = wasm_bindgen_futures::JsFuture::from(begun).await;
+        });
+    }
+}
+
 /// How far the element an event came from is scrolled to the right, and how wide what is seen of it is.
 pub(crate) fn scrolled(event: &Event) -> Option<(f64, f64)> {
     let element = origin(event)?;

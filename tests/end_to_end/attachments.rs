@@ -1,17 +1,16 @@
-//! Pictures that were sent along: shown from their data alone, live and from a file alike, and enlarged by a key.
+//! Pictures and sound that were sent along or came with a result: shown from their data alone, live and from a file alike,
+//! enlarged and played when the reader asks.
 
 use serde_json::json;
 
 use crate::SHORT;
 use crate::compare::difference;
 use crate::made_logs::{PICTURE, Writer};
-use crate::server::Server;
-use crate::sessions::{pipe_all, settle, with_server};
+use crate::sessions::{BothWays, UNFOLD, n_bodies_fetched, with_server};
 
 #[test]
 fn a_picture_is_shown_the_same_live_and_dropped_and_what_only_claims_to_be_one_is_not() {
     with_server("pictures", 120, async |visit, program| {
-        let server = Server::start(&program).await;
         let mut writer = Writer::new("pictures");
         let place = json!({"turnId": "t1"});
         writer.event("turn_start", &place, &json!({"trigger": "user"}));
@@ -32,27 +31,11 @@ fn a_picture_is_shown_the_same_live_and_dropped_and_what_only_claims_to_be_one_i
             &json!({"text": "Look", "attachments": attachments}),
         );
         writer.event("turn_end", &place, &json!({"outcome": "completed"}));
-        let n_events = usize::try_from(writer.n_events()).expect("a small number");
-        let log = writer.take();
-        pipe_all(&server, &log).await;
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("pictures.events.jsonl");
-        std::fs::write(&file, &log).expect("the log is written");
-
+        let both = BothWays::of(&program, "pictures", writer).await;
         let tab = visit.tab("page").await;
         let mut shown: Vec<String> = Vec::new();
         for dropped in [false, true] {
-            tab.goto("about:blank").await;
-            if dropped {
-                tab.goto(&format!("{}/#token={}", server.url, server.token))
-                    .await;
-                tab.wait_for("the place to drop a file", SHORT, "__test.one('.drop')")
-                    .await;
-                tab.drop_files(&[&file]).await;
-            } else {
-                tab.goto(&server.page_of("pictures")).await;
-            }
-            settle(&tab, "the session", n_events).await;
+            both.show(&tab, dropped).await;
             tab.wait_for("both pictures", SHORT, "__test.all('.picture__image').filter((image) => image.complete && image.naturalWidth === 8).length === 2").await;
             let names: Vec<String> = tab
                 .eval("__test.all('.attachment__name').map((name) => name.textContent)")
@@ -86,6 +69,180 @@ fn a_picture_is_shown_the_same_live_and_dropped_and_what_only_claims_to_be_one_i
             .await;
         tab.wait_for("it to be small", SHORT, "!__test.one('.attachment--large')")
             .await;
+        let elsewhere = tab
+            .requests()
+            .iter()
+            .any(|sent| sent.url.contains("example.com"));
+        assert!(!elsewhere, "nothing is asked of anybody else");
+    });
+}
+
+#[test]
+fn pictures_of_results_are_shown_the_same_live_and_dropped() {
+    with_server("results", 120, async |visit, program| {
+        let mut writer = Writer::new("results");
+        writer.turn(1);
+        let place = json!({"turnId": "t1", "responseId": "r1"});
+        let long = format!("{}{}", PICTURE.trim_end_matches('='), "A".repeat(40_000));
+        let image = |data: &str| json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}});
+        let results = [
+            json!([{"type": "text", "text": "two of them"}, image(PICTURE), image(&long)]),
+            json!([{"type": "image", "data": PICTURE, "mimeType": "image/png"}]),
+            // None of these is a picture that is here.
+            json!([{"type": "image_url", "image_url": {"url": "https://example.com/x.png"}}]),
+            json!([{"type": "image", "data": "PHN2ZyBvbmxvYWQ9YWxlcnQoMSk+", "mimeType": "image/svg+xml"}]),
+        ];
+        for (number, result) in results.iter().enumerate() {
+            let id = format!("look-{number}");
+            writer.event("tool_call", &place, &json!({"toolCallId": id, "toolName": "Look", "kind": "read", "args": {"file_path": format!("{number}.png")}}));
+            writer.event(
+                "tool_result",
+                &place,
+                &json!({"toolCallId": id, "result": result}),
+            );
+        }
+        let both = BothWays::of(&program, "results", writer).await;
+        let tab = visit.tab("page").await;
+        let mut shown: Vec<String> = Vec::new();
+        for dropped in [false, true] {
+            both.show(&tab, dropped).await;
+            tab.run(UNFOLD).await;
+            tab.run("for (const row of __test.all('.tool-call')) if (row.textContent.includes('.png')) row.querySelector('[aria-expanded=false]')?.click(); await __test.rest()").await;
+            tab.wait_for("the pictures", SHORT, "__test.all('.tool-result .picture__image').filter((image) => image.complete && image.naturalWidth === 8).length === 3").await;
+            let text: String = tab
+                .eval("__test.all('.tool-result').map((result) => result.textContent).join(' ')")
+                .await;
+            assert!(
+                text.contains("two of them") && text.contains("https://example.com/x.png"),
+                "{text}"
+            );
+            shown.push(
+                tab.eval("__test.feed().serializeRows({ maskTimes: true })")
+                    .await,
+            );
+        }
+        assert_eq!(difference("live and dropped", &shown[0], &shown[1]), None);
+        tab.run("__test.one('.tool-result .picture').focus()").await;
+        tab.press("Enter").await;
+        tab.wait_for(
+            "it to be large",
+            SHORT,
+            "!!__test.one('.tool-result .attachment--large')",
+        )
+        .await;
+        let elsewhere = tab
+            .requests()
+            .iter()
+            .any(|sent| sent.url.contains("example.com"));
+        assert!(!elsewhere, "nothing is asked of anybody else");
+    });
+}
+
+/// A tenth of a second of silence.
+fn silence() -> Vec<u8> {
+    let n_samples = 800_u32;
+    let mut wav = b"RIFF".to_vec();
+    wav.extend((36 + n_samples).to_le_bytes());
+    wav.extend(b"WAVEfmt \x10\0\0\0\x01\0\x01\0");
+    wav.extend(8000_u32.to_le_bytes());
+    wav.extend(8000_u32.to_le_bytes());
+    wav.extend(b"\x01\0\x08\0data");
+    wav.extend(n_samples.to_le_bytes());
+    wav.extend(vec![128; n_samples as usize]);
+    wav
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let three = |bytes: &[u8]| {
+        let bits = bytes
+            .iter()
+            .fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte))
+            << (24 - 8 * bytes.len());
+        (0..4)
+            .map(move |at| (at, bits))
+            .map({
+                let n_bytes = bytes.len();
+                move |(at, bits)| match at <= n_bytes {
+                    true => char::from(ALPHABET[(bits >> (18 - 6 * at) & 0x3f) as usize]),
+                    false => '=',
+                }
+            })
+            .collect::<String>()
+    };
+    bytes.chunks(3).map(three).collect()
+}
+
+#[test]
+fn sound_that_the_log_holds_is_played_when_the_reader_asks_and_no_other() {
+    with_server("sound", 120, async |visit, program| {
+        let mut writer = Writer::new("sound");
+        let place = json!({"turnId": "t1", "responseId": "r1"});
+        let wav = silence();
+        let heard = format!("data:audio/wav;base64,{}", base64(&wav));
+        writer.event(
+            "user_audio",
+            &place,
+            &json!({"transcription": "Say it", "durationMs": 100, "audioRef": heard}),
+        );
+        writer.event(
+            "user_audio",
+            &json!({"turnId": "t2"}),
+            &json!({"transcription": "Elsewhere", "audioRef": "https://example.com/a.wav"}),
+        );
+        let attachments = json!([
+            {"name": "note.wav", "mediaType": "audio/wav", "data": base64(&wav)},
+            {"name": "page.wav", "mediaType": "audio/wav", "data": base64(b"<script>alert(1)</script>")},
+        ]);
+        writer.event(
+            "user_message",
+            &json!({"turnId": "t3"}),
+            &json!({"text": "Listen", "attachments": attachments}),
+        );
+        // The answer's pieces come in another order than they are numbered.
+        for (seq, piece) in [(0, &wav[..300]), (2, &wav[601..]), (1, &wav[300..601])] {
+            writer.event(
+                "audio_chunk",
+                &json!({"turnId": "t3"}),
+                &json!({"data": base64(piece), "seq": seq}),
+            );
+        }
+        writer.event(
+            "audio_done",
+            &json!({"turnId": "t3"}),
+            &json!({"durationMs": 100}),
+        );
+        let both = BothWays::of(&program, "sound", writer).await;
+        let tab = visit.tab("page").await;
+        let mut shown: Vec<String> = Vec::new();
+        for dropped in [false, true] {
+            both.show(&tab, dropped).await;
+            tab.run(UNFOLD).await;
+            tab.wait_for(
+                "three buttons",
+                SHORT,
+                "__test.all('.sound__play').length === 3",
+            )
+            .await;
+            let n_players: usize = tab.eval("__test.all('audio').length").await;
+            assert_eq!(n_players, 0, "nothing plays before it is asked for");
+            shown.push(
+                tab.eval("__test.feed().serializeRows({ maskTimes: true })")
+                    .await,
+            );
+            let before = n_bodies_fetched(&tab);
+            for n_played in 1..=3 {
+                tab.run("__test.one('.sound__play').focus()").await;
+                tab.press("Enter").await;
+                let played = format!(
+                    "__test.all('audio').filter((sound) => sound.currentTime > 0 && Math.abs(sound.duration - 0.1) < 0.01).length === {n_played}"
+                );
+                tab.wait_for("it to be heard", SHORT, &played).await;
+            }
+            let n_fetched = n_bodies_fetched(&tab) - before;
+            assert!(n_fetched <= 1, "{n_fetched} bodies were fetched");
+        }
+        assert_eq!(difference("live and dropped", &shown[0], &shown[1]), None);
         let elsewhere = tab
             .requests()
             .iter()

@@ -6,7 +6,7 @@ use crate::SHORT;
 use crate::compare::difference;
 use crate::made_logs::Writer;
 use crate::server::Server;
-use crate::sessions::{UNFOLD, pipe_all, settle, with_server};
+use crate::sessions::{BothWays, UNFOLD, n_bodies_fetched, pipe_all, settle, with_server};
 
 #[test]
 fn a_full_diff_is_fetched_on_demand_and_once() {
@@ -38,12 +38,7 @@ fn a_full_diff_is_fetched_on_demand_and_once() {
         tab.goto(&server.page_of("diffs")).await;
         settle(&tab, "the session", n_events).await;
         tab.run(UNFOLD).await;
-        let n_fetched = || {
-            tab.requests()
-                .iter()
-                .filter(|sent| sent.url.contains("/full?body="))
-                .count()
-        };
+        let n_fetched = || n_bodies_fetched(&tab);
         let edit = "__test.all('.file-edit').find((row) => row.textContent.includes('big.rs'))";
         let toggle = format!("{edit}.querySelector('[aria-expanded]').click()");
         tab.run(&toggle).await;
@@ -76,7 +71,6 @@ fn a_full_diff_is_fetched_on_demand_and_once() {
 #[test]
 fn a_long_result_is_shown_the_same_live_and_dropped_before_it_is_loaded_and_after() {
     with_server("bodies", 120, async |visit, program| {
-        let server = Server::start(&program).await;
         let mut writer = Writer::new("bodies");
         writer.turn(1);
         let printed: String = (1..=3000)
@@ -95,33 +89,13 @@ fn a_long_result_is_shown_the_same_live_and_dropped_before_it_is_loaded_and_afte
             &place,
             &json!({"toolCallId": "long", "result": printed}),
         );
-        let n_events = usize::try_from(writer.n_events()).expect("a small number");
-        let log = writer.take();
-        pipe_all(&server, &log).await;
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("bodies.events.jsonl");
-        std::fs::write(&file, &log).expect("the log is written");
+        let both = BothWays::of(&program, "bodies", writer).await;
         let tab = visit.tab("page").await;
         let mut shown = Vec::new();
         for dropped in [false, true] {
-            tab.goto("about:blank").await;
-            if dropped {
-                tab.goto(&format!("{}/#token={}", server.url, server.token))
-                    .await;
-                tab.wait_for("the place to drop a file", SHORT, "__test.one('.drop')")
-                    .await;
-                tab.drop_files(&[&file]).await;
-            } else {
-                tab.goto(&server.page_of("bodies")).await;
-            }
-            settle(&tab, "the session", n_events).await;
+            both.show(&tab, dropped).await;
             tab.run(UNFOLD).await;
-            let n_fetched = || {
-                tab.requests()
-                    .iter()
-                    .filter(|sent| sent.url.contains("/full?body="))
-                    .count()
-            };
+            let n_fetched = || n_bodies_fetched(&tab);
             let before = n_fetched();
             let call = "__test.all('.tool-call').find((row) => row.textContent.includes('Run'))";
             tab.run(&format!("{call}.querySelector('[aria-expanded]').click()"))

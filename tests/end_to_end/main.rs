@@ -48,6 +48,7 @@ mod sessions;
 mod streaming;
 mod terminal;
 mod typing;
+mod widening;
 mod window;
 mod work;
 

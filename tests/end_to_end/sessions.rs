@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::SHORT;
 use crate::browser::{Tab, Visit, in_browser};
+use crate::made_logs::Writer;
 use crate::server::{self, Pipe, Server};
 
 /// The page waits longer after each failure, 30 s at most; all of it must fit.
@@ -91,4 +93,60 @@ pub(crate) async fn pipe_all(server: &Server, log: &str) {
     let end = pipe.finish().await;
     assert_eq!(end.code, Some(0), "{}", end.stderr);
     assert!(end.stdout == log.as_bytes(), "what went in came out");
+}
+
+/// One session that can be shown in both ways: by the server that took it in, where long bodies are told by reference, and
+/// dropped as a file, where they stand in the lines.
+pub(crate) struct BothWays {
+    pub(crate) server: Server,
+    session: &'static str,
+    n_events: usize,
+    file: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl BothWays {
+    /// Sends what was written to a server of its own, and keeps it as a file.
+    pub(crate) async fn of(
+        program: &std::path::Path,
+        session: &'static str,
+        mut writer: Writer,
+    ) -> BothWays {
+        let server = Server::start(program).await;
+        let n_events = usize::try_from(writer.n_events()).expect("a small number");
+        let log = writer.take();
+        pipe_all(&server, &log).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join(format!("{session}.events.jsonl"));
+        std::fs::write(&file, &log).expect("the log is written");
+        BothWays {
+            server,
+            session,
+            n_events,
+            file,
+            _folder: folder,
+        }
+    }
+
+    /// Shows it, and waits until all of it is there.
+    pub(crate) async fn show(&self, tab: &Tab, dropped: bool) {
+        tab.goto("about:blank").await;
+        if dropped {
+            let page = format!("{}/#token={}", self.server.url, self.server.token);
+            tab.goto(&page).await;
+            tab.wait_for("the place to drop a file", SHORT, "__test.one('.drop')")
+                .await;
+            tab.drop_files(&[&self.file]).await;
+        } else {
+            tab.goto(&self.server.page_of(self.session)).await;
+        }
+        settle(tab, "the session", self.n_events).await;
+    }
+}
+
+/// How many bodies a page has asked for by themselves.
+pub(crate) fn n_bodies_fetched(tab: &Tab) -> usize {
+    let sent = tab.requests();
+    let bodies = sent.iter().filter(|sent| sent.url.contains("/full?body="));
+    bodies.count()
 }

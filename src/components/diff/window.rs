@@ -7,10 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::rc::{Rc, Weak};
 
-use chat_feed::diff_list::{DiffList, HunkColours, Shown};
+use chat_feed::diff_list::{DiffList, HunkColours, Shown, Widening};
 
-use super::Choices;
-use super::Restates;
+use super::{Choices, OldText, Restates};
 use crate::components::colours::{self, Told};
 use crate::platform::dom::{self, Element, Listener};
 use crate::platform::measure::{self, HeightObserver};
@@ -39,6 +38,9 @@ pub(super) struct Window {
     below: Element,
     choices: Choices,
     pairs: bool,
+    old: Option<OldText>,
+    /// Something was asked for of a text that is not here.
+    is_asked: Cell<bool>,
     list: RefCell<DiffList>,
     /// What the diff before it had, until the browser says what this one has.
     width_px: Cell<f64>,
@@ -61,6 +63,12 @@ impl Restates for Window {
     fn restate(&self) {
         Window::restate(self);
     }
+
+    fn widen(&self) {
+        if self.is_asked.get() {
+            self.widen_now();
+        }
+    }
 }
 
 impl Window {
@@ -68,8 +76,8 @@ impl Window {
     pub(super) fn open(
         scroller: Element,
         list: DiffList,
-        choices: Choices,
-        pairs: bool,
+        (choices, pairs): (Choices, bool),
+        old: Option<OldText>,
     ) -> Rc<Window> {
         let make = |class| {
             let element = dom::create("div");
@@ -92,6 +100,8 @@ impl Window {
             below,
             choices: choices.clone(),
             pairs,
+            old,
+            is_asked: Cell::new(false),
             list: RefCell::new(list),
             width_px: Cell::new(choices.0.width_px.get()),
             laid_out: Cell::new(false),
@@ -112,8 +122,58 @@ impl Window {
         let room = window.width_px.get() >= SPLIT_PX;
         let shown = choices.shown(room, pairs);
         window.list.borrow_mut().show(shown);
+        window.widen_again();
         window.begin();
         window
+    }
+
+    /// Shows what was asked for when the row was here before.
+    fn widen_again(&self) {
+        let Some(old) = self.old else { return };
+        let around = self.choices.0.around.borrow().get(&old.block()).cloned();
+        if let (Some(around), Some(text)) = (around, old.text()) {
+            let mut list = self.list.borrow_mut();
+            list.ask_again(around);
+            // What was asked for fitted then.
+            let _ = list.widen(&text);
+        }
+    }
+
+    /// The reader asks for more of the file.
+    fn ask(&self, what: Widening) {
+        let Some(old) = self.old else { return };
+        old.pin();
+        {
+            let mut list = self.list.borrow_mut();
+            list.ask(what);
+            let around = list.around().to_vec();
+            self.choices
+                .0
+                .around
+                .borrow_mut()
+                .insert(old.block(), around);
+        }
+        self.is_asked.set(true);
+        old.ask();
+        self.widen_now();
+    }
+
+    /// Shows what was asked for, where the text is here.
+    fn widen_now(&self) {
+        let Some(text) = self.old.and_then(OldText::text) else {
+            return;
+        };
+        self.is_asked.set(false);
+        // Where the text is another one the buttons go, and that is all there is to say.
+        let _ = self.list.borrow_mut().widen(&text);
+        // Hunks are others now.
+        self.colours.borrow_mut().clear();
+        self.asked.borrow_mut().clear();
+        self.fresh.borrow_mut().clear();
+        let top_px = measure::scroll_top(&self.scroller);
+        self.begin();
+        measure::set_scroll_top(&self.scroller, top_px);
+        self.update();
     }
 
     /// How it is shown now.
@@ -167,6 +227,12 @@ impl Window {
             if let Some(file) = file {
                 me.list.borrow_mut().toggle(file);
                 me.begin();
+            }
+            let widening = dom::attribute_at(&event, "data-widen");
+            if let Some(what) = widening.as_deref().and_then(Widening::of_name) {
+                // The button goes: who pressed it by a key goes on from here.
+                dom::focus(&me.scroller);
+                me.ask(what);
             }
         });
         // Side by side, a selection stays on the side it began on.

@@ -374,5 +374,6 @@ fn diff_or_text(ctx: Ctx, text: &str, path: &str) -> AnyView {
             .child("This source does not tell the content of the change")
             .into_any();
     }
-    diff::view(ctx, text, path).unwrap_or_else(|| output::well("well", "Diff", text.to_owned()))
+    diff::view(ctx, text, path, None)
+        .unwrap_or_else(|| output::well("well", "Diff", text.to_owned()))
 }

@@ -1,5 +1,5 @@
 //! Diffs of one file as git writes them: made from two texts or from an agent's hunks, printed so that `git apply` and
-//! `patch` take them, parsed back for display, applied, and tinted by word.
+//! `patch` take them, parsed back for display, applied, widened, and tinted by word.
 //!
 //! Where the texts come from is left to `chat-capture` (files) and `chat-normalize` (providers); what a diff looks like
 //! is left to the page. Nothing here reads a file, a clock or the environment, and no input makes it panic: what is
@@ -21,6 +21,7 @@ mod apply;
 mod compose;
 mod parse;
 mod patch;
+mod widen;
 
 mod made;
 mod rows;
@@ -39,4 +40,5 @@ pub use parse::parse;
 pub use patch::{LineKind, Patch, PatchFile, PatchHunk, PatchLine};
 pub use preview::{PREVIEW_BYTES, PREVIEW_LINES, preview};
 pub use rows::{Space, SplitRow};
+pub use widen::{Around, Widened, widen};
 pub use words::words;

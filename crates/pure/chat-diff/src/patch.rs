@@ -241,6 +241,10 @@ impl PatchHunk {
             }
             out.push('\n');
         }
+        self.write_lines(out, source);
+    }
+
+    pub(crate) fn write_lines(&self, out: &mut String, source: &str) {
         for line in &self.lines {
             out.push(line.kind.sign());
             out.push_str(source.get(line.range.clone()).unwrap_or(""));

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use chat_diff::{apply, diff_texts, parse, preview, words};
+use chat_diff::{Around, apply, diff_texts, parse, preview, widen, words};
 
 const LINES: usize = 100_000;
 
@@ -42,6 +42,35 @@ fn scattered(n: usize, seed: usize, of: usize) -> usize {
         .wrapping_mul(seed)
         .wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as usize);
     ((mixed >> 7) ^ (mixed >> 19)) % of
+}
+
+#[test]
+fn one_change_in_a_hundred_thousand_lines_is_one_hunk_and_can_be_widened() {
+    let old = lines(LINES, |n| n);
+    let new = lines(LINES, |n| if n == LINES / 2 { n + LINES } else { n });
+    let start = Instant::now();
+    let diff = diff_texts("x", Some(&old), Some(&new));
+    println!("made in {:?}", start.elapsed());
+    let hunks = |text: &str| -> Vec<u32> {
+        let patch = parse(text);
+        patch.files[0]
+            .hunks
+            .iter()
+            .map(|hunk| hunk.old_lines)
+            .collect()
+    };
+    assert_eq!(hunks(&diff.text), [7]);
+    for (asked, n_lines) in [(20, 47), (u32::MAX, LINES)] {
+        let around = Around {
+            above: asked,
+            below: asked,
+        };
+        let start = Instant::now();
+        let widened = widen(&diff.text, &old, &[around]).unwrap();
+        println!("widened to {n_lines} lines in {:?}", start.elapsed());
+        assert_eq!(hunks(&widened.text), [u32::try_from(n_lines).unwrap()]);
+        assert_eq!(apply(&widened.text, &old).as_ref(), Ok(&new));
+    }
 }
 
 #[test]

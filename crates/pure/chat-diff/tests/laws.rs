@@ -1,8 +1,8 @@
 //! Laws of diffs over random texts: what is made can be applied, read back and counted.
 
 use chat_diff::{
-    Change, FileDiff, Hunk, LineKind, Patch, PatchHunk, Space, SplitRow, apply, diff_bytes,
-    diff_renamed, diff_texts, from_hunks, from_unified, parse, preview, words,
+    Around, Change, FileDiff, Hunk, LineKind, Patch, PatchHunk, Space, SplitRow, apply, diff_bytes,
+    diff_renamed, diff_texts, from_hunks, from_unified, parse, preview, widen, words,
 };
 use proptest::prelude::*;
 
@@ -186,6 +186,74 @@ proptest! {
         let count = |text: &str| text.split_inclusive('\n').count() as i64;
         let grown = i64::from(diff.lines_added) - i64::from(diff.lines_removed);
         prop_assert_eq!(count(&new) - count(&old), grown);
+    }
+
+    /// Whatever is asked for, the same lines change, and every other line shown is the file's, under its number.
+    #[test]
+    fn a_widened_diff_makes_the_same_change_and_shows_lines_of_the_file(
+        (old, new) in both(),
+        around in prop::collection::vec((0..12_u32, 0..12_u32), 0..5),
+        all in any::<bool>(),
+    ) {
+        let diff = diff_texts("src/x.rs", Some(&old), Some(&new));
+        prop_assume!(!diff.text.is_empty());
+        let mut around: Vec<Around> = around
+            .into_iter()
+            .map(|(above, below)| Around { above, below })
+            .collect();
+        let before = parse(&diff.text);
+        let n_hunks = before.files[0].hunks.len();
+        if all {
+            let whole = Around { above: u32::MAX, below: u32::MAX };
+            around = vec![whole; n_hunks];
+        }
+        let widened = widen(&diff.text, &old, &around).unwrap();
+        prop_assert_eq!(apply(&widened.text, &old).unwrap(), new.clone());
+        let patch = parse(&widened.text);
+        check(&widened.text, &patch);
+        let file = &patch.files[0];
+        prop_assert_eq!(file.path(), "src/x.rs");
+        let changes = |source: &str, patch: &Patch| -> Vec<(LineKind, Option<u32>, Option<u32>, String)> {
+            let lines = patch.files[0].hunks.iter().flat_map(|hunk| &hunk.lines);
+            lines
+                .filter(|line| line.kind != LineKind::Context)
+                .map(|line| (line.kind, line.old_no, line.new_no, source[line.range.clone()].to_owned()))
+                .collect()
+        };
+        prop_assert_eq!(changes(&widened.text, &patch), changes(&diff.text, &before));
+        let (old_lines, new_lines): (Vec<&str>, Vec<&str>) =
+            (old.split('\n').collect(), new.split('\n').collect());
+        for line in file.hunks.iter().flat_map(|hunk| &hunk.lines) {
+            let text = &widened.text[line.range.clone()];
+            for (number, lines) in [(line.old_no, &old_lines), (line.new_no, &new_lines)] {
+                if let Some(number) = number {
+                    prop_assert_eq!(text, lines[number as usize - 1]);
+                }
+            }
+        }
+        // What it holds and what it leaves out is the whole of both.
+        prop_assert_eq!(widened.holds.len(), file.hunks.len());
+        let held: Vec<usize> = widened.holds.iter().flat_map(|&(first, last)| first..=last).collect();
+        prop_assert_eq!(held, (0..n_hunks).collect::<Vec<_>>());
+        let n_shown: u32 = file.hunks.iter().map(|hunk| hunk.old_lines).sum();
+        let n_left_out: u32 = widened.left_out.iter().sum();
+        prop_assert_eq!((n_shown + n_left_out) as usize, old.split_inclusive('\n').count());
+        if all {
+            prop_assert_eq!((file.hunks.len(), n_left_out), (1, 0));
+        } else if around.is_empty() {
+            prop_assert_eq!(&widened.text, &diff.text);
+        }
+    }
+
+    /// Another text is not shown as the file's, and no headers make it panic.
+    #[test]
+    fn a_diff_is_widened_only_by_the_text_it_fits((old, new) in both(), other in text()) {
+        let diff = diff_texts("x", Some(&old), Some(&new));
+        let whole = [Around { above: u32::MAX, below: u32::MAX }];
+        if apply(&diff.text, &other).is_err() {
+            prop_assert!(widen(&diff.text, &other, &whole).is_err());
+        }
+        let _ = widen(&other, &old, &whole);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Taking large bodies out of events, and putting them back.
 //!
 //! Only the places that `events.md` names may hold a reference: the strings in `tool_call.args`, `tool_result.result`,
-//! `user_message.attachments` and `raw.value`, and the fields that are a [`Body`]. Hashing and keeping are for the
+//! `user_message.attachments` and `raw.value`, and the fields that are a [`Body`]. Nobody reads the beginning of a file's
+//! old text, so its reference has none. Hashing and keeping are for the
 //! caller: this file knows no hash and no file.
 
 use std::convert::Infallible;
@@ -31,7 +32,7 @@ pub fn put_back<E>(
     find: &mut dyn FnMut(&BodyRef) -> Result<Option<String>, E>,
 ) -> Result<(), E> {
     for_each_place(event, &mut |place| match place {
-        Place::Body(body) => {
+        Place::Body(body) | Place::OldText(body) => {
             if let Body::Ref { body: reference } = body
                 && let Some(text) = find(reference)?
             {
@@ -88,18 +89,15 @@ pub fn find(
 /// Leaves of each reference only which body it stands for: what else it says is told of the body, and an older writer
 /// told less.
 pub fn bare(event: &mut ChatEvent) {
-    let bare = |reference: &BodyRef| BodyRef {
-        sha256: reference.sha256.clone(),
-        bytes: reference.bytes,
-        ..BodyRef::default()
-    };
     let Ok(()) = for_each_place::<Infallible>(event, &mut |place| {
         match place {
-            Place::Body(Body::Inline(_)) => {}
-            Place::Body(Body::Ref { body }) => *body = bare(body),
+            Place::Body(Body::Inline(_)) | Place::OldText(Body::Inline(_)) => {}
+            Place::Body(Body::Ref { body }) | Place::OldText(Body::Ref { body }) => {
+                *body = bare_reference(body);
+            }
             Place::Json(json) => {
                 let replaced = replace_references(json.as_text(), &mut |reference| {
-                    Ok::<_, Infallible>(Some(reference_text(&bare(reference))))
+                    Ok::<_, Infallible>(Some(reference_text(&bare_reference(reference))))
                 });
                 let Ok(text) = replaced;
                 put(json, text);
@@ -143,7 +141,22 @@ const OPENING: &str = r#"{"$body":"#;
 /// Where a body may stand.
 enum Place<'a> {
     Body(&'a mut Body),
+    /// A file before a change: its reference needs no beginning.
+    OldText(&'a mut Body),
     Json(&'a mut Json),
+}
+
+/// Which body it is, and nothing of it.
+fn bare_reference(reference: &BodyRef) -> BodyRef {
+    BodyRef {
+        sha256: reference.sha256.clone(),
+        bytes: reference.bytes,
+        ..BodyRef::default()
+    }
+}
+
+fn is_long(body: &Body, over_bytes: usize) -> bool {
+    matches!(body, Body::Inline(text) if text.len() > over_bytes)
 }
 
 fn for_each_place<E>(
@@ -162,10 +175,11 @@ fn for_each_place<E>(
         Payload::ToolResult(payload) => visit(Place::Json(&mut payload.result)),
         Payload::AgentMessage(payload) => visit(Place::Body(&mut payload.message)),
         Payload::AgentCallback(payload) => visit(Place::Body(&mut payload.result)),
-        Payload::FileEdit(payload) => payload
-            .full_diff
-            .as_mut()
-            .map_or(Ok(()), |body| visit(Place::Body(body))),
+        Payload::FileEdit(payload) => {
+            let diff = payload.full_diff.iter_mut().map(Place::Body);
+            let old_text = payload.old_text.iter_mut().map(Place::OldText);
+            diff.chain(old_text).try_for_each(visit)
+        }
         Payload::Raw(payload) => visit(Place::Json(&mut payload.value)),
         _ => Ok(()),
     }
@@ -178,12 +192,24 @@ fn change_strings<E>(
     change: &mut Change<'_, E>,
 ) -> Result<(), E> {
     for_each_place(event, &mut |place| match place {
+        Place::Body(body) | Place::OldText(body) if !is_long(body, over_bytes) => Ok(()),
         Place::Body(body) => {
             if let Body::Inline(text) = body
-                && text.len() > over_bytes
                 && let Some(reference) = change(text)?
             {
                 *body = Body::Ref { body: reference };
+            }
+            Ok(())
+        }
+        Place::OldText(body) => {
+            if let Body::Inline(text) = body
+                && let Some(reference) = change(text)?
+            {
+                let body_ref = BodyRef {
+                    truncated: true,
+                    ..bare_reference(&reference)
+                };
+                *body = Body::Ref { body: body_ref };
             }
             Ok(())
         }
@@ -417,6 +443,34 @@ mod tests {
         assert_eq!(reference.bytes, 9);
         assert_eq!(find("hash of edits"), None);
         assert_eq!(find("hash of t"), None);
+    }
+
+    #[test]
+    fn a_files_old_text_leaves_no_beginning_behind_and_comes_back() {
+        let line = r#"{"id":"a","timestamp":1,"sessionId":"s","type":"file_edit","payload":{"filePath":"a.rs","changeType":"modified","linesAdded":1,"linesRemoved":0,"diffPreview":"","fullDiff":"dddd","fullDiffAvailable":true,"fullDiffSize":4,"oldText":"one\ntwo\n","toolCallId":"t"}}"#;
+        let mut event = ChatEvent::from_json(line).unwrap();
+        let whole = event.clone();
+        let mut kept = Vec::new();
+        take_out::<()>(&mut event, 3, &mut |text| {
+            kept.push(text.to_owned());
+            Ok(BodyRef::to(text, format!("hash of {text}")))
+        })
+        .unwrap();
+        assert_eq!(kept, ["dddd", "one\ntwo\n"]);
+        let Payload::FileEdit(edit) = &event.payload else {
+            panic!("{event:?}")
+        };
+        let old = edit.old_text.as_ref().unwrap();
+        assert_eq!((old.preview(), old.byte_len()), ("", 8));
+        assert!(!old.excerpt().is_whole());
+        put_back::<()>(&mut event, &mut |reference| {
+            Ok(kept
+                .iter()
+                .find(|text| reference.sha256.ends_with(*text))
+                .cloned())
+        })
+        .unwrap();
+        assert_eq!(event, whole);
     }
 
     #[test]

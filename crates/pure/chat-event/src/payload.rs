@@ -349,6 +349,8 @@ payload_struct! {
         full_diff_available: bool = "fullDiffAvailable" default,
         /// Length of the whole diff in bytes.
         full_diff_size: u64 = "fullDiffSize" default,
+        /// The file before the change, where it has lines that the diff leaves out.
+        old_text: Option<Body> = "oldText" optional,
         /// Whether the file is binary.
         binary: Option<bool> = "binary" optional,
     }

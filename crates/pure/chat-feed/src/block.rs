@@ -95,6 +95,8 @@ pub enum BlockBody {
         duration_ms: Option<u64>,
         /// Whether it is whole.
         done: bool,
+        /// The pieces that the log holds, each on a line of its own: [`crate::media::Sound::joined`].
+        sound: Option<TextIdx>,
     },
     /// The context was made shorter.
     Compaction(payload::Compaction),
@@ -262,6 +264,8 @@ pub struct ToolCallBlock {
     pub result: Option<Json>,
     /// The id of the event that said so.
     pub result_event: Option<Box<str>>,
+    /// What came along with the result: `[{name?, mediaType, data | ref}]`.
+    pub attachments: Option<Json>,
     /// Why it failed.
     pub error: Option<payload::ToolError>,
     /// One line of the source's own about the result.

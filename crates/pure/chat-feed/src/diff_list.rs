@@ -5,6 +5,7 @@
 //! what to draw as one buffer of codes and words ([`Strokes`]).
 
 mod draw;
+mod widening;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,6 +18,7 @@ use crate::syntax::{self, Lines};
 use crate::units;
 
 pub use draw::Strokes;
+pub use widening::Widening;
 
 /// Among several files, one with more lines is folded.
 pub const FOLDED_LINES: usize = 400;
@@ -67,6 +69,8 @@ pub enum Item {
     Folded(u32),
     /// Why a file has no lines.
     Note(u32),
+    /// What the file has below its last hunk, and buttons that show it.
+    End(u32),
 }
 
 /// Why a file's lines are not shown.
@@ -112,6 +116,7 @@ pub struct DiffList {
     items: Vec<Item>,
     /// Columns of the longest number.
     digits: usize,
+    widened: widening::State,
 }
 
 impl DiffList {
@@ -125,11 +130,6 @@ impl DiffList {
         if !says_something {
             return None;
         }
-        let last = patch.files.iter().flat_map(|file| &file.hunks).map(|hunk| {
-            let old = hunk.old_start.saturating_add(hunk.old_lines);
-            old.max(hunk.new_start.saturating_add(hunk.new_lines))
-        });
-        let digits = last.max().unwrap_or(0).to_string().len();
         let several = patch.files.len() > 1;
         let mut list = DiffList {
             text: text.into(),
@@ -138,7 +138,8 @@ impl DiffList {
             rows: Vec::new(),
             items: Vec::new(),
             shown: Shown::default(),
-            digits,
+            digits: digits(&patch),
+            widened: widening::State::default(),
             patch,
         };
         let folds = list.patch.files.iter().map(|file| {
@@ -211,7 +212,7 @@ impl DiffList {
     pub fn height_px(&self, item: usize, columns: usize) -> f64 {
         match self.items.get(item) {
             Some(Item::File(_)) => FILE_PX,
-            Some(Item::Hunk(..) | Item::Folded(_) | Item::Note(_)) => HEAD_PX,
+            Some(Item::Hunk(..) | Item::Folded(_) | Item::Note(_) | Item::End(_)) => HEAD_PX,
             Some(&Item::Line(file, hunk, row, _)) if self.shown.wrap || self.shown.split => {
                 let n_rows = self
                     .sides(file, hunk, row)
@@ -237,7 +238,7 @@ impl DiffList {
                 Item::Hunk(..) => !of_files,
                 // A folded hunk is passed by as one.
                 Item::Folded(_) => !of_files,
-                Item::Line(..) | Item::Note(_) => false,
+                Item::Line(..) | Item::Note(_) | Item::End(_) => false,
             })
             .map(|(at, _)| at)
     }
@@ -245,7 +246,7 @@ impl DiffList {
     /// The file that an item belongs to.
     pub fn file_of(&self, item: usize) -> Option<u32> {
         self.items.get(item).map(|item| match item {
-            Item::File(file) | Item::Folded(file) | Item::Note(file) => *file,
+            Item::File(file) | Item::Folded(file) | Item::Note(file) | Item::End(file) => *file,
             Item::Hunk(file, _) | Item::Line(file, ..) => *file,
         })
     }
@@ -254,7 +255,9 @@ impl DiffList {
     pub fn hunk_at(&self, item: usize) -> Option<Item> {
         self.items.get(item).map(|item| match *item {
             Item::Line(file, hunk, ..) => Item::Hunk(file, hunk),
-            Item::File(_) | Item::Hunk(..) | Item::Folded(_) | Item::Note(_) => *item,
+            Item::File(_) | Item::Hunk(..) | Item::Folded(_) | Item::Note(_) | Item::End(_) => {
+                *item
+            }
         })
     }
 
@@ -269,7 +272,9 @@ impl DiffList {
             .iter()
             .filter_map(|item| match item {
                 Item::Line(file, hunk, ..) => Some((*file, *hunk)),
-                Item::File(_) | Item::Hunk(..) | Item::Folded(_) | Item::Note(_) => None,
+                Item::File(_) | Item::Hunk(..) | Item::Folded(_) | Item::Note(_) | Item::End(_) => {
+                    None
+                }
             })
             .collect();
         hunks.dedup();
@@ -339,6 +344,8 @@ impl DiffList {
                 self.items.push(Item::Folded(file_idx));
             } else if self.items.len() == n_before {
                 self.items.push(Item::Note(file_idx));
+            } else if self.has_end() {
+                self.items.push(Item::End(file_idx));
             }
         }
     }
@@ -427,6 +434,15 @@ fn arrange_rows(
         }
         row_idx += u32::try_from(run.count()).unwrap_or(u32::MAX);
     }
+}
+
+fn digits(patch: &Patch) -> usize {
+    let hunks = patch.files.iter().flat_map(|file| &file.hunks);
+    let last = hunks.map(|hunk| {
+        let old = hunk.old_start.saturating_add(hunk.old_lines);
+        old.max(hunk.new_start.saturating_add(hunk.new_lines))
+    });
+    last.max().unwrap_or(0).to_string().len()
 }
 
 fn n_lines(file: &PatchFile) -> usize {

@@ -152,6 +152,14 @@ impl Feed {
         }
     }
 
+    /// The pieces of a spoken answer that the log holds: [`crate::media::Sound::joined`]. Empty for all others.
+    pub fn sound(&self, id: BlockId) -> &str {
+        match &self.block(id).body {
+            BlockBody::Audio { sound, .. } => sound.map_or("", |sound| self.stream(sound)),
+            _ => "",
+        }
+    }
+
     /// What a tool call has printed so far, with its streams told apart.
     pub fn printed(&self, id: BlockId) -> Printed<'_> {
         let output = match &self.block(id).body {

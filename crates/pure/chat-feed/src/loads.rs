@@ -41,6 +41,8 @@ pub enum Spot {
     Answer,
     /// A whole diff.
     Diff,
+    /// The file that a diff changes, as it was before.
+    OldText,
     /// What was sent along, by its place.
     Attachment(usize),
 }
@@ -49,7 +51,7 @@ impl Spot {
     /// How much of it is fetched: of a text what is shown at once, of anything else all or nothing.
     fn most_bytes(&self) -> u64 {
         match self {
-            Spot::Attachment(_) => crate::media::MOST_BYTES,
+            Spot::Attachment(_) | Spot::OldText => crate::media::MOST_BYTES,
             _ => WHOLE_BYTES as u64,
         }
     }

@@ -1,13 +1,18 @@
-//! What is sent along with a message, and which of it may be shown as a picture.
+//! What is sent along with a message or a result, and which of it may be shown as a picture or heard.
 //!
 //! A picture is what its own first bytes say it is, whatever it is called; SVG is none, for it is markup. How large it is
-//! drawn is known before it is, so that a few bytes cannot ask for gigabytes of pixels.
+//! drawn is known before it is, so that a few bytes cannot ask for gigabytes of pixels. Sound is known likewise.
 
 mod header;
+mod parts;
+mod sound;
 
 use chat_event::{Body, Json};
 
-/// Longer data is no picture that is shown; base64, in bytes.
+pub use parts::Parts;
+pub use sound::Sound;
+
+/// Longer data is neither shown nor played; base64, in bytes.
 pub const MOST_BYTES: u64 = 8 * 1024 * 1024;
 /// A picture of more pixels is not shown: a browser keeps four bytes of each.
 const MOST_PIXELS: u64 = 40_000_000;
@@ -80,12 +85,7 @@ impl Picture {
     /// The address of a picture whose data is all here; `None` where it is not to be shown.
     pub fn address(data: &str) -> Option<String> {
         let picture = Picture::of(data).filter(|picture| picture.size.is_some())?;
-        let data = bare(data);
-        let sound = data.len() as u64 <= MOST_BYTES
-            && data
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
-        sound.then(|| format!("data:{};base64,{data}", picture.media_type))
+        address(picture.media_type, bare(data))
     }
 
     /// Width and height of the largest picture of this shape that fits; never larger than it is.
@@ -108,6 +108,15 @@ impl Picture {
         let side = |px: u64| u32::try_from(px.max(1)).ok();
         Some((side(width)?, side(height)?))
     }
+}
+
+/// The address of data that is all here; `None` where it is too long, or no base64.
+fn address(media_type: &str, data: &str) -> Option<String> {
+    let sound = data.len() as u64 <= MOST_BYTES
+        && data
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
+    sound.then(|| format!("data:{media_type};base64,{data}"))
 }
 
 /// Without the words that make base64 an address.

@@ -232,8 +232,10 @@ impl ChatRenderer {
             Payload::ErrorEvent(error) => self.error(event, error),
             Payload::Plan(plan) => self.plan(event, plan),
             Payload::Progress(progress) => self.progress(event, progress),
-            Payload::AudioChunk(_) => self.audio(event, 1, None),
-            Payload::AudioDone(done) => self.audio(event, 0, Some(done.duration_ms)),
+            Payload::AudioChunk(chunk) => self.audio_chunk(event, chunk),
+            Payload::AudioDone(done) => {
+                self.audio(event, 0, Some(done.duration_ms));
+            }
             Payload::SessionStart(start) => self.session_start(event, start),
             Payload::SessionEnd(end) => self.session_end(event, end),
             Payload::SessionStatus(status) => self.session_status(status),

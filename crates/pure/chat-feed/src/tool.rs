@@ -135,6 +135,7 @@ impl ToolCallBlock {
             output: None,
             result: None,
             result_event: None,
+            attachments: None,
             error: None,
             summary: None,
             exit_code: None,

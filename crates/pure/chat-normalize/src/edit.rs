@@ -18,8 +18,29 @@ pub(crate) fn file_edit(call_id: &str, path: &str, diff: &FileDiff) -> FileEdit 
         full_diff_size: diff.text.len() as u64,
         full_diff: (!diff.text.is_empty()).then(|| Body::Inline(diff.text.clone())),
         binary: diff.binary.then_some(true),
+        old_text: None,
         extra: Extra::default(),
     }
+}
+
+/// A longer old text is not kept with the edit: it would have to be fetched whole for a few lines of it.
+const MOST_OLD_BYTES: usize = 4 * 1024 * 1024;
+
+/// The edit with the text it was made of, where that has lines that the diff leaves out. The diff must be of this text.
+pub(crate) fn with_old_text(mut edit: FileEdit, old: Option<&str>) -> FileEdit {
+    let (Some(old), Some(diff)) = (old, &edit.full_diff) else {
+        return edit;
+    };
+    let hunks = diff
+        .preview()
+        .lines()
+        .skip_while(|line| !line.starts_with("@@"));
+    let n_shown = hunks.filter(|line| line.starts_with([' ', '-'])).count();
+    let leaves_out = old.split_inclusive('\n').count() > n_shown;
+    if n_shown > 0 && leaves_out && old.len() <= MOST_OLD_BYTES {
+        edit.old_text = Some(Body::Inline(old.to_owned()));
+    }
+    edit
 }
 
 /// An edit of which no diff is known.

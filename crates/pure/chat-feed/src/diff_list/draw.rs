@@ -40,6 +40,8 @@ impl Strokes {
     pub const BUTTON: u32 = 6;
     /// The file that a button shows.
     pub const FILE: u32 = 7;
+    /// What of the file a button shows.
+    pub const WIDEN: u32 = 8;
 
     fn put(&mut self, kind: u32, words: &str) {
         let units = words.encode_utf16().count();
@@ -75,12 +77,18 @@ pub(super) fn chunk(
                     head_of_file(list, patch_file, &mut to);
                 }
             }
-            Item::Hunk(file, hunk) => {
-                if let Some(hunk) = list.hunk(file, hunk) {
+            Item::Hunk(file, hunk_idx) => {
+                if let Some(hunk) = list.hunk(file, hunk_idx) {
                     to.put(Strokes::DIV, "diff__hunk");
+                    widening(list, Some(hunk_idx), &mut to);
                     to.put(Strokes::TEXT, &hunk_head(hunk));
                     to.close();
                 }
+            }
+            Item::End(_) => {
+                to.put(Strokes::DIV, "diff__hunk");
+                widening(list, None, &mut to);
+                to.close();
             }
             Item::Folded(file) => {
                 if let Some(patch_file) = list.patch.files.get(file as usize) {
@@ -119,6 +127,16 @@ pub(super) fn chunk(
         }
     }
     to
+}
+
+/// The buttons that show more of the file.
+fn widening(list: &DiffList, hunk: Option<u32>, to: &mut Strokes) {
+    for (what, words) in list.buttons(hunk) {
+        to.put(Strokes::BUTTON, "link diff__widen");
+        to.put(Strokes::WIDEN, &what.name());
+        to.put(Strokes::TEXT, &words);
+        to.close();
+    }
 }
 
 fn head_of_file(list: &DiffList, file: &PatchFile, to: &mut Strokes) {

@@ -34,6 +34,90 @@ fn drawn(list: &DiffList, colours: &BTreeMap<(u32, u32), HunkColours>) -> Vec<St
     lines
 }
 
+/// Two changes in a file of 100 lines.
+fn of_a_file() -> (DiffList, String) {
+    let old: Vec<String> = (1..=100).map(|n| format!("line {n}\n")).collect();
+    let mut new = old.clone();
+    new[29] = "thirty\n".to_owned();
+    new[79] = "eighty\n".to_owned();
+    let (old, new) = (old.concat(), new.concat());
+    let diff = chat_diff::diff_texts("a.rs", Some(&old), Some(&new));
+    (DiffList::read(&diff.text, "").unwrap(), old)
+}
+
+fn names(list: &DiffList, hunk: Option<u32>) -> Vec<String> {
+    let buttons = list.buttons(hunk);
+    buttons
+        .iter()
+        .map(|(what, words)| format!("{} {words}", what.name()))
+        .collect()
+}
+
+#[test]
+fn more_of_the_file_is_offered_where_its_text_can_be_had_and_shown_where_it_was_asked_for() {
+    let (mut list, old) = of_a_file();
+    assert_eq!(names(&list, Some(0)), [""; 0]);
+    let n_items = list.items().len();
+    list.offer_widening();
+    assert_eq!(list.items().len(), n_items + 1);
+    assert_eq!(
+        names(&list, Some(0)),
+        ["above:0 ↑ 20 lines", "all-above:0 all 26 lines"]
+    );
+    assert_eq!(
+        names(&list, Some(1)),
+        [
+            "below:0 ↓ 20 lines",
+            "above:1 ↑ 20 lines",
+            "all-above:1 all 43 lines"
+        ]
+    );
+    assert_eq!(
+        names(&list, None),
+        ["below:1 ↓ 20 lines", "all-below:1 ↓ to the end"]
+    );
+    list.ask(Widening::of_name("below:0").unwrap());
+    list.widen(&old).unwrap();
+    assert_eq!(list.items().len(), n_items + 1 + 20);
+    assert_eq!(names(&list, Some(1))[2], "all-above:1 all 23 lines");
+    assert_eq!(names(&list, None), ["all-below:1 ↓ 17 lines"]);
+    list.ask(Widening::Above(1));
+    list.widen(&old).unwrap();
+    assert_eq!(names(&list, Some(1)), ["all-above:1 ↑ 3 lines"]);
+    // The two hunks meet, and are one from then on.
+    list.ask(Widening::AllAbove(1));
+    list.widen(&old).unwrap();
+    assert_eq!(list.heads(false).count(), 1);
+    assert_eq!(names(&list, None), ["all-below:0 ↓ 17 lines"]);
+    list.ask(Widening::AllBelow(0));
+    list.ask(Widening::AllAbove(0));
+    list.widen(&old).unwrap();
+    assert_eq!(names(&list, Some(0)), [""; 0]);
+    // A head, 100 lines, and two that were changed.
+    assert_eq!(list.items().len(), 103);
+    // What was asked for is shown again by another list.
+    let (mut again, _) = of_a_file();
+    again.offer_widening();
+    again.ask_again(list.around().to_vec());
+    again.widen(&old).unwrap();
+    assert_eq!(again.items(), list.items());
+    // Asked out of turn nothing happens.
+    again.ask(Widening::Below(7));
+    again.widen(&old).unwrap();
+    assert_eq!(again.items(), list.items());
+}
+
+#[test]
+fn another_text_is_not_shown_as_the_files() {
+    let (mut list, old) = of_a_file();
+    list.offer_widening();
+    let before: Vec<Item> = list.items().to_vec();
+    list.ask(Widening::AllAbove(0));
+    assert!(list.widen(&old.replace("line 31\n", "other\n")).is_err());
+    assert_eq!(list.items(), &before[..before.len() - 1]);
+    assert_eq!(names(&list, Some(0)), [""; 0]);
+}
+
 #[test]
 fn unified_and_split_tell_the_same_lines() {
     let mut list = DiffList::read(DIFF, "").unwrap();

@@ -182,6 +182,7 @@ fn undo(slot: &mut Arc<Slot>, was: &Was) {
             call.status = ToolStatus::Running;
             call.result = None;
             call.result_event = None;
+            call.attachments = None;
             call.error = None;
             call.summary = None;
             call.exit_code = None;
@@ -255,6 +256,7 @@ impl CallWas {
         if !self.had.result {
             call.result = None;
             call.result_event = None;
+            call.attachments = None;
         }
         if !self.had.error {
             call.error = None;

@@ -30,6 +30,22 @@ pub(super) fn decoded(base64: &str) -> Vec<u8> {
     bytes
 }
 
+/// The bytes that all of some base64 stands for, without what fills its end; `None` where some of it is none.
+pub(super) fn all_decoded(base64: &str) -> Option<Vec<u8>> {
+    let n_chars = base64.len();
+    let chunks = base64.as_bytes().chunks(MOST_CHARS);
+    let mut bytes = Vec::with_capacity(n_chars / 4 * 3 + 3);
+    for chunk in chunks {
+        // A chunk is of whole fours, and so is what it stands for.
+        let part = decoded(std::str::from_utf8(chunk).ok()?);
+        if part.len() != chunk.len() * 6 / 8 {
+            return None;
+        }
+        bytes.extend(part);
+    }
+    Some(bytes)
+}
+
 /// What the bytes begin.
 pub(super) fn read(bytes: &[u8]) -> Option<Picture> {
     let (media_type, size) = if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {

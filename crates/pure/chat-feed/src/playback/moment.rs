@@ -449,12 +449,13 @@ impl Moment {
     }
 }
 
-/// The texts a row shows: of a call its input, then its output.
+/// The texts a row shows: of a call its input, then its output; of a spoken answer its pieces.
 fn texts_of(block: &Block) -> impl Iterator<Item = TextIdx> + use<> {
     let texts = match &block.body {
         BlockBody::Text(text) => [Some(text.text), None],
         BlockBody::Thinking(thinking) => [Some(thinking.text), None],
         BlockBody::ToolCall(call) => [call.input, call.output],
+        BlockBody::Audio { sound, .. } => [*sound, None],
         _ => [None, None],
     };
     texts.into_iter().flatten()

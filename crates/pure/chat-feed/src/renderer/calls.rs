@@ -122,6 +122,7 @@ impl ChatRenderer {
         }
         block.result = Some(result.result.clone());
         block.result_event = Some(event.id.as_str().into());
+        block.attachments = result.extra.get("attachments").cloned();
         block.error = result.error.clone();
         block.summary = result.summary.clone();
         block.exit_code = result.exit_code;
@@ -238,7 +239,7 @@ impl ChatRenderer {
         }
     }
 
-    fn new_text(&mut self) -> TextIdx {
+    pub(super) fn new_text(&mut self) -> TextIdx {
         // Counted like the events that make them.
         #[allow(clippy::cast_possible_truncation)]
         let text = TextIdx(self.feed.texts.len() as u32);

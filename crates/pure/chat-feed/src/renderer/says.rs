@@ -1,13 +1,14 @@
 //! Prompts, plans, progress, audio, notices and what is said of the session: rows that need few others.
 
 use chat_event::payload::{
-    LogGap, LogStart, Notice, Plan, Progress, Retract, SessionStart, SessionStatus, UserAudio,
-    UserMessage,
+    AudioChunk, LogGap, LogStart, Notice, Plan, Progress, Retract, SessionStart, SessionStatus,
+    UserAudio, UserMessage,
 };
 use chat_event::{Body, ChatEvent, Json};
+use serde_json::json;
 
 use super::ChatRenderer;
-use crate::block::{BlockBody, Prompt};
+use crate::block::{BlockBody, BlockId, Prompt};
 
 /// A title is one line of a list.
 const TITLE_CHARS: usize = 120;
@@ -20,7 +21,12 @@ impl ChatRenderer {
 
     pub(super) fn user_audio(&mut self, event: &ChatEvent, audio: &UserAudio) {
         let text = Body::Inline(audio.transcription.clone());
-        self.prompt(event, text, true, None);
+        // Sound that the event holds itself is there to be heard; what lies elsewhere is not fetched.
+        let own = audio.audio_ref.as_deref();
+        let own = own.filter(|address| address.starts_with("data:"));
+        let attachments =
+            own.map(|data| Json::from(json!([{"mediaType": "audio/*", "data": data}])));
+        self.prompt(event, text, true, attachments);
     }
 
     fn prompt(&mut self, event: &ChatEvent, text: Body, spoken: bool, attachments: Option<Json>) {
@@ -127,7 +133,34 @@ impl ChatRenderer {
         }
     }
 
-    pub(super) fn audio(&mut self, event: &ChatEvent, n_chunks: u32, end: Option<Option<u64>>) {
+    pub(super) fn audio_chunk(&mut self, event: &ChatEvent, chunk: &AudioChunk) {
+        let id = self.audio(event, 1, None);
+        let BlockBody::Audio { sound, .. } = self.feed.block(id).body else {
+            return;
+        };
+        let data = chunk.data.as_deref().unwrap_or_default();
+        let n_before = sound.map_or(0, |sound| self.feed.body(sound).text.len());
+        // What is too long to be played whole is not played: its pieces are then fewer than it has.
+        let fits = n_before.saturating_add(data.len()) as u64 <= crate::media::MOST_BYTES;
+        if data.is_empty() || data.contains('\n') || !fits {
+            return;
+        }
+        let sound = sound.unwrap_or_else(|| self.new_text());
+        if let BlockBody::Audio { sound: known, .. } = &mut self.feed.slot(id).block.body {
+            *known = Some(sound);
+        }
+        let piece = format!("{} {data}\n", chunk.seq);
+        self.feed.body(sound).text.push_str(&piece);
+        self.feed.note_growth(sound, self.event);
+    }
+
+    /// Goes on with the spoken answer, or begins one; its row.
+    pub(super) fn audio(
+        &mut self,
+        event: &ChatEvent,
+        n_chunks: u32,
+        end: Option<Option<u64>>,
+    ) -> BlockId {
         let place = self.place(event);
         let last = self.end_of(&place).filter(|&last| {
             let block = self.feed.block(last);
@@ -141,6 +174,7 @@ impl ChatRenderer {
                     chunks: 0,
                     duration_ms: None,
                     done: false,
+                    sound: None,
                 },
             ),
         };
@@ -148,6 +182,7 @@ impl ChatRenderer {
             chunks,
             duration_ms,
             done,
+            ..
         } = &mut self.feed.slot(id).block.body
         {
             *chunks += n_chunks;
@@ -155,6 +190,7 @@ impl ChatRenderer {
             *duration_ms = end.flatten();
         }
         self.update(id);
+        id
     }
 
     pub(super) fn notice(&mut self, event: &ChatEvent, notice: &Notice) {

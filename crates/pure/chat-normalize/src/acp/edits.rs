@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::calls::Call;
 use super::session::Session;
-use crate::edit::{file_edit, shown_path};
+use crate::edit::{file_edit, shown_path, with_old_text};
 use crate::emit::Emitter;
 use crate::value::{list_of, str_of, text_of};
 use crate::{claude, opencode};
@@ -179,7 +179,7 @@ impl Session {
             Some((before, after)) => {
                 let diff = diff_texts(&shown, before.as_deref(), Some(&after));
                 self.files.read(path, &after);
-                file_edit(&call.id, path, &diff)
+                with_old_text(file_edit(&call.id, path, &diff), before.as_deref())
             }
             None => of_piece(&call.id, path, &shown, old.unwrap_or(""), new.unwrap_or("")),
         };
@@ -252,7 +252,7 @@ fn of_written(call_id: &str, path: &str, shown: &str, written: &Written) -> File
     match &written.before {
         Some(before) => {
             let diff = diff_texts(shown, Some(before), Some(&written.after));
-            file_edit(call_id, path, &diff)
+            with_old_text(file_edit(call_id, path, &diff), Some(before))
         }
         // What stood there before is not known.
         None => FileEdit {

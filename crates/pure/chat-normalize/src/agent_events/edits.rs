@@ -47,6 +47,7 @@ pub(super) fn file_edit(emitter: &mut Emitter, data: &Value, change: &str, tag: 
         full_diff: full_diff.map(Body::from),
         old_path: text_of(data, "old_path").map(str::to_owned),
         binary: is_true(data, "binary").then_some(true),
+        old_text: None,
         extra,
     };
     emitter.add(&tagged("edit", tag), &place(), edit);

@@ -12,7 +12,7 @@ use chat_event::payload::FileEdit;
 use serde_json::Value;
 
 use super::session::Call;
-use crate::edit::{file_edit, shown_path};
+use crate::edit::{file_edit, shown_path, with_old_text};
 use crate::emit::Place;
 use crate::recent::Recent;
 use crate::value::{count_of, is_true, list_of, str_of, text_of};
@@ -53,7 +53,7 @@ impl Edits<'_> {
             None => None,
         };
         Some(match diff {
-            Some(diff) => file_edit(&call.id, path, &diff),
+            Some((diff, old)) => with_old_text(file_edit(&call.id, path, &diff), old),
             None => from_call(call, path, &shown, text, was_empty),
         })
     }
@@ -93,11 +93,17 @@ pub(crate) fn edit_of(
     edits.file_edit(&call, Some(details), "")
 }
 
-fn from_details(call: &Call, shown: &str, details: &Value, was_empty: bool) -> Option<FileDiff> {
+/// The diff, and the text before where the diff is of that.
+fn from_details<'a>(
+    call: &Call,
+    shown: &str,
+    details: &'a Value,
+    was_empty: bool,
+) -> Option<(FileDiff, Option<&'a str>)> {
     if call.name == "NotebookEdit" {
         let after = str_of(details, "updated_file")?;
         let before = str_of(details, "original_file").filter(|before| !before.is_empty());
-        return Some(diff_texts(shown, before, Some(after)));
+        return Some((diff_texts(shown, before, Some(after)), before));
     }
     let before =
         str_of(details, "originalFile").or_else(|| str_of(details, "originalFileContents"));
@@ -118,7 +124,7 @@ fn from_details(call: &Call, shown: &str, details: &Value, was_empty: bool) -> O
     };
     if created {
         let before = was_empty.then_some("");
-        return after.map(|after| diff_texts(shown, before, Some(&after)));
+        return after.map(|after| (diff_texts(shown, before, Some(&after)), None));
     }
     if !hunks.is_empty() {
         let diff = from_hunks(shown, Change::Modified, &hunks);
@@ -130,12 +136,12 @@ fn from_details(call: &Call, shown: &str, details: &Value, was_empty: bool) -> O
             (None, _) => true,
         };
         if fits {
-            return Some(diff);
+            return Some((diff, before));
         }
     }
     match (before, after) {
-        (Some(before), Some(after)) => Some(diff_texts(shown, Some(before), Some(&after))),
-        _ if !hunks.is_empty() => Some(from_hunks(shown, Change::Modified, &hunks)),
+        (Some(old), Some(after)) => Some((diff_texts(shown, before, Some(&after)), Some(old))),
+        _ if !hunks.is_empty() => Some((from_hunks(shown, Change::Modified, &hunks), None)),
         _ => None,
     }
 }

@@ -16,7 +16,7 @@ use chat_diff::{Change, FileDiff, apply, diff_renamed, diff_texts, from_unified,
 use chat_event::payload::FileEdit;
 use serde_json::Value;
 
-use crate::edit::{file_edit, shown_path};
+use crate::edit::{file_edit, shown_path, with_old_text};
 use crate::value::{str_of, text_of};
 
 /// Files beyond this size, or this many, are not remembered.
@@ -265,6 +265,8 @@ impl Files {
             }
             _ => None,
         };
+        // Where the text after is known the diff is of the text before.
+        let old = before.filter(|_| after.is_some());
         if let Some(after) = after
             && after.len() <= MAX_KNOWN_BYTES
             && self.known.len() < MAX_KNOWN_FILES
@@ -275,7 +277,7 @@ impl Files {
             Some(diff) => {
                 let mut edit = file_edit(call_id, path, &diff);
                 edit.old_path = edit.old_path.map(|_| change.path.clone());
-                edit
+                with_old_text(edit, old.as_deref())
             }
             None => without_diff(call_id, path, change),
         }

@@ -6,7 +6,7 @@ use chat_event::{Extra, Json};
 use serde_json::{Value, json};
 
 use super::tools;
-use crate::edit::{file_edit, named_edit, shown_path};
+use crate::edit::{file_edit, named_edit, shown_path, with_old_text};
 use crate::track::{Call, Said, tool_error};
 use crate::value::{count_of, is_true, list_of, str_of, text_of};
 
@@ -176,11 +176,8 @@ pub(crate) fn edit(call: &Call, told: &Value, cwd: Option<&str>) -> Option<FileE
     if let Some(new) = str_of(display, "newContent") {
         let old = str_of(display, "originalContent").filter(|_| !is_new);
         if old.is_some() || is_new {
-            return Some(file_edit(
-                &call.id,
-                path,
-                &diff_texts(&shown, old, Some(new)),
-            ));
+            let diff = diff_texts(&shown, old, Some(new));
+            return Some(with_old_text(file_edit(&call.id, path, &diff), old));
         }
     }
     let change = if is_new {

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::session::Session;
 use super::tools;
-use crate::edit::{file_edit, shown_path};
+use crate::edit::{file_edit, shown_path, with_old_text};
 use crate::emit::{Emitter, Place};
 use crate::value::{count_of, is_true, list_of, str_of, text_of};
 
@@ -148,7 +148,7 @@ impl Edits {
         let edit = match before {
             Some(before) => {
                 let diff = diff_texts(&shown, before.as_deref(), Some(content));
-                file_edit(call_id, path, &diff)
+                with_old_text(file_edit(call_id, path, &diff), before.as_deref())
             }
             None => FileEdit {
                 lines_added: u32::try_from(content.lines().count()).unwrap_or(u32::MAX),
@@ -205,17 +205,20 @@ impl Edits {
     ) -> FileEdit {
         let shown = shown_path(self.cwd.as_deref(), path);
         let shown_old = old_path.map(|old_path| shown_path(self.cwd.as_deref(), old_path));
+        let mut old = None;
         let diff = unified
             .and_then(|unified| from_unified(&shown, shown_old.as_deref(), change, unified))
             .or_else(|| {
                 let (before, after) = (str_of(counts, "before")?, str_of(counts, "after")?);
                 let before = Some(before).filter(|_| change != Change::Created);
                 let after = Some(after).filter(|_| change != Change::Deleted);
+                old = before;
                 Some(diff_texts(&shown, before, after))
             });
-        self.learn(path, old_path, diff.as_ref());
+        let learnt = self.learn(path, old_path, diff.as_ref());
+        let old = learnt.as_deref().or(old);
         match diff {
-            Some(diff) => file_edit(call_id, path, &diff),
+            Some(diff) => with_old_text(file_edit(call_id, path, &diff), old),
             None => {
                 let count = |key: &str| {
                     count_of(counts, key)
@@ -232,17 +235,26 @@ impl Edits {
         }
     }
 
-    /// What stands in the file after the diff.
-    fn learn(&mut self, path: &str, old_path: Option<&str>, diff: Option<&FileDiff>) {
+    /// What stands in the file after the diff; what stood there before, where the diff is known to be of that.
+    fn learn(
+        &mut self,
+        path: &str,
+        old_path: Option<&str>,
+        diff: Option<&FileDiff>,
+    ) -> Option<String> {
         let before = self.known.remove(old_path.unwrap_or(path));
-        let after = match (before, diff) {
-            (Some(known), Some(diff)) if !known.shown => apply(&diff.text, &known.text).ok(),
-            (None, Some(diff)) if diff.change == Change::Created => apply(&diff.text, "").ok(),
-            _ => None,
+        let (before, after) = match (before, diff) {
+            (Some(known), Some(diff)) if !known.shown => {
+                let after = apply(&diff.text, &known.text).ok();
+                (Some(known.text), after)
+            }
+            (None, Some(diff)) if diff.change == Change::Created => {
+                (None, apply(&diff.text, "").ok())
+            }
+            _ => (None, None),
         };
-        if let Some(after) = after {
-            self.keep(path, &after, false);
-        }
+        self.keep(path, &after?, false);
+        before
     }
 }
 

@@ -5,7 +5,7 @@ use chat_event::Extra;
 use chat_event::payload::{FileEdit, Plan, PlanEntry};
 use serde_json::{Map, Value};
 
-use crate::edit::{file_edit, named_edit, shown_path};
+use crate::edit::{file_edit, named_edit, shown_path, with_old_text};
 use crate::track::Call;
 use crate::value::{is_true, list_of, str_of, text_of};
 use crate::words::{counted, one_line};
@@ -125,11 +125,8 @@ pub(crate) fn edit(
     if let Some(new) = str_of(told, "new_content")
         && (old.is_some() || (known && !was_there))
     {
-        return Some(file_edit(
-            &call.id,
-            path,
-            &diff_texts(&shown, old, Some(new)),
-        ));
+        let diff = diff_texts(&shown, old, Some(new));
+        return Some(with_old_text(file_edit(&call.id, path, &diff), old));
     }
     let change = if known && !was_there {
         Change::Created

@@ -151,7 +151,12 @@ impl Conversation {
         let Some((key, call)) = known.and_then(|key| Some((key, self.calls.get_mut(&key)?))) else {
             return self.event(event);
         };
-        call.edits.push(Some(edit.clone()));
+        // Nothing is told of the file before the change but its diff.
+        let old_text = None;
+        call.edits.push(Some(FileEdit {
+            old_text,
+            ..edit.clone()
+        }));
         let edit_idx = call.edits.len() - 1;
         let home = call.home;
         self.add_bytes(home, cost_of_edit(edit) + OVERHEAD_BYTES);

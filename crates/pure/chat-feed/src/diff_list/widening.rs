@@ -1,0 +1,224 @@
+//! More of the file around the changes: which buttons stand where, what was asked for, and the diff that shows it.
+//!
+//! Buttons stand in the heads of hunks, for what the file has between them, and below the last one. The diff itself is
+//! widened by `chat_diff::widen`; where the file's old text comes from is for the page.
+
+use chat_diff::{Around, Change, Error, Patch, widen};
+
+use super::{DiffList, digits};
+use crate::units;
+
+/// How many lines one button shows.
+const STEP_LINES: u32 = 20;
+
+/// What a button shows. Hunks are those that are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Widening {
+    /// Some lines above a hunk.
+    Above(u32),
+    /// Some lines below a hunk.
+    Below(u32),
+    /// All lines between a hunk and the one above it.
+    AllAbove(u32),
+    /// All lines below a hunk, which is the last.
+    AllBelow(u32),
+}
+
+impl Widening {
+    /// As buttons bear it.
+    pub fn name(self) -> String {
+        let (kind, hunk) = match self {
+            Widening::Above(hunk) => ("above", hunk),
+            Widening::Below(hunk) => ("below", hunk),
+            Widening::AllAbove(hunk) => ("all-above", hunk),
+            Widening::AllBelow(hunk) => ("all-below", hunk),
+        };
+        format!("{kind}:{hunk}")
+    }
+
+    /// See [`name`](Widening::name).
+    pub fn of_name(name: &str) -> Option<Widening> {
+        let (kind, hunk) = name.split_once(':')?;
+        let hunk = hunk.parse().ok()?;
+        match kind {
+            "above" => Some(Widening::Above(hunk)),
+            "below" => Some(Widening::Below(hunk)),
+            "all-above" => Some(Widening::AllAbove(hunk)),
+            "all-below" => Some(Widening::AllBelow(hunk)),
+            _ => None,
+        }
+    }
+}
+
+/// What is shown of the file beyond its diff.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// The file's old text can be had.
+    can: bool,
+    /// The diff as it was told, once it was widened.
+    told: Option<Box<str>>,
+    /// What was asked for, by hunk of the diff that was told.
+    around: Vec<Around>,
+    /// By hunk that is shown, the first and the last of those that were told which it holds; empty before the first.
+    holds: Vec<(usize, usize)>,
+    /// Lines of the file above each hunk and below the last, once they are known.
+    left_out: Vec<u32>,
+}
+
+impl DiffList {
+    /// The old text of its file can be had, so more of it can be shown. It stays as it is where the diff does not say where
+    /// it stands, or shows the whole file.
+    pub fn offer_widening(&mut self) {
+        let can = matches!(self.patch.files.as_slice(), [file] if {
+            let whole = |change| matches!(change, Change::Created | Change::Deleted);
+            let sound = file.hunks.iter().all(|hunk| hunk.placed && hunk.complete);
+            sound && !file.hunks.is_empty() && !file.combined && !file.binary && !whole(file.change)
+        });
+        if can {
+            self.widened.can = true;
+            self.arrange();
+        }
+    }
+
+    /// What was asked for, by hunk of the diff as it was told.
+    pub fn around(&self) -> &[Around] {
+        &self.widened.around
+    }
+
+    /// Asks for what was asked for before, as [`around`](DiffList::around) told it.
+    pub fn ask_again(&mut self, around: Vec<Around>) {
+        self.widened.around = around;
+    }
+
+    /// The reader asks for more; [`widen`](DiffList::widen) shows it.
+    pub fn ask(&mut self, what: Widening) {
+        let (Widening::Above(hunk)
+        | Widening::Below(hunk)
+        | Widening::AllAbove(hunk)
+        | Widening::AllBelow(hunk)) = what;
+        let at = hunk as usize;
+        let (first, last) = self.widened.holds.get(at).copied().unwrap_or((at, at));
+        let n_told = match self.widened.holds.last() {
+            Some((_, last)) => last + 1,
+            None => self.patch.files.first().map_or(0, |file| file.hunks.len()),
+        };
+        if last >= n_told {
+            return;
+        }
+        let around = &mut self.widened.around;
+        around.resize(n_told, Around::default());
+        let more = |lines: &mut u32, all: bool| {
+            *lines = if all {
+                u32::MAX
+            } else {
+                lines.saturating_add(STEP_LINES)
+            };
+        };
+        match what {
+            Widening::Above(_) => more(&mut around[first].above, false),
+            Widening::AllAbove(_) => more(&mut around[first].above, true),
+            Widening::Below(_) => more(&mut around[last].below, false),
+            Widening::AllBelow(_) => more(&mut around[last].below, true),
+        }
+    }
+
+    /// Shows what was asked for, with the file's old text.
+    ///
+    /// # Errors
+    ///
+    /// Where the diff is not of this text; it stays as it is, and nothing more is offered.
+    pub fn widen(&mut self, old: &str) -> Result<(), Error> {
+        let told: Box<str> = self.widened.told.as_deref().unwrap_or(&self.text).into();
+        let widened = match widen(&told, old, &self.widened.around) {
+            Ok(widened) => widened,
+            Err(why) => {
+                self.widened.can = false;
+                self.arrange();
+                return Err(why);
+            }
+        };
+        self.patch = chat_diff::parse(&widened.text);
+        self.text = widened.text.into();
+        self.digits = digits(&self.patch);
+        self.widened.told = Some(told);
+        self.widened.holds = widened.holds;
+        self.widened.left_out = widened.left_out;
+        self.arrange();
+        Ok(())
+    }
+
+    /// Whether the file may go on below the last hunk.
+    pub(super) fn has_end(&self) -> bool {
+        self.widened.can && self.widened.left_out.last() != Some(&0)
+    }
+
+    /// The buttons in the head of a hunk, or below the last one, and their words.
+    pub(super) fn buttons(&self, hunk: Option<u32>) -> Vec<(Widening, String)> {
+        if !self.widened.can {
+            return Vec::new();
+        }
+        let step = units::count(STEP_LINES.into(), "line", "lines");
+        let Some(hunk) = hunk else {
+            let last = self.patch.files.first().map_or(0, |file| file.hunks.len());
+            let Some(last) = u32::try_from(last)
+                .ok()
+                .and_then(|last| last.checked_sub(1))
+            else {
+                return Vec::new();
+            };
+            let all = match self.widened.left_out.last() {
+                Some(&n_lines) if n_lines <= STEP_LINES => {
+                    return vec![(Widening::AllBelow(last), below(n_lines))];
+                }
+                Some(&n_lines) => all(n_lines),
+                None => "↓ to the end".to_owned(),
+            };
+            return vec![
+                (Widening::Below(last), format!("↓ {step}")),
+                (Widening::AllBelow(last), all),
+            ];
+        };
+        match self.gap_above(hunk) {
+            0 => Vec::new(),
+            n_lines if n_lines <= STEP_LINES => vec![(Widening::AllAbove(hunk), above(n_lines))],
+            n_lines => {
+                let before = hunk.checked_sub(1).map(Widening::Below);
+                let before = before.map(|before| (before, format!("↓ {step}")));
+                let here = (Widening::Above(hunk), format!("↑ {step}"));
+                let whole = (Widening::AllAbove(hunk), all(n_lines));
+                before.into_iter().chain([here, whole]).collect()
+            }
+        }
+    }
+
+    /// Lines of the file between a hunk and the one above it.
+    fn gap_above(&self, hunk: u32) -> u32 {
+        let at = hunk as usize;
+        if let Some(&n_lines) = self.widened.left_out.get(at) {
+            return n_lines;
+        }
+        let first = |patch: &Patch, at: usize| -> Option<(u32, u32)> {
+            let hunk = patch.files.first()?.hunks.get(at)?;
+            // Without old lines the line before it is named.
+            let start = hunk.old_start.saturating_sub(u32::from(hunk.old_lines > 0));
+            Some((start, start.saturating_add(hunk.old_lines)))
+        };
+        let (start, _) = first(&self.patch, at).unwrap_or_default();
+        let before = at
+            .checked_sub(1)
+            .and_then(|before| first(&self.patch, before));
+        start.saturating_sub(before.map_or(0, |(_, end)| end))
+    }
+}
+
+fn all(n_lines: u32) -> String {
+    format!("all {}", units::count(n_lines.into(), "line", "lines"))
+}
+
+fn above(n_lines: u32) -> String {
+    format!("↑ {}", units::count(n_lines.into(), "line", "lines"))
+}
+
+fn below(n_lines: u32) -> String {
+    format!("↓ {}", units::count(n_lines.into(), "line", "lines"))
+}

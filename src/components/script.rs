@@ -1,0 +1,186 @@
+//! What a script asks of a feed beyond reading it, and what it is told while it watches: finding, opening, links, and the
+//! events of media elements while a session is played. What readers do by hand and by keys does the same.
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use chat_feed::BlockId;
+use chat_feed::arrangement::Row;
+use chat_feed::playback::State;
+
+use super::Context;
+use super::feed::FeedView;
+use crate::platform::{clock, dom, frame, location};
+
+/// What is answered: a number or an address, as text.
+pub(crate) type Answered = Pin<Box<dyn Future<Output = Result<String, String>>>>;
+
+/// `timeupdate` is told so often at most, in milliseconds.
+const TIME_TOLD_MS: i64 = 250;
+
+/// Does what a script asks for.
+pub(crate) fn perform(view: &Rc<FeedView>, what: &str, text: &str) -> Answered {
+    let (view, text) = (view.clone(), text.to_owned());
+    match what {
+        "search" => Box::pin(async move { search(&view, &text, false).await }),
+        "filter" => Box::pin(async move { search(&view, &text, true).await }),
+        "expand" | "collapse" => {
+            let open = what == "expand";
+            Box::pin(async move {
+                open_all(&view, open);
+                Ok(String::new())
+            })
+        }
+        "link" => Box::pin(async move { link(&view, &text) }),
+        "focus" => Box::pin(async move {
+            view.focus();
+            Ok(String::new())
+        }),
+        other => {
+            let why = format!("could not do what is asked for: no such thing: {other}");
+            Box::pin(async move { Err(why) })
+        }
+    }
+}
+
+/// Finds as the bar does, with the bar shown; how much fits, once all of the session was looked at. Nothing asked for ends
+/// it.
+async fn search(view: &FeedView, question: &str, only: bool) -> Result<String, String> {
+    let context = &view.context;
+    if question.trim().is_empty() {
+        if context.finds() {
+            context.close_find();
+        }
+        return Ok("0".to_owned());
+    }
+    context.look_for(question, only);
+    loop {
+        // Another question may be asked meanwhile; this one is then over.
+        if context.question() != question || !context.finds() {
+            return Err("could not search: something else is looked for".to_owned());
+        }
+        if let Some(found) = context.search_to_end() {
+            return found.map(|n_hits| n_hits.to_string());
+        }
+        frame::yield_now().await;
+    }
+}
+
+/// Opens all rows, with what hides any, or closes all that can be.
+fn open_all(view: &FeedView, open: bool) {
+    let store = &view.context.store;
+    let (turns, blocks) = {
+        let feed = store.feed();
+        let blocks: Vec<BlockId> = feed.rows().map(|block| block.id).collect();
+        let turns: Vec<_> = feed.rows().map(|block| block.turn).collect();
+        (turns, blocks)
+    };
+    let mut last = None;
+    for turn in turns {
+        if last.replace(turn) != Some(turn) {
+            store.set_open(Row::Work(turn), open);
+        }
+    }
+    for block in blocks {
+        store.set_open(Row::Company(block), open);
+        store.set_open(Row::Block(block), open);
+    }
+    view.settle();
+}
+
+/// Copies the link to an event, or to the row that has the focus, as its button does; its address.
+fn link(view: &FeedView, event_id: &str) -> Result<String, String> {
+    let context = &view.context;
+    let row = match event_id {
+        "" => view.focused_row(),
+        id => {
+            let block = context.store.block_of_id(id);
+            block.and_then(|block| context.store.nearest_row(block))
+        }
+    };
+    let row = row.ok_or_else(|| match event_id {
+        "" => "could not copy a link: no row has the focus".to_owned(),
+        id => format!("could not copy a link: no such event is here: {id}"),
+    })?;
+    let event_id = match event_id {
+        "" => context.event_of(row).unwrap_or_default(),
+        id => id.to_owned(),
+    };
+    context.copy_link_to(&event_id);
+    Ok(location::with_fragment("e", &event_id))
+}
+
+/// What listeners were told last.
+#[derive(Default)]
+pub(crate) struct Told {
+    playing: Cell<bool>,
+    rate: Cell<f64>,
+    time_ms: Cell<f64>,
+    told_at_ms: Cell<i64>,
+    follows: Cell<Option<bool>>,
+    n_events: Cell<u32>,
+    found: RefCell<Option<(usize, usize)>>,
+}
+
+/// Once a frame: tells what has changed since the last.
+pub(super) fn tell(context: &Context) {
+    let Some(host) = context.links.host.borrow().clone() else {
+        return;
+    };
+    let told = &context.told;
+    let say = |name: &str, detail: &[(&str, &str)]| {
+        dom::dispatch(&host, name, &dom::object_of(detail));
+    };
+    let n_events = context.store.event_count();
+    if told.n_events.replace(n_events) != n_events {
+        say("af-event", &[("count", &n_events.to_string())]);
+    }
+    let list = context.list.borrow().clone();
+    if let Some(list) = list {
+        let follows = list.view().following;
+        let before = told.follows.replace(Some(follows));
+        if before.is_some_and(|before| before != follows) {
+            let word = if follows { "true" } else { "false" };
+            say("af-follow", &[("following", word)]);
+        }
+    }
+    let found = context.found();
+    if *told.found.borrow() != found {
+        let (n_hits, n_hidden) = found.unwrap_or_default();
+        let (hits, hidden) = (n_hits.to_string(), n_hidden.to_string());
+        told.found.replace(found);
+        say("af-filter", &[("hits", &hits), ("hidden", &hidden)]);
+    }
+    let (playing, rate, time_ms, at_end) = context.store.player(|player| {
+        let playing = player.state() == State::ReplayPlaying;
+        // The clock counts whole milliseconds; so far none is lost.
+        #[allow(clippy::cast_precision_loss)]
+        let at_end = player.played_ms() >= player.clock().length_ms() as f64;
+        (playing, player.speed(), player.played_ms(), at_end)
+    });
+    let was_playing = told.playing.replace(playing);
+    if playing && !was_playing {
+        say("play", &[]);
+    }
+    let rate_before = told.rate.replace(rate);
+    if rate_before != 0.0 && (rate_before - rate).abs() > f64::EPSILON {
+        say("ratechange", &[]);
+    }
+    let moved = (told.time_ms.get() - time_ms).abs() > f64::EPSILON;
+    let now_ms = clock::epoch_ms();
+    let is_due = now_ms - told.told_at_ms.get() >= TIME_TOLD_MS;
+    if moved && (!playing || is_due) {
+        told.time_ms.set(time_ms);
+        told.told_at_ms.set(now_ms);
+        // What moves while nothing plays was sought.
+        if !playing && !was_playing && context.store.looks_back() {
+            say("seeked", &[]);
+        }
+        say("timeupdate", &[]);
+    }
+    if was_playing && !playing {
+        say(if at_end { "ended" } else { "pause" }, &[]);
+    }
+}
