@@ -3,6 +3,8 @@
 //! Recordings are copied into `tests/sessions`; many more lie in the shared folder, and are read where they lie.
 #![cfg(not(target_arch = "wasm32"))]
 
+#[path = "../crates/pure/chat-feed/tests/support/compact.rs"]
+mod compact;
 #[path = "../crates/pure/chat-feed/tests/support/mirror.rs"]
 mod mirror;
 #[path = "support/shared.rs"]
@@ -10,12 +12,13 @@ mod shared;
 
 use std::path::{Path, PathBuf};
 
-use chat_event::ChatEvent;
-use chat_event::compaction::{Compactor, Out};
+use chat_diff::{Around, apply, widen};
+use chat_event::{ChatEvent, Payload};
 use chat_feed::inbox::{Inbox, MOST_WAITING};
 use chat_feed::playback::{Clock, Moment};
 use chat_feed::{BlockBody, ChatRenderer};
 use chat_normalize::{Context, SessionReader};
+use compact::compact;
 use mirror::{Mirror, view};
 
 /// Arrival times stand apart by this much, in milliseconds.
@@ -215,20 +218,41 @@ fn a_log_that_was_written_and_read_shows_the_same() {
     }
 }
 
-fn compacted(events: &[ChatEvent]) -> Vec<ChatEvent> {
-    let mut compacted = Vec::new();
-    let mut compactor = Compactor::new();
-    let mut take = |out| {
-        compacted.push(match out {
-            Out::AsItWas(event) => ChatEvent::clone(event),
-            Out::Folded(event) => *event,
-        });
-    };
-    for event in events {
-        compactor.push(event, Some(event.clone()), &mut take);
+#[test]
+fn the_file_before_an_edit_is_what_its_diff_changes() {
+    let (mut n_edits, mut n_known) = (0, 0);
+    // The recordings were made in small projects, whose diffs show whole files; these were not.
+    let mut paths = recordings();
+    let transcripts = shared::shared("fixtures").map(|folder| folder.join("claude-transcript"));
+    if let Some(folder) = &transcripts {
+        collect(folder, &mut paths);
     }
-    compactor.finish(&mut take);
-    compacted
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+    for path in paths {
+        for event in events(&path) {
+            let Payload::FileEdit(edit) = &event.payload else {
+                continue;
+            };
+            n_edits += 1;
+            let (Some(old), Some(diff)) = (&edit.old_text, &edit.full_diff) else {
+                continue;
+            };
+            n_known += 1;
+            let (old, diff) = (old.preview(), diff.preview());
+            let all = Around {
+                above: u32::MAX,
+                below: u32::MAX,
+            };
+            let before = chat_diff::parse(diff);
+            let widened = widen(diff, old, &vec![all; before.files[0].hunks.len()])
+                .unwrap_or_else(|why| panic!("{}: {}: {why}", path.display(), event.id));
+            let (whole, made) = (apply(&widened.text, old), apply(diff, old));
+            assert!(whole == made, "{}: {}", path.display(), event.id);
+            assert!(widened.left_out.iter().all(|&n_lines| n_lines == 0));
+        }
+    }
+    assert!(transcripts.is_none() || n_known > 0);
+    println!("the file is known of {n_known} of {n_edits} edits");
 }
 
 #[test]
@@ -236,14 +260,10 @@ fn a_compacted_log_shows_and_plays_as_its_original_does() {
     let (mut n_before, mut n_after) = (0, 0);
     for path in recordings() {
         let events = events(&path);
-        let short = compacted(&events);
+        let short = compact(&events);
         n_before += events.len();
         n_after += short.len();
-        assert!(
-            compacted(&short) == short,
-            "{}: folded again",
-            path.display()
-        );
+        assert!(compact(&short) == short, "{}: folded again", path.display());
         let read = |events: &[ChatEvent]| {
             let mut renderer = ChatRenderer::with_history();
             renderer.replay_events(events);

@@ -5,31 +5,18 @@
     reason = "a test stops where something is missing"
 )]
 
+#[path = "support/compact.rs"]
+mod compact;
 mod support;
 
 use chat_event::ChatEvent;
 use chat_event::compaction::{Compactor, Folded, Out};
 use chat_feed::playback::{Clock, Moment, strip};
 use chat_feed::{BlockBody, ChatRenderer};
+use compact::compact;
 use proptest::prelude::*;
 use serde_json::json;
 use support::{chunks_of, done, log, numbered_chunk, view};
-
-fn compact(events: &[ChatEvent]) -> Vec<ChatEvent> {
-    let mut compacted = Vec::new();
-    let mut compactor = Compactor::new();
-    let mut take = |out| {
-        compacted.push(match out {
-            Out::AsItWas(event) => ChatEvent::clone(event),
-            Out::Folded(event) => *event,
-        });
-    };
-    for event in events {
-        compactor.push(event, Some(event.clone()), &mut take);
-    }
-    compactor.finish(&mut take);
-    compacted
-}
 
 fn of(events: &[ChatEvent]) -> (ChatRenderer, Clock) {
     let mut renderer = ChatRenderer::with_history();
