@@ -31,6 +31,7 @@ pub(crate) mod mark;
 pub(crate) mod output;
 pub(crate) mod panel;
 pub(crate) mod plan;
+mod print;
 pub(crate) mod prompt;
 pub(crate) mod question;
 pub(crate) mod raw;

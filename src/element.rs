@@ -10,39 +10,30 @@
 //!
 //! Brings transport, store and view together; what each does is its own.
 
+mod answering;
 mod connecting;
 mod export;
+mod handle;
 mod playing;
 
 use std::cell::{Cell, RefCell};
-use std::future::Future;
-use std::pin::Pin;
 use std::rc::{Rc, Weak};
 
-use chat_feed::arrangement::{Mode, Verbosity};
-use chat_feed::export::Form;
+use chat_feed::arrangement::Mode;
 use leptos::prelude::*;
-use serde_json::json;
 
-use crate::components::answering::{Answer, SendAnswer, Unsent};
-use crate::components::around::AROUND;
 use crate::components::bar::Note;
-use crate::components::diff::Split;
 use crate::components::feed::FeedView;
-use crate::components::later;
 use crate::components::whole::FetchBody;
 use crate::feed_store::FeedStore;
-use crate::platform::custom_element::{self, Feed};
+use crate::platform::custom_element;
 use crate::platform::dom::{self, Element};
 use crate::platform::save::Pieces;
-use crate::platform::stream::Blob;
-use crate::platform::{location, outline, style};
+use crate::platform::{location, style};
 use crate::transport::again::Origin;
-use crate::transport::answer::{Refusal, Route};
 use crate::transport::link::Server;
 use crate::transport::live::{LIVE, Live, Retry};
 use crate::transport::pushed::Pushed;
-use crate::transport::readers::READERS;
 use crate::transport::{Failure, Running, Sink, Update, replay};
 
 /// The element's name.
@@ -381,41 +372,6 @@ impl FeedElement {
         }
     }
 
-    /// Answers are offered where the server takes them from this token and the page around lets the reader.
-    fn offer_answers(&self) {
-        // What asked in the past is answered where it is now.
-        let now = !self.store.looks_back();
-        let offered = now && self.may_answer.get() && !self.attributes.borrow().readonly;
-        let to = self.answers_to.borrow().clone().filter(|_| offered);
-        let (host, me) = (self.host.clone(), self.me.clone());
-        self.view
-            .context
-            .set_answers(to.map(|(live, server, session)| {
-                let send: SendAnswer = Rc::new(move |answer| {
-                    let (name, route, request_id, body) = outgoing(answer);
-                    let mut detail = body.clone();
-                    detail["requestId"] = json!(request_id);
-                    detail["session"] = json!(session);
-                    let detail = dom::value_of_json(&detail.to_string());
-                    if !dom::asks_leave(&host, name, &detail) {
-                        return Box::pin(async { Err(Unsent::TakenOver) });
-                    }
-                    let body = body.to_string();
-                    // The token may have been set anew since.
-                    let token = me.upgrade().and_then(|me| me.token.borrow().clone());
-                    let server = server.with_token(token);
-                    let sent = (live.answer)(server, session.clone(), route, request_id, body);
-                    Box::pin(async move {
-                        sent.await.map_err(|why| match why {
-                            Refusal::Already(first) => Unsent::Already(first),
-                            Refusal::Failed(why) => Unsent::Failed(why),
-                        })
-                    })
-                });
-                send
-            }));
-    }
-
     fn has_other_token(&self) -> bool {
         let is_served = self.attributes.borrow().session.is_some();
         is_served && *self.token.borrow() != *self.asked_with.borrow()
@@ -479,231 +435,5 @@ impl FeedElement {
             self.attributes.borrow().follow.as_deref(),
             Some("false" | "off" | "none")
         )
-    }
-}
-
-/// The DOM event that tells of an answer, the route that takes it, its request, and its body.
-fn outgoing(answer: Answer) -> (&'static str, Route, String, serde_json::Value) {
-    match answer {
-        Answer::Permission {
-            request_id,
-            decision,
-            scope,
-            message,
-        } => {
-            let mut body = json!({"decision": decision});
-            if let Some(scope) = scope {
-                body["scope"] = json!(scope);
-            }
-            if let Some(message) = message {
-                body["message"] = json!(message);
-            }
-            ("af-permission", Route::Permissions, request_id, body)
-        }
-        Answer::Question {
-            request_id,
-            answers,
-        } => {
-            let body = match answers {
-                Some(answers) => json!({"outcome": "answered", "answers": answers}),
-                None => json!({"outcome": "rejected"}),
-            };
-            ("af-question", Route::Questions, request_id, body)
-        }
-    }
-}
-
-impl Feed for FeedElement {
-    fn attribute_changed(&self, name: &str, value: Option<&str>) {
-        let value = value.map(str::to_owned);
-        match name {
-            "src" => {
-                self.attributes.borrow_mut().src = value;
-                self.open_soon();
-            }
-            "session" => {
-                self.attributes.borrow_mut().session = value;
-                self.open_soon();
-            }
-            "endpoint" => {
-                self.attributes.borrow_mut().endpoint = value;
-                self.open_soon();
-            }
-            "follow" => {
-                self.attributes.borrow_mut().follow = value;
-                self.view.set_following(self.follows());
-            }
-            "bar" => self
-                .view
-                .bar
-                .shown
-                .set(!matches!(value.as_deref(), Some("none" | "false"))),
-            "shortcuts" => self
-                .view
-                .set_shortcuts(!matches!(value.as_deref(), Some("off" | "false"))),
-            "density" => self.view.relayout(),
-            "readonly" => {
-                self.attributes.borrow_mut().readonly = value.is_some();
-                self.offer_answers();
-            }
-            "verbosity" => self.arrange(|mode| {
-                mode.verbosity = match value.as_deref() {
-                    Some("quiet") => Verbosity::Quiet,
-                    Some("verbose") => Verbosity::Verbose,
-                    _ => Verbosity::Normal,
-                };
-            }),
-            "fold" => self.arrange(|mode| mode.fold = value.as_deref() != Some("none")),
-            "diff-view" => {
-                let split = Split::of(value.as_deref());
-                self.view.context.diffs.set_split(split);
-            }
-            "wrap" => {
-                let wrap = value.is_some_and(|value| !matches!(value.as_str(), "false" | "off"));
-                self.view.context.diffs.set_wrap(wrap);
-            }
-            "speed" | "loop" | "controls" => self.set_playing(name, value.as_deref()),
-            "group" => self.arrange(|mode| mode.group = value.as_deref() != Some("none")),
-            _ => {}
-        }
-    }
-
-    fn set_token(&self, token: Option<String>) {
-        *self.token.borrow_mut() = token;
-        if self.state.get() == "error" {
-            self.open_soon();
-        }
-    }
-
-    fn load(&self, files: Vec<(String, Blob)>) {
-        self.begin_reading();
-        *self.origin.borrow_mut() = Some(Origin::Files(files.clone()));
-        if let [(_, file)] = files.as_slice() {
-            *self.running.borrow_mut() = Some(replay::of_file(file.clone(), self.sink()));
-            return;
-        }
-        let (me, sink) = (self.me.clone(), self.sink());
-        *self.running.borrow_mut() = Some(Running::begin(async move {
-            let readers = READERS.needed(|lack| sink(Update::Lacks(lack))).await;
-            let Some(me) = me.upgrade() else { return };
-            match (readers.files)(files, me.sink()) {
-                Ok(running) => *me.running.borrow_mut() = Some(running),
-                Err(failure) => me.fail(&failure),
-            }
-        }));
-    }
-
-    fn append(&self, bytes: &[u8]) {
-        if self.running.borrow_mut().take().is_some() || self.state.get() == "error" {
-            self.begin();
-        }
-        let pushed = self
-            .pushed
-            .borrow_mut()
-            .get_or_insert_with(|| Pushed::new(self.sink()))
-            .clone();
-        match pushed.push(bytes) {
-            Ok(events) => {
-                self.pushed_bytes.borrow().add(bytes);
-                self.set_state("live");
-                self.take(Update::Events(events));
-            }
-            Err(failure) => self.fail(&failure),
-        }
-    }
-
-    fn clear(&self) {
-        self.begin();
-        self.set_state("ready");
-    }
-
-    fn badge(&self) -> u32 {
-        self.view.badge()
-    }
-
-    fn event_count(&self) -> u32 {
-        self.store.event_count()
-    }
-
-    fn row_count(&self) -> u32 {
-        self.view.row_count()
-    }
-
-    fn is_coloured(&self) -> bool {
-        later::is_drawn(&self.view.context)
-    }
-
-    fn scroller(&self) -> Option<Element> {
-        Some(self.view.scroller())
-    }
-
-    fn go_to_event(&self, event_idx: u32) -> Option<u32> {
-        self.view.go_to_event(event_idx)
-    }
-
-    fn go_to(&self, event_id: &str) {
-        *self.going_to.borrow_mut() = Some(event_id.to_owned());
-        let known = matches!(self.state.get(), "ready" | "live" | "ended");
-        self.go_on(known && self.store.event_count() > 0);
-    }
-
-    fn play(&self, command: &str, value: f64) {
-        self.play_command(command, value);
-    }
-
-    fn playing(&self, name: &str) -> f64 {
-        self.playing_value(name)
-    }
-
-    fn view_as_of(&self, event_idx: Option<u32>) -> Option<u32> {
-        self.show_as_of(event_idx)
-    }
-
-    fn serialize_rows(&self, mask_times: bool) -> Pin<Box<dyn Future<Output = String>>> {
-        let view = self.view.clone();
-        Box::pin(async move {
-            later::here(&view.context).await;
-            view.settle();
-            let list = view.list().clone();
-            let mut text = String::new();
-            // What is mounted now may be a frame behind; what is mounted from here on is not.
-            list.force(Some(0..0));
-            let mut from = 0;
-            while from < list.len() {
-                let to = (from + STRETCH_ROWS).min(list.len());
-                list.force(Some(from..to));
-                later::coloured().await;
-                text.push_str(&outline::outline(list.window(), mask_times));
-                from = to;
-            }
-            list.force(None);
-            text
-        })
-    }
-
-    fn ask(&self, what: &str, text: &str) -> Pin<Box<dyn Future<Output = Result<String, String>>>> {
-        let (view, sink) = (self.view.clone(), self.sink());
-        let (what, text) = (what.to_owned(), text.to_owned());
-        Box::pin(async move {
-            let around = AROUND.needed(|lack| sink(Update::Lacks(lack))).await;
-            (around.script)(&view, &what, &text).await
-        })
-    }
-
-    fn export_as(
-        &self,
-        ending: &str,
-        masked: bool,
-    ) -> Pin<Box<dyn Future<Output = Result<Blob, String>>>> {
-        let Some(form) = Form::of_ending(ending) else {
-            let why = format!("expected html, md, jsonl or json: {ending}");
-            return Box::pin(async { Err(why) });
-        };
-        Box::pin(self.exported(form, masked))
-    }
-
-    fn disconnect(&self) {
-        self.running.borrow_mut().take();
-        self.view.close();
     }
 }

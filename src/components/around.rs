@@ -7,7 +7,7 @@ use leptos::mount::mount_to;
 use leptos::prelude::*;
 
 use super::feed::FeedView;
-use super::{Context, Ctx, controls, find, help, links, panel, script, transport};
+use super::{Context, Ctx, controls, find, help, links, panel, print, script, transport};
 use crate::platform::dom::{self, Element, Event};
 use crate::platform::{part::part, style};
 
@@ -23,6 +23,7 @@ const CSS: &str = concat!(
     include_str!("../../style/export.css"),
     include_str!("../../style/panel.css"),
     include_str!("../../style/transport.css"),
+    include_str!("../../style/print.css"),
 );
 
 /// What the part can do.
@@ -71,6 +72,7 @@ fn mount(ctx: Ctx, places: Places) -> Box<dyn Any> {
     let place = (grid, places.panel.clone());
     let for_help = help.clone();
     Box::new((
+        print::listen(ctx, &full),
         mount_to(dom::as_html(&places.find), move || find::view(ctx)),
         mount_to(dom::as_html(&help), move || help::view(for_help)),
         mount_to(dom::as_html(&places.actions), move || links::actions(ctx)),

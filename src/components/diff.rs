@@ -152,6 +152,8 @@ trait Restates {
     fn restate(&self);
     /// A file's old text may be here.
     fn widen(&self);
+    /// More or less of it is to be in the page.
+    fn update(&self);
 }
 
 /// Told what the reader chose: sides, and whether lines wrap.
@@ -170,6 +172,8 @@ struct Inner {
     on_choice: RefCell<Option<Box<OnChoice>>>,
     /// How much more of their files diffs show.
     around: RefCell<Asked>,
+    /// All of a diff is in the page.
+    whole: Cell<bool>,
 }
 
 impl Choices {
@@ -239,6 +243,19 @@ impl Choices {
             window.widen();
         }
         self.tell();
+    }
+
+    /// Whether all of each diff is in the page, as far as paper goes.
+    pub(crate) fn set_whole(&self, whole: bool) {
+        self.0.whole.set(whole);
+        for window in self.open() {
+            window.update();
+        }
+    }
+
+    /// See [`set_whole`](Choices::set_whole).
+    pub(crate) fn are_whole(&self) -> bool {
+        self.0.whole.get()
     }
 
     /// Forgets what belongs to the session that is going.

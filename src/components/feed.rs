@@ -1,25 +1,21 @@
-//! The frame of a feed: bar, scroller with its rows, pill; and the keys that move through it.
+//! The frame of a feed: bar, scroller with its rows, and what floats over them. Moving through it by keys is for `moves`.
+
+mod floating;
+mod moves;
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
 use chat_feed::arrangement::RowChange;
-use chat_feed::units;
-use chat_feed::viewport::{Align, RowId};
-use chat_feed::{BlockBody, BlockId};
-use leptos::ev;
-use leptos::html::{button, div, span};
+use chat_feed::viewport::Align;
 use leptos::mount::mount_to;
 use leptos::prelude::*;
-use leptos::svg;
 
 use super::announce::Announcer;
 use super::around::{self, AROUND};
 use super::bar::{self, BarState};
-use super::icon::{Icon, icon};
-use super::keys::{self, Asked, Command, Letter};
 use super::rows::FeedRows;
-use super::{Context, Ctx, controls, line, panel, transport};
+use super::{Context, Ctx, line};
 use crate::feed_store::FeedStore;
 use crate::platform::clock;
 use crate::platform::dom::{self, Element, Listener};
@@ -27,6 +23,7 @@ use crate::platform::frame::{self, Frame};
 use crate::platform::measure::HeightObserver;
 use crate::platform::part;
 use crate::virtual_list::{View, VirtualList};
+use floating::{pill, ticks};
 
 /// A feed in the page.
 pub(crate) struct FeedView {
@@ -358,260 +355,6 @@ impl FeedView {
         self.grid.remove();
         self.owner.cleanup();
     }
-
-    /// Does what a key asks for, where it asks for something here.
-    pub(super) fn on_key(&self, event: &dom::Event) {
-        let Some(key) = dom::key_of(event) else {
-            return;
-        };
-        // The sheet of keys has keys of its own.
-        if dom::around_event(event, "dialog").is_some() {
-            return;
-        }
-        let began = self.began.take();
-        let taken = match keys::asked(&key.name, key.control, began) {
-            None => false,
-            Some(Asked::Command(_, Letter::Yes) | Asked::Begins) if !self.shortcuts.get() => false,
-            Some(Asked::Begins) => {
-                self.began.set(key.name.chars().next());
-                true
-            }
-            Some(Asked::Command(command, _)) => self.perform(command, event, key.control),
-        };
-        if taken {
-            event.prevent_default();
-            event.stop_propagation();
-        }
-    }
-
-    /// Does what a key asks for; false where the key is the browser's, or the page's around.
-    fn perform(&self, command: Command, event: &dom::Event, control: bool) -> bool {
-        let here = self.focused_row();
-        let is = |want: fn(&BlockBody) -> bool| {
-            let context = self.context.clone();
-            move |id: RowId| {
-                let block = context.store.block_at(id);
-                block.is_some_and(|block| want(&context.store.feed().block(block).body))
-            }
-        };
-        let is_prompt = is(|body| matches!(body, BlockBody::Prompt(_)));
-        let is_tool = is(|body| matches!(body, BlockBody::ToolCall(_)));
-        let is_error = is(|body| matches!(body, BlockBody::Error { .. }));
-        let is_arrow = dom::key_of(event).is_some_and(|key| key.name.starts_with("Arrow"));
-        match command {
-            Command::NextRow | Command::PreviousRow if is_arrow && !self.is_on_row(event, here) => {
-                false
-            }
-            Command::NextArticle | Command::PreviousArticle if here.is_none() => false,
-            Command::NextRow | Command::NextArticle => self.step(here, true, |_| true),
-            Command::PreviousRow | Command::PreviousArticle => self.step(here, false, |_| true),
-            Command::NextPrompt => self.step(here, true, is_prompt),
-            Command::PreviousPrompt => self.step(here, false, is_prompt),
-            Command::NextTool => self.step(here, true, is_tool),
-            Command::PreviousTool => self.step(here, false, is_tool),
-            Command::NextError => self.step(here, true, is_error),
-            Command::PreviousError => self.step(here, false, is_error),
-            Command::NextWaiting => self.go_to_waiting(here),
-            Command::Toggle => match here {
-                Some(id) if !dom::began_in_control(event, self.list.scroller()) => {
-                    self.context.toggle(self.context.store.row(id));
-                    true
-                }
-                Some(_) | None => false,
-            },
-            Command::CloseKind => here.map(|id| self.close_kind(id)).is_some(),
-            Command::Top => self.go_to_top(),
-            Command::End => self.go_to_end(),
-            Command::Follow => {
-                if self.list.view().following {
-                    self.set_following(false);
-                } else {
-                    self.go_to_end();
-                }
-                true
-            }
-            // Pressed again it is the browser's.
-            Command::Find if control && self.context.finds() => false,
-            Command::Find => {
-                self.context.open_find();
-                true
-            }
-            Command::NextHit | Command::PreviousHit => {
-                let finds = self.context.finds();
-                if finds {
-                    self.context.go_to_hit(command == Command::NextHit);
-                    self.focus_hit();
-                }
-                finds
-            }
-            Command::Copy => here.map(|id| self.context.copy_row(id)).is_some(),
-            Command::CopyLink => here.map(|id| self.context.copy_link(id)).is_some(),
-            Command::Verbosity => {
-                self.cycle_verbosity();
-                true
-            }
-            Command::Sessions => self.context.command("sessions"),
-            Command::Panel => {
-                panel::toggle(&self.context);
-                true
-            }
-            Command::Help => {
-                self.context.show_help();
-                true
-            }
-            Command::PlayOrPause
-            | Command::NextEvent
-            | Command::PreviousEvent
-            | Command::NextTurn
-            | Command::PreviousTurn
-            | Command::NextMarker
-            | Command::PreviousMarker
-            | Command::NextChunk
-            | Command::PreviousChunk
-            | Command::Tenth
-            | Command::Faster
-            | Command::Slower
-            | Command::SkipIdle
-            | Command::Live => {
-                transport::on_key(&self.context, command, event, self.list.scroller())
-            }
-            Command::Leave => {
-                let finds = self.context.finds();
-                if finds {
-                    self.context.close_find();
-                }
-                finds
-            }
-        }
-    }
-
-    /// The next way of showing less or more.
-    fn cycle_verbosity(&self) {
-        let now = self.context.attribute("verbosity");
-        let words: Vec<&str> = controls::VERBOSITIES
-            .iter()
-            .map(|(word, _)| *word)
-            .collect();
-        let at = words.iter().position(|word| Some(*word) == now.as_deref());
-        // Without the attribute it is the middle one.
-        let next = words[(at.unwrap_or(1) + 1) % words.len()];
-        self.context.set_attribute("verbosity", next);
-    }
-
-    /// Keys go on from the hit that was gone to.
-    fn focus_hit(&self) {
-        let row = self.context.current_hit_row();
-        if let Some(element) = row.and_then(|row| self.list.element_of(row)) {
-            dom::focus(&element);
-        }
-    }
-
-    /// Moves the focus to the next row that is wanted; at the end of the rows it stays.
-    fn step(&self, here: Option<RowId>, forward: bool, wanted: impl Fn(RowId) -> bool) -> bool {
-        let mut next = match here {
-            Some(id) => self.list.neighbour(Some(id), forward),
-            None => self.list.first_on_screen(),
-        };
-        while let Some(id) = next {
-            if wanted(id) {
-                self.focus_row(id);
-                return true;
-            }
-            next = self.list.neighbour(Some(id), forward);
-        }
-        true
-    }
-
-    fn focus_row(&self, id: RowId) {
-        self.list.scroll_to(id, Align::Nearest);
-        self.list.update();
-        self.list.settle();
-        if let Some(element) = self.list.element_of(id) {
-            dom::focus(&element);
-        }
-    }
-
-    /// To the next row that waits for an answer; behind the last the first is next.
-    fn go_to_waiting(&self, here: Option<RowId>) -> bool {
-        let mut waiting: Vec<(usize, RowId)> = self
-            .context
-            .waiting
-            .borrow()
-            .values()
-            .filter_map(|row| Some((self.list.rank_of(*row)?, *row)))
-            .collect();
-        waiting.sort_unstable();
-        let here = here.and_then(|id| self.list.rank_of(id));
-        let next = waiting
-            .iter()
-            .find(|(rank, _)| here.is_none_or(|here| *rank > here))
-            .or(waiting.first());
-        if let Some((_, id)) = next {
-            self.focus_row(*id);
-        }
-        true
-    }
-
-    /// To the first row; the next step goes on from there.
-    fn go_to_top(&self) -> bool {
-        self.list.forget_focus();
-        self.list.go_home();
-        true
-    }
-
-    /// To the last row, and with it.
-    fn go_to_end(&self) -> bool {
-        self.list.forget_focus();
-        self.list.follow_end();
-        true
-    }
-
-    /// Whether a row itself has the focus, and not a well or a button in it, which arrows scroll or leave alone.
-    fn is_on_row(&self, event: &dom::Event, here: Option<RowId>) -> bool {
-        here.and_then(|id| self.list.element_of(id))
-            .is_some_and(|element| dom::is_target(event, &element))
-    }
-
-    /// Closes all rows of the kind of this one.
-    fn close_kind(&self, id: RowId) {
-        let kind_of = |body: &BlockBody| {
-            let tool = match body {
-                BlockBody::ToolCall(call) => Some(call.kind),
-                _ => None,
-            };
-            (std::mem::discriminant(body), tool)
-        };
-        let store = &self.context.store;
-        self.list.pin(id);
-        let Some(block) = store.block_at(id) else {
-            return store.set_open(store.row(id), false);
-        };
-        let ids: Vec<BlockId> = {
-            let feed = store.feed();
-            let kind = kind_of(&feed.block(block).body);
-            feed.rows()
-                .filter(|block| kind_of(&block.body) == kind)
-                .map(|block| block.id)
-                .collect()
-        };
-        for id in ids {
-            if store.is_open(id) {
-                store.set_open(id, false);
-            }
-        }
-    }
-
-    pub(super) fn focused_row(&self) -> Option<RowId> {
-        self.list.focused()
-    }
-
-    /// Gives the row that is read, or else the first on the screen, the focus.
-    pub(super) fn focus(&self) {
-        match self.focused_row().or_else(|| self.list.first_on_screen()) {
-            Some(row) => self.focus_row(row),
-            None => dom::focus(self.list.scroller()),
-        }
-    }
 }
 
 /// Puts what stands around the rows into its places, as soon as it is here.
@@ -651,16 +394,6 @@ pub(super) fn settle(context: &Context, list: &VirtualList) {
     list.update();
 }
 
-/// The ticks along the scrollbar; `find` draws them.
-fn ticks() -> impl IntoView {
-    svg::svg()
-        .attr("class", "ticks")
-        .attr("viewBox", "0 0 1 500")
-        .attr("preserveAspectRatio", "none")
-        .attr("aria-hidden", "true")
-        .child(svg::path().attr("class", "ticks__path"))
-}
-
 /// Hands a change of the store to the list, and to what is kept beside it.
 pub(super) fn take(context: &Context, list: &VirtualList, change: RowChange) {
     context.note_waiting(change);
@@ -685,43 +418,4 @@ fn element(tag: &str, class: &str, attributes: &[(&str, &str)]) -> Element {
         dom::write_attribute(&element, name, value);
     }
     element
-}
-
-/// What came while the reader was elsewhere, and the way to it.
-fn pill(ctx: Ctx, view: ArcRwSignal<View>, needed: ArcRwSignal<usize>) -> impl IntoView {
-    let hidden = {
-        let view = view.clone();
-        move || view.read().following || view.read().at_end
-    };
-    let label = move || {
-        let unseen = view.read().unseen;
-        let new = (unseen > 0).then(|| format!("{} new", units::grouped(unseen as u64)));
-        let needed = match needed.get() {
-            0 => None,
-            1 => Some("1 needs you".to_owned()),
-            n => Some(format!("{n} need you")),
-        };
-        let parts: Vec<String> = [new, needed].into_iter().flatten().collect();
-        if parts.is_empty() {
-            "To the end".to_owned()
-        } else {
-            parts.join(" · ")
-        }
-    };
-    button()
-        .attr("type", "button")
-        .class("pill")
-        .attr("hidden", hidden)
-        .on(ev::click, move |_| {
-            ctx.with_value(|context| {
-                if let Some(list) = &*context.list.borrow() {
-                    list.follow_end();
-                }
-            });
-        })
-        .child((
-            icon(Icon::Down),
-            span().child(label),
-            div().class("visually-hidden").child(": go to the newest"),
-        ))
 }

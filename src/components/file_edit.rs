@@ -83,8 +83,10 @@ pub(super) fn body_view(ctx: Ctx, block: &Block, facts: &FileEdit) -> AnyView {
     if excerpt.bytes <= preview.len() as u64 {
         return diff_or_text(ctx, facts, preview, old);
     }
+    // Paper has no buttons: what is here is shown.
+    let asked = ctx.with_value(|context| context.diffs.are_whole());
     if let Some(whole) = excerpt.whole()
-        && (preview.is_empty() || whole.len() <= PREVIEW_BYTES)
+        && (preview.is_empty() || whole.len() <= PREVIEW_BYTES || asked)
     {
         return diff_or_text(ctx, facts, &whole, old);
     }

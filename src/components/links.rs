@@ -18,6 +18,7 @@ use super::icon::{Icon, icon};
 use super::{Context, Ctx, feed};
 use crate::platform::dom::{self, Element};
 use crate::platform::{frame, location};
+use crate::virtual_list::VirtualList;
 
 /// How long a row stays lit, in milliseconds: long enough to be found, whether or not anything may move.
 const LIT_MS: u32 = 1_600;
@@ -134,13 +135,19 @@ impl Context {
         }
     }
 
-    fn go_to_block(self: &Rc<Self>, block: BlockId) {
-        let list = self.list.borrow().clone();
-        let (Some(row), Some(list)) = (self.store.reveal(block), list) else {
-            return;
-        };
+    /// Opens what hides a block; the row that shows it, and the list that has it.
+    pub(super) fn bring_out(&self, block: BlockId) -> Option<(RowId, Rc<VirtualList>)> {
+        let list = self.list.borrow().clone()?;
+        if !self.store.feed().contains(block) {
+            return None;
+        }
+        let row = self.store.reveal(block)?;
         feed::settle(self, &list);
-        let Some(id) = self.store.id_of(row) else {
+        Some((self.store.id_of(row)?, list))
+    }
+
+    fn go_to_block(self: &Rc<Self>, block: BlockId) {
+        let Some((id, list)) = self.bring_out(block) else {
             return;
         };
         list.scroll_to(id, Align::Center);

@@ -23,7 +23,7 @@ use leptos::html::{button, div, span};
 use leptos::prelude::*;
 
 use super::icon::{Icon, icon};
-use super::{Context, Ctx, feed};
+use super::{Context, Ctx};
 use crate::platform::dom::{self, Element};
 use crate::platform::frame;
 
@@ -339,17 +339,7 @@ fn tabs(ctx: Ctx, tab: ArcRwSignal<Tab>) -> impl IntoView {
 
 /// Shows a row in the feed and gives it the focus.
 fn go_to(context: &Rc<Context>, block: BlockId) {
-    let list = context.list.borrow().clone();
-    let Some(list) = list else { return };
-    if !context.store.feed().contains(block) {
-        return;
-    }
-    let row = context.store.reveal(block);
-    context
-        .store
-        .flush(|change| feed::take(context, &list, change));
-    list.update();
-    let Some(id) = row.and_then(|row| context.store.id_of(row)) else {
+    let Some((id, list)) = context.bring_out(block) else {
         return;
     };
     if context.panel.covers_the_feed() {

@@ -16,6 +16,9 @@ use super::{Ctx, attachments, elapsed, later, output, raw, terminal};
 /// What came along with a result is numbered from here, what stands in the result itself from 0.
 const ALONGSIDE: usize = 1 << 16;
 
+/// More characters of a sub-agent's answer are no line.
+const SAID_CHARS: usize = 240;
+
 /// A tool call.
 pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -> AnyView {
     let id = block.id;
@@ -56,7 +59,20 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
         line = line.icon_class("icon icon--failed");
     }
     let body = open.then(|| later::body(ctx, feed, block));
-    (line.toggles(open), body).into_any()
+    let said = said(call).filter(|_| !open);
+    let said = said.map(|said| div().class("tool-call__said").child(said));
+    (line.toggles(open), said, body).into_any()
+}
+
+/// What a sub-agent answered, in a line: the rest of what it did is behind its row.
+fn said(call: &ToolCallBlock) -> Option<String> {
+    if call.kind != ToolKind::Agent || call.status != ToolStatus::Succeeded {
+        return None;
+    }
+    let texts = long_text::texts(call.result.as_ref()?)?;
+    let said = units::first_line(texts.first()?.head(), SAID_CHARS);
+    let said = said.trim_start_matches(['#', '*', '>', ' ']);
+    (!said.is_empty()).then(|| said.to_owned())
 }
 
 /// The icon of a kind of tool.

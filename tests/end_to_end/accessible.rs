@@ -1,4 +1,4 @@
-//! The page in twelve states, light and dark, against the rules of axe-core: none may be broken, however small its impact.
+//! The page in fourteen states, light and dark, against the rules of axe-core: none may be broken, however small its impact.
 
 use crate::SHORT;
 use crate::browser::Tab;
@@ -72,6 +72,19 @@ pub(crate) fn states() -> Vec<State> {
             "!__test.visible('.panel')",
         ),
         State("keys", format!("{FEED}.scroller.focus()"), "true"),
+        State(
+            "export menu",
+            format!(
+                "__test.one('dialog[open]')?.close(); {}",
+                click("'#export-opener'")
+            ),
+            "!!__test.visible('#export-menu .menu__item')",
+        ),
+        State(
+            "export review",
+            click("'#export-menu [data-form=jsonl]'"),
+            "!!__test.visible('.export__buttons .button--primary')",
+        ),
     ]
 }
 

@@ -29,7 +29,8 @@ use chromiumoxide::cdp::browser_protocol::network::{
     EventRequestWillBeSent, EventWebSocketClosed, EventWebSocketCreated,
 };
 use chromiumoxide::cdp::browser_protocol::page::{
-    CaptureScreenshotFormat, NavigateParams, SetWebLifecycleStateParams, SetWebLifecycleStateState,
+    CaptureScreenshotFormat, NavigateParams, PrintToPdfParams, SetWebLifecycleStateParams,
+    SetWebLifecycleStateState,
 };
 use chromiumoxide::cdp::browser_protocol::target::CreateTargetParams;
 use chromiumoxide::cdp::js_protocol::runtime::{
@@ -675,6 +676,12 @@ impl Tab {
         let told = tree.result.nodes.iter().filter(|node| !node.ignored);
         told.map(|node| (text(node.role.as_ref()), text(node.name.as_ref())))
             .collect()
+    }
+
+    /// What is printed, as a PDF.
+    pub(crate) async fn pdf(&self) -> Vec<u8> {
+        let params = PrintToPdfParams::default();
+        self.page.pdf(params).await.expect("the page is printed")
     }
 
     /// What is painted, as a PNG.

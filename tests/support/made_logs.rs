@@ -123,6 +123,8 @@ pub(crate) fn every_kind(session: &str) -> Writer {
     writer.turn(1);
     let place = json!({"turnId": "t2", "responseId": "r2"});
     let within = json!({"turnId": "t2", "responseId": "r3", "parentToolCallId": "task"});
+    let old: String = (1..=60).map(|n| format!("    step_{n}();\n")).collect();
+    let diff = "--- a/a.rs\n+++ b/a.rs\n@@ -27,7 +27,7 @@ fn run()\n     step_27();\n     step_28();\n     step_29();\n-    step_30();\n+    begin_30();\n     step_31();\n     step_32();\n     step_33();\n";
     let failing = "\u{1b}[32mok\u{1b}[0m one\n\u{1b}[1;31mFAILED\u{1b}[0m two\n";
     let answer = "Some *stress* and `code`, a [link](https://docs.rs/serde).\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n- [x] done\n- [ ] open\n\n> quoted\n\n### A heading";
     for (kind, place, payload) in [
@@ -172,7 +174,28 @@ pub(crate) fn every_kind(session: &str) -> Writer {
             &place,
             json!({"toolCallId": "run", "result": failing, "exitCode": 101, "error": {"message": "exit code 101"}}),
         ),
+        (
+            "file_edit",
+            &place,
+            json!({"filePath": "/home/m/made/a.rs", "changeType": "modified", "linesAdded": 1, "linesRemoved": 1, "diffPreview": diff, "fullDiff": diff, "fullDiffAvailable": true, "fullDiffSize": diff.len(), "oldText": old}),
+        ),
+        (
+            "tool_call",
+            &place,
+            json!({"toolCallId": "look", "toolName": "Read", "kind": "read", "args": {"file_path": "/home/m/made/plot.png"}}),
+        ),
+        (
+            "tool_result",
+            &place,
+            json!({"toolCallId": "look", "result": [{"type": "image", "data": PICTURE, "mimeType": "image/png"}]}),
+        ),
         ("assistant_done", &place, json!({"text": answer})),
+        (
+            "audio_chunk",
+            &place,
+            json!({"data": "UklGRiwAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQgAAACAgICAgICAgA==", "seq": 0}),
+        ),
+        ("audio_done", &place, json!({"durationMs": 1})),
         (
             "agent_message",
             &place,

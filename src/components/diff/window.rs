@@ -21,6 +21,9 @@ const MARGIN_PX: f64 = 500.0;
 /// As the style sheet has it: a diff is no higher than this.
 const MOST_PX: f64 = 640.0;
 
+/// Of a longer diff only the beginning is put into the page where all of it is asked for: about 4,000 lines.
+const WHOLE_CHUNKS: usize = 128;
+
 /// A diff this wide stands in a column of 960 px: less gutters, scrollbar and the edges of the text.
 const SPLIT_PX: f64 = 820.0;
 
@@ -62,6 +65,10 @@ pub(super) struct Window {
 impl Restates for Window {
     fn restate(&self) {
         Window::restate(self);
+    }
+
+    fn update(&self) {
+        Window::update(self);
     }
 
     fn widen(&self) {
@@ -492,6 +499,9 @@ impl Window {
 
     fn chunks_around(&self, top_px: f64) -> Range<usize> {
         let heights = self.heights.borrow();
+        if self.choices.0.whole.get() {
+            return 0..heights.len().min(WHOLE_CHUNKS);
+        }
         let (from_px, to_px) = (top_px - MARGIN_PX, top_px + MOST_PX + MARGIN_PX);
         let (mut bottom_px, mut range) = (0.0, heights.len()..heights.len());
         for (chunk, height_px) in heights.iter().enumerate() {

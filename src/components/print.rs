@@ -1,0 +1,82 @@
+//! The session on paper: all its rows, unfolded, with their diffs whole, and nothing of the controls around them. How it looks
+//! then is for `style/print.css`.
+//!
+//! A browser asks before it prints and waits for what is done here; afterwards everything is as it was.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use chat_feed::arrangement::{Mode, Verbosity};
+use chat_feed::units;
+use leptos::prelude::WithValue;
+
+use super::{Context, Ctx, feed};
+use crate::platform::dom::{self, Element};
+
+/// More rows are not printed: a browser takes seconds to lay out so many, and nobody reads the paper.
+const MOST_ROWS: usize = 5_000;
+
+/// Prepares `frame` to be printed, as long as what is returned is kept.
+pub(super) fn listen(ctx: Ctx, frame: &Element) -> Box<dyn Any> {
+    let head = dom::create("div");
+    dom::write_attribute(&head, "class", "print-head");
+    dom::insert_before(frame, &head, dom::first_in(frame, ".top").as_ref());
+    let before: Rc<RefCell<Option<Mode>>> = Rc::default();
+    let mode = before.clone();
+    let begin = dom::listen_window("beforeprint", move |_| {
+        ctx.try_with_value(|context| begin(context, &head, &mode));
+    });
+    let end = dom::listen_window("afterprint", move |_| {
+        ctx.try_with_value(|context| end(context, &before));
+    });
+    Box::new((begin, end))
+}
+
+fn begin(context: &Rc<Context>, head: &Element, before: &RefCell<Option<Mode>>) {
+    let Some(list) = context.list.borrow().clone() else {
+        return;
+    };
+    let mode = context.store.mode();
+    before.borrow_mut().get_or_insert(mode);
+    context.store.set_mode(Mode {
+        verbosity: Verbosity::Verbose,
+        fold: false,
+        group: false,
+    });
+    feed::settle(context, &list);
+    let n_rows = list.len();
+    dom::write_text(head, &words(context, n_rows));
+    // Those that are there are drawn whole from now on, and so are those that come.
+    context.diffs.set_whole(true);
+    context.store.touch_mounted();
+    feed::settle(context, &list);
+    list.force(Some(0..n_rows.min(MOST_ROWS)));
+}
+
+fn end(context: &Rc<Context>, before: &RefCell<Option<Mode>>) {
+    let Some(mode) = before.borrow_mut().take() else {
+        return;
+    };
+    let Some(list) = context.list.borrow().clone() else {
+        return;
+    };
+    context.diffs.set_whole(false);
+    context.store.set_mode(mode);
+    context.store.touch_mounted();
+    list.force(None);
+    feed::settle(context, &list);
+}
+
+/// What stands above the rows: which session it is, and how much of it is not there.
+fn words(context: &Context, n_rows: usize) -> String {
+    let session = context.store.feed().session().clone();
+    let left = n_rows.saturating_sub(MOST_ROWS);
+    let left = (left > 0).then(|| {
+        let rows = units::count(left as u64, "more row", "more rows");
+        format!("{rows}: export the session to have all of it")
+    });
+    let parts = [session.title, session.agent, Some(session.session_id), left];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    parts.join(" · ")
+}

@@ -1,0 +1,216 @@
+//! What the element's class asks of its feed: attributes, files and lines, places to go to, rows as text.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use chat_feed::arrangement::Verbosity;
+use chat_feed::export::Form;
+use leptos::prelude::Set;
+
+use super::{FeedElement, STRETCH_ROWS};
+use crate::components::around::AROUND;
+use crate::components::diff::Split;
+use crate::components::later;
+use crate::platform::custom_element::Feed;
+use crate::platform::dom::Element;
+use crate::platform::outline;
+use crate::platform::stream::Blob;
+use crate::transport::again::Origin;
+use crate::transport::pushed::Pushed;
+use crate::transport::readers::READERS;
+use crate::transport::{Running, Update, replay};
+
+impl Feed for FeedElement {
+    fn attribute_changed(&self, name: &str, value: Option<&str>) {
+        let value = value.map(str::to_owned);
+        match name {
+            "src" => {
+                self.attributes.borrow_mut().src = value;
+                self.open_soon();
+            }
+            "session" => {
+                self.attributes.borrow_mut().session = value;
+                self.open_soon();
+            }
+            "endpoint" => {
+                self.attributes.borrow_mut().endpoint = value;
+                self.open_soon();
+            }
+            "follow" => {
+                self.attributes.borrow_mut().follow = value;
+                self.view.set_following(self.follows());
+            }
+            "bar" => self
+                .view
+                .bar
+                .shown
+                .set(!matches!(value.as_deref(), Some("none" | "false"))),
+            "shortcuts" => self
+                .view
+                .set_shortcuts(!matches!(value.as_deref(), Some("off" | "false"))),
+            "density" => self.view.relayout(),
+            "readonly" => {
+                self.attributes.borrow_mut().readonly = value.is_some();
+                self.offer_answers();
+            }
+            "verbosity" => self.arrange(|mode| {
+                mode.verbosity = match value.as_deref() {
+                    Some("quiet") => Verbosity::Quiet,
+                    Some("verbose") => Verbosity::Verbose,
+                    _ => Verbosity::Normal,
+                };
+            }),
+            "fold" => self.arrange(|mode| mode.fold = value.as_deref() != Some("none")),
+            "diff-view" => {
+                let split = Split::of(value.as_deref());
+                self.view.context.diffs.set_split(split);
+            }
+            "wrap" => {
+                let wrap = value.is_some_and(|value| !matches!(value.as_str(), "false" | "off"));
+                self.view.context.diffs.set_wrap(wrap);
+            }
+            "speed" | "loop" | "controls" => self.set_playing(name, value.as_deref()),
+            "group" => self.arrange(|mode| mode.group = value.as_deref() != Some("none")),
+            _ => {}
+        }
+    }
+
+    fn set_token(&self, token: Option<String>) {
+        *self.token.borrow_mut() = token;
+        if self.state.get() == "error" {
+            self.open_soon();
+        }
+    }
+
+    fn load(&self, files: Vec<(String, Blob)>) {
+        self.begin_reading();
+        *self.origin.borrow_mut() = Some(Origin::Files(files.clone()));
+        if let [(_, file)] = files.as_slice() {
+            *self.running.borrow_mut() = Some(replay::of_file(file.clone(), self.sink()));
+            return;
+        }
+        let (me, sink) = (self.me.clone(), self.sink());
+        *self.running.borrow_mut() = Some(Running::begin(async move {
+            let readers = READERS.needed(|lack| sink(Update::Lacks(lack))).await;
+            let Some(me) = me.upgrade() else { return };
+            match (readers.files)(files, me.sink()) {
+                Ok(running) => *me.running.borrow_mut() = Some(running),
+                Err(failure) => me.fail(&failure),
+            }
+        }));
+    }
+
+    fn append(&self, bytes: &[u8]) {
+        if self.running.borrow_mut().take().is_some() || self.state.get() == "error" {
+            self.begin();
+        }
+        let pushed = self
+            .pushed
+            .borrow_mut()
+            .get_or_insert_with(|| Pushed::new(self.sink()))
+            .clone();
+        match pushed.push(bytes) {
+            Ok(events) => {
+                self.pushed_bytes.borrow().add(bytes);
+                self.set_state("live");
+                self.take(Update::Events(events));
+            }
+            Err(failure) => self.fail(&failure),
+        }
+    }
+
+    fn clear(&self) {
+        self.begin();
+        self.set_state("ready");
+    }
+
+    fn badge(&self) -> u32 {
+        self.view.badge()
+    }
+
+    fn event_count(&self) -> u32 {
+        self.store.event_count()
+    }
+
+    fn row_count(&self) -> u32 {
+        self.view.row_count()
+    }
+
+    fn is_coloured(&self) -> bool {
+        later::is_drawn(&self.view.context)
+    }
+
+    fn scroller(&self) -> Option<Element> {
+        Some(self.view.scroller())
+    }
+
+    fn go_to_event(&self, event_idx: u32) -> Option<u32> {
+        self.view.go_to_event(event_idx)
+    }
+
+    fn go_to(&self, event_id: &str) {
+        *self.going_to.borrow_mut() = Some(event_id.to_owned());
+        let known = matches!(self.state.get(), "ready" | "live" | "ended");
+        self.go_on(known && self.store.event_count() > 0);
+    }
+
+    fn play(&self, command: &str, value: f64) {
+        self.play_command(command, value);
+    }
+
+    fn playing(&self, name: &str) -> f64 {
+        self.playing_value(name)
+    }
+
+    fn view_as_of(&self, event_idx: Option<u32>) -> Option<u32> {
+        self.show_as_of(event_idx)
+    }
+
+    fn serialize_rows(&self, mask_times: bool) -> Pin<Box<dyn Future<Output = String>>> {
+        let view = self.view.clone();
+        Box::pin(async move {
+            later::here(&view.context).await;
+            view.settle();
+            let list = view.list().clone();
+            let mut text = String::new();
+            // What is mounted now may be a frame behind; what is mounted from here on is not.
+            list.force(Some(0..0));
+            let mut from = 0;
+            while from < list.len() {
+                let to = (from + STRETCH_ROWS).min(list.len());
+                list.force(Some(from..to));
+                later::coloured().await;
+                text.push_str(&outline::outline(list.window(), mask_times));
+                from = to;
+            }
+            list.force(None);
+            text
+        })
+    }
+
+    fn ask(&self, what: &str, text: &str) -> Pin<Box<dyn Future<Output = Result<String, String>>>> {
+        let (view, sink) = (self.view.clone(), self.sink());
+        let (what, text) = (what.to_owned(), text.to_owned());
+        Box::pin(async move {
+            let around = AROUND.needed(|lack| sink(Update::Lacks(lack))).await;
+            (around.script)(&view, &what, &text).await
+        })
+    }
+
+    fn export_as(
+        &self,
+        ending: &str,
+        masked: bool,
+    ) -> Pin<Box<dyn Future<Output = Result<Blob, String>>>> {
+        let Some(form) = Form::of_ending(ending) else {
+            let why = format!("expected html, md, jsonl or json: {ending}");
+            return Box::pin(async { Err(why) });
+        };
+        Box::pin(self.exported(form, masked))
+    }
+
+    fn disconnect(&self) {
+        self.running.borrow_mut().take();
+        self.view.close();
+    }
+}

@@ -1,0 +1,87 @@
+//! A session on paper: all of its rows, unfolded, with whole diffs, and none of the controls; afterwards everything is as it
+//! was.
+
+use serde_json::{Value, json};
+
+use crate::made_logs::Writer;
+use crate::stage::on_stage;
+
+/// What is there while the browser prints: how many rows, whether the last line of the diff is, and what can be seen.
+const PRINTED: &str = "(() => {
+    const seen = (it) => !!it && it.checkVisibility();
+    const diff = __test.all('.diff').at(-1);
+    return {
+        rows: __test.rows().length,
+        of: __test.feed().rowCount,
+        head: __test.text(__test.one('.print-head')),
+        last: diff?.textContent.includes('the last line of it') ?? false,
+        cut: !!diff && diff.querySelector('.diff__scroller').scrollHeight > diff.querySelector('.diff__scroller').clientHeight + 1,
+        controls: ['.top', '.pill', '.diff__tools', '.transport-place'].filter((name) => seen(__test.one(name))),
+        scheme: getComputedStyle(__test.feed()).colorScheme,
+    };
+})()";
+
+#[test]
+fn all_of_a_session_is_printed_and_nothing_around_it() {
+    let mut writer = Writer::new("printed");
+    for number in 1..=40 {
+        writer.turn(number);
+    }
+    let lines: String = (0..300).map(|n| format!("+line {n} of it\n")).collect();
+    let diff =
+        format!("--- a/long.rs\n+++ b/long.rs\n@@ -0,0 +1,301 @@\n{lines}+the last line of it\n");
+    writer.event("file_edit", &json!({"turnId": "t40"}), &json!({"filePath": "long.rs", "changeType": "created", "linesAdded": 301, "linesRemoved": 0, "diffPreview": "", "fullDiff": diff, "fullDiffAvailable": true, "fullDiffSize": diff.len()}));
+    let files = vec![("/log", writer.take())];
+    on_stage("print", "<agent-feed></agent-feed>", files, async |stage| {
+        stage.show("/log").await;
+        stage
+            .tab
+            .run("__test.feed().scroller.scrollTop = 0; await __test.rest()")
+            .await;
+        let (before, n_rows): (Value, usize) = (
+            stage.tab.eval(PRINTED).await,
+            stage.tab.eval("__test.feed().rowCount").await,
+        );
+        assert_eq!(before["head"], "", "{before}");
+        // What the page shows when it is laid out for paper.
+        stage.tab.run(&format!("window.addEventListener('beforeprint', () => requestAnimationFrame(() => {{}}), {{ once: true }}); matchMedia('print').addEventListener('change', (media) => {{ if (media.matches) window.printed = {PRINTED}; }})")).await;
+        let paper = stage.tab.pdf().await;
+        assert!(paper.starts_with(b"%PDF"), "the browser prints");
+        let n_pages = paper
+            .windows(12)
+            .filter(|it| it.starts_with(b"/Type /Page") && it[11] != b's')
+            .count();
+        assert!(n_pages >= 10, "{n_pages} pages");
+        let printed: Value = stage.tab.eval("window.printed").await;
+        assert_eq!(printed["rows"], printed["of"], "{printed}");
+        assert!(
+            printed["rows"].as_u64() > u64::try_from(n_rows).ok(),
+            "{printed}: of {n_rows} folded"
+        );
+        assert_eq!(
+            (&printed["last"], &printed["cut"]),
+            (&json!(true), &json!(false)),
+            "{printed}"
+        );
+        assert_eq!(
+            (&printed["controls"], &printed["scheme"]),
+            (&json!([]), &json!("light")),
+            "{printed}"
+        );
+        assert!(
+            printed["head"]
+                .as_str()
+                .is_some_and(|head| head.contains("printed") && head.contains("Prompt 1")),
+            "{printed}"
+        );
+
+        stage.rest().await;
+        let after: Value = stage.tab.eval(PRINTED).await;
+        assert_eq!(
+            (&after["of"], &after["rows"]),
+            (&before["of"], &before["rows"]),
+            "{after}"
+        );
+        assert_eq!(after["controls"], before["controls"]);
+    });
+}
