@@ -52,7 +52,7 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
         h2().class("empty__title").child("Open a session"),
         p().class("muted").child("Drop a log here, or send events from an agent that is running. What you drop stays on this machine."),
         drop,
-        p().class("muted").child("Read are sessions of Claude Code, Codex, OpenCode, Gemini CLI, Pi and others, streams of model APIs and agent protocols, and ChatEvent logs."),
+        p().class("muted").child("It reads sessions of Claude Code, Codex, OpenCode, Gemini CLI, Pi and others, streams of model APIs and agent protocols, and ChatEvent logs."),
         command,
         hint,
     ))

@@ -20,6 +20,9 @@ const QUESTIONS: &[(&str, &str)] = &[
     ("agent:explore", "by or within an agent"),
 ];
 
+/// Of more keys for one thing, the first and the last are shown.
+const MOST_KEYS: usize = 5;
+
 /// Shows the sheet in a dialog element.
 pub(crate) fn show(dialog: &Element) {
     dom::call_method(dialog, "showModal");
@@ -40,7 +43,15 @@ pub(crate) fn view(dialog: Element) -> impl IntoView {
                 .bindings
                 .iter()
                 .map(|binding| {
-                    let keys: Vec<_> = binding.keys.iter().map(|key| key_caps(key)).collect();
+                    let keys: Vec<_> = match binding.keys {
+                        // The digits, say.
+                        [first, .., last] if binding.keys.len() > MOST_KEYS => vec![
+                            key_caps(first).into_any(),
+                            span().class("subtle").child("to").into_any(),
+                            key_caps(last).into_any(),
+                        ],
+                        keys => keys.iter().map(|key| key_caps(key).into_any()).collect(),
+                    };
                     let words = span().class("help__words").child(binding.words);
                     div()
                         .class("help__line")

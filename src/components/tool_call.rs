@@ -70,9 +70,11 @@ fn said(call: &ToolCallBlock) -> Option<String> {
         return None;
     }
     let texts = long_text::texts(call.result.as_ref()?)?;
-    let said = units::first_line(texts.first()?.head(), SAID_CHARS);
-    let said = said.trim_start_matches(['#', '*', '>', ' ']);
-    (!said.is_empty()).then(|| said.to_owned())
+    // Agents put what is for programs into tags; what they say begins behind it.
+    let lines = texts.first()?.head().lines();
+    let mut lines = lines.map(|line| line.trim_start_matches(['#', '*', ' ']).trim_end());
+    let said = lines.find(|line| !line.is_empty() && !line.starts_with('<'))?;
+    Some(units::first_line(said, SAID_CHARS))
 }
 
 /// The icon of a kind of tool.

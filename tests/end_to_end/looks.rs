@@ -17,6 +17,8 @@ use crate::{FEED, SHORT};
 
 const WIDE: (i64, i64) = (1440, 900);
 const NARROW: (i64, i64) = (390, 844);
+/// As the README shows it.
+const README: (i64, i64) = (1440, 680);
 /// A feed in somebody's page.
 const EMBEDDED: (i64, i64) = (480, 600);
 
@@ -103,13 +105,13 @@ async fn open(tab: &Tab, server: &Server, session: &str) {
     tab.run("await __test.rest()").await;
 }
 
-/// Recorded sessions as they came by the pipe; their ids.
-async fn record(server: &Server, names: &[&'static str]) -> Vec<String> {
+/// Recorded sessions with what was asked for, as they came by the pipe; their ids.
+async fn record(server: &Server, stories: &[(&'static str, &str)]) -> Vec<String> {
     let mut sessions = Vec::new();
-    for name in names {
+    for (name, prompt) in stories {
         let story = Story::read(name);
         let (_, session) = story.events();
-        let mut pipe = Pipe::start(server, &["--prompt", "Make the tests of this project pass"]);
+        let mut pipe = Pipe::start(server, &["--prompt", prompt]);
         pipe.feed(&story.bytes).await;
         pipe.finish().await;
         sessions.push(session);
@@ -131,7 +133,12 @@ fn no_state_sticks_out_of_a_wide_or_a_narrow_window() {
             .await;
         looks.at(&tab, "nothing yet", &both).await;
 
-        let recorded = record(&server, &["multiedit", "subagent", "parallel"]).await;
+        let stories = [
+            ("multiedit", "Say that it is big, in one edit"),
+            ("subagent", "Let a helper count the files"),
+            ("parallel", "Look at everything at once, then make it big"),
+        ];
+        let recorded = record(&server, &stories).await;
         let mut log = every_kind("every");
         pipe_all(&server, &log.take()).await;
         open(&tab, &server, "every").await;
@@ -172,9 +179,48 @@ fn no_state_sticks_out_of_a_wide_or_a_narrow_window() {
         tab.run("__test.feed().pause(); __test.feed().seek(__test.feed().duration / 2)")
             .await;
         looks.at(&tab, "a moment of the past", &both).await;
+        tab.run("__test.feed().returnToLive()").await;
+        widened(&tab, &server, &mut looks).await;
         failures(&visit, &server, &mut looks).await;
-        looks.end(80);
+        readme(&tab, &server, &recorded[2], &mut looks).await;
+        looks.end(90);
     });
+}
+
+/// A diff with more of its file, a picture in a result, sound, and a sub-agent's line.
+async fn widened(tab: &Tab, server: &Server, looks: &mut Looks) {
+    open(tab, server, "every").await;
+    let row = "__test.all('.file-edit').find((row) => row.textContent.includes('step_30'))";
+    tab.run("const feed = __test.feed(); feed.setAttribute('fold', 'none'); feed.scroller.dispatchEvent(new WheelEvent('wheel')); feed.goTo('e28'); await __test.rest()").await;
+    tab.wait_for(
+        "the diff",
+        SHORT,
+        &format!("!!{row}?.querySelector('[data-widen]')"),
+    )
+    .await;
+    tab.run(&format!(
+        "{row}.querySelector('[data-widen]').click(); __test.all('.tool-call').find((row) => row.textContent.includes('plot.png'))?.querySelector('[aria-expanded=false]')?.click(); await __test.rest()"
+    ))
+    .await;
+    looks.at(tab, "widened", &[WIDE, NARROW]).await;
+}
+
+/// What the README shows: a recorded session among others, with what it changed beside it.
+async fn readme(tab: &Tab, server: &Server, session: &str, looks: &mut Looks) {
+    let stories = [
+        ("plan-mode", "Plan the change, then make it"),
+        ("todos", "Plan the work for the next release"),
+        ("notebook", "Add a cell that prints the total"),
+        ("compact", "Keep what matters of this talk"),
+        ("read-edit", "Read it and mend the typo"),
+        ("multi-turn", "Begin with the first of them"),
+        ("question", "Ask which colour it is to have"),
+        ("bash", "Show what the terminal makes of it"),
+    ];
+    record(server, &stories).await;
+    open(tab, server, session).await;
+    tab.run("const feed = __test.feed(); feed.setAttribute('fold', 'none'); __test.one('.panel-toggle').click(); await __test.rest(); __test.one('.tree__open').click(); feed.scroller.dispatchEvent(new WheelEvent('wheel')); await __test.frames(2); feed.scroller.scrollTop = 70; await __test.rest()").await;
+    looks.at(tab, "readme", &[README]).await;
 }
 
 /// What there is to see where there is no session.

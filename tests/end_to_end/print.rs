@@ -30,7 +30,7 @@ fn all_of_a_session_is_printed_and_nothing_around_it() {
     let lines: String = (0..300).map(|n| format!("+line {n} of it\n")).collect();
     let diff =
         format!("--- a/long.rs\n+++ b/long.rs\n@@ -0,0 +1,301 @@\n{lines}+the last line of it\n");
-    writer.event("file_edit", &json!({"turnId": "t40"}), &json!({"filePath": "long.rs", "changeType": "created", "linesAdded": 301, "linesRemoved": 0, "diffPreview": "", "fullDiff": diff, "fullDiffAvailable": true, "fullDiffSize": diff.len()}));
+    writer.event("file_edit", &json!({"turnId": "t40"}), &json!({"filePath": "long.rs", "changeType": "created", "linesAdded": 301, "linesRemoved": 0, "diffPreview": chat_diff::preview(&diff), "fullDiff": diff, "fullDiffAvailable": true, "fullDiffSize": diff.len()}));
     let files = vec![("/log", writer.take())];
     on_stage("print", "<agent-feed></agent-feed>", files, async |stage| {
         stage.show("/log").await;
