@@ -70,10 +70,10 @@ fn said(call: &ToolCallBlock) -> Option<String> {
         return None;
     }
     let texts = long_text::texts(call.result.as_ref()?)?;
-    // Agents put what is for programs into tags; what they say begins behind it.
+    // Programs put tags and remarks above what an agent says.
     let lines = texts.first()?.head().lines();
     let mut lines = lines.map(|line| line.trim_start_matches(['#', '*', ' ']).trim_end());
-    let said = lines.find(|line| !line.is_empty() && !line.starts_with('<'))?;
+    let said = lines.find(|line| !line.is_empty() && !line.starts_with(['<', '[']))?;
     Some(units::first_line(said, SAID_CHARS))
 }
 

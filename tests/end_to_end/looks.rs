@@ -191,11 +191,11 @@ fn no_state_sticks_out_of_a_wide_or_a_narrow_window() {
 async fn widened(tab: &Tab, server: &Server, looks: &mut Looks) {
     open(tab, server, "every").await;
     let row = "__test.all('.file-edit').find((row) => row.textContent.includes('step_30'))";
-    tab.run("const feed = __test.feed(); feed.setAttribute('fold', 'none'); feed.scroller.dispatchEvent(new WheelEvent('wheel')); feed.goTo('e28'); await __test.rest()").await;
+    tab.run("const feed = __test.feed(); feed.setAttribute('fold', 'none'); feed.scroller.dispatchEvent(new WheelEvent('wheel')); feed.goTo('e31'); await __test.rest()").await;
     tab.wait_for(
         "the diff",
         SHORT,
-        &format!("!!{row}?.querySelector('[data-widen]')"),
+        &format!("!!{row}?.querySelector('[data-widen]') && !__test.one('[data-lit]')"),
     )
     .await;
     tab.run(&format!(
