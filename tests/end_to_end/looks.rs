@@ -3,7 +3,7 @@
 //!
 //! With `TURNREEL_LOOKS` naming a folder, a picture of each is written there, to be looked at.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::accessible::{State, states};
@@ -182,7 +182,7 @@ fn no_state_sticks_out_of_a_wide_or_a_narrow_window() {
         tab.run("__test.feed().returnToLive()").await;
         widened(&tab, &server, &mut looks).await;
         failures(&visit, &server, &mut looks).await;
-        readme(&tab, &server, &recorded[2], &mut looks).await;
+        readme(&tab, &program, &mut looks).await;
         looks.end(90);
     });
 }
@@ -206,20 +206,25 @@ async fn widened(tab: &Tab, server: &Server, looks: &mut Looks) {
 }
 
 /// What the README shows: a recorded session among others, with what it changed beside it.
-async fn readme(tab: &Tab, server: &Server, session: &str, looks: &mut Looks) {
+async fn readme(tab: &Tab, program: &Path, looks: &mut Looks) {
+    let server = Server::start(program).await;
     let stories = [
-        ("plan-mode", "Plan the change, then make it"),
+        ("compact", "Keep what matters of this talk"),
         ("todos", "Plan the work for the next release"),
         ("notebook", "Add a cell that prints the total"),
-        ("compact", "Keep what matters of this talk"),
-        ("read-edit", "Read it and mend the typo"),
+        ("gemini-stream", "Sum up the notes"),
         ("multi-turn", "Begin with the first of them"),
+        ("subagent", "Let a helper count the files"),
         ("question", "Ask which colour it is to have"),
+        ("read-edit", "Read it and mend the typo"),
         ("bash", "Show what the terminal makes of it"),
+        ("plan-mode", "Plan the change, then make it"),
+        ("parallel", "Look at everything at once, then make it big"),
     ];
-    record(server, &stories).await;
-    open(tab, server, session).await;
-    tab.run("const feed = __test.feed(); feed.setAttribute('fold', 'none'); __test.one('.panel-toggle').click(); await __test.rest(); __test.one('.tree__open').click(); feed.scroller.dispatchEvent(new WheelEvent('wheel')); await __test.frames(2); feed.scroller.scrollTop = 70; await __test.rest()").await;
+    let recorded = record(&server, &stories).await;
+    let session = recorded.last().expect("a session");
+    open(tab, &server, session).await;
+    tab.run("const feed = __test.feed(); feed.setAttribute('fold', 'none'); __test.one('.panel-toggle').click(); await __test.rest(); __test.one('.tree__open').click(); feed.scroller.dispatchEvent(new WheelEvent('wheel')); await __test.frames(2); feed.scroller.scrollTop = 90; await __test.rest()").await;
     looks.at(tab, "readme", &[README]).await;
 }
 

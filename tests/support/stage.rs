@@ -72,6 +72,14 @@ impl Stage {
                 "__test.feed().getAttribute('state') === 'ready'",
             )
             .await;
+        // Keys act once what stands around the rows is here, right after the first of them.
+        self.tab
+            .wait_for(
+                "what stands around the rows",
+                LOAD_LIMIT,
+                "!!__test.one('dialog.help')?.firstElementChild",
+            )
+            .await;
         self.rest().await;
     }
 
