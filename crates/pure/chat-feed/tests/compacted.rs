@@ -10,7 +10,7 @@ mod compact;
 mod support;
 
 use chat_event::ChatEvent;
-use chat_event::compaction::{Compactor, Folded, Out};
+use chat_event::compaction::Folded;
 use chat_feed::playback::{Clock, Moment, strip};
 use chat_feed::{BlockBody, ChatRenderer};
 use compact::compact;
