@@ -24,6 +24,7 @@ use leptos::prelude::*;
 
 use crate::components::bar::Note;
 use crate::components::feed::FeedView;
+use crate::components::find::AskServer;
 use crate::components::whole::FetchBody;
 use crate::feed_store::FeedStore;
 use crate::platform::custom_element;
@@ -260,6 +261,16 @@ impl FeedElement {
             (live.body)(from.clone(), of.clone(), event_id, wanted, told)
         });
         *self.view.context.wholes.fetch.borrow_mut() = Some(fetch);
+        let (from, of) = (server.clone(), session.clone());
+        let ask: AskServer = Rc::new(move |text, after| {
+            let found = (live.search)(from.clone(), of.clone(), text, after);
+            Box::pin(async move {
+                let found = found.await?;
+                let ids = found.matches.into_iter().map(|found| found.id);
+                Ok((ids.collect(), found.next))
+            })
+        });
+        self.view.context.search_by(Some(ask));
         *self.answers_to.borrow_mut() = Some((live, server.clone(), session.clone()));
         let (running, retry) = (live.follow)(server, session, self.sink());
         *self.running.borrow_mut() = Some(running);
@@ -277,6 +288,7 @@ impl FeedElement {
         self.origin.borrow_mut().take();
         self.empty();
         *self.view.context.wholes.fetch.borrow_mut() = None;
+        self.view.context.search_by(None);
         self.view.bar.note.set(None);
         self.view.bar.away.set(None);
         self.view.bar.lacks.forget();

@@ -13,6 +13,7 @@ pub(crate) mod live;
 pub(crate) mod pushed;
 pub(crate) mod readers;
 pub(crate) mod replay;
+pub(crate) mod search;
 
 use std::borrow::Cow;
 use std::future::Future;

@@ -3,9 +3,11 @@
 //! What fits is decided by `chat_feed::find`; the bar is drawn by `bar`, hits are marked and brought to the eye by `marks`.
 
 mod bar;
+mod elsewhere;
 mod marks;
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 use chat_feed::BlockId;
 use chat_feed::arrangement::Row;
@@ -17,6 +19,7 @@ use super::{Context, feed};
 use crate::platform::dom::{self, Element};
 
 pub(crate) use bar::view;
+pub(crate) use elsewhere::AskServer;
 
 /// So many bytes are looked through in a frame: about a millisecond where texts are plain.
 const BYTES_PER_FRAME: usize = 512 * 1024;
@@ -39,6 +42,7 @@ pub(crate) struct Finding {
     /// The row that had the focus before.
     came_from: Cell<Option<RowId>>,
     marks: marks::Marking,
+    asking: elsewhere::Asking,
 }
 
 /// What the bar says.
@@ -78,6 +82,7 @@ impl Default for Finding {
             focus_due: Cell::new(false),
             came_from: Cell::new(None),
             marks: marks::Marking::default(),
+            asking: elsewhere::Asking::default(),
         }
     }
 }
@@ -113,12 +118,16 @@ impl Context {
     }
 
     /// Looks on; how many hits there are once all was looked at, or why nothing can be looked for.
-    pub(super) fn search_to_end(&self) -> Option<Result<usize, String>> {
+    pub(super) fn search_to_end(self: &Rc<Self>) -> Option<Result<usize, String>> {
         let problem = self.find.told.with_untracked(|told| told.problem.clone());
         if let Some(why) = problem {
             return Some(Err(format!("could not search: {why}")));
         }
         if !self.store.search_on(BYTES_PER_FRAME) {
+            return None;
+        }
+        self.ask_elsewhere();
+        if self.find.asking.is_busy() {
             return None;
         }
         self.store.ask_frame();
@@ -196,6 +205,7 @@ impl Context {
         };
         let mut find = Find::new(query);
         find.choose(&self.store.feed(), finding.chosen.get());
+        self.forget_asked();
         self.store.set_find(Some(find));
         finding.told.update(|told| told.problem = problem);
         finding.marks.ask_anew();
@@ -265,7 +275,7 @@ impl Context {
     }
 
     /// Once a frame: looks on, marks what is mounted, and says how far it is. `root` is what the bar stands in.
-    pub(super) fn find_on(&self, root: &Element) {
+    pub(super) fn find_on(self: &Rc<Self>, root: &Element) {
         let finding = &self.find;
         if !finding.shown.get_untracked() {
             return;
@@ -278,6 +288,9 @@ impl Context {
             dom::call_method(&field, "select");
         }
         let done = self.store.search_on(BYTES_PER_FRAME);
+        if done {
+            self.ask_elsewhere();
+        }
         let list = self.list.borrow().clone();
         let told = self.tell(done);
         if finding.told.with_untracked(|before| *before != told) {

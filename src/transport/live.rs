@@ -16,6 +16,7 @@ use futures_util::future::{Either, select};
 
 use super::answer::{self, Refusal, Route};
 use super::link::{Heard, Server, Socket};
+use super::search::{self, Found};
 use super::{Failure, Running, Sink, Update};
 use crate::platform::dom::{self, Listener};
 use crate::platform::frame::{self, Sleep};
@@ -53,9 +54,12 @@ pub(crate) struct Live {
     pub(crate) body: FetchBody,
     /// Sends an answer to what the agent asks: a JSON object, as the route has it.
     pub(crate) answer: SendAnswer,
+    /// Looks for a text in the session's log; where to go on from is the last.
+    pub(crate) search: Search,
 }
 
 type FetchBody = fn(Server, String, String, Wanted, Rc<dyn Fn(u64)>) -> Answer<String, String>;
+type Search = fn(Server, String, String, Option<String>) -> Answer<Found, String>;
 type SendAnswer = fn(Server, String, Route, String, String) -> Answer<(), Refusal>;
 
 /// What comes of a request.
@@ -69,6 +73,9 @@ fn table() -> Live {
         },
         answer: |server, session, route, request_id, json| {
             Box::pin(answer::send(server, session, route, request_id, json))
+        },
+        search: |server, session, text, after| {
+            Box::pin(search::search(server, session, text, after))
         },
     }
 }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::SHORT;
 use crate::made_logs::{Writer, log_of};
+use crate::sessions::{BothWays, n_bodies_fetched, with_server};
 use crate::stage::{Stage, on_stage};
 
 /// With all that folds and groups.
@@ -228,6 +229,48 @@ fn the_sheet_of_keys_is_drawn_from_what_binds_them() {
                 .eval("__test.feed().getAttribute('verbosity')")
                 .await;
             assert_eq!(now, verbosity);
+        }
+    });
+}
+
+#[test]
+fn what_is_not_loaded_is_found_as_what_is() {
+    with_server("find_elsewhere", 120, async |visit, program| {
+        let mut writer = Writer::new("far");
+        writer.turn(1);
+        let place = json!({"turnId": "t1", "responseId": "r1"});
+        for word in ["a quokka", "a wombat", "a Quokka"] {
+            let lines = "line of the output\n".repeat(400);
+            let printed = format!("{lines}{word}\n{lines}");
+            let call =
+                json!({"toolCallId": word, "toolName": "Run", "kind": "other", "args": {"n": 1}});
+            writer.event("tool_call", &place, &call);
+            let result = json!({"toolCallId": word, "result": printed});
+            writer.event("tool_result", &place, &result);
+        }
+        let both = BothWays::of(&program, "far", writer).await;
+        let tab = visit.tab("page").await;
+        for dropped in [false, true] {
+            both.show(&tab, dropped).await;
+            for (question, expected) in [
+                ("quokka", 2),
+                ("tool:run -quokka", 1),
+                ("wombat", 1),
+                ("wombat quokka", 0),
+            ] {
+                let found = format!("__test.feed().search({})", json!(question));
+                let n_found: usize = tab.eval(&found).await;
+                assert_eq!(n_found, expected, "{question}, dropped {dropped}");
+                let said = "__test.text(__test.one('.find__status')).length > 0 && !__test.one('.find__partly')";
+                tab.wait_for("all to be looked through", SHORT, said).await;
+            }
+            let n_asked = tab
+                .requests()
+                .iter()
+                .filter(|sent| sent.url.contains("/search?q="))
+                .count();
+            assert!(n_asked > 0, "the server is asked");
+            assert_eq!(n_bodies_fetched(&tab), 0, "and no body is fetched");
         }
     });
 }

@@ -1,7 +1,8 @@
 //! Finding a text in a log, in capitals or not.
 //!
 //! The log's files are read line by line; nothing of them is kept, so a search costs memory for its answer only. It has some
-//! time and then says how far it came. Only lines that may have the text are parsed: most are passed over as bytes. Searched are all texts in an event's payload; bodies beside the log are not, but for the
+//! time and then says how far it came. Only lines that may have the text are parsed: most are passed over as bytes. Searched
+//! are all texts in an event's payload, but for the file before a change; bodies beside the log are not, but for the
 //! beginning that the event shows of them. Texts that come in pieces are searched over the joints of pieces that follow each
 //! other; a match there is the later piece's.
 
@@ -21,6 +22,9 @@ const LINES_A_LOOK: u32 = 64;
 
 /// How long a text to find may be.
 const NEEDLE_BYTES: usize = 200;
+
+/// The file before a change: nothing of it is shown before it is asked for.
+const UNSHOWN: &str = "oldText";
 
 /// Characters of a snippet on each side of what was found.
 const AROUND_CHARS: usize = 60;
@@ -370,7 +374,10 @@ fn find_in(value: &Value, needle: &Needle) -> Option<String> {
             Some(snippet(text, from, to))
         }
         Value::Array(items) => items.iter().find_map(|item| find_in(item, needle)),
-        Value::Object(fields) => fields.values().find_map(|field| find_in(field, needle)),
+        Value::Object(fields) => fields
+            .iter()
+            .filter(|(name, _)| *name != UNSHOWN)
+            .find_map(|(_, field)| find_in(field, needle)),
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }
@@ -412,6 +419,15 @@ mod tests {
         let line = json!({ "text": text }).to_string();
         assert!(in_text.is_none() || needle.may_be_in(&line), "{line}");
         in_text
+    }
+
+    #[test]
+    fn the_file_before_a_change_is_not_looked_through() {
+        let needle = Needle::new("quokka").unwrap();
+        let edit = json!({"filePath": "a.rs", "fullDiff": "+wombat", "oldText": "a quokka"});
+        assert_eq!(find_in(&edit, &needle), None);
+        let edit = json!({"filePath": "a.rs", "fullDiff": "+quokka", "oldText": "a quokka"});
+        assert_eq!(find_in(&edit, &needle).as_deref(), Some("+quokka"));
     }
 
     #[test]

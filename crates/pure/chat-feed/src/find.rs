@@ -7,6 +7,7 @@
 //!
 //! One block is always looked at in one go. How hits are shown, marked and reached is for the page.
 
+mod elsewhere;
 mod glob;
 mod kinds;
 mod needle;
@@ -51,6 +52,8 @@ pub struct Find {
     /// What was found, by label.
     hits: Vec<(u64, BlockId)>,
     totals: Totals,
+    /// What somebody else found.
+    elsewhere: elsewhere::Elsewhere,
 }
 
 /// How much was looked at, and found.
@@ -126,6 +129,12 @@ impl Find {
     pub fn note(&mut self, feed: &Feed, patches: &[FeedPatch]) {
         self.make_room(feed);
         for patch in patches {
+            if let FeedPatch::Insert { block, .. }
+            | FeedPatch::Update { block }
+            | FeedPatch::AppendText { block, .. } = *patch
+            {
+                self.elsewhere.note_change(block);
+            }
             match *patch {
                 FeedPatch::Insert { block, after } => self.block_came(feed, block, after),
                 FeedPatch::Remove { block } => self.block_went(feed, block),
@@ -397,8 +406,17 @@ impl Find {
                     if let Some(call) = call {
                         let more = self.look_through(feed, call, &mut looked.texts, &mut cost);
                         seen.partly |= more.partly;
+                        seen.beyond |= more.beyond;
                     }
-                    looked.partly = seen.partly;
+                    let ids = [Some(block), call];
+                    let ids = || ids.into_iter().flatten();
+                    if seen.partly {
+                        let found = ids().map(|id| self.elsewhere.texts_in(id));
+                        looked.texts |= found.fold(0, |all, texts| all | texts);
+                    }
+                    let n_texts = self.query.texts.len();
+                    let whole = ids().all(|id| self.elsewhere.is_whole(id, n_texts));
+                    looked.partly = seen.partly && (seen.beyond || !whole);
                 }
             }
         } else {

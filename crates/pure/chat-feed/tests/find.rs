@@ -8,7 +8,7 @@
 
 mod support;
 
-use chat_event::{ChatEvent, Json, Payload};
+use chat_event::{BodyRef, ChatEvent, Json, Payload, bodies};
 use chat_feed::find::{Find, Kinds, Query, Totals};
 use chat_feed::{BlockId, ChatRenderer, Feed};
 use proptest::prelude::*;
@@ -251,6 +251,88 @@ fn found(renderer: &ChatRenderer, question: &str) -> Vec<String> {
     find.hits()
         .map(|id| feed.block(id).event_id.to_string())
         .collect()
+}
+
+/// Four calls with long results: the word in the middle, at the end, in another's, and nowhere.
+fn long_results() -> Vec<ChatEvent> {
+    let long = |word: &str| {
+        format!(
+            "{}{word} {}",
+            "a line of it\n".repeat(900),
+            "more\n".repeat(900)
+        )
+    };
+    let results = [
+        long("quokka"),
+        format!("{}the last QUOKKA", long("")),
+        long("wombat quokka"),
+        long("nothing"),
+    ];
+    let events = results.into_iter().enumerate().flat_map(|(nth, result)| {
+        let call = json!({"toolCallId": format!("c{nth}"), "toolName": "Run", "args": {"n": nth}});
+        let result = json!({"toolCallId": format!("c{nth}"), "result": result});
+        [
+            event(2 * nth, "tool_call", call),
+            event(2 * nth + 1, "tool_result", result),
+        ]
+    });
+    events.collect()
+}
+
+fn by_reference(mut event: ChatEvent) -> ChatEvent {
+    let taken = bodies::take_out::<()>(&mut event, 4096, &mut |text| {
+        Ok(BodyRef::to(text, format!("{:064x}", text.len())))
+    });
+    taken.unwrap();
+    event
+}
+
+#[test]
+fn what_somebody_else_found_counts_as_if_it_were_here() {
+    let (mut whole, mut ends) = (ChatRenderer::new(), ChatRenderer::new());
+    for event in long_results() {
+        whole.render_event(&event);
+        ends.render_event(&by_reference(event));
+    }
+    for question in [
+        "quokka",
+        "wombat quokka",
+        "quokka -wombat",
+        "-quokka",
+        "QUOKKA",
+    ] {
+        let expected = from_scratch(whole.feed(), question, Kinds::default());
+        let mut find = from_scratch(ends.feed(), question, Kinds::default());
+        assert!(find.totals().partly > 0, "{question}");
+        let texts = find.texts_elsewhere();
+        find.begin_elsewhere();
+        for (nth, text) in &texts {
+            let found = from_scratch(whole.feed(), text, Kinds::default());
+            find.found_elsewhere(*nth, found.hits());
+            find.looked_elsewhere(*nth);
+        }
+        assert!(find.search(ends.feed(), usize::MAX, &mut Vec::new()));
+        if texts.is_empty() {
+            // Capitals are told apart here alone: what is not known is said to be so.
+            assert!(find.totals().partly > 0, "{question}");
+            continue;
+        }
+        assert_eq!(ids(&find), ids(&expected), "{question}");
+        assert_eq!(find.totals(), expected.totals(), "{question}");
+        // What comes later was not looked through.
+        let mut later = ends.clone();
+        let call = json!({"toolCallId": "c9", "toolName": "Run", "args": {}});
+        let result = json!({"toolCallId": "c9", "result": "a line\n".repeat(4000)});
+        for event in [
+            event(90, "tool_call", call),
+            event(91, "tool_result", result),
+        ] {
+            let patches = later.render_event(&by_reference(event)).to_vec();
+            find.note(later.feed(), &patches);
+        }
+        find.search(later.feed(), usize::MAX, &mut Vec::new());
+        assert_eq!(find.totals().partly, 1, "{question}");
+    }
 }
 
 #[test]

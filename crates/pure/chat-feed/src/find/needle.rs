@@ -52,6 +52,14 @@ impl Needle {
         &self.text
     }
 
+    /// Its text, where capitals are not told apart.
+    pub fn any_case(&self) -> Option<&str> {
+        match self.how {
+            How::Exact(_) => None,
+            How::Ascii | How::Folded(_) => Some(&self.text),
+        }
+    }
+
     /// Whether it stands anywhere in a text.
     pub fn is_in(&self, text: &str) -> bool {
         self.find(text, 0).is_some()

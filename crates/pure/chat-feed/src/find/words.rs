@@ -16,11 +16,16 @@ use crate::projections::trace::clean;
 /// Shown one text after the other; breaks off once it knows enough.
 pub(super) type Visit<'v> = &'v mut dyn FnMut(&str) -> ControlFlow<()>;
 
+/// A longer body lies beside the log, and not in it.
+const LOGGED_BYTES: u64 = 128 * 1024;
+
 /// What was not shown of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen {
     /// Whether a part of its texts is elsewhere.
     pub(super) partly: bool,
+    /// Whether some of that is beside the log, where nobody looks.
+    pub(super) beyond: bool,
 }
 
 /// Shows all texts of a block.
@@ -115,7 +120,9 @@ impl Reader<'_> {
                 self.text(&facts.diff_preview)?;
                 let here = facts.full_diff.is_some();
                 let whole = facts.diff_preview.len() as u64 >= facts.full_diff_size;
-                self.seen.partly |= facts.full_diff_available && !here && !whole;
+                let lacks = facts.full_diff_available && !here && !whole;
+                self.seen.partly |= lacks;
+                self.seen.beyond |= lacks;
                 self.body(facts.full_diff.as_ref())
             }
             BlockBody::AgentMessage(message) => {
@@ -206,6 +213,7 @@ impl Reader<'_> {
                     Some(whole) => self.text(&whole),
                     None => {
                         self.seen.partly = true;
+                        self.seen.beyond |= excerpt.bytes > LOGGED_BYTES;
                         self.text(excerpt.preview)?;
                         self.text(excerpt.tail)
                     }

@@ -1,0 +1,101 @@
+//! What somebody who has all of the log found in bodies of which only the ends are here.
+//!
+//! | is | when | becomes |
+//! |---|---|---|
+//! | looked through at its ends | `begin_elsewhere`, then `looked_elsewhere` for each text | looked through |
+//! | looked through | it changes | looked through at its ends |
+//!
+//! Texts that tell capitals apart, and patterns, are not looked for there; nor are bodies beside the log.
+
+use std::collections::BTreeSet;
+
+use super::Find;
+use super::query::{Text, Wanted};
+use crate::block::BlockId;
+
+/// Longer texts are not looked for by a server.
+const TEXT_BYTES: usize = 200;
+
+/// What was found where.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Elsewhere {
+    /// By text of the query.
+    found: Vec<BTreeSet<BlockId>>,
+    /// Texts that all of the log was looked through for, a bit each.
+    looked: u32,
+    /// Somebody looks, or has.
+    begun: bool,
+    /// Blocks that changed since that began.
+    changed: BTreeSet<BlockId>,
+}
+
+impl Elsewhere {
+    pub(super) fn note_change(&mut self, block: BlockId) {
+        if self.begun {
+            self.changed.insert(block);
+        }
+    }
+
+    /// Which of the texts stand in a block.
+    pub(super) fn texts_in(&self, block: BlockId) -> u32 {
+        let texts = self.found.iter().enumerate();
+        let found = texts.filter(|(_, blocks)| blocks.contains(&block));
+        found.fold(0, |bits, (nth, _)| bits | 1 << nth)
+    }
+
+    /// Whether all of a block was looked through for so many texts.
+    pub(super) fn is_whole(&self, block: BlockId, n_texts: usize) -> bool {
+        let all = n_texts > 0 && self.looked.count_ones() as usize == n_texts;
+        all && !self.changed.contains(&block)
+    }
+}
+
+impl Find {
+    /// Texts that somebody else can look for, with their numbers; none where all that is asked for is here.
+    pub fn texts_elsewhere(&self) -> Vec<(usize, String)> {
+        if self.totals.partly == 0 {
+            return Vec::new();
+        }
+        let texts = self.query.texts.iter().enumerate();
+        let plain = texts.filter_map(|(nth, Wanted { what, .. })| match what {
+            Text::Plain(needle) => Some((nth, needle.any_case()?.to_owned())),
+            Text::Pattern(_) => None,
+        });
+        plain.filter(|(_, text)| text.len() <= TEXT_BYTES).collect()
+    }
+
+    /// From now on the log is looked through; what changes meanwhile is not part of that.
+    pub fn begin_elsewhere(&mut self) {
+        self.elsewhere.changed.clear();
+        self.elsewhere.looked = 0;
+        self.elsewhere.begun = true;
+    }
+
+    /// A text, by its number, stands in these blocks.
+    pub fn found_elsewhere(&mut self, nth: usize, blocks: impl IntoIterator<Item = BlockId>) {
+        let n_texts = self.query.texts.len();
+        self.elsewhere.found.resize_with(n_texts, BTreeSet::new);
+        for block in blocks {
+            let is_new = self
+                .elsewhere
+                .found
+                .get_mut(nth)
+                .is_some_and(|found| found.insert(block));
+            if is_new {
+                self.look_again(block);
+            }
+        }
+    }
+
+    /// All of the log was looked through for a text.
+    pub fn looked_elsewhere(&mut self, nth: usize) {
+        if nth >= self.query.texts.len() {
+            return;
+        }
+        self.elsewhere.looked |= 1 << nth;
+        let blocks = (0_u32..).map(BlockId).zip(&self.blocks);
+        let partly = blocks.filter(|(_, looked)| looked.known && looked.partly);
+        let partly: Vec<BlockId> = partly.map(|(block, _)| block).collect();
+        self.due.extend(partly);
+    }
+}

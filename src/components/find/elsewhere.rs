@@ -1,0 +1,120 @@
+//! Looking for texts in bodies of which only the ends are here: the server that has the log is asked, once for each
+//! question, and again when the session has gone on.
+//!
+//! What is to be asked, and what an answer means, is for `chat_feed::find`.
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use crate::components::Context;
+use crate::platform::clock;
+
+/// The session goes on: the server is asked again after so long, in milliseconds.
+const AGAIN_MS: i64 = 3_000;
+
+/// What a server found: ids of events, and from where there may be more.
+pub(crate) type Page = (Vec<String>, Option<String>);
+
+/// Asks the server that has the log for a text, from a place on.
+pub(crate) type AskServer =
+    Rc<dyn Fn(String, Option<String>) -> Pin<Box<dyn Future<Output = Result<Page, String>>>>>;
+
+/// How far it is.
+#[derive(Default)]
+pub(super) struct Asking {
+    server: RefCell<Option<AskServer>>,
+    /// Counts questions: an answer to an older one is none.
+    question: Cell<u32>,
+    /// The question that is being asked, or was, with how many events there were, and when.
+    asked: Cell<Option<(u32, u32, i64)>>,
+    busy: Cell<bool>,
+}
+
+impl Asking {
+    /// Whether an answer is on its way.
+    pub(super) fn is_busy(&self) -> bool {
+        self.busy.get()
+    }
+}
+
+impl Context {
+    /// Who has the log; `None` where all there is stands here.
+    pub(crate) fn search_by(&self, server: Option<AskServer>) {
+        *self.find.asking.server.borrow_mut() = server;
+        self.forget_asked();
+    }
+
+    /// Something else is looked for.
+    pub(super) fn forget_asked(&self) {
+        let asking = &self.find.asking;
+        asking.question.set(asking.question.get().wrapping_add(1));
+        asking.asked.set(None);
+        asking.busy.set(false);
+    }
+
+    /// Asks the server, where that can tell more than is known. All that is here was looked through.
+    pub(super) fn ask_elsewhere(self: &Rc<Self>) {
+        let asking = &self.find.asking;
+        let Some(server) = asking.server.borrow().clone() else {
+            return;
+        };
+        let (question, n_events) = (asking.question.get(), self.store.event_count());
+        let now_ms = clock::epoch_ms();
+        let is_known = asking.asked.get().is_some_and(|(asked, n_then, at_ms)| {
+            asked == question && (n_then == n_events || now_ms - at_ms < AGAIN_MS)
+        });
+        if asking.busy.get() || is_known {
+            return;
+        }
+        let texts = self.store.find(|find, _| find.texts_elsewhere());
+        let texts = texts.unwrap_or_default();
+        if texts.is_empty() {
+            return;
+        }
+        asking.busy.set(true);
+        asking.asked.set(Some((question, n_events, now_ms)));
+        self.store.change_find(|find, _| find.begin_elsewhere());
+        let context = self.clone();
+        leptos::task::spawn_local(async move {
+            // Without an answer the ends are what was looked through, and the bar says so.
+            let _ = context.look_elsewhere(&server, question, texts).await;
+            if context.find.asking.question.get() == question {
+                context.find.asking.busy.set(false);
+                context.store.ask_frame();
+            }
+        });
+    }
+
+    async fn look_elsewhere(
+        self: &Rc<Self>,
+        server: &AskServer,
+        question: u32,
+        texts: Vec<(usize, String)>,
+    ) -> Result<(), String> {
+        for (nth, text) in texts {
+            let mut after = None;
+            loop {
+                let (ids, next) = server(text.clone(), after).await?;
+                if self.find.asking.question.get() != question {
+                    return Ok(());
+                }
+                let blocks: Vec<_> = ids
+                    .iter()
+                    .filter_map(|id| self.store.block_of_id(id))
+                    .collect();
+                self.store
+                    .change_find(|find, _| find.found_elsewhere(nth, blocks));
+                self.store.ask_frame();
+                match next {
+                    Some(next) => after = Some(next),
+                    None => break,
+                }
+            }
+            self.store.change_find(|find, _| find.looked_elsewhere(nth));
+            self.store.ask_frame();
+        }
+        Ok(())
+    }
+}
