@@ -138,7 +138,7 @@ fn a_script_opens_closes_links_and_gives_the_focus() {
         assert!(focused, "a row has the focus");
         stage
             .tab
-            .run("__test.feed().setAttribute('follow', '')")
+            .run("__test.feed().setAttribute('follow', 'off'); await __test.frames(3); __test.feed().setAttribute('follow', '')")
             .await;
         wait_for_told(&stage, "af-follow").await;
     });

@@ -2,6 +2,9 @@
 //!
 //! Heights are known until lines wrap; then they are guessed, and measured once a chunk is drawn.
 
+mod colouring;
+mod more;
+
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -10,10 +13,10 @@ use std::rc::{Rc, Weak};
 use chat_feed::diff_list::{DiffList, HunkColours, Shown, Widening};
 
 use super::{Choices, OldText, Restates};
-use crate::components::colours::{self, Told};
+use crate::components::colours::Told;
+use crate::platform::code;
 use crate::platform::dom::{self, Element, Listener};
 use crate::platform::measure::{self, HeightObserver};
-use crate::platform::{code, frame};
 
 /// Drawn above and below what is seen, in px: what one turn of a wheel shows.
 const MARGIN_PX: f64 = 500.0;
@@ -132,55 +135,6 @@ impl Window {
         window.widen_again();
         window.begin();
         window
-    }
-
-    /// Shows what was asked for when the row was here before.
-    fn widen_again(&self) {
-        let Some(old) = self.old else { return };
-        let around = self.choices.0.around.borrow().get(&old.block()).cloned();
-        if let (Some(around), Some(text)) = (around, old.text()) {
-            let mut list = self.list.borrow_mut();
-            list.ask_again(around);
-            // What was asked for fitted then.
-            let _ = list.widen(&text);
-        }
-    }
-
-    /// The reader asks for more of the file.
-    fn ask(&self, what: Widening) {
-        let Some(old) = self.old else { return };
-        old.pin();
-        {
-            let mut list = self.list.borrow_mut();
-            list.ask(what);
-            let around = list.around().to_vec();
-            self.choices
-                .0
-                .around
-                .borrow_mut()
-                .insert(old.block(), around);
-        }
-        self.is_asked.set(true);
-        old.ask();
-        self.widen_now();
-    }
-
-    /// Shows what was asked for, where the text is here.
-    fn widen_now(&self) {
-        let Some(text) = self.old.and_then(OldText::text) else {
-            return;
-        };
-        self.is_asked.set(false);
-        // Where the text is another one the buttons go, and that is all there is to say.
-        let _ = self.list.borrow_mut().widen(&text);
-        // Hunks are others now.
-        self.colours.borrow_mut().clear();
-        self.asked.borrow_mut().clear();
-        self.fresh.borrow_mut().clear();
-        let top_px = measure::scroll_top(&self.scroller);
-        self.begin();
-        measure::set_scroll_top(&self.scroller, top_px);
-        self.update();
     }
 
     /// How it is shown now.
@@ -521,93 +475,6 @@ impl Window {
     fn draw(&self, chunk: usize, element: &Element) {
         let strokes = self.list.borrow().draw(chunk, &self.colours.borrow());
         code::draw(element, &strokes.codes, &strokes.words);
-    }
-
-    /// Asks for the colours of what a chunk shows; hunks of which some have come are noted.
-    fn ask_colours(&self, chunk: usize, on_screen: bool) {
-        let Some(told) = self.told.borrow().clone() else {
-            return;
-        };
-        let list = self.list.borrow();
-        for hunk in list.hunks_of(chunk) {
-            let Some(language) = list.language(hunk.0) else {
-                continue;
-            };
-            for old in [true, false] {
-                let known = {
-                    let colours = self.colours.borrow();
-                    let colours = colours.get(&hunk);
-                    let side = colours.map(|colours| if old { &colours.old } else { &colours.new });
-                    side.is_some_and(Option::is_some)
-                };
-                if known {
-                    continue;
-                }
-                let text = {
-                    let mut asked = self.asked.borrow_mut();
-                    let text = asked.entry((hunk.0, hunk.1, old)).or_insert_with(|| {
-                        // Too long for colours is as good as no text.
-                        list.side_text(hunk, old).unwrap_or_default().into()
-                    });
-                    text.clone()
-                };
-                if text.is_empty() {
-                    continue;
-                }
-                if let Some(lines) = colours::ask(language, text, on_screen, &told) {
-                    let mut colours = self.colours.borrow_mut();
-                    let of_hunk = colours.entry(hunk).or_default();
-                    let side = if old {
-                        &mut of_hunk.old
-                    } else {
-                        &mut of_hunk.new
-                    };
-                    if !lines.is_empty() {
-                        self.fresh.borrow_mut().insert(hunk);
-                    }
-                    *side = Some(lines);
-                    self.asked
-                        .borrow_mut()
-                        .insert((hunk.0, hunk.1, old), "".into());
-                }
-            }
-        }
-    }
-
-    /// Colours have come: once for all that come together.
-    fn redraw_soon(&self) {
-        if self.redraws.replace(true) {
-            return;
-        }
-        let me = self.me.clone();
-        leptos::task::spawn_local(async move {
-            frame::yield_now().await;
-            if let Some(me) = me.upgrade() {
-                me.redraws.set(false);
-                me.redraw();
-            }
-        });
-    }
-
-    fn redraw(&self) {
-        let top_px = measure::scroll_top(&self.scroller);
-        let drawn: Vec<(usize, Element)> = {
-            let drawn = self.drawn.borrow();
-            let drawn = drawn.iter();
-            drawn
-                .map(|(chunk, element)| (*chunk, element.clone()))
-                .collect()
-        };
-        for (chunk, _) in &drawn {
-            self.ask_colours(*chunk, self.is_on_screen(*chunk, top_px));
-        }
-        let fresh = std::mem::take(&mut *self.fresh.borrow_mut());
-        for (chunk, element) in &drawn {
-            let hunks = self.list.borrow().hunks_of(*chunk);
-            if hunks.iter().any(|hunk| fresh.contains(hunk)) {
-                self.draw(*chunk, element);
-            }
-        }
     }
 
     fn is_on_screen(&self, chunk: usize, top_px: f64) -> bool {
