@@ -67,7 +67,7 @@ impl FeedElement {
             None => Command::Live,
         };
         self.store.play(command);
-        self.view.settle();
+        self.view.gather();
         let list = self.view.list();
         let last = list.neighbour(None, false)?;
         list.scroll_to(last, Align::End);
