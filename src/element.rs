@@ -65,6 +65,7 @@ const ATTRIBUTES: &[&str] = &[
     "loop",
     "autoplay",
     "start-at",
+    "poster",
 ];
 
 const CSS: &str = concat!(

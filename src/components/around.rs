@@ -51,7 +51,10 @@ pub(crate) struct Places {
 fn table() -> Around {
     Around {
         mount,
-        controls: |ctx| (controls::view(ctx), panel::toggle_button(ctx)).into_any(),
+        controls: |ctx| {
+            let rewind = transport::rewind_button(ctx);
+            (rewind, controls::view(ctx), panel::toggle_button(ctx)).into_any()
+        },
         key: FeedView::on_key,
         frame: |context, grid, changed| {
             context.find_on(grid);
@@ -71,7 +74,7 @@ fn mount(ctx: Ctx, places: Places) -> Box<dyn Any> {
         mount_to(dom::as_html(&help), move || help::view(for_help)),
         mount_to(dom::as_html(&places.actions), move || links::actions(ctx)),
         mount_to(dom::as_html(&places.player), move || {
-            transport::view(ctx, full)
+            (transport::view(ctx, full), transport::poster_view(ctx))
         }),
         mount_to(dom::as_html(&places.panel), move || panel::view(ctx, place)),
     ))
