@@ -51,10 +51,7 @@ pub(crate) struct Places {
 fn table() -> Around {
     Around {
         mount,
-        controls: |ctx| {
-            let rewind = transport::rewind_button(ctx);
-            (rewind, controls::view(ctx), panel::toggle_button(ctx)).into_any()
-        },
+        controls: |ctx| (controls::view(ctx), panel::toggle_button(ctx)).into_any(),
         key: FeedView::on_key,
         frame: |context, grid, changed| {
             context.find_on(grid);

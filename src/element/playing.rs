@@ -1,7 +1,6 @@
 //! The element as a player: its attributes, methods and properties, which are those of media elements.
 
 use chat_feed::playback::{Command, Player, State};
-use chat_feed::viewport::Align;
 
 use super::FeedElement;
 use crate::components::transport::Poster;
@@ -84,7 +83,8 @@ impl FeedElement {
         self.view.gather();
         let list = self.view.list();
         let last = list.neighbour(None, false)?;
-        list.scroll_to(last, Align::End);
+        // What stands above the rows may come and go with them: the end stays in view.
+        list.follow_end();
         list.update();
         u32::try_from(list.rank_of(last)?).ok()
     }
