@@ -71,7 +71,37 @@ pub(crate) fn states() -> Vec<State> {
             format!("{}; {FEED}.scroller.focus()", click("'.panel-toggle'")),
             "!__test.visible('.panel')",
         ),
-        State("keys", format!("{FEED}.scroller.focus()"), "true"),
+        State(
+            "looking back",
+            format!("{}; {FEED}.viewAsOf(20)", click("'#rewind'")),
+            "!!__test.one('.strip')",
+        ),
+        State(
+            "chapters",
+            click("'#chapters-opener'"),
+            "__test.one('#chapters-menu').matches(':popover-open')",
+        ),
+        State(
+            "exports",
+            format!(
+                "__test.one('#chapters-menu').hidePopover(); {}",
+                click("'#export-opener'")
+            ),
+            "__test.one('#export-menu').matches(':popover-open')",
+        ),
+        State(
+            "review",
+            click("'[data-form=jsonl]'"),
+            "__test.visible('.export .button--primary')",
+        ),
+        State(
+            "keys",
+            format!(
+                "__test.one('.export__buttons .button').click(); {}; {FEED}.scroller.focus()",
+                click("'#rewind'")
+            ),
+            "!__test.one('dialog.export') && !__test.one('.strip')",
+        ),
     ]
 }
 

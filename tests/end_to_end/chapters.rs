@@ -16,7 +16,11 @@ fn three_prompts() -> String {
         &json!({}),
         &json!({"title": "Three prompts"}),
     );
-    let prompts = ["Count the files", "<b>Second</b> thoughts", "Write them down"];
+    let prompts = [
+        "Count the files",
+        "<b>Second</b> thoughts",
+        "Write them down",
+    ];
     for (nth, prompt) in (1..).zip(prompts) {
         let turn = json!({"turnId": format!("t{nth}")});
         writer.event("turn_start", &turn, &json!({"trigger": "user"}));
@@ -121,14 +125,14 @@ fn a_poster_stands_until_it_plays_or_is_read() {
             "{shown}"
         );
         // Who came to read goes on from what is shown.
-        stage
-            .tab
-            .run("__test.one('.poster__play').focus()")
-            .await;
+        stage.tab.run("__test.one('.poster__play').focus()").await;
         stage.tab.press("Escape").await;
         let read = told(&stage, POSTER).await;
         assert_eq!(read["poster"], "");
-        assert_eq!((&read["now"], &read["paused"]), (&read["most"], &json!(true)));
+        assert_eq!(
+            (&read["now"], &read["paused"]),
+            (&read["most"], &json!(true))
+        );
 
         // A moment of its own, and the start it plays from.
         stage
@@ -158,7 +162,10 @@ fn a_poster_stands_until_it_plays_or_is_read() {
         assert_eq!(ended["poster"], "", "it does not come again");
 
         // Without a word of the page there is none.
-        stage.tab.run("__test.feed().removeAttribute('poster')").await;
+        stage
+            .tab
+            .run("__test.feed().removeAttribute('poster')")
+            .await;
         stage.show("/third.jsonl").await;
         assert_eq!(told(&stage, POSTER).await["poster"], "");
     });

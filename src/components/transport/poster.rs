@@ -68,7 +68,9 @@ pub(super) fn view(ctx: Ctx) -> impl IntoView {
             let read = button()
                 .attr("type", "button")
                 .class("button poster__read")
-                .on(ev::click, move |_| ctx.with_value(|context| context.close_poster()))
+                .on(ev::click, move |_| {
+                    ctx.with_value(|context| context.close_poster())
+                })
                 .child("Read it instead");
             let card = div().class("poster__card").child((
                 div().class("poster__title").child(facts.title),

@@ -362,7 +362,8 @@ impl Arrangement {
     fn make_room(&mut self, feed: &Feed) {
         let n_turns = self.turns.len().max(feed.turns.len());
         let new = feed.slots.get(self.kept.len()..).unwrap_or_default();
-        self.kept.extend(new.iter().map(|slot| Kept::of(&slot.block)));
+        self.kept
+            .extend(new.iter().map(|slot| Kept::of(&slot.block)));
         self.turns.resize_with(n_turns, TurnKept::default);
     }
 

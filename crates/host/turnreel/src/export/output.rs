@@ -98,13 +98,15 @@ impl Output {
         self.check()?;
         let ended = match self.writer {
             Writer::Plain(mut plain) => plain.flush(),
-            Writer::Packed(packed) => packed
-                .finish()
-                .and_then(Pieces::finish)
-                .and_then(|mut plain| {
-                    plain.write_all(PAGE_END.as_bytes())?;
-                    plain.flush()
-                }),
+            Writer::Packed(packed) => {
+                packed
+                    .finish()
+                    .and_then(Pieces::finish)
+                    .and_then(|mut plain| {
+                        plain.write_all(PAGE_END.as_bytes())?;
+                        plain.flush()
+                    })
+            }
         };
         let ended = ended.and_then(|()| match self.file {
             Some((file, path)) => file.persist(path).map(drop).map_err(|why| why.error),

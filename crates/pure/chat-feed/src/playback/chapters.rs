@@ -15,7 +15,6 @@ impl Stops {
         let markers = self.markers();
         let n_seen = markers.partition_point(|marker| marker.event < n_events);
         let seen = markers.get(..n_seen)?.iter();
-        seen.rev()
-            .find(|marker| marker.kind == MarkerKind::Prompt)
+        seen.rev().find(|marker| marker.kind == MarkerKind::Prompt)
     }
 }
