@@ -210,6 +210,7 @@ fn a_button_leads_back_while_the_session_goes_on() {
             .tab
             .wait_for("the bar to be gone", SHORT, "!__test.one('.strip')")
             .await;
+        stage.rest().await;
         let shown: String = stage.tab.eval("__test.text(__test.feed())").await;
         assert!(shown.contains("Answer number 3"), "{shown}");
         assert_eq!(stage.tab.eval::<String>(pressed).await, "false");
