@@ -60,6 +60,7 @@ const ATTRIBUTES: &[&str] = &[
     "loop",
     "autoplay",
     "start-at",
+    "poster",
 ];
 
 const CSS: &str = concat!(

@@ -77,7 +77,7 @@ fn mount(ctx: Ctx, places: Places) -> Box<dyn Any> {
         mount_to(dom::as_html(&help), move || help::view(for_help)),
         mount_to(dom::as_html(&places.actions), move || links::actions(ctx)),
         mount_to(dom::as_html(&places.player), move || {
-            transport::view(ctx, full)
+            (transport::view(ctx, full), transport::poster_view(ctx))
         }),
         mount_to(dom::as_html(&places.panel), move || panel::view(ctx, place)),
     ))

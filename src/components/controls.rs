@@ -1,11 +1,11 @@
-//! The controls at the end of the bar: how much is shown and how densely, find, export, and the keys.
+//! The controls at the end of the bar: the way back in time, how much is shown and how densely, find, export, and the keys.
 
 use leptos::ev;
 use leptos::html::{button, div, fieldset, input, label, legend, span};
 use leptos::prelude::*;
 
 use super::icon::{Icon, icon};
-use super::{Ctx, export};
+use super::{Ctx, export, transport};
 use crate::platform::dom;
 
 /// How much is shown, by the words of the attribute `verbosity`.
@@ -29,9 +29,13 @@ pub(crate) fn view(ctx: Ctx) -> impl IntoView {
     let help = control("Keys", "?", Icon::Question, move || {
         ctx.with_value(|context| context.show_help());
     });
-    div()
-        .class("controls")
-        .child((view_menu(ctx), find, export::menu(ctx), help))
+    div().class("controls").child((
+        transport::rewind_button(ctx),
+        view_menu(ctx),
+        find,
+        export::menu(ctx),
+        help,
+    ))
 }
 
 fn control(

@@ -290,12 +290,17 @@ impl FeedView {
         settle(&self.context, &self.list);
     }
 
+    /// The same, before the list goes elsewhere: rows are mounted where it goes, and not where it was.
+    pub(crate) fn gather(&self) {
+        gather(&self.context, &self.list);
+    }
+
     /// Brings the row of an event into view and returns its index.
     pub(crate) fn go_to_event(&self, event_idx: u32) -> Option<u32> {
         let store = &self.context.store;
         let block = store.feed().block_of_event(event_idx)?;
         let row = store.reveal(block)?;
-        self.settle();
+        self.gather();
         let id = store.id_of(row)?;
         let rank = self.list.rank_of(id)?;
         self.list.scroll_to(id, Align::Center);
@@ -389,9 +394,13 @@ fn tell_needed(context: &Context, list: &VirtualList, below: &ArcRwSignal<usize>
 
 /// Takes what the store has gathered into the list now, as a frame would.
 pub(super) fn settle(context: &Context, list: &VirtualList) {
+    gather(context, list);
+    list.update();
+}
+
+fn gather(context: &Context, list: &VirtualList) {
     context.store.flush(|change| take(context, list, change));
     context.unread.tell();
-    list.update();
 }
 
 /// Hands a change of the store to the list, and to what is kept beside it.

@@ -32,6 +32,7 @@ pub(crate) enum Icon {
     Live,
     Clock,
     Retry,
+    Rewind,
     Off,
     Broken,
     Running,
@@ -102,6 +103,7 @@ impl Icon {
             }
             Icon::Clock => "M14 8A6 6 0 1 1 2 8a6 6 0 0 1 12 0ZM8 4.500V8l2.500 1.500",
             Icon::Retry => "M13 8a5 5 0 1 1-1.500-3.500L13 6M13 2.500V6H9.500",
+            Icon::Rewind => "M3 8a5 5 0 1 0 1.500-3.500L3 6M3 2.500V6h3.500M8 5.500V8l2 1.200",
             Icon::Off => {
                 "M2 2l12 12M3 7a7 7 0 0 1 3-1.700M13 7a7 7 0 0 0-5-2M5.500 9.500a3.500 3.500 0 0 1 3-.9M8 12v.1"
             }

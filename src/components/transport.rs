@@ -1,23 +1,29 @@
 //! The transport bar: play, steps, time, speed, and the strip of the session with its thumb.
 //!
-//! What is played, and which moment that is, is for the player; what a strip is drawn from for [`strip`].
+//! What is played, and which moment that is, is for the player; what a strip is drawn from for [`strip`]. What stands
+//! over the rows until it plays is the [`poster`].
 
+mod buttons;
+mod chapters;
 mod hover;
+mod poster;
+mod rewind;
 mod strip;
 mod words;
 
 use std::cell::{Cell, RefCell};
 
-use chat_feed::playback::{Command, Direction, MAX_SPEED, Player, SPEEDS, State, Stop};
+use chat_feed::playback::{Command, Direction, State, Stop};
 use leptos::ev;
-use leptos::html::{button, div, option, select, span};
+use leptos::html::div;
 use leptos::prelude::*;
 
-use super::icon::{Icon, icon};
 use super::{Context, Ctx, keys};
 use crate::platform::dom::{self, Element};
 use crate::platform::{frame, pointer, style};
 
+pub(crate) use poster::Poster;
+pub(crate) use rewind::button as rewind_button;
 pub(crate) use words::Said;
 
 /// A strip of a session that goes on, or is still coming in, is drawn anew at most so often.
@@ -35,6 +41,8 @@ pub(crate) struct TransportState {
     pub(crate) hover: RwSignal<Option<f64>>,
     /// Whether a session that goes on shows its bar although nobody looks back.
     pub(crate) opened: RwSignal<bool>,
+    /// What stands over the rows until it plays.
+    poster: RwSignal<Option<Poster>>,
     /// What to call when the feed begins or ends to look back.
     told_back: Cell<bool>,
     on_back: RefCell<Option<Box<dyn Fn()>>>,
@@ -45,6 +53,7 @@ impl Context {
     pub(crate) fn play(&self, command: Command) {
         // Nothing is made up that moves for those who want no motion.
         self.store.set_types_whole(!style::reduced_motion());
+        self.leave_poster(command);
         self.store.play(command);
         let moves = !matches!(
             command,
@@ -130,9 +139,14 @@ pub(crate) fn view(ctx: Ctx, grid: Element) -> impl IntoView {
                         event.stop_propagation();
                     }
                 })
-                .child((scrubber(ctx), buttons(ctx, grid.clone())))
+                .child((scrubber(ctx), buttons::view(ctx, grid.clone())))
         })
     }
+}
+
+/// What stands over the rows until it plays, where there is such a thing.
+pub(crate) fn poster_view(ctx: Ctx) -> impl IntoView {
+    poster::view(ctx)
 }
 
 /// Does what a key of the table asks of the player; false where there is none to play, or the key is a control's own.
@@ -283,260 +297,4 @@ fn scrubber(ctx: Ctx) -> impl IntoView {
             thumb,
             move || hover.get().map(|share| hover::view(ctx, share)),
         ))
-}
-
-fn buttons(ctx: Ctx, grid: Element) -> impl IntoView {
-    let moved = ctx.with_value(|context| context.store.moved());
-    let said = ctx.with_value(|context| context.transport.said);
-    let ask = move |command| ctx.with_value(|context| context.play(command));
-    let step = move |name: &'static str, key: &'static str, shape, stop, direction| {
-        icon_button(name, key, shape, move || {
-            ask(Command::Step(stop, direction))
-        })
-    };
-    let plays = {
-        let moved = moved.clone();
-        Memo::new(move |_| {
-            moved.track();
-            ctx.with_value(|context| {
-                context
-                    .store
-                    .player(|player| player.state() == State::ReplayPlaying)
-            })
-        })
-    };
-    let play = button()
-        .attr("type", "button")
-        .class("transport__play")
-        .attr(
-            "aria-label",
-            move || if plays.get() { "Pause" } else { "Play" },
-        )
-        .attr("title", move || {
-            if plays.get() {
-                "Pause (Space)"
-            } else {
-                "Play (Space)"
-            }
-        })
-        .on(ev::click, move |_| ask(Command::Toggle))
-        .child(move || icon(if plays.get() { Icon::Pause } else { Icon::Play }));
-    let steps = div().class("transport__steps").child((
-        step(
-            "Turn before",
-            "Shift+←",
-            Icon::Markers(false),
-            Stop::Turn,
-            Direction::Back,
-        ),
-        step(
-            "Event before",
-            "←",
-            Icon::Step(false),
-            Stop::Event,
-            Direction::Back,
-        ),
-        play,
-        step(
-            "Next event",
-            "→",
-            Icon::Step(true),
-            Stop::Event,
-            Direction::On,
-        ),
-        step(
-            "Next turn",
-            "Shift+→",
-            Icon::Markers(true),
-            Stop::Turn,
-            Direction::On,
-        ),
-    ));
-    let time = {
-        let moved = moved.clone();
-        button()
-            .attr("type", "button")
-            .class("transport__time")
-            .attr("title", move || {
-                let made_up = ctx.with_value(|context| {
-                    context
-                        .store
-                        .player(|player| player.clock().is_reconstructed())
-                });
-                match made_up {
-                    true => "Elapsed, or events; the log tells no times, so its pace is made up",
-                    false => "Time of day, elapsed, or events",
-                }
-            })
-            .on(ev::click, move |_| said.update(|said| *said = said.next()))
-            .child(move || {
-                moved.track();
-                let (now, of) = ctx.with_value(|context| words::time(context, said.get()));
-                (
-                    span().class("transport__now").child(now),
-                    span().class("transport__of").child(format!(" / {of}")),
-                    span()
-                        .class("visually-hidden")
-                        .child(": show it another way"),
-                )
-            })
-    };
-    let counted = {
-        let moved = moved.clone();
-        span().class("transport__count").child(move || {
-            moved.track();
-            ctx.with_value(|context| words::counted(context))
-        })
-    };
-    let made_up = {
-        let moved = moved.clone();
-        Memo::new(move |_| {
-            moved.track();
-            ctx.with_value(|context| context.store.player(words::is_made_up))
-        })
-    };
-    let note = span()
-        .class("transport__note")
-        .attr(
-            "data-on",
-            move || if made_up.get() { "true" } else { "false" },
-        )
-        .attr(
-            "title",
-            "The log tells this text only as a whole, so the pace of its typing is made up",
-        )
-        .child("pace made up");
-    div().class("transport__row").child((
-        steps,
-        time,
-        counted,
-        note,
-        speeds(ctx),
-        toggles(ctx),
-        icon_button("Full screen", "", Icon::Full, move || {
-            pointer::toggle_full_screen(&grid);
-        }),
-        back(ctx),
-    ))
-}
-
-/// How far behind the newest it is, and the way there.
-fn back(ctx: Ctx) -> impl IntoView {
-    let moved = ctx.with_value(|context| context.store.moved());
-    move || {
-        moved.track();
-        ctx.with_value(|context| {
-            let live = context.live.get();
-            let behind = live.then(|| words::behind(context)).flatten();
-            let name = if live { "Return to live" } else { "To the end" };
-            let back = context.store.looks_back();
-            let closes = live && !back;
-            let said = behind.map(|behind| span().class("transport__behind").child(behind));
-            let button = button()
-                .attr("type", "button")
-                .class("button transport__live")
-                .attr("title", format!("{name} (L)"))
-                .attr("disabled", !back && !closes)
-                .on(ev::click, move |_| {
-                    ctx.with_value(|context| {
-                        context.play(Command::Live);
-                        context.transport.opened.set(false);
-                    });
-                })
-                .child((icon(Icon::Live), if closes { "Close" } else { name }));
-            (said, button)
-        })
-    }
-}
-
-fn speeds(ctx: Ctx) -> impl IntoView {
-    let moved = ctx.with_value(|context| context.store.moved());
-    let now = Memo::new(move |_| {
-        moved.track();
-        ctx.with_value(|context| context.store.player(|player| player.speed()))
-    });
-    let options = SPEEDS
-        .iter()
-        .map(|&speed| {
-            let words = if speed >= MAX_SPEED {
-                "max".to_owned()
-            } else {
-                format!("{speed}×")
-            };
-            option()
-                .attr("value", speed.to_string())
-                .attr("selected", move || (now.get() - speed).abs() < f64::EPSILON)
-                .child(words)
-        })
-        .collect::<Vec<_>>();
-    select()
-        .class("transport__speed")
-        .attr("aria-label", "Speed")
-        .attr("title", "Speed (< and >)")
-        .on(ev::change, move |event| {
-            if let Ok(speed) = event_target_value(&event).parse() {
-                ctx.with_value(|context| context.play(Command::Speed(speed)));
-            }
-        })
-        .prop("value", move || now.get().to_string())
-        .child(options)
-}
-
-fn toggles(ctx: Ctx) -> impl IntoView {
-    (
-        toggle(
-            ctx,
-            "Skip idle",
-            Icon::Markers(true),
-            Player::skips_idle,
-            Command::SkipIdle,
-        ),
-        toggle(ctx, "Loop", Icon::Retry, Player::loops, Command::Loop),
-    )
-}
-
-fn toggle(
-    ctx: Ctx,
-    name: &'static str,
-    shape: Icon,
-    is_on: fn(&Player) -> bool,
-    set: fn(bool) -> Command,
-) -> impl IntoView {
-    let moved = ctx.with_value(|context| context.store.moved());
-    let on = Memo::new(move |_| {
-        moved.track();
-        ctx.with_value(|context| context.store.player(is_on))
-    });
-    button()
-        .attr("type", "button")
-        .class("transport__toggle")
-        .attr(
-            "aria-pressed",
-            move || if on.get() { "true" } else { "false" },
-        )
-        .attr("title", name)
-        .on(ev::click, move |_| {
-            ctx.with_value(|context| context.play(set(!on.get_untracked())));
-        })
-        .child((icon(shape), span().class("transport__word").child(name)))
-}
-
-fn icon_button(
-    name: &'static str,
-    key: &'static str,
-    shape: Icon,
-    act: impl Fn() + 'static,
-) -> impl IntoView {
-    let title = if key.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{name} ({key})")
-    };
-    button()
-        .attr("type", "button")
-        .class("icon-button")
-        .attr("aria-label", name)
-        .attr("title", title)
-        .on(ev::click, move |_| act())
-        .child(icon(shape))
 }

@@ -5,7 +5,9 @@ use std::cell::{Cell, RefCell};
 use std::pin::Pin;
 use std::rc::Rc;
 
-use chat_feed::export::{Form, PAGE_END, PAGE_LOG, Writer, file_name};
+use chat_feed::export::{
+    Form, PAGE_END, PAGE_PIECE, PAGE_PIECE_BYTES, PAGE_PIECE_END, Writer, file_name,
+};
 use chat_feed::mask::{Masker, Plan, Scan};
 use chat_feed::projections::TextSink;
 
@@ -195,7 +197,12 @@ async fn write(
     let content_type = match form {
         Form::Html => {
             let log = pieces.to_blob("application/x-ndjson");
-            return save::make_page(&log, PAGE_LOG, PAGE_END).await;
+            let around = save::Around {
+                piece_bytes: PAGE_PIECE_BYTES,
+                piece: [PAGE_PIECE, PAGE_PIECE_END],
+                end: PAGE_END,
+            };
+            return save::make_page(&log, &around).await;
         }
         Form::Jsonl => "application/x-ndjson",
         Form::Json => "application/json",

@@ -1,25 +1,37 @@
 //! The element as a player: its attributes, methods and properties, which are those of media elements.
 
 use chat_feed::playback::{Command, Direction, Player, State, Stop};
-use chat_feed::viewport::Align;
 
 use super::FeedElement;
+use crate::components::transport::Poster;
 use crate::platform::{dom, style};
 
 impl FeedElement {
     /// A log was read to its end: it stays there, for reading, unless the page or the address says otherwise.
     pub(super) fn begin_playing(&self) {
         let context = &self.view.context;
-        let start = context.attribute("start-at");
-        if let Some(elapsed_ms) = start.as_deref().and_then(millis_of) {
-            let played_ms = self
-                .store
-                .player(|player| player.clock().played_of(elapsed_ms));
-            context.play(Command::SeekNear(played_ms));
+        let played_ms = |text: &str| {
+            let elapsed_ms = millis_of(text)?;
+            let played = |player: &Player| player.clock().played_of(elapsed_ms);
+            Some(self.store.player(played))
+        };
+        let start_ms = context.attribute("start-at");
+        let start_ms = start_ms.as_deref().and_then(played_ms);
+        if let Some(start_ms) = start_ms {
+            context.play(Command::SeekNear(start_ms));
         }
         // Nothing moves by itself for those who want no motion.
         if dom::attribute(&self.host, "autoplay").is_some() && !style::reduced_motion() {
             context.play(Command::Play);
+        } else if let Some(poster) = context.attribute("poster") {
+            let start_ms = start_ms.unwrap_or(0.0);
+            let shown_ms = match poster.as_str() {
+                "start" => Some(start_ms),
+                "end" => None,
+                other => other.strip_prefix("npt:").and_then(played_ms),
+            };
+            context.play(shown_ms.map_or(Command::Live, Command::SeekNear));
+            context.show_poster(Poster { start_ms });
         }
     }
 
@@ -87,11 +99,13 @@ impl FeedElement {
             Some(event_idx) => Command::SeekTo(event_idx.saturating_add(1)),
             None => Command::Live,
         };
+        self.view.context.close_poster();
         self.store.play(command);
-        self.view.settle();
+        self.view.gather();
         let list = self.view.list();
         let last = list.neighbour(None, false)?;
-        list.scroll_to(last, Align::End);
+        // What stands above the rows may come and go with them: the end stays in view.
+        list.follow_end();
         list.update();
         u32::try_from(list.rank_of(last)?).ok()
     }

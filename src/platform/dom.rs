@@ -138,17 +138,30 @@ pub(crate) fn shown_text_of(element: &Element) -> String {
     html.inner_text()
 }
 
+/// The floating element an event is about, and where the one stands that a selector finds beside it.
+fn floating_by(event: &Event, opener: &str) -> Option<(Element, web_sys::DomRect)> {
+    let floating = event.target()?.dyn_into::<Element>().ok()?;
+    let opener = first_in(&floating.parent_element()?, opener)?;
+    Some((floating, opener.get_bounding_client_rect()))
+}
+
+/// Puts the floating element an event is about above the one that a selector finds beside it, their left edges in line
+/// where it has room there.
+pub(crate) fn place_above(event: &Event, opener: &str, width_px: f64) {
+    if let Some((floating, bounds)) = floating_by(event, opener) {
+        let size = |size: Result<JsValue, JsValue>| size.ok().and_then(|px| px.as_f64());
+        let window_px = size(window().inner_width()).unwrap_or_default();
+        let height_px = size(window().inner_height()).unwrap_or_default();
+        let left_px = bounds.left().min(window_px - width_px - 8.0).max(8.0);
+        let bottom_px = height_px - bounds.top() + 4.0;
+        let place = format!("auto auto {bottom_px}px {left_px}px");
+        set_style(&floating, "inset", &place);
+    }
+}
+
 /// Puts the floating element an event is about below the one that a selector finds beside it, their right edges in line.
 pub(crate) fn place_below(event: &Event, opener: &str) {
-    let floating = event
-        .target()
-        .and_then(|target| target.dyn_into::<Element>().ok());
-    let beside = floating
-        .as_ref()
-        .and_then(|floating| floating.parent_element());
-    let opener = beside.and_then(|beside| first_in(&beside, opener));
-    if let (Some(floating), Some(opener)) = (floating, opener) {
-        let bounds = opener.get_bounding_client_rect();
+    if let Some((floating, bounds)) = floating_by(event, opener) {
         let width = window().inner_width().ok().and_then(|width| width.as_f64());
         let right = width.unwrap_or_default() - bounds.right();
         set_style(

@@ -9,15 +9,21 @@ export const blobOf = (pieces, type) => new Blob(pieces, { type });
 // A page that is one file has no other to make one of.
 export const canMakePages = () => !globalThis[Symbol.for("turnreel.highlighter")];
 
-export async function makePage(log, before, after) {
+// The log stands in pieces of so many packed bytes, each with `before` and `after` around it, and `end` behind the last.
+export async function makePage(log, pieceBytes, before, after, end) {
   const answer = await fetch(PLAYER);
   if (!answer.ok) throw new Error(`the player did not come: ${answer.status}`);
   const player = await answer.blob();
   const packed = await new Response(log.stream().pipeThrough(new CompressionStream("gzip"))).arrayBuffer();
-  return new Blob([player, before, ...base64(new Uint8Array(packed)), after], { type: "text/html" });
+  const texts = [player];
+  for (let at = 0; at < packed.byteLength; at += pieceBytes) {
+    const piece = new Uint8Array(packed, at, Math.min(pieceBytes, packed.byteLength - at));
+    texts.push(before, ...base64(piece), after);
+  }
+  return new Blob([...texts, end], { type: "text/html" });
 }
 
-// In pieces of whole groups of three bytes, so that each is base64 by itself and all of them together are.
+// In stretches of whole groups of three bytes, so that each is base64 by itself and all of them together are.
 function base64(bytes) {
   const texts = [];
   const step = 3 * 8192;

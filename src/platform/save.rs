@@ -16,7 +16,13 @@ extern "C" {
     #[wasm_bindgen(js_name = canMakePages)]
     fn can_make_pages_js() -> bool;
     #[wasm_bindgen(js_name = makePage)]
-    fn make_page_js(log: &Blob, before: &str, after: &str) -> js_sys::Promise;
+    fn make_page_js(
+        log: &Blob,
+        piece_bytes: usize,
+        before: &str,
+        after: &str,
+        end: &str,
+    ) -> js_sys::Promise;
     #[wasm_bindgen(js_name = save)]
     fn save_js(blob: &Blob, name: &str);
 }
@@ -49,9 +55,21 @@ pub(crate) fn can_make_pages() -> bool {
     can_make_pages_js()
 }
 
-/// A page in one file: the player, then the log, packed, between these.
-pub(crate) async fn make_page(log: &Blob, before: &str, after: &str) -> Result<Blob, String> {
-    let made = JsFuture::from(make_page_js(log, before, after)).await;
+/// What stands in a page around the pieces of its log.
+pub(crate) struct Around {
+    /// How many packed bytes a piece is of.
+    pub(crate) piece_bytes: usize,
+    /// Before and behind each of them.
+    pub(crate) piece: [&'static str; 2],
+    /// Behind all of them.
+    pub(crate) end: &'static str,
+}
+
+/// A page in one file: the player, then the log, packed.
+pub(crate) async fn make_page(log: &Blob, around: &Around) -> Result<Blob, String> {
+    let [before, after] = around.piece;
+    let made = make_page_js(log, around.piece_bytes, before, after, around.end);
+    let made = JsFuture::from(made).await;
     made.map(JsCast::unchecked_into).map_err(|why| {
         let message = why
             .dyn_ref::<js_sys::Error>()

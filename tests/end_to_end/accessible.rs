@@ -1,4 +1,4 @@
-//! The page in fourteen states, light and dark, against the rules of axe-core: none may be broken, however small its impact.
+//! The page in seventeen states, light and dark, against the rules of axe-core: none may be broken, however small its impact.
 
 use crate::SHORT;
 use crate::browser::Tab;
@@ -71,20 +71,39 @@ pub(crate) fn states() -> Vec<State> {
             format!("{}; {FEED}.scroller.focus()", click("'.panel-toggle'")),
             "!__test.visible('.panel')",
         ),
-        State("keys", format!("{FEED}.scroller.focus()"), "true"),
         State(
-            "export menu",
+            "looking back",
+            format!("{}; {FEED}.viewAsOf(20)", click("'#rewind'")),
+            "!!__test.one('.strip')",
+        ),
+        State(
+            "chapters",
+            click("'#chapters-opener'"),
+            "__test.one('#chapters-menu').matches(':popover-open')",
+        ),
+        State(
+            "exports",
             format!(
-                "__test.one('dialog[open]')?.close(); {}",
+                "__test.one('#chapters-menu').hidePopover(); {}",
                 click("'#export-opener'")
             ),
-            "!!__test.visible('#export-menu .menu__item')",
+            "__test.one('#export-menu').matches(':popover-open')",
         ),
         State(
-            "export review",
-            click("'#export-menu [data-form=jsonl]'"),
-            "!!__test.visible('.export__buttons .button--primary')",
+            "review",
+            click("'[data-form=jsonl]'"),
+            "__test.visible('.export .button--primary')",
         ),
+        State(
+            "live again",
+            format!(
+                "{}; {}",
+                click("'.export__buttons .button'"),
+                click("'#rewind'")
+            ),
+            "!__test.one('dialog.export') && !__test.one('.strip')",
+        ),
+        State("keys", format!("{FEED}.scroller.focus()"), "true"),
     ]
 }
 

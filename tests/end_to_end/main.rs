@@ -28,6 +28,7 @@ mod anchor;
 mod answers;
 mod attachments;
 mod bodies;
+mod chapters;
 mod cut_off;
 mod damaged;
 mod diff;

@@ -1,7 +1,13 @@
 // Starts the player of a session that is one file: unpacks the module, the worker and the log that stand in the page, and
 // asks for nothing else. The bundle in front of this gives `init`.
+//
+// This runs while the browser still reads the file: the module is compiled meanwhile, and the first rows are shown while
+// most of the log is packed, or not even read from the disk.
 const FEED = document.querySelector("agent-feed");
 
+const part = (name) => document.querySelector(`script[data-part="${name}"]`);
+
+// What an element holds, which is no longer in the page then.
 function bytesOf(element) {
   const text = element.textContent;
   element.remove();
@@ -12,11 +18,54 @@ function bytesOf(element) {
   return bytes;
 }
 
-// What stands in the page under this name, in as many pieces as there are.
-function unpack(name, type) {
-  const pieces = Array.from(document.querySelectorAll(`script[data-part="${name}"]`), bytesOf);
-  const unpacked = new Blob(pieces).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(unpacked, { headers: { "content-type": type } });
+// Packed pieces, each given when it is asked for, as the bytes that they are.
+function unpack(piece) {
+  let nth = 0;
+  const packed = new ReadableStream({
+    async pull(controller) {
+      const bytes = await piece(nth);
+      nth += 1;
+      if (bytes) controller.enqueue(bytes);
+      else controller.close();
+    },
+  });
+  return packed.pipeThrough(new DecompressionStream("gzip"));
+}
+
+function unpackPart(name, type) {
+  const bytes = bytesOf(part(name));
+  return new Response(unpack((nth) => (nth === 0 ? bytes : undefined)), { headers: { "content-type": type } });
+}
+
+// Until the browser has read more of this file.
+const more = () => new Promise((go) => {
+  const observer = new MutationObserver(end);
+  function end() {
+    observer.disconnect();
+    document.removeEventListener("readystatechange", end);
+    go();
+  }
+  observer.observe(document.body, { childList: true });
+  document.addEventListener("readystatechange", end);
+});
+
+// A file that stays packed, and is unpacked each time that it is read.
+class PackedLog extends Blob {
+  #pieces = [];
+  stream() { return unpack((nth) => this.#piece(nth)); }
+  // Known when it was read.
+  get size() { return 0; }
+
+  async #piece(nth) {
+    while (this.#pieces.length <= nth) {
+      const element = part("log");
+      const isRead = document.readyState !== "loading";
+      if (element && (isRead || element.nextElementSibling)) this.#pieces.push(bytesOf(element));
+      else if (isRead) return undefined;
+      else await more();
+    }
+    return this.#pieces[nth];
+  }
 }
 
 // Links name an event (#e=) or a time (#t=) of the session.
@@ -37,12 +86,12 @@ FEED.addEventListener("af-select", ({ detail }) => {
 addEventListener("hashchange", follow);
 
 try {
-  const log = unpack("log", "application/x-ndjson").blob();
-  const worker = await unpack("highlighter", "text/javascript").blob();
+  const begun = init({ module_or_path: unpackPart("module", "application/wasm") });
+  const worker = await unpackPart("highlighter", "text/javascript").blob();
   // The page knows by this, too, that it is one file.
   globalThis[Symbol.for("turnreel.highlighter")] = new URL(URL.createObjectURL(worker));
-  await init({ module_or_path: unpack("module", "application/wasm") });
-  FEED.load(new File([await log], "session.events.jsonl"));
+  await begun;
+  FEED.load([{ path: "session.events.jsonl", file: new PackedLog() }]);
   follow();
 } catch (why) {
   document.body.append(`This session cannot be shown: ${why}`);

@@ -19,6 +19,9 @@ use crate::parts::Whole;
 /// The file's name in `dist/`; the program and the page know it.
 pub(crate) const FILE_NAME: &str = "player.html";
 
+/// Where the script begins. It runs as soon as it is there: the log stands behind it, and is long.
+const SCRIPT: &str = "<script type=\"module\" async>";
+
 /// What the player is made of.
 struct Assets {
     /// The module that wasm-bindgen writes, and what it imports by path.
@@ -113,7 +116,7 @@ fn page(assets: &Assets) -> Result<String, String> {
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>Turnreel</title>\n<link rel=\"icon\" href=\"data:,\">\n\
          <style>{}</style>\n</head>\n<body>\n<agent-feed></agent-feed>\n\
          <noscript>This file shows a session of a coding agent, and needs JavaScript to do so.</noscript>\n\
-         {}{}<script type=\"module\">{script}</script>\n",
+         {}{}{SCRIPT}{script}</script>\n",
         assets.css,
         part("module", &assets.wasm)?,
         part("highlighter", assets.highlighter.as_bytes())?,
@@ -276,7 +279,7 @@ mod tests {
         let page =
             page(&assets("export function a() {}\nexport function b() {}\n")).expect("a player");
         let script = page
-            .split("<script type=\"module\">")
+            .split(SCRIPT)
             .nth(1)
             .and_then(|rest| rest.split("</script>").next());
         let hash = hash(script.expect("a script"));

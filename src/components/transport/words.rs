@@ -95,8 +95,14 @@ pub(super) fn spoken(context: &Context) -> String {
     format!("{said}, {}{what}", counted(context))
 }
 
+/// Milliseconds as the clock counts them; no session is so long that it would matter.
+#[allow(clippy::cast_precision_loss)]
+pub(super) fn exact(ms: u64) -> f64 {
+    ms as f64
+}
+
 /// `3:05`, `1:03:05`
-fn elapsed(ms: f64) -> String {
+pub(super) fn elapsed(ms: f64) -> String {
     let seconds = whole(ms) / 1_000;
     let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
     let seconds = seconds % 60;

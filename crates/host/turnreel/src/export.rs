@@ -4,6 +4,7 @@
 //! What is masked, and what the forms are, is `chat_feed`'s; where the session lies is for `source`.
 
 mod output;
+mod pieces;
 mod source;
 
 use std::collections::BTreeMap;

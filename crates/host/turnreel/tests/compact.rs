@@ -6,7 +6,6 @@
 mod support;
 
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -15,6 +14,7 @@ use chat_event::ChatEvent;
 use chat_event::compaction::Folded;
 use chat_store::{Options, PageRequest, SessionId, Store};
 use serde_json::{Value, json};
+use support::command::{self, text};
 use support::dice::Dice;
 use support::{PROGRAM, Server};
 
@@ -136,27 +136,7 @@ fn read(dir: &Path) -> (usize, Vec<ChatEvent>) {
 }
 
 fn run(args: &[&str], stdin: Option<&[u8]>) -> Output {
-    let mut child = Command::new(PROGRAM)
-        .arg("compact")
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut pipe = child.stdin.take().unwrap();
-    let bytes = stdin.unwrap_or_default().to_vec();
-    let writing = std::thread::spawn(move || {
-        // A program that refused reads nothing.
-        let _ = pipe.write_all(&bytes);
-    });
-    let output = child.wait_with_output().unwrap();
-    writing.join().unwrap();
-    output
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+    command::run("compact", args, stdin.unwrap_or_default())
 }
 
 fn compact(dir: &Path) -> Output {

@@ -3,12 +3,13 @@
 // Helpers of tests may panic as the tests do.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::io::Write;
-use std::process::{Command, Output, Stdio};
+mod support;
+
+use std::process::Output;
 
 use serde_json::{Value, json};
+use support::command::{self, text};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_turnreel");
 const TOKEN: &str = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5";
 
 fn log() -> String {
@@ -25,25 +26,7 @@ fn log() -> String {
 }
 
 fn export(args: &[&str], input: &str) -> Output {
-    let mut child = Command::new(PROGRAM)
-        .arg("export")
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(input.as_bytes())
-        .unwrap();
-    child.wait_with_output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+    command::run("export", args, input.as_bytes())
 }
 
 #[test]

@@ -19,9 +19,11 @@
 mod fold;
 mod ids;
 mod kind;
+mod refit;
 mod unfold;
 
 pub use fold::{Compactor, Out};
+pub use refit::refit;
 pub use unfold::Folded;
 
 /// The members of a payload that tell of compaction, beside `index` and `stream`.

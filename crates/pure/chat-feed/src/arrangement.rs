@@ -19,7 +19,7 @@ mod shown;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use crate::block::{BlockId, TurnIdx};
+use crate::block::{Block, BlockId, TurnIdx};
 use crate::feed::Feed;
 use crate::patch::FeedPatch;
 use crate::viewport::RowId;
@@ -110,8 +110,12 @@ pub struct Arrangement {
 }
 
 /// What is known of a block.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Kept {
+    /// Its turn, and of a changed file the call it stands beside. Neither ever changes, and a seek over thousands of rows
+    /// looks at them all: each block itself lies somewhere else in memory.
+    turn: TurnIdx,
+    call: Option<BlockId>,
     /// Its name in the list, once it was there.
     row: Option<RowId>,
     /// Which of its rows are in the list.
@@ -123,6 +127,21 @@ struct Kept {
     company: Option<BlockId>,
     /// Whether it is part of what its turn folds away.
     work: bool,
+}
+
+impl Kept {
+    fn of(block: &Block) -> Kept {
+        Kept {
+            turn: block.turn,
+            call: facets::call_of(block),
+            row: None,
+            shown: shown::Rows::default(),
+            placed: false,
+            facet: Facet::default(),
+            company: None,
+            work: false,
+        }
+    }
 }
 
 /// What is known of a turn.
@@ -175,7 +194,7 @@ impl Arrangement {
         for patch in patches {
             match *patch {
                 FeedPatch::Insert { block, .. } => self.block_came(feed, block, changes),
-                FeedPatch::Remove { block } => self.block_went(feed, block, changes),
+                FeedPatch::Remove { block } => self.block_went(block, changes),
                 FeedPatch::Update { block } => self.block_changed(feed, block, changes),
                 FeedPatch::AppendText { block, .. } => {
                     // A longer text may be what the filter looks for.
@@ -235,9 +254,9 @@ impl Arrangement {
         if !feed.contains(block) {
             return;
         }
-        let turn = feed.block(block).turn;
+        let turn = self.kept(block).turn;
         let before = feed.prev(block);
-        if before.is_none_or(|before| feed.block(before).turn != turn) {
+        if before.is_none_or(|before| self.kept(before).turn != turn) {
             self.turns[turn.0 as usize].first = Some(block);
         }
         if folds::is_over(feed, turn) || self.has_sibling_after(feed, block) {
@@ -245,20 +264,21 @@ impl Arrangement {
         } else if !self.due.contains(&turn) {
             self.place(feed, block, changes);
         }
-        if let Some(call) = facets::call_of(feed, block) {
+        if let Some(call) = self.kept(block).call {
             self.block_changed(feed, call, changes);
         }
     }
 
-    fn block_went(&mut self, feed: &Feed, block: BlockId, changes: &mut Vec<RowChange>) {
+    fn block_went(&mut self, block: BlockId, changes: &mut Vec<RowChange>) {
         // It may come again: the feed can go back in time.
         let kept = &mut self.kept[block.0 as usize];
         kept.placed = false;
         kept.work = false;
-        kept.company = None;
-        let turn = feed.block(block).turn;
+        let (turn, company) = (kept.turn, kept.company.take());
         self.hide(block, turn, changes);
-        self.companies.remove(&block);
+        if company == Some(block) {
+            self.companies.remove(&block);
+        }
         if self.turns[turn.0 as usize].first == Some(block) {
             self.turns[turn.0 as usize].first = None;
             self.headless.insert(turn);
@@ -273,13 +293,15 @@ impl Arrangement {
         headless.retain(|turn| {
             (turn.0 as usize) < feed.turns.len() && self.turns[turn.0 as usize].first.is_none()
         });
-        for block in feed.rows() {
-            if headless.is_empty() {
-                return;
+        let mut next = feed.first();
+        while let Some(block) = next
+            && !headless.is_empty()
+        {
+            let turn = self.kept(block).turn;
+            if headless.remove(&turn) {
+                self.turns[turn.0 as usize].first = Some(block);
             }
-            if headless.remove(&block.turn) {
-                self.turns[block.turn.0 as usize].first = Some(block.id);
-            }
+            next = feed.next(block);
         }
     }
 
@@ -339,7 +361,9 @@ impl Arrangement {
 
     fn make_room(&mut self, feed: &Feed) {
         let n_turns = self.turns.len().max(feed.turns.len());
-        self.kept.resize_with(feed.slots.len(), Kept::default);
+        let new = feed.slots.get(self.kept.len()..).unwrap_or_default();
+        self.kept
+            .extend(new.iter().map(|slot| Kept::of(&slot.block)));
         self.turns.resize_with(n_turns, TurnKept::default);
     }
 

@@ -1,7 +1,8 @@
 //! A session as others are given it: as a page in one file, as its events, or as a transcript; masked, unless it is asked
 //! for as it is.
 //!
-//! Where the events come from, and where the text goes, is for others; of a page, [`PAGE_LOG`] and what stands around it.
+//! Where the events come from, and where the text goes, is for others; of a page, [`PAGE_PIECE`] and what stands
+//! around it.
 
 use chat_event::jsonl::MAX_LINE_BYTES;
 use chat_event::{BodyRef, ChatEvent, bodies};
@@ -47,11 +48,16 @@ impl Form {
     }
 }
 
-/// What stands in a page before its log, which is packed by gzip and written as base64: there is nothing in it that could
-/// end the element or become markup.
-pub const PAGE_LOG: &str = "<script type=\"text/plain\" data-part=\"log\">";
-/// What stands behind it.
-pub const PAGE_END: &str = "</script>\n</body>\n</html>\n";
+/// So many packed bytes of a log stand in one element of a page, of which there are as many as it takes: the first is read
+/// while the browser has yet to come to the last. A whole number of groups of base64.
+pub const PAGE_PIECE_BYTES: usize = 3 * 64 * 1024;
+/// What stands in a page before a piece of its log, which is packed by gzip and written as base64: there is nothing in it
+/// that could end the element or become markup.
+pub const PAGE_PIECE: &str = "<script type=\"text/plain\" data-part=\"log\">";
+/// What stands behind a piece.
+pub const PAGE_PIECE_END: &str = "</script>\n";
+/// What stands behind the log.
+pub const PAGE_END: &str = "</body>\n</html>\n";
 
 /// A line longer than a reader takes is written with its longest texts cut; these are left whole.
 const CUT_OVER_BYTES: usize = 1024 * 1024;

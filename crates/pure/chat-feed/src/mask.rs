@@ -28,6 +28,7 @@ mod private_key;
 mod rules;
 mod runs;
 mod views;
+mod within;
 
 pub use masker::Masker;
 pub use plan::{KindFound, Place, Plan, Scan};

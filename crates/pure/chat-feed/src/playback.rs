@@ -3,12 +3,13 @@
 //! - [`Moment`] is the feed as it was after the first *n* events, and what became of its rows on the way there.
 //! - [`Clock`] knows when each event happened, with idle stretches cut short.
 //! - [`Player`] decides which moment is shown: it plays, pauses, seeks, steps and returns to the newest.
-//! - [`Stops`] are the places a reader goes to, and [`strip`] what happened when, for a bar to draw.
+//! - [`Stops`] are the places a reader goes to, chapters among them, and [`strip`] what happened when, for a bar to draw.
 //! - [`Typed`] is the beginning of a text that came whole, while it is typed at a made-up pace.
 //!
 //! Time comes in as a number and nothing here waits. What is played is never written: the log, the renderer and its feed
 //! are only looked at.
 
+mod chapters;
 mod clock;
 mod moment;
 mod player;

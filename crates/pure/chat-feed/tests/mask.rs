@@ -4,6 +4,7 @@
 // Helpers of tests may panic as the tests do.
 #![allow(clippy::expect_used)]
 
+use chat_event::compaction::Folded;
 use chat_event::{ChatEvent, Payload};
 use chat_feed::mask::{Masker, Plan, Scan};
 use proptest::prelude::*;
@@ -212,6 +213,44 @@ fn undone(text: &str) -> String {
         rest = &rest[at + escape.len()..];
     }
     out + rest
+}
+
+/// What a compacted log says of the pieces of its texts fits the texts that are written, and no longer those that were.
+#[test]
+fn a_folded_text_that_is_masked_can_still_be_taken_apart() {
+    let token = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5";
+    let text = format!("It is {token}, so é keep it");
+    let lens = [4_u64, 7, 1, 20, 6, 9, 13];
+    assert_eq!(lens.iter().sum::<u64>(), text.chars().count() as u64);
+    let mut timing: Vec<(u64, u64)> = (0_u64..).map(|nth| nth * 30).zip(lens).collect();
+    let chunk = |timing: &[(u64, u64)]| json!({"text": text, "timing": timing, "span": [1, timing.len()], "ids": [["c", 1, timing.len() - 1]]});
+    let as_chunk = chunk(&timing);
+    timing.push((300, 0));
+    let as_done = chunk(&timing);
+    for (kind, payload, seq) in [
+        ("assistant_chunk", as_chunk, 7),
+        ("assistant_done", as_done, 8),
+    ] {
+        let line = json!({"seq": seq, "id": "d", "timestamp": 1_000, "sessionId": "s", "type": kind, "turnId": "t", "responseId": "r", "payload": payload});
+        let event = ChatEvent::from_json(&line.to_string()).expect("an event");
+        let before = Folded::of(&event).expect("it is folded");
+        let written = read(&masked(std::slice::from_ref(&event)));
+        let after = Folded::of(&written[0]).expect("it still is");
+        assert_eq!(after.n_events(), before.n_events());
+        assert_eq!(after.span(), before.span());
+        let text: String = after.events().map(|event| piece_of(&event)).collect();
+        assert_eq!(text, "It is [masked: github token #1], so é keep it");
+        // The pieces of the token are none any more.
+        let pieces: Vec<String> = after.events().map(|event| piece_of(&event)).collect();
+        assert_eq!(pieces[..2], ["It i", "s [masked: github token #1]"]);
+    }
+}
+
+fn piece_of(event: &ChatEvent) -> String {
+    match &event.payload {
+        Payload::AssistantChunk(chunk) => chunk.text.clone(),
+        _ => String::new(),
+    }
 }
 
 #[test]

@@ -4,19 +4,18 @@ use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use base64::prelude::BASE64_STANDARD;
-use base64::write::EncoderWriter;
-use chat_feed::export::{Form, PAGE_END, PAGE_LOG};
+use chat_feed::export::{Form, PAGE_END};
 use chat_feed::projections::TextSink;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use tempfile::NamedTempFile;
 
+use super::pieces::Pieces;
 use crate::assets;
 use crate::convert::shown;
 
 /// A log in a page: packed, and in characters that are no markup.
-type Packed = GzEncoder<EncoderWriter<'static, base64::engine::GeneralPurpose, BufWriter<File>>>;
+type Packed = GzEncoder<Pieces<BufWriter<File>>>;
 
 /// What is written.
 pub(super) struct Output {
@@ -66,9 +65,8 @@ impl Output {
             None => Writer::Plain(plain),
             Some(page) => {
                 plain.write_all(&page).map_err(told)?;
-                plain.write_all(PAGE_LOG.as_bytes()).map_err(told)?;
-                let base64 = EncoderWriter::new(plain, &BASE64_STANDARD);
-                Writer::Packed(Box::new(GzEncoder::new(base64, Compression::default())))
+                let pieces = Pieces::new(plain);
+                Writer::Packed(Box::new(GzEncoder::new(pieces, Compression::default())))
             }
         };
         Ok(Output {
@@ -100,13 +98,15 @@ impl Output {
         self.check()?;
         let ended = match self.writer {
             Writer::Plain(mut plain) => plain.flush(),
-            Writer::Packed(packed) => packed
-                .finish()
-                .and_then(|mut base64| base64.finish())
-                .and_then(|mut plain| {
-                    plain.write_all(PAGE_END.as_bytes())?;
-                    plain.flush()
-                }),
+            Writer::Packed(packed) => {
+                packed
+                    .finish()
+                    .and_then(Pieces::finish)
+                    .and_then(|mut plain| {
+                        plain.write_all(PAGE_END.as_bytes())?;
+                        plain.flush()
+                    })
+            }
         };
         let ended = ended.and_then(|()| match self.file {
             Some((file, path)) => file.persist(path).map(drop).map_err(|why| why.error),

@@ -1,5 +1,7 @@
 //! What the event types that are folded have in common: a text, and the members that must be alike.
 
+use std::borrow::Cow;
+
 use crate::event::ChatEvent;
 use crate::json::{Extra, Json};
 use crate::payload::Payload;
@@ -59,6 +61,32 @@ pub(super) fn chunk_of(payload: &Payload) -> Option<(Kind, &str, &Extra)> {
             (kind, &chunk.chunk, &chunk.extra)
         }
         _ => return None,
+    })
+}
+
+/// What an event says that may be a survivor, and whether it is a chunk.
+pub(super) fn said_by(payload: &Payload) -> Option<(Kind, Cow<'_, str>, bool)> {
+    Some(match payload {
+        Payload::AssistantDone(done) => {
+            let kind = Kind::Assistant { part: done.part };
+            (kind, Cow::Borrowed(done.text.as_str()), false)
+        }
+        Payload::ThinkingDone(done) => {
+            let kind = Kind::Thinking { part: done.part };
+            (kind, Cow::Borrowed(done.text.as_str()), false)
+        }
+        Payload::ToolResult(result) => {
+            let stream = result.extra.get("stream").and_then(Json::as_str);
+            let kind = Kind::Output {
+                call: result.tool_call_id.clone(),
+                stream: stream.map(Cow::into_owned),
+            };
+            (kind, result.result.as_str()?, false)
+        }
+        chunk => {
+            let (kind, text, _) = chunk_of(chunk)?;
+            (kind, Cow::Borrowed(text), true)
+        }
     })
 }
 
@@ -199,10 +227,7 @@ impl<'p> Members<'p> {
     }
 
     pub(super) fn set(&mut self, timing: Json, span: Option<(u64, u64)>, ids: Json) {
-        match &mut self.timing {
-            Some(field) => **field = Some(timing),
-            None => self.extra.insert(super::TIMING, timing),
-        }
+        self.set_timing(timing);
         match (&mut self.span, span) {
             (Some(field), span) => **field = span,
             (None, Some((from, to))) => {
@@ -212,6 +237,13 @@ impl<'p> Members<'p> {
             (None, None) => {}
         }
         self.extra.insert(super::IDS, ids);
+    }
+
+    pub(super) fn set_timing(&mut self, timing: Json) {
+        match &mut self.timing {
+            Some(field) => **field = Some(timing),
+            None => self.extra.insert(super::TIMING, timing),
+        }
     }
 
     pub(super) fn insert(&mut self, key: &str, value: Json) {

@@ -6,7 +6,6 @@ use super::ids::IdRuns;
 use super::kind::{self, Kind};
 use crate::event::ChatEvent;
 use crate::json::Json;
-use crate::payload::Payload;
 
 /// A survivor of compaction, and the events it stands for.
 ///
@@ -42,28 +41,7 @@ impl<'e> Folded<'e> {
         // Nearly all events have none, and cost nothing more.
         let timing: Vec<(i64, u64)> = kind::timing_of(&event.payload)?.parse()?;
         let extra = kind::extra_of(&event.payload)?;
-        let (kind, text, is_chunk) = match &event.payload {
-            Payload::AssistantDone(done) => {
-                let kind = Kind::Assistant { part: done.part };
-                (kind, Cow::Borrowed(done.text.as_str()), false)
-            }
-            Payload::ThinkingDone(done) => {
-                let kind = Kind::Thinking { part: done.part };
-                (kind, Cow::Borrowed(done.text.as_str()), false)
-            }
-            Payload::ToolResult(result) => {
-                let stream = extra.get("stream").and_then(Json::as_str);
-                let kind = Kind::Output {
-                    call: result.tool_call_id.clone(),
-                    stream: stream.map(Cow::into_owned),
-                };
-                (kind, result.result.as_str()?, false)
-            }
-            chunk => {
-                let (kind, text, _) = kind::chunk_of(chunk)?;
-                (kind, Cow::Borrowed(text), true)
-            }
-        };
+        let (kind, text, is_chunk) = kind::said_by(&event.payload)?;
         let &(_, of_last) = timing.last()?;
         // A `_done` has a pair of its own, without characters; of one that has none its time is the last piece's.
         let n_chunks = match is_chunk || of_last > 0 {

@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::block::{BlockBody, BlockId};
+use crate::block::{Block, BlockBody, BlockId};
 use crate::feed::Feed;
 use crate::tool::{ToolKind, ToolStatus};
 
@@ -103,8 +103,8 @@ impl Facet {
 }
 
 /// The call that a changed file stands beside.
-pub(super) fn call_of(feed: &Feed, id: BlockId) -> Option<BlockId> {
-    match &feed.block(id).body {
+pub(super) fn call_of(block: &Block) -> Option<BlockId> {
+    match &block.body {
         BlockBody::FileEdit(edit) => edit.call,
         _ => None,
     }
@@ -118,7 +118,7 @@ pub(crate) fn stands_for(feed: &Feed, id: BlockId) -> BlockId {
             if call.kind == ToolKind::Edit && call.status == ToolStatus::Succeeded =>
         {
             let edit = feed.next(id);
-            edit.filter(|&next| call_of(feed, next) == Some(id))
+            edit.filter(|&next| call_of(feed.block(next)) == Some(id))
                 .unwrap_or(id)
         }
         _ => id,

@@ -47,8 +47,7 @@ impl Arrangement {
     /// The row that shows a block, or else the nearest before it that is in the list.
     pub fn nearest(&self, feed: &Feed, block: BlockId) -> Option<RowId> {
         let at = std::iter::successors(Some(block), |&id| feed.prev(id));
-        at.take(feed.len())
-            .find_map(|id| self.last_row_at(feed, id))
+        at.take(feed.len()).find_map(|id| self.last_row_at(id))
     }
 
     /// Finds everything of a turn anew and puts its rows as they should be.
@@ -69,7 +68,7 @@ impl Arrangement {
         changes.extend(self.id_of(Row::Work(turn)).map(RowChange::Changed));
         let mut next = self.turns[turn.0 as usize].first;
         while let Some(id) = next
-            && feed.block(id).turn == turn
+            && self.kept(id).turn == turn
         {
             changes.extend(self.id_of(Row::Company(id)).map(RowChange::Changed));
             next = feed.next(id);
@@ -85,7 +84,7 @@ impl Arrangement {
     ) {
         let mut next = self.turns[turn.0 as usize].first;
         while let Some(id) = next
-            && feed.block(id).turn == turn
+            && self.kept(id).turn == turn
         {
             self.refresh(feed, id, changes);
             next = feed.next(id);
@@ -113,7 +112,7 @@ impl Arrangement {
 
     /// Puts the rows of one block as they should be.
     pub(super) fn refresh(&mut self, feed: &Feed, id: BlockId, changes: &mut Vec<RowChange>) {
-        let turn = feed.block(id).turn;
+        let turn = self.kept(id).turn;
         let wanted = self.wanted(feed, id);
         let mut after = None;
         for row in rows_at(id, turn) {
@@ -160,7 +159,7 @@ impl Arrangement {
                 ..Rows::default()
             };
         }
-        let turn = feed.block(id).turn;
+        let turn = kept.turn;
         let work = self.work(turn);
         let folded = kept.work && work.is_some() && !self.is_open(feed, Row::Work(turn));
         let inside = kept.facet.waits || self.containers_open(feed, id);
@@ -202,11 +201,10 @@ impl Arrangement {
         self.nearest(feed, feed.prev(id)?)
     }
 
-    fn last_row_at(&self, feed: &Feed, id: BlockId) -> Option<RowId> {
-        let shown = self.kept.get(id.0 as usize)?.shown;
-        let turn = feed.block(id).turn;
-        let rows = [Row::Block(id), Row::Company(id), Row::Work(turn)];
-        let last = rows.into_iter().find(|&row| shown.has(row))?;
+    fn last_row_at(&self, id: BlockId) -> Option<RowId> {
+        let kept = self.kept.get(id.0 as usize)?;
+        let rows = [Row::Block(id), Row::Company(id), Row::Work(kept.turn)];
+        let last = rows.into_iter().find(|&row| kept.shown.has(row))?;
         self.id_of_at(id, last)
     }
 

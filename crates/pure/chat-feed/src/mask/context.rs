@@ -2,7 +2,7 @@
 
 use super::find::{Found, Rank, is_placeholder};
 use super::rules::Service;
-use super::runs::{Class, Runs, looks_random};
+use super::runs::{Class, Runs, entropy, looks_random};
 
 /// A name that tells of a secret.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +53,7 @@ impl Name {
             Name::Service(service) => {
                 let fits = service.lengths.contains(&value.len())
                     && value.bytes().all(|byte| service.class.has(byte))
-                    && looks_random(value, 2.5);
+                    && (looks_random(value, 2.5) || is_of_service(value));
                 fits.then_some(service.kind)
             }
             Name::Word(_, Sort::Random) => {
@@ -61,7 +61,11 @@ impl Name {
                     && value.bytes().all(|byte| Class::Wide.has(byte))
                     && !value.contains("://")
                     && looks_random(value, 3.2);
-                fits.then_some("secret")
+                // Some have any signs in them, and begin like this.
+                let is_sk = (24..=64).contains(&value.len())
+                    && value.starts_with("sk_")
+                    && !value.contains(char::is_whitespace);
+                (fits || is_sk).then_some("secret")
             }
             Name::Word(_, Sort::Password) => {
                 let has = |is: fn(char) -> bool| value.chars().any(is);
@@ -79,6 +83,14 @@ impl Name {
             }
         }
     }
+}
+
+/// Whether a value of a length that a service's secrets have may be one although it falls into words and numbers: many of
+/// its characters are digits, or all of them are and it is longer than a number.
+fn is_of_service(value: &str) -> bool {
+    let n_digits = value.bytes().filter(u8::is_ascii_digit).count();
+    let is_id = n_digits == value.len() && n_digits >= 15;
+    (is_id && entropy(value) >= 2.0) || (n_digits * 12 >= value.len() && entropy(value) >= 3.0)
 }
 
 /// Whether a value only says where the secret is.
@@ -194,6 +206,15 @@ pub(super) fn named(name: Name, text: &str, at: usize, runs: &mut Runs, all: &mu
         .take_while(|byte| Class::Word.has(**byte) || **byte == b'.');
     let mut here = end + more.count();
     let name_ends = here;
+    // `<add key="Password" value="…" />`
+    let behind = text.get(here..text.floor_char_boundary(here.saturating_add(40)));
+    let attribute = behind.and_then(|behind| {
+        let rest = behind.strip_prefix(['"', '\''])?;
+        let own = rest.trim_start_matches([' ', '\t']);
+        let value = own.strip_prefix("value")?;
+        (own.len() < rest.len()).then_some(behind.len() - value.len())
+    });
+    here += attribute.unwrap_or(0);
     let skip = |here: &mut usize, most: usize, is: fn(u8) -> bool| {
         let rest = bytes.get(*here..).unwrap_or_default();
         *here += rest.iter().take(most).take_while(|byte| is(**byte)).count();
@@ -276,9 +297,27 @@ pub(super) fn named(name: Name, text: &str, at: usize, runs: &mut Runs, all: &mu
     if is_word && (bytes.get(before..here) != Some(b"=") || before != name_ends) {
         return;
     }
-    if let Some(kind) = name.judge(value) {
+    // Of two signs between a name and its value the second may be the value's own, where its length is known.
+    let is_of_service = quote.is_none() && matches!(name, Name::Service(_));
+    let most_signs = if is_of_service { 2 } else { 0 };
+    let found = (0..=most_signs).find_map(|n_signs| {
+        let from = value_at.checked_sub(n_signs)?;
+        let signs = bytes.get(from..value_at)?;
+        let value = text.get(from..value_at + value.len())?;
+        let fits = signs.iter().all(|sign| *sign == b'=');
+        // An attribute of that name holds nothing else.
+        let is_password = attribute.is_some()
+            && matches!(name, Name::Word(_, Sort::Password))
+            && value.len() >= 4
+            && !is_placeholder(value)
+            && !(value.starts_with('%') && value.ends_with('%'));
+        let kind = fits.then(|| name.judge(value)).flatten();
+        let kind = kind.or(is_password.then_some("password"))?;
+        Some((from, value, kind))
+    });
+    if let Some((from, value, kind)) = found {
         all.push(Found {
-            range: value_at..value_at + value.len(),
+            range: from..from + value.len(),
             kind,
             value: value.to_owned(),
             rank: Rank::Named,

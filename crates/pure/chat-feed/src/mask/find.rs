@@ -11,6 +11,7 @@ use super::private_key;
 use super::rules::{Check, SERVICES, SHAPES, Shape};
 use super::runs::{Class, Runs, looks_random};
 use super::views;
+use super::within;
 
 /// How sure it is what was found; where two things overlap, the surer one names them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,8 +41,11 @@ pub(super) struct Found {
 /// Where to look closer.
 #[derive(Clone, Copy, Debug)]
 enum Sign {
-    Shape(&'static Shape),
+    /// How it began, too.
+    Shape(&'static Shape, &'static str),
     Name(Name),
+    /// In the middle of a secret.
+    Within(within::Middle),
     PrivateKey,
     Address,
     Bearer,
@@ -56,9 +60,13 @@ struct Signs {
 }
 
 static SIGNS: LazyLock<Signs> = LazyLock::new(|| {
-    let shapes = SHAPES
+    let shapes = SHAPES.iter().flat_map(|shape| {
+        let literals = shape.literals.iter();
+        literals.map(move |&literal| (literal, Sign::Shape(shape, literal)))
+    });
+    let within = within::MIDDLES
         .iter()
-        .map(|shape| (shape.literal, Sign::Shape(shape)));
+        .map(|&(word, middle)| (word, Sign::Within(middle)));
     let services = SERVICES.iter();
     let services = services.map(|service| (service.name, Sign::Name(Name::Service(service))));
     let names = context::NAMES.iter();
@@ -75,6 +83,7 @@ static SIGNS: LazyLock<Signs> = LazyLock::new(|| {
         .chain(services)
         .chain(names)
         .chain(others)
+        .chain(within)
         .chain(homes);
     let (words, signs): (Vec<&str>, Vec<Sign>) = all.unzip();
     Signs {
@@ -149,12 +158,12 @@ fn find_in(text: &str, all: &mut Vec<Found>) {
             return;
         };
         // Within what a shape told there is nothing else to tell.
-        if at < end_of_last && matches!(sign, Sign::Shape(_)) {
+        if at < end_of_last && matches!(sign, Sign::Shape(..)) {
             return;
         }
         match sign {
-            Sign::Shape(shape) => {
-                if let Some(range) = shaped(shape, text, at, &mut runs) {
+            Sign::Shape(shape, literal) => {
+                if let Some(range) = shaped(shape, literal, text, at, &mut runs) {
                     end_of_last = range.end;
                     all.push(Found {
                         value: text[range.clone()].to_owned(),
@@ -170,6 +179,7 @@ fn find_in(text: &str, all: &mut Vec<Found>) {
             Sign::Bearer => context::bearer(text, at + 7, &mut runs, all),
             Sign::Basic => context::basic(text, at + 6, &mut runs, all),
             Sign::Curl => context::curl(text, at, all),
+            Sign::Within(middle) => within::find(*middle, text, at, &mut runs, all),
             Sign::Home => personal::home(text, at, all),
         }
     });
@@ -179,20 +189,26 @@ fn find_in(text: &str, all: &mut Vec<Found>) {
 }
 
 /// The secret of a shape that may begin here.
-fn shaped(shape: &Shape, text: &str, at: usize, runs: &mut Runs) -> Option<Range<usize>> {
+fn shaped(
+    shape: &Shape,
+    literal: &str,
+    text: &str,
+    at: usize,
+    runs: &mut Runs,
+) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
-    let behind = at + shape.literal.len();
-    if text.get(at..behind)? != shape.literal {
+    let behind = at + literal.len();
+    if text.get(at..behind)? != literal {
         return None;
     }
     // A beginning that is a word like others must begin one.
-    let tells = shape.literal.len() >= 4 && shape.literal.ends_with(['_', '-', '.', '/', '=', '~']);
+    let tells = literal.len() >= 4 && literal.ends_with(['_', '-', '.', '/', '=', '~']);
     let before = at.checked_sub(1).and_then(|before| bytes.get(before));
     if !tells && before.is_some_and(|&byte| Class::Word.has(byte)) {
         return None;
     }
     let mut end = runs.end(bytes, behind, shape.class);
-    if matches!(shape.class, Class::Token | Class::Wide) {
+    if matches!(shape.class, Class::Token | Class::Wide | Class::Address) {
         // A sentence's end is not the secret's.
         while end > behind && matches!(bytes[end - 1], b'.' | b':' | b'|' | b'/' | b'%') {
             end -= 1;
@@ -214,8 +230,9 @@ fn shaped(shape: &Shape, text: &str, at: usize, runs: &mut Runs) -> Option<Range
     let holds = match shape.check {
         Check::None => true,
         Check::Random => looks_random(rest, 3.0),
-        Check::Dot => rest.contains('.'),
+        Check::Holds(part) => rest.contains(part),
         Check::Exactly(n_bytes) => end - at == n_bytes,
+        Check::RandomExactly(n_bytes) => end - at == n_bytes && looks_random(rest, 3.0),
     };
     (holds && !is_placeholder(rest)).then_some(at..end)
 }

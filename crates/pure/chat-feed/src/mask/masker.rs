@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chat_event::compaction::{Folded, refit};
 use chat_event::{ChatEvent, Payload};
 
 use super::find::{Found, Rank, apart};
@@ -69,7 +70,17 @@ impl Masker {
             }
             self.string(text, &event_type)
         });
-        changed.unwrap_or(line)
+        let Some(changed) = changed else {
+            return line;
+        };
+        // Of a compacted log the line says how long each piece of its text was.
+        match (Folded::of(&event), ChatEvent::from_json(&changed)) {
+            (Some(_), Ok(mut now)) => {
+                refit(&mut now, &event);
+                now.to_line()
+            }
+            _ => changed,
+        }
     }
 
     /// How often something was masked, by its kind and the type of the event.

@@ -15,9 +15,11 @@ pub(super) enum Class {
     Base64,
     /// Those of all others, and `:`, `%`.
     Wide,
+    /// Those, and `@`.
+    Address,
 }
 
-const N_CLASSES: usize = 6;
+const N_CLASSES: usize = 7;
 
 impl Class {
     pub(super) fn has(self, byte: u8) -> bool {
@@ -30,6 +32,7 @@ impl Class {
             Class::Wide => {
                 Class::Token.has(byte) || matches!(byte, b'+' | b'/' | b':' | b'%' | b'|')
             }
+            Class::Address => Class::Wide.has(byte) || byte == b'@',
         }
     }
 }

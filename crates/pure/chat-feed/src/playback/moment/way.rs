@@ -60,29 +60,36 @@ impl Way<'_> {
 
     /// Every row that came, went or changed on the way, once.
     pub(super) fn rows_concerned(&self) -> Vec<BlockId> {
-        let mut concerned: Vec<BlockId> = Vec::new();
         let came = self.history.rows_come(self.events.clone());
-        concerned.extend(came.map(BlockId));
-        concerned.extend(self.history.rows_changed(self.events.clone()));
+        // Most of what happened on a long way happened to rows that came on it.
+        let others = |row: &BlockId| !came.contains(&row.0);
+        let mut before: Vec<BlockId> = Vec::new();
+        let changed = self.history.rows_changed(self.events.clone());
+        before.extend(changed.filter(others));
         let end = self.live.rows_of_events.len().min(self.events.end as usize);
         let touched = self
             .live
             .rows_of_events
             .get(self.events.start as usize..end);
+        let touched = touched.unwrap_or_default().iter();
+        let touched = touched.filter(|&&row| row != NO_ROW && !came.contains(&row));
         let mut last = NO_ROW;
-        for &row in touched.unwrap_or_default() {
+        for &row in touched {
             // A text that grows comes to the same row many times in a row.
-            if row != last && row != NO_ROW {
-                concerned.push(BlockId(row));
+            if row != last {
+                before.push(BlockId(row));
             }
             last = row;
         }
         for (cut, other) in [(self.from.cut, self.to.cut), (self.to.cut, self.from.cut)] {
             let Some(cut) = cut else { continue };
             let other = other.filter(|other| other.text == cut.text);
-            concerned.extend(self.rows_between(cut, other).map(BlockId));
+            let between = self.rows_between(cut, other).map(BlockId);
+            before.extend(between.filter(others));
         }
-        once(concerned, self.live.slots.len())
+        let mut concerned = once(before, self.live.slots.len());
+        concerned.extend(came.map(BlockId));
+        concerned
     }
 
     pub(super) fn is_rewritten(&self, text: TextIdx) -> bool {

@@ -1,0 +1,107 @@
+//! Secrets that are told by something in their middle, and those of a file that says that it holds secrets.
+
+use super::find::{Found, Rank, is_placeholder};
+use super::runs::{Class, Runs, entropy};
+
+/// What stands in the middle of a secret, or in front of several.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Middle {
+    /// Of an Azure client secret: four characters, `Q~`, the rest.
+    Azure,
+    /// Of an access token of Facebook: the id of the application, a bar, the rest.
+    Facebook,
+    /// The values of a Kubernetes secret.
+    Kubernetes,
+}
+
+/// Where to look for them.
+pub(super) const MIDDLES: &[(&str, Middle)] = &[
+    ("q~", Middle::Azure),
+    ("|", Middle::Facebook),
+    ("%", Middle::Facebook),
+    ("data:", Middle::Kubernetes),
+];
+
+/// Values are looked for so far behind the beginning, and the word for the file so far around it.
+const REACH_BYTES: usize = 2_000;
+
+/// Finds what stands around `at`.
+pub(super) fn find(middle: Middle, text: &str, at: usize, runs: &mut Runs, all: &mut Vec<Found>) {
+    let found = match middle {
+        Middle::Azure => azure(text, at, runs).map(|range| (range, "azure secret")),
+        Middle::Facebook => facebook(text, at, runs).map(|range| (range, "facebook token")),
+        Middle::Kubernetes => return kubernetes(text, at, all),
+    };
+    if let Some((range, kind)) = found {
+        all.push(Found {
+            value: text[range.clone()].to_owned(),
+            range,
+            kind,
+            rank: Rank::Shape,
+        });
+    }
+}
+
+fn azure(text: &str, at: usize, runs: &mut Runs) -> Option<std::ops::Range<usize>> {
+    let bytes = text.as_bytes();
+    let start = at.checked_sub(4)?;
+    let [first @ .., digit] = bytes.get(start..at)? else {
+        return None;
+    };
+    let begins = first.iter().all(|&byte| Class::Token.has(byte)) && digit.is_ascii_digit();
+    let end = runs.end(bytes, at + 2, Class::Token);
+    (begins && bytes.get(at) == Some(&b'Q') && end - at > 32).then_some(start..end)
+}
+
+fn facebook(text: &str, at: usize, runs: &mut Runs) -> Option<std::ops::Range<usize>> {
+    let bytes = text.as_bytes();
+    let before = bytes.get(at.saturating_sub(17)..at)?;
+    let n_digits = before.iter().rev().take_while(|byte| byte.is_ascii_digit());
+    let n_digits = n_digits.count();
+    let end = runs.end(bytes, at + 1, Class::Word);
+    let holds = (15..=16).contains(&n_digits) && (27..=40).contains(&(end - at - 1));
+    (holds && entropy(&text[at + 1..end]) >= 2.5).then_some(at - n_digits..end)
+}
+
+/// `data:` of a file that says `kind: Secret`: the value of each line below it.
+fn kubernetes(text: &str, at: usize, all: &mut Vec<Found>) {
+    let from = text.ceil_char_boundary(at.saturating_sub(REACH_BYTES));
+    let to = text.floor_char_boundary((at + REACH_BYTES).min(text.len()));
+    let around = text[from..to].to_ascii_lowercase();
+    let says_so = around.match_indices("kind:").any(|(kind, word)| {
+        let rest = around[kind + word.len()..].trim_start_matches([' ', '\t', '"', '\'']);
+        rest.starts_with("secret")
+    });
+    if !says_so {
+        return;
+    }
+    let body = at + "data:".len();
+    let mut line_at = body;
+    for line in text[body..to].split_inclusive('\n') {
+        let line_from = line_at;
+        line_at += line.len();
+        // Deeper than `data:` itself; its own line has nothing.
+        let is_within = line.trim().is_empty() || line.starts_with([' ', '\t']);
+        if line_from > body && !is_within {
+            return;
+        }
+        // A value that is a block stands in the lines behind its name.
+        let value = line.split_once(':').map_or(line, |(_, value)| value);
+        let value = value.split_whitespace().next().unwrap_or_default();
+        let value = value.trim_matches(['"', '\'']);
+        let is_base64 = value.len() >= 10 && value.bytes().all(|byte| Class::Base64.has(byte));
+        let Some(start) = line
+            .rfind(value)
+            .filter(|_| is_base64 && !is_placeholder(value))
+        else {
+            continue;
+        };
+        let start = line_from + start;
+        all.push(Found {
+            range: start..start + value.len(),
+            kind: "kubernetes secret",
+            value: value.to_owned(),
+            rank: Rank::Named,
+        });
+    }
+}

@@ -1,0 +1,165 @@
+//! The chapter that is shown, by its prompt, and a menu of all of them.
+
+use chat_feed::playback::{Command, Marker};
+use chat_feed::units;
+use chat_feed::{BlockBody, Feed};
+use leptos::ev;
+use leptos::html::{button, div, span};
+use leptos::prelude::*;
+
+use super::words;
+use crate::components::icon::{Icon, icon};
+use crate::components::{Context, Ctx};
+use crate::platform::dom;
+
+/// So many chapters are listed on either side of the one that is shown.
+const LISTED: usize = 200;
+
+/// How wide the menu is at most; the style says so too.
+const WIDTH_PX: f64 = 400.0;
+
+/// A chapter, as it is shown.
+#[derive(Clone, PartialEq)]
+struct Chapter {
+    /// Which one it is, from 1, and of how many.
+    number: usize,
+    of: usize,
+    title: String,
+}
+
+/// The chapter that is shown, which opens the menu; nothing where there are no two of them.
+pub(super) fn view(ctx: Ctx) -> impl IntoView {
+    let moved = ctx.with_value(|context| context.store.moved());
+    let here = Memo::new(move |_| {
+        moved.track();
+        ctx.with_value(|context| here(context))
+    });
+    let shown = Memo::new(move |_| here.read().is_some());
+    move || {
+        shown.get().then(|| {
+            let opener = button()
+                .attr("type", "button")
+                .class("transport__chapter")
+                .attr("id", "chapters-opener")
+                .attr("popovertarget", "chapters-menu")
+                .attr("title", "Chapters: one a prompt")
+                .child(move || here.get().map(said));
+            span()
+                .class("transport__chapters")
+                .child((opener, menu(ctx)))
+        })
+    }
+}
+
+fn said(chapter: Chapter) -> impl IntoView {
+    let Chapter { number, of, title } = chapter;
+    (
+        icon(Icon::List),
+        span()
+            .class("visually-hidden")
+            .child(format!("Chapter {number} of {of}: ")),
+        span().class("transport__chapter-title").child(title),
+    )
+}
+
+fn here(context: &Context) -> Option<Chapter> {
+    let n_events = context.store.player(|player| player.n_events());
+    context.store.whole(|feed, _| {
+        context.store.stops(|stops| {
+            let of = stops.chapters().nth(1).map(|_| stops.chapters().count())?;
+            // What stands before the first prompt is of its chapter.
+            let shown = stops.chapter_at(n_events);
+            let shown = shown.or_else(|| stops.chapters().next())?;
+            let before = stops.chapters().filter(|other| other.event < shown.event);
+            Some(Chapter {
+                number: before.count() + 1,
+                of,
+                title: title(feed, shown),
+            })
+        })
+    })
+}
+
+fn title(feed: &Feed, chapter: &Marker) -> String {
+    let block = feed.block(chapter.block);
+    let text = match &block.body {
+        BlockBody::Prompt(prompt) => prompt.text.as_ref(),
+        _ => None,
+    };
+    let line = text.map(|text| units::first_line(text.head(), 120));
+    let line = line.filter(|line| !line.is_empty());
+    line.unwrap_or_else(|| format!("Turn {}", feed.turn(block.turn).number))
+}
+
+fn menu(ctx: Ctx) -> impl IntoView {
+    let version = RwSignal::new(0_u32);
+    div()
+        .class("menu transport__menu")
+        .attr("id", "chapters-menu")
+        .attr("popover", "auto")
+        .attr("role", "group")
+        .attr("aria-label", "Chapters")
+        // They are listed when they are asked for: there may be thousands, and more come.
+        .on(ev::beforetoggle, move |event| {
+            dom::place_above(&event, "#chapters-opener", WIDTH_PX);
+            version.update(|version| *version = version.wrapping_add(1));
+        })
+        .child(move || (version.get() > 0).then(|| ctx.with_value(|context| list(ctx, context))))
+}
+
+fn list(ctx: Ctx, context: &Context) -> impl IntoView + use<> {
+    let now = here(context).map_or(0, |chapter| chapter.number - 1);
+    let from = now.saturating_sub(LISTED);
+    context.store.whole(|feed, clock| {
+        context.store.stops(|stops| {
+            let n_chapters = stops.chapters().count();
+            let listed = stops.chapters().enumerate().skip(from).take(2 * LISTED);
+            let items: Vec<_> = listed
+                .map(|(nth, chapter)| {
+                    let n_events = chapter.event + 1;
+                    let at_ms = clock.elapsed_at(words::exact(clock.played_at(n_events)));
+                    item(ctx, nth, nth == now, title(feed, chapter), at_ms, n_events)
+                })
+                .collect();
+            let n_behind = n_chapters.saturating_sub(from + items.len());
+            (more(from, "earlier"), items, more(n_behind, "later"))
+        })
+    })
+}
+
+/// How many are not listed.
+fn more(n_chapters: usize, which: &'static str) -> Option<impl IntoView> {
+    let n_chapters = u64::try_from(n_chapters).unwrap_or(u64::MAX);
+    (n_chapters > 0).then(|| {
+        div()
+            .class("transport__more")
+            .child(format!("{} {which}", units::grouped(n_chapters)))
+    })
+}
+
+fn item(
+    ctx: Ctx,
+    nth: usize,
+    is_here: bool,
+    title: String,
+    at_ms: f64,
+    n_events: u32,
+) -> impl IntoView {
+    button()
+        .attr("type", "button")
+        .class("menu__item transport__item")
+        .attr("popovertarget", "chapters-menu")
+        .attr("aria-current", is_here.then_some("true"))
+        .on(ev::click, move |_| {
+            ctx.with_value(|context| context.play(Command::SeekTo(n_events)));
+        })
+        .child((
+            span()
+                .class("transport__item-number")
+                .child((nth + 1).to_string()),
+            span().class("transport__item-title").child(title),
+            span()
+                .class("transport__item-time")
+                .child(words::elapsed(at_ms)),
+        ))
+}

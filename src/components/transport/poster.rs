@@ -1,0 +1,132 @@
+//! What stands over the rows until it plays: the session in a line, and a large button. For demonstrations, where the
+//! page asks for it; who came to read closes it.
+
+use chat_feed::playback::Command;
+use chat_feed::units;
+use leptos::ev;
+use leptos::html::{button, div, span};
+use leptos::prelude::*;
+
+use crate::components::icon::{Icon, icon};
+use crate::components::{Context, Ctx};
+use crate::platform::dom;
+
+/// A poster.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Poster {
+    /// Where it plays from, in milliseconds of playing.
+    pub(crate) start_ms: f64,
+}
+
+impl Context {
+    /// Shows the poster over the moment that is shown.
+    pub(crate) fn show_poster(&self, poster: Poster) {
+        self.transport.poster.set(Some(poster));
+    }
+
+    /// What moves the player away from its moment takes the poster down; what plays begins where the poster says.
+    pub(super) fn leave_poster(&self, command: Command) {
+        let stays = matches!(
+            command,
+            Command::Pause
+                | Command::Speed(_)
+                | Command::Faster(_)
+                | Command::SkipIdle(_)
+                | Command::Loop(_)
+        );
+        let poster = self.transport.poster.get_untracked();
+        let Some(poster) = poster.filter(|_| !stays) else {
+            return;
+        };
+        self.close_poster();
+        if matches!(command, Command::Play | Command::Toggle) {
+            self.store.play(Command::SeekNear(poster.start_ms));
+        }
+    }
+
+    /// Takes the poster down, and leaves all else as it is.
+    pub(crate) fn close_poster(&self) {
+        if self.transport.poster.get_untracked().is_some() {
+            self.transport.poster.set(None);
+        }
+    }
+}
+
+/// The poster, while there is one.
+pub(super) fn view(ctx: Ctx) -> impl IntoView {
+    let poster = ctx.with_value(|context| context.transport.poster);
+    move || {
+        poster.get().map(|_| {
+            let facts = ctx.with_value(|context| facts(context));
+            let play = button()
+                .attr("type", "button")
+                .class("poster__play")
+                .on(ev::click, move |_| {
+                    ctx.with_value(|context| context.play(Command::Play));
+                })
+                .child((icon(Icon::Play), span().child("Play")));
+            let read = button()
+                .attr("type", "button")
+                .class("button poster__read")
+                .on(ev::click, move |_| {
+                    ctx.with_value(|context| context.close_poster())
+                })
+                .child("Read it instead");
+            let card = div().class("poster__card").child((
+                div().class("poster__title").child(facts.title),
+                div().class("poster__facts").child(facts.line),
+                play,
+                read,
+            ));
+            div()
+                .class("poster")
+                .attr("part", "poster")
+                .attr("role", "group")
+                .attr("aria-label", "Replay of this session")
+                .on(ev::keydown, move |event| {
+                    if dom::key_of(&event).is_some_and(|key| key.name == "Escape") {
+                        event.prevent_default();
+                        event.stop_propagation();
+                        ctx.with_value(|context| context.close_poster());
+                    }
+                })
+                .child(card)
+        })
+    }
+}
+
+/// What a poster says.
+struct Facts {
+    title: String,
+    line: String,
+}
+
+fn facts(context: &Context) -> Facts {
+    let n_prompts = context.store.stops(|stops| stops.chapters().count());
+    let took_ms = context.store.player(|player| player.clock().elapsed_ms());
+    context.store.whole(|feed, _| {
+        let session = feed.session();
+        let title = session.title.clone().filter(|title| !title.is_empty());
+        let title = title.unwrap_or_else(|| session.session_id.clone());
+        let (mut edits, mut added, mut removed) = (0_u64, 0_u64, 0_u64);
+        for turn in feed.turns() {
+            edits += u64::from(turn.edits);
+            added += u64::from(turn.lines_added);
+            removed += u64::from(turn.lines_removed);
+        }
+        let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+        let prompts = (n_prompts > 0).then(|| units::count(count(n_prompts), "prompt", "prompts"));
+        let edits = (edits > 0).then(|| {
+            let edits = units::count(edits, "edit", "edits");
+            format!("{edits} +{added} −{removed}")
+        });
+        let events = units::count(u64::from(context.store.event_count()), "event", "events");
+        let took = (took_ms >= 1_000).then(|| units::duration(took_ms));
+        let parts = [prompts, edits, Some(events), took];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        Facts {
+            title: units::first_line(&title, 200),
+            line: parts.join(" · "),
+        }
+    })
+}

@@ -1,0 +1,218 @@
+//! Chapters, the poster, and the way back while a session goes on: by pointer and by keys, with names for those who listen.
+
+use serde_json::{Value, json};
+
+use crate::SHORT;
+use crate::made_logs::Writer;
+use crate::stage::{Stage, on_stage};
+
+const FEED: &str = "<agent-feed></agent-feed>";
+
+/// Three prompts, each with an answer; one of them would be markup.
+fn three_prompts() -> String {
+    let mut writer = Writer::new("chapters");
+    writer.event(
+        "session_start",
+        &json!({}),
+        &json!({"title": "Three prompts"}),
+    );
+    let prompts = [
+        "Count the files",
+        "<b>Second</b> thoughts",
+        "Write them down",
+    ];
+    for (nth, prompt) in (1..).zip(prompts) {
+        let turn = json!({"turnId": format!("t{nth}")});
+        writer.event("turn_start", &turn, &json!({"trigger": "user"}));
+        writer.event("user_message", &turn, &json!({"text": prompt}));
+        writer.event(
+            "assistant_done",
+            &json!({"turnId": format!("t{nth}"), "responseId": format!("r{nth}")}),
+            &json!({"text": format!("Answer number {nth}"), "part": 0}),
+        );
+        writer.event("turn_end", &turn, &json!({"outcome": "completed"}));
+    }
+    writer.take()
+}
+
+/// What is said of the chapter that is shown, and what the menu lists.
+const CHAPTERS: &str = "(() => ({
+    here: __test.one('#chapters-opener')?.textContent ?? '',
+    listed: __test.all('#chapters-menu button').map((item) => item.textContent),
+    current: __test.all('#chapters-menu [aria-current=true]').map((item) => item.textContent),
+}))()";
+
+/// What stands over the rows, what is shown, and whether it stands still.
+const POSTER: &str = "(() => ({
+    poster: __test.one('.poster')?.textContent ?? '',
+    now: Number(__test.one('.strip')?.getAttribute('aria-valuenow') ?? -1),
+    most: Number(__test.one('.strip')?.getAttribute('aria-valuemax') ?? -1),
+    paused: __test.feed().paused,
+}))()";
+
+async fn told(stage: &Stage, what: &str) -> Value {
+    stage.rest().await;
+    stage.tab.eval(what).await
+}
+
+#[test]
+fn each_prompt_is_a_chapter_to_go_to() {
+    let files = vec![("/three.jsonl", three_prompts())];
+    on_stage("chapters", FEED, files, async |stage| {
+        stage.show("/three.jsonl").await;
+        let end = told(&stage, CHAPTERS).await;
+        assert_eq!(end["here"], "Chapter 3 of 3: Write them down");
+        stage.tab.click("__test.visible('#chapters-opener')").await;
+        let open = told(&stage, CHAPTERS).await;
+        let listed = open["listed"].as_array().expect("a list").clone();
+        assert_eq!(listed.len(), 3, "{open}");
+        assert!(
+            listed[1]
+                .as_str()
+                .is_some_and(|text| text.contains("<b>Second</b> thoughts")),
+            "{open}"
+        );
+        assert_eq!(open["current"], json!([listed[2]]));
+        stage
+            .tab
+            .click("__test.all('#chapters-menu button')[1]")
+            .await;
+        let second = told(&stage, CHAPTERS).await;
+        assert_eq!(second["here"], "Chapter 2 of 3: <b>Second</b> thoughts");
+        let shown: String = stage.tab.eval("__test.text(__test.feed())").await;
+        assert!(
+            shown.contains("Answer number 1") && !shown.contains("Answer number 2"),
+            "{shown}"
+        );
+        // By keys: the menu opens, and its first chapter is the next stop of Tab.
+        stage
+            .tab
+            .run("__test.one('#chapters-opener').focus()")
+            .await;
+        stage.tab.press("Enter").await;
+        stage
+            .tab
+            .wait_for(
+                "the menu",
+                SHORT,
+                "__test.one('#chapters-menu').matches(':popover-open')",
+            )
+            .await;
+        stage.tab.press("Tab").await;
+        stage.tab.press("Enter").await;
+        let first = told(&stage, CHAPTERS).await;
+        assert_eq!(first["here"], "Chapter 1 of 3: Count the files");
+        stage.assert_no_request_out();
+    });
+}
+
+#[test]
+fn a_poster_stands_until_it_plays_or_is_read() {
+    let log = three_prompts();
+    let files = ["/three.jsonl", "/again.jsonl", "/third.jsonl"];
+    let files = files.map(|path| (path, log.clone())).to_vec();
+    on_stage("poster", FEED, files, async |stage| {
+        stage
+            .tab
+            .run("__test.feed().setAttribute('poster', 'end')")
+            .await;
+        stage.show("/three.jsonl").await;
+        let shown = told(&stage, POSTER).await;
+        assert_eq!(shown["now"], shown["most"], "it shows the end");
+        let words = shown["poster"].as_str().unwrap_or_default();
+        assert!(
+            words.contains("Three prompts") && words.contains("3 prompts"),
+            "{shown}"
+        );
+        // Who came to read goes on from what is shown.
+        stage.tab.run("__test.one('.poster__play').focus()").await;
+        stage.tab.press("Escape").await;
+        let read = told(&stage, POSTER).await;
+        assert_eq!(read["poster"], "");
+        assert_eq!(
+            (&read["now"], &read["paused"]),
+            (&read["most"], &json!(true))
+        );
+
+        // A moment of its own, and the start it plays from.
+        stage
+            .tab
+            .run("__test.feed().setAttribute('poster', 'npt:0:04')")
+            .await;
+        stage.show("/again.jsonl").await;
+        let shown = told(&stage, POSTER).await;
+        let (now, most) = (shown["now"].as_u64(), shown["most"].as_u64());
+        assert!(now > Some(0) && now < most, "{shown}");
+        stage
+            .tab
+            .run("__test.feed().playbackRate = 10; window.__least = Infinity; const look = () => { const now = Number(__test.one('.strip')?.getAttribute('aria-valuenow')); if (!__test.feed().paused) __least = Math.min(__least, now); requestAnimationFrame(look); }; look();")
+            .await;
+        stage.tab.click("__test.visible('.poster__play')").await;
+        stage
+            .tab
+            .wait_for(
+                "the end of playing",
+                SHORT,
+                &format!("__test.feed().paused && ({POSTER}).now === ({POSTER}).most"),
+            )
+            .await;
+        let least: u64 = stage.tab.eval("window.__least").await;
+        assert!(least <= 1, "it played from event {least} on");
+        let ended = told(&stage, POSTER).await;
+        assert_eq!(ended["poster"], "", "it does not come again");
+
+        // Without a word of the page there is none.
+        stage
+            .tab
+            .run("__test.feed().removeAttribute('poster')")
+            .await;
+        stage.show("/third.jsonl").await;
+        assert_eq!(told(&stage, POSTER).await["poster"], "");
+    });
+}
+
+#[test]
+fn a_button_leads_back_while_the_session_goes_on() {
+    let log = three_prompts();
+    on_stage("rewind", FEED, Vec::new(), async |stage| {
+        let lines: Vec<&str> = log.lines().collect();
+        stage.append(&(lines[..9].join("\n") + "\n")).await;
+        stage
+            .tab
+            .wait_for("the button", SHORT, "__test.visible('#rewind')")
+            .await;
+        let pressed = "__test.one('#rewind').getAttribute('aria-pressed')";
+        assert_eq!(stage.tab.eval::<String>(pressed).await, "false");
+        assert_eq!(told(&stage, POSTER).await["now"], -1, "no bar yet");
+        stage.tab.click("__test.visible('#rewind')").await;
+        stage
+            .tab
+            .wait_for(
+                "the strip to have the focus",
+                SHORT,
+                "__test.one('.strip') && __test.one('.strip') === __test.feed().shadowRoot.activeElement",
+            )
+            .await;
+        assert_eq!(stage.tab.eval::<String>(pressed).await, "true");
+        for _ in 0..3 {
+            stage.tab.press("ArrowLeft").await;
+        }
+        let back = told(&stage, POSTER).await;
+        assert!(back["now"].as_u64() < Some(9), "{back}");
+        // What comes meanwhile is known, and not shown.
+        stage.append(&(lines[9..].join("\n") + "\n")).await;
+        let still = told(&stage, POSTER).await;
+        assert_eq!(still["now"], back["now"]);
+        assert_eq!(still["most"], lines.len());
+        // The same button leads to the newest again.
+        stage.tab.click("__test.visible('#rewind')").await;
+        stage
+            .tab
+            .wait_for("the bar to be gone", SHORT, "!__test.one('.strip')")
+            .await;
+        stage.rest().await;
+        let shown: String = stage.tab.eval("__test.text(__test.feed())").await;
+        assert!(shown.contains("Answer number 3"), "{shown}");
+        assert_eq!(stage.tab.eval::<String>(pressed).await, "false");
+    });
+}
