@@ -151,7 +151,7 @@ fn no_state_sticks_out_of_a_wide_or_a_narrow_window() {
             tab.wait_for(what, SHORT, seen).await;
             looks.at(&tab, what, &both).await;
         }
-        tab.run("__test.one('.export[open]').close(); __test.one('.panel-toggle').click(); __test.feed().scroller.focus()")
+        tab.run("__test.one('.panel-toggle').click(); __test.feed().scroller.focus()")
             .await;
         tab.press("/").await;
         tab.type_text("begin").await;

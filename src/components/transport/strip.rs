@@ -1,7 +1,7 @@
 //! The strip: what happened when, by kind; idle stretches hatched, markers above, sub-agents below.
 //!
-//! However long the session is, only so many nodes are made: bars and markers are one path a kind, idle stretches are one
-//! path, and those that would touch are one.
+//! However long the session is, only so many nodes are made: bars are one path a kind, markers one text a kind, idle
+//! stretches one path, and those that would touch are one.
 
 use std::fmt::Write;
 
@@ -129,19 +129,19 @@ fn cuts(clock: &Clock, share: &impl Fn(u64) -> f64) -> AnyView {
         .into_any()
 }
 
-/// A marker's class, and how one is drawn from where it stands: each kind has a form of its own, as colours alone tell
-/// nothing to some. A stroke of no length is as long as its caps.
+/// A marker's class and its sign: each kind has a form of its own, as colours alone tell nothing to some.
 const MARKERS: [(&str, &str); 4] = [
-    ("prompt", "v0"),
-    ("error", "v0"),
-    ("permission", "m0-4v8"),
-    ("compaction", "m0-6v12"),
+    ("prompt", "▼"),
+    ("error", "◆"),
+    ("permission", "■"),
+    ("compaction", "┆"),
 ];
 
-/// The markers, one path a kind.
+/// The markers, one text a kind: each of its signs has a place of its own.
 fn markers(stops: &Stops, clock: &Clock, share: &impl Fn(u64) -> f64) -> AnyView {
     let mut last = [-1.0; MARKERS.len()];
-    let mut paths: [String; MARKERS.len()] = Default::default();
+    let mut places: [String; MARKERS.len()] = Default::default();
+    let mut signs: [String; MARKERS.len()] = Default::default();
     for marker in stops.markers() {
         let nth = match marker.kind {
             MarkerKind::Prompt => 0,
@@ -154,21 +154,24 @@ fn markers(stops: &Stops, clock: &Clock, share: &impl Fn(u64) -> f64) -> AnyView
         let at = share(clock.played_at(marker.event + 1));
         if at >= last[nth] + NEAREST {
             last[nth] = at;
-            let _ = write!(paths[nth], "M{:.1} 6{}", at * WIDTH, MARKERS[nth].1);
+            let _ = write!(places[nth], "{:.2}% ", at * 100.0);
+            signs[nth].push_str(MARKERS[nth].1);
         }
     }
     let drawn: Vec<AnyView> = MARKERS
         .into_iter()
-        .zip(paths)
-        .map(|((class, _), path)| {
-            let class = format!("strip__marker strip__marker--{class}");
-            svg::path().attr("class", class).attr("d", path).into_any()
+        .zip(places.into_iter().zip(signs))
+        .map(|((class, _), (places, signs))| {
+            svg::text()
+                .attr("class", format!("strip__marker strip__marker--{class}"))
+                .attr("x", places)
+                .attr("y", "10")
+                .child(signs)
+                .into_any()
         })
         .collect();
     svg::svg()
         .attr("class", "strip__markers")
-        .attr("viewBox", "0 0 1200 12")
-        .attr("preserveAspectRatio", "none")
         .attr("aria-hidden", "true")
         .child(drawn)
         .into_any()
