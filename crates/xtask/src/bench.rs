@@ -60,6 +60,7 @@ pub(crate) fn run(options: &BenchOptions) -> Result<ExitCode, Error> {
         load: results.load,
         started: results.started.clone(),
         reps: options.reps,
+        quick: options.quick,
         versions: versions(&root, &run),
     };
     report::write(&folder, &about, &results, &gates)?;

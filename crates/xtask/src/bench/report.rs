@@ -17,6 +17,8 @@ pub(super) struct About {
     pub(super) load: f64,
     /// Repetitions.
     pub(super) reps: u32,
+    /// Whether the largest session was left out.
+    pub(super) quick: bool,
     /// Programs and their versions.
     pub(super) versions: Vec<(&'static str, String)>,
 }
@@ -63,7 +65,7 @@ fn figures(about: &About, results: &Results, gates: &[Gate]) -> Value {
         .map(|(name, version)| ((*name).to_owned(), json!(version)))
         .collect();
     json!({
-        "started": about.started, "load": about.load, "reps": about.reps, "versions": versions,
+        "started": about.started, "load": about.load, "reps": about.reps, "quick": about.quick, "versions": versions,
         "gates": gates, "figures": results.all(),
     })
 }
@@ -74,8 +76,10 @@ fn text(about: &About, gates: &[Gate]) -> String {
     let _ = writeln!(
         text,
         "Measured on {day}, {} repetitions, medians of them, at a load of {:.1}. All pages ran in turn in one run \
-         of `cargo xtask bench`; only their ratios mean anything.\n",
-        about.reps, about.load
+         of `cargo xtask bench{}`; only their ratios mean anything.\n",
+        about.reps,
+        about.load,
+        if about.quick { " --quick" } else { "" },
     );
     for (name, version) in &about.versions {
         let _ = writeln!(text, "- {name}: {version}");
