@@ -12,6 +12,7 @@ mod strip;
 mod words;
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 use chat_feed::playback::{Command, Direction, State, Stop};
 use leptos::ev;
@@ -37,6 +38,8 @@ pub(crate) struct TransportState {
     /// Counts up when the strip is to be drawn anew.
     strip: RwSignal<u32>,
     drawn: Cell<Option<(u32, u64, f64)>>,
+    /// Whether a frame was asked for that draws it later.
+    put_off: Rc<Cell<bool>>,
     /// Where along the strip the pointer is, while it is over it.
     pub(crate) hover: RwSignal<Option<f64>>,
     /// Whether a session that goes on shows its bar although nobody looks back.
@@ -55,15 +58,9 @@ impl Context {
         self.store.set_types_whole(!style::reduced_motion());
         self.leave_poster(command);
         self.store.play(command);
-        let moves = !matches!(
-            command,
-            Command::Pause
-                | Command::Speed(_)
-                | Command::Faster(_)
-                | Command::SkipIdle(_)
-                | Command::Loop(_)
-        );
-        if moves && let Some(list) = &*self.list.borrow() {
+        if command.moves()
+            && let Some(list) = &*self.list.borrow()
+        {
             list.follow_end();
         }
     }
@@ -92,21 +89,34 @@ impl Context {
         let (n_events, axis_ms) = self
             .store
             .player(|player| (player.clock().n_events(), player.axis_ms()));
-        let due = match self.transport.drawn.get() {
-            None => true,
-            Some((known, axis, at_ms)) => {
-                let grew = known != n_events || axis != axis_ms;
-                // It is drawn from all events: drawing it on each frame of a log that comes in took a third of the time
-                // of a million events.
-                let goes_on = self.live.get() || self.busy.get();
-                grew && (!goes_on || now_ms - at_ms >= STRIP_EVERY_MS)
+        let grew = |(known, axis, _)| known != n_events || axis != axis_ms;
+        let transport = &self.transport;
+        // It is drawn from all events: drawing it on each frame of a log that comes in took a third of the time of a
+        // million events.
+        let wait_ms = match transport.drawn.get() {
+            Some(drawn) if !grew(drawn) => return plays,
+            Some((_, _, at_ms)) if self.live.get() || self.busy.get() => {
+                STRIP_EVERY_MS - (now_ms - at_ms)
             }
+            Some(_) | None => 0.0,
         };
-        if due {
-            self.transport.drawn.set(Some((n_events, axis_ms, now_ms)));
-            self.transport
+        if wait_ms <= 0.0 {
+            transport.drawn.set(Some((n_events, axis_ms, now_ms)));
+            transport
                 .strip
                 .update(|count| *count = count.wrapping_add(1));
+        } else if !transport.put_off.replace(true) {
+            // Nothing more may come: what was put off is drawn all the same.
+            let (store, put_off) = (Rc::downgrade(&self.store), transport.put_off.clone());
+            leptos::task::spawn_local(async move {
+                // At most a second, and never less than nothing.
+                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+                frame::sleep(wait_ms.ceil() as u32).await;
+                put_off.set(false);
+                if let Some(store) = store.upgrade() {
+                    store.ask_frame();
+                }
+            });
         }
         plays
     }

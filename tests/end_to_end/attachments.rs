@@ -4,9 +4,22 @@
 use serde_json::json;
 
 use crate::SHORT;
+use crate::browser::Tab;
 use crate::compare::difference;
 use crate::made_logs::{PICTURE, Writer};
 use crate::sessions::{BothWays, UNFOLD, n_bodies_fetched, with_server};
+
+/// What the log names elsewhere is nowhere asked for.
+fn assert_asks_nobody_else(tab: &Tab) {
+    let requests = tab.requests();
+    let mut elsewhere = requests
+        .iter()
+        .filter(|sent| sent.url.contains("example.com"));
+    assert!(
+        elsewhere.next().is_none(),
+        "nothing is asked of anybody else"
+    );
+}
 
 #[test]
 fn a_picture_is_shown_the_same_live_and_dropped_and_what_only_claims_to_be_one_is_not() {
@@ -69,11 +82,7 @@ fn a_picture_is_shown_the_same_live_and_dropped_and_what_only_claims_to_be_one_i
             .await;
         tab.wait_for("it to be small", SHORT, "!__test.one('.attachment--large')")
             .await;
-        let elsewhere = tab
-            .requests()
-            .iter()
-            .any(|sent| sent.url.contains("example.com"));
-        assert!(!elsewhere, "nothing is asked of anybody else");
+        assert_asks_nobody_else(&tab);
     });
 }
 
@@ -130,11 +139,7 @@ fn pictures_of_results_are_shown_the_same_live_and_dropped() {
             "!!__test.one('.tool-result .attachment--large')",
         )
         .await;
-        let elsewhere = tab
-            .requests()
-            .iter()
-            .any(|sent| sent.url.contains("example.com"));
-        assert!(!elsewhere, "nothing is asked of anybody else");
+        assert_asks_nobody_else(&tab);
     });
 }
 
@@ -243,10 +248,6 @@ fn sound_that_the_log_holds_is_played_when_the_reader_asks_and_no_other() {
             assert!(n_fetched <= 1, "{n_fetched} bodies were fetched");
         }
         assert_eq!(difference("live and dropped", &shown[0], &shown[1]), None);
-        let elsewhere = tab
-            .requests()
-            .iter()
-            .any(|sent| sent.url.contains("example.com"));
-        assert!(!elsewhere, "nothing is asked of anybody else");
+        assert_asks_nobody_else(&tab);
     });
 }

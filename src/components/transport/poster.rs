@@ -26,16 +26,8 @@ impl Context {
 
     /// What moves the player away from its moment takes the poster down; what plays begins where the poster says.
     pub(super) fn leave_poster(&self, command: Command) {
-        let stays = matches!(
-            command,
-            Command::Pause
-                | Command::Speed(_)
-                | Command::Faster(_)
-                | Command::SkipIdle(_)
-                | Command::Loop(_)
-        );
         let poster = self.transport.poster.get_untracked();
-        let Some(poster) = poster.filter(|_| !stays) else {
+        let Some(poster) = poster.filter(|_| command.moves()) else {
             return;
         };
         self.close_poster();

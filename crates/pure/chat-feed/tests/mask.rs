@@ -4,23 +4,16 @@
 // Helpers of tests may panic as the tests do.
 #![allow(clippy::expect_used)]
 
+#[path = "support/mask_plan.rs"]
+mod mask_plan;
+
 use chat_event::compaction::Folded;
 use chat_event::{ChatEvent, Payload};
-use chat_feed::mask::{Masker, Plan, Scan};
+use chat_feed::mask::Masker;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-fn plan_of(events: &[ChatEvent]) -> Plan {
-    let mut scan = Scan::new();
-    events.iter().for_each(|event| scan.push(event));
-    let plan = scan.finish();
-    if !plan.asks_again() {
-        return plan;
-    }
-    let mut scan = Scan::again(plan);
-    events.iter().for_each(|event| scan.push(event));
-    scan.finish()
-}
+use mask_plan::plan_of;
 
 fn masked(events: &[ChatEvent]) -> Vec<String> {
     let mut masker = Masker::new(plan_of(events));

@@ -4,14 +4,19 @@
 // Helpers of tests may panic as the tests do.
 #![allow(clippy::expect_used, clippy::disallowed_methods)]
 
+#[path = "support/mask_plan.rs"]
+mod mask_plan;
+
 use std::path::PathBuf;
 
 use chat_event::ChatEvent;
-use chat_feed::mask::{Masker, Plan, Scan};
+use chat_feed::mask::Masker;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::string::string_regex;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::json;
+
+use mask_plan::plan_of;
 
 /// Secrets of each rule.
 const N_SECRETS: usize = 6;
@@ -233,18 +238,6 @@ fn written(pieces: &[&str]) -> String {
         line["payload"]["text"].as_str().expect("a text").to_owned()
     };
     events.iter().map(text_of).collect()
-}
-
-fn plan_of(events: &[ChatEvent]) -> Plan {
-    let mut scan = Scan::new();
-    events.iter().for_each(|event| scan.push(event));
-    let plan = scan.finish();
-    if !plan.asks_again() {
-        return plan;
-    }
-    let mut scan = Scan::again(plan);
-    events.iter().for_each(|event| scan.push(event));
-    scan.finish()
 }
 
 /// Whether nothing of the secret is left in what is written of a session that says this, in one piece and cut anywhere.

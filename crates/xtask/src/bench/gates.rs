@@ -264,8 +264,7 @@ impl Figures<'_> {
             178.0,
             Some(96.0),
         ));
-        let above_blank =
-            |page: &str| Some(cold(page, "main.cpu")? - cold(BLANK, "main.cpu").unwrap_or(0.0));
+        let above_blank = |page: &str| Some(cold(page, "main.cpu")? - cold(BLANK, "main.cpu")?);
         gates.push(less(
             "cold start: main-thread CPU",
             "at a fourth of the speed, above an empty page; by the React page with the smaller list library",

@@ -64,6 +64,20 @@ pub enum Command {
     Loop(bool),
 }
 
+impl Command {
+    /// Whether it leads to another moment, or lets time go on; the others change how that is done, or end it.
+    pub fn moves(self) -> bool {
+        !matches!(
+            self,
+            Command::Pause
+                | Command::Speed(_)
+                | Command::Faster(_)
+                | Command::SkipIdle(_)
+                | Command::Loop(_)
+        )
+    }
+}
+
 /// What steps go by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
