@@ -25,12 +25,19 @@ use serde_json::value::RawValue;
 pub struct Json(Arc<Text>);
 
 /// The text that copies share. It stays where it was read to: an `Arc` around it alone would copy all of it once more.
-struct Text(Box<RawValue>);
+enum Text {
+    Read(Box<RawValue>),
+    /// Compact JSON text that another instance of the program has read: reading it again would cost as much as before.
+    Handed(Box<str>),
+}
 
 impl Json {
     /// The value as compact JSON text.
     pub fn as_text(&self) -> &str {
-        self.0.0.get()
+        match &*self.0 {
+            Text::Read(raw) => raw.get(),
+            Text::Handed(text) => text,
+        }
     }
 
     /// The value as a tree.
@@ -113,7 +120,12 @@ impl Json {
     }
 
     fn of(raw: Box<RawValue>) -> Json {
-        Json(Arc::new(Text(raw)))
+        Json(Arc::new(Text::Read(raw)))
+    }
+
+    /// A value whose compact text was read and handed over; `text` is not looked at.
+    pub(crate) fn handed(text: &str) -> Json {
+        Json(Arc::new(Text::Handed(text.into())))
     }
 
     /// A JSON string.
@@ -158,7 +170,12 @@ impl fmt::Debug for Json {
 
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.0.serialize(serializer)
+        match &*self.0 {
+            Text::Read(raw) => raw.serialize(serializer),
+            Text::Handed(text) => serde_json::from_str::<&RawValue>(text)
+                .map_err(serde::ser::Error::custom)?
+                .serialize(serializer),
+        }
     }
 }
 

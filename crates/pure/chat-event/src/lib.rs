@@ -5,6 +5,7 @@
 //! - [`bodies`] takes large bodies out and puts them back; an [`Excerpt`] is what is shown of one at once.
 //! - [`jsonl`] reads and writes logs.
 //! - [`compaction`] folds the chunks of a finished log into the events that end them, and takes them apart again.
+//! - [`pack`] hands state from one instance of a program to another.
 //! - [`frame`] and [`cursor`] are what a server and its readers speak; [`session_id`] says what names a session.
 //!
 //! Where events come from is for `chat-normalize`, what is shown of them for `chat-feed`, where they are kept for
@@ -21,6 +22,7 @@ mod excerpt;
 pub mod frame;
 mod json;
 pub mod jsonl;
+pub mod pack;
 pub mod payload;
 mod schema;
 pub mod session_id;

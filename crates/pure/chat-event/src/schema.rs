@@ -111,6 +111,19 @@ macro_rules! payload_struct {
             }
         }
 
+        impl crate::pack::Pack for $name {
+            fn pack(&self, out: &mut crate::pack::Packer) {
+                $( self.$field.pack(out); )*
+                self.extra.pack(out);
+            }
+            fn unpack(input: &mut crate::pack::Unpacker<'_>) -> Self {
+                $name {
+                    $( $field: crate::pack::Pack::unpack(input), )*
+                    extra: crate::pack::Pack::unpack(input),
+                }
+            }
+        }
+
         impl serde::ser::Serialize for $name {
             fn serialize<S: serde::ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 use serde::ser::SerializeMap;

@@ -3,6 +3,8 @@
 //! Rows are a linked list over an arena, so that one can be put anywhere at the same cost. Where a row stands in pixels
 //! or in numbers is for [`crate::viewport`]. Only [`crate::ChatRenderer`] changes a feed.
 
+mod replica;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
@@ -65,6 +67,8 @@ pub(crate) struct Slot {
     /// When a tool call had its result, Unix epoch in milliseconds.
     pub(crate) settled_ms: Option<i64>,
 }
+chat_event::pack_fields!(Slot { block, settled_ms });
+
 
 /// What was said of tokens and cost, as it is counted.
 #[derive(Clone, Copy, Debug)]
@@ -73,9 +77,11 @@ pub(crate) struct UsageCounted {
     /// The same, of the call whose sub-agent used them.
     pub(crate) of_agent: Option<UsageNote>,
 }
+chat_event::pack_fields!(UsageCounted { of_session, of_agent });
+
 
 /// A row's neighbours.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Link {
     pub(crate) prev: Option<BlockId>,
     pub(crate) next: Option<BlockId>,
@@ -84,6 +90,8 @@ pub(crate) struct Link {
     /// Whether it is in the list.
     pub(crate) live: bool,
 }
+chat_event::pack_fields!(Link { prev, next, tail, live });
+
 
 /// A text that grew event by event.
 #[derive(Clone, Debug, Default)]

@@ -8,6 +8,7 @@
 //! Who asks for a moment, and what became of the rows in between, is for [`crate::playback`].
 
 mod order;
+mod replica;
 mod row;
 mod turn;
 
@@ -74,9 +75,11 @@ pub(crate) struct WholeText {
     /// Its length in bytes.
     pub(crate) len: usize,
 }
+chat_event::pack_fields!(WholeText { event, text, len });
+
 
 /// What is known of a row beside its records.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct RowMarks {
     /// The event that brought it.
     came: EventIdx,
@@ -92,6 +95,8 @@ struct RowMarks {
     /// Where a row of text ended before the events that only made it longer.
     ends: Vec<(EventIdx, u32)>,
 }
+chat_event::pack_fields!(RowMarks { came, changed, stamp, newest, gone, held, ends });
+
 
 /// What became of a text that did more than grow.
 #[derive(Clone, Debug)]
@@ -99,6 +104,8 @@ pub(crate) struct Rewrite {
     event: EventIdx,
     change: Change,
 }
+chat_event::pack_fields!(Rewrite { event, change });
+
 
 #[derive(Clone, Debug)]
 enum Change {
@@ -107,6 +114,8 @@ enum Change {
     /// So much was put in here.
     Inserted { at: usize, len: usize },
 }
+chat_event::pack_variants!(Change { 0 => Replaced { from, old }, 1 => Inserted { at, len } });
+
 
 impl Rewrite {
     /// `old` became another text, whose first `unchanged` bytes are the same.

@@ -42,3 +42,5 @@ pub enum FeedPatch {
     /// Everything changed: the feed was emptied.
     Clear,
 }
+chat_event::pack_variants!(FeedPatch { 0 => Session, 1 => Insert { block, after }, 2 => Update { block }, 3 => AppendText { block, from }, 4 => Remove { block }, 5 => Turn { turn }, 6 => Clear });
+

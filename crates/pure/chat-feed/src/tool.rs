@@ -29,6 +29,8 @@ pub enum ToolKind {
     /// Anything else.
     Other,
 }
+chat_event::pack_variants!(ToolKind { 0 => Read, 1 => Edit, 2 => Search, 3 => Execute, 4 => Fetch, 5 => Think, 6 => Agent, 7 => Plan, 8 => Other });
+
 
 impl ToolKind {
     /// The kind the event says, else the one its tool's name is known for.
@@ -90,6 +92,8 @@ pub enum ToolStatus {
     /// The turn ended without a result.
     NoResult,
 }
+chat_event::pack_variants!(ToolStatus { 0 => Preparing, 1 => Running, 2 => Succeeded, 3 => Failed, 4 => Interrupted, 5 => NoResult });
+
 
 impl ToolStatus {
     /// Whether something is still to come.

@@ -1,7 +1,10 @@
 //! The order of all rows that ever were, those that were taken out included.
 
+use chat_event::pack::{Packer, Unpacker};
+
 use crate::block::BlockId;
 use crate::feed::NO_ROW;
+use crate::replica::{Replicate, hear_list, hear_value, tell_list, tell_value};
 
 /// A list over the names of rows.
 #[derive(Clone, Debug)]
@@ -53,5 +56,19 @@ impl Order {
 
     pub(super) fn bytes(&self) -> usize {
         (self.next.capacity() + self.prev.capacity()) * size_of::<u32>()
+    }
+}
+
+impl Replicate for Order {
+    fn tell(&self, told: &mut Order, out: &mut Packer) {
+        tell_value(&self.first, &mut told.first, out);
+        tell_list(&self.next, &mut told.next, out);
+        tell_list(&self.prev, &mut told.prev, out);
+    }
+
+    fn hear(&mut self, input: &mut Unpacker<'_>) {
+        hear_value(&mut self.first, input);
+        hear_list(&mut self.next, input);
+        hear_list(&mut self.prev, input);
     }
 }

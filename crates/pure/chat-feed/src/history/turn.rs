@@ -14,6 +14,8 @@ pub(super) struct TurnRecord {
     before: u32,
     was: Was,
 }
+chat_event::pack_fields!(TurnRecord { event, turn, before, was });
+
 
 #[derive(Clone, Debug)]
 enum Was {
@@ -27,6 +29,8 @@ enum Was {
     /// Anything else.
     Whole(Box<Turn>),
 }
+chat_event::pack_variants!(Was { 0 => Counted { steps, edits, lines_added, lines_removed }, 1 => Whole(turn) });
+
 
 impl TurnRecord {
     pub(super) fn bytes(&self) -> usize {

@@ -16,6 +16,8 @@ pub(super) enum Ask {
     Permission,
     Question,
 }
+chat_event::pack_variants!(Ask { 0 => Message, 1 => Permission, 2 => Question });
+
 
 impl ChatRenderer {
     pub(super) fn agent_message(&mut self, event: &ChatEvent, message: &AgentMessage) {

@@ -13,6 +13,8 @@ pub(crate) struct Seen {
     ids: HashSet<u64, Keyed>,
 }
 
+chat_event::pack_fields!(Seen { runs, ids });
+
 impl Seen {
     /// Notes an event; true where it was not seen before.
     pub(crate) fn is_new(&mut self, event: &ChatEvent) -> bool {

@@ -22,6 +22,8 @@ pub(super) struct ResponseWork {
     texts: Parts,
     thinking: Parts,
 }
+chat_event::pack_fields!(ResponseWork { texts, thinking });
+
 
 impl ResponseWork {
     fn parts(&mut self, thinking: bool) -> &mut Parts {
@@ -38,6 +40,8 @@ struct Parts {
     /// The part that a chunk without a number goes to.
     open: Option<u32>,
 }
+chat_event::pack_fields!(Parts { by_number, open });
+
 
 impl Parts {
     /// The number of the part a piece belongs to: its own, the open one's, or the next.
@@ -66,6 +70,8 @@ struct Part {
     started_ms: Option<i64>,
     ended_ms: Option<i64>,
 }
+chat_event::pack_fields!(Part { text, done, redacted, streaming, splitter, n_closed, rows, indexed, started_ms, ended_ms });
+
 
 impl ChatRenderer {
     pub(super) fn text(&mut self, event: &ChatEvent, piece: Piece<'_>, thinking: bool) {

@@ -21,6 +21,8 @@ pub(super) struct List {
     /// Whether the last line was empty.
     after_blank: bool,
 }
+chat_event::pack_fields!(List { levels, row, after_blank });
+
 
 #[derive(Clone, Debug)]
 struct Level {
@@ -30,6 +32,8 @@ struct Level {
     /// The column its newest item's content starts at.
     content: usize,
 }
+chat_event::pack_fields!(Level { mark, number, content });
+
 
 /// The row that is open.
 #[derive(Clone, Debug)]
@@ -39,6 +43,8 @@ struct Row {
     indent: usize,
     number: Option<u64>,
 }
+chat_event::pack_fields!(Row { range, depth, indent, number });
+
 
 impl List {
     /// The list that an item begins.

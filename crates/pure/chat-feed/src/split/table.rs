@@ -16,6 +16,8 @@ pub(super) struct Table {
     begins: bool,
     range: Range<usize>,
 }
+chat_event::pack_fields!(Table { columns, begins, range });
+
 
 impl Table {
     /// The table that this line, under a header that starts at `header`, makes of both.

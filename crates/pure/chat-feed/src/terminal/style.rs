@@ -13,6 +13,8 @@ pub enum Stream {
     /// Complaints and progress.
     Stderr,
 }
+chat_event::pack_variants!(Stream { 0 => Stdout, 1 => Stderr });
+
 
 impl Stream {
     /// The stream an event names.

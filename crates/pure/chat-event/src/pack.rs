@@ -1,0 +1,610 @@
+//! State as bytes, from one instance of a program to another of the same build: from a worker to its page.
+//!
+//! This is neither the log nor the wire, and nothing of it is kept: a field more and the bytes mean something else. Numbers
+//! and texts lie apart, so that all texts are checked to be UTF-8 at once.
+//!
+//! Reading never fails halfway: behind bytes that are wrong everything reads as nothing, and whoever reads asks once, at
+//! the end, whether that happened ([`Unpacker::end`]).
+//!
+//! ```
+//! use chat_event::pack::{Pack, Packer, Unpacker};
+//! let mut out = Packer::default();
+//! (7_u32, Some("seven".to_owned())).pack(&mut out);
+//! let bytes = out.into_bytes();
+//! let mut input = Unpacker::new(&bytes);
+//! assert_eq!(<(u32, Option<String>)>::unpack(&mut input), (7, Some("seven".to_owned())));
+//! assert_eq!(input.end(), Ok(()));
+//! assert!(Unpacker::new(&bytes[..6]).end().is_err());
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::{Body, BodyRef, Extra, Json};
+
+/// What is handed over as bytes.
+pub trait Pack: Sized {
+    /// Writes it.
+    fn pack(&self, out: &mut Packer);
+    /// Reads it; nothing in particular where the bytes are wrong.
+    fn unpack(input: &mut Unpacker<'_>) -> Self;
+}
+
+/// Takes what is handed over.
+#[derive(Debug, Default)]
+pub struct Packer {
+    numbers: Vec<u8>,
+    texts: String,
+}
+
+impl Packer {
+    /// How many bytes it takes so far.
+    pub fn len(&self) -> usize {
+        LEN_BYTES + self.numbers.len() + self.texts.len()
+    }
+
+    /// Whether nothing was written.
+    pub fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
+    }
+
+    /// Writes one byte.
+    pub fn byte(&mut self, byte: u8) {
+        self.numbers.push(byte);
+    }
+
+    /// Writes a number, seven bits a byte, the lowest first: small ones are short.
+    pub fn number(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            // Seven bits, and the eighth says that more follow.
+            self.numbers.push((number & 0x7f) as u8 | 0x80);
+            number >>= 7;
+        }
+        self.numbers.push(number as u8);
+    }
+
+    /// Writes a text.
+    pub fn text(&mut self, text: &str) {
+        self.number(text.len() as u64);
+        self.texts.push_str(text);
+    }
+
+    /// All that was written.
+    pub fn into_bytes(self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.len());
+        bytes.extend_from_slice(&(self.numbers.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(&self.numbers);
+        bytes.extend_from_slice(self.texts.as_bytes());
+        bytes
+    }
+}
+
+/// The length of the numbers stands in front of them.
+const LEN_BYTES: usize = 8;
+
+/// The bytes are not what this build writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Broken;
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("what was handed over cannot be read")
+    }
+}
+
+impl std::error::Error for Broken {}
+
+/// Gives back what was handed over.
+#[derive(Debug)]
+pub struct Unpacker<'b> {
+    numbers: &'b [u8],
+    texts: &'b str,
+    broken: bool,
+}
+
+impl<'b> Unpacker<'b> {
+    /// Begins to read.
+    pub fn new(bytes: &'b [u8]) -> Unpacker<'b> {
+        let split = || {
+            let (len, rest) = bytes.split_first_chunk::<LEN_BYTES>()?;
+            let len = usize::try_from(u64::from_le_bytes(*len)).ok()?;
+            let (numbers, texts) = rest.split_at_checked(len)?;
+            Some((numbers, std::str::from_utf8(texts).ok()?))
+        };
+        let (numbers, texts) = split().unwrap_or_default();
+        Unpacker {
+            numbers,
+            texts,
+            broken: split().is_none(),
+        }
+    }
+
+    /// Everything is read.
+    ///
+    /// # Errors
+    ///
+    /// Where the bytes were wrong, or more follows.
+    pub fn end(&self) -> Result<(), Broken> {
+        let whole = !self.broken && self.numbers.is_empty() && self.texts.is_empty();
+        whole.then_some(()).ok_or(Broken)
+    }
+
+    /// The bytes are wrong: nothing more is read.
+    pub fn fail(&mut self) {
+        *self = Unpacker {
+            numbers: &[],
+            texts: "",
+            broken: true,
+        };
+    }
+
+    /// Whether more follows, as far as it can be read.
+    pub fn goes_on(&self) -> bool {
+        !self.numbers.is_empty()
+    }
+
+    /// Reads one byte.
+    pub fn byte(&mut self) -> u8 {
+        if let Some((&byte, rest)) = self.numbers.split_first() {
+            self.numbers = rest;
+            byte
+        } else {
+            self.fail();
+            0
+        }
+    }
+
+    /// Reads a number.
+    pub fn number(&mut self) -> u64 {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte();
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return number;
+            }
+        }
+        self.fail();
+        0
+    }
+
+    /// Reads a number that was a `usize`, or any other that fits.
+    pub fn size(&mut self) -> usize {
+        self.number_as()
+    }
+
+    fn number_as<T: TryFrom<u64> + Default>(&mut self) -> T {
+        if let Ok(number) = T::try_from(self.number()) {
+            number
+        } else {
+            self.fail();
+            T::default()
+        }
+    }
+
+    /// Reads how many items follow; never more than could.
+    pub fn count(&mut self) -> usize {
+        let count = self.size();
+        if count > self.numbers.len() {
+            self.fail();
+            return 0;
+        }
+        count
+    }
+
+    /// Reads a text.
+    pub fn text(&mut self) -> &'b str {
+        let len = self.size();
+        if let Some((text, rest)) = self.texts.split_at_checked(len) {
+            self.texts = rest;
+            text
+        } else {
+            self.fail();
+            ""
+        }
+    }
+}
+
+/// `pack_fields!(Name { field, … })`: a struct is handed over field by field; one that is not named does not compile.
+#[macro_export]
+macro_rules! pack_fields {
+    ($name:ty { $( $field:tt ),* $(,)? }) => {
+        impl $crate::pack::Pack for $name {
+            fn pack(&self, out: &mut $crate::pack::Packer) {
+                $( $crate::pack::Pack::pack(&self.$field, out); )*
+            }
+            fn unpack(input: &mut $crate::pack::Unpacker<'_>) -> Self {
+                Self { $( $field: $crate::pack::Pack::unpack(input), )* }
+            }
+        }
+    };
+}
+
+/// `pack_variants!(Name { 0 => Plain, 1 => With(item), 2 => Fields { one, two } })`: an enum is handed over by the number
+/// of its variant. The variant 0 stands for bytes that are wrong; it must not hold the enum itself.
+#[macro_export]
+macro_rules! pack_variants {
+    ($name:ident { $( $tag:literal => $variant:ident $( ( $($item:ident),* ) )? $( { $($field:ident),* $(,)? } )? ),* $(,)? }) => {
+        impl $crate::pack::Pack for $name {
+            fn pack(&self, out: &mut $crate::pack::Packer) {
+                match self {
+                    $( $name::$variant $( ( $($item),* ) )? $( { $($field),* } )? => {
+                        out.byte($tag);
+                        $( $( $crate::pack::Pack::pack($item, out); )* )?
+                        $( $( $crate::pack::Pack::pack($field, out); )* )?
+                    } )*
+                }
+            }
+            fn unpack(input: &mut $crate::pack::Unpacker<'_>) -> Self {
+                fn of(tag: u8, input: &mut $crate::pack::Unpacker<'_>) -> $name {
+                    match tag {
+                        $( $tag => $name::$variant
+                            $( ( $( { let $item = $crate::pack::Pack::unpack(input); $item } ),* ) )?
+                            $( { $( $field: $crate::pack::Pack::unpack(input) ),* } )?, )*
+                        _ => {
+                            input.fail();
+                            of(0, input)
+                        }
+                    }
+                }
+                let tag = input.byte();
+                of(tag, input)
+            }
+        }
+    };
+}
+
+macro_rules! pack_numbers {
+    ($($ty:ty),*) => {
+        $( impl Pack for $ty {
+            fn pack(&self, out: &mut Packer) {
+                out.number(*self as u64);
+            }
+            fn unpack(input: &mut Unpacker<'_>) -> Self {
+                input.number_as()
+            }
+        } )*
+    };
+}
+
+pack_numbers!(u16, u32, u64, usize);
+
+impl Pack for u8 {
+    fn pack(&self, out: &mut Packer) {
+        out.byte(*self);
+    }
+
+    fn unpack(input: &mut Unpacker<'_>) -> Self {
+        input.byte()
+    }
+}
+
+impl Pack for bool {
+    fn pack(&self, out: &mut Packer) {
+        out.byte(u8::from(*self));
+    }
+
+    fn unpack(input: &mut Unpacker<'_>) -> Self {
+        input.byte() != 0
+    }
+}
+
+impl Pack for i64 {
+    /// Small ones are short on either side of zero.
+    fn pack(&self, out: &mut Packer) {
+        out.number(((*self << 1) ^ (*self >> 63)).cast_unsigned());
+    }
+
+    fn unpack(input: &mut Unpacker<'_>) -> Self {
+        let number = input.number();
+        (number >> 1).cast_signed() ^ -(number & 1).cast_signed()
+    }
+}
+
+impl Pack for f64 {
+    fn pack(&self, out: &mut Packer) {
+        for byte in self.to_le_bytes() {
+            out.byte(byte);
+        }
+    }
+
+    fn unpack(input: &mut Unpacker<'_>) -> Self {
+        f64::from_le_bytes(std::array::from_fn(|_| input.byte()))
+    }
+}
+
+impl Pack for String {
+    fn pack(&self, out: &mut Packer) {
+        out.text(self);
+    }
+
+    fn unpack(input: &mut Unpacker<'_>) -> Self {
+        input.text().to_owned()
+    }
+}
+
+impl Pack for Box<str> {
+    fn pack(&self, out: &mut Packer) {
+        out.text(self);
+    }
+
+    fn unpack(input: &mut Unpacker<'_>) -> Self {
+        input.text().into()
+    }
+}
+
+impl<T: Pack> Pack for Option<T> {
+    fn pack(&self, out: &mut Packer) {
+        out.byte(u8::from(self.is_some()));
+        if let Some(value) = self {
+            value.pack(out);
+        }
+    }
+
+    fn unpack(input: &mut Unpacker<'_>) -> Self {
+        (input.byte() != 0).then(|| T::unpack(input))
+    }
+}
+
+impl<T: Pack> Pack for Box<T> {
+    fn pack(&self, out: &mut Packer) {
+        T::pack(self, out);
+    }
+
+    fn unpack(input: &mut Unpacker<'_>) -> Self {
+        Box::new(T::unpack(input))
+    }
+}
+
+impl<T: Pack> Pack for Arc<T> {
+    /// What several share each of them has for itself on the other side.
+    fn pack(&self, out: &mut Packer) {
+        T::pack(self, out);
+    }
+
+    fn unpack(input: &mut Unpacker<'_>) -> Self {
+        Arc::new(T::unpack(input))
+    }
+}
+
+impl<T: Pack> Pack for Vec<T> {
+    fn pack(&self, out: &mut Packer) {
+        out.number(self.len() as u64);
+        for item in self {
+            item.pack(out);
+        }
+    }
+
+    fn unpack(input: &mut Unpacker<'_>) -> Self {
+        let count = input.count();
+        (0..count).map(|_| T::unpack(input)).collect()
+    }
+}
+
+impl<T: Pack> Pack for Box<[T]> {
+    fn pack(&self, out: &mut Packer) {
+        out.number(self.len() as u64);
+        for item in self {
+            item.pack(out);
+        }
+    }
+
+    fn unpack(input: &mut Unpacker<'_>) -> Self {
+        Vec::unpack(input).into()
+    }
+}
+
+impl<A: Pack, B: Pack> Pack for (A, B) {
+    fn pack(&self, out: &mut Packer) {
+        self.0.pack(out);
+        self.1.pack(out);
+    }
+
+    fn unpack(input: &mut Unpacker<'_>) -> Self {
+        (A::unpack(input), B::unpack(input))
+    }
+}
+
+impl<A: Pack, B: Pack, C: Pack> Pack for (A, B, C) {
+    fn pack(&self, out: &mut Packer) {
+        self.0.pack(out);
+        self.1.pack(out);
+        self.2.pack(out);
+    }
+
+    fn unpack(input: &mut Unpacker<'_>) -> Self {
+        (A::unpack(input), B::unpack(input), C::unpack(input))
+    }
+}
+
+impl Pack for Range<usize> {
+    fn pack(&self, out: &mut Packer) {
+        self.start.pack(out);
+        self.end.pack(out);
+    }
+
+    fn unpack(input: &mut Unpacker<'_>) -> Self {
+        input.size()..input.size()
+    }
+}
+
+impl<K: Pack + Ord, V: Pack> Pack for BTreeMap<K, V> {
+    fn pack(&self, out: &mut Packer) {
+        out.number(self.len() as u64);
+        for (key, value) in self {
+            key.pack(out);
+            value.pack(out);
+        }
+    }
+
+    fn unpack(input: &mut Unpacker<'_>) -> Self {
+        let count = input.count();
+        (0..count).map(|_| <(K, V)>::unpack(input)).collect()
+    }
+}
+
+impl<K: Pack + Ord> Pack for BTreeSet<K> {
+    fn pack(&self, out: &mut Packer) {
+        out.number(self.len() as u64);
+        for key in self {
+            key.pack(out);
+        }
+    }
+
+    fn unpack(input: &mut Unpacker<'_>) -> Self {
+        let count = input.count();
+        (0..count).map(|_| K::unpack(input)).collect()
+    }
+}
+
+impl<K: Pack + Eq + Hash, V: Pack, S: BuildHasher + Default> Pack for HashMap<K, V, S> {
+    fn pack(&self, out: &mut Packer) {
+        out.number(self.len() as u64);
+        for (key, value) in self {
+            key.pack(out);
+            value.pack(out);
+        }
+    }
+
+    fn unpack(input: &mut Unpacker<'_>) -> Self {
+        let count = input.count();
+        (0..count).map(|_| <(K, V)>::unpack(input)).collect()
+    }
+}
+
+impl<K: Pack + Eq + Hash, S: BuildHasher + Default> Pack for HashSet<K, S> {
+    fn pack(&self, out: &mut Packer) {
+        out.number(self.len() as u64);
+        for key in self {
+            key.pack(out);
+        }
+    }
+
+    fn unpack(input: &mut Unpacker<'_>) -> Self {
+        let count = input.count();
+        (0..count).map(|_| K::unpack(input)).collect()
+    }
+}
+
+impl Pack for Extra {
+    fn pack(&self, out: &mut Packer) {
+        out.number(self.iter().count() as u64);
+        for (key, value) in self.iter() {
+            out.text(key);
+            value.pack(out);
+        }
+    }
+
+    fn unpack(input: &mut Unpacker<'_>) -> Self {
+        let mut extra = Extra::default();
+        for _ in 0..input.count() {
+            let key = input.text();
+            extra.insert(key, Json::unpack(input));
+        }
+        extra
+    }
+}
+
+impl Pack for Json {
+    fn pack(&self, out: &mut Packer) {
+        out.text(self.as_text());
+    }
+
+    fn unpack(input: &mut Unpacker<'_>) -> Self {
+        match input.text() {
+            // Nothing is no JSON.
+            "" => Json::default(),
+            text => Json::handed(text),
+        }
+    }
+}
+
+impl Pack for Body {
+    fn pack(&self, out: &mut Packer) {
+        match self {
+            Body::Inline(text) => {
+                out.byte(0);
+                out.text(text);
+            }
+            Body::Ref { body } => {
+                out.byte(1);
+                body.pack(out);
+            }
+        }
+    }
+
+    fn unpack(input: &mut Unpacker<'_>) -> Self {
+        match input.byte() {
+            0 => Body::Inline(String::unpack(input)),
+            _ => Body::Ref {
+                body: BodyRef::unpack(input),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Clone, Debug, PartialEq)]
+    enum Tree {
+        Leaf,
+        Named { name: String, at: i64 },
+        Pair(Box<Tree>, Box<Tree>),
+    }
+    pack_variants!(Tree { 0 => Leaf, 1 => Named { name, at }, 2 => Pair(left, right) });
+
+    fn trees() -> impl Strategy<Value = Tree> {
+        let leaf = prop_oneof![
+            Just(Tree::Leaf),
+            (".{0,12}", any::<i64>()).prop_map(|(name, at)| Tree::Named { name, at }),
+        ];
+        leaf.prop_recursive(4, 24, 2, |inner| {
+            (inner.clone(), inner)
+                .prop_map(|(left, right)| Tree::Pair(Box::new(left), Box::new(right)))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_packed_comes_out_the_same(
+            tree in trees(),
+            list in proptest::collection::vec((any::<u64>(), any::<bool>(), any::<i64>()), 0..20),
+            map in proptest::collection::btree_map(".{0,4}", any::<Option<u32>>(), 0..9),
+            number in any::<f64>(),
+        ) {
+            let mut out = Packer::default();
+            tree.pack(&mut out);
+            list.pack(&mut out);
+            map.pack(&mut out);
+            number.pack(&mut out);
+            let bytes = out.into_bytes();
+            let mut input = Unpacker::new(&bytes);
+            prop_assert_eq!(Tree::unpack(&mut input), tree);
+            prop_assert_eq!(Vec::<(u64, bool, i64)>::unpack(&mut input), list);
+            prop_assert_eq!(BTreeMap::<String, Option<u32>>::unpack(&mut input), map);
+            prop_assert_eq!(f64::unpack(&mut input).to_bits(), number.to_bits());
+            prop_assert_eq!(input.end(), Ok(()));
+        }
+
+        #[test]
+        fn wrong_bytes_are_told_and_end(
+            tree in trees(), cut in any::<proptest::sample::Index>(), noise in any::<Vec<u8>>(),
+        ) {
+            let mut out = Packer::default();
+            tree.pack(&mut out);
+            let bytes = out.into_bytes();
+            let mut input = Unpacker::new(&bytes[..cut.index(bytes.len())]);
+            let _ = Tree::unpack(&mut input);
+            prop_assert_eq!(input.end(), Err(Broken));
+            // Whatever is read of noise, reading it ends.
+            let mut input = Unpacker::new(&noise);
+            let _ = <(Tree, Vec<Tree>)>::unpack(&mut input);
+        }
+    }
+}

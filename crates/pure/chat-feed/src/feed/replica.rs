@@ -1,0 +1,101 @@
+//! What is told of a feed.
+
+use std::sync::Arc;
+
+use chat_event::pack::{Pack, Packer, Unpacker};
+
+use super::{Feed, TextBody};
+use crate::replica::{
+    Replicate, hear_appended, hear_list, hear_list_by, hear_value, tell_appended, tell_list,
+    tell_list_by, tell_value,
+};
+
+impl Replicate for Feed {
+    fn tell(&self, told: &mut Feed, out: &mut Packer) {
+        // A row or text that changed is another allocation: `told` shares the one before.
+        tell_list_by(&self.slots, &mut told.slots, out, Arc::ptr_eq, |slot, _, out| {
+            slot.pack(out);
+        });
+        tell_list_by(&self.texts, &mut told.texts, out, Arc::ptr_eq, tell_text);
+        tell_list(&self.links, &mut told.links, out);
+        tell_value(&self.first, &mut told.first, out);
+        tell_value(&self.last, &mut told.last, out);
+        tell_value(&self.n_rows, &mut told.n_rows, out);
+        tell_list(&self.turns, &mut told.turns, out);
+        tell_list(&self.responses, &mut told.responses, out);
+        tell_value(&self.session, &mut told.session, out);
+        tell_appended(&self.rows_of_events, &mut told.rows_of_events, out);
+        tell_value(&self.context, &mut told.context, out);
+        tell_appended(&self.plan_steps, &mut told.plan_steps, out);
+        if let (Some(history), Some(told)) = (&self.history, &mut told.history) {
+            history.tell(told, out);
+        }
+    }
+
+    fn hear(&mut self, input: &mut Unpacker<'_>) {
+        hear_list(&mut self.slots, input);
+        hear_list_by(&mut self.texts, input, hear_text);
+        hear_list(&mut self.links, input);
+        hear_value(&mut self.first, input);
+        hear_value(&mut self.last, input);
+        hear_value(&mut self.n_rows, input);
+        hear_list(&mut self.turns, input);
+        hear_list(&mut self.responses, input);
+        hear_value(&mut self.session, input);
+        hear_appended(&mut self.rows_of_events, input);
+        hear_value(&mut self.context, input);
+        hear_appended(&mut self.plan_steps, input);
+        let Some(mut history) = self.history.take() else {
+            return;
+        };
+        let n_counted = history.all_usage_notes().len();
+        history.hear(input);
+        // What was used is counted again from what was said: the counts are more than that.
+        for (_, counted) in &history.all_usage_notes()[n_counted..] {
+            self.usage.take(&counted.of_session);
+            if let Some(note) = &counted.of_agent {
+                self.agent_usage.take(note);
+            }
+        }
+        self.history = Some(history);
+    }
+}
+
+fn tell_text(now: &Arc<TextBody>, told: Option<&mut Arc<TextBody>>, out: &mut Packer) {
+    let mut empty = TextBody::default();
+    let told = match told {
+        Some(told) => Arc::make_mut(told),
+        None => &mut empty,
+    };
+    let grown = now.text.strip_prefix(told.text.as_str());
+    grown.is_some().pack(out);
+    out.text(grown.unwrap_or(&now.text));
+    tell_list(&now.growth, &mut told.growth, out);
+    tell_appended(&now.rewrites, &mut told.rewrites, out);
+    now.n_chars.pack(out);
+    tell_list(&now.switches, &mut told.switches, out);
+}
+
+fn hear_text(
+    known: Option<&mut Arc<TextBody>>,
+    input: &mut Unpacker<'_>,
+) -> Option<Arc<TextBody>> {
+    let mut new = TextBody::default();
+    let is_new = known.is_none();
+    let body = match known {
+        Some(known) => Arc::make_mut(known),
+        None => &mut new,
+    };
+    if !bool::unpack(input) {
+        body.text.clear();
+    }
+    let more = input.text();
+    // Most texts come once and whole.
+    body.text.reserve_exact(more.len());
+    body.text.push_str(more);
+    hear_list(&mut body.growth, input);
+    hear_appended(&mut body.rewrites, input);
+    body.n_chars = Pack::unpack(input);
+    hear_list(&mut body.switches, input);
+    is_new.then(|| Arc::new(new))
+}
