@@ -11,11 +11,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use chat_event::ChatEvent;
+use chat_event::pack::Broken;
 use chat_feed::arrangement::{Arrangement, Company, Filter, Mode, Row, RowChange, Work};
 use chat_feed::find::Find;
 use chat_feed::playback::Moment;
 use chat_feed::viewport::RowId;
-use chat_feed::{BlockId, ChatRenderer, Feed, FeedPatch, TurnIdx};
+use chat_feed::{BlockId, ChatRenderer, Feed, FeedPatch, Gathered, Heard, TurnIdx};
 use leptos::prelude::*;
 
 /// What shows the text of a mounted row.
@@ -36,24 +37,22 @@ type TellFind = Box<dyn Fn(&Feed, &[FeedPatch])>;
 /// The state of one session's feed.
 pub(crate) struct FeedStore {
     renderer: RefCell<ChatRenderer>,
+    /// While another renderer tells this one what to show: events that came from elsewhere and wait for it to be done.
+    hearing: RefCell<Option<Vec<ChatEvent>>>,
     /// What is shown in place of the newest state, while the reader looks back.
     moment: RefCell<Option<Moment>>,
     playing: moments::Playing,
     arrangement: RefCell<Arrangement>,
     patches: RefCell<Vec<FeedPatch>>,
-    /// What the arrangement has yet to hear of.
-    structure: RefCell<Vec<FeedPatch>>,
+    /// What the arrangement and the mounted rows have yet to hear of.
+    gathered: RefCell<Gathered>,
     /// What the page has yet to hear of, beside what the arrangement will say.
     changes: RefCell<Vec<RowChange>>,
-    /// Blocks whose text grew, and behind how many bytes; those that changed are in `structure`.
-    grown: RefCell<BTreeMap<BlockId, usize>>,
-    updated: RefCell<BTreeSet<BlockId>>,
     mounted: RefCell<HashMap<RowId, Mounted>>,
     shown_whole: RefCell<BTreeMap<BlockId, bool>>,
     /// What is looked for, while anything is.
     find: Rc<RefCell<Option<Find>>>,
     tell_find: RefCell<Option<TellFind>>,
-    facts_dirty: Cell<bool>,
     /// Counts up when the session's facts, or a turn's, changed.
     facts: ArcRwSignal<u32>,
     on_dirty: RefCell<Box<dyn Fn()>>,
@@ -73,19 +72,17 @@ impl FeedStore {
     pub(crate) fn new() -> FeedStore {
         FeedStore {
             renderer: RefCell::new(ChatRenderer::with_history()),
+            hearing: RefCell::default(),
             moment: RefCell::default(),
             playing: moments::Playing::default(),
             arrangement: RefCell::default(),
             patches: RefCell::default(),
-            structure: RefCell::default(),
+            gathered: RefCell::default(),
             changes: RefCell::default(),
-            grown: RefCell::default(),
-            updated: RefCell::default(),
             mounted: RefCell::default(),
             shown_whole: RefCell::default(),
             find: Rc::default(),
             tell_find: RefCell::default(),
-            facts_dirty: Cell::new(false),
             facts: ArcRwSignal::new(0),
             on_dirty: RefCell::new(Box::new(|| {})),
         }
@@ -98,6 +95,9 @@ impl FeedStore {
 
     /// Takes events in the log's order.
     pub(crate) fn apply<'e>(&self, events: impl IntoIterator<Item = &'e ChatEvent>) {
+        if let Some(waiting) = &mut *self.hearing.borrow_mut() {
+            return waiting.extend(events.into_iter().cloned());
+        }
         let mut patches = self.patches.take();
         {
             let mut renderer = self.renderer.borrow_mut();
@@ -106,6 +106,23 @@ impl FeedStore {
             }
         }
         self.note_live(patches);
+    }
+
+    /// Takes what another renderer made of events that this one has not seen.
+    pub(crate) fn hear(&self, bytes: &[u8]) -> Result<(), Broken> {
+        let mut patches = self.patches.take();
+        let heard = self.renderer.borrow_mut().hear(bytes, &mut patches)?;
+        self.note_live(patches);
+        match heard {
+            Heard::More => {
+                self.hearing.borrow_mut().get_or_insert_default();
+            }
+            Heard::All => {
+                let waiting = self.hearing.take();
+                self.apply(waiting.iter().flatten());
+            }
+        }
+        Ok(())
     }
 
     /// The log is at its end: what still waited for its other half is shown as it is.
@@ -118,6 +135,7 @@ impl FeedStore {
     /// Begins again with nothing.
     pub(crate) fn clear(&self) {
         *self.renderer.borrow_mut() = ChatRenderer::with_history();
+        self.hearing.take();
         self.forget_moments();
         self.shown_whole.borrow_mut().clear();
         self.note(&mut vec![FeedPatch::Clear]);
@@ -150,39 +168,7 @@ impl FeedStore {
         if let Some(tell) = &*self.tell_find.borrow() {
             tell(&self.feed(), patches);
         }
-        {
-            let mut structure = self.structure.borrow_mut();
-            let mut grown = self.grown.borrow_mut();
-            let mut updated = self.updated.borrow_mut();
-            for patch in patches.drain(..) {
-                match patch {
-                    FeedPatch::AppendText { block, from } => {
-                        grown.entry(block).or_insert(from);
-                    }
-                    FeedPatch::Update { block } => {
-                        // Once is enough: it is read when the frame comes.
-                        if updated.insert(block) {
-                            structure.push(patch);
-                        }
-                    }
-                    FeedPatch::Insert { .. } | FeedPatch::Remove { .. } => structure.push(patch),
-                    FeedPatch::Turn { .. } => {
-                        self.facts_dirty.set(true);
-                        if structure.last() != Some(&patch) {
-                            structure.push(patch);
-                        }
-                    }
-                    FeedPatch::Session => self.facts_dirty.set(true),
-                    FeedPatch::Clear => {
-                        structure.clear();
-                        grown.clear();
-                        updated.clear();
-                        structure.push(patch);
-                        self.facts_dirty.set(true);
-                    }
-                }
-            }
-        }
+        self.gathered.borrow_mut().take_from(patches);
         // The buffer is kept: a chunk of a log makes thousands of patches.
         self.patches.replace(std::mem::take(patches));
         (self.on_dirty.borrow())();
@@ -190,10 +176,11 @@ impl FeedStore {
 
     /// Once a frame: tells `change` what became of the rows, and the mounted rows that they show something else.
     pub(crate) fn flush(&self, mut change: impl FnMut(RowChange)) {
-        let mut structure = self.structure.take();
-        self.updated.borrow_mut().clear();
+        let (mut structure, grown, facts) = {
+            let mut gathered = self.gathered.borrow_mut();
+            (gathered.structure(), gathered.grown(), gathered.facts())
+        };
         let mut changes = self.changes.take();
-        let grown = std::mem::take(&mut *self.grown.borrow_mut());
         if self.arrangement.borrow().is_filtered() {
             let of = |(&block, &from): (&BlockId, &usize)| FeedPatch::AppendText { block, from };
             structure.extend(grown.iter().map(of));
@@ -231,7 +218,7 @@ impl FeedStore {
                 self.show_growth(id, block, from);
             }
         }
-        if self.facts_dirty.replace(false) {
+        if facts {
             self.facts.update(|count| *count = count.wrapping_add(1));
         }
     }
@@ -399,8 +386,7 @@ impl FeedStore {
 
     fn arrange(&self, how: impl FnOnce(&mut Arrangement, &Feed, &mut Vec<RowChange>)) {
         // What the feed has had since the last frame comes first.
-        let structure = self.structure.take();
-        self.updated.borrow_mut().clear();
+        let structure = self.gathered.borrow_mut().structure();
         {
             let mut changes = self.changes.borrow_mut();
             let mut arrangement = self.arrangement.borrow_mut();
@@ -459,9 +445,8 @@ impl FeedStore {
         self.change_find(|find, feed| done = find.search(feed, budget_bytes, &mut changed));
         if !changed.is_empty() && self.arrangement.borrow().is_filtered() {
             let update = |block| FeedPatch::Update { block };
-            self.structure
-                .borrow_mut()
-                .extend(changed.into_iter().map(update));
+            let mut updates = changed.into_iter().map(update).collect();
+            self.gathered.borrow_mut().take_from(&mut updates);
             (self.on_dirty.borrow())();
         }
         done

@@ -27,6 +27,10 @@ pub fn start() {
     std::panic::set_hook(Box::new(|panic| {
         platform::dom::console_error(&format!("agent-feed stopped working: {panic}"));
     }));
+    if transport::aside::begin() {
+        // This is a worker that reads for a page.
+        return;
+    }
     element::define();
     app::begin();
 }

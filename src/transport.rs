@@ -4,6 +4,7 @@
 
 pub(crate) mod again;
 pub(crate) mod answer;
+pub(crate) mod aside;
 pub(crate) mod bytes;
 mod folder;
 pub(crate) mod lines;
@@ -31,6 +32,8 @@ pub(crate) enum Update {
     Clear,
     /// Events, in the log's order.
     Events(Vec<ChatEvent>),
+    /// What a renderer made of events that are not here: for [`chat_feed::ChatRenderer::hear`].
+    Heard(Vec<u8>),
     /// How much of a source was read, in percent.
     Progress(u8),
     /// How what is shown comes here now.
@@ -68,6 +71,15 @@ impl Failure {
             word: "Not loaded",
             next: next.into(),
             refused: false,
+        }
+    }
+
+    /// The same, where another token might help.
+    pub(crate) fn refused(self) -> Failure {
+        Failure {
+            word: "Sign in",
+            refused: true,
+            ..self
         }
     }
 }

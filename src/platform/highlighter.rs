@@ -1,24 +1,24 @@
-//! The worker that colours code. Where none can be started (a page of another origin than the script's, a policy that
-//! forbids it) there are no colours.
+//! The worker that colours code. Where none can be started there are no colours.
 
 use wasm_bindgen::prelude::*;
 
+use super::worker::Worker;
+
 #[wasm_bindgen(module = "/src/platform/highlighter.js")]
 extern "C" {
-    #[wasm_bindgen(js_name = startHighlighter)]
-    fn start_highlighter(
+    #[wasm_bindgen(js_name = hearHighlighter)]
+    fn hear_highlighter(
+        worker: &JsValue,
         on_answer: &Closure<dyn FnMut(u32, Option<Vec<u32>>)>,
         on_end: &Closure<dyn FnMut()>,
-    ) -> JsValue;
+    );
     #[wasm_bindgen(js_name = askHighlighter)]
     fn ask_highlighter(worker: &JsValue, id: u32, language: &str, text: &str);
-    #[wasm_bindgen(js_name = endHighlighter)]
-    fn end_highlighter(worker: &JsValue);
 }
 
 /// A running worker; dropping it ends it, whatever it is doing.
 pub(crate) struct Highlighter {
-    worker: JsValue,
+    worker: Worker,
     _on_answer: Closure<dyn FnMut(u32, Option<Vec<u32>>)>,
     _on_end: Closure<dyn FnMut()>,
 }
@@ -30,11 +30,11 @@ impl Highlighter {
         on_answer: impl FnMut(u32, Option<Vec<u32>>) + 'static,
         on_end: impl FnMut() + 'static,
     ) -> Option<Highlighter> {
+        let worker = Worker::start("highlighter")?;
         let on_answer = Closure::new(on_answer);
         let on_end = Closure::new(on_end);
-        let worker = start_highlighter(&on_answer, &on_end);
-        // Made only where there is a worker: dropping it ends the worker.
-        (!worker.is_undefined()).then(|| Highlighter {
+        hear_highlighter(worker.as_js(), &on_answer, &on_end);
+        Some(Highlighter {
             worker,
             _on_answer: on_answer,
             _on_end: on_end,
@@ -43,12 +43,6 @@ impl Highlighter {
 
     /// Asks for the spans of a text.
     pub(crate) fn ask(&self, id: u32, language: &str, text: &str) {
-        ask_highlighter(&self.worker, id, language, text);
-    }
-}
-
-impl Drop for Highlighter {
-    fn drop(&mut self) {
-        end_highlighter(&self.worker);
+        ask_highlighter(self.worker.as_js(), id, language, text);
     }
 }

@@ -132,6 +132,15 @@ impl<T: Copy> Part<T> {
         }
     }
 
+    /// The lack of this part in a worker, who is asked to try again by `again`.
+    pub(crate) fn lack(&self, why: Missing, again: Rc<dyn Fn()>) -> Lack {
+        Lack {
+            words: self.words,
+            why,
+            again,
+        }
+    }
+
     /// The table, as soon as the part is here. Each time it does not come `lacks` is told.
     pub(crate) async fn needed(&'static self, lacks: impl Fn(Lack)) -> T {
         loop {
@@ -159,7 +168,7 @@ impl<T: Copy> Part<T> {
 #[derive(Clone)]
 pub(crate) struct Lack {
     words: &'static str,
-    why: Missing,
+    pub(crate) why: Missing,
     /// Tries again.
     pub(crate) again: Rc<dyn Fn()>,
 }
@@ -178,7 +187,7 @@ impl fmt::Display for Lack {
 type ToldCells<V> = (Cell<Option<V>>, Cell<Option<Waker>>);
 
 /// Something that is told once.
-struct Told<V>(Rc<ToldCells<V>>);
+pub(crate) struct Told<V>(Rc<ToldCells<V>>);
 
 impl<V> Clone for Told<V> {
     fn clone(&self) -> Told<V> {
@@ -193,7 +202,7 @@ impl<V> Default for Told<V> {
 }
 
 impl<V> Told<V> {
-    fn tell(&self, value: V) {
+    pub(crate) fn tell(&self, value: V) {
         self.0.0.set(Some(value));
         if let Some(waker) = self.0.1.take() {
             waker.wake();

@@ -10,7 +10,8 @@ use chat_normalize::SessionFolder;
 use super::link::Server;
 use super::live::encoded;
 use super::{Sink, Update, folder, replay};
-use crate::platform::frame;
+use crate::platform::reader::Source;
+use crate::platform::{clock, frame};
 use crate::platform::stream::{Blob, fetch_bytes};
 
 /// Where a session came from.
@@ -55,7 +56,7 @@ impl Origin {
         };
         match self {
             Origin::Files(files) => match files.as_slice() {
-                [(_, file)] => replay::read_file(file.clone(), &sink).await,
+                [(_, file)] => replay::read_here(Source::File(file.clone()), clock::epoch_ms(), &sink).await,
                 files => {
                     let folder = SessionFolder::group(files.iter().map(|(path, _)| path.as_str()));
                     for parts in folder.sessions {
@@ -64,7 +65,8 @@ impl Origin {
                 }
             },
             Origin::Address(address, token) => {
-                replay::read_address(address.clone(), token.clone(), &sink).await;
+                let source = Source::Address(address.clone(), token.clone());
+                replay::read_here(source, clock::epoch_ms(), &sink).await;
             }
             Origin::Session(server, session) => {
                 read_session(server, session, &sink, &enough).await?;

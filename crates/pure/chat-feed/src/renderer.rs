@@ -28,7 +28,7 @@ use crate::patch::FeedPatch;
 use crate::piece::Piece;
 use asks::Ask;
 use place::Place;
-pub use replica::Teller;
+pub use replica::{Heard, Teller};
 pub(crate) use seen::{ByHash, Seen, hash};
 use texts::ResponseWork;
 use turns::TurnWork;

@@ -10,6 +10,15 @@ use crate::feed::Feed;
 use crate::patch::FeedPatch;
 use crate::replica::Replicate;
 
+/// What was heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// Some of it: more is told.
+    More,
+    /// All of it: the renderer goes on by itself.
+    All,
+}
+
 /// Keeps another renderer up to date.
 ///
 /// ```
@@ -75,17 +84,18 @@ impl ChatRenderer {
     ///
     /// Where the bytes are not what a teller of the same build wrote for this renderer. What is shown is then any mixture
     /// of both: it has to begin again.
-    pub fn hear(&mut self, bytes: &[u8], patches: &mut Vec<FeedPatch>) -> Result<(), Broken> {
+    pub fn hear(&mut self, bytes: &[u8], patches: &mut Vec<FeedPatch>) -> Result<Heard, Broken> {
         let mut input = Unpacker::new(bytes);
         self.event = Pack::unpack(&mut input);
         let heard = Vec::unpack(&mut input);
         self.feed.hear(&mut input);
-        if bool::unpack(&mut input) {
+        let all = bool::unpack(&mut input);
+        if all {
             self.unpack_rest(&mut input);
         }
         input.end()?;
         patches.extend(heard);
-        Ok(())
+        Ok(if all { Heard::All } else { Heard::More })
     }
 }
 

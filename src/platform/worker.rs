@@ -1,0 +1,34 @@
+//! Workers. Where none can be started (a page of another origin than the script's, a policy that forbids it) the page goes
+//! without.
+
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen(module = "/src/platform/worker.js")]
+extern "C" {
+    #[wasm_bindgen(js_name = startWorker)]
+    fn start_worker(name: &str) -> JsValue;
+    #[wasm_bindgen(js_name = endWorker)]
+    fn end_worker(worker: &JsValue);
+}
+
+/// A running worker; dropping it ends it, whatever it is doing.
+pub(super) struct Worker(JsValue);
+
+impl Worker {
+    /// Starts one of those that `worker.js` names.
+    pub(super) fn start(name: &str) -> Option<Worker> {
+        let worker = start_worker(name);
+        (!worker.is_undefined()).then_some(Worker(worker))
+    }
+
+    /// The browser's own.
+    pub(super) fn as_js(&self) -> &JsValue {
+        &self.0
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        end_worker(&self.0);
+    }
+}
