@@ -325,12 +325,7 @@ impl FeedElement {
         match update {
             Update::Clear => self.empty(),
             Update::Events(events) => self.store.apply(&events),
-            Update::Heard(bytes) => {
-                if let Err(why) = self.store.hear(&bytes) {
-                    self.running.borrow_mut().take();
-                    self.fail(&Failure::new(why.to_string(), "Load the page again."));
-                }
-            }
+            Update::Heard(told, broken) => broken.set(self.store.hear(told).is_err()),
             Update::Progress(percent) => self.view.bar.progress.set(Some(percent)),
             Update::Connection(connection) => self.show_connection(&connection),
             Update::MayAnswer(may_answer) => {

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use chat_event::ChatEvent;
-use chat_event::pack::Broken;
+use chat_event::pack::{Broken, Packed};
 use chat_feed::arrangement::{Arrangement, Company, Filter, Mode, Row, RowChange, Work};
 use chat_feed::find::Find;
 use chat_feed::playback::Moment;
@@ -109,9 +109,9 @@ impl FeedStore {
     }
 
     /// Takes what another renderer made of events that this one has not seen.
-    pub(crate) fn hear(&self, bytes: &[u8]) -> Result<(), Broken> {
+    pub(crate) fn hear(&self, told: Packed) -> Result<(), Broken> {
         let mut patches = self.patches.take();
-        let heard = self.renderer.borrow_mut().hear(bytes, &mut patches)?;
+        let heard = self.renderer.borrow_mut().hear(told, &mut patches)?;
         self.note_live(patches);
         match heard {
             Heard::More => {
@@ -128,7 +128,10 @@ impl FeedStore {
     /// The log is at its end: what still waited for its other half is shown as it is.
     pub(crate) fn end_of_log(&self) {
         let mut patches = self.patches.take();
-        self.renderer.borrow_mut().end_of_log(&mut patches);
+        let mut renderer = self.renderer.borrow_mut();
+        renderer.end_of_log(&mut patches);
+        renderer.close();
+        drop(renderer);
         self.note_live(patches);
     }
 

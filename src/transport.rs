@@ -17,10 +17,12 @@ pub(crate) mod replay;
 pub(crate) mod search;
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::future::Future;
 use std::rc::Rc;
 
 use chat_event::ChatEvent;
+use chat_event::pack::Packed;
 pub(crate) use chat_feed::connection::{Loss, Status as Connection};
 use futures_util::future::{AbortHandle, abortable};
 
@@ -32,8 +34,9 @@ pub(crate) enum Update {
     Clear,
     /// Events, in the log's order.
     Events(Vec<ChatEvent>),
-    /// What a renderer made of events that are not here: for [`chat_feed::ChatRenderer::hear`].
-    Heard(Vec<u8>),
+    /// What a renderer made of events that are not here: for [`chat_feed::ChatRenderer::hear`]. Set where it cannot be
+    /// taken.
+    Heard(Packed, Rc<Cell<bool>>),
     /// How much of a source was read, in percent.
     Progress(u8),
     /// How what is shown comes here now.

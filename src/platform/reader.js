@@ -1,10 +1,12 @@
 // What the page and the worker that reads logs say to each other. This is the worker's own script, too: it runs the
 // page's program once more, which sees by what it was asked for that it is no page.
 const ASKED = Symbol.for("turnreel.asked");
+const said = [];
+let hear = (what) => said.push(what);
 
 if (globalThis.document === undefined) {
   onmessage = async ({ data }) => {
-    onmessage = null;
+    onmessage = ({ data }) => hear(data);
     globalThis[ASKED] = data;
     const program = await import(data.script);
     await program.default({ module_or_path: data.module });
@@ -14,7 +16,7 @@ if (globalThis.document === undefined) {
 // The page.
 
 export function askReader(worker, asked, onTold, onEnd) {
-  worker.onmessage = ({ data }) => onTold(new Uint8Array(data));
+  worker.onmessage = ({ data: { bytes, kept } }) => onTold(bytes, kept);
   worker.onerror = (event) => {
     event.preventDefault();
     onEnd();
@@ -22,8 +24,8 @@ export function askReader(worker, asked, onTold, onEnd) {
   worker.postMessage(asked);
 }
 
-export function askReaderAgain(worker) {
-  worker.postMessage(undefined);
+export function sayToReader(worker, what) {
+  worker.postMessage(what);
 }
 
 // The worker.
@@ -32,13 +34,11 @@ export function asked() {
   return globalThis[ASKED];
 }
 
-export function tellPage(bytes) {
-  postMessage(bytes.buffer, [bytes.buffer]);
+export function tellPage(bytes, kept) {
+  postMessage({ bytes, kept }, [bytes.buffer, kept.buffer]);
 }
 
-export function onAskedAgain(again) {
-  onmessage = () => {
-    onmessage = null;
-    again();
-  };
+export function hearPage(onSaid) {
+  hear = onSaid;
+  said.splice(0).forEach(hear);
 }

@@ -12,16 +12,16 @@ extern "C" {
     fn ask_reader(
         worker: &JsValue,
         asked: &JsValue,
-        on_told: &Closure<dyn FnMut(Vec<u8>)>,
+        on_told: &Closure<dyn FnMut(Vec<u8>, Vec<u8>)>,
         on_end: &Closure<dyn FnMut()>,
     );
-    #[wasm_bindgen(js_name = askReaderAgain)]
-    fn ask_reader_again(worker: &JsValue);
+    #[wasm_bindgen(js_name = sayToReader)]
+    fn say_to_reader(worker: &JsValue, what: f64);
     fn asked() -> JsValue;
     #[wasm_bindgen(js_name = tellPage)]
-    fn tell_page_bytes(bytes: js_sys::Uint8Array);
-    #[wasm_bindgen(js_name = onAskedAgain)]
-    fn on_asked_again(again: JsValue);
+    fn tell_page_bytes(bytes: js_sys::Uint8Array, kept: js_sys::Uint8Array);
+    #[wasm_bindgen(js_name = hearPage)]
+    fn hear_page(on_said: JsValue);
 }
 
 #[wasm_bindgen]
@@ -48,22 +48,32 @@ pub(crate) struct Asked {
     pub(crate) source: Source,
     /// The time that stands for those of events that have none, Unix epoch in milliseconds.
     pub(crate) arrival_ms: i64,
-    /// So many events the page has already.
-    pub(crate) n_known: usize,
 }
+
+/// What the page says to the worker later.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Said {
+    /// So many events the page took itself.
+    Known(usize),
+    /// What was not there may be there now.
+    Again,
+}
+
+/// Stands for [`Said::Again`] among numbers of events.
+const AGAIN: f64 = -1.0;
 
 /// A worker that reads; dropping it ends it.
 pub(crate) struct Reader {
     worker: Worker,
-    _on_told: Closure<dyn FnMut(Vec<u8>)>,
+    _on_told: Closure<dyn FnMut(Vec<u8>, Vec<u8>)>,
     _on_end: Closure<dyn FnMut()>,
 }
 
 impl Reader {
-    /// Starts one. `on_told` takes what it tells, `on_end` that it cannot go on.
+    /// Starts one. `on_told` takes what it tells ([`tell_page`]), `on_end` that it cannot go on.
     pub(crate) fn start(
         asked: &Asked,
-        on_told: impl FnMut(Vec<u8>) + 'static,
+        on_told: impl FnMut(Vec<u8>, Vec<u8>) + 'static,
         on_end: impl FnMut() + 'static,
     ) -> Option<Reader> {
         let asked = to_js(asked)?;
@@ -78,9 +88,15 @@ impl Reader {
         })
     }
 
-    /// Asks it to try again what it could not.
-    pub(crate) fn again(&self) {
-        ask_reader_again(self.worker.as_js());
+    /// Says something to it.
+    pub(crate) fn say(&self, said: Said) {
+        let what = match said {
+            // Far below 2^53.
+            #[allow(clippy::cast_precision_loss)]
+            Said::Known(n_events) => n_events as f64,
+            Said::Again => AGAIN,
+        };
+        say_to_reader(self.worker.as_js(), what);
     }
 }
 
@@ -101,7 +117,6 @@ fn to_js(asked: &Asked) -> Option<JsValue> {
     #[allow(clippy::cast_precision_loss)]
     {
         set("arrival", &(asked.arrival_ms as f64).into());
-        set("known", &(asked.n_known as f64).into());
     }
     set("script", &META.with(Meta::url).into());
     set("module", &wasm_bindgen::module());
@@ -120,22 +135,28 @@ pub(crate) fn asked_here() -> Option<Asked> {
         Some(address) => Source::Address(address, get("token").as_string()),
         None => Source::File(source.unchecked_into()),
     };
-    let number = |name: &str| get(name).as_f64().unwrap_or_default();
-    // Whole numbers, far below 2^53.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    // A whole number, far below 2^53.
+    #[allow(clippy::cast_possible_truncation)]
     Some(Asked {
         source,
-        arrival_ms: number("arrival") as i64,
-        n_known: number("known") as usize,
+        arrival_ms: get("arrival").as_f64().unwrap_or_default() as i64,
     })
 }
 
-/// Tells the page something.
-pub(crate) fn tell_page(bytes: &[u8]) {
-    tell_page_bytes(js_sys::Uint8Array::from(bytes));
+/// Tells the page something: bytes it reads, and bytes it keeps.
+pub(crate) fn tell_page(bytes: &[u8], kept: &[u8]) {
+    tell_page_bytes(bytes.into(), kept.into());
 }
 
-/// What to do when the page asks for what was told again.
-pub(crate) fn when_asked_again(again: impl FnOnce() + 'static) {
-    on_asked_again(Closure::once_into_js(again));
+/// What to do when the page says something, for as long as this worker lives.
+pub(crate) fn when_page_says(on_said: impl Fn(Said) + 'static) {
+    // Whole numbers, far below 2^53.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let on_number = move |what: f64| {
+        on_said(match what {
+            AGAIN => Said::Again,
+            n_events => Said::Known(n_events as usize),
+        });
+    };
+    hear_page(Closure::<dyn Fn(f64)>::new(on_number).into_js_value());
 }

@@ -7,23 +7,23 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use chat_event::ChatEvent;
-use chat_event::pack::{Pack, Packer, Unpacker};
+use chat_event::pack::{Pack, Packed, Packer, Unpacker};
 use chat_feed::{ChatRenderer, FeedPatch, Gathered, Teller};
 
 use super::readers::READERS;
 use super::{Failure, Sink, Update, replay};
 use crate::platform::frame;
 use crate::platform::part::{Lack, Missing, Told};
-use crate::platform::reader::{Asked, Reader, asked_here, tell_page, when_asked_again};
+use crate::platform::reader::{Asked, Reader, Said, asked_here, tell_page, when_page_says};
 use crate::platform::stream::ByteStream;
 use futures_util::future::{Either, select};
 
 /// The worker may take this long to begin.
 const START_LIMIT_MS: u32 = 5_000;
-/// So often the page is told what came, at least.
-const TELL_MS: f64 = 150.0;
-/// And at least after so many bytes of events' texts; more often than that would cost more than it shows.
-const TELL_EVENTS: usize = 4_000;
+/// So often the page is told what came, as far as it may be told more often for [`TELL_EVENTS`]. Each time costs it a frame.
+const TELL_MS: f64 = 250.0;
+/// As many events as the page is told of at once: it takes them within a frame.
+const TELL_EVENTS: usize = 20_000;
 
 /// What the last byte of a message says; the one before it is how much was read, in percent.
 const HEARD: u8 = 0;
@@ -39,7 +39,7 @@ pub(super) enum Outcome {
     Done,
     /// No worker could be started.
     NotBegun(ByteStream),
-    /// The worker is gone.
+    /// The worker is gone, or what it tells cannot be taken.
     Lost,
 }
 
@@ -48,72 +48,96 @@ pub(super) enum Outcome {
 enum Stage {
     Begun,
     Done,
+    /// What it reads; that was told.
+    Failed,
     Lost,
+    /// What it told cannot be taken, and what is shown is of no use.
+    Broken,
 }
 
-/// Lets a worker read; `bytes` are what the page would go on with by itself.
-pub(super) async fn read(asked: &Asked, bytes: ByteStream, sink: &Sink) -> Outcome {
-    // What it tells comes in order: that it has begun, and later that it has ended.
-    let (begun, ended) = (Told::<Stage>::default(), Told::<Stage>::default());
-    let reader: Rc<RefCell<Option<Reader>>> = Rc::default();
-    let tell = {
-        let (begun, ended) = (begun.clone(), ended.clone());
-        move |stage| {
-            begun.tell(stage);
-            if stage != Stage::Begun {
-                ended.tell(stage);
+/// A worker that reads; dropping it ends it.
+pub(super) struct Aside {
+    reader: Rc<RefCell<Option<Reader>>>,
+    begun: Told<Stage>,
+    ended: Told<Stage>,
+}
+
+impl Aside {
+    /// Starts one, where one can be started. It tells `sink` nothing before [`Aside::go_on`].
+    pub(super) fn start(asked: &Asked, sink: &Sink) -> Option<Aside> {
+        let aside = Aside {
+            reader: Rc::default(),
+            begun: Told::default(),
+            ended: Told::default(),
+        };
+        let tell = {
+            let (begun, ended) = (aside.begun.clone(), aside.ended.clone());
+            move |stage| {
+                begun.tell(stage);
+                if stage != Stage::Begun {
+                    ended.tell(stage);
+                }
+            }
+        };
+        let again: Rc<dyn Fn()> = {
+            let reader = Rc::downgrade(&aside.reader);
+            Rc::new(move || {
+                if let Some(reader) = reader.upgrade()
+                    && let Some(reader) = &*reader.borrow()
+                {
+                    reader.say(Said::Again);
+                }
+            })
+        };
+        let on_told = {
+            let (sink, tell) = (sink.clone(), tell.clone());
+            move |bytes, kept| {
+                if let Some(stage) = take(Packed { bytes, kept }, &sink, &again) {
+                    tell(stage);
+                }
+            }
+        };
+        let reader = Reader::start(asked, on_told, move || tell(Stage::Lost))?;
+        *aside.reader.borrow_mut() = Some(reader);
+        Some(aside)
+    }
+
+    /// The page took so many events itself: the worker tells what follows. `bytes` are what the page would go on with
+    /// without it.
+    pub(super) async fn go_on(self, n_known: usize, bytes: ByteStream, sink: &Sink) -> Outcome {
+        if let Some(reader) = &*self.reader.borrow() {
+            reader.say(Said::Known(n_known));
+        }
+        match select(self.begun, frame::sleep(START_LIMIT_MS)).await {
+            // Nothing of it was shown.
+            Either::Left((Stage::Lost, _)) | Either::Right(_) => return Outcome::NotBegun(bytes),
+            Either::Left(_) => drop(bytes),
+        }
+        match self.ended.await {
+            Stage::Lost | Stage::Broken => Outcome::Lost,
+            Stage::Begun | Stage::Failed => Outcome::Done,
+            Stage::Done => {
+                sink(Update::End);
+                Outcome::Done
             }
         }
-    };
-    let again: Rc<dyn Fn()> = {
-        let reader = Rc::downgrade(&reader);
-        Rc::new(move || {
-            if let Some(reader) = reader.upgrade()
-                && let Some(reader) = &*reader.borrow()
-            {
-                reader.again();
-            }
-        })
-    };
-    let on_told = {
-        let (sink, tell) = (sink.clone(), tell.clone());
-        move |message: Vec<u8>| {
-            if let Some(stage) = take(message, &sink, &again) {
-                tell(stage);
-            }
-        }
-    };
-    *reader.borrow_mut() = Reader::start(asked, on_told, move || tell(Stage::Lost));
-    if reader.borrow().is_none() {
-        return Outcome::NotBegun(bytes);
-    }
-    match select(begun, frame::sleep(START_LIMIT_MS)).await {
-        Either::Left((Stage::Begun | Stage::Done, _)) => drop(bytes),
-        // Nothing of it was shown.
-        Either::Left((Stage::Lost, _)) | Either::Right(_) => return Outcome::NotBegun(bytes),
-    }
-    match ended.await {
-        Stage::Lost => Outcome::Lost,
-        Stage::Begun | Stage::Done => Outcome::Done,
     }
 }
 
 /// Takes what the worker tells.
-fn take(mut message: Vec<u8>, sink: &Sink, again: &Rc<dyn Fn()>) -> Option<Stage> {
-    let (what, percent) = (message.pop()?, message.pop()?);
+fn take(mut told: Packed, sink: &Sink, again: &Rc<dyn Fn()>) -> Option<Stage> {
+    let (what, percent) = (told.bytes.pop()?, told.bytes.pop()?);
     match what {
         HEARD => {
-            sink(Update::Heard(message));
+            let broken = Rc::new(Cell::new(false));
+            sink(Update::Heard(told, broken.clone()));
             sink(Update::Progress(percent));
-            Some(Stage::Begun)
+            Some(if broken.get() { Stage::Broken } else { Stage::Begun })
         }
-        ENDED => {
-            sink(Update::End);
-            Some(Stage::Done)
-        }
+        ENDED => Some(Stage::Done),
         FAILED => {
-            sink(Update::Failed(failure_of(&message)));
-            Some(Stage::Done)
+            sink(Update::Failed(failure_of(&told.bytes)));
+            Some(Stage::Failed)
         }
         _ => {
             let why = match percent {
@@ -127,7 +151,7 @@ fn take(mut message: Vec<u8>, sink: &Sink, again: &Rc<dyn Fn()>) -> Option<Stage
 }
 
 fn failure_of(bytes: &[u8]) -> Failure {
-    let mut input = Unpacker::new(bytes);
+    let mut input = Unpacker::new(bytes, Vec::new());
     let (what, next) = <(String, String)>::unpack(&mut input);
     let failure = Failure::new(what, next);
     match bool::unpack(&mut input) {
@@ -143,54 +167,72 @@ pub(crate) fn begin() -> bool {
     let Some(asked) = asked_here() else {
         return false;
     };
-    let worker = Rc::new(Aside {
-        renderer: RefCell::new(ChatRenderer::with_history()),
-        teller: RefCell::new(None),
-        patches: RefCell::default(),
-        gathered: RefCell::default(),
-        n_known: Cell::new(asked.n_known),
-        n_untold: Cell::new(0),
-        told_ms: Cell::new(f64::MIN),
-        percent: Cell::new(0),
+    let session = Rc::new(Session::default());
+    let for_page = session.clone();
+    when_page_says(move |said| match said {
+        Said::Known(n_events) => for_page.begin_after(n_events),
+        Said::Again => {
+            if let Some(lack) = for_page.lack.take() {
+                (lack.again)();
+            }
+        }
     });
     wasm_bindgen_futures::spawn_local(async move {
-        let sink: Sink = Rc::new(move |update| worker.take(update));
+        let sink: Sink = Rc::new(move |update| session.take(update));
         replay::read_here(asked.source, asked.arrival_ms, &sink).await;
     });
     true
 }
 
 /// A session that is read here and shown elsewhere.
-struct Aside {
-    renderer: RefCell<ChatRenderer>,
+#[derive(Default)]
+struct Session {
+    /// What came before the page said what it has.
+    early: RefCell<Vec<Update>>,
+    /// Events that the page took itself, as far as they are still to come here; `None` before it said how many.
+    n_known: Cell<Option<usize>>,
+    renderer: RefCell<Option<ChatRenderer>>,
     /// From when on the page lacks something.
     teller: RefCell<Option<Teller>>,
     patches: RefCell<Vec<FeedPatch>>,
     gathered: RefCell<Gathered>,
-    /// Events that the page took itself, and that are still to come here.
-    n_known: Cell<usize>,
     n_untold: Cell<usize>,
     told_ms: Cell<f64>,
     percent: Cell<u8>,
+    lack: RefCell<Option<Lack>>,
 }
 
-impl Aside {
+impl Session {
+    fn begin_after(&self, n_events: usize) {
+        self.n_known.set(Some(n_events));
+        for update in self.early.take() {
+            self.take(update);
+        }
+    }
+
     fn take(&self, update: Update) {
+        if self.n_known.get().is_none() {
+            return self.early.borrow_mut().push(update);
+        }
         match update {
             Update::Events(events) => self.take_events(&events),
             Update::Progress(percent) => self.percent.set(percent),
             Update::End => {
-                self.hand_over();
-                self.tell(ENDED, Vec::new());
+                self.hand_over(true);
+                self.tell(ENDED, Packed::default());
             }
             Update::Failed(failure) => {
-                self.hand_over();
-                self.tell(FAILED, bytes_of(&failure));
+                self.hand_over(false);
+                self.tell(FAILED, packed(&failure));
             }
-            Update::Lacks(lack) => tell_lack(lack),
+            Update::Lacks(lack) => {
+                let code = u8::from(lack.why == Missing::NoAnswer);
+                *self.lack.borrow_mut() = Some(lack);
+                tell_page(&[code, LACKS], &[]);
+            }
             // A file is at rest, and nothing of it is told twice.
             Update::Clear
-            | Update::Heard(_)
+            | Update::Heard(..)
             | Update::Connection(_)
             | Update::MayAnswer(_)
             | Update::CaughtUp => {}
@@ -199,20 +241,21 @@ impl Aside {
 
     fn take_events(&self, events: &[ChatEvent]) {
         let mut renderer = self.renderer.borrow_mut();
+        let renderer = renderer.get_or_insert_with(ChatRenderer::with_history);
         let mut patches = self.patches.borrow_mut();
-        let n_known = self.n_known.get().min(events.len());
-        let (known, new) = events.split_at(n_known);
+        let n_known = self.n_known.get().unwrap_or_default();
+        let (known, new) = events.split_at(n_known.min(events.len()));
         for event in known {
             renderer.apply(event, &mut patches);
         }
-        self.n_known.set(self.n_known.get() - n_known);
+        self.n_known.set(Some(n_known - known.len()));
         if new.is_empty() {
             return patches.clear();
         }
         let mut teller = self.teller.borrow_mut();
         let teller = teller.get_or_insert_with(|| {
             patches.clear();
-            Teller::of(&renderer)
+            Teller::of(renderer)
         });
         for event in new {
             renderer.apply(event, &mut patches);
@@ -224,33 +267,37 @@ impl Aside {
             self.n_untold.set(0);
             self.told_ms.set(now_ms);
             let patches = self.gathered.borrow_mut().patches();
-            self.tell(HEARD, teller.tell(&renderer, &patches));
+            self.tell(HEARD, teller.tell(renderer, &patches));
         }
     }
 
-    fn hand_over(&self) {
-        let renderer = self.renderer.borrow();
+    /// All that is left, for the page to go on with; at the end of the log that is little.
+    fn hand_over(&self, at_end: bool) {
+        let mut renderer = self.renderer.borrow_mut();
+        let renderer = renderer.get_or_insert_with(ChatRenderer::with_history);
         let teller = self.teller.take();
-        let teller = teller.unwrap_or_else(|| Teller::of(&renderer));
+        let teller = teller.unwrap_or_else(|| Teller::of(renderer));
+        if at_end {
+            let mut patches = self.patches.borrow_mut();
+            patches.clear();
+            renderer.end_of_log(&mut patches);
+            renderer.close();
+            self.gathered.borrow_mut().take_from(&mut patches);
+        }
         let patches = self.gathered.borrow_mut().patches();
-        self.tell(HEARD, teller.hand_over(&renderer, &patches));
+        self.tell(HEARD, teller.hand_over(renderer, &patches));
     }
 
-    fn tell(&self, what: u8, mut bytes: Vec<u8>) {
-        bytes.extend([self.percent.get(), what]);
-        tell_page(&bytes);
+    fn tell(&self, what: u8, mut told: Packed) {
+        told.bytes.extend([self.percent.get(), what]);
+        tell_page(&told.bytes, &told.kept);
     }
 }
 
-fn bytes_of(failure: &Failure) -> Vec<u8> {
+fn packed(failure: &Failure) -> Packed {
     let mut out = Packer::default();
     failure.what.pack(&mut out);
     out.text(&failure.next);
     failure.refused.pack(&mut out);
-    out.into_bytes()
-}
-
-fn tell_lack(lack: Lack) {
-    tell_page(&[u8::from(lack.why == Missing::NoAnswer), LACKS]);
-    when_asked_again(move || (lack.again)());
+    out.into_packed()
 }

@@ -4,7 +4,7 @@
 
 use chat_event::ChatEvent;
 
-use super::aside::{self, Outcome};
+use super::aside::{Aside, Outcome};
 use super::bytes::Bytes;
 use super::readers::READERS;
 use super::{Failure, Running, Sink, Update};
@@ -44,23 +44,27 @@ async fn read(source: Source, sink: &Sink) {
         return;
     };
     let is_short = bytes.byte_len.is_some_and(|len| len < SHORT_BYTES);
-    let own_bytes = if is_short { u64::MAX } else { OWN_BYTES };
-    if reading.read(&mut bytes, sink, own_bytes).await == Stopped::Early {
-        let asked = Asked {
-            source: source.clone(),
-            arrival_ms: reading.arrival_ms,
-            n_known: reading.n_events,
-        };
-        match aside::read(&asked, bytes, sink).await {
-            Outcome::Done => {}
-            Outcome::NotBegun(mut bytes) => {
-                reading.read(&mut bytes, sink, u64::MAX).await;
-            }
-            Outcome::Lost => {
-                // What came of it cannot be gone on with.
-                sink(Update::Clear);
-                read_here(source, clock::epoch_ms(), sink).await;
-            }
+    // It begins while the page reads its part.
+    let aside = match is_short {
+        true => None,
+        false => Aside::start(&reading.asked(&source), sink),
+    };
+    let Some(aside) = aside else {
+        reading.read(&mut bytes, sink, u64::MAX).await;
+        return;
+    };
+    if reading.read(&mut bytes, sink, OWN_BYTES).await == Stopped::AtEnd {
+        return;
+    }
+    match aside.go_on(reading.n_events, bytes, sink).await {
+        Outcome::Done => {}
+        Outcome::NotBegun(mut bytes) => {
+            reading.read(&mut bytes, sink, u64::MAX).await;
+        }
+        Outcome::Lost => {
+            // What came of it cannot be gone on with.
+            sink(Update::Clear);
+            read_here(source, reading.arrival_ms, sink).await;
         }
     }
 }
@@ -128,6 +132,14 @@ impl Reading {
             arrival_ms,
             n_read: 0,
             n_events: 0,
+        }
+    }
+
+    /// What is asked of a worker that reads the same.
+    fn asked(&self, source: &Source) -> Asked {
+        Asked {
+            source: source.clone(),
+            arrival_ms: self.arrival_ms,
         }
     }
 

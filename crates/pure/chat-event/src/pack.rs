@@ -1,7 +1,8 @@
 //! State as bytes, from one instance of a program to another of the same build: from a worker to its page.
 //!
 //! This is neither the log nor the wire, and nothing of it is kept: a field more and the bytes mean something else. Numbers
-//! and texts lie apart, so that all texts are checked to be UTF-8 at once.
+//! and texts lie apart, so that all texts are checked to be UTF-8 at once. Long JSON lies apart, too, and is not taken out
+//! of the bytes at all: it stays where it came, and is checked when it is looked at.
 //!
 //! Reading never fails halfway: behind bytes that are wrong everything reads as nothing, and whoever reads asks once, at
 //! the end, whether that happened ([`Unpacker::end`]).
@@ -10,11 +11,11 @@
 //! use chat_event::pack::{Pack, Packer, Unpacker};
 //! let mut out = Packer::default();
 //! (7_u32, Some("seven".to_owned())).pack(&mut out);
-//! let bytes = out.into_bytes();
-//! let mut input = Unpacker::new(&bytes);
+//! let packed = out.into_packed();
+//! let mut input = Unpacker::new(&packed.bytes, packed.kept);
 //! assert_eq!(<(u32, Option<String>)>::unpack(&mut input), (7, Some("seven".to_owned())));
 //! assert_eq!(input.end(), Ok(()));
-//! assert!(Unpacker::new(&bytes[..6]).end().is_err());
+//! assert!(Unpacker::new(&packed.bytes[..6], Vec::new()).end().is_err());
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -33,24 +34,24 @@ pub trait Pack: Sized {
     fn unpack(input: &mut Unpacker<'_>) -> Self;
 }
 
+/// What was handed over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Packed {
+    /// What is taken out of its bytes.
+    pub bytes: Vec<u8>,
+    /// What stays in them.
+    pub kept: Vec<u8>,
+}
+
 /// Takes what is handed over.
 #[derive(Debug, Default)]
 pub struct Packer {
     numbers: Vec<u8>,
     texts: String,
+    kept: Vec<u8>,
 }
 
 impl Packer {
-    /// How many bytes it takes so far.
-    pub fn len(&self) -> usize {
-        LEN_BYTES + self.numbers.len() + self.texts.len()
-    }
-
-    /// Whether nothing was written.
-    pub fn is_empty(&self) -> bool {
-        self.numbers.is_empty()
-    }
-
     /// Writes one byte.
     pub fn byte(&mut self, byte: u8) {
         self.numbers.push(byte);
@@ -73,17 +74,24 @@ impl Packer {
     }
 
     /// All that was written.
-    pub fn into_bytes(self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.len());
+    pub fn into_packed(self) -> Packed {
+        let len = LEN_BYTES + self.numbers.len() + self.texts.len();
+        let mut bytes = Vec::with_capacity(len);
         bytes.extend_from_slice(&(self.numbers.len() as u64).to_le_bytes());
         bytes.extend_from_slice(&self.numbers);
         bytes.extend_from_slice(self.texts.as_bytes());
-        bytes
+        Packed {
+            bytes,
+            kept: self.kept,
+        }
     }
 }
 
 /// The length of the numbers stands in front of them.
 const LEN_BYTES: usize = 8;
+
+/// Shorter JSON is taken out: what it would save is less than what remembering its place takes.
+const KEPT_BYTES: usize = 256;
 
 /// The bytes are not what this build writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,12 +110,15 @@ impl std::error::Error for Broken {}
 pub struct Unpacker<'b> {
     numbers: &'b [u8],
     texts: &'b str,
+    kept: Arc<Vec<u8>>,
+    /// How much of it was given.
+    kept_upto: usize,
     broken: bool,
 }
 
 impl<'b> Unpacker<'b> {
     /// Begins to read.
-    pub fn new(bytes: &'b [u8]) -> Unpacker<'b> {
+    pub fn new(bytes: &'b [u8], kept: Vec<u8>) -> Unpacker<'b> {
         let split = || {
             let (len, rest) = bytes.split_first_chunk::<LEN_BYTES>()?;
             let len = usize::try_from(u64::from_le_bytes(*len)).ok()?;
@@ -118,6 +129,8 @@ impl<'b> Unpacker<'b> {
         Unpacker {
             numbers,
             texts,
+            kept: Arc::new(kept),
+            kept_upto: 0,
             broken: split().is_none(),
         }
     }
@@ -128,17 +141,18 @@ impl<'b> Unpacker<'b> {
     ///
     /// Where the bytes were wrong, or more follows.
     pub fn end(&self) -> Result<(), Broken> {
-        let whole = !self.broken && self.numbers.is_empty() && self.texts.is_empty();
+        let whole = !self.broken
+            && self.numbers.is_empty()
+            && self.texts.is_empty()
+            && self.kept_upto == self.kept.len();
         whole.then_some(()).ok_or(Broken)
     }
 
     /// The bytes are wrong: nothing more is read.
     pub fn fail(&mut self) {
-        *self = Unpacker {
-            numbers: &[],
-            texts: "",
-            broken: true,
-        };
+        self.numbers = &[];
+        self.texts = "";
+        self.broken = true;
     }
 
     /// Whether more follows, as far as it can be read.
@@ -510,10 +524,28 @@ impl Pack for Extra {
 
 impl Pack for Json {
     fn pack(&self, out: &mut Packer) {
-        out.text(self.as_text());
+        let text = self.as_text();
+        let is_long = text.len() >= KEPT_BYTES;
+        is_long.pack(out);
+        if is_long {
+            out.number(text.len() as u64);
+            out.kept.extend_from_slice(text.as_bytes());
+        } else {
+            out.text(text);
+        }
     }
 
     fn unpack(input: &mut Unpacker<'_>) -> Self {
+        if bool::unpack(input) {
+            let (from, len) = (input.kept_upto, input.size());
+            let to = from.saturating_add(len);
+            if to > input.kept.len() {
+                input.fail();
+                return Json::default();
+            }
+            input.kept_upto = to;
+            return Json::kept(&input.kept, from..to);
+        }
         match input.text() {
             // Nothing is no JSON.
             "" => Json::default(),
@@ -576,19 +608,24 @@ mod tests {
             tree in trees(),
             list in proptest::collection::vec((any::<u64>(), any::<bool>(), any::<i64>()), 0..20),
             map in proptest::collection::btree_map(".{0,4}", any::<Option<u32>>(), 0..9),
-            number in any::<f64>(),
+            number in any::<f64>(), text in ".{0,300}",
         ) {
+            let json = Json::string(&text);
             let mut out = Packer::default();
             tree.pack(&mut out);
             list.pack(&mut out);
             map.pack(&mut out);
             number.pack(&mut out);
-            let bytes = out.into_bytes();
-            let mut input = Unpacker::new(&bytes);
+            json.pack(&mut out);
+            let packed = out.into_packed();
+            let mut input = Unpacker::new(&packed.bytes, packed.kept);
             prop_assert_eq!(Tree::unpack(&mut input), tree);
             prop_assert_eq!(Vec::<(u64, bool, i64)>::unpack(&mut input), list);
             prop_assert_eq!(BTreeMap::<String, Option<u32>>::unpack(&mut input), map);
             prop_assert_eq!(f64::unpack(&mut input).to_bits(), number.to_bits());
+            let again = Json::unpack(&mut input);
+            prop_assert_eq!(serde_json::to_string(&again).unwrap(), json.as_text());
+            prop_assert_eq!(again, json);
             prop_assert_eq!(input.end(), Ok(()));
         }
 
@@ -598,12 +635,12 @@ mod tests {
         ) {
             let mut out = Packer::default();
             tree.pack(&mut out);
-            let bytes = out.into_bytes();
-            let mut input = Unpacker::new(&bytes[..cut.index(bytes.len())]);
+            let bytes = out.into_packed().bytes;
+            let mut input = Unpacker::new(&bytes[..cut.index(bytes.len())], Vec::new());
             let _ = Tree::unpack(&mut input);
             prop_assert_eq!(input.end(), Err(Broken));
             // Whatever is read of noise, reading it ends.
-            let mut input = Unpacker::new(&noise);
+            let mut input = Unpacker::new(&noise, noise.clone());
             let _ = <(Tree, Vec<Tree>)>::unpack(&mut input);
         }
     }

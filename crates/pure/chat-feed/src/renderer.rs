@@ -75,6 +75,8 @@ pub struct ChatRenderer {
     newest_plans: HashMap<Option<BlockId>, BlockId>,
     /// The row an event came to, by the hash of its id: for sources that take back what they sent.
     rows_of_ids: ByHash<BlockId>,
+    /// Nothing more is taken.
+    closed: bool,
 }
 
 impl ChatRenderer {
@@ -110,6 +112,7 @@ impl ChatRenderer {
     ///
     /// One that others were folded into counts as all of them, each at its time.
     pub fn apply(&mut self, event: &ChatEvent, patches: &mut Vec<FeedPatch>) {
+        debug_assert!(!self.closed, "an event came after the end");
         match Folded::of(event) {
             Some(folded) => self.apply_folded(event, &folded, patches),
             None if self.seen.is_new(event) => self.apply_new(event, &event.id, patches),
@@ -181,12 +184,30 @@ impl ChatRenderer {
 
     /// The log is at its end and nothing more will come: whatever still runs is shown as stopped.
     pub fn end_of_log(&mut self, patches: &mut Vec<FeedPatch>) {
+        if self.closed {
+            return;
+        }
         if let Some(history) = &mut self.feed.history {
             history.begin(self.event);
         }
         self.close_all_turns();
         self.feed.note_history(&self.patches);
         patches.append(&mut self.patches);
+    }
+
+    /// Gives up what is needed only to take more events: none come.
+    ///
+    /// A million events' ids take 20 MB.
+    pub fn close(&mut self) {
+        *self = ChatRenderer {
+            feed: std::mem::take(&mut self.feed),
+            event: self.event,
+            now_ms: self.now_ms,
+            rows_of_ids: std::mem::take(&mut self.rows_of_ids),
+            closed: true,
+            ..ChatRenderer::default()
+        };
+        self.rows_of_ids.shrink_to_fit();
     }
 
     fn perform(&mut self, event: &ChatEvent) {

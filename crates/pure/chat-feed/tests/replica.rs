@@ -3,6 +3,7 @@
 mod support;
 
 use chat_event::ChatEvent;
+use chat_event::pack::Packed;
 use chat_feed::{ChatRenderer, FeedPatch, Teller};
 use proptest::prelude::*;
 use support::log;
@@ -34,12 +35,12 @@ fn told_by_stretches(stretches: &[&[ChatEvent]]) -> Result<(), TestCaseError> {
     for events in told {
         let patches = apply(&mut reads, events);
         let mut heard = Vec::new();
-        prop_assert!(shows.hear(&teller.tell(&reads, &patches), &mut heard).is_ok());
+        prop_assert!(shows.hear(teller.tell(&reads, &patches), &mut heard).is_ok());
         prop_assert_eq!(heard, patches);
         prop_assert_eq!(all_of(&shows), all_of(&reads));
     }
     let rest = teller.hand_over(&reads, &[]);
-    prop_assert!(shows.hear(&rest, &mut Vec::new()).is_ok());
+    prop_assert!(shows.hear(rest, &mut Vec::new()).is_ok());
     let told = apply(&mut reads, after);
     prop_assert_eq!(apply(&mut shows, after), told);
     let (mut read, mut shown) = (Vec::new(), Vec::new());
@@ -52,6 +53,13 @@ fn told_by_stretches(stretches: &[&[ChatEvent]]) -> Result<(), TestCaseError> {
         prop_assert_eq!(apply(&mut shows, events), apply(&mut reads, events));
     }
     prop_assert_eq!(all_of(&shows), all_of(&reads));
+    // Who took something else cannot be told.
+    let told = Teller::of(&reads).tell(&reads, &[]);
+    let mut other = ChatRenderer::with_history();
+    prop_assert_eq!(
+        other.hear(told, &mut Vec::new()).is_ok(),
+        reads.event_count() == 0
+    );
     Ok(())
 }
 
@@ -79,7 +87,7 @@ proptest! {
         let mut reads = ChatRenderer::with_history();
         let teller = Teller::of(&reads);
         let patches = apply(&mut reads, &events);
-        let mut bytes = teller.hand_over(&reads, &patches);
+        let Packed { mut bytes, kept } = teller.hand_over(&reads, &patches);
         let at = at.index(bytes.len());
         if cut {
             bytes.truncate(at);
@@ -88,7 +96,7 @@ proptest! {
         }
         let mut shows = ChatRenderer::with_history();
         // It ends, and a piece that is missing does not go unnoticed.
-        let heard = shows.hear(&bytes, &mut Vec::new());
+        let heard = shows.hear(Packed { bytes, kept }, &mut Vec::new());
         prop_assert!(!cut || heard.is_err());
     }
 }

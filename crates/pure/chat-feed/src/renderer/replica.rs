@@ -3,9 +3,10 @@
 //! While it hears, the other one has the feed and no more. At the end it is handed the rest as well, and then is as if it
 //! had taken all events itself: more can come.
 
-use chat_event::pack::{Broken, Pack, Packer, Unpacker};
+use chat_event::pack::{Broken, Pack, Packed, Packer, Unpacker};
 
 use super::ChatRenderer;
+use crate::block::EventIdx;
 use crate::feed::Feed;
 use crate::patch::FeedPatch;
 use crate::replica::Replicate;
@@ -30,7 +31,7 @@ pub enum Heard {
 /// let line = r#"{"id":"e1","timestamp":1,"sessionId":"s","type":"assistant_chunk","payload":{"text":"Hi"}}"#;
 /// let patches = reads.render_event(&ChatEvent::from_json(line).unwrap());
 /// let mut heard = Vec::new();
-/// shows.hear(&teller.tell(&reads, &patches), &mut heard).unwrap();
+/// shows.hear(teller.tell(&reads, &patches), &mut heard).unwrap();
 /// assert_eq!(heard, patches);
 /// assert_eq!(shows.feed().rows().count(), 1);
 /// ```
@@ -38,6 +39,7 @@ pub enum Heard {
 pub struct Teller {
     /// What the other one has.
     told: Feed,
+    n_events: EventIdx,
 }
 
 impl Teller {
@@ -45,26 +47,29 @@ impl Teller {
     pub fn of(renderer: &ChatRenderer) -> Teller {
         Teller {
             told: renderer.feed.clone(),
+            n_events: renderer.event,
         }
     }
 
     /// What the other one lacks, for [`ChatRenderer::hear`]; `patches` are what changed since the last time.
-    pub fn tell(&mut self, renderer: &ChatRenderer, patches: &[FeedPatch]) -> Vec<u8> {
+    pub fn tell(&mut self, renderer: &ChatRenderer, patches: &[FeedPatch]) -> Packed {
         let mut out = self.written(renderer, patches);
         false.pack(&mut out);
-        out.into_bytes()
+        out.into_packed()
     }
 
     /// The same, and all that it needs to go on by itself.
-    pub fn hand_over(mut self, renderer: &ChatRenderer, patches: &[FeedPatch]) -> Vec<u8> {
+    pub fn hand_over(mut self, renderer: &ChatRenderer, patches: &[FeedPatch]) -> Packed {
         let mut out = self.written(renderer, patches);
         true.pack(&mut out);
         renderer.pack_rest(&mut out);
-        out.into_bytes()
+        out.into_packed()
     }
 
     fn written(&mut self, renderer: &ChatRenderer, patches: &[FeedPatch]) -> Packer {
         let mut out = Packer::default();
+        self.n_events.pack(&mut out);
+        self.n_events = renderer.event;
         renderer.event.pack(&mut out);
         out.number(patches.len() as u64);
         for patch in patches {
@@ -84,8 +89,12 @@ impl ChatRenderer {
     ///
     /// Where the bytes are not what a teller of the same build wrote for this renderer. What is shown is then any mixture
     /// of both: it has to begin again.
-    pub fn hear(&mut self, bytes: &[u8], patches: &mut Vec<FeedPatch>) -> Result<Heard, Broken> {
-        let mut input = Unpacker::new(bytes);
+    pub fn hear(&mut self, told: Packed, patches: &mut Vec<FeedPatch>) -> Result<Heard, Broken> {
+        let mut input = Unpacker::new(&told.bytes, told.kept);
+        if EventIdx::unpack(&mut input) != self.event {
+            // It is meant for one that has taken more, or less.
+            return Err(Broken);
+        }
         self.event = Pack::unpack(&mut input);
         let heard = Vec::unpack(&mut input);
         self.feed.hear(&mut input);
@@ -129,5 +138,6 @@ rest!(
     calls,
     asks,
     newest_plans,
-    rows_of_ids
+    rows_of_ids,
+    closed
 );
