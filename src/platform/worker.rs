@@ -18,7 +18,8 @@ impl Worker {
     /// Starts one of those that `worker.js` names.
     pub(super) fn start(name: &str) -> Option<Worker> {
         let worker = start_worker(name);
-        (!worker.is_undefined()).then_some(Worker(worker))
+        // Made only where there is a worker: dropping it ends the worker.
+        (!worker.is_undefined()).then(|| Worker(worker))
     }
 
     /// The browser's own.

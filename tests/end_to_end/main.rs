@@ -26,6 +26,7 @@ mod stories;
 mod accessible;
 mod anchor;
 mod answers;
+mod aside;
 mod attachments;
 mod bodies;
 mod chapters;
