@@ -11,9 +11,12 @@ use serde::ser::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+/// The text of the value that most fields have when they have none.
+const NULL: &str = "null";
+
 /// One JSON value as compact text, without white space between its tokens.
 ///
-/// Two values are equal when their text is. A copy shares the text.
+/// Two values are equal when their text is. A copy shares the text; the value `null`, which is the default, has none.
 ///
 /// ```
 /// use chat_event::Json;
@@ -21,16 +24,13 @@ use serde_json::value::RawValue;
 /// assert_eq!(args.as_text(), r#"{"path":"a.rs","n":1.0}"#);
 /// assert_eq!(args.get("path").unwrap().as_str().unwrap(), "a.rs");
 /// ```
-#[derive(Clone)]
-pub struct Json(Arc<Text>);
-
-/// The text that copies share. It stays where it was read to: an `Arc` around it alone would copy all of it once more.
-struct Text(Box<RawValue>);
+#[derive(Clone, Default)]
+pub struct Json(Option<Arc<str>>);
 
 impl Json {
     /// The value as compact JSON text.
     pub fn as_text(&self) -> &str {
-        self.0.0.get()
+        self.0.as_deref().unwrap_or(NULL)
     }
 
     /// The value as a tree.
@@ -112,8 +112,9 @@ impl Json {
         self.as_str().unwrap_or(Cow::Borrowed(self.as_text()))
     }
 
-    fn of(raw: Box<RawValue>) -> Json {
-        Json(Arc::new(Text(raw)))
+    /// The value that a compact text says.
+    pub(crate) fn of(text: &str) -> Json {
+        Json((text != NULL).then(|| text.into()))
     }
 
     /// A JSON string.
@@ -124,27 +125,21 @@ impl Json {
 
 impl From<Value> for Json {
     fn from(value: Value) -> Self {
-        // A `Value` always has a JSON text, so the fallback is never taken.
-        serde_json::value::to_raw_value(&value).map_or_else(|_| Json::default(), Json::of)
+        Json::from(&value)
     }
 }
 
 impl From<&Value> for Json {
     fn from(value: &Value) -> Self {
-        serde_json::value::to_raw_value(value).map_or_else(|_| Json::default(), Json::of)
-    }
-}
-
-impl Default for Json {
-    /// The value `null`.
-    fn default() -> Self {
-        Json::of(RawValue::NULL.to_owned())
+        // A `Value` always has a JSON text, so the fallback is never taken.
+        serde_json::to_string(value).map_or_else(|_| Json::default(), |text| Json::of(&text))
     }
 }
 
 impl PartialEq for Json {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.as_text() == other.as_text()
+        let (text, other) = (self.as_text(), other.as_text());
+        std::ptr::eq(text, other) || text == other
     }
 }
 
@@ -158,19 +153,17 @@ impl fmt::Debug for Json {
 
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.0.serialize(serializer)
+        // The text was read or written as JSON before, so it is JSON.
+        let raw: &RawValue =
+            serde_json::from_str(self.as_text()).map_err(serde::ser::Error::custom)?;
+        raw.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
-        match compact(raw.get()) {
-            None => Ok(Json::of(raw)),
-            Some(text) => RawValue::from_string(text)
-                .map(Json::of)
-                .map_err(serde::de::Error::custom),
-        }
+        Ok(Json::of(compact(raw.get()).as_deref().unwrap_or(raw.get())))
     }
 }
 
