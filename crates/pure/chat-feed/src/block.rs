@@ -19,7 +19,7 @@ pub struct TurnIdx(pub u32);
 pub struct ResponseIdx(pub u32);
 
 /// Names a body of streamed text: its index among the feed's bodies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TextIdx(pub u32);
 
 /// How many events the renderer had taken before this one: 0 for the first.
