@@ -51,6 +51,28 @@ pub struct ChatEvent {
     pub extra: Extra,
 }
 
+impl Default for ChatEvent {
+    /// An event that says nothing.
+    fn default() -> Self {
+        ChatEvent {
+            seq: None,
+            id: String::new(),
+            timestamp: None,
+            recv: None,
+            session_id: String::new(),
+            turn_id: None,
+            response_id: None,
+            agent_id: None,
+            parent_tool_call_id: None,
+            payload: Payload::Unknown {
+                event_type: String::new(),
+                value: Json::default(),
+            },
+            extra: Extra::default(),
+        }
+    }
+}
+
 impl ChatEvent {
     /// An event with the fields every event has.
     pub fn new(
@@ -85,6 +107,9 @@ impl ChatEvent {
 
     /// As [`ChatEvent::from_json`]; also says whether U+FFFD stands for a lone surrogate.
     pub(crate) fn from_json_mended(text: &str) -> Result<(Self, bool), Error> {
+        if let Some(event) = Self::from_plain_json(text) {
+            return Ok((event, false));
+        }
         if crate::depth::exceeds(text, crate::MAX_DEPTH) {
             return Err(Error::TooDeep);
         }
@@ -217,22 +242,7 @@ impl<'de> Visitor<'de> for EventVisitor {
         let mut event_type: Option<String> = None;
         let mut payload: Option<Payload> = None;
         let mut kept: Option<Json> = None;
-        let mut event = ChatEvent {
-            seq: None,
-            id: String::new(),
-            timestamp: None,
-            recv: None,
-            session_id: String::new(),
-            turn_id: None,
-            response_id: None,
-            agent_id: None,
-            parent_tool_call_id: None,
-            payload: Payload::Unknown {
-                event_type: String::new(),
-                value: Json::default(),
-            },
-            extra: Extra::default(),
-        };
+        let mut event = ChatEvent::default();
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match &*key.0 {
                 "seq" => event.seq = crate::schema::field(&mut map, "seq")?,

@@ -12,9 +12,12 @@ use serde::ser::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+/// The text of the value that most fields have when they have none.
+const NULL: &str = "null";
+
 /// One JSON value as compact text, without white space between its tokens.
 ///
-/// Two values are equal when their text is. A copy shares the text.
+/// Two values are equal when their text is. A copy shares the text; the value `null`, which is the default, has none.
 ///
 /// ```
 /// use chat_event::Json;
@@ -22,28 +25,35 @@ use serde_json::value::RawValue;
 /// assert_eq!(args.as_text(), r#"{"path":"a.rs","n":1.0}"#);
 /// assert_eq!(args.get("path").unwrap().as_str().unwrap(), "a.rs");
 /// ```
-#[derive(Clone)]
-pub struct Json(Arc<Text>);
+#[derive(Clone, Default)]
+pub struct Json(Text);
 
-/// The text that copies share. It stays where it was read to: an `Arc` around it alone would copy all of it once more.
+/// The text of a value; copies share it.
+#[derive(Clone, Default)]
 enum Text {
-    Read(Box<RawValue>),
-    /// Compact JSON text that another instance of the program has read: reading it again would cost as much as before.
-    Handed(Box<str>),
-    /// The same, where it stands among others.
-    Kept { all: Arc<Vec<u8>>, at: Range<usize> },
+    #[default]
+    Null,
+    Whole(Arc<str>),
+    /// What another instance of the program has read, where it stands among others: taking it out would cost as much as
+    /// a good part of reading it.
+    Kept(Arc<Kept>),
+}
+
+struct Kept {
+    all: Arc<Vec<u8>>,
+    at: Range<usize>,
 }
 
 impl Json {
     /// The value as compact JSON text.
     pub fn as_text(&self) -> &str {
-        match &*self.0 {
-            Text::Read(raw) => raw.get(),
-            Text::Handed(text) => text,
-            // What is handed over was a text before; looking at it again costs a tenth of what reading it did.
-            Text::Kept { all, at } => {
-                let bytes = all.get(at.clone()).unwrap_or_default();
-                std::str::from_utf8(bytes).unwrap_or("null")
+        match &self.0 {
+            Text::Null => NULL,
+            Text::Whole(text) => text,
+            // It was a text when it was handed over; looking again costs a tenth of what reading it did.
+            Text::Kept(kept) => {
+                let bytes = kept.all.get(kept.at.clone()).unwrap_or_default();
+                std::str::from_utf8(bytes).unwrap_or(NULL)
             }
         }
     }
@@ -119,7 +129,8 @@ impl Json {
 
     /// Whether the value is `null`.
     pub fn is_null(&self) -> bool {
-        self.as_text() == "null"
+        // What stands among others is longer.
+        !matches!(self.0, Text::Kept(_)) && self.as_text() == NULL
     }
 
     /// The value as a reader would want to see it: a string without its quotes, anything else as JSON text.
@@ -127,19 +138,18 @@ impl Json {
         self.as_str().unwrap_or(Cow::Borrowed(self.as_text()))
     }
 
-    fn of(raw: Box<RawValue>) -> Json {
-        Json(Arc::new(Text::Read(raw)))
+    /// The value that a compact text says.
+    pub(crate) fn of(text: &str) -> Json {
+        Json(match text {
+            NULL => Text::Null,
+            text => Text::Whole(text.into()),
+        })
     }
 
-    /// A value whose compact text was read and handed over; `text` is not looked at.
-    pub(crate) fn handed(text: &str) -> Json {
-        Json(Arc::new(Text::Handed(text.into())))
-    }
-
-    /// The same, of a text that stays among others.
+    /// The value that a text says that stays among others; it is not looked at.
     pub(crate) fn kept(all: &Arc<Vec<u8>>, at: Range<usize>) -> Json {
         let all = all.clone();
-        Json(Arc::new(Text::Kept { all, at }))
+        Json(Text::Kept(Arc::new(Kept { all, at })))
     }
 
     /// A JSON string.
@@ -150,27 +160,21 @@ impl Json {
 
 impl From<Value> for Json {
     fn from(value: Value) -> Self {
-        // A `Value` always has a JSON text, so the fallback is never taken.
-        serde_json::value::to_raw_value(&value).map_or_else(|_| Json::default(), Json::of)
+        Json::from(&value)
     }
 }
 
 impl From<&Value> for Json {
     fn from(value: &Value) -> Self {
-        serde_json::value::to_raw_value(value).map_or_else(|_| Json::default(), Json::of)
-    }
-}
-
-impl Default for Json {
-    /// The value `null`.
-    fn default() -> Self {
-        Json::of(RawValue::NULL.to_owned())
+        // A `Value` always has a JSON text, so the fallback is never taken.
+        serde_json::to_string(value).map_or_else(|_| Json::default(), |text| Json::of(&text))
     }
 }
 
 impl PartialEq for Json {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.as_text() == other.as_text()
+        let (text, other) = (self.as_text(), other.as_text());
+        std::ptr::eq(text, other) || text == other
     }
 }
 
@@ -184,26 +188,17 @@ impl fmt::Debug for Json {
 
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &*self.0 {
-            Text::Read(raw) => raw.serialize(serializer),
-            Text::Handed(_) | Text::Kept { .. } => {
-                serde_json::from_str::<&RawValue>(self.as_text())
-                    .map_err(serde::ser::Error::custom)?
-                    .serialize(serializer)
-            }
-        }
+        // The text was read or written as JSON before, so it is JSON.
+        let raw: &RawValue =
+            serde_json::from_str(self.as_text()).map_err(serde::ser::Error::custom)?;
+        raw.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
-        match compact(raw.get()) {
-            None => Ok(Json::of(raw)),
-            Some(text) => RawValue::from_string(text)
-                .map(Json::of)
-                .map_err(serde::de::Error::custom),
-        }
+        Ok(Json::of(compact(raw.get()).as_deref().unwrap_or(raw.get())))
     }
 }
 

@@ -16,6 +16,7 @@ mod body;
 pub mod compaction;
 pub mod cursor;
 pub mod depth;
+mod direct;
 mod error;
 mod event;
 mod excerpt;

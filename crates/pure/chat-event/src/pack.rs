@@ -549,7 +549,7 @@ impl Pack for Json {
         match input.text() {
             // Nothing is no JSON.
             "" => Json::default(),
-            text => Json::handed(text),
+            text => Json::of(text),
         }
     }
 }

@@ -93,6 +93,21 @@ macro_rules! payload_struct {
                     extra,
                 })
             }
+
+            /// Reads an object where it is plain: see [`crate::direct`].
+            #[allow(dead_code, reason = "parts of payloads are read by their own types")]
+            pub(crate) fn read_plain(cursor: &mut crate::direct::Cursor<'_>, spare: &mut String) -> Option<Self> {
+                #[allow(unused_imports)]
+                use crate::direct::AsSlot;
+                let mut payload = $name::default();
+                let mut places = [ $( crate::direct::Place {
+                    key: $key,
+                    required: payload_struct!(@required $mode),
+                    slot: payload.$field.as_slot(),
+                }, )* ];
+                crate::direct::fill(cursor, &mut places, &mut payload.extra, spare)?;
+                Some(payload)
+            }
         }
 
         impl<'de> serde::de::Deserialize<'de> for $name {
@@ -136,6 +151,8 @@ macro_rules! payload_struct {
             }
         }
     };
+    (@required required) => { true };
+    (@required $mode:ident) => { false };
     (@take $field:ident $key:literal required) => {
         $field.ok_or_else(|| serde::de::Error::missing_field($key))?
     };
@@ -196,6 +213,14 @@ macro_rules! payloads {
                     return Ok($enum::Unknown { event_type: event_type.to_owned(), value: map.next_value()? });
                 }
                 map.next_value_seed(Typed(event_type))
+            }
+
+            /// Reads the payload of an event of a known type where it is plain: see [`crate::direct`].
+            pub(crate) fn read_plain(event_type: &str, cursor: &mut crate::direct::Cursor<'_>, spare: &mut String) -> Option<Self> {
+                match event_type {
+                    $( $type => $name::read_plain(cursor, spare).map($enum::$name), )*
+                    _ => None,
+                }
             }
 
             /// Makes the payload of an event of type `event_type` from JSON that was already read; never fails.

@@ -25,7 +25,7 @@ chat_event::pack_fields!(ResponseIdx { 0 });
 
 
 /// Names a body of streamed text: its index among the feed's bodies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TextIdx(pub u32);
 chat_event::pack_fields!(TextIdx { 0 });
 

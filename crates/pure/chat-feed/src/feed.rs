@@ -310,6 +310,15 @@ impl Feed {
         Arc::make_mut(slot)
     }
 
+    /// A call's row, to be given its result and nothing else.
+    pub(crate) fn slot_to_settle(&mut self, id: BlockId) -> &mut Slot {
+        let slot = &mut self.slots[id.0 as usize];
+        if let Some(history) = &mut self.history {
+            history.hold_until_settled(slot);
+        }
+        Arc::make_mut(slot)
+    }
+
     /// A turn, to be changed.
     pub(crate) fn turn_mut(&mut self, turn: TurnIdx) -> &mut Turn {
         let facts = &mut self.turns[turn.0 as usize];

@@ -30,6 +30,7 @@ use asks::Ask;
 use place::Place;
 pub use replica::{Heard, Teller};
 pub(crate) use seen::{ByHash, Seen, hash};
+use seen::{Keyed, hash_of_id};
 use texts::ResponseWork;
 use turns::TurnWork;
 pub(crate) use turns::between;
@@ -55,21 +56,25 @@ pub struct ChatRenderer {
     event: EventIdx,
     /// Its time.
     now_ms: Option<i64>,
-    /// Its id.
-    event_id: Box<str>,
+    /// Its id, and a hash of that.
+    event_id: String,
+    id_hash: u64,
     /// What it changed so far.
     patches: Vec<FeedPatch>,
-    turn_ids: HashMap<Box<str>, TurnIdx>,
+    turn_ids: HashMap<Box<str>, TurnIdx, Keyed>,
+    /// The turn that was named last, and the response: most events name those that the event before named.
+    named_turn: Option<(Box<str>, TurnIdx)>,
+    named_response: Option<(Box<str>, Option<BlockId>, ResponseIdx)>,
     current_turn: Option<TurnIdx>,
     n_numbered_turns: u32,
     turn_works: Vec<TurnWork>,
     /// Turns that have rows, and turns that are not closed.
     filled_turns: BTreeSet<TurnIdx>,
     open_turns: BTreeSet<TurnIdx>,
-    response_ids: HashMap<(Box<str>, Option<BlockId>), ResponseIdx>,
+    response_ids: HashMap<(Box<str>, Option<BlockId>), ResponseIdx, Keyed>,
     unnamed_responses: HashMap<(TurnIdx, Option<BlockId>), ResponseIdx>,
     response_works: Vec<ResponseWork>,
-    calls: HashMap<Box<str>, BlockId>,
+    calls: HashMap<Box<str>, BlockId, Keyed>,
     asks: HashMap<(Ask, Box<str>), BlockId>,
     /// The row of the newest plan, of each sub-agent and of the session itself.
     newest_plans: HashMap<Option<BlockId>, BlockId>,
@@ -104,7 +109,7 @@ impl ChatRenderer {
 
     /// The row that an event came to, by the event's id: where a link to it leads.
     pub fn block_of_id(&self, event_id: &str) -> Option<BlockId> {
-        let block = self.rows_of_ids.get(&hash(event_id)).copied();
+        let block = self.rows_of_ids.get(&hash_of_id(event_id)).copied();
         block.filter(|&block| self.feed.contains(block))
     }
 
@@ -115,8 +120,12 @@ impl ChatRenderer {
         debug_assert!(!self.closed, "an event came after the end");
         match Folded::of(event) {
             Some(folded) => self.apply_folded(event, &folded, patches),
-            None if self.seen.is_new(event) => self.apply_new(event, &event.id, patches),
-            None => {}
+            None => {
+                let id_hash = hash_of_id(&event.id);
+                if self.seen.hash_is_new(event, id_hash) {
+                    self.apply_new(event, (&event.id, id_hash), patches);
+                }
+            }
         }
     }
 
@@ -130,18 +139,27 @@ impl ChatRenderer {
         if self.seen.is_seen(survivor) {
             return;
         }
+        let survivor_id = (survivor.id.as_str(), hash_of_id(&survivor.id));
         for event in folded.events() {
+            let id_hash = hash_of_id(&event.id);
             if event.id.is_empty() {
                 // Of those without a name nothing is known beside their place before the survivor; a link to it leads there.
-                self.apply_new(&event, &survivor.id, patches);
-            } else if self.seen.is_new(&event) {
-                self.apply_new(&event, &event.id, patches);
+                self.apply_new(&event, survivor_id, patches);
+            } else if self.seen.hash_is_new(&event, id_hash) {
+                self.apply_new(&event, (&event.id, id_hash), patches);
             }
         }
     }
 
-    fn apply_new(&mut self, event: &ChatEvent, id: &str, patches: &mut Vec<FeedPatch>) {
-        self.event_id = id.into();
+    fn apply_new(
+        &mut self,
+        event: &ChatEvent,
+        (id, id_hash): (&str, u64),
+        patches: &mut Vec<FeedPatch>,
+    ) {
+        self.event_id.clear();
+        self.event_id.push_str(id);
+        self.id_hash = id_hash;
         self.now_ms = event.timestamp;
         self.feed.rows_of_events.push(NO_ROW);
         if let Some(history) = &mut self.feed.history {
@@ -316,7 +334,7 @@ impl ChatRenderer {
             response: place.response,
             parent: place.parent,
             depth,
-            event_id: self.event_id.clone(),
+            event_id: self.event_id.as_str().into(),
             first_event: self.event,
             at_ms: self.now_ms,
             body,
@@ -368,7 +386,7 @@ impl ChatRenderer {
     /// Chunks that only lengthen a text are not kept: they are most events, and no source takes back one of them.
     fn remember_row(&mut self, id: BlockId) {
         if !self.event_id.is_empty() {
-            self.rows_of_ids.insert(seen::hash(&self.event_id), id);
+            self.rows_of_ids.insert(self.id_hash, id);
         }
     }
 

@@ -100,6 +100,28 @@ impl Splitter {
         }
     }
 
+    /// Takes what came since the last call where it makes the paragraph at the text's end longer and does nothing else;
+    /// returned is where that paragraph starts. It then reaches to the end of the text.
+    pub(crate) fn lengthen_paragraph(&mut self, text: &str) -> Option<usize> {
+        let line = text.as_bytes().get(self.line_start..)?;
+        // A line that begins with a letter is nothing else, whatever comes behind it.
+        let first = *line.first()?;
+        let is_letter = first.is_ascii_alphabetic() || !first.is_ascii();
+        if !is_letter || self.long || line.len() > LINE_BYTES || line.last() == Some(&b'\r') {
+            return None;
+        }
+        let start = match &self.open {
+            Open::Nothing => self.line_start,
+            Open::Paragraph { range, .. } if range.len() < BYTES_PER_ROW => range.start,
+            _ => return None,
+        };
+        if find_newline(text, self.seen).is_some() {
+            return None;
+        }
+        self.seen = text.len();
+        Some(start)
+    }
+
     fn take(&mut self, text: &str, line: Range<usize>, whole: bool, closed: &mut Vec<Piece>) {
         if self.long {
             if !line.is_empty() {

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use chat_event::jsonl::{LineContent, LineSplitter};
+use chat_event::jsonl::{LineContent, LineSplitter, MAX_LINE_BYTES};
 use chat_event::payload::Notice;
 use chat_event::{ChatEvent, Extra, Payload};
 
@@ -80,6 +80,8 @@ pub struct LogReader {
     splitter: LineSplitter,
     /// Where events belong that do not say it.
     session_id: String,
+    /// The newest event of a line that was plain.
+    event: ChatEvent,
 }
 
 impl LogReader {
@@ -88,22 +90,58 @@ impl LogReader {
         LogReader {
             splitter: LineSplitter::new(),
             session_id: chat_event::session_id::from_native(session_id).into_owned(),
+            event: ChatEvent::default(),
         }
     }
 
     /// Takes the next bytes, which arrived at `arrival_ms` (Unix epoch), and appends what they give to `out`.
     pub fn push(&mut self, bytes: &[u8], arrival_ms: i64, out: &mut Vec<ChatEvent>) {
-        let session_id = &self.session_id;
-        self.splitter.push(bytes, &mut |line| {
-            read(session_id, line.number, line.content, arrival_ms, out);
+        self.push_each(bytes, arrival_ms, &mut |event| {
+            out.push(std::mem::take(event))
         });
+    }
+
+    /// As [`LogReader::push`], for who needs each event only while it is told: the memory of one is used for all.
+    pub fn push_each(
+        &mut self,
+        bytes: &[u8],
+        arrival_ms: i64,
+        take: &mut dyn FnMut(&mut ChatEvent),
+    ) {
+        let mut rest = bytes;
+        // What stands behind the last newline is looked at once it is whole.
+        let end = bytes.iter().rposition(|&byte| byte == b'\n');
+        let mut n_left = end.map_or(0, |end| end + 1);
+        while n_left > 0 {
+            let plain = match self.splitter.open() {
+                true => None,
+                false => self.event.read_plain_line(rest),
+            };
+            let session_id = &self.session_id;
+            let n_taken = if let Some(len) = plain.filter(|len| *len <= MAX_LINE_BYTES) {
+                let line_no = self.splitter.pass(len);
+                complete(&mut self.event, line_no, session_id);
+                take(&mut self.event);
+                len
+            } else {
+                let taken = self.splitter.push_line(rest, &mut |line| {
+                    read(session_id, line.number, line.content, arrival_ms, take);
+                });
+                taken.unwrap_or(n_left)
+            };
+            n_left -= n_taken;
+            rest = rest.get(n_taken..).unwrap_or_default();
+        }
+        self.splitter
+            .push(rest, &mut |_| debug_assert!(false, "no newline is left"));
     }
 
     /// Takes the end of the log.
     pub fn finish(&mut self, arrival_ms: i64, out: &mut Vec<ChatEvent>) {
         let session_id = &self.session_id;
         self.splitter.finish(&mut |line| {
-            read(session_id, line.number, line.content, arrival_ms, out);
+            let mut take = |event: &mut ChatEvent| out.push(std::mem::take(event));
+            read(session_id, line.number, line.content, arrival_ms, &mut take);
         });
     }
 }
@@ -113,20 +151,20 @@ fn read(
     line_no: u64,
     content: LineContent<'_>,
     arrival_ms: i64,
-    out: &mut Vec<ChatEvent>,
+    take: &mut dyn FnMut(&mut ChatEvent),
 ) {
-    let say = |tag: &str, notice: Notice, out: &mut Vec<ChatEvent>| {
+    let say = |tag: &str, notice: Notice, take: &mut dyn FnMut(&mut ChatEvent)| {
         let id = format!("l{line_no}:{tag}");
-        out.push(ChatEvent::new(id, arrival_ms, session_id, notice));
+        take(&mut ChatEvent::new(id, arrival_ms, session_id, notice));
     };
-    let unreadable = |reason: &str, text: &str, out: &mut Vec<ChatEvent>| {
+    let unreadable = |reason: &str, text: &str, take: &mut dyn FnMut(&mut ChatEvent)| {
         let notice = unreadable_notice(line_no, reason, text);
-        say("unreadable", notice, out);
+        say("unreadable", notice, take);
     };
     let bytes = match content {
         LineContent::Bytes(bytes) => bytes,
-        LineContent::Zeros => return unreadable("it holds nothing but zero bytes", "", out),
-        LineContent::TooLong => return unreadable("it is longer than 16 MiB", "", out),
+        LineContent::Zeros => return unreadable("it holds nothing but zero bytes", "", take),
+        LineContent::TooLong => return unreadable("it is longer than 16 MiB", "", take),
     };
     // Checking is faster than mending, and mostly all there is to do.
     let (text, is_utf8) = match std::str::from_utf8(bytes) {
@@ -138,11 +176,11 @@ fn read(
     }
     let rest = events_in(&text, &mut |mut event| {
         complete(&mut event, line_no, session_id);
-        out.push(event);
+        take(&mut event);
     });
     let n_notices = rest.iter().len();
     if let Some((reason, rest)) = rest {
-        unreadable(&reason, rest, out);
+        unreadable(&reason, rest, take);
     }
     if !is_utf8 {
         let notice = Notice {
@@ -154,6 +192,6 @@ fn read(
         };
         // The second of a line bears its number.
         let tag = if n_notices == 0 { "notice" } else { "notice2" };
-        say(tag, notice, out);
+        say(tag, notice, take);
     }
 }

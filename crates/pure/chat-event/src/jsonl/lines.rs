@@ -99,36 +99,53 @@ impl LineSplitter {
     /// Takes the next bytes of the source; calls `on_line` for each line that they end.
     pub fn push(&mut self, bytes: &[u8], on_line: &mut dyn FnMut(Line<'_>)) {
         let mut rest = bytes;
-        while let Some(end) = newline(rest) {
-            let (piece, behind) = rest.split_at(end);
-            rest = behind.get(1..).unwrap_or_default();
-            if self.open_start == self.taken {
-                self.taken += piece.len() as u64;
-                let zeros = leading_zeros(piece);
-                self.open_zeros = zeros as u64;
-                let kept = piece.get(zeros..).unwrap_or_default();
-                if kept.len() > self.max_line_bytes {
-                    self.too_long = true;
-                    self.line(&[], true, on_line);
-                } else {
-                    self.line(kept, true, on_line);
-                }
-            } else {
-                self.keep(piece);
-                let kept = std::mem::take(&mut self.kept);
-                self.line(&kept, true, on_line);
-                self.kept = kept;
-                self.kept.clear();
-                // One long line should not hold its memory for the rest of the source.
-                self.kept.shrink_to(256 * 1024);
-            }
-            self.taken += 1;
-            self.lines += 1;
-            self.open_start = self.taken;
-            self.open_zeros = 0;
-            self.too_long = false;
+        while let Some(n_taken) = self.push_line(rest, on_line) {
+            rest = rest.get(n_taken..).unwrap_or_default();
         }
         self.keep(rest);
+    }
+
+    /// Takes the next bytes of the source as far as the first newline, and says how many those are; none where there is no
+    /// newline.
+    pub fn push_line(&mut self, bytes: &[u8], on_line: &mut dyn FnMut(Line<'_>)) -> Option<usize> {
+        let end = newline(bytes)?;
+        let piece = bytes.get(..end)?;
+        if self.open_start == self.taken {
+            self.taken += piece.len() as u64;
+            let zeros = leading_zeros(piece);
+            self.open_zeros = zeros as u64;
+            let kept = piece.get(zeros..).unwrap_or_default();
+            if kept.len() > self.max_line_bytes {
+                self.too_long = true;
+                self.line(&[], true, on_line);
+            } else {
+                self.line(kept, true, on_line);
+            }
+        } else {
+            self.keep(piece);
+            let kept = std::mem::take(&mut self.kept);
+            self.line(&kept, true, on_line);
+            self.kept = kept;
+            self.kept.clear();
+            // One long line should not hold its memory for the rest of the source.
+            self.kept.shrink_to(256 * 1024);
+        }
+        self.taken += 1;
+        self.lines += 1;
+        self.open_start = self.taken;
+        self.open_zeros = 0;
+        self.too_long = false;
+        Some(end + 1)
+    }
+
+    /// Counts a line that somebody else took from the source, where none is open: so many bytes, its newline included.
+    /// Returned is its number.
+    pub fn pass(&mut self, n_bytes: usize) -> u64 {
+        debug_assert!(!self.open(), "the line that is open was not ended");
+        self.taken += n_bytes as u64;
+        self.open_start = self.taken;
+        self.lines += 1;
+        self.lines
     }
 
     /// Ends the source; calls `on_line` for a last line that no `\n` ended.

@@ -9,7 +9,7 @@ use chat_event::{Json, payload};
 
 use super::{History, NONE};
 use crate::block::{
-    BlockBody, BlockId, EventIdx, FileEditBlock, TextIdx, ThinkingBlock, ToolCallBlock,
+    Block, BlockBody, BlockId, EventIdx, FileEditBlock, TextIdx, ThinkingBlock, ToolCallBlock,
 };
 use crate::feed::{Feed, Slot};
 use crate::tool::{ToolKind, ToolStatus};
@@ -96,6 +96,22 @@ impl RowRecord {
 }
 
 impl History {
+    /// A call is about to have its result, and nothing else of it changes.
+    pub(crate) fn hold_until_settled(&mut self, slot: &Arc<Slot>) {
+        let marks = &self.rows[slot.block.id.0 as usize];
+        let as_it_was = slot.block.first_event < self.event && marks.held != self.event;
+        let keeps_progress = match &slot.block.body {
+            BlockBody::ToolCall(call) => call.progress.is_some(),
+            _ => true,
+        };
+        if as_it_was && !keeps_progress && is_unsettled(slot) {
+            self.push_record(slot.block.id, Was::Unsettled);
+            self.rows[slot.block.id.0 as usize].held = self.event;
+        } else {
+            self.hold(slot);
+        }
+    }
+
     /// Keeps what a row was before the event in hand, where that is not what it is now.
     pub(super) fn record_row(&mut self, feed: &Feed, old: &Arc<Slot>) {
         let row = old.block.id;
@@ -104,6 +120,10 @@ impl History {
             return;
         }
         let was = was_of(old, now).unwrap_or_else(|| Was::Whole(old.clone()));
+        self.push_record(row, was);
+    }
+
+    fn push_record(&mut self, row: BlockId, was: Was) {
         // A list of records longer than this would not fit any memory.
         let nth = u32::try_from(self.row_records.len()).unwrap_or(NONE);
         let marks = &mut self.rows[row.0 as usize];
@@ -154,22 +174,98 @@ impl History {
 
 /// The short word that gives back what was.
 fn was_of(old: &Slot, now: &Slot) -> Option<Was> {
-    let was = match (&old.block.body, &now.block.body) {
-        (BlockBody::Text(old), BlockBody::Text(_)) => Was::Text {
-            end: u32::try_from(old.end).ok()?,
-            streaming: old.streaming,
-        },
-        (BlockBody::Thinking(old), BlockBody::Thinking(_)) => Was::Thinking(Box::new(old.clone())),
-        (BlockBody::ToolCall(call), BlockBody::ToolCall(_)) => {
-            if gives_back(&Was::Unsettled, old, now) {
-                Was::Unsettled
-            } else {
-                Was::Call(Box::new(CallWas::of(call, old.settled_ms)))
-            }
+    if !same_but_body(&old.block, &now.block) {
+        return None;
+    }
+    let same_time = old.settled_ms == now.settled_ms;
+    match (&old.block.body, &now.block.body) {
+        (BlockBody::Text(old), BlockBody::Text(now)) => {
+            let same_place = (old.text, old.start) == (now.text, now.start);
+            (same_time && same_place && old.kind == now.kind).then_some(Was::Text {
+                end: u32::try_from(old.end).ok()?,
+                streaming: old.streaming,
+            })
         }
-        _ => return None,
+        (BlockBody::Thinking(old), BlockBody::Thinking(_)) => {
+            same_time.then(|| Was::Thinking(Box::new(old.clone())))
+        }
+        (BlockBody::ToolCall(call), BlockBody::ToolCall(settled)) => {
+            if is_unsettled(old) && same_but_settled(call, settled) {
+                return Some(Was::Unsettled);
+            }
+            let was = Was::Call(Box::new(CallWas::of(call, old.settled_ms)));
+            gives_back(&was, old, now).then_some(was)
+        }
+        _ => None,
+    }
+}
+
+/// Whether two states of a row differ at most in what they show.
+fn same_but_body(old: &Block, now: &Block) -> bool {
+    let Block {
+        id,
+        turn,
+        response,
+        parent,
+        depth,
+        event_id,
+        first_event,
+        at_ms,
+        body: _,
+    } = old;
+    (id, turn, response, parent) == (&now.id, &now.turn, &now.response, &now.parent)
+        && (depth, first_event, at_ms) == (&now.depth, &now.first_event, &now.at_ms)
+        && *event_id == now.event_id
+}
+
+/// Whether a row is what [`undo`] makes of a call whose result is taken back.
+fn is_unsettled(slot: &Slot) -> bool {
+    let BlockBody::ToolCall(call) = &slot.block.body else {
+        return false;
     };
-    gives_back(&was, old, now).then_some(was)
+    slot.settled_ms.is_none()
+        && call.status == ToolStatus::Running
+        && call.result.is_none()
+        && call.result_event.is_none()
+        && call.attachments.is_none()
+        && call.error.is_none()
+        && call.summary.is_none()
+        && call.exit_code.is_none()
+        && call.duration_ms.is_none()
+        && call.settled_event.is_none()
+}
+
+/// Whether two states of a call differ at most in how it ended.
+fn same_but_settled(old: &ToolCallBlock, now: &ToolCallBlock) -> bool {
+    let ToolCallBlock {
+        tool_call_id,
+        tool_name,
+        kind,
+        title,
+        args,
+        args_event,
+        input,
+        output,
+        result: _,
+        result_event: _,
+        attachments: _,
+        error: _,
+        summary: _,
+        exit_code: _,
+        progress,
+        status: _,
+        called_ms,
+        duration_ms: _,
+        settled_event: _,
+        steps,
+        orphan,
+        conflicts,
+    } = old;
+    (tool_call_id, tool_name, kind) == (&now.tool_call_id, &now.tool_name, &now.kind)
+        && (title, args, args_event) == (&now.title, &now.args, &now.args_event)
+        && (input, output, called_ms) == (&now.input, &now.output, &now.called_ms)
+        && (progress, steps) == (&now.progress, &now.steps)
+        && (orphan, conflicts) == (&now.orphan, &now.conflicts)
 }
 
 fn gives_back(was: &Was, old: &Slot, now: &Slot) -> bool {

@@ -111,31 +111,33 @@ impl ChatRenderer {
         let place = self.place(event);
         let id = self.call_or_placeholder(&result.tool_call_id, &place);
         let (now_ms, event_idx) = (self.now_ms, self.event);
-        let block = self.call_mut(id);
-        if let Some(first) = &block.result {
+        if let Some(first) = &self.call(id).result {
             // The first result stands; another one that says something else is counted.
-            if *first != result.result || block.error != result.error {
-                block.conflicts += 1;
+            if *first != result.result || self.call(id).error != result.error {
+                self.call_mut(id).conflicts += 1;
                 self.update(id);
             }
             return;
         }
-        block.result = Some(result.result.clone());
-        block.result_event = Some(event.id.as_str().into());
-        block.attachments = result.extra.get("attachments").cloned();
-        block.error = result.error.clone();
-        block.summary = result.summary.clone();
-        block.exit_code = result.exit_code;
-        block.duration_ms = result
-            .duration_ms
-            .or_else(|| between(block.called_ms, now_ms));
-        block.progress = None;
-        block.settled_event.get_or_insert(event_idx);
-        block.status = match result.error {
-            Some(_) => ToolStatus::Failed,
-            None => ToolStatus::Succeeded,
-        };
-        self.feed.slot(id).settled_ms = now_ms;
+        let slot = self.feed.slot_to_settle(id);
+        slot.settled_ms = now_ms;
+        if let BlockBody::ToolCall(block) = &mut slot.block.body {
+            block.result = Some(result.result.clone());
+            block.result_event = Some(event.id.as_str().into());
+            block.attachments = result.extra.get("attachments").cloned();
+            block.error = result.error.clone();
+            block.summary = result.summary.clone();
+            block.exit_code = result.exit_code;
+            block.duration_ms = result
+                .duration_ms
+                .or_else(|| between(block.called_ms, now_ms));
+            block.progress = None;
+            block.settled_event.get_or_insert(event_idx);
+            block.status = match result.error {
+                Some(_) => ToolStatus::Failed,
+                None => ToolStatus::Succeeded,
+            };
+        }
         self.update(id);
         self.mark_running(id);
     }
@@ -225,17 +227,13 @@ impl ChatRenderer {
     /// Notes a change that is not what the event in hand is about.
     pub(super) fn update_quietly(&mut self, id: BlockId) {
         let row = self.feed.rows_of_events.last().copied();
-        let known = self
-            .rows_of_ids
-            .get(&super::seen::hash(&self.event_id))
-            .copied();
+        let known = self.rows_of_ids.get(&self.id_hash).copied();
         self.update(id);
         if let (Some(last), Some(row)) = (self.feed.rows_of_events.last_mut(), row) {
             *last = row;
         }
         if let Some(known) = known {
-            self.rows_of_ids
-                .insert(super::seen::hash(&self.event_id), known);
+            self.rows_of_ids.insert(self.id_hash, known);
         }
     }
 

@@ -62,13 +62,29 @@ impl ChatRenderer {
         turn: TurnIdx,
         parent: Option<BlockId>,
     ) -> ResponseIdx {
-        let known = match id {
-            Some(id) => self.response_ids.get(&(id.into(), parent)),
-            None => self.unnamed_responses.get(&(turn, parent)),
-        };
-        if let Some(&response) = known {
-            return response;
+        if let (Some(id), Some((named, within, response))) = (id, &self.named_response)
+            && **named == *id
+            && *within == parent
+        {
+            return *response;
         }
+        let known = match id {
+            Some(id) => self.response_ids.get(&(id.into(), parent)).copied(),
+            None => self.unnamed_responses.get(&(turn, parent)).copied(),
+        };
+        let response = known.unwrap_or_else(|| self.new_response(id, turn, parent));
+        if let Some(id) = id {
+            self.named_response = Some((id.into(), parent, response));
+        }
+        response
+    }
+
+    fn new_response(
+        &mut self,
+        id: Option<&str>,
+        turn: TurnIdx,
+        parent: Option<BlockId>,
+    ) -> ResponseIdx {
         // Counted like the events that make them.
         #[allow(clippy::cast_possible_truncation)]
         let response = ResponseIdx(self.feed.responses.len() as u32);

@@ -53,7 +53,7 @@ impl ChatRenderer {
             && known.text.is_none()
         {
             *known = prompt;
-            let event_id = self.event_id.clone();
+            let event_id = self.event_id.as_str().into();
             self.feed.slot(id).block.event_id = event_id;
             self.update(id);
             return;
@@ -270,7 +270,7 @@ impl ChatRenderer {
     /// Takes back the rows that the named events made.
     pub(super) fn retract(&mut self, retract: &Retract) {
         for event_id in &retract.event_ids {
-            if let Some(&id) = self.rows_of_ids.get(&super::seen::hash(event_id)) {
+            if let Some(&id) = self.rows_of_ids.get(&super::seen::hash_of_id(event_id)) {
                 self.remove(id);
             }
         }

@@ -8,7 +8,7 @@ use chat_event::ChatEvent;
 use super::ChatRenderer;
 use super::place::Place;
 use super::turns::between;
-use crate::block::{BlockBody, BlockId, ResponseIdx, TextBlock, TextIdx, ThinkingBlock};
+use crate::block::{BlockBody, BlockId, ResponseIdx, TextBlock, TextIdx, TextKind, ThinkingBlock};
 use crate::history::Rewrite;
 use crate::piece::Piece;
 use crate::split::Splitter;
@@ -54,7 +54,7 @@ impl Parts {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Part {
     text: TextIdx,
     done: bool,
@@ -128,12 +128,12 @@ impl ChatRenderer {
             true => parts.open.filter(|&open| open != number),
             false => Some(number),
         };
-        if let Some(part) = parts.by_number.remove(&number) {
+        if let Some(part) = parts.by_number.get_mut(&number) {
             // A late chunk does not open a closed part again.
             if part.done && parts.open == Some(number) {
                 parts.open = None;
             }
-            return Some(part);
+            return Some(std::mem::take(part));
         }
         self.feed.texts.push(Arc::default());
         Some(Part {
@@ -202,11 +202,16 @@ impl ChatRenderer {
 
     fn mark_streaming(&mut self, part: &mut Part, name: PartName, place: Place) {
         let work = &mut self.turn_works[place.turn.0 as usize];
+        let was_streaming = part.streaming;
         part.streaming = !part.done && !work.closed;
-        if part.streaming {
-            work.open_parts.insert(name);
-        } else {
-            work.open_parts.remove(&name);
+        match (was_streaming, part.streaming) {
+            (false, true) => {
+                work.open_parts.insert(name);
+            }
+            (true, false) => {
+                work.open_parts.remove(&name);
+            }
+            _ => {}
         }
     }
 
@@ -264,6 +269,23 @@ impl ChatRenderer {
             part.n_closed = 0;
         }
         let text = &self.feed.texts[part.text.0 as usize].text;
+        // Most pieces make the last paragraph longer.
+        if unchanged >= before
+            && let Some(start) = part.splitter.lengthen_paragraph(text)
+            && let [.., row] = *part.rows
+            && part.rows.len() == part.n_closed + 1
+            && let BlockBody::Text(shown) = &self.feed.block(row).body
+            && shown.kind == TextKind::Paragraph
+            && (shown.start, shown.streaming) == (start, part.streaming)
+            && shown.end <= before
+        {
+            let (from, end) = (shown.end - shown.start, text.len());
+            if end > shown.end {
+                self.feed.lengthen(row, end);
+                self.grew(row, from);
+            }
+            return;
+        }
         let mut pieces = Vec::new();
         part.splitter.push(text, &mut pieces);
         let first = part.n_closed;

@@ -38,10 +38,17 @@ impl ChatRenderer {
     /// The turn of an event: the one it names, its response's, the current one, or a new one that stands for none.
     pub(super) fn turn_of(&mut self, event: &ChatEvent) -> TurnIdx {
         if let Some(id) = event.turn_id.as_deref() {
-            return match self.turn_ids.get(id) {
+            if let Some((named, turn)) = &self.named_turn
+                && **named == *id
+            {
+                return *turn;
+            }
+            let turn = match self.turn_ids.get(id) {
                 Some(&turn) => turn,
                 None => self.new_turn(Some(id), ""),
             };
+            self.named_turn = Some((id.into(), turn));
+            return turn;
         }
         match self.current_turn {
             Some(turn) if !self.turn_works[turn.0 as usize].closed => turn,
