@@ -26,6 +26,9 @@ part! {
 
 type Soon<T> = Pin<Box<dyn Future<Output = Result<T, String>>>>;
 
+/// Ends when the reader was asked, or there is nothing to ask.
+type Reviewed = Pin<Box<dyn Future<Output = ()>>>;
+
 /// What the part can do.
 #[derive(Clone, Copy)]
 struct Export {
@@ -34,8 +37,7 @@ struct Export {
     /// Writes the session as it was when it was looked through.
     write: fn(Origin, Form, Option<Plan>, u64) -> Soon<Blob>,
     /// Looks through the session, asks the reader, and writes what is wanted of it; given its title.
-    review:
-        fn(Weak<FeedElement>, Origin, Form, Review, String) -> Pin<Box<dyn Future<Output = ()>>>,
+    review: fn(Weak<FeedElement>, Origin, Form, Review, String) -> Reviewed,
 }
 
 fn table() -> Export {
