@@ -155,7 +155,7 @@ impl Context {
         self.pin(row);
         let open = !self.store.is_open(row);
         if let (false, Row::Block(block)) = (open, row) {
-            self.wholes.stop(block);
+            later::stop(&self.wholes, block);
         }
         self.store.set_open(row, open);
     }

@@ -30,6 +30,7 @@ use crate::feed_store::FeedStore;
 use crate::platform::custom_element;
 use crate::platform::dom::{self, Element};
 use crate::platform::save::Pieces;
+use crate::platform::style::sheet;
 use crate::platform::{location, style};
 use crate::transport::again::Origin;
 use crate::transport::link::Server;
@@ -64,24 +65,24 @@ const ATTRIBUTES: &[&str] = &[
 ];
 
 const CSS: &str = concat!(
-    include_str!("../style/tokens.css"),
-    include_str!("../style/feed.css"),
-    include_str!("../style/bar.css"),
-    include_str!("../style/prompt.css"),
-    include_str!("../style/text.css"),
-    include_str!("../style/thinking.css"),
-    include_str!("../style/tool_call.css"),
-    include_str!("../style/terminal.css"),
-    include_str!("../style/file_edit.css"),
-    include_str!("../style/diff.css"),
-    include_str!("../style/exchange.css"),
-    include_str!("../style/ask.css"),
-    include_str!("../style/plan.css"),
-    include_str!("../style/mark.css"),
-    include_str!("../style/raw.css"),
-    include_str!("../style/turn_end.css"),
-    include_str!("../style/company.css"),
-    include_str!("../style/controls.css"),
+    sheet!("tokens"),
+    sheet!("feed"),
+    sheet!("bar"),
+    sheet!("prompt"),
+    sheet!("text"),
+    sheet!("thinking"),
+    sheet!("tool_call"),
+    sheet!("terminal"),
+    sheet!("file_edit"),
+    sheet!("diff"),
+    sheet!("exchange"),
+    sheet!("ask"),
+    sheet!("plan"),
+    sheet!("mark"),
+    sheet!("raw"),
+    sheet!("turn_end"),
+    sheet!("company"),
+    sheet!("controls"),
 );
 
 /// Rows mounted at once while the whole session is written out.

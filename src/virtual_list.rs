@@ -380,13 +380,13 @@ impl VirtualList {
         };
         let (written_sizer_px, written_top_px) = self.written.replace((sizer_px, top_px));
         if written_sizer_px != sizer_px {
-            dom::set_style(&self.sizer, "height", &format!("{sizer_px}px"));
+            dom::set_style(&self.sizer, "height", &dom::px(sizer_px));
         }
         if written_top_px != top_px {
             dom::set_style(
                 &self.window,
                 "transform",
-                &format!("translateY({top_px}px)"),
+                &format!("translateY({})", dom::px(top_px)),
             );
         }
         if let Some(top_px) = scroll_to_px {

@@ -9,7 +9,8 @@ use leptos::prelude::*;
 use super::feed::FeedView;
 use super::{Context, Ctx, controls, find, help, links, panel, print, script, transport};
 use crate::platform::dom::{self, Element, Event};
-use crate::platform::{part::part, style};
+use crate::platform::part::part;
+use crate::platform::style::{self, sheet};
 
 part! {
     /// What stands around the rows.
@@ -18,12 +19,12 @@ part! {
 
 /// The styles of what stands around the rows.
 const CSS: &str = concat!(
-    include_str!("../../style/find.css"),
-    include_str!("../../style/help.css"),
-    include_str!("../../style/export.css"),
-    include_str!("../../style/panel.css"),
-    include_str!("../../style/transport.css"),
-    include_str!("../../style/print.css"),
+    sheet!("find"),
+    sheet!("help"),
+    sheet!("export"),
+    sheet!("panel"),
+    sheet!("transport"),
+    sheet!("print"),
 );
 
 /// What the part can do.

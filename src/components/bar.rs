@@ -384,11 +384,7 @@ fn newer_view(schema: u64) -> impl IntoView {
 }
 
 fn note_view(note: Note) -> impl IntoView {
-    // Errors are worded in lower case, for logs; here one is a sentence.
-    let mut chars = note.what.chars();
-    let first = chars.next().map(|first| first.to_uppercase().to_string());
-    let what = first.unwrap_or_default() + chars.as_str();
-    let what = span().class("note__what").child(what);
+    let what = span().class("note__what").child(lacks::sentence(note.what));
     let more = (!note.more.is_empty()).then(|| div().class("note__more").child(note.more));
     div()
         .class("note")

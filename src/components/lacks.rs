@@ -57,10 +57,7 @@ pub(crate) fn view(lacks: &Lacks) -> impl IntoView + use<> {
             .class("button")
             .on(ev::click, move |_| lacks.with_value(Lacks::try_again))
             .child("Try again");
-        let mut chars = said.chars();
-        let first = chars.next().map(|first| first.to_uppercase().to_string());
-        let what = first.unwrap_or_default() + chars.as_str();
-        let what = div().class("note__what").child(what);
+        let what = div().class("note__what").child(sentence(said));
         let more = div()
             .class("note__more")
             .child("What is shown stays usable. Where it fails again, load the page again.");
@@ -75,4 +72,12 @@ pub(crate) fn view(lacks: &Lacks) -> impl IntoView + use<> {
                 )),
         )
     }
+}
+
+/// Errors are worded in lower case, for logs; where people read them one is a sentence. They are our words, in ASCII.
+pub(super) fn sentence(mut text: String) -> String {
+    if let Some(first) = text.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    text
 }

@@ -8,16 +8,17 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use chat_feed::prose::{self, Nodes};
-use chat_feed::{Block, BlockBody, Feed, Prompt, TextBlock, TextKind};
+use chat_feed::{Block, BlockBody, BlockId, Feed, Prompt, TextBlock, TextKind};
 use leptos::html::div;
 use leptos::prelude::*;
 
 use super::colours::{self, CodeColours};
 use super::{
     Context, Ctx, ask as asks, attachments, exchange, file_edit, mark, plan, prompt, question, raw,
-    tool_call,
+    tool_call, whole::Wholes,
 };
 use crate::platform::dom::Element;
+use crate::platform::outline;
 use crate::platform::part::{self, part};
 
 part! {
@@ -44,6 +45,10 @@ struct Bodies {
     is_coloured: fn() -> bool,
     /// Waits until nothing does.
     coloured: fn() -> Pin<Box<dyn Future<Output = ()>>>,
+    /// What is in an element, as text for comparing.
+    outline: fn(&Element, bool) -> String,
+    /// Nothing of a row's long texts is waited for any more.
+    stop: fn(&Wholes, BlockId),
 }
 
 fn table() -> Bodies {
@@ -59,6 +64,8 @@ fn table() -> Bodies {
         colours: |row| CodeColours::of(row).map(|colours| colours as Rc<dyn Any>),
         is_coloured: colours::are_all_known,
         coloured: || Box::pin(colours::all_drawn()),
+        outline: outline::outline,
+        stop: Wholes::stop,
     }
 }
 
@@ -116,6 +123,21 @@ pub(super) fn is_here() -> bool {
 pub(crate) fn is_drawn(context: &Context) -> bool {
     let is_due = context.bodies_due.get();
     !is_due && BODIES.get().is_none_or(|bodies| (bodies.is_coloured)())
+}
+
+/// What is in an element, as text for comparing; with `mask_times` without times. Nothing, until it is here.
+pub(crate) fn outline_of(element: &Element, mask_times: bool) -> String {
+    BODIES
+        .get()
+        .map(|bodies| (bodies.outline)(element, mask_times))
+        .unwrap_or_default()
+}
+
+/// A row is closed: nothing of its long texts is waited for. Only what is here has asked for any.
+pub(super) fn stop(wholes: &Wholes, block: BlockId) {
+    if let Some(bodies) = BODIES.get() {
+        (bodies.stop)(wholes, block);
+    }
 }
 
 /// Waits until it is here.

@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::pin::Pin;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use chat_feed::export::{
     Form, PAGE_END, PAGE_PIECE, PAGE_PIECE_BYTES, PAGE_PIECE_END, Writer, file_name,
@@ -26,6 +26,9 @@ part! {
 
 type Soon<T> = Pin<Box<dyn Future<Output = Result<T, String>>>>;
 
+/// Ends when the reader was asked, or there is nothing to ask.
+type Reviewed = Pin<Box<dyn Future<Output = ()>>>;
+
 /// What the part can do.
 #[derive(Clone, Copy)]
 struct Export {
@@ -33,6 +36,8 @@ struct Export {
     plan: fn(Origin) -> Soon<(Plan, u64)>,
     /// Writes the session as it was when it was looked through.
     write: fn(Origin, Form, Option<Plan>, u64) -> Soon<Blob>,
+    /// Looks through the session, asks the reader, and writes what is wanted of it; given its title.
+    review: fn(Weak<FeedElement>, Origin, Form, Review, String) -> Reviewed,
 }
 
 fn table() -> Export {
@@ -40,6 +45,9 @@ fn table() -> Export {
         plan: |origin| Box::pin(async move { plan(&origin).await }),
         write: |origin, form, plan, n_events| {
             Box::pin(async move { write(&origin, form, plan, n_events).await })
+        },
+        review: |me, origin, form, review, title| {
+            Box::pin(async move { ask_and_save(me, origin, form, review, title).await })
         },
     }
 }
@@ -70,29 +78,7 @@ impl FeedElement {
         let (me, sink) = (self.me.clone(), self.sink());
         wasm_bindgen_futures::spawn_local(async move {
             let export = EXPORT.needed(|lack| sink(Update::Lacks(lack))).await;
-            let planned = (export.plan)(origin.clone()).await;
-            let Some(me) = me.upgrade().filter(|_| review.is_wanted()) else {
-                return;
-            };
-            match planned {
-                Err(why) => review.set(Step::Failed(why)),
-                Ok((plan, n_events)) => {
-                    let (told, me) = (review.clone(), Rc::downgrade(&me));
-                    review.ask(plan.clone(), move |plan| {
-                        if me.strong_count() > 0 {
-                            write_and_save(
-                                export,
-                                origin.clone(),
-                                form,
-                                plan,
-                                n_events,
-                                title.clone(),
-                                told.clone(),
-                            );
-                        }
-                    });
-                }
-            }
+            (export.review)(me, origin, form, review, title).await;
         });
     }
 
@@ -117,8 +103,33 @@ impl FeedElement {
     }
 }
 
+/// What follows the choice of a form.
+async fn ask_and_save(
+    me: Weak<FeedElement>,
+    origin: Origin,
+    form: Form,
+    review: Review,
+    title: String,
+) {
+    let planned = plan(&origin).await;
+    if me.strong_count() == 0 || !review.is_wanted() {
+        return;
+    }
+    match planned {
+        Err(why) => review.set(Step::Failed(why)),
+        Ok((plan, n_events)) => {
+            let told = review.clone();
+            review.ask(plan, move |plan| {
+                if me.strong_count() > 0 {
+                    let (origin, title, told) = (origin.clone(), title.clone(), told.clone());
+                    write_and_save(origin, form, plan, n_events, title, told);
+                }
+            });
+        }
+    }
+}
+
 fn write_and_save(
-    export: Export,
     origin: Origin,
     form: Form,
     plan: Plan,
@@ -127,7 +138,7 @@ fn write_and_save(
     review: Review,
 ) {
     wasm_bindgen_futures::spawn_local(async move {
-        match (export.write)(origin, form, Some(plan), n_events).await {
+        match write(&origin, form, Some(plan), n_events).await {
             // The reader may have left meanwhile.
             Ok(file) if review.is_wanted() => {
                 save::save(&file, &file_name(&title, form));

@@ -13,7 +13,6 @@ use crate::components::diff::Split;
 use crate::components::later;
 use crate::platform::custom_element::Feed;
 use crate::platform::dom::Element;
-use crate::platform::outline;
 use crate::platform::stream::Blob;
 use crate::transport::again::Origin;
 use crate::transport::pushed::Pushed;
@@ -180,7 +179,7 @@ impl Feed for FeedElement {
                 let to = (from + STRETCH_ROWS).min(list.len());
                 list.force(Some(from..to));
                 later::coloured().await;
-                text.push_str(&outline::outline(list.window(), mask_times));
+                text.push_str(&later::outline_of(list.window(), mask_times));
                 from = to;
             }
             list.force(None);

@@ -39,7 +39,7 @@ impl FeedElement {
     pub(super) fn set_playing(&self, name: &str, value: Option<&str>) {
         match name {
             "speed" => {
-                let speed = value.and_then(|value| value.parse().ok()).unwrap_or(1.0);
+                let speed = value.and_then(dom::number_of_text).unwrap_or(1.0);
                 self.store.play(Command::Speed(speed));
             }
             "loop" => self.store.play(Command::Loop(value.is_some())),
@@ -126,7 +126,7 @@ impl FeedElement {
 fn millis_of(text: &str) -> Option<f64> {
     let mut seconds = 0.0;
     for part in text.split(':') {
-        let part: f64 = part.parse().ok()?;
+        let part = dom::number_of_text(part)?;
         seconds = seconds * 60.0 + part;
     }
     let millis = seconds * 1_000.0;

@@ -154,9 +154,27 @@ pub(crate) fn place_above(event: &Event, opener: &str, width_px: f64) {
         let height_px = size(window().inner_height()).unwrap_or_default();
         let left_px = bounds.left().min(window_px - width_px - 8.0).max(8.0);
         let bottom_px = height_px - bounds.top() + 4.0;
-        let place = format!("auto auto {bottom_px}px {left_px}px");
+        let place = format!("auto auto {} {}", px(bottom_px), px(left_px));
         set_style(&floating, "inset", &place);
     }
+}
+
+/// The decimal number a text is, as the browser reads it: it has the means, and the page need not bring its own.
+pub(crate) fn number_of_text(text: &str) -> Option<f64> {
+    let is_decimal = text
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let number = js_sys::parse_float(text);
+    (is_decimal && !number.is_nan()).then_some(number)
+}
+
+/// A length as style sheets write it, to a thousandth of a pixel.
+pub(crate) fn px(length_px: f64) -> String {
+    #[allow(clippy::cast_possible_truncation)]
+    let thousandths = (length_px * 1_000.0).round() as i64;
+    let sign = if thousandths < 0 { "-" } else { "" };
+    let thousandths = thousandths.unsigned_abs();
+    format!("{sign}{}.{:03}px", thousandths / 1_000, thousandths % 1_000)
 }
 
 /// Puts the floating element an event is about below the one that a selector finds beside it, their right edges in line.
@@ -167,7 +185,7 @@ pub(crate) fn place_below(event: &Event, opener: &str) {
         set_style(
             &floating,
             "inset",
-            &format!("{}px {right}px auto auto", bounds.bottom() + 4.0),
+            &format!("{} {} auto auto", px(bounds.bottom() + 4.0), px(right)),
         );
     }
 }

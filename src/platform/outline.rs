@@ -53,7 +53,7 @@ fn write_element(element: &Element, mask_times: bool, depth: usize, text: &mut S
         return;
     }
     text.push_str(&"  ".repeat(depth));
-    text.push_str(&element.tag_name().to_lowercase());
+    text.push_str(&element.tag_name().to_ascii_lowercase());
     let mut names: Vec<String> = element
         .get_attribute_names()
         .iter()

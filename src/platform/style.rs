@@ -2,6 +2,15 @@
 
 use std::cell::RefCell;
 
+/// A sheet of the folder `style`, as `build.rs` writes it.
+macro_rules! sheet {
+    ($name:literal) => {
+        include_str!(concat!(env!("OUT_DIR"), "/", $name, ".css"))
+    };
+}
+
+pub(crate) use sheet;
+
 use wasm_bindgen::prelude::*;
 
 /// A shadow root.

@@ -7,6 +7,7 @@
 //!
 //! The same module in one piece is for pages that are one file.
 
+mod glue;
 mod sections;
 
 use std::path::{Path, PathBuf};
@@ -152,6 +153,7 @@ impl Parts {
         }
         let first = read(&first_dir.join(format!("{PROGRAM}_bg.wasm")))?;
         let script = read_text(&first_dir.join(format!("{PROGRAM}.js")))?;
+        let (script, first) = glue::shortened(&script, &first).map_err(unexpected)?;
         let link = read_text(&split_dir.join(LINK_SCRIPT))?;
         let mut fingerprint = Fingerprint::new();
         for bytes in later.iter().map(|(_, bytes)| bytes.as_slice()) {

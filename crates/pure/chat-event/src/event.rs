@@ -332,12 +332,9 @@ fn millis<'de, A: MapAccess<'de>>(
     }
     let raw: Option<Box<RawValue>> = map.next_value()?;
     let Some(raw) = raw else { return Ok(None) };
-    let number: Option<f64> = raw.get().parse().ok();
-    match (raw.get().parse::<i64>(), number) {
-        (Ok(whole), _) => Ok(Some(whole)),
-        #[allow(clippy::cast_possible_truncation)]
-        (Err(_), Some(number)) => Ok(Some(number as i64)),
-        (Err(_), None) => Err(serde::de::Error::custom(format_args!(
+    match crate::whole::whole_part(raw.get()) {
+        Some(whole) => Ok(Some(whole)),
+        None => Err(serde::de::Error::custom(format_args!(
             "{name}: expected milliseconds"
         ))),
     }

@@ -28,6 +28,7 @@ pub mod payload;
 mod schema;
 pub mod session_id;
 mod surrogates;
+mod whole;
 
 pub use body::{Body, BodyRef};
 pub use error::Error;

@@ -250,7 +250,15 @@ impl ToolCallBlock {
     fn outcome(&self) -> String {
         if let Some(progress) = self.progress.as_ref().filter(|_| self.status.runs()) {
             return match progress.percent {
-                Some(percent) => format!("{} {percent:.0} %", progress.message),
+                // In whole numbers: what prints others is large, and is needed for nothing else that is shown at first.
+                #[allow(clippy::cast_possible_truncation)]
+                Some(percent) => {
+                    format!(
+                        "{} {} %",
+                        progress.message,
+                        percent.round_ties_even() as i64
+                    )
+                }
                 None => progress.message.clone(),
             };
         }

@@ -88,10 +88,14 @@ pub fn grouped(n: u64) -> String {
 /// Dollars: `$0.22`
 pub fn dollars(usd: f64) -> String {
     if usd > 0.0 && usd < 0.01 {
-        "<$0.01".to_owned()
-    } else {
-        format!("${usd:.2}")
+        return "<$0.01".to_owned();
     }
+    // In whole cents: what prints numbers of any size and precision would be a large part of the page's first rows.
+    #[allow(clippy::cast_possible_truncation)]
+    let cents = (usd * 100.0).round() as i64;
+    let sign = if cents < 0 { "-" } else { "" };
+    let cents = cents.unsigned_abs();
+    format!("${sign}{}.{:02}", cents / 100, cents % 100)
 }
 
 /// The first line of a text, cut to so many characters.

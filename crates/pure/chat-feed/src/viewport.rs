@@ -33,6 +33,7 @@ pub use heights::HeightIndex;
 pub use scroll_space::MAX_SCROLL_PX;
 
 use scroll_space::ScrollSpace;
+pub(crate) use scroll_space::within;
 use std::ops::Range;
 
 /// The name of a row: opaque, dense from 0, never given twice.
@@ -258,7 +259,7 @@ impl Viewport {
             return;
         }
         let space = self.space();
-        let dom_px = scroll_top_px.clamp(0.0, space.max_dom_px.max(0.0));
+        let dom_px = within(scroll_top_px, 0.0, space.max_dom_px.max(0.0));
         let delta_px = dom_px - self.dom_top_px;
         // What a browser cannot show as a step is its rounding of what was written, whoever acts.
         let rounding_px = if by_user {
@@ -387,7 +388,7 @@ impl Viewport {
 
     /// Overscan at rest on either side, in viewports.
     pub fn set_overscan(&mut self, viewports: f64) {
-        self.overscan_viewports = viewports.clamp(0.0, 4.0);
+        self.overscan_viewports = within(viewports, 0.0, 4.0);
     }
 
     /// Rows to mount now.
@@ -492,7 +493,7 @@ impl Viewport {
         if self.following {
             return max_px;
         }
-        self.anchor_list_px().unwrap_or(0.0).clamp(0.0, max_px)
+        within(self.anchor_list_px().unwrap_or(0.0), 0.0, max_px)
     }
 
     /// Where a row's top edge is, below the viewport's top edge.
@@ -508,7 +509,7 @@ impl Viewport {
         space.moved(
             self.dom_top_px,
             self.list_top_px(),
-            scroll_top_px.clamp(0.0, space.max_dom_px),
+            within(scroll_top_px, 0.0, space.max_dom_px),
         )
     }
 

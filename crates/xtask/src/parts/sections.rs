@@ -1,9 +1,11 @@
-//! The sections of a wasm module, as far as leaving some out and adding an export takes.
+//! The sections of a wasm module, as far as leaving some out, adding an export and renaming what goes in and out takes.
 
 /// Bytes before the first section: the magic number and the version.
 const HEADER: &[u8] = b"\0asm\x01\0\0\0";
 /// The id of sections that mean nothing to an engine.
 const CUSTOM: u8 = 0;
+/// The id of the section of imports.
+const IMPORTS: u8 = 2;
 /// The id of the section of exports.
 const EXPORTS: u8 = 7;
 /// How an export says that it is a table.
@@ -50,6 +52,127 @@ pub(super) fn with_table(wasm: &[u8], name: &str) -> Option<Vec<u8>> {
         rest = &rest[1 + n_len_bytes + len..];
     }
     is_added.then_some(made)
+}
+
+/// A name by which a module and its surroundings know something.
+pub(super) enum Name<'a> {
+    /// What is imported from.
+    Module(&'a str),
+    /// What is imported, from where.
+    Import(&'a str, &'a str),
+    /// What is exported.
+    Export(&'a str),
+}
+
+/// The modules that something is imported from. `None` where it is no wasm.
+pub(super) fn import_modules(wasm: &[u8]) -> Option<Vec<String>> {
+    let mut modules = Vec::new();
+    renamed(wasm, &mut |name| {
+        if let Name::Module(module) = name
+            && !modules.iter().any(|known| known == module)
+        {
+            modules.push(module.to_owned());
+        }
+        None
+    })?;
+    Some(modules)
+}
+
+/// The module with other names where `rename` gives any. `None` where it is no wasm.
+pub(super) fn renamed(
+    wasm: &[u8],
+    rename: &mut impl FnMut(Name<'_>) -> Option<String>,
+) -> Option<Vec<u8>> {
+    let mut rest = wasm.strip_prefix(HEADER)?;
+    let mut made = HEADER.to_vec();
+    while let Some(&id) = rest.first() {
+        let (len, n_len_bytes) = leb128(&rest[1..])?;
+        let content = rest.get(1 + n_len_bytes..)?.get(..len)?;
+        let content = match id {
+            IMPORTS => renamed_entries(content, &mut |from| {
+                let (module, name) = (text(from)?, text(from)?);
+                let described = import_described(from)?;
+                let given = rename(Name::Import(module, name));
+                let from = rename(Name::Module(module));
+                let names = [
+                    from.as_deref().unwrap_or(module),
+                    given.as_deref().unwrap_or(name),
+                ];
+                Some((names.map(str::to_owned).to_vec(), described))
+            })?,
+            EXPORTS => renamed_entries(content, &mut |from| {
+                let name = text(from)?;
+                let described = take(from, 1)?;
+                let number = take(from, leb128(from)?.1)?;
+                let given = rename(Name::Export(name)).unwrap_or_else(|| name.to_owned());
+                Some((vec![given], [described, number].concat()))
+            })?,
+            _ => content.to_vec(),
+        };
+        made.push(id);
+        made.extend(number(content.len()));
+        made.extend(content);
+        rest = &rest[1 + n_len_bytes + len..];
+    }
+    Some(made)
+}
+
+/// The entries of a section, each its names and what is said of it.
+fn renamed_entries<'a>(
+    content: &'a [u8],
+    entry: &mut impl FnMut(&mut &'a [u8]) -> Option<(Vec<String>, Vec<u8>)>,
+) -> Option<Vec<u8>> {
+    let (n_entries, n_count_bytes) = leb128(content)?;
+    let mut rest = &content[n_count_bytes..];
+    let mut made = number(n_entries);
+    for _ in 0..n_entries {
+        let (names, described) = entry(&mut rest)?;
+        for name in names {
+            made.extend(number(name.len()));
+            made.extend_from_slice(name.as_bytes());
+        }
+        made.extend(described);
+    }
+    rest.is_empty().then_some(made)
+}
+
+/// What kind of thing is imported, to the byte.
+fn import_described(from: &mut &[u8]) -> Option<Vec<u8>> {
+    let kind = take(from, 1)?;
+    let n_type_bytes = match kind {
+        // A function or a tag: the number of its type, the latter behind one byte more.
+        [0] => leb128(from)?.1,
+        [4] => 1 + leb128(from.get(1..)?)?.1,
+        // A table: what is in it, and how much.
+        [1] => 1 + limits_len(from.get(1..)?)?,
+        [2] => limits_len(from)?,
+        // A global: its type, and whether it changes.
+        [3] => 2,
+        _ => return None,
+    };
+    Some([kind, take(from, n_type_bytes)?].concat())
+}
+
+/// The bytes of a least and, where the flag says so, a most.
+fn limits_len(bytes: &[u8]) -> Option<usize> {
+    let least = leb128(bytes.get(1..)?)?.1;
+    let most = match bytes.first()? & 1 {
+        0 => 0,
+        _ => leb128(bytes.get(1 + least..)?)?.1,
+    };
+    Some(1 + least + most)
+}
+
+fn text<'a>(from: &mut &'a [u8]) -> Option<&'a str> {
+    let (len, n_len_bytes) = leb128(from)?;
+    take(from, n_len_bytes)?;
+    std::str::from_utf8(take(from, len)?).ok()
+}
+
+fn take<'a>(from: &mut &'a [u8], len: usize) -> Option<&'a [u8]> {
+    let (taken, rest) = from.split_at_checked(len)?;
+    *from = rest;
+    Some(taken)
 }
 
 /// A number as [`leb128`] reads it.

@@ -14,6 +14,7 @@
 use super::clock::{Clock, exact};
 use super::stops::Stops;
 use super::typing::{Typed, Typing};
+use crate::viewport::within;
 
 /// The speeds there are; the last is as fast as the page draws.
 pub const SPEEDS: [f64; 6] = [0.5, 1.0, 2.0, 5.0, 10.0, MAX_SPEED];
@@ -308,7 +309,7 @@ impl Player {
             return false;
         }
         let passed_ms = last_ms.map_or(0.0, |last_ms| {
-            (now_ms - last_ms).clamp(0.0, LONGEST_FRAME_MS)
+            within(now_ms - last_ms, 0.0, LONGEST_FRAME_MS)
         });
         let by_ms = passed_ms * self.speed;
         self.played_ms = if self.skips_idle {
@@ -356,7 +357,7 @@ impl Player {
 
     fn go_near(&mut self, played_ms: f64) {
         self.leave_live();
-        self.played_ms = played_ms.clamp(0.0, exact(self.clock.length_ms()));
+        self.played_ms = within(played_ms, 0.0, exact(self.clock.length_ms()));
         self.n_events = self.clock.n_events_at(whole(self.played_ms));
         // The very start is before everything.
         if played_ms <= 0.0 {

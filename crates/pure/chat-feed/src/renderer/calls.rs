@@ -249,14 +249,14 @@ impl ChatRenderer {
         match &self.feed.block(id).body {
             BlockBody::ToolCall(call) => call,
             // Only rows of calls are kept by a call's id.
-            other => unreachable!("a call's row is {other:?}"),
+            _ => unreachable!("a call's row is one of a call"),
         }
     }
 
     pub(super) fn call_mut(&mut self, id: BlockId) -> &mut ToolCallBlock {
         match &mut self.feed.slot(id).block.body {
             BlockBody::ToolCall(call) => call,
-            other => unreachable!("a call's row is {other:?}"),
+            _ => unreachable!("a call's row is one of a call"),
         }
     }
 }

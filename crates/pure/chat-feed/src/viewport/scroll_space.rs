@@ -22,6 +22,12 @@ const GIVEN_ROOM_VIEWPORTS: f64 = 32.0;
 /// The thumb may be off by this share of the track before it is put right.
 const MAX_SHARE_OFF: f64 = 1.0 / 32.0;
 
+/// The number, or the bound it is beyond. [`f64::clamp`] would bring the printing of numbers along, for what it says of
+/// bounds that cross.
+pub(crate) fn within(number: f64, low: f64, high: f64) -> f64 {
+    number.max(low).min(high)
+}
+
 /// The two spaces at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ScrollSpace {
@@ -75,18 +81,18 @@ impl ScrollSpace {
         } else {
             list_px + delta_px * list_px / dom_px.max(1.0)
         };
-        new_list_px.clamp(0.0, self.max_list_px)
+        within(new_list_px, 0.0, self.max_list_px)
     }
 
     /// Where the scrollbar belongs for a place in the list.
     pub(super) fn place(&self, list_px: f64) -> f64 {
-        let list_px = list_px.clamp(0.0, self.max_list_px);
+        let list_px = within(list_px, 0.0, self.max_list_px);
         if !self.compressed() {
             return list_px;
         }
         let room_px = self.room_px(GIVEN_ROOM_VIEWPORTS);
         let (low, high) = self.bounds(list_px, room_px);
-        self.in_proportion(list_px).clamp(low, high)
+        within(self.in_proportion(list_px), low, high)
     }
 
     /// Whether the scrollbar may stay at `dom_px` while the list is at `list_px`.
