@@ -70,11 +70,15 @@ impl Aside {
             begun: Told::default(),
             ended: Told::default(),
         };
+        // What comes behind the end, or behind what cannot be taken, is of no use.
+        let over = Rc::new(Cell::new(false));
         let tell = {
             let (begun, ended) = (aside.begun.clone(), aside.ended.clone());
+            let over = over.clone();
             move |stage| {
                 begun.tell(stage);
                 if stage != Stage::Begun {
+                    over.set(true);
                     ended.tell(stage);
                 }
             }
@@ -92,8 +96,8 @@ impl Aside {
         let on_told = {
             let (sink, tell) = (sink.clone(), tell.clone());
             move |bytes, kept| {
-                if let Some(stage) = take(Packed { bytes, kept }, &sink, &again) {
-                    tell(stage);
+                if !over.get() {
+                    tell(take(Packed { bytes, kept }, &sink, &again));
                 }
             }
         };
@@ -125,28 +129,34 @@ impl Aside {
 }
 
 /// Takes what the worker tells.
-fn take(mut told: Packed, sink: &Sink, again: &Rc<dyn Fn()>) -> Option<Stage> {
-    let (what, percent) = (told.bytes.pop()?, told.bytes.pop()?);
+fn take(mut told: Packed, sink: &Sink, again: &Rc<dyn Fn()>) -> Stage {
+    let what = told.bytes.pop();
+    let percent = told.bytes.pop().unwrap_or_default();
     match what {
-        HEARD => {
+        Some(HEARD) => {
             let broken = Rc::new(Cell::new(false));
             sink(Update::Heard(told, broken.clone()));
             sink(Update::Progress(percent));
-            Some(if broken.get() { Stage::Broken } else { Stage::Begun })
+            if broken.get() {
+                Stage::Broken
+            } else {
+                Stage::Begun
+            }
         }
-        ENDED => Some(Stage::Done),
-        FAILED => {
+        Some(ENDED) => Stage::Done,
+        Some(FAILED) => {
             sink(Update::Failed(failure_of(&told.bytes)));
-            Some(Stage::Failed)
+            Stage::Failed
         }
-        _ => {
+        Some(LACKS) => {
             let why = match percent {
                 0 => Missing::Refused,
                 _ => Missing::NoAnswer,
             };
             sink(Update::Lacks(READERS.lack(why, again.clone())));
-            Some(Stage::Begun)
+            Stage::Begun
         }
+        Some(_) | None => Stage::Broken,
     }
 }
 

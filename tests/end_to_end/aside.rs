@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::FEED;
+use crate::browser::Tab;
 use crate::compare::difference;
 use crate::made_logs::Writer;
-use crate::stage::{LOAD_LIMIT, Stage, on_stage};
-
-const LOG: &str = "/log.jsonl";
+use crate::server::Server;
+use crate::sessions::with_server;
+use crate::stage::LOAD_LIMIT;
 
 /// Counts the workers that read and what they tell; `__readers` says what becomes of the next.
 const WORKERS: &str = "
@@ -57,75 +57,68 @@ fn log() -> String {
     log
 }
 
-/// All rows, those of an earlier moment, and where a link leads.
-async fn shown(stage: &Stage) -> Vec<String> {
+/// Reads the file again, and waits for its end.
+async fn read(tab: &Tab, mode: &str) {
+    tab.run(&format!(
+        "__readers.mode = {}; __readers.begun = __readers.told = 0;
+         __test.feed().load([{{ path: 'session.jsonl', file: new File([__log], 'session.jsonl') }}]);",
+        json!(mode)
+    ))
+    .await;
+    let is_read = "__test.feed().getAttribute('state') === 'ready' && __test.feed().rowCount > 0";
+    tab.wait_for("the file to be read", LOAD_LIMIT, is_read)
+        .await;
+}
+
+async fn rest(tab: &Tab) {
+    let calm: bool = tab.eval("__test.rest()").await;
+    assert!(calm, "the feed comes to rest");
+}
+
+/// All rows, those of two earlier moments, and where a link leads.
+async fn shown(tab: &Tab) -> Vec<String> {
     let mut shown = Vec::new();
     for n_events in [None, Some(200), Some(37)] {
         let moment = json!(n_events);
-        stage
-            .tab
-            .run(&format!("__test.feed().viewAsOf({moment})"))
-            .await;
-        stage.rest().await;
+        tab.run(&format!("__test.feed().viewAsOf({moment})")).await;
+        rest(tab).await;
         let rows = "__test.feed().serializeRows({ maskTimes: false })";
-        shown.push(stage.tab.eval(rows).await);
+        shown.push(tab.eval(rows).await);
     }
-    stage.tab.run("__test.feed().viewAsOf(null)").await;
-    stage.rest().await;
+    tab.run("__test.feed().viewAsOf(null)").await;
+    rest(tab).await;
     let found = "[__test.feed().eventCount, __test.feed().rowCount, __test.feed().goToEvent(321)]";
-    let found: Value = stage.tab.eval(found).await;
+    let found: Value = tab.eval(found).await;
     shown.push(found.to_string());
     shown
 }
 
 #[test]
 fn what_a_worker_read_looks_as_if_the_page_had_read_it() {
-    on_stage("aside", FEED, vec![(LOG, log())], async |stage| {
-        stage.tab.run(WORKERS).await;
-        stage.tab.run("__readers.mode = 'refuse'").await;
-        stage.show(LOG).await;
-        let read = shown(&stage).await;
-        assert_eq!(n_begun(&stage).await, 0);
+    with_server("aside", 150, async |visit, program| {
+        let server = Server::start(&program).await;
+        let tab = visit.tab("page").await;
+        tab.goto(&format!("{}/#token={}", server.url, server.token))
+            .await;
+        // Our own page and its policy: a worker starts only where the script comes from.
+        tab.run("document.body.replaceChildren(document.createElement('agent-feed'))")
+            .await;
+        let element = "!!__test.feed()?.scroller";
+        tab.wait_for("<agent-feed>", LOAD_LIMIT, element).await;
+        tab.run(&format!("{WORKERS} window.__log = {};", json!(log())))
+            .await;
+        read(&tab, "refuse").await;
+        let by_page = shown(&tab).await;
+        assert_eq!(tab.eval::<u64>("__readers.begun").await, 0);
         // The worker tells all; it says nothing; it dies halfway; it tells what cannot be taken.
-        for (nth, mode) in ["", "dumb", "dies", "lies"].into_iter().enumerate() {
-            stage
-                .tab
-                .run(&format!(
-                    "__readers.mode = {}; __readers.told = 0; __test.feed().removeAttribute('src'); __test.feed().clear()",
-                    json!(mode)
-                ))
-                .await;
-            stage.show(LOG).await;
-            assert_eq!(n_begun(&stage).await, nth as u64 + 1, "{mode}");
-            for (told, read) in shown(&stage).await.iter().zip(&read) {
-                let difference = difference("a worker or the page", told, read);
-                assert_eq!(difference, None, "{mode}");
+        for mode in ["", "dumb", "dies", "lies"] {
+            read(&tab, mode).await;
+            assert_eq!(tab.eval::<u64>("__readers.begun").await, 1, "{mode}");
+            let n_told: u64 = tab.eval("__readers.told").await;
+            assert!(n_told > 1, "{mode}: {n_told} messages");
+            for (told, read) in shown(&tab).await.iter().zip(&by_page) {
+                assert_eq!(difference("by a worker", told, read), None, "{mode}");
             }
         }
-        stage.assert_no_request_out();
     });
-}
-
-#[test]
-fn a_long_file_is_read_by_a_worker_too() {
-    on_stage("aside_file", FEED, vec![(LOG, log())], async |stage| {
-        stage.tab.run(WORKERS).await;
-        stage
-            .tab
-            .run(&format!(
-                "const file = new File([await (await fetch({})).text()], 'session.jsonl');
-                 __test.feed().load([{{ path: 'session.jsonl', file }}]);",
-                json!(LOG)
-            ))
-            .await;
-        let ready = "__test.feed().getAttribute('state') === 'ready' && __test.feed().rowCount > 0";
-        stage.tab.wait_for("the file", LOAD_LIMIT, ready).await;
-        assert_eq!(n_begun(&stage).await, 1);
-        let n_events: u64 = stage.tab.eval("__test.feed().eventCount").await;
-        assert_eq!(n_events, log().lines().count() as u64);
-    });
-}
-
-async fn n_begun(stage: &Stage) -> u64 {
-    stage.tab.eval("__readers.begun").await
 }
