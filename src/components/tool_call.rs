@@ -30,7 +30,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
         ToolKind::Agent | ToolKind::Think | ToolKind::Plan
     ) || headline.verb == "$";
     let name = span()
-        .class("tool-name visually-hidden")
+        .class("tool-name")
         .child(format!("{}: ", call.tool_name));
     let object = match call.kind {
         ToolKind::Read | ToolKind::Edit => {

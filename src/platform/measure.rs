@@ -8,6 +8,7 @@ use super::dom::Element;
 /// Tells the heights of watched elements after each layout in which one changed.
 pub(crate) struct HeightObserver {
     observer: web_sys::ResizeObserver,
+    options: web_sys::ResizeObserverOptions,
     _callback: Closure<dyn FnMut(js_sys::Array)>,
 }
 
@@ -22,17 +23,18 @@ impl HeightObserver {
             report(&sizes);
         });
         let observer = web_sys::ResizeObserver::new(callback.as_ref().unchecked_ref()).ok()?;
+        let options = web_sys::ResizeObserverOptions::new();
+        options.set_box(web_sys::ResizeObserverBoxOptions::BorderBox);
         Some(HeightObserver {
             observer,
+            options,
             _callback: callback,
         })
     }
 
     /// Begins to watch an element; its first size is told after the next layout.
     pub(crate) fn watch(&self, element: &Element) {
-        let options = web_sys::ResizeObserverOptions::new();
-        options.set_box(web_sys::ResizeObserverBoxOptions::BorderBox);
-        self.observer.observe_with_options(element, &options);
+        self.observer.observe_with_options(element, &self.options);
     }
 
     /// Stops watching an element.
@@ -52,18 +54,27 @@ fn size_of(entry: &web_sys::ResizeObserverEntry) -> Option<(Element, f64, f64)> 
     Some((entry.target(), size.inline_size(), size.block_size()))
 }
 
+#[wasm_bindgen]
+extern "C" {
+    /// An element whose scroll position is asked for: web-sys knows only the whole number, and the fraction matters on
+    /// screens with fractional scale.
+    type Scroller;
+    #[wasm_bindgen(method, getter, js_name = scrollTop)]
+    fn scroll_top_px(this: &Scroller) -> f64;
+    #[wasm_bindgen(method, setter, js_name = scrollTop)]
+    fn set_scroll_top_px(this: &Scroller, top_px: f64);
+}
+
 /// Where a scroller stands, in px from the top.
 pub(crate) fn scroll_top(scroller: &Element) -> f64 {
-    // web-sys knows only the whole number; the fraction matters on screens with fractional scale.
-    js_sys::Reflect::get(scroller, &"scrollTop".into())
-        .ok()
-        .and_then(|top| top.as_f64())
-        .unwrap_or_default()
+    scroller.unchecked_ref::<Scroller>().scroll_top_px()
 }
 
 /// Moves a scroller.
 pub(crate) fn set_scroll_top(scroller: &Element, top_px: f64) {
-    let _ = js_sys::Reflect::set(scroller, &"scrollTop".into(), &top_px.into());
+    scroller
+        .unchecked_ref::<Scroller>()
+        .set_scroll_top_px(top_px);
 }
 
 /// Width and height of an element's inside, in px.
