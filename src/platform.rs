@@ -18,6 +18,7 @@ pub(crate) mod outline;
 pub(crate) mod part;
 pub(crate) mod pointer;
 pub(crate) mod prose;
+pub(crate) mod row;
 pub(crate) mod save;
 pub(crate) mod stream;
 pub(crate) mod style;

@@ -17,12 +17,12 @@ use std::rc::{Rc, Weak};
 use chat_feed::viewport::{Align, Estimator, FontMetrics, RowId, RowShape, Viewport};
 
 use crate::platform::dom::{self, Element};
-use crate::platform::{frame, measure as sizes};
+use crate::platform::{frame, measure as sizes, row};
 
 pub(crate) use groups::Group;
 
 /// Rows whose estimates are made anew a frame, after the width changed.
-const RESTATED_A_FRAME: usize = 4_000;
+const RESTATED_A_FRAME: usize = 1_000;
 /// Rows mounted beyond the screen on either side, in screens: what one turn of a wheel shows.
 const OVERSCAN_VIEWPORTS: f64 = 0.75;
 
@@ -445,7 +445,12 @@ impl VirtualList {
     }
 
     /// Estimates rows anew, a stretch a frame, after the width changed or the oracle learned.
+    ///
+    /// Not while it moves: the texts of all rows are read for it, and what is seen does not depend on it.
     fn restate(&self) {
+        if self.viewport.borrow().is_moving() {
+            return;
+        }
         if self.estimator.borrow_mut().take_revised() {
             self.viewport.borrow_mut().invalidate_estimates();
         }
@@ -507,7 +512,8 @@ impl VirtualList {
                 if let Some(at) = old.iter().position(|row| row.id == *id) {
                     rows.push(old.swap_remove(at));
                 } else {
-                    rows.push(self.mount(*id));
+                    let rank = first_rank + rows.len();
+                    rows.push(self.mount(*id, rank, n_rows));
                     mounted_any = true;
                 }
             }
@@ -529,7 +535,7 @@ impl VirtualList {
         let set_size = n_rows.to_string();
         for (at, row) in self.mounted.borrow_mut().iter_mut().enumerate() {
             let rank = first_rank + at;
-            if counted_anew || row.rank == usize::MAX {
+            if counted_anew {
                 dom::write_attribute(&row.element, "aria-setsize", &set_size);
             }
             if row.rank != rank {
@@ -544,21 +550,26 @@ impl VirtualList {
         mounted_any
     }
 
-    fn mount(&self, id: RowId) -> MountedRow {
-        let element = dom::create("div");
-        dom::write_attribute(&element, "role", "article");
-        dom::write_attribute(&element, "tabindex", "0");
-        let mut worn = Dress::default();
-        put_on(&element, &mut worn, self.rows.dress(id));
+    fn mount(&self, id: RowId, rank: usize, n_rows: usize) -> MountedRow {
+        let dress = self.rows.dress(id);
+        let places = [rank, rank + 1, n_rows].map(|place| place.to_string());
+        let names = ["data-row", "aria-posinset", "aria-setsize"];
+        let places = names.into_iter().zip(places.iter().map(String::as_str));
+        let worn = dress.attributes.iter();
+        let worn = worn.map(|(name, value)| (*name, value.as_str()));
+        let attributes = std::iter::once(("class", dress.class.as_str()))
+            .chain(worn.filter(|(_, value)| !value.is_empty()))
+            .chain(places);
+        let element = row::make(id.0, attributes);
         let content = self.rows.mount(id, &element);
         if let Some(observer) = &*self.observer.borrow() {
             observer.watch(id, &element);
         }
         MountedRow {
             id,
-            rank: usize::MAX,
+            rank,
             element,
-            dress: worn,
+            dress,
             groups: self.rows.groups(id),
             path: Vec::new(),
             content: Some(content),

@@ -94,16 +94,3 @@ pub(crate) fn height(element: &Element) -> f64 {
 pub(crate) fn device_pixel_ratio() -> f64 {
     super::dom::window().device_pixel_ratio()
 }
-
-/// A number kept on an element under a name, by the page alone.
-pub(crate) fn set_number(element: &Element, name: &str, number: u32) {
-    let _ = js_sys::Reflect::set(element, &name.into(), &number.into());
-}
-
-/// The number kept by `set_number`.
-pub(crate) fn number_of(element: &Element, name: &str) -> Option<u32> {
-    let number = js_sys::Reflect::get(element, &name.into()).ok()?.as_f64()?;
-    // Only whole numbers of 32 bits are put in.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    Some(number as u32)
-}

@@ -48,7 +48,8 @@ pub(super) struct Window {
     /// Something was asked for of a text that is not here.
     is_asked: Cell<bool>,
     list: RefCell<DiffList>,
-    /// Where the scroller stands, as it last said: to ask it would lay out the page.
+    /// Where the scroller stands, as it last said: to ask it would lay out the page, which is done for the reader's acts
+    /// alone.
     top_px: Cell<f64>,
     /// What the diff before it had, until the browser says what this one has.
     width_px: Cell<f64>,
@@ -152,6 +153,7 @@ impl Window {
     pub(super) fn restate(&self) {
         let room = self.width_px.get() >= SPLIT_PX;
         let shown = self.choices.shown(room, self.pairs);
+        self.look();
         let at = self.first_item();
         let head = self.list.borrow().hunk_at(at);
         if !self.list.borrow_mut().show(shown) {
@@ -174,7 +176,7 @@ impl Window {
         }));
         let scrolled = dom::listen_passive(&self.scroller, "scroll", move |_| {
             if let Some(me) = for_scroll.upgrade() {
-                me.top_px.set(measure::scroll_top(&me.scroller));
+                me.look();
                 me.update();
             }
         });
@@ -191,6 +193,7 @@ impl Window {
             let Some(me) = for_clicks.upgrade() else {
                 return;
             };
+            me.look();
             let file = dom::attribute_at(&event, "data-file").and_then(|file| file.parse().ok());
             if let Some(file) = file {
                 me.list.borrow_mut().toggle(file);
@@ -252,6 +255,7 @@ impl Window {
     }
 
     fn on_key(&self, name: &str) -> bool {
+        self.look();
         match name {
             "n" => self.step(true, false),
             "p" => self.step(false, false),
@@ -295,10 +299,15 @@ impl Window {
         }
     }
 
+    /// Asks where the scroller stands: it may have moved and not said so yet, as when a button in it has the focus.
+    fn look(&self) {
+        self.top_px.set(measure::scroll_top(&self.scroller));
+    }
+
     fn scroll_to(&self, top_px: f64) {
         measure::set_scroll_top(&self.scroller, top_px);
         // It goes no further than its end.
-        self.top_px.set(measure::scroll_top(&self.scroller));
+        self.look();
     }
 
     /// The item at the top edge.

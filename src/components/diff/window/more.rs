@@ -49,6 +49,7 @@ impl Window {
         self.colours.borrow_mut().clear();
         self.asked.borrow_mut().clear();
         self.fresh.borrow_mut().clear();
+        self.look();
         let top_px = self.top_px.get();
         self.begin();
         self.scroll_to(top_px);
