@@ -19,6 +19,7 @@ pub(crate) mod part;
 pub(crate) mod pointer;
 pub(crate) mod prose;
 pub(crate) mod reader;
+pub(crate) mod row;
 pub(crate) mod save;
 pub(crate) mod stream;
 pub(crate) mod style;

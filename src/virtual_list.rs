@@ -17,14 +17,19 @@ use std::rc::{Rc, Weak};
 use chat_feed::viewport::{Align, Estimator, FontMetrics, RowId, RowShape, Viewport};
 
 use crate::platform::dom::{self, Element};
-use crate::platform::{frame, measure as sizes};
+use crate::platform::{frame, measure as sizes, row};
 
 pub(crate) use groups::Group;
 
 /// Rows whose estimates are made anew a frame, after the width changed.
-const RESTATED_A_FRAME: usize = 4_000;
+const RESTATED_A_FRAME: usize = 1_000;
 /// Rows mounted beyond the screen on either side, in screens: what one turn of a wheel shows.
 const OVERSCAN_VIEWPORTS: f64 = 0.75;
+
+/// Nobody reads what moves faster, in px a second.
+const FAST_PX_PER_S: f64 = 1_000.0;
+/// What has not moved for so long is at rest, also where no browser says so.
+const REST_MS: u32 = 100;
 
 /// Where the rows come from.
 pub(crate) trait Rows {
@@ -36,6 +41,8 @@ pub(crate) trait Rows {
     fn dress(&self, id: RowId) -> Dress;
     /// Fills the row's element. What is returned keeps the content alive; dropping it takes the content down.
     fn mount(&self, id: RowId, element: &Element) -> Box<dyn std::any::Any>;
+    /// Whether rows pass by faster than anyone reads: what only adorns them can wait.
+    fn on_pace(&self, fast: bool);
 }
 
 /// Class and attributes of a row's element.
@@ -62,6 +69,7 @@ pub(crate) struct View {
 
 /// One list in the page.
 pub(crate) struct VirtualList {
+    me: WeakList,
     scroller: Element,
     sizer: Element,
     window: Element,
@@ -84,6 +92,10 @@ pub(crate) struct VirtualList {
     written: Cell<(f64, f64)>,
     n_rows_told: Cell<usize>,
     rank_shift: Cell<bool>,
+    /// Rows came or went since rows were last mounted.
+    rows_changed: Cell<bool>,
+    /// When it last moved, while it is waited for its rest.
+    moved_ms: Cell<Option<f64>>,
     /// While set, the window is this stretch of ranks and not what the viewport says.
     forced: RefCell<Option<std::ops::Range<usize>>>,
     had_focus: Cell<Option<RowId>>,
@@ -110,7 +122,8 @@ impl VirtualList {
     ) -> Rc<VirtualList> {
         let mut viewport = Viewport::new();
         viewport.set_overscan(OVERSCAN_VIEWPORTS);
-        let list = Rc::new(VirtualList {
+        let list = Rc::new_cyclic(|me| VirtualList {
+            me: me.clone(),
             scroller,
             sizer,
             window,
@@ -131,6 +144,8 @@ impl VirtualList {
             written: Cell::new((-1.0, -1.0)),
             n_rows_told: Cell::new(0),
             rank_shift: Cell::new(false),
+            rows_changed: Cell::new(false),
+            moved_ms: Cell::new(None),
             forced: RefCell::new(None),
             had_focus: Cell::new(None),
         });
@@ -149,12 +164,14 @@ impl VirtualList {
             self.rank_shift.set(true);
         }
         viewport.insert_after(after, id, estimate_px);
+        self.rows_changed.set(true);
     }
 
     /// A row is gone.
     pub(crate) fn remove(&self, id: RowId) {
         self.viewport.borrow_mut().remove(id);
         self.rank_shift.set(true);
+        self.rows_changed.set(true);
     }
 
     /// A row changed; where it is mounted its element is dressed anew, else its height is guessed anew.
@@ -176,6 +193,7 @@ impl VirtualList {
     /// All rows are gone.
     pub(crate) fn clear(&self) {
         self.viewport.borrow_mut().clear();
+        self.rows_changed.set(true);
         let ids: Vec<RowId> = self.mounted.borrow().iter().map(|row| row.id).collect();
         self.unmount(|row| ids.contains(&row.id));
         self.had_focus.set(None);
@@ -212,6 +230,7 @@ impl VirtualList {
     /// Shows a row; false where there is none of that name.
     pub(crate) fn scroll_to(&self, id: RowId, align: Align) -> bool {
         let found = self.viewport.borrow_mut().scroll_to(id, align);
+        self.await_rest();
         (self.request_frame)();
         found
     }
@@ -365,7 +384,7 @@ impl VirtualList {
 
     /// Writes sizer, block and scroll position after the heights are known.
     pub(crate) fn settle(&self) {
-        let (scroll_to_px, sizer_px, top_px, covered) = {
+        let (scroll_to_px, sizer_px, top_px, will_do) = {
             let mut viewport = self.viewport.borrow_mut();
             let scroll_to_px = viewport.after_measure();
             let mounted = self.mounted.borrow();
@@ -373,10 +392,8 @@ impl VirtualList {
                 .first()
                 .and_then(|row| viewport.screen_top_px(row.id))
                 .map_or(0.0, |on_screen_px| viewport.scroll_top_px() + on_screen_px);
-            let list_px = viewport.list_top_px();
-            let first = viewport.heights().at_offset(list_px).map(|(id, _)| id);
-            let covered = first.is_none_or(|first| mounted.iter().any(|row| row.id == first));
-            (scroll_to_px, viewport.scroll_height_px(), top_px, covered)
+            let will_do = viewport.will_do(&ranks_of(&mounted));
+            (scroll_to_px, viewport.scroll_height_px(), top_px, will_do)
         };
         let (written_sizer_px, written_top_px) = self.written.replace((sizer_px, top_px));
         if written_sizer_px != sizer_px {
@@ -392,7 +409,7 @@ impl VirtualList {
         if let Some(top_px) = scroll_to_px {
             sizes::set_scroll_top(&self.scroller, top_px);
         }
-        if !covered && self.forced.borrow().is_none() {
+        if !will_do && self.forced.borrow().is_none() {
             (self.request_frame)();
         }
         self.tell_view();
@@ -428,7 +445,12 @@ impl VirtualList {
     }
 
     /// Estimates rows anew, a stretch a frame, after the width changed or the oracle learned.
+    ///
+    /// Not while it moves: the texts of all rows are read for it, and what is seen does not depend on it.
     fn restate(&self) {
+        if self.viewport.borrow().is_moving() {
+            return;
+        }
         if self.estimator.borrow_mut().take_revised() {
             self.viewport.borrow_mut().invalidate_estimates();
         }
@@ -443,6 +465,13 @@ impl VirtualList {
 
     /// Returns whether any row was mounted, so that a measurement will follow.
     fn mount_window(&self) -> bool {
+        let is_free = self.forced.borrow().is_none() && !self.rows_changed.replace(false);
+        if is_free {
+            let mounted = ranks_of(&self.mounted.borrow());
+            if self.viewport.borrow().will_do(&mounted) {
+                return false;
+            }
+        }
         let (ids, first_rank, n_rows) = {
             let viewport = self.viewport.borrow();
             let n_rows = viewport.heights().len();
@@ -483,7 +512,8 @@ impl VirtualList {
                 if let Some(at) = old.iter().position(|row| row.id == *id) {
                     rows.push(old.swap_remove(at));
                 } else {
-                    rows.push(self.mount(*id));
+                    let rank = first_rank + rows.len();
+                    rows.push(self.mount(*id, rank, n_rows));
                     mounted_any = true;
                 }
             }
@@ -505,13 +535,13 @@ impl VirtualList {
         let set_size = n_rows.to_string();
         for (at, row) in self.mounted.borrow_mut().iter_mut().enumerate() {
             let rank = first_rank + at;
+            if counted_anew {
+                dom::write_attribute(&row.element, "aria-setsize", &set_size);
+            }
             if row.rank != rank {
                 row.rank = rank;
                 dom::write_attribute(&row.element, "data-row", &rank.to_string());
                 dom::write_attribute(&row.element, "aria-posinset", &(rank + 1).to_string());
-            }
-            if counted_anew || mounted_any {
-                dom::write_attribute(&row.element, "aria-setsize", &set_size);
             }
         }
         if mounted_any {
@@ -520,21 +550,26 @@ impl VirtualList {
         mounted_any
     }
 
-    fn mount(&self, id: RowId) -> MountedRow {
-        let element = dom::create("div");
-        dom::write_attribute(&element, "role", "article");
-        dom::write_attribute(&element, "tabindex", "0");
-        let mut worn = Dress::default();
-        put_on(&element, &mut worn, self.rows.dress(id));
+    fn mount(&self, id: RowId, rank: usize, n_rows: usize) -> MountedRow {
+        let dress = self.rows.dress(id);
+        let places = [rank, rank + 1, n_rows].map(|place| place.to_string());
+        let names = ["data-row", "aria-posinset", "aria-setsize"];
+        let places = names.into_iter().zip(places.iter().map(String::as_str));
+        let worn = dress.attributes.iter();
+        let worn = worn.map(|(name, value)| (*name, value.as_str()));
+        let attributes = std::iter::once(("class", dress.class.as_str()))
+            .chain(worn.filter(|(_, value)| !value.is_empty()))
+            .chain(places);
+        let element = row::make(id.0, attributes);
         let content = self.rows.mount(id, &element);
         if let Some(observer) = &*self.observer.borrow() {
             observer.watch(id, &element);
         }
         MountedRow {
             id,
-            rank: usize::MAX,
+            rank,
             element,
-            dress: worn,
+            dress,
             groups: self.rows.groups(id),
             path: Vec::new(),
             content: Some(content),
@@ -546,20 +581,24 @@ impl VirtualList {
         let mut had_focus = false;
         // Taken out before the loop: who listens to the focus looks at the mounted rows.
         let mounted = std::mem::take(&mut *self.mounted.borrow_mut());
+        let focused = dom::focused_in(&self.window);
         for mut row in mounted {
             if !gone(&row) {
                 kept.push(row);
                 continue;
             }
-            if dom::has_focus(&row.element) {
+            if let Some(focused) = &focused
+                && row.element.contains(Some(focused.as_ref()))
+            {
                 had_focus = true;
                 self.had_focus.set(Some(row.id));
             }
             if let Some(observer) = &*self.observer.borrow() {
                 observer.unwatch(row.id, &row.element);
             }
-            row.content.take();
+            // Out of the page first: what is taken down in it would be laid out each time.
             row.element.remove();
+            row.content.take();
         }
         *self.mounted.borrow_mut() = kept;
         if had_focus {
@@ -624,7 +663,51 @@ impl VirtualList {
         self.viewport
             .borrow_mut()
             .on_scroll(top_px, now_ms, by_user);
+        self.await_rest();
         (self.request_frame)();
+    }
+
+    /// It has come to rest.
+    fn rested(&self) {
+        self.moved_ms.set(None);
+        self.viewport.borrow_mut().on_rest();
+        self.rows.on_pace(false);
+        (self.request_frame)();
+    }
+
+    /// Says how fast it moves, and looks after its rest: not every browser tells of the end of a movement, and none of
+    /// one that was no scrolling.
+    fn await_rest(&self) {
+        let velocity_px_per_s = {
+            let viewport = self.viewport.borrow();
+            if !viewport.is_moving() {
+                return;
+            }
+            viewport.velocity_px_per_s()
+        };
+        self.rows.on_pace(velocity_px_per_s.abs() > FAST_PX_PER_S);
+        if self.moved_ms.replace(Some(frame::now_ms())).is_some() {
+            return;
+        }
+        let me = self.me.clone();
+        leptos::task::spawn_local(async move {
+            let mut rest_ms = REST_MS;
+            loop {
+                frame::sleep(rest_ms).await;
+                let Some(list) = me.upgrade() else { return };
+                let Some(moved_ms) = list.moved_ms.get() else {
+                    return;
+                };
+                let still_ms = frame::now_ms() - moved_ms;
+                if still_ms >= f64::from(REST_MS) {
+                    return list.rested();
+                }
+                // Less than the time for a rest.
+                #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+                let left_ms = (f64::from(REST_MS) - still_ms).ceil() as u32;
+                rest_ms = left_ms.max(1);
+            }
+        });
     }
 
     /// Mounts this stretch of ranks instead of the window, until `None` is given.
@@ -642,9 +725,17 @@ impl VirtualList {
     /// Takes everything down.
     pub(crate) fn close(&self) {
         self.listeners.borrow_mut().clear();
+        self.rows.on_pace(false);
         self.clear();
         self.observer.borrow_mut().take();
     }
+}
+
+/// Where the mounted rows stand in the list.
+fn ranks_of(mounted: &[MountedRow]) -> std::ops::Range<usize> {
+    mounted
+        .first()
+        .map_or(0..0, |first| first.rank..first.rank + mounted.len())
 }
 
 /// Changes an element from what it wears to what it is to wear.

@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use chat_feed::arrangement::Row;
 use chat_feed::units;
-use chat_feed::viewport::{Align, RowId};
-use chat_feed::{BlockBody, Feed, Turn};
+use chat_feed::viewport::Align;
+use chat_feed::{BlockBody, Feed, Turn, TurnIdx};
 use leptos::ev;
 use leptos::html::{button, div, header, span};
 use leptos::prelude::*;
@@ -91,9 +91,16 @@ pub(crate) fn view(ctx: Ctx, state: BarState) -> impl IntoView {
     let turn = {
         let view = state.view.clone();
         let shown = state.shown.clone();
+        let facts_for_turn = facts.clone();
+        // Of the rows that pass by the top edge few begin a turn.
+        let top = Memo::new(move |_| {
+            facts_for_turn.track();
+            let top = view.read().top?;
+            Some(ctx.with_value(|context| context.store.turn_at(top)))
+        });
         move || {
             facts.track();
-            let top = view.read().top;
+            let top = top.get();
             shown
                 .get()
                 .then(|| ctx.with_value(|context| turn_header(ctx, context, top)))
@@ -289,10 +296,9 @@ fn connection_icon(state: &str) -> Icon {
 }
 
 /// The turn at the top edge: its number, its prompt's first line, what it took; a click goes to the prompt.
-fn turn_header(ctx: Ctx, context: &Rc<Context>, top: Option<RowId>) -> Option<AnyView> {
-    let top = context.store.turn_at(top?);
+fn turn_header(ctx: Ctx, context: &Rc<Context>, top: Option<TurnIdx>) -> Option<AnyView> {
     let feed = context.store.feed();
-    let turn: &Turn = feed.turn(top);
+    let turn: &Turn = feed.turn(top?);
     if turn.number == 0 {
         return None;
     }

@@ -29,6 +29,8 @@ struct Colours {
     worker: RefCell<Option<Highlighter>>,
     /// The worker has read its grammars.
     ready: Cell<bool>,
+    /// What is shown passes by: nothing is begun.
+    held: Cell<bool>,
     /// No worker can be had in this page.
     none: Cell<bool>,
     /// Of what the worker does now; an answer or a limit of an earlier one means nothing.
@@ -70,6 +72,15 @@ pub(crate) fn ask(
     })
 }
 
+/// While what is shown passes by faster than anyone reads, no text is begun; what is still there afterwards is.
+pub(crate) fn hold(held: bool) {
+    COLOURS.with(|colours| {
+        if colours.held.replace(held) && !held && !are_all_known() {
+            colours.go_on_soon();
+        }
+    });
+}
+
 /// Whether no text waits for its colours.
 pub(crate) fn are_all_known() -> bool {
     COLOURS.with(|colours| {
@@ -109,20 +120,25 @@ impl Colours {
         if !self.ready.get() {
             return;
         }
-        let Some(job) = self.queue.borrow_mut().begin() else {
+        if self.held.get() {
             return;
-        };
-        // Nobody looks at it any more.
-        let wanted = self
-            .waiting
-            .borrow()
-            .get(&job.key)
-            .is_some_and(|waiting| waiting.iter().any(|told| told.strong_count() > 0));
-        if !wanted {
+        }
+        let job = loop {
+            let Some(job) = self.queue.borrow_mut().begin() else {
+                return;
+            };
+            let wanted = self
+                .waiting
+                .borrow()
+                .get(&job.key)
+                .is_some_and(|waiting| waiting.iter().any(|told| told.strong_count() > 0));
+            if wanted {
+                break job;
+            }
+            // Nobody looks at it any more.
             self.queue.borrow_mut().pass();
             self.waiting.borrow_mut().remove(&job.key);
-            return self.go_on_soon();
-        }
+        };
         let turn = self.next_turn();
         if let Some(worker) = &*self.worker.borrow() {
             worker.ask(turn, job.language, &job.text);

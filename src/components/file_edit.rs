@@ -9,7 +9,7 @@ use leptos::prelude::*;
 
 use super::diff::{self, OldText};
 use super::icon::Icon;
-use super::line::Line;
+use super::line::DrawnLine;
 use super::whole::{self, Long};
 use super::{Ctx, later};
 
@@ -37,26 +37,26 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, edit: &FileEditBlock) -
         }
         _ => new_path.to_owned(),
     };
-    // The header of a company names the file for all of them.
-    let object = match ctx.with_value(|context| context.store.number_in_company(id)) {
-        Some(number) => span().class("muted").child(format!("Edit {number}")),
-        None => span().class("object mono").child(path),
-    };
-    let what = (
-        object,
-        badge.map(|badge| (" ", span().class("file-edit__badge").child(badge))),
-    );
-    let counts = (
-        span()
-            .class("plus")
-            .child(format!("+{}", facts.lines_added)),
-        span()
-            .class("minus")
-            .child(format!("−{}", facts.lines_removed)),
-    );
-    let line = Line::new(kind, what)
-        .icon_class("icon file-edit__icon")
-        .outcome(counts);
+    let number = ctx.with_value(|context| context.store.number_in_company(id));
+    let line = DrawnLine::new(kind, "icon file-edit__icon")
+        .says(|strokes| {
+            // The header of a company names the file for all of them.
+            match number {
+                Some(number) => strokes.span("muted", &format!("Edit {number}")),
+                None => strokes.span("object mono", &path),
+            }
+            if let Some(badge) = badge {
+                strokes.text(" ");
+                strokes.span("file-edit__badge", badge);
+            }
+        })
+        .ended(
+            |strokes| {
+                strokes.span("plus", &format!("+{}", facts.lines_added));
+                strokes.span("minus", &format!("−{}", facts.lines_removed));
+            },
+            "",
+        );
     let body = open.then(|| div().class("body").child(later::body(ctx, feed, block)));
     (line.toggles(open), body).into_any()
 }

@@ -57,7 +57,7 @@ pub(crate) enum Icon {
 
 impl Icon {
     /// The strokes, in the 16 × 16 grid.
-    fn path(self) -> &'static str {
+    pub(super) fn path(self) -> &'static str {
         match self {
             Icon::Terminal => "M2.5 4.5 6 8l-3.5 3.5M8 12h5.5",
             Icon::Pencil => {

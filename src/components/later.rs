@@ -41,6 +41,8 @@ struct Bodies {
     nodes_of_text: fn(&str) -> Nodes,
     /// Gives the code in an element its colours.
     colours: fn(&Element) -> Option<Rc<dyn Any>>,
+    /// Whether colours wait until what is shown stands still.
+    hold_colours: fn(bool),
     /// Whether nothing waits for colours.
     is_coloured: fn() -> bool,
     /// Waits until nothing does.
@@ -62,6 +64,7 @@ fn table() -> Bodies {
         nodes: prose::nodes,
         nodes_of_text: prose::nodes_of_text,
         colours: |row| CodeColours::of(row).map(|colours| colours as Rc<dyn Any>),
+        hold_colours: colours::hold,
         is_coloured: colours::are_all_known,
         coloured: || Box::pin(colours::all_drawn()),
         outline: outline::outline,
@@ -112,6 +115,13 @@ pub(super) fn nodes_of_text(text: &str) -> Nodes {
 /// Gives code its colours, where there is any; they stay as long as what is returned.
 pub(super) fn colours_of(row: &Element) -> Option<Rc<dyn Any>> {
     BODIES.get().and_then(|bodies| (bodies.colours)(row))
+}
+
+/// Puts colours off while rows pass by.
+pub(super) fn hold_colours(held: bool) {
+    if let Some(bodies) = BODIES.get() {
+        (bodies.hold_colours)(held);
+    }
 }
 
 /// Whether it is here.

@@ -5,7 +5,8 @@ use leptos::prelude::*;
 
 use super::Context;
 use super::icon::{Icon, icon, icon_with};
-use crate::platform::dom;
+use crate::platform::dom::{self, Element};
+use crate::platform::row::{self, Strokes};
 
 /// What a line says.
 pub(crate) struct Line {
@@ -56,13 +57,13 @@ impl Line {
     pub(crate) fn toggles(self, open: bool) -> AnyView {
         let (mark, rest) = self.parts();
         let chevron = icon_with(Icon::Chevron, "icon icon--chevron");
-        line_button(open, (mark, rest, chevron))
+        line_button(open, (mark, rest, chevron).into_any(), None)
     }
 
     /// A line that opens and closes what lies behind it; its first icon is the chevron.
     pub(crate) fn folds(self, open: bool) -> AnyView {
         let (mark, rest) = self.parts();
-        line_button(open, (mark, rest))
+        line_button(open, (mark, rest).into_any(), None)
     }
 
     fn parts(self) -> (AnyView, AnyView) {
@@ -83,13 +84,57 @@ impl Line {
 
 /// What is pressed is heard by the list, once for all rows: a listener a row is made and dropped with each row that is
 /// scrolled by, and with each change of a row that is growing.
-fn line_button(open: bool, parts: impl IntoView + 'static) -> AnyView {
+///
+/// A line may become one that is drawn, and that another, under the reader's hands: the button stays.
+fn line_button(open: bool, parts: AnyView, strokes: Option<Strokes>) -> AnyView {
     button()
         .attr("type", "button")
         .class("line")
         .attr("aria-expanded", if open { "true" } else { "false" })
         .child(parts)
+        .directive(
+            |line: Element, strokes: Option<Strokes>| row::draw(&line, strokes.as_ref()),
+            strokes,
+        )
         .into_any()
+}
+
+/// A line that opens and closes its row and is words alone: it is drawn by one call, as the same nodes.
+pub(crate) struct DrawnLine(Strokes);
+
+impl DrawnLine {
+    /// A line with its icon; what it says comes next, by [`DrawnLine::says`].
+    pub(crate) fn new(icon: Icon, class: &'static str) -> DrawnLine {
+        let mut strokes = Strokes::default();
+        strokes.icon(class, icon.path());
+        DrawnLine(strokes)
+    }
+
+    /// What it says.
+    pub(crate) fn says(mut self, say: impl FnOnce(&mut Strokes)) -> DrawnLine {
+        self.0.enter("line__what");
+        say(&mut self.0);
+        self.0.leave();
+        self
+    }
+
+    /// How it ended, and how long it took; both may say nothing.
+    pub(crate) fn ended(mut self, say: impl FnOnce(&mut Strokes), time: &str) -> DrawnLine {
+        self.0.enter("line__outcome");
+        say(&mut self.0);
+        self.0.leave();
+        self.0.enter("line__time");
+        self.0.is_time();
+        self.0.text(time);
+        self.0.leave();
+        self
+    }
+
+    /// The line, with what shows whether its row is open.
+    pub(crate) fn toggles(mut self, open: bool) -> AnyView {
+        self.0.icon("icon icon--chevron", Icon::Chevron.path());
+        line_button(open, ().into_any(), Some(self.0))
+    }
 }
 
 /// Opens or closes the row whose line was pressed, where it was a line.
@@ -109,6 +154,21 @@ pub(crate) fn verb_and_object(verb: String, object: String, mono: bool) -> impl 
         " ",
         span().class(class).child(object),
     )
+}
+
+/// The same, drawn.
+pub(crate) fn draw_verb_and_object(strokes: &mut Strokes, verb: &str, object: &str, mono: bool) {
+    strokes.span("verb", verb);
+    strokes.text(" ");
+    strokes.span(if mono { "object mono" } else { "object" }, object);
+}
+
+/// The chip below, drawn.
+pub(crate) fn draw_failure_chip(strokes: &mut Strokes, word: &str) {
+    strokes.enter("chip");
+    strokes.icon("icon", Icon::Cross.path());
+    strokes.span("chip__word", word);
+    strokes.leave();
 }
 
 /// A chip for what went wrong: a shape and a word.

@@ -68,6 +68,10 @@ impl Rows for FeedRows {
         dress
     }
 
+    fn on_pace(&self, fast: bool) {
+        later::hold_colours(fast);
+    }
+
     fn mount(&self, id: RowId, element: &Element) -> Box<dyn Any> {
         later::ask(&self.context);
         let store = &self.context.store;

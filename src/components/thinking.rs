@@ -6,7 +6,7 @@ use leptos::html::{div, p, span};
 use leptos::prelude::*;
 
 use super::icon::Icon;
-use super::line::Line;
+use super::line::{DrawnLine, Line};
 use super::{Ctx, text};
 
 /// A block of thinking.
@@ -26,14 +26,14 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBloc
     let gist = (!open && !thinking.streaming)
         .then(|| units::first_line(words, 160))
         .filter(|gist| !gist.is_empty());
-    let what = span().class("thinking__what").child((
-        span().attr("data-time", "").child(title),
-        gist.map(|gist| format!(" — {gist}")),
-    ));
-    let line = Line::new(Icon::Dotted, what)
-        .icon_class("icon thinking__icon")
-        .time(long.unwrap_or_default());
+    let took = long.unwrap_or_default();
     if words.is_empty() {
+        let what = span()
+            .class("thinking__what")
+            .child(span().attr("data-time", "").child(title));
+        let line = Line::new(Icon::Dotted, what)
+            .icon_class("icon thinking__icon")
+            .time(took);
         let line = if thinking.redacted {
             line.outcome("withheld")
         } else {
@@ -41,6 +41,19 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBloc
         };
         return line.view();
     }
+    let line = DrawnLine::new(Icon::Dotted, "icon thinking__icon")
+        .says(|strokes| {
+            strokes.enter("thinking__what");
+            strokes.enter("");
+            strokes.is_time();
+            strokes.text(&title);
+            strokes.leave();
+            if let Some(gist) = gist {
+                strokes.text(&format!(" — {gist}"));
+            }
+            strokes.leave();
+        })
+        .ended(|_| {}, &took);
     let tail =
         (!open && thinking.streaming).then(|| p().class("thinking__tail").child(last_lines(words)));
     let body = open.then(|| {

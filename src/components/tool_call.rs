@@ -9,9 +9,10 @@ use leptos::html::{div, span};
 use leptos::prelude::*;
 
 use super::icon::{Icon, icon_with};
-use super::line::{Line, failure_chip, verb_and_object};
+use super::line::{DrawnLine, Line, draw_failure_chip, draw_verb_and_object, verb_and_object};
 use super::whole::Long;
 use super::{Ctx, attachments, elapsed, later, output, raw, terminal};
+use crate::platform::row::Strokes;
 
 /// What came along with a result is numbered from here, what stands in the result itself from 0.
 const ALONGSIDE: usize = 1 << 16;
@@ -29,9 +30,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
         call.kind,
         ToolKind::Agent | ToolKind::Think | ToolKind::Plan
     ) || headline.verb == "$";
-    let name = span()
-        .class("tool-name visually-hidden")
-        .child(format!("{}: ", call.tool_name));
+    let name = format!("{}: ", call.tool_name);
     let object = match call.kind {
         ToolKind::Read | ToolKind::Edit => {
             units::below(&headline.object, feed.session().cwd.as_deref())
@@ -39,29 +38,48 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
         _ => &headline.object,
     };
     let object = units::first_line(object, 400);
-    let what = if command {
-        span().class("object mono").child(object).into_any()
-    } else {
-        verb_and_object(headline.verb, object, mono).into_any()
+    let line = match call.status {
+        ToolStatus::Preparing | ToolStatus::Running => {
+            let name = span().class("tool-name").child(name);
+            let what = if command {
+                span().class("object mono").child(object).into_any()
+            } else {
+                verb_and_object(headline.verb, object, mono).into_any()
+            };
+            let word = match call.status {
+                ToolStatus::Preparing => "Preparing",
+                _ => "Running",
+            };
+            Line::new(kind_icon(call.kind), (name, what))
+                .outcome(running(ctx, call, word, headline.outcome))
+                .toggles(open)
+        }
+        _ => {
+            let class = match call.status {
+                ToolStatus::Failed => "icon icon--failed",
+                _ => "icon",
+            };
+            let time = call.duration_ms.and_then(units::told_duration);
+            DrawnLine::new(kind_icon(call.kind), class)
+                .says(|strokes| {
+                    strokes.span("tool-name", &name);
+                    if command {
+                        strokes.span("object mono", &object);
+                    } else {
+                        draw_verb_and_object(strokes, &headline.verb, &object, mono);
+                    }
+                })
+                .ended(
+                    |strokes| draw_outcome(strokes, call, &headline.outcome),
+                    &time.unwrap_or_default(),
+                )
+                .toggles(open)
+        }
     };
-    let steps = (call.steps > 0).then(|| units::count(u64::from(call.steps), "step", "steps"));
-    let outcome = outcome_view(ctx, call, headline.outcome, steps);
-    let time = call
-        .duration_ms
-        .filter(|_| !call.status.runs())
-        .and_then(units::told_duration)
-        .unwrap_or_default();
-    let mut line = Line::new(kind_icon(call.kind), (name, what)).time(time);
-    if let Some(outcome) = outcome {
-        line = line.outcome(outcome);
-    }
-    if call.status == ToolStatus::Failed {
-        line = line.icon_class("icon icon--failed");
-    }
     let body = open.then(|| later::body(ctx, feed, block));
     let said = said(call).filter(|_| !open);
     let said = said.map(|said| div().class("tool-call__said").child(said));
-    (line.toggles(open), said, body).into_any()
+    (line, said, body).into_any()
 }
 
 /// What a sub-agent answered, in a line: the rest of what it did is behind its row.
@@ -92,33 +110,29 @@ pub(crate) fn kind_icon(kind: ToolKind) -> Icon {
     }
 }
 
-fn outcome_view(
-    ctx: Ctx,
-    call: &ToolCallBlock,
-    outcome: String,
-    steps: Option<String>,
-) -> Option<AnyView> {
+/// How a call that does not run any more ended.
+fn draw_outcome(strokes: &mut Strokes, call: &ToolCallBlock, outcome: &str) {
     match call.status {
-        ToolStatus::Preparing => Some(running(ctx, call, "Preparing", outcome)),
-        ToolStatus::Running => Some(running(ctx, call, "Running", outcome)),
+        ToolStatus::Preparing | ToolStatus::Running => {}
         ToolStatus::Failed => {
             // The size of what it gave is no news beside that it failed.
-            let word = if outcome.is_empty() || outcome.starts_with("failed,") {
-                "failed".to_owned()
+            if outcome.is_empty() || outcome.starts_with("failed,") {
+                draw_failure_chip(strokes, "failed");
             } else {
-                units::first_line(&outcome, 60)
-            };
-            Some(failure_chip(word).into_any())
+                draw_failure_chip(strokes, &units::first_line(outcome, 60));
+            }
         }
-        ToolStatus::Interrupted | ToolStatus::NoResult => Some(
-            span()
-                .class("outcome--stopped")
-                .child(call.status.as_str())
-                .into_any(),
-        ),
+        ToolStatus::Interrupted | ToolStatus::NoResult => {
+            strokes.span("outcome--stopped", call.status.as_str());
+        }
         ToolStatus::Succeeded => {
-            let outcome = steps.unwrap_or_else(|| units::first_line(&outcome, 60));
-            (!outcome.is_empty()).then(|| span().child(outcome).into_any())
+            let outcome = match call.steps {
+                0 => units::first_line(outcome, 60),
+                steps => units::count(u64::from(steps), "step", "steps"),
+            };
+            if !outcome.is_empty() {
+                strokes.span("", &outcome);
+            }
         }
     }
 }

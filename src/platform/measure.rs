@@ -8,6 +8,7 @@ use super::dom::Element;
 /// Tells the heights of watched elements after each layout in which one changed.
 pub(crate) struct HeightObserver {
     observer: web_sys::ResizeObserver,
+    options: web_sys::ResizeObserverOptions,
     _callback: Closure<dyn FnMut(js_sys::Array)>,
 }
 
@@ -22,17 +23,18 @@ impl HeightObserver {
             report(&sizes);
         });
         let observer = web_sys::ResizeObserver::new(callback.as_ref().unchecked_ref()).ok()?;
+        let options = web_sys::ResizeObserverOptions::new();
+        options.set_box(web_sys::ResizeObserverBoxOptions::BorderBox);
         Some(HeightObserver {
             observer,
+            options,
             _callback: callback,
         })
     }
 
     /// Begins to watch an element; its first size is told after the next layout.
     pub(crate) fn watch(&self, element: &Element) {
-        let options = web_sys::ResizeObserverOptions::new();
-        options.set_box(web_sys::ResizeObserverBoxOptions::BorderBox);
-        self.observer.observe_with_options(element, &options);
+        self.observer.observe_with_options(element, &self.options);
     }
 
     /// Stops watching an element.
@@ -52,18 +54,27 @@ fn size_of(entry: &web_sys::ResizeObserverEntry) -> Option<(Element, f64, f64)> 
     Some((entry.target(), size.inline_size(), size.block_size()))
 }
 
+#[wasm_bindgen]
+extern "C" {
+    /// An element whose scroll position is asked for: web-sys knows only the whole number, and the fraction matters on
+    /// screens with fractional scale.
+    type Scroller;
+    #[wasm_bindgen(method, getter, js_name = scrollTop)]
+    fn scroll_top_px(this: &Scroller) -> f64;
+    #[wasm_bindgen(method, setter, js_name = scrollTop)]
+    fn set_scroll_top_px(this: &Scroller, top_px: f64);
+}
+
 /// Where a scroller stands, in px from the top.
 pub(crate) fn scroll_top(scroller: &Element) -> f64 {
-    // web-sys knows only the whole number; the fraction matters on screens with fractional scale.
-    js_sys::Reflect::get(scroller, &"scrollTop".into())
-        .ok()
-        .and_then(|top| top.as_f64())
-        .unwrap_or_default()
+    scroller.unchecked_ref::<Scroller>().scroll_top_px()
 }
 
 /// Moves a scroller.
 pub(crate) fn set_scroll_top(scroller: &Element, top_px: f64) {
-    let _ = js_sys::Reflect::set(scroller, &"scrollTop".into(), &top_px.into());
+    scroller
+        .unchecked_ref::<Scroller>()
+        .set_scroll_top_px(top_px);
 }
 
 /// Width and height of an element's inside, in px.
@@ -82,17 +93,4 @@ pub(crate) fn height(element: &Element) -> f64 {
 /// Device pixels per px.
 pub(crate) fn device_pixel_ratio() -> f64 {
     super::dom::window().device_pixel_ratio()
-}
-
-/// A number kept on an element under a name, by the page alone.
-pub(crate) fn set_number(element: &Element, name: &str, number: u32) {
-    let _ = js_sys::Reflect::set(element, &name.into(), &number.into());
-}
-
-/// The number kept by `set_number`.
-pub(crate) fn number_of(element: &Element, name: &str) -> Option<u32> {
-    let number = js_sys::Reflect::get(element, &name.into()).ok()?.as_f64()?;
-    // Only whole numbers of 32 bits are put in.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    Some(number as u32)
 }

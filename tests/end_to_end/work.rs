@@ -78,6 +78,11 @@ fn a_scrolled_screen_costs_the_same_in_a_short_and_in_a_long_session() {
             short[0] > 0 && short[1] > 0,
             "something was counted: {short:?}"
         );
+        // Some thirty rows: a line is a dozen elements and their words, and nothing that only holds a place.
+        assert!(
+            short[0].max(long[0]) <= 450,
+            "{costs:?}: nodes made for what a wheel shows"
+        );
         for (of_short, of_long) in short.into_iter().zip(long) {
             // A frame more or less is chance; fifty times the session is not to be seen.
             assert!(

@@ -48,11 +48,16 @@ pub(super) struct Window {
     /// Something was asked for of a text that is not here.
     is_asked: Cell<bool>,
     list: RefCell<DiffList>,
+    /// Where the scroller stands, as it last said: to ask it would lay out the page, which is done for the reader's acts
+    /// alone.
+    top_px: Cell<f64>,
     /// What the diff before it had, until the browser says what this one has.
     width_px: Cell<f64>,
     laid_out: Cell<bool>,
     /// By chunk, guessed or measured.
     heights: RefCell<Vec<f64>>,
+    /// The spaces above and below, as they were written.
+    spaces_px: Cell<(f64, f64)>,
     drawn: RefCell<BTreeMap<usize, Element>>,
     colours: RefCell<BTreeMap<(u32, u32), HunkColours>>,
     /// Sides of hunks as they were asked for, by hunk and whether they are old.
@@ -113,9 +118,11 @@ impl Window {
             old,
             is_asked: Cell::new(false),
             list: RefCell::new(list),
+            top_px: Cell::new(0.0),
             width_px: Cell::new(choices.0.width_px.get()),
             laid_out: Cell::new(false),
             heights: RefCell::default(),
+            spaces_px: Cell::default(),
             drawn: RefCell::default(),
             colours: RefCell::default(),
             asked: RefCell::default(),
@@ -146,6 +153,7 @@ impl Window {
     pub(super) fn restate(&self) {
         let room = self.width_px.get() >= SPLIT_PX;
         let shown = self.choices.shown(room, self.pairs);
+        self.look();
         let at = self.first_item();
         let head = self.list.borrow().hunk_at(at);
         if !self.list.borrow_mut().show(shown) {
@@ -168,6 +176,7 @@ impl Window {
         }));
         let scrolled = dom::listen_passive(&self.scroller, "scroll", move |_| {
             if let Some(me) = for_scroll.upgrade() {
+                me.look();
                 me.update();
             }
         });
@@ -184,6 +193,7 @@ impl Window {
             let Some(me) = for_clicks.upgrade() else {
                 return;
             };
+            me.look();
             let file = dom::attribute_at(&event, "data-file").and_then(|file| file.parse().ok());
             if let Some(file) = file {
                 me.list.borrow_mut().toggle(file);
@@ -230,7 +240,7 @@ impl Window {
             if !laid_out && (shown.wrap || shown.split) {
                 // What was drawn before it had a place could not be measured.
                 let drawn = self.drawn_range();
-                let top_px = measure::scroll_top(&self.scroller);
+                let top_px = self.top_px.get();
                 self.measure(&drawn.clone().collect::<Vec<_>>(), top_px);
                 self.write_spaces(&drawn);
             }
@@ -245,6 +255,7 @@ impl Window {
     }
 
     fn on_key(&self, name: &str) -> bool {
+        self.look();
         match name {
             "n" => self.step(true, false),
             "p" => self.step(false, false),
@@ -266,7 +277,7 @@ impl Window {
 
     /// To the next head of a hunk or a file; at the last one it stays.
     fn step(&self, forward: bool, files: bool) {
-        let top_px = measure::scroll_top(&self.scroller);
+        let top_px = self.top_px.get();
         let next = {
             let list = self.list.borrow();
             let mut heads = list.heads(files).map(|item| (item, self.top_of(item)));
@@ -283,14 +294,25 @@ impl Window {
     fn go_to(&self, item: usize) {
         // What wraps is measured on the way, and may move it.
         for _ in 0..2 {
-            measure::set_scroll_top(&self.scroller, self.top_of(item));
+            self.scroll_to(self.top_of(item));
             self.update();
         }
     }
 
+    /// Asks where the scroller stands: it may have moved and not said so yet, as when a button in it has the focus.
+    fn look(&self) {
+        self.top_px.set(measure::scroll_top(&self.scroller));
+    }
+
+    fn scroll_to(&self, top_px: f64) {
+        measure::set_scroll_top(&self.scroller, top_px);
+        // It goes no further than its end.
+        self.look();
+    }
+
     /// The item at the top edge.
     fn first_item(&self) -> usize {
-        let top_px = measure::scroll_top(&self.scroller);
+        let top_px = self.top_px.get();
         let (mut item_px, mut chunk_idx) = (0.0, 0);
         let heights = self.heights.borrow();
         while let Some(height_px) = heights.get(chunk_idx)
@@ -362,7 +384,7 @@ impl Window {
 
     /// Draws what came into view, and takes out what left it.
     fn update(&self) {
-        let top_px = measure::scroll_top(&self.scroller);
+        let top_px = self.top_px.get();
         let wanted = self.chunks_around(top_px);
         self.drawn.borrow_mut().retain(|chunk, element| {
             let stays = wanted.contains(chunk);
@@ -433,7 +455,7 @@ impl Window {
         }
         if f64::abs(shift_px) >= 1.0 {
             self.write_spaces(&self.drawn_range());
-            measure::set_scroll_top(&self.scroller, top_px + shift_px);
+            self.scroll_to(top_px + shift_px);
         }
     }
 
@@ -447,8 +469,10 @@ impl Window {
         let heights = self.heights.borrow();
         let above_px: f64 = heights.iter().take(drawn.start).sum();
         let below_px: f64 = heights.iter().skip(drawn.end).sum();
-        dom::set_style(&self.above, "block-size", &format!("{above_px}px"));
-        dom::set_style(&self.below, "block-size", &format!("{below_px}px"));
+        if self.spaces_px.replace((above_px, below_px)) != (above_px, below_px) {
+            dom::set_style(&self.above, "block-size", &format!("{above_px}px"));
+            dom::set_style(&self.below, "block-size", &format!("{below_px}px"));
+        }
     }
 
     fn chunks_around(&self, top_px: f64) -> Range<usize> {

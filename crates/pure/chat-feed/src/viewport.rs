@@ -10,7 +10,7 @@
 //!
 //! 1. changes of the feed → [`Viewport::insert_after`], [`Viewport::extend_back`], [`Viewport::remove`],
 //!    [`Viewport::set_estimate`]; what the reader did → [`Viewport::on_scroll`] and the others;
-//! 2. [`Viewport::window`] → mount and unmount rows;
+//! 2. unless what is mounted [will do](Viewport::will_do): [`Viewport::window`] → mount and unmount rows;
 //! 3. read the heights of mounted rows → [`Viewport::set_measured`];
 //! 4. [`Viewport::after_measure`]; write [`Viewport::scroll_height_px`] to the sizer, [`Viewport::block_top_px`] of
 //!    the first mounted row to the block of mounted rows, and then the scroll position, if there is one. Where
@@ -44,11 +44,20 @@ pub struct RowId(pub u32);
 pub const NEAR_END_PX: f64 = 64.0;
 /// No row is expected to be less tall on average over a screen: bounds how many rows are mounted.
 const MIN_ROW_PX: f64 = 4.0;
-/// Time ahead for which rows are mounted in the direction of movement: some frames of a fling, since the
-/// compositor has shown the position already when it is known here.
-const LOOK_AHEAD_S: f64 = 0.15;
-/// What a fast movement may add to the overscan, in viewports.
-const MAX_LOOK_AHEAD_VIEWPORTS: f64 = 2.0;
+/// Time ahead for which rows are there in the direction of movement: some frames of a fling, since the compositor
+/// has shown the position already when it is known here.
+const LOOK_AHEAD_S: f64 = 0.04;
+/// Rows there are at least beyond the screen while it moves, and at most behind it, in viewports.
+const NEAR_VIEWPORTS: f64 = 0.25;
+/// Rows are mounted in strides of so many viewports: most frames of a movement then change nothing in the page.
+const STRIDE_VIEWPORTS: f64 = 0.75;
+/// Rows above and below the screen after a jump, in viewports, until it is at rest: what passes by is not seen twice.
+/// Where rows turn out to be less tall than they were expected, those below close the gap.
+const JUMP_VIEWPORTS: (f64, f64) = (0.1, 0.35);
+/// A movement that shows another screen in each frame of this length is a jump.
+const FRAME_S: f64 = 1.0 / 60.0;
+/// The most rows looked at for one that was measured.
+const ANCHOR_ROWS: usize = 64;
 /// A scroll event that reports less than this, and is not the user's, is the browser's rounding.
 const ECHO_PX: f64 = 1.0;
 
@@ -98,6 +107,8 @@ pub struct Viewport {
     following: bool,
     /// `None`: the list's top, until the reader or a row says otherwise.
     anchor: Option<Anchor>,
+    /// It stands in for a row that is not measured yet.
+    stands_in: bool,
     /// Where a row was asked to be, until it is measured.
     goal: Option<(RowId, Align)>,
     /// The scroll position the browser has, as far as is known here.
@@ -105,6 +116,8 @@ pub struct Viewport {
     /// The width has changed, and the anchor was not measured since.
     reflowing: bool,
     velocity_px_per_s: f64,
+    /// What is shown has nothing to do with what was shown before, and is not at rest yet.
+    jumped: bool,
     last_scroll_ms: Option<f64>,
     /// The last row seen since following stopped.
     seen: Option<RowId>,
@@ -128,10 +141,12 @@ impl Viewport {
             overscan_viewports: 1.0,
             following: true,
             anchor: None,
+            stands_in: false,
             goal: None,
             dom_top_px: 0.0,
             reflowing: false,
             velocity_px_per_s: 0.0,
+            jumped: false,
             last_scroll_ms: None,
             seen: None,
         }
@@ -291,6 +306,7 @@ impl Viewport {
     /// The movement has ended: overscan goes back to its resting size.
     pub fn on_rest(&mut self) {
         self.velocity_px_per_s = 0.0;
+        self.jumped = false;
         self.last_scroll_ms = None;
     }
 
@@ -317,6 +333,18 @@ impl Viewport {
         }
     }
 
+    /// Whether it moves, so that `on_rest` is due once it does not.
+    #[must_use]
+    pub fn is_moving(&self) -> bool {
+        self.jumped || self.last_scroll_ms.is_some()
+    }
+
+    /// How fast it moves, in px a second; above 0 downwards.
+    #[must_use]
+    pub fn velocity_px_per_s(&self) -> f64 {
+        self.velocity_px_per_s
+    }
+
     /// Whether the list keeps to its end.
     #[must_use]
     pub fn following(&self) -> bool {
@@ -335,9 +363,11 @@ impl Viewport {
         if !self.heights.contains(id) {
             return false;
         }
+        let from_px = self.list_top_px();
         self.stop_following();
         self.goal = Some((id, align));
         self.aim();
+        self.jumped |= (self.list_top_px() - from_px).abs() > self.height_px;
         true
     }
 
@@ -396,17 +426,49 @@ impl Viewport {
     pub fn window(&self) -> Window {
         let total_px = self.heights.total_px();
         let list_px = self.list_top_px();
+        let ranks = self.ranks_within(self.overscan_px());
+        let ids: Vec<RowId> = match self.heights.at_rank(ranks.start) {
+            Some(first) => self
+                .heights
+                .iter_from(first)
+                .take(ranks.len())
+                .map(|(id, _)| id)
+                .collect(),
+            None => Vec::new(),
+        };
+        let first_px = ids.first().and_then(|id| self.heights.top_of(*id));
+        Window {
+            ranks: ranks.start..ranks.start + ids.len(),
+            top_px: self.dom_top_px + first_px.map_or(0.0, |first_px| first_px - list_px),
+            ids,
+            total_px,
+        }
+    }
+
+    /// Whether these rows will do for now: they reach as far beyond the screen as the movement needs, and not much
+    /// further than [`Viewport::window`] does. Then there is nothing to mount in this frame.
+    #[must_use]
+    pub fn will_do(&self, mounted: &Range<usize>) -> bool {
         let (above_px, below_px) = self.overscan_px();
+        let (near_above_px, near_below_px) = self.near_px();
+        let near = self.ranks_within((near_above_px.min(above_px), near_below_px.min(below_px)));
+        let stride_px = (STRIDE_VIEWPORTS + NEAR_VIEWPORTS) * self.height_px;
+        let far = self.ranks_within((above_px + stride_px, below_px + stride_px));
+        mounted.start <= near.start
+            && near.end <= mounted.end
+            && far.start <= mounted.start
+            && mounted.end <= far.end
+    }
+
+    /// Ranks of the rows on the screen and so far above and below it; bounded in pixels, and in rows where many have no
+    /// height.
+    fn ranks_within(&self, (above_px, below_px): (f64, f64)) -> Range<usize> {
+        let list_px = self.list_top_px();
         let (Some((top_id, _)), Some((bottom_id, _))) = (
             self.heights.at_offset(list_px),
             self.heights.at_offset(list_px + self.height_px),
         ) else {
-            return Window {
-                ranks: 0..0,
-                ids: Vec::new(),
-                top_px: self.dom_top_px,
-                total_px,
-            };
+            return 0..0;
         };
         let rank = |id| self.heights.rank_of(id).unwrap_or(0);
         let (top_rank, bottom_rank) = (rank(top_id), rank(bottom_id));
@@ -415,31 +477,12 @@ impl Viewport {
                 .at_offset(offset_px)
                 .map_or(0, |(id, _)| rank(id))
         };
-        // Bounded in pixels, and in rows where many have no height.
         let first_rank = reach(list_px - above_px).max(top_rank.saturating_sub(max_rows(above_px)));
         let last_rank = bottom_rank.min(top_rank + max_rows(self.height_px));
         let last_rank = reach(list_px + self.height_px + below_px)
             .min(last_rank + max_rows(below_px))
             .max(top_rank);
-        let ids: Vec<RowId> = match self.heights.at_rank(first_rank) {
-            Some(first) => self
-                .heights
-                .iter_from(first)
-                .take(last_rank + 1 - first_rank)
-                .map(|(id, _)| id)
-                .collect(),
-            None => Vec::new(),
-        };
-        let first_px = ids
-            .first()
-            .and_then(|id| self.heights.top_of(*id))
-            .unwrap_or(0.0);
-        Window {
-            ranks: first_rank..first_rank + ids.len(),
-            ids,
-            top_px: self.dom_top_px + first_px - list_px,
-            total_px,
-        }
+        first_rank..last_rank + 1
     }
 
     /// Where the top edge of a row belongs in the sizer: of the first mounted one, after measurements. (A new
@@ -466,7 +509,7 @@ impl Viewport {
             let stands = self
                 .anchor_list_px()
                 .is_some_and(|wanted_px| (wanted_px - list_px).abs() <= 1.0 / 64.0);
-            if !stands && self.goal.is_none() {
+            if self.goal.is_none() && (!stands || self.stands_in || self.is_anchor_off_screen()) {
                 self.anchor_at(list_px);
             }
             self.mark_seen_rows(list_px);
@@ -536,24 +579,57 @@ impl Viewport {
 
     /// Takes as the anchor the first row whose top edge is in the upper half of the viewport, since what is above
     /// that edge may change unseen; or else the row that reaches across it, whose growing end is below.
+    ///
+    /// Where that row was never measured, one further down is better that was: it was seen, and is to stay where it is
+    /// when those above it turn out to be of another height.
     fn anchor_at(&mut self, list_px: f64) {
-        self.anchor = self.heights.at_offset(list_px).map(|(id, within_px)| {
-            let spanning = Anchor {
+        self.stands_in = false;
+        let Some((id, within_px)) = self.heights.at_offset(list_px) else {
+            self.anchor = None;
+            return;
+        };
+        let next_px = self.heights.height_of(id).unwrap_or(0.0) - within_px;
+        let first = match self.heights.next(id) {
+            Some(next) if within_px > 0.0 && next_px <= self.height_px / 2.0 => Anchor {
+                id: next,
+                top_px: next_px,
+            },
+            Some(_) | None => Anchor {
                 id,
                 top_px: -within_px,
-            };
-            let Some(height_px) = self.heights.height_of(id) else {
-                return spanning;
-            };
-            let next_px = height_px - within_px;
-            match self.heights.next(id) {
-                Some(next) if within_px > 0.0 && next_px <= self.height_px / 2.0 => Anchor {
-                    id: next,
-                    top_px: next_px,
-                },
-                Some(_) | None => spanning,
+            },
+        };
+        let seen = match self.heights.is_measured(first.id) {
+            true => None,
+            false => self.first_measured(first),
+        };
+        self.stands_in = seen.is_some();
+        self.anchor = Some(seen.unwrap_or(first));
+    }
+
+    /// Whether measurements have put the anchor where it is not seen: there it may be taken out, or grow, unseen.
+    fn is_anchor_off_screen(&self) -> bool {
+        let Some(anchor) = self.anchor.filter(|_| !self.reflowing) else {
+            return false;
+        };
+        let height_px = self.heights.height_of(anchor.id).unwrap_or(0.0);
+        self.heights.is_measured(anchor.id)
+            && (anchor.top_px + height_px <= 0.0 || anchor.top_px >= self.height_px)
+    }
+
+    /// The first measured row on the screen from this one on.
+    fn first_measured(&self, from: Anchor) -> Option<Anchor> {
+        let mut top_px = from.top_px;
+        for (id, height_px) in self.heights.iter_from(from.id).take(ANCHOR_ROWS) {
+            if top_px >= self.height_px {
+                return None;
             }
-        });
+            if self.heights.is_measured(id) {
+                return Some(Anchor { id, top_px });
+            }
+            top_px += height_px;
+        }
+        None
     }
 
     /// Puts the row that was asked for where it was asked for, until it is measured.
@@ -600,18 +676,49 @@ impl Viewport {
             0.0
         };
         self.velocity_px_per_s = (self.velocity_px_per_s + now_px_per_s) / 2.0;
+        self.jumped = delta_px.abs() > self.height_px
+            || self.velocity_px_per_s.abs() * FRAME_S > self.height_px;
         self.last_scroll_ms = Some(now_ms);
     }
 
     /// Overscan above and below.
     fn overscan_px(&self) -> (f64, f64) {
         let rest_px = self.overscan_viewports * self.height_px;
-        let ahead_px = (self.velocity_px_per_s.abs() * LOOK_AHEAD_S)
-            .min(MAX_LOOK_AHEAD_VIEWPORTS * self.height_px);
-        if self.velocity_px_per_s < 0.0 {
-            (rest_px + ahead_px, rest_px)
+        if self.jumped {
+            let (above, below) = JUMP_VIEWPORTS;
+            return (
+                (above * self.height_px).min(rest_px),
+                (below * self.height_px).min(rest_px),
+            );
+        }
+        let behind_px = (NEAR_VIEWPORTS * self.height_px).min(rest_px);
+        let ahead_px = (self.ahead_px() + STRIDE_VIEWPORTS * self.height_px).max(rest_px);
+        self.directed(rest_px, ahead_px, behind_px)
+    }
+
+    /// How far rows are needed above and below the screen; nearer to it, some must be mounted.
+    fn near_px(&self) -> (f64, f64) {
+        if self.jumped {
+            return (0.0, 0.0);
+        }
+        let rest_px = self.overscan_viewports * self.height_px / 2.0;
+        self.directed(rest_px, self.ahead_px(), 0.0)
+    }
+
+    /// How far the movement will have come when the next rows are there.
+    fn ahead_px(&self) -> f64 {
+        (self.velocity_px_per_s.abs() * LOOK_AHEAD_S)
+            .clamp(NEAR_VIEWPORTS * self.height_px, self.height_px.max(0.0))
+    }
+
+    /// What is above and below, of what is ahead and behind.
+    fn directed(&self, rest_px: f64, ahead_px: f64, behind_px: f64) -> (f64, f64) {
+        if self.velocity_px_per_s > 0.0 {
+            (behind_px, ahead_px)
+        } else if self.velocity_px_per_s < 0.0 {
+            (ahead_px, behind_px)
         } else {
-            (rest_px, rest_px + ahead_px)
+            (rest_px, rest_px)
         }
     }
 

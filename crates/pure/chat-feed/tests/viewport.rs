@@ -77,7 +77,7 @@ impl Page {
     /// One frame, as the module says it goes; the scroll event comes after it.
     fn frame(&mut self) -> bool {
         self.now_ms += 16.7;
-        let window = self.viewport.window();
+        let window = self.next_window();
         let mut news = window.ids != self.drawn.ids;
         for id in &window.ids {
             news |= self.viewport.set_measured(*id, self.real_px[id.0 as usize]) != 0.0;
@@ -100,6 +100,35 @@ impl Page {
         self.viewport
             .on_scroll(self.scroll_top_px, self.now_ms, false);
         news
+    }
+
+    /// What is drawn already, as long as it will do.
+    fn next_window(&self) -> Window {
+        let ids = &self.drawn.ids;
+        let heights = self.viewport.heights();
+        let ranks: Vec<_> = ids.iter().map(|id| heights.rank_of(*id)).collect();
+        let stands = |first: usize| {
+            let mut places = ranks.iter().zip(first..);
+            places.all(|(rank, place)| *rank == Some(place))
+        };
+        let window = self.viewport.window();
+        assert!(
+            self.viewport.will_do(&window.ranks),
+            "{window:?} would be mounted again and again"
+        );
+        match ranks
+            .first()
+            .copied()
+            .flatten()
+            .filter(|first| stands(*first))
+        {
+            Some(first) if self.viewport.will_do(&(first..first + ids.len())) => Window {
+                ranks: first..first + ids.len(),
+                ids: ids.clone(),
+                ..window
+            },
+            _ => window,
+        }
     }
 
     /// Frames until nothing changes any more.
@@ -672,24 +701,76 @@ fn a_row_across_the_top_edge_keeps_its_share_above_it_when_the_width_changes() {
     assert_eq!(page.on_screen_px(RowId(7)), Some(-2000.0));
 }
 
+/// Rows above and below the screen that are to be mounted.
+fn beyond(page: &Page) -> (usize, usize) {
+    let window = page.viewport.window();
+    let top = (page.viewport.list_top_px() / 50.0) as usize;
+    (top - window.ranks.start, window.ranks.end - top - 900 / 50)
+}
+
 #[test]
-fn fast_movement_mounts_more_ahead_and_rest_takes_it_back() {
+fn fast_movement_mounts_more_ahead_and_less_behind_and_rest_takes_it_back() {
     let mut page = Page::with_rows(5000, 50.0, |_| 50.0);
     page.user_scrolls_to(100_000.0);
     page.settle();
     page.viewport.on_rest();
-    let at_rest = page.viewport.window().ids.len();
+    let (above, below) = beyond(&page);
     for _ in 0..10 {
-        page.user_scrolls_by(-250.0);
+        page.user_scrolls_by(-500.0);
         page.frame();
+        page.check();
     }
-    let above = page.viewport.window().ids.len();
+    let (ahead, behind) = beyond(&page);
     assert!(
-        above > at_rest + 20,
-        "{above} rows in movement, {at_rest} at rest"
+        ahead > above + 5 && behind < below / 2,
+        "{ahead} ahead and {behind} behind in movement, {above} and {below} at rest"
     );
     page.viewport.on_rest();
-    assert!(page.viewport.window().ids.len() <= at_rest + 1);
+    assert_eq!(beyond(&page), (above, below));
+}
+
+#[test]
+fn a_wheel_changes_the_mounted_rows_in_few_of_its_frames() {
+    for (step_px, most) in [(25.0, 10), (100.0, 30), (250.0, 55)] {
+        let mut page = Page::with_rows(5000, 50.0, |_| 50.0);
+        page.user_scrolls_to(10_000.0);
+        page.settle();
+        page.viewport.on_rest();
+        page.settle();
+        let mut n_changes = 0;
+        for _ in 0..120 {
+            let before = page.drawn.ids.clone();
+            page.user_scrolls_by(step_px);
+            page.check();
+            page.frame();
+            page.check();
+            n_changes += usize::from(before != page.drawn.ids);
+        }
+        assert!(
+            n_changes <= most,
+            "{n_changes} changes in 120 frames of {step_px} px"
+        );
+    }
+}
+
+#[test]
+fn what_a_jump_passes_is_mounted_for_the_screen_alone_until_it_rests() {
+    let mut page = Page::with_rows(5000, 50.0, |_| 50.0);
+    for to_px in [200_000.0, 20_000.0, 120_000.0] {
+        page.user_scrolls_to(to_px);
+        page.frame();
+        page.check();
+        assert!(page.drawn.ids.len() <= 30, "{} rows", page.drawn.ids.len());
+    }
+    assert!(page.viewport.is_moving());
+    page.viewport.on_rest();
+    assert!(!page.viewport.is_moving());
+    page.settle();
+    assert!(page.drawn.ids.len() >= 900 * 3 / 50);
+    let far = page.viewport.heights().first().unwrap();
+    assert!(page.viewport.scroll_to(far, Align::Start));
+    page.frame();
+    assert!(page.drawn.ids.len() <= 30 && page.viewport.is_moving());
 }
 
 #[test]

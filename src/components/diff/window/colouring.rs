@@ -3,7 +3,7 @@
 use super::Window;
 use crate::components::colours;
 use crate::platform::dom::Element;
-use crate::platform::{frame, measure};
+use crate::platform::frame;
 
 impl Window {
     /// Asks for the colours of what a chunk shows; hunks of which some have come are noted.
@@ -73,7 +73,7 @@ impl Window {
     }
 
     fn redraw(&self) {
-        let top_px = measure::scroll_top(&self.scroller);
+        let top_px = self.top_px.get();
         let drawn: Vec<(usize, Element)> = {
             let drawn = self.drawn.borrow();
             let drawn = drawn.iter();

@@ -4,7 +4,6 @@ use chat_feed::diff_list::Widening;
 
 use super::Window;
 use crate::components::diff::OldText;
-use crate::platform::measure;
 
 impl Window {
     /// Shows what was asked for when the row was here before.
@@ -50,9 +49,10 @@ impl Window {
         self.colours.borrow_mut().clear();
         self.asked.borrow_mut().clear();
         self.fresh.borrow_mut().clear();
-        let top_px = measure::scroll_top(&self.scroller);
+        self.look();
+        let top_px = self.top_px.get();
         self.begin();
-        measure::set_scroll_top(&self.scroller, top_px);
+        self.scroll_to(top_px);
         self.update();
     }
 }
