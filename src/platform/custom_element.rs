@@ -170,6 +170,10 @@ extern "C" {
         observed: Vec<String>,
         connect: &Closure<dyn FnMut(web_sys::HtmlElement, web_sys::ShadowRoot) -> FeedHandle>,
     );
+
+    /// Presses a key again where it was pressed.
+    #[wasm_bindgen(js_name = pressAgain)]
+    pub(crate) fn press_again(place: &Element, key: &super::dom::Event);
 }
 
 /// Teaches the browser the element; `connect` is called with each one that enters the page.

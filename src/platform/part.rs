@@ -253,6 +253,46 @@ pub(crate) fn first_is_here() {
         // The browser shows it before anything else is asked of it.
         frame::yield_now().await;
         jobs.into_iter().for_each(|job| job());
+        frame::sleep(UNASKED_MS).await;
+        all_is_read();
+    });
+}
+
+thread_local! {
+    /// Jobs that wait until nothing is read any more; `None` from then on.
+    static UNASKED: RefCell<Option<Vec<Job>>> = const { RefCell::new(Some(Vec::new())) };
+}
+
+/// How long a log that is being read may keep from the page what nobody has asked for.
+const UNASKED_MS: u32 = 5_000;
+/// So long after a log was read the page is left to its reader alone.
+const AT_REST_MS: u32 = 1_000;
+
+/// Does `job` when the page has been at rest for a while: it fetches what somebody may ask for soon.
+pub(crate) fn unasked(job: impl FnOnce() + 'static) {
+    let job: Job = Box::new(job);
+    let job = UNASKED.with_borrow_mut(|unasked| match unasked {
+        Some(unasked) => {
+            unasked.push(job);
+            None
+        }
+        None => Some(job),
+    });
+    if let Some(job) = job {
+        job();
+    }
+}
+
+/// What there is of a session is read, or enough of it.
+pub(crate) fn all_is_read() {
+    if UNASKED.with_borrow(Option::is_none) {
+        return;
+    }
+    wasm_bindgen_futures::spawn_local(async {
+        frame::sleep(AT_REST_MS).await;
+        for job in UNASKED.take().into_iter().flatten() {
+            job();
+        }
     });
 }
 
