@@ -218,7 +218,7 @@ impl FeedView {
             above: RefCell::new(None),
             early: early::Early::new(ctx, places),
         });
-        view.listen_early(&grid);
+        view.listen_early(&grid, &top);
         *view.above.borrow_mut() = room_above(&view.list, &find_beside);
         let for_rows = Rc::downgrade(&view.context);
         let on_row = move |note: fn(&Context, &dom::Event)| {

@@ -104,7 +104,7 @@ pub(crate) async fn here(context: &Context) {
 
 /// Fetches it for those who open a row soon; where it does not come now it is asked for again then.
 pub(super) fn fetch_unasked() {
-    BODIES.when_here(|_| {});
+    BODIES.fetch();
 }
 
 /// A row is drawn without it: once it is here the rows are drawn again.

@@ -32,7 +32,7 @@ impl Early {
 
 impl FeedView {
     /// Hears what asks for the part.
-    pub(super) fn listen_early(self: &Rc<Self>, grid: &Element) {
+    pub(super) fn listen_early(self: &Rc<Self>, grid: &Element, top: &Element) {
         let for_keys = Rc::downgrade(self);
         let on_key = move |event: Event| {
             if let Some(view) = for_keys.upgrade() {
@@ -52,7 +52,7 @@ impl FeedView {
         };
         self.listeners.borrow_mut().extend([
             dom::listen(grid, "keydown", on_key),
-            dom::listen_passive(grid, "pointerover", asks()),
+            dom::listen_passive(top, "pointerover", asks()),
             dom::listen_passive(grid, "focusin", asks()),
         ]);
         let for_rest = Rc::downgrade(self);
