@@ -18,6 +18,7 @@ pub(crate) mod elapsed;
 pub(crate) mod exchange;
 pub(crate) mod export;
 pub(crate) mod feed;
+mod few;
 pub(crate) mod file_edit;
 pub(crate) mod find;
 pub(crate) mod help;
