@@ -18,6 +18,7 @@ pub(crate) mod elapsed;
 pub(crate) mod exchange;
 pub(crate) mod export;
 pub(crate) mod feed;
+mod few;
 pub(crate) mod file_edit;
 pub(crate) mod find;
 pub(crate) mod help;
@@ -28,6 +29,7 @@ pub(crate) mod later;
 pub(crate) mod line;
 pub(crate) mod links;
 pub(crate) mod mark;
+pub(crate) mod markup;
 pub(crate) mod output;
 pub(crate) mod panel;
 pub(crate) mod plan;
@@ -103,6 +105,8 @@ pub(crate) struct Context {
     surrounded: ArcRwSignal<bool>,
     /// Whether what rows hold is to be drawn when it comes.
     bodies_due: Cell<bool>,
+    /// Whether texts are to be drawn when what reads markup comes.
+    markup_due: Cell<bool>,
     /// What the side panel shows.
     pub(crate) panel: panel::PanelState,
     /// What the bar of the replay shows.
@@ -137,6 +141,7 @@ impl Context {
             lacks: lacks::Lacks::default(),
             surrounded: ArcRwSignal::new(false),
             bodies_due: Cell::new(false),
+            markup_due: Cell::new(false),
             panel: panel::PanelState::default(),
             transport: transport::TransportState::default(),
         }

@@ -102,3 +102,7 @@ export function defineElement(name, observed, connect) {
     async serializeRows(options) { return this.#feed ? this.#feed.serializeRows(options?.maskTimes ?? false) : ""; }
   });
 }
+// What was kept of a key says all that it takes to press it.
+export function pressAgain(place, key) {
+  place.dispatchEvent(new KeyboardEvent(key.type, key));
+}

@@ -29,6 +29,7 @@ use crate::components::whole::FetchBody;
 use crate::feed_store::FeedStore;
 use crate::platform::custom_element;
 use crate::platform::dom::{self, Element};
+use crate::platform::part;
 use crate::platform::save::Pieces;
 use crate::platform::style::sheet;
 use crate::platform::{location, style};
@@ -425,6 +426,9 @@ impl FeedElement {
                 "ended" | "ready" => self.store.set_goes_on(false),
                 // It may go on where it was.
                 _ => {}
+            }
+            if state != "loading" {
+                part::all_is_read();
             }
             dom::dispatch(&self.host, "af-state", &dom::object_of(&[("state", state)]));
         }

@@ -19,6 +19,7 @@ pub(crate) mod search;
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
 
 use chat_event::ChatEvent;
@@ -97,6 +98,10 @@ pub(crate) struct Running(AbortHandle);
 impl Running {
     /// Begins the work.
     pub(crate) fn begin(work: impl Future<Output = ()> + 'static) -> Running {
+        Running::begin_any(Box::pin(work))
+    }
+
+    fn begin_any(work: Pin<Box<dyn Future<Output = ()>>>) -> Running {
         let (work, handle) = abortable(work);
         wasm_bindgen_futures::spawn_local(async move {
             // Aborted is what stopping is.

@@ -1,5 +1,8 @@
 //! What our own page does before all of it is here: it lays out its frame and opens a log that the address names.
 
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
 use super::APP;
 use crate::element;
 use crate::platform::dom::{self, Element};
@@ -95,10 +98,39 @@ pub(crate) fn begin() {
         opened,
     };
     if reads {
-        part::later(move || fill(laid));
+        fill_when_asked(laid);
     } else {
         fill(laid);
     }
+}
+
+/// Fills the page when its reader turns to it, or when it has been at rest for a while.
+fn fill_when_asked(laid: Laid) {
+    let frame = laid.frame.clone();
+    let laid = Rc::new(Cell::new(Some(laid)));
+    let listeners = Rc::new(RefCell::new(Vec::new()));
+    let fill_once = move || {
+        if let Some(laid) = laid.take() {
+            fill(laid);
+        }
+    };
+    for asks in ["pointerover", "focusin", "keydown", "dragenter"] {
+        let (fill_once, kept) = (fill_once.clone(), Rc::downgrade(&listeners));
+        let asked = move |_| {
+            fill_once();
+            // A listener is not dropped while it is called.
+            if let Some(listeners) = kept.upgrade() {
+                wasm_bindgen_futures::spawn_local(async move { listeners.borrow_mut().clear() });
+            }
+        };
+        listeners
+            .borrow_mut()
+            .push(dom::listen_passive(&frame, asks, asked));
+    }
+    part::unasked(move || {
+        listeners.borrow_mut().clear();
+        fill_once();
+    });
 }
 
 /// Fills the page, as soon as the part that does is here.

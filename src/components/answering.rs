@@ -4,7 +4,7 @@
 //! it changes comes back as an event.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -14,6 +14,7 @@ use chat_feed::BlockId;
 use chat_feed::arrangement::Row;
 
 use super::Context;
+use super::few::Few;
 use crate::platform::dom;
 
 /// What the reader says to a request.
@@ -86,8 +87,8 @@ pub(crate) struct Choice {
 pub(crate) struct Answering {
     /// `None` where the source takes no answers.
     send: RefCell<Option<SendAnswer>>,
-    drafts: RefCell<BTreeMap<BlockId, Draft>>,
-    progress: RefCell<BTreeMap<BlockId, Progress>>,
+    drafts: RefCell<Few<BlockId, Draft>>,
+    progress: RefCell<Few<BlockId, Progress>>,
 }
 
 impl Answering {
@@ -108,7 +109,7 @@ impl Answering {
 
     /// Changes what is chosen; nothing is drawn anew for it.
     pub(crate) fn edit(&self, id: BlockId, change: impl FnOnce(&mut Draft)) {
-        change(self.drafts.borrow_mut().entry(id).or_default());
+        change(self.drafts.borrow_mut().entry(id));
     }
 
     /// A request was answered or is over: what was typed is not kept.
@@ -174,8 +175,8 @@ impl Context {
         }
         match progress {
             Some(progress) => self.answering.progress.borrow_mut().insert(id, progress),
-            None => self.answering.progress.borrow_mut().remove(&id),
-        };
+            None => drop(self.answering.progress.borrow_mut().remove(&id)),
+        }
         self.store.touch(id);
     }
 

@@ -1,10 +1,11 @@
 //! The frame of a feed: bar, scroller with its rows, and what floats over them. Moving through it by keys is for `moves`.
 
+mod early;
 mod floating;
 mod moves;
 
 use std::cell::{Cell, RefCell};
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 
 use chat_feed::arrangement::RowChange;
 use chat_feed::viewport::Align;
@@ -43,6 +44,8 @@ pub(crate) struct FeedView {
     began: Cell<Option<char>>,
     /// Watches what takes room above the rows.
     above: RefCell<Option<HeightObserver>>,
+    /// What stands around the rows, before it is asked for.
+    early: early::Early,
 }
 
 /// Keeps the rows where they are on the screen when what stands above them takes room, or gives it back.
@@ -191,6 +194,7 @@ impl FeedView {
         let ticks = owner.with(|| mount_to(dom::as_html(&grid), ticks));
         context.set_actions(actions.clone());
         *context.help.borrow_mut() = Some(dialog.clone());
+        let find_beside = find_place.clone();
         let places = around::Places {
             grid: grid.clone(),
             find: find_place,
@@ -212,15 +216,10 @@ impl FeedView {
             shortcuts: Rc::new(Cell::new(true)),
             began: Cell::new(None),
             above: RefCell::new(None),
+            early: early::Early::new(ctx, places),
         });
-        let for_keys = Rc::downgrade(&view);
-        view.listeners
-            .borrow_mut()
-            .push(dom::listen(&grid, "keydown", move |event| {
-                if let (Some(view), Some(around)) = (for_keys.upgrade(), AROUND.get()) {
-                    (around.key)(&view, &event);
-                }
-            }));
+        view.listen_early(&grid, &top);
+        *view.above.borrow_mut() = room_above(&view.list, &find_beside);
         let for_rows = Rc::downgrade(&view.context);
         let on_row = move |note: fn(&Context, &dom::Event)| {
             let context = for_rows.clone();
@@ -258,9 +257,6 @@ impl FeedView {
                     view.context.panel.select(block);
                 }
             }));
-        *view.above.borrow_mut() = room_above(&view.list, &places.find);
-        let for_around = Rc::downgrade(&view);
-        part::later(move || surround(for_around, ctx, places));
         view.frame.request();
         view
     }
@@ -360,24 +356,6 @@ impl FeedView {
         self.grid.remove();
         self.owner.cleanup();
     }
-}
-
-/// Puts what stands around the rows into its places, as soon as it is here.
-fn surround(view: Weak<FeedView>, ctx: Ctx, places: around::Places) {
-    wasm_bindgen_futures::spawn_local(async move {
-        let lacks = |lack| {
-            if let Some(view) = view.upgrade() {
-                view.bar.lacks.add(lack);
-            }
-        };
-        let around = AROUND.needed(lacks).await;
-        if let Some(view) = view.upgrade().filter(|view| !view.is_closed.get()) {
-            let content = view.owner.with(|| (around.mount)(ctx, places));
-            view.content.borrow_mut().push(content);
-            view.context.surrounded.set(true);
-            view.frame.request();
-        }
-    });
 }
 
 /// Counts what waits for the reader below the screen.

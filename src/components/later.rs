@@ -1,21 +1,17 @@
-//! What rows hold beyond their line and their text: it is fetched once the first rows are there, and drawn when it comes.
+//! What rows hold beyond their line and their text: it is fetched when the first row that holds any is there, or when the
+//! page has been at rest for a while, and drawn when it comes.
 //!
 //! Until then a row says so; what is folded and what stands where does not depend on it.
 
-use std::any::Any;
-use std::future::Future;
-use std::pin::Pin;
 use std::rc::Rc;
 
-use chat_feed::prose::{self, Nodes};
-use chat_feed::{Block, BlockBody, BlockId, Feed, Prompt, TextBlock, TextKind};
+use chat_feed::{Block, BlockBody, BlockId, Feed, Prompt};
 use leptos::html::div;
 use leptos::prelude::*;
 
-use super::colours::{self, CodeColours};
 use super::{
-    Context, Ctx, ask as asks, attachments, exchange, file_edit, mark, plan, prompt, question, raw,
-    tool_call, whole::Wholes,
+    Context, Ctx, ask as asks, attachments, exchange, file_edit, mark, markup, plan, prompt,
+    question, raw, tool_call, whole::Wholes,
 };
 use crate::platform::dom::Element;
 use crate::platform::outline;
@@ -35,18 +31,6 @@ struct Bodies {
     body: fn(Ctx, &Feed, &Block) -> AnyView,
     /// What stands below the words of a prompt; whether they are cut.
     below_prompt: fn(Ctx, &Block, &Prompt) -> AnyView,
-    /// The nodes of a block of text, to which more may come or not.
-    nodes: fn(&TextKind, &str, bool) -> Nodes,
-    /// The nodes of a text that is whole.
-    nodes_of_text: fn(&str) -> Nodes,
-    /// Gives the code in an element its colours.
-    colours: fn(&Element) -> Option<Rc<dyn Any>>,
-    /// Whether colours wait until what is shown stands still.
-    hold_colours: fn(bool),
-    /// Whether nothing waits for colours.
-    is_coloured: fn() -> bool,
-    /// Waits until nothing does.
-    coloured: fn() -> Pin<Box<dyn Future<Output = ()>>>,
     /// What is in an element, as text for comparing.
     outline: fn(&Element, bool) -> String,
     /// Nothing of a row's long texts is waited for any more.
@@ -61,12 +45,6 @@ fn table() -> Bodies {
             let attachments = attachments::view(ctx, block, prompt.attachments.as_ref());
             (prompt::more_view(ctx, block, prompt), attachments).into_any()
         },
-        nodes: prose::nodes,
-        nodes_of_text: prose::nodes_of_text,
-        colours: |row| CodeColours::of(row).map(|colours| colours as Rc<dyn Any>),
-        hold_colours: colours::hold,
-        is_coloured: colours::are_all_known,
-        coloured: || Box::pin(colours::all_drawn()),
         outline: outline::outline,
         stop: Wholes::stop,
     }
@@ -76,7 +54,7 @@ fn table() -> Bodies {
 pub(super) fn row(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {
     match BODIES.get() {
         Some(bodies) => (bodies.row)(ctx, feed, block),
-        None => not_here(),
+        None => not_here(ctx),
     }
 }
 
@@ -84,7 +62,7 @@ pub(super) fn row(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {
 pub(super) fn body(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {
     match BODIES.get() {
         Some(bodies) => (bodies.body)(ctx, feed, block),
-        None => not_here(),
+        None => not_here(ctx),
     }
 }
 
@@ -92,47 +70,14 @@ pub(super) fn body(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {
 pub(super) fn below_prompt(ctx: Ctx, block: &Block, prompt: &Prompt) -> AnyView {
     match BODIES.get() {
         Some(bodies) => (bodies.below_prompt)(ctx, block, prompt),
-        None => not_here(),
+        None => not_here(ctx),
     }
-}
-
-/// The nodes of a block of text; as it is written, until what reads markup is here.
-pub(super) fn nodes(part: &TextBlock, text: &str) -> Nodes {
-    match BODIES.get() {
-        Some(bodies) => (bodies.nodes)(&part.kind, text, part.streaming),
-        None => prose::unmarked(&part.kind, text),
-    }
-}
-
-/// The nodes of a text that is whole.
-pub(super) fn nodes_of_text(text: &str) -> Nodes {
-    match BODIES.get() {
-        Some(bodies) => (bodies.nodes_of_text)(text),
-        None => prose::unmarked(&TextKind::LongLine, text),
-    }
-}
-
-/// Gives code its colours, where there is any; they stay as long as what is returned.
-pub(super) fn colours_of(row: &Element) -> Option<Rc<dyn Any>> {
-    BODIES.get().and_then(|bodies| (bodies.colours)(row))
-}
-
-/// Puts colours off while rows pass by.
-pub(super) fn hold_colours(held: bool) {
-    if let Some(bodies) = BODIES.get() {
-        (bodies.hold_colours)(held);
-    }
-}
-
-/// Whether it is here.
-pub(super) fn is_here() -> bool {
-    BODIES.get().is_some()
 }
 
 /// Whether all rows are drawn as they will stay.
 pub(crate) fn is_drawn(context: &Context) -> bool {
-    let is_due = context.bodies_due.get();
-    !is_due && BODIES.get().is_none_or(|bodies| (bodies.is_coloured)())
+    let is_due = context.bodies_due.get() || context.markup_due.get();
+    !is_due && markup::is_coloured()
 }
 
 /// What is in an element, as text for comparing; with `mask_times` without times. Nothing, until it is here.
@@ -150,22 +95,21 @@ pub(super) fn stop(wholes: &Wholes, block: BlockId) {
     }
 }
 
-/// Waits until it is here.
+/// Waits until it is here, and what reads markup.
 pub(crate) async fn here(context: &Context) {
     let lacks = context.lacks.clone();
+    markup::here(context).await;
     BODIES.needed(|lack| lacks.add(lack)).await;
 }
 
-/// Waits until all that is mounted has its colours.
-pub(crate) async fn coloured() {
-    if let Some(bodies) = BODIES.get() {
-        (bodies.coloured)().await;
-    }
+/// Fetches it for those who open a row soon; where it does not come now it is asked for again then.
+pub(super) fn fetch_unasked() {
+    BODIES.fetch();
 }
 
-/// Rows are drawn without it: once it is here they are drawn again.
-pub(super) fn ask(context: &Rc<Context>) {
-    if is_here() || context.bodies_due.replace(true) {
+/// A row is drawn without it: once it is here the rows are drawn again.
+fn ask(context: &Rc<Context>) {
+    if context.bodies_due.replace(true) {
         return;
     }
     let (context, lacks) = (Rc::downgrade(context), context.lacks.clone());
@@ -180,7 +124,8 @@ pub(super) fn ask(context: &Rc<Context>) {
     });
 }
 
-fn not_here() -> AnyView {
+fn not_here(ctx: Ctx) -> AnyView {
+    ctx.with_value(ask);
     div().class("subtle").child("…").into_any()
 }
 

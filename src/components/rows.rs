@@ -11,7 +11,7 @@ use leptos::mount::mount_to;
 use leptos::prelude::*;
 
 use super::text::TextRow;
-use super::{Context, Ctx, block_view, company, later};
+use super::{Context, Ctx, block_view, company, markup};
 use crate::feed_store::TextSink;
 use crate::platform::clock;
 use crate::platform::dom::{self, Element};
@@ -69,11 +69,11 @@ impl Rows for FeedRows {
     }
 
     fn on_pace(&self, fast: bool) {
-        later::hold_colours(fast);
+        markup::hold_colours(fast);
     }
 
     fn mount(&self, id: RowId, element: &Element) -> Box<dyn Any> {
-        later::ask(&self.context);
+        markup::ask(&self.context);
         let store = &self.context.store;
         let version = store.mount(id);
         let row = store.row(id);

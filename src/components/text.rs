@@ -16,7 +16,7 @@ use leptos::mount::mount_to;
 use leptos::prelude::*;
 
 use super::icon::{Icon, icon};
-use super::{Context, later};
+use super::{Context, markup};
 use crate::feed_store::TextSink;
 use crate::platform::dom::{self, Element};
 use crate::platform::prose as page;
@@ -100,8 +100,8 @@ impl Inner {
         let BlockBody::Text(part) = &block.body else {
             return;
         };
-        let nodes = later::nodes(part, feed.text(self.id));
-        let marked = later::is_here();
+        let nodes = markup::nodes(part, feed.text(self.id));
+        let marked = markup::is_here();
         let frame = Frame::of(&part.kind);
         let mut drawn = self.drawn.borrow_mut();
         // What is coloured has other nodes than those that were drawn: a change of it begins anew.
@@ -123,7 +123,7 @@ impl Inner {
         }
         page::set_caret(&drawn.root, part.streaming);
         if !part.streaming && drawn.colours.is_none() {
-            drawn.colours = later::colours_of(&self.row);
+            drawn.colours = markup::colours_of(&self.row);
         }
     }
 
@@ -285,7 +285,7 @@ pub(crate) fn whole(text: &str, class: &'static str) -> impl IntoView + use<> {
     let nodes = if text.len() > WHOLE_BYTES {
         prose::unmarked(&TextKind::LongLine, text)
     } else {
-        later::nodes_of_text(text)
+        markup::nodes_of_text(text)
     };
     let change = nodes.change_from(&Nodes::default());
     div().class(class).directive(

@@ -25,11 +25,11 @@ impl FeedElement {
                     let mut detail = body.clone();
                     detail["requestId"] = json!(request_id);
                     detail["session"] = json!(session);
-                    let detail = dom::value_of_json(&detail.to_string());
+                    let detail = dom::value_of_json(&written(&detail));
                     if !dom::asks_leave(&host, name, &detail) {
                         return Box::pin(async { Err(Unsent::TakenOver) });
                     }
-                    let body = body.to_string();
+                    let body = written(&body);
                     // The token may have been set anew since.
                     let token = me.upgrade().and_then(|me| me.token.borrow().clone());
                     let server = server.with_token(token);
@@ -75,4 +75,9 @@ fn outgoing(answer: Answer) -> (&'static str, Route, String, serde_json::Value) 
             ("af-question", Route::Questions, request_id, body)
         }
     }
+}
+
+fn written(value: &serde_json::Value) -> String {
+    // All names in it are texts: it can be written.
+    serde_json::to_string(value).unwrap_or_default()
 }

@@ -10,7 +10,7 @@ use leptos::prelude::Set;
 use super::{FeedElement, STRETCH_ROWS};
 use crate::components::around::AROUND;
 use crate::components::diff::Split;
-use crate::components::later;
+use crate::components::{later, markup};
 use crate::platform::custom_element::Feed;
 use crate::platform::dom::Element;
 use crate::platform::stream::Blob;
@@ -154,6 +154,7 @@ impl Feed for FeedElement {
     }
 
     fn play(&self, command: &str, value: f64) {
+        self.view.surround();
         self.play_command(command, value);
     }
 
@@ -162,6 +163,7 @@ impl Feed for FeedElement {
     }
 
     fn view_as_of(&self, event_idx: Option<u32>) -> Option<u32> {
+        self.view.surround();
         self.show_as_of(event_idx)
     }
 
@@ -178,7 +180,7 @@ impl Feed for FeedElement {
             while from < list.len() {
                 let to = (from + STRETCH_ROWS).min(list.len());
                 list.force(Some(from..to));
-                later::coloured().await;
+                markup::coloured().await;
                 text.push_str(&later::outline_of(list.window(), mask_times));
                 from = to;
             }
@@ -191,6 +193,7 @@ impl Feed for FeedElement {
         let (view, sink) = (self.view.clone(), self.sink());
         let (what, text) = (what.to_owned(), text.to_owned());
         Box::pin(async move {
+            view.surround();
             let around = AROUND.needed(|lack| sink(Update::Lacks(lack))).await;
             (around.script)(&view, &what, &text).await
         })

@@ -32,6 +32,7 @@ impl FeedElement {
             };
             context.play(shown_ms.map_or(Command::Live, Command::SeekNear));
             context.show_poster(Poster { start_ms });
+            self.view.surround();
         }
     }
 

@@ -133,33 +133,30 @@ impl FeedHandle {
     #[wasm_bindgen(js_name = serializeRows)]
     pub fn serialize_rows(&self, mask_times: bool) -> js_sys::Promise {
         let rows = self.0.serialize_rows(mask_times);
-        wasm_bindgen_futures::future_to_promise(async move { Ok(rows.await.into()) })
+        promise(Box::pin(async move { Ok(rows.await.into()) }))
     }
     #[allow(missing_docs)]
     #[wasm_bindgen(js_name = exportAs)]
     pub fn export_as(&self, ending: &str, masked: bool) -> js_sys::Promise {
         let file = self.0.export_as(ending, masked);
-        wasm_bindgen_futures::future_to_promise(async move {
-            match file.await {
-                Ok(file) => Ok(file.into()),
-                Err(why) => Err(js_sys::Error::new(&why).into()),
-            }
-        })
+        promise(Box::pin(async move { Ok(file.await?.into()) }))
     }
     #[allow(missing_docs)]
     pub fn ask(&self, what: &str, text: &str) -> js_sys::Promise {
         let answer = self.0.ask(what, text);
-        wasm_bindgen_futures::future_to_promise(async move {
-            match answer.await {
-                Ok(text) => Ok(text.into()),
-                Err(why) => Err(js_sys::Error::new(&why).into()),
-            }
-        })
+        promise(Box::pin(async move { Ok(answer.await?.into()) }))
     }
     #[allow(missing_docs)]
     pub fn disconnect(&self) {
         self.0.disconnect();
     }
+}
+
+/// A promise of what comes; where it does not, of the error that says so.
+fn promise(coming: Pin<Box<dyn Future<Output = Result<JsValue, String>>>>) -> js_sys::Promise {
+    wasm_bindgen_futures::future_to_promise(async move {
+        coming.await.map_err(|why| js_sys::Error::new(&why).into())
+    })
 }
 
 #[wasm_bindgen(module = "/src/element.js")]
@@ -170,6 +167,10 @@ extern "C" {
         observed: Vec<String>,
         connect: &Closure<dyn FnMut(web_sys::HtmlElement, web_sys::ShadowRoot) -> FeedHandle>,
     );
+
+    /// Presses a key again where it was pressed.
+    #[wasm_bindgen(js_name = pressAgain)]
+    pub(crate) fn press_again(place: &Element, key: &super::dom::Event);
 }
 
 /// Teaches the browser the element; `connect` is called with each one that enters the page.

@@ -190,6 +190,11 @@ pub(crate) fn place_below(event: &Event, opener: &str) {
     }
 }
 
+/// The element that an event began at, also one within a shadow root.
+pub(crate) fn place_of(event: &Event) -> Option<Element> {
+    event.composed_path().get(0).dyn_into().ok()
+}
+
 /// Whether Shift was down.
 pub(crate) fn has_shift(event: &web_sys::KeyboardEvent) -> bool {
     event.shift_key()

@@ -4,9 +4,11 @@
 //! reached through that table alone is cut out of the module when the page is shipped; while it is worked on the page
 //! is in one piece, and a part is there at once. What several parts share is fetched with the first of them.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::future::Future;
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -45,27 +47,35 @@ impl From<wasm_split_helpers::SplitLoaderError> for Missing {
     }
 }
 
+/// A part's table, of any type: what is done with parts is made once, and not once for each of them.
+pub(crate) type Table = &'static dyn Any;
 /// What waits for a part.
-type Waiting<T> = Box<dyn FnOnce(Result<T, Missing>)>;
+type Waiting = Box<dyn FnOnce(Result<Table, Missing>)>;
 /// Fetches a part, and asks it for its table.
-type Fetch<T> = fn() -> Pin<Box<dyn Future<Output = Result<T, Missing>>>>;
+type Fetch = fn() -> Pin<Box<dyn Future<Output = Result<Table, Missing>>>>;
 
 /// A part; `T` is its table.
 pub(crate) struct Part<T: 'static> {
+    any: AnyPart,
+    of: PhantomData<fn() -> T>,
+}
+
+/// A part of any table.
+struct AnyPart {
     words: &'static str,
-    state: &'static LocalKey<State<T>>,
-    fetch: Fetch<T>,
+    state: &'static LocalKey<State>,
+    fetch: Fetch,
 }
 
 /// What is known of a part.
-pub(crate) struct State<T> {
-    here: Cell<Option<T>>,
-    waiting: RefCell<Vec<Waiting<T>>>,
+pub(crate) struct State {
+    here: Cell<Option<Table>>,
+    waiting: RefCell<Vec<Waiting>>,
 }
 
-impl<T> State<T> {
+impl State {
     /// Nobody has asked for it yet.
-    pub(crate) const fn new() -> State<T> {
+    pub(crate) const fn new() -> State {
         State {
             here: Cell::new(None),
             waiting: RefCell::new(Vec::new()),
@@ -77,32 +87,63 @@ impl<T: Copy> Part<T> {
     /// For [`part!`].
     pub(crate) const fn new(
         words: &'static str,
-        state: &'static LocalKey<State<T>>,
-        fetch: Fetch<T>,
+        state: &'static LocalKey<State>,
+        fetch: Fetch,
     ) -> Part<T> {
         Part {
-            words,
-            state,
-            fetch,
+            any: AnyPart {
+                words,
+                state,
+                fetch,
+            },
+            of: PhantomData,
         }
     }
 
     /// The table, where the part is here.
     pub(crate) fn get(&self) -> Option<T> {
-        self.state.with(|state| state.here.get())
+        let table = self.any.state.with(|state| state.here.get())?;
+        table.downcast_ref().copied()
     }
 
+    /// The lack of this part in a worker, who is asked to try again by `again`.
+    pub(crate) fn lack(&self, why: Missing, again: Rc<dyn Fn()>) -> Lack {
+        Lack {
+            words: self.any.words,
+            why,
+            again,
+        }
+    }
+
+    /// Fetches it where it is not here; nothing waits for it.
+    pub(crate) fn fetch(&'static self) {
+        self.any.when_here(Box::new(|_| {}));
+    }
+
+    /// The table, as soon as the part is here. Each time it does not come `lacks` is told.
+    pub(crate) async fn needed(&'static self, lacks: impl Fn(Lack)) -> T {
+        loop {
+            self.any.needed(Box::new(&lacks)).await;
+            if let Some(table) = self.get() {
+                return table;
+            }
+        }
+    }
+}
+
+impl AnyPart {
     /// Hands the table on as soon as the part is here: at once, where it is.
-    pub(crate) fn when_here(&'static self, told: impl FnOnce(Result<T, Missing>) + 'static) {
-        if let Some(table) = self.get() {
+    fn when_here(&'static self, told: Waiting) {
+        if let Some(table) = self.state.with(|state| state.here.get()) {
             return told(Ok(table));
         }
         let n_waiting = self.state.with(|state| {
             let mut waiting = state.waiting.borrow_mut();
-            waiting.push(Box::new(told));
+            waiting.push(told);
             waiting.len()
         });
         if n_waiting == 1 {
+            N_COMING.set(N_COMING.get() + 1);
             wasm_bindgen_futures::spawn_local(self.fetch());
         }
     }
@@ -123,43 +164,34 @@ impl<T: Copy> Part<T> {
         for told in waiting {
             told(fetched);
         }
+        N_COMING.set(N_COMING.get() - 1);
+        tell_whole();
     }
 
-    async fn try_once(&self) -> Result<T, Missing> {
+    async fn try_once(&self) -> Result<Table, Missing> {
         match select((self.fetch)(), frame::sleep(LIMIT_MS)).await {
             Either::Left((fetched, _)) => fetched,
             Either::Right(_) => Err(Missing::NoAnswer),
         }
     }
 
-    /// The lack of this part in a worker, who is asked to try again by `again`.
-    pub(crate) fn lack(&self, why: Missing, again: Rc<dyn Fn()>) -> Lack {
-        Lack {
-            words: self.words,
-            why,
-            again,
-        }
-    }
-
-    /// The table, as soon as the part is here. Each time it does not come `lacks` is told.
-    pub(crate) async fn needed(&'static self, lacks: impl Fn(Lack)) -> T {
+    /// Waits until the part is here.
+    async fn needed(&'static self, lacks: Box<dyn Fn(Lack) + '_>) {
         loop {
             let told = Told::default();
             let tell = told.clone();
-            self.when_here(move |fetched| tell.tell(fetched));
-            match told.await {
-                Ok(table) => return table,
-                Err(why) => {
-                    let asked = Told::default();
-                    let ask = asked.clone();
-                    lacks(Lack {
-                        words: self.words,
-                        why,
-                        again: Rc::new(move || ask.tell(())),
-                    });
-                    asked.await;
-                }
-            }
+            self.when_here(Box::new(move |fetched| tell.tell(fetched)));
+            let Err(why) = told.await else {
+                return;
+            };
+            let asked = Told::default();
+            let ask = asked.clone();
+            lacks(Lack {
+                words: self.words,
+                why,
+                again: Rc::new(move || ask.tell(())),
+            });
+            asked.await;
         }
     }
 }
@@ -262,7 +294,64 @@ pub(crate) fn first_is_here() {
         // The browser shows it before anything else is asked of it.
         frame::yield_now().await;
         jobs.into_iter().for_each(|job| job());
+        frame::sleep(UNASKED_MS).await;
+        all_is_read();
     });
+}
+
+thread_local! {
+    /// Jobs that wait until nothing is read any more; `None` from then on.
+    static UNASKED: RefCell<Option<Vec<Job>>> = const { RefCell::new(Some(Vec::new())) };
+}
+
+/// How long a log that is being read may keep from the page what nobody has asked for.
+const UNASKED_MS: u32 = 5_000;
+/// So long after a log was read the page is left to its reader alone.
+const AT_REST_MS: u32 = 1_000;
+
+/// Does `job` when the page has been at rest for a while: it fetches what somebody may ask for soon.
+pub(crate) fn unasked(job: impl FnOnce() + 'static) {
+    let job: Job = Box::new(job);
+    let job = UNASKED.with_borrow_mut(|unasked| match unasked {
+        Some(unasked) => {
+            unasked.push(job);
+            None
+        }
+        None => Some(job),
+    });
+    if let Some(job) = job {
+        job();
+    }
+}
+
+/// What there is of a session is read, or enough of it.
+pub(crate) fn all_is_read() {
+    if UNASKED.with_borrow(Option::is_none) {
+        return;
+    }
+    wasm_bindgen_futures::spawn_local(async {
+        frame::sleep(AT_REST_MS).await;
+        for job in UNASKED.take().into_iter().flatten() {
+            job();
+        }
+        // They ask in tasks of their own.
+        frame::yield_now().await;
+        tell_whole();
+    });
+}
+
+thread_local! {
+    /// Parts on their way.
+    static N_COMING: Cell<u32> = const { Cell::new(0) };
+    static TOLD_WHOLE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Notes when all that the page fetches by itself is here.
+fn tell_whole() {
+    let is_whole = N_COMING.get() == 0 && UNASKED.with_borrow(Option::is_none);
+    if is_whole && !TOLD_WHOLE.replace(true) {
+        frame::mark("agent-feed: whole");
+    }
 }
 
 /// Declares a part: a static, the type of its table, the function that makes the table, the part's name and what it is
@@ -272,17 +361,20 @@ macro_rules! part {
         $(#[$doc])*
         $vis static $part: $crate::platform::part::Part<$table> = {
             thread_local! {
-                static STATE: $crate::platform::part::State<$table> =
+                static STATE: $crate::platform::part::State =
                     const { $crate::platform::part::State::new() };
             }
             #[cfg(debug_assertions)]
-            async fn $name() -> Result<$table, $crate::platform::part::Missing> {
-                Ok($make())
+            async fn $name()
+            -> Result<$crate::platform::part::Table, $crate::platform::part::Missing> {
+                let table: $table = $make();
+                Ok(Box::leak(Box::new(table)))
             }
             #[cfg(not(debug_assertions))]
             #[wasm_split_helpers::wasm_split($name, fallible)]
-            fn $name() -> Result<$table, $crate::platform::part::Missing> {
-                Ok($make())
+            fn $name() -> Result<$crate::platform::part::Table, $crate::platform::part::Missing> {
+                let table: $table = $make();
+                Ok(Box::leak(Box::new(table)))
             }
             $crate::platform::part::Part::new($words, &STATE, || Box::pin($name()))
         };

@@ -34,7 +34,7 @@ window.__test = {
   drawn: () => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0))),
   async frames(count) { for (let at = 0; at < count; at += 1) await __test.frame(); },
   sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
-  // When nothing of the feed has changed for some frames, and no code in it waits for its colours.
+  // When nothing of the feed has changed for some frames, all parts of the page are here, and no code waits for its colours.
   async rest(feed = __test.feed(), frames = 6) {
     const look = () => {
       const scroller = feed.scroller;
@@ -46,7 +46,8 @@ window.__test = {
     for (let at = 0; at < 900 && calm < frames; at += 1) {
       await __test.frame();
       const now = look();
-      calm = now === before && feed.coloured ? calm + 1 : 0;
+      const whole = performance.getEntriesByName("agent-feed: whole").length > 0;
+      calm = now === before && whole && feed.coloured ? calm + 1 : 0;
       before = now;
     }
     return calm >= frames;

@@ -9,6 +9,7 @@
 
 mod glue;
 mod sections;
+mod slim;
 
 use std::path::{Path, PathBuf};
 
@@ -149,6 +150,7 @@ impl Parts {
         let mut later = later_parts(split_dir)?;
         for (_, bytes) in &mut later {
             *bytes = sections::without_notes(bytes)
+                .and_then(|bytes| slim::slim(&bytes))
                 .ok_or_else(|| unexpected("the splitter wrote something that is no wasm"))?;
         }
         let first = read(&first_dir.join(format!("{PROGRAM}_bg.wasm")))?;

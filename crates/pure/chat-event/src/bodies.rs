@@ -42,7 +42,7 @@ pub fn put_back<E>(
         }
         Place::Json(json) => {
             let text = replace_references(json.as_text(), &mut |reference| {
-                Ok(find(reference)?.map(|found| serde_json::Value::String(found).to_string()))
+                Ok(find(reference)?.map(|found| quoted(&found)))
             })?;
             put(json, text);
             Ok(())
@@ -114,8 +114,7 @@ pub fn retell(json: &Json, change: &mut dyn FnMut(Body) -> Option<String>) -> Op
     if text.len() <= PREVIEW_BYTES && !text.contains(OPENING) {
         return None;
     }
-    let mut string =
-        |body| Ok(change(body).map(|text| serde_json::Value::String(text).to_string()));
+    let mut string = |body| Ok(change(body).map(|text| quoted(&text)));
     let Ok(replaced) = replace::<Infallible>(text, &mut |part| match part {
         Part::String(text) if text.len() <= PREVIEW_BYTES => Ok(None),
         Part::String(text) => string(Body::Inline(text)),
@@ -341,6 +340,12 @@ fn replace<E>(
         out.push_str(&text[copied_to..]);
         out
     }))
+}
+
+/// A text as JSON writes it.
+fn quoted(text: &str) -> String {
+    // A text can always be written.
+    serde_json::to_string(text).unwrap_or_default()
 }
 
 #[cfg(test)]

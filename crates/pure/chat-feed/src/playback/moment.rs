@@ -250,7 +250,8 @@ impl Moment {
         patches: &mut Vec<FeedPatch>,
     ) {
         // What lies within a row came after it.
-        going.sort_unstable_by(|one, other| other.cmp(one));
+        going.sort_unstable();
+        going.reverse();
         for id in going {
             let before = self.feed.prev(id);
             self.move_tails(id, |tail| (tail == id).then_some(before).flatten());
@@ -402,8 +403,9 @@ impl Moment {
         let turns = &mut self.feed.turns;
         let asked = way.to.asked();
         let n_turns = way.history.n_turns(asked);
-        let mut changed: BTreeSet<TurnIdx> =
-            way.history.turns_changed(way.events.clone()).collect();
+        // Collected at once they would be sorted first, by code that the page has for nothing else.
+        let mut changed: BTreeSet<TurnIdx> = BTreeSet::new();
+        changed.extend(way.history.turns_changed(way.events.clone()));
         for idx in turns.len()..n_turns {
             // Counted by the renderer in 32 bits.
             #[allow(clippy::cast_possible_truncation)]

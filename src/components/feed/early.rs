@@ -1,0 +1,127 @@
+//! What stands around the rows is fetched when a reader turns to the feed, or when the page has been at rest for a while.
+//! Keys that are pressed before it is here are kept, and pressed again once it is: none is lost.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use super::FeedView;
+use crate::components::around::{AROUND, Places};
+use crate::components::{Ctx, later};
+use crate::platform::custom_element;
+use crate::platform::dom::{self, Element, Event};
+use crate::platform::part;
+
+/// What waits for the part.
+pub(super) struct Early {
+    ctx: Ctx,
+    /// Where it goes, until it is asked for.
+    places: Cell<Option<Places>>,
+    /// Keys, and where they were pressed.
+    pressed: RefCell<Vec<(Element, Event)>>,
+}
+
+impl Early {
+    pub(super) fn new(ctx: Ctx, places: Places) -> Early {
+        Early {
+            ctx,
+            places: Cell::new(Some(places)),
+            pressed: RefCell::default(),
+        }
+    }
+}
+
+impl FeedView {
+    /// Hears what asks for the part.
+    pub(super) fn listen_early(self: &Rc<Self>, grid: &Element, top: &Element) {
+        let for_keys = Rc::downgrade(self);
+        let on_key = move |event: Event| {
+            if let Some(view) = for_keys.upgrade() {
+                match AROUND.get().filter(|_| view.is_surrounded()) {
+                    Some(around) => (around.key)(&view, &event),
+                    None => view.keep(event),
+                }
+            }
+        };
+        let asks = || {
+            let view = Rc::downgrade(self);
+            move |_| {
+                if let Some(view) = view.upgrade() {
+                    view.surround();
+                }
+            }
+        };
+        self.listeners.borrow_mut().extend([
+            dom::listen(grid, "keydown", on_key),
+            dom::listen_passive(top, "pointerover", asks()),
+            dom::listen_passive(grid, "focusin", asks()),
+        ]);
+        let for_rest = Rc::downgrade(self);
+        part::unasked(move || {
+            if let Some(view) = for_rest.upgrade() {
+                view.surround();
+                later::fetch_unasked();
+            }
+        });
+    }
+
+    fn is_surrounded(&self) -> bool {
+        use leptos::prelude::GetUntracked;
+        self.context.surrounded.get_untracked()
+    }
+
+    /// Puts what stands around the rows into its places, as soon as it is here; once.
+    pub(crate) fn surround(self: &Rc<Self>) {
+        let Some(places) = self.early.places.take() else {
+            return;
+        };
+        let (view, ctx) = (Rc::downgrade(self), self.early.ctx);
+        wasm_bindgen_futures::spawn_local(async move {
+            let lacks = |lack| {
+                if let Some(view) = view.upgrade() {
+                    view.bar.lacks.add(lack);
+                }
+            };
+            let around = AROUND.needed(lacks).await;
+            let Some(view) = view.upgrade().filter(|view| !view.is_closed.get()) else {
+                return;
+            };
+            use leptos::prelude::Set;
+            let content = view.owner.with(|| (around.mount)(ctx, places));
+            view.content.borrow_mut().push(content);
+            view.context.surrounded.set(true);
+            view.frame.request();
+            for (place, key) in view.early.pressed.take() {
+                custom_element::press_again(&place, &key);
+            }
+        });
+    }
+
+    /// Keeps a key that may ask for something here; what is the browser's in any case stays with it.
+    fn keep(self: &Rc<Self>, event: Event) {
+        let Some(key) = dom::key_of(&event) else {
+            return;
+        };
+        let in_control = || dom::began_in_control(&event, self.list.scroller());
+        let on_row = || self.focused_row().is_some();
+        let asks = match (key.name.as_str(), key.control) {
+            ("f" | "Home" | "End", true) => true,
+            (_, true) | ("Tab" | "Escape", _) => false,
+            // Without a row they scroll, and in a button they press it.
+            ("ArrowUp" | "ArrowDown" | "PageUp" | "PageDown", _) => on_row(),
+            ("Enter", _) => on_row() && !in_control(),
+            (" ", _) => !in_control(),
+            (name, _) if name.ends_with("ArrowLeft") || name.ends_with("ArrowRight") => true,
+            ("End", _) => true,
+            (name, _) => name.chars().count() == 1 && self.shortcuts.get(),
+        };
+        if !asks {
+            return;
+        }
+        event.prevent_default();
+        event.stop_propagation();
+        if let Some(place) = dom::place_of(&event) {
+            self.early.pressed.borrow_mut().push((place, event));
+        }
+        self.surround();
+    }
+}
