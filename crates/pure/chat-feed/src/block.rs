@@ -48,11 +48,11 @@ pub struct Block {
     pub body: BlockBody,
 }
 
-/// What a block shows.
+/// What a block shows. What few rows are is boxed: most rows are of text, and all take the room of the largest.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BlockBody {
     /// What the user (or another agent, or the system) asked.
-    Prompt(Prompt),
+    Prompt(Box<Prompt>),
     /// A paragraph, heading, list or any other block of the assistant's text.
     Text(TextBlock),
     /// The assistant's thinking.
@@ -128,7 +128,7 @@ pub enum BlockBody {
     /// Events are missing here.
     Gap(payload::LogGap),
     /// The end of a turn: what it took.
-    TurnEnd(TurnEndBlock),
+    TurnEnd(Box<TurnEndBlock>),
 }
 
 impl BlockBody {
