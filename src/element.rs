@@ -324,7 +324,10 @@ impl FeedElement {
     fn take(&self, update: Update) {
         match update {
             Update::Clear => self.empty(),
-            Update::Events(events) => self.store.apply(&events),
+            Update::Events(events) => {
+                self.store.apply(&events);
+                transport::bytes::give_back(events);
+            }
             Update::Progress(percent) => self.view.bar.progress.set(Some(percent)),
             Update::Connection(connection) => self.show_connection(&connection),
             Update::MayAnswer(may_answer) => {
