@@ -35,7 +35,7 @@ use crate::transport::again::Origin;
 use crate::transport::link::Server;
 use crate::transport::live::{LIVE, Live, Retry};
 use crate::transport::pushed::Pushed;
-use crate::transport::{Failure, Running, Sink, Update, replay};
+use crate::transport::{Failure, Running, Sink, Update, bytes, replay};
 
 /// The element's name.
 pub(crate) const NAME: &str = "agent-feed";
@@ -326,7 +326,7 @@ impl FeedElement {
             Update::Clear => self.empty(),
             Update::Events(events) => {
                 self.store.apply(&events);
-                transport::bytes::give_back(events);
+                bytes::give_back(events);
             }
             Update::Progress(percent) => self.view.bar.progress.set(Some(percent)),
             Update::Connection(connection) => self.show_connection(&connection),
