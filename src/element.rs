@@ -37,7 +37,7 @@ use crate::transport::again::Origin;
 use crate::transport::link::Server;
 use crate::transport::live::{LIVE, Live, Retry};
 use crate::transport::pushed::Pushed;
-use crate::transport::{Failure, Running, Sink, Update, replay};
+use crate::transport::{Failure, Running, Sink, Update, bytes, replay};
 
 /// The element's name.
 pub(crate) const NAME: &str = "agent-feed";
@@ -326,7 +326,10 @@ impl FeedElement {
     fn take(&self, update: Update) {
         match update {
             Update::Clear => self.empty(),
-            Update::Events(events) => self.store.apply(&events),
+            Update::Events(events) => {
+                self.store.apply(&events);
+                bytes::give_back(events);
+            }
             Update::Heard(told, broken) => broken.set(self.store.hear(told).is_err()),
             Update::Progress(percent) => self.view.bar.progress.set(Some(percent)),
             Update::Connection(connection) => self.show_connection(&connection),

@@ -8,8 +8,13 @@ if (globalThis.document === undefined) {
   onmessage = async ({ data }) => {
     onmessage = ({ data }) => hear(data);
     globalThis[ASKED] = data;
-    const program = await import(data.script);
-    await program.default({ module_or_path: data.module });
+    try {
+      const program = await import(data.script);
+      await program.default({ module_or_path: data.module });
+    } catch (why) {
+      // The page hears of it, and goes on by itself.
+      reportError(why);
+    }
   };
 }
 

@@ -1,15 +1,22 @@
 // The element of a row and the line in it, each by one call: only a script makes many nodes cheaply. What the codes of a
 // line mean is in row.rs. Words become text nodes, attributes and classes of our own; nothing else.
 const SVG = "http://www.w3.org/2000/svg";
-const plain = document.createElement("div");
-plain.setAttribute("role", "article");
-plain.tabIndex = 0;
 const icons = new Map();
 const drawn = new WeakMap();
 
+let plain;
+
+// Made with the first row: a worker, which has no document, imports this script, too.
+const plainRow = () => {
+  const row = document.createElement("div");
+  row.setAttribute("role", "article");
+  row.tabIndex = 0;
+  return row;
+};
+
 /** A row with attributes: names and values by turns, as long as `lengths` says. */
 export function makeRow(number, lengths, words) {
-  const row = plain.cloneNode();
+  const row = (plain ??= plainRow()).cloneNode();
   let at = 0;
   const take = (length) => words.slice(at, (at += length));
   for (let nth = 0; nth < lengths.length; nth += 2) row.setAttribute(take(lengths[nth]), take(lengths[nth + 1]));

@@ -11,7 +11,7 @@ use chat_event::pack::{Pack, Packed, Packer, Unpacker};
 use chat_feed::{ChatRenderer, FeedPatch, Gathered, Teller};
 
 use super::readers::READERS;
-use super::{Failure, Sink, Update, replay};
+use super::{Failure, Sink, Update, bytes, replay};
 use crate::platform::frame;
 use crate::platform::part::{Lack, Missing, Told};
 use crate::platform::reader::{Asked, Reader, Said, asked_here, tell_page, when_page_says};
@@ -225,7 +225,10 @@ impl Session {
             return self.early.borrow_mut().push(update);
         }
         match update {
-            Update::Events(events) => self.take_events(&events),
+            Update::Events(events) => {
+                self.take_events(&events);
+                bytes::give_back(events);
+            }
             Update::Progress(percent) => self.percent.set(percent),
             Update::End => {
                 self.hand_over(true);

@@ -1,11 +1,23 @@
 //! A source of bytes as events. A ChatEvent log is read at once; anything else is held until the part that reads it is
 //! here.
 
+use std::cell::RefCell;
+
 use chat_event::ChatEvent;
 use chat_normalize::{Head, LogReader};
 
 use super::Failure;
 use super::readers::{Readers, Reads};
+
+thread_local! {
+    /// Events whose memory is free: most are dropped as soon as they are shown, and as many come at once.
+    static SPARE: RefCell<Vec<ChatEvent>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Takes events that nobody needs any more.
+pub(crate) fn give_back(events: Vec<ChatEvent>) {
+    SPARE.set(events);
+}
 
 /// A source that is read.
 #[derive(Default)]
@@ -57,7 +69,10 @@ impl Bytes {
         out: &mut Vec<ChatEvent>,
     ) -> Result<(), Failure> {
         match &mut self.reads {
-            As::Log(reader) => reader.push(bytes, arrival_ms, out),
+            As::Log(reader) => {
+                reader.give_back(SPARE.take());
+                reader.push(bytes, arrival_ms, out);
+            }
             As::Other(reader) => return reader.push(bytes, arrival_ms, out),
             As::Held(held) => held.pieces.push((bytes.to_vec(), arrival_ms)),
             As::Unsure(held) => {

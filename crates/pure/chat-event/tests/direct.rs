@@ -1,6 +1,7 @@
 //! The reader of plain lines says what the reader of all lines says, or nothing.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     reason = "a promise that is not kept fails its test"
 )]
 
@@ -284,6 +285,10 @@ fn what_is_nested_deep_is_left_to_who_counts_it() {
 }
 
 #[test]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "recorded sessions are read where they lie"
+)]
 fn recorded_sessions_say_the_same_to_both_readers() {
     let sessions = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/sessions");
     let (mut n_lines, mut n_plain) = (0, 0);

@@ -58,11 +58,11 @@ pub struct Block {
 chat_event::pack_fields!(Block { id, turn, response, parent, depth, event_id, first_event, at_ms, body });
 
 
-/// What a block shows.
+/// What a block shows. What few rows are is boxed: most rows are of text, and all take the room of the largest.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BlockBody {
     /// What the user (or another agent, or the system) asked.
-    Prompt(Prompt),
+    Prompt(Box<Prompt>),
     /// A paragraph, heading, list or any other block of the assistant's text.
     Text(TextBlock),
     /// The assistant's thinking.
@@ -138,7 +138,7 @@ pub enum BlockBody {
     /// Events are missing here.
     Gap(payload::LogGap),
     /// The end of a turn: what it took.
-    TurnEnd(TurnEndBlock),
+    TurnEnd(Box<TurnEndBlock>),
 }
 chat_event::pack_variants!(BlockBody { 0 => Interrupt { reason }, 1 => Prompt(prompt), 2 => Text(text), 3 => Thinking(thinking), 4 => ToolCall(call), 5 => FileEdit(edit), 6 => AgentMessage(message), 7 => Permission(permission), 8 => Question(question), 9 => Plan(entries), 10 => Progress(progress), 11 => AgentSwitch(switch), 12 => Error { code, message, count }, 13 => Audio { chunks, duration_ms, done, sound }, 14 => Compaction(told), 15 => Notice { warning, text, line, source }, 16 => Raw { label, value }, 17 => SessionStart(start), 18 => SessionEnd { reason }, 19 => Gap(gap), 20 => TurnEnd(end) });
 

@@ -82,6 +82,10 @@ pub struct LogReader {
     session_id: String,
     /// The newest event of a line that was plain.
     event: ChatEvent,
+    /// Events whose memory is free.
+    spare: Vec<ChatEvent>,
+    /// A list that is empty, with room for as many.
+    spare_list: Vec<ChatEvent>,
 }
 
 impl LogReader {
@@ -91,14 +95,29 @@ impl LogReader {
             splitter: LineSplitter::new(),
             session_id: chat_event::session_id::from_native(session_id).into_owned(),
             event: ChatEvent::default(),
+            spare: Vec::new(),
+            spare_list: Vec::new(),
         }
     }
 
     /// Takes the next bytes, which arrived at `arrival_ms` (Unix epoch), and appends what they give to `out`.
     pub fn push(&mut self, bytes: &[u8], arrival_ms: i64, out: &mut Vec<ChatEvent>) {
+        if out.capacity() == 0 {
+            *out = std::mem::take(&mut self.spare_list);
+        }
+        let mut spare = std::mem::take(&mut self.spare);
         self.push_each(bytes, arrival_ms, &mut |event| {
-            out.push(std::mem::take(event))
+            let next = spare.pop().unwrap_or_default();
+            out.push(std::mem::replace(event, next));
         });
+        self.spare = spare;
+    }
+
+    /// Takes events that nobody needs any more; their memory is used for those that come.
+    pub fn give_back(&mut self, mut events: Vec<ChatEvent>) {
+        self.spare.clear();
+        self.spare.append(&mut events);
+        self.spare_list = events;
     }
 
     /// As [`LogReader::push`], for who needs each event only while it is told: the memory of one is used for all.

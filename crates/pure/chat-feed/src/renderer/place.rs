@@ -189,7 +189,7 @@ impl ChatRenderer {
             response: None,
         };
         let after = self.end_of(&at_top);
-        let id = self.insert_after(&at_top, after, BlockBody::Prompt(prompt));
+        let id = self.insert_after(&at_top, after, BlockBody::Prompt(Box::new(prompt)));
         self.feed.turn_mut(place.turn).prompt = Some(id);
         self.turn_changed(place.turn);
     }

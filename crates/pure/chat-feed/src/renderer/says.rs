@@ -40,12 +40,12 @@ impl ChatRenderer {
             self.feed.session.title = title(text.head());
             self.session_changed();
         }
-        let prompt = Prompt {
+        let prompt = Box::new(Prompt {
             text: Some(text),
             spoken,
             attachments,
             trigger,
-        };
+        });
         let known = self.feed.turn(place.turn).prompt;
         let known = known.filter(|&id| !nested && self.feed.contains(id));
         if let Some(id) = known

@@ -1,6 +1,5 @@
 //! Text and thinking: chunks put together by response and part, closed by their `_done`, cut into rows.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chat_event::ChatEvent;
@@ -36,7 +35,8 @@ impl ResponseWork {
 
 #[derive(Clone, Debug, Default)]
 struct Parts {
-    by_number: BTreeMap<u32, Part>,
+    /// Ascending. Most responses have one part, and a node of a tree would hold eleven.
+    by_number: Vec<(u32, Part)>,
     /// The part that a chunk without a number goes to.
     open: Option<u32>,
 }
@@ -47,10 +47,32 @@ impl Parts {
     /// The number of the part a piece belongs to: its own, the open one's, or the next.
     fn number(&self, piece: &Piece<'_>) -> u32 {
         let next = || {
-            let last = self.by_number.last_key_value();
-            last.map_or(0, |(&number, _)| number.saturating_add(1))
+            let last = self.by_number.last();
+            last.map_or(0, |(number, _)| number.saturating_add(1))
         };
         piece.part.or(self.open).unwrap_or_else(next)
+    }
+
+    fn get_mut(&mut self, number: u32) -> Option<&mut Part> {
+        let at = self.place_of(number).ok()?;
+        self.by_number.get_mut(at).map(|(_, part)| part)
+    }
+
+    fn insert(&mut self, number: u32, part: Part) {
+        match self.place_of(number) {
+            Ok(at) => self.by_number[at].1 = part,
+            Err(at) => {
+                if self.by_number.is_empty() {
+                    self.by_number.reserve_exact(1);
+                }
+                self.by_number.insert(at, (number, part));
+            }
+        }
+    }
+
+    fn place_of(&self, number: u32) -> Result<usize, usize> {
+        let by_number = |(known, _): &(u32, Part)| *known;
+        self.by_number.binary_search_by_key(&number, by_number)
     }
 }
 
@@ -110,6 +132,13 @@ impl ChatRenderer {
                 true => self.show_thinking(&mut part, &place, before, unchanged),
                 false => self.show_text(&mut part, &place, before, unchanged),
             }
+            if part.done {
+                // Nothing more is put into it.
+                part.splitter = Splitter::default();
+                part.indexed = Vec::new();
+                part.rows.shrink_to_fit();
+                self.feed.body(part.text).text.shrink_to_fit();
+            }
         }
         if let Some(&row) = part.rows.last() {
             self.touch(row);
@@ -128,12 +157,12 @@ impl ChatRenderer {
             true => parts.open.filter(|&open| open != number),
             false => Some(number),
         };
-        if let Some(part) = parts.by_number.get_mut(&number) {
+        if let Some(part) = parts.get_mut(number).map(std::mem::take) {
             // A late chunk does not open a closed part again.
             if part.done && parts.open == Some(number) {
                 parts.open = None;
             }
-            return Some(std::mem::take(part));
+            return Some(part);
         }
         self.feed.texts.push(Arc::default());
         Some(Part {
@@ -152,7 +181,7 @@ impl ChatRenderer {
 
     fn put_part(&mut self, (response, thinking, number): PartName, part: Part) {
         let parts = self.response_works[response.0 as usize].parts(thinking);
-        parts.by_number.insert(number, part);
+        parts.insert(number, part);
     }
 
     /// Brings a piece into the part's text; returns how much of it, from its start, stayed as it was.
@@ -219,7 +248,7 @@ impl ChatRenderer {
     pub(super) fn settle_part(&mut self, name: PartName) {
         let (response, thinking, number) = name;
         let parts = self.response_works[response.0 as usize].parts(thinking);
-        let Some(part) = parts.by_number.get_mut(&number) else {
+        let Some(part) = parts.get_mut(number) else {
             return;
         };
         part.streaming = false;

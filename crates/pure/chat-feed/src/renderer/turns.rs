@@ -134,14 +134,14 @@ impl ChatRenderer {
         if usage.is_some() {
             facts.usage = usage;
         }
-        let foot = TurnEndBlock {
+        let foot = Box::new(TurnEndBlock {
             outcome: end.outcome.clone(),
             duration_ms: end
                 .duration_ms
                 .or_else(|| between(facts.started_ms, self.now_ms)),
             cost_usd: end.cost_usd,
             usage: facts.usage.clone(),
-        };
+        });
         let how = match facts.state {
             TurnState::Interrupted => ToolStatus::Interrupted,
             _ => ToolStatus::NoResult,
