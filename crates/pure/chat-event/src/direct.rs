@@ -7,7 +7,7 @@
 mod cursor;
 mod slots;
 
-use crate::payload::Payload;
+use crate::payload::{self, Payload};
 use crate::{ChatEvent, Extra};
 pub(crate) use cursor::Cursor;
 pub(crate) use slots::{AsSlot, Place, fill};
@@ -145,6 +145,28 @@ fn some(id: &mut Option<String>) -> &mut String {
 }
 
 impl Payload {
+    /// Reads the payload of an event of a common type. Each type costs the page some hundred bytes, so rare ones have no
+    /// place here.
+    fn read_plain(event_type: &str, cursor: &mut Cursor<'_>, spare: &mut String) -> Option<Self> {
+        Some(match event_type {
+            "assistant_chunk" => payload::AssistantChunk::read_plain(cursor, spare)?.into(),
+            "thinking_chunk" => payload::ThinkingChunk::read_plain(cursor, spare)?.into(),
+            "tool_input_chunk" => payload::ToolInputChunk::read_plain(cursor, spare)?.into(),
+            "tool_output_chunk" => payload::ToolOutputChunk::read_plain(cursor, spare)?.into(),
+            "assistant_done" => payload::AssistantDone::read_plain(cursor, spare)?.into(),
+            "thinking_done" => payload::ThinkingDone::read_plain(cursor, spare)?.into(),
+            "tool_call" => payload::ToolCall::read_plain(cursor, spare)?.into(),
+            "tool_result" => payload::ToolResult::read_plain(cursor, spare)?.into(),
+            "file_edit" => payload::FileEdit::read_plain(cursor, spare)?.into(),
+            "user_message" => payload::UserMessage::read_plain(cursor, spare)?.into(),
+            "turn_start" => payload::TurnStart::read_plain(cursor, spare)?.into(),
+            "turn_end" => payload::TurnEnd::read_plain(cursor, spare)?.into(),
+            "usage" => payload::Usage::read_plain(cursor, spare)?.into(),
+            "session_status" => payload::SessionStatus::read_plain(cursor, spare)?.into(),
+            _ => return None,
+        })
+    }
+
     /// Takes the text out of an event of which nothing is needed any more.
     fn take_text(&mut self) -> String {
         match self {

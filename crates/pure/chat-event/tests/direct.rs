@@ -303,9 +303,9 @@ fn recorded_sessions_say_the_same_to_both_readers() {
         }
     }
     assert!(n_lines > 1000, "{n_lines} lines were found");
-    // The rest have members that only rare types have.
+    // The rest are of rare types; of long logs these are few.
     assert!(
-        n_plain * 10 > n_lines * 8,
+        n_plain * 4 > n_lines * 3,
         "{n_plain} of {n_lines} lines are plain"
     );
 }
