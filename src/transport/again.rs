@@ -11,8 +11,8 @@ use super::link::Server;
 use super::live::encoded;
 use super::{Sink, Update, folder, replay};
 use crate::platform::reader::Source;
-use crate::platform::{clock, frame};
 use crate::platform::stream::{Blob, fetch_bytes};
+use crate::platform::{clock, frame};
 
 /// Where a session came from.
 #[derive(Clone)]
@@ -56,7 +56,9 @@ impl Origin {
         };
         match self {
             Origin::Files(files) => match files.as_slice() {
-                [(_, file)] => replay::read_here(Source::File(file.clone()), clock::epoch_ms(), &sink).await,
+                [(_, file)] => {
+                    replay::read_here(Source::File(file.clone()), clock::epoch_ms(), &sink).await
+                }
                 files => {
                     let folder = SessionFolder::group(files.iter().map(|(path, _)| path.as_str()));
                     for parts in folder.sessions {

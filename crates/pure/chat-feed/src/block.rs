@@ -11,24 +11,20 @@ use crate::tool::{ToolKind, ToolStatus};
 pub struct BlockId(pub u32);
 chat_event::pack_fields!(BlockId { 0 });
 
-
 /// Names a turn: its index in [`crate::Feed::turns`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TurnIdx(pub u32);
 chat_event::pack_fields!(TurnIdx { 0 });
-
 
 /// Names a response (one assistant message): its index in [`crate::Feed::responses`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResponseIdx(pub u32);
 chat_event::pack_fields!(ResponseIdx { 0 });
 
-
 /// Names a body of streamed text: its index among the feed's bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TextIdx(pub u32);
 chat_event::pack_fields!(TextIdx { 0 });
-
 
 /// How many events the renderer had taken before this one: 0 for the first.
 pub type EventIdx = u32;
@@ -55,8 +51,17 @@ pub struct Block {
     /// What it shows.
     pub body: BlockBody,
 }
-chat_event::pack_fields!(Block { id, turn, response, parent, depth, event_id, first_event, at_ms, body });
-
+chat_event::pack_fields!(Block {
+    id,
+    turn,
+    response,
+    parent,
+    depth,
+    event_id,
+    first_event,
+    at_ms,
+    body
+});
 
 /// What a block shows. What few rows are is boxed: most rows are of text, and all take the room of the largest.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,7 +147,6 @@ pub enum BlockBody {
 }
 chat_event::pack_variants!(BlockBody { 0 => Interrupt { reason }, 1 => Prompt(prompt), 2 => Text(text), 3 => Thinking(thinking), 4 => ToolCall(call), 5 => FileEdit(edit), 6 => AgentMessage(message), 7 => Permission(permission), 8 => Question(question), 9 => Plan(entries), 10 => Progress(progress), 11 => AgentSwitch(switch), 12 => Error { code, message, count }, 13 => Audio { chunks, duration_ms, done, sound }, 14 => Compaction(told), 15 => Notice { warning, text, line, source }, 16 => Raw { label, value }, 17 => SessionStart(start), 18 => SessionEnd { reason }, 19 => Gap(gap), 20 => TurnEnd(end) });
 
-
 impl BlockBody {
     /// Whether something of the log could not be read, or was lost, where this row stands.
     pub fn is_damage(&self) -> bool {
@@ -169,8 +173,12 @@ pub struct Prompt {
     /// `user`, `callback` or `system`.
     pub trigger: Box<str>,
 }
-chat_event::pack_fields!(Prompt { text, spoken, attachments, trigger });
-
+chat_event::pack_fields!(Prompt {
+    text,
+    spoken,
+    attachments,
+    trigger
+});
 
 /// What kind of Markdown block a text block is. A long block is cut into several rows, each a stretch of its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -217,7 +225,6 @@ pub enum TextKind {
 }
 chat_event::pack_variants!(TextKind { 0 => Paragraph, 1 => Heading(level), 2 => Code { language, indent, depth, begins, ends }, 3 => List { indent, depth, number }, 4 => Quote, 5 => Table { columns, begins }, 6 => Rule, 7 => LongLine });
 
-
 /// Which side the cells of a column keep to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
@@ -229,7 +236,6 @@ pub enum Align {
     End,
 }
 chat_event::pack_variants!(Align { 0 => Start, 1 => Center, 2 => End });
-
 
 /// A stretch of the assistant's text. Its Markdown: [`crate::Feed::text`].
 #[derive(Clone, Debug, PartialEq)]
@@ -245,8 +251,13 @@ pub struct TextBlock {
     /// Whether more may still be added to it.
     pub streaming: bool,
 }
-chat_event::pack_fields!(TextBlock { text, start, end, kind, streaming });
-
+chat_event::pack_fields!(TextBlock {
+    text,
+    start,
+    end,
+    kind,
+    streaming
+});
 
 /// One block of thinking. The text itself: [`crate::Feed::text`].
 #[derive(Clone, Debug, PartialEq)]
@@ -260,8 +271,12 @@ pub struct ThinkingBlock {
     /// From its first to its last event, once it is whole.
     pub duration_ms: Option<u64>,
 }
-chat_event::pack_fields!(ThinkingBlock { text, streaming, redacted, duration_ms });
-
+chat_event::pack_fields!(ThinkingBlock {
+    text,
+    streaming,
+    redacted,
+    duration_ms
+});
 
 /// A tool call with all that came of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -311,8 +326,30 @@ pub struct ToolCallBlock {
     /// How many further results contradicted the first.
     pub conflicts: u32,
 }
-chat_event::pack_fields!(ToolCallBlock { tool_call_id, tool_name, kind, title, args, args_event, input, output, result, result_event, attachments, error, summary, exit_code, progress, status, called_ms, duration_ms, settled_event, steps, orphan, conflicts });
-
+chat_event::pack_fields!(ToolCallBlock {
+    tool_call_id,
+    tool_name,
+    kind,
+    title,
+    args,
+    args_event,
+    input,
+    output,
+    result,
+    result_event,
+    attachments,
+    error,
+    summary,
+    exit_code,
+    progress,
+    status,
+    called_ms,
+    duration_ms,
+    settled_event,
+    steps,
+    orphan,
+    conflicts
+});
 
 /// A changed file.
 #[derive(Clone, Debug, PartialEq)]
@@ -323,7 +360,6 @@ pub struct FileEditBlock {
     pub call: Option<BlockId>,
 }
 chat_event::pack_fields!(FileEditBlock { edit, call });
-
 
 /// A message to another agent.
 #[derive(Clone, Debug, PartialEq)]
@@ -343,8 +379,15 @@ pub struct AgentMessageBlock {
     /// The id of the event that brought it.
     pub result_event: Option<Box<str>>,
 }
-chat_event::pack_fields!(AgentMessageBlock { message_id, target, message, message_event, wait, result, result_event });
-
+chat_event::pack_fields!(AgentMessageBlock {
+    message_id,
+    target,
+    message,
+    message_event,
+    wait,
+    result,
+    result_event
+});
 
 /// A request for permission.
 #[derive(Clone, Debug, PartialEq)]
@@ -358,8 +401,12 @@ pub struct PermissionBlock {
     /// Whether it can no longer be answered.
     pub expired: bool,
 }
-chat_event::pack_fields!(PermissionBlock { request, resolved, answered_ms, expired });
-
+chat_event::pack_fields!(PermissionBlock {
+    request,
+    resolved,
+    answered_ms,
+    expired
+});
 
 /// Questions to the user.
 #[derive(Clone, Debug, PartialEq)]
@@ -373,8 +420,12 @@ pub struct QuestionBlock {
     /// Whether they can no longer be answered.
     pub expired: bool,
 }
-chat_event::pack_fields!(QuestionBlock { request, resolved, answered_ms, expired });
-
+chat_event::pack_fields!(QuestionBlock {
+    request,
+    resolved,
+    answered_ms,
+    expired
+});
 
 /// What a turn took.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -388,5 +439,9 @@ pub struct TurnEndBlock {
     /// Tokens.
     pub usage: Option<payload::Usage>,
 }
-chat_event::pack_fields!(TurnEndBlock { outcome, duration_ms, cost_usd, usage });
-
+chat_event::pack_fields!(TurnEndBlock {
+    outcome,
+    duration_ms,
+    cost_usd,
+    usage
+});

@@ -69,7 +69,6 @@ pub(crate) struct Slot {
 }
 chat_event::pack_fields!(Slot { block, settled_ms });
 
-
 /// What was said of tokens and cost, as it is counted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UsageCounted {
@@ -77,8 +76,10 @@ pub(crate) struct UsageCounted {
     /// The same, of the call whose sub-agent used them.
     pub(crate) of_agent: Option<UsageNote>,
 }
-chat_event::pack_fields!(UsageCounted { of_session, of_agent });
-
+chat_event::pack_fields!(UsageCounted {
+    of_session,
+    of_agent
+});
 
 /// A row's neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,8 +91,12 @@ pub(crate) struct Link {
     /// Whether it is in the list.
     pub(crate) live: bool,
 }
-chat_event::pack_fields!(Link { prev, next, tail, live });
-
+chat_event::pack_fields!(Link {
+    prev,
+    next,
+    tail,
+    live
+});
 
 /// A text that grew event by event.
 #[derive(Clone, Debug, Default)]

@@ -77,7 +77,6 @@ pub(crate) struct WholeText {
 }
 chat_event::pack_fields!(WholeText { event, text, len });
 
-
 /// What is known of a row beside its records.
 #[derive(Clone, Debug, PartialEq)]
 struct RowMarks {
@@ -95,8 +94,15 @@ struct RowMarks {
     /// Where a row of text ended before the events that only made it longer.
     ends: Vec<(EventIdx, u32)>,
 }
-chat_event::pack_fields!(RowMarks { came, changed, stamp, newest, gone, held, ends });
-
+chat_event::pack_fields!(RowMarks {
+    came,
+    changed,
+    stamp,
+    newest,
+    gone,
+    held,
+    ends
+});
 
 /// What became of a text that did more than grow.
 #[derive(Clone, Debug)]
@@ -106,7 +112,6 @@ pub(crate) struct Rewrite {
 }
 chat_event::pack_fields!(Rewrite { event, change });
 
-
 #[derive(Clone, Debug)]
 enum Change {
     /// What stood from here on was replaced.
@@ -115,7 +120,6 @@ enum Change {
     Inserted { at: usize, len: usize },
 }
 chat_event::pack_variants!(Change { 0 => Replaced { from, old }, 1 => Inserted { at, len } });
-
 
 impl Rewrite {
     /// `old` became another text, whose first `unchanged` bytes are the same.

@@ -46,7 +46,6 @@ pub enum FeedPatch {
 }
 chat_event::pack_variants!(FeedPatch { 0 => Session, 1 => Insert { block, after }, 2 => Update { block }, 3 => AppendText { block, from }, 4 => Remove { block }, 5 => Turn { turn }, 6 => Clear });
 
-
 /// The patches of many events, each kept once: who takes them looks at the feed as it is then.
 #[derive(Debug, Default)]
 pub struct Gathered {

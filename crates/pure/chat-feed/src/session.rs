@@ -46,8 +46,26 @@ pub struct SessionFacts {
     /// How many chunks came after their part was whole, and changed nothing.
     pub late_chunks: u64,
 }
-chat_event::pack_fields!(SessionFacts { session_id, title, agent, model, cwd, git_branch, provider, arrival_times, status, status_message, ended, usage, first_ms, last_ms, lost_events, damaged_places, newer_schema, late_chunks });
-
+chat_event::pack_fields!(SessionFacts {
+    session_id,
+    title,
+    agent,
+    model,
+    cwd,
+    git_branch,
+    provider,
+    arrival_times,
+    status,
+    status_message,
+    ended,
+    usage,
+    first_ms,
+    last_ms,
+    lost_events,
+    damaged_places,
+    newer_schema,
+    late_chunks
+});
 
 /// Where a turn stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +80,6 @@ pub enum TurnState {
     Failed,
 }
 chat_event::pack_variants!(TurnState { 0 => Running, 1 => Completed, 2 => Interrupted, 3 => Failed });
-
 
 /// A trigger and all that followed.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,8 +109,20 @@ pub struct Turn {
     /// What it used, as last said.
     pub usage: Option<Usage>,
 }
-chat_event::pack_fields!(Turn { id, number, trigger, state, started_ms, ended_ms, prompt, steps, edits, lines_added, lines_removed, usage });
-
+chat_event::pack_fields!(Turn {
+    id,
+    number,
+    trigger,
+    state,
+    started_ms,
+    ended_ms,
+    prompt,
+    steps,
+    edits,
+    lines_added,
+    lines_removed,
+    usage
+});
 
 /// One assistant message.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,7 +136,6 @@ pub struct Response {
 }
 chat_event::pack_fields!(Response { id, turn, parent });
 
-
 /// How full the context window is, as far as it is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContextUse {
@@ -117,7 +145,6 @@ pub struct ContextUse {
     pub size: Option<u64>,
 }
 chat_event::pack_fields!(ContextUse { used, size });
-
 
 /// A step of a plan: what one `plan` event changed.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,8 +158,12 @@ pub struct PlanStep {
     /// What changed, in the plan's order; what is no longer in it comes last.
     pub changes: Vec<PlanChange>,
 }
-chat_event::pack_fields!(PlanStep { block, event, at_ms, changes });
-
+chat_event::pack_fields!(PlanStep {
+    block,
+    event,
+    at_ms,
+    changes
+});
 
 /// What became of one entry of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,5 +175,8 @@ pub struct PlanChange {
     /// Its status now; `None` where it was dropped.
     pub now: Option<String>,
 }
-chat_event::pack_fields!(PlanChange { content, before, now });
-
+chat_event::pack_fields!(PlanChange {
+    content,
+    before,
+    now
+});

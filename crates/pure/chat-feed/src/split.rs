@@ -49,8 +49,12 @@ pub(crate) struct Splitter {
     /// How far the text was looked at for newlines.
     seen: usize,
 }
-chat_event::pack_fields!(Splitter { open, line_start, long, seen });
-
+chat_event::pack_fields!(Splitter {
+    open,
+    line_start,
+    long,
+    seen
+});
 
 #[derive(Clone, Debug, Default)]
 enum Open {
@@ -67,7 +71,6 @@ enum Open {
     LongLine(Range<usize>),
 }
 chat_event::pack_variants!(Open { 0 => Nothing, 1 => Paragraph { range, last_line }, 2 => Quote(range), 3 => Table(table), 4 => Code(code), 5 => List(list), 6 => LongLine(range) });
-
 
 impl Splitter {
     /// All blocks of a text that is whole.

@@ -31,7 +31,6 @@ pub enum ToolKind {
 }
 chat_event::pack_variants!(ToolKind { 0 => Read, 1 => Edit, 2 => Search, 3 => Execute, 4 => Fetch, 5 => Think, 6 => Agent, 7 => Plan, 8 => Other });
 
-
 impl ToolKind {
     /// The kind the event says, else the one its tool's name is known for.
     pub fn of(kind: Option<&str>, tool_name: &str) -> ToolKind {
@@ -93,7 +92,6 @@ pub enum ToolStatus {
     NoResult,
 }
 chat_event::pack_variants!(ToolStatus { 0 => Preparing, 1 => Running, 2 => Succeeded, 3 => Failed, 4 => Interrupted, 5 => NoResult });
-
 
 impl ToolStatus {
     /// Whether something is still to come.

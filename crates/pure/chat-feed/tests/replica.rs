@@ -35,7 +35,11 @@ fn told_by_stretches(stretches: &[&[ChatEvent]]) -> Result<(), TestCaseError> {
     for events in told {
         let patches = apply(&mut reads, events);
         let mut heard = Vec::new();
-        prop_assert!(shows.hear(teller.tell(&reads, &patches), &mut heard).is_ok());
+        prop_assert!(
+            shows
+                .hear(teller.tell(&reads, &patches), &mut heard)
+                .is_ok()
+        );
         prop_assert_eq!(heard, patches);
         prop_assert_eq!(all_of(&shows), all_of(&reads));
     }

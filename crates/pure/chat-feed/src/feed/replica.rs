@@ -13,9 +13,15 @@ use crate::replica::{
 impl Replicate for Feed {
     fn tell(&self, told: &mut Feed, out: &mut Packer) {
         // A row or text that changed is another allocation: `told` shares the one before.
-        tell_list_by(&self.slots, &mut told.slots, out, Arc::ptr_eq, |slot, _, out| {
-            slot.pack(out);
-        });
+        tell_list_by(
+            &self.slots,
+            &mut told.slots,
+            out,
+            Arc::ptr_eq,
+            |slot, _, out| {
+                slot.pack(out);
+            },
+        );
         tell_list_by(&self.texts, &mut told.texts, out, Arc::ptr_eq, tell_text);
         tell_list(&self.links, &mut told.links, out);
         tell_value(&self.first, &mut told.first, out);
@@ -76,10 +82,7 @@ fn tell_text(now: &Arc<TextBody>, told: Option<&mut Arc<TextBody>>, out: &mut Pa
     tell_list(&now.switches, &mut told.switches, out);
 }
 
-fn hear_text(
-    known: Option<&mut Arc<TextBody>>,
-    input: &mut Unpacker<'_>,
-) -> Option<Arc<TextBody>> {
+fn hear_text(known: Option<&mut Arc<TextBody>>, input: &mut Unpacker<'_>) -> Option<Arc<TextBody>> {
     let mut new = TextBody::default();
     let is_new = known.is_none();
     let body = match known {

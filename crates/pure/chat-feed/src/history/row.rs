@@ -23,8 +23,12 @@ pub(super) struct RowRecord {
     before: u32,
     was: Was,
 }
-chat_event::pack_fields!(RowRecord { event, row, before, was });
-
+chat_event::pack_fields!(RowRecord {
+    event,
+    row,
+    before,
+    was
+});
 
 #[derive(Clone, Debug)]
 enum Was {
@@ -40,7 +44,6 @@ enum Was {
     Whole(Arc<Slot>),
 }
 chat_event::pack_variants!(Was { 0 => Unsettled, 1 => Call(call), 2 => Text { end, streaming }, 3 => Thinking(thinking), 4 => Whole(slot) });
-
 
 #[derive(Clone, Debug)]
 struct CallWas {
@@ -60,8 +63,22 @@ struct CallWas {
     /// What it had already of what is kept of it now.
     had: Had,
 }
-chat_event::pack_fields!(CallWas { status, kind, input, output, exit_code, called_ms, duration_ms, settled_ms, settled_event, progress, steps, conflicts, orphan, had });
-
+chat_event::pack_fields!(CallWas {
+    status,
+    kind,
+    input,
+    output,
+    exit_code,
+    called_ms,
+    duration_ms,
+    settled_ms,
+    settled_event,
+    progress,
+    steps,
+    conflicts,
+    orphan,
+    had
+});
 
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each stands for a field")]
@@ -73,8 +90,14 @@ struct Had {
     error: bool,
     summary: bool,
 }
-chat_event::pack_fields!(Had { name, title, args, result, error, summary });
-
+chat_event::pack_fields!(Had {
+    name,
+    title,
+    args,
+    result,
+    error,
+    summary
+});
 
 impl RowRecord {
     pub(super) fn bytes(&self) -> usize {

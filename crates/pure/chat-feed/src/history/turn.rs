@@ -14,8 +14,12 @@ pub(super) struct TurnRecord {
     before: u32,
     was: Was,
 }
-chat_event::pack_fields!(TurnRecord { event, turn, before, was });
-
+chat_event::pack_fields!(TurnRecord {
+    event,
+    turn,
+    before,
+    was
+});
 
 #[derive(Clone, Debug)]
 enum Was {
@@ -30,7 +34,6 @@ enum Was {
     Whole(Box<Turn>),
 }
 chat_event::pack_variants!(Was { 0 => Counted { steps, edits, lines_added, lines_removed }, 1 => Whole(turn) });
-
 
 impl TurnRecord {
     pub(super) fn bytes(&self) -> usize {

@@ -18,7 +18,6 @@ pub(super) enum Ask {
 }
 chat_event::pack_variants!(Ask { 0 => Message, 1 => Permission, 2 => Question });
 
-
 impl ChatRenderer {
     pub(super) fn agent_message(&mut self, event: &ChatEvent, message: &AgentMessage) {
         let id = self.message(event, &message.message_id);

@@ -23,7 +23,6 @@ pub(super) struct ResponseWork {
 }
 chat_event::pack_fields!(ResponseWork { texts, thinking });
 
-
 impl ResponseWork {
     fn parts(&mut self, thinking: bool) -> &mut Parts {
         match thinking {
@@ -41,7 +40,6 @@ struct Parts {
     open: Option<u32>,
 }
 chat_event::pack_fields!(Parts { by_number, open });
-
 
 impl Parts {
     /// The number of the part a piece belongs to: its own, the open one's, or the next.
@@ -92,8 +90,18 @@ struct Part {
     started_ms: Option<i64>,
     ended_ms: Option<i64>,
 }
-chat_event::pack_fields!(Part { text, done, redacted, streaming, splitter, n_closed, rows, indexed, started_ms, ended_ms });
-
+chat_event::pack_fields!(Part {
+    text,
+    done,
+    redacted,
+    streaming,
+    splitter,
+    n_closed,
+    rows,
+    indexed,
+    started_ms,
+    ended_ms
+});
 
 impl ChatRenderer {
     pub(super) fn text(&mut self, event: &ChatEvent, piece: Piece<'_>, thinking: bool) {

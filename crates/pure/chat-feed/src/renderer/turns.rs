@@ -31,8 +31,16 @@ pub(super) struct TurnWork {
     pub(super) open_parts: BTreeSet<PartName>,
     pub(super) open_asks: BTreeSet<BlockId>,
 }
-chat_event::pack_fields!(TurnWork { last, foot, guessed, plan, closed, open_calls, open_parts, open_asks });
-
+chat_event::pack_fields!(TurnWork {
+    last,
+    foot,
+    guessed,
+    plan,
+    closed,
+    open_calls,
+    open_parts,
+    open_asks
+});
 
 impl ChatRenderer {
     /// The turn of an event: the one it names, its response's, the current one, or a new one that stands for none.

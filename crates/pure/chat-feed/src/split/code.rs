@@ -24,8 +24,15 @@ pub(super) struct Code {
     /// The list it stands in.
     within: Option<Box<List>>,
 }
-chat_event::pack_fields!(Code { fence, language, indent, begins, range, n_lines, within });
-
+chat_event::pack_fields!(Code {
+    fence,
+    language,
+    indent,
+    begins,
+    range,
+    n_lines,
+    within
+});
 
 impl Code {
     pub(super) fn fenced(line: &Line<'_>, fence: &Fence<'_>, within: Option<Box<List>>) -> Code {

@@ -21,8 +21,11 @@ pub(super) struct List {
     /// Whether the last line was empty.
     after_blank: bool,
 }
-chat_event::pack_fields!(List { levels, row, after_blank });
-
+chat_event::pack_fields!(List {
+    levels,
+    row,
+    after_blank
+});
 
 #[derive(Clone, Debug)]
 struct Level {
@@ -32,8 +35,11 @@ struct Level {
     /// The column its newest item's content starts at.
     content: usize,
 }
-chat_event::pack_fields!(Level { mark, number, content });
-
+chat_event::pack_fields!(Level {
+    mark,
+    number,
+    content
+});
 
 /// The row that is open.
 #[derive(Clone, Debug)]
@@ -43,8 +49,12 @@ struct Row {
     indent: usize,
     number: Option<u64>,
 }
-chat_event::pack_fields!(Row { range, depth, indent, number });
-
+chat_event::pack_fields!(Row {
+    range,
+    depth,
+    indent,
+    number
+});
 
 impl List {
     /// The list that an item begins.

@@ -16,8 +16,11 @@ pub(super) struct Table {
     begins: bool,
     range: Range<usize>,
 }
-chat_event::pack_fields!(Table { columns, begins, range });
-
+chat_event::pack_fields!(Table {
+    columns,
+    begins,
+    range
+});
 
 impl Table {
     /// The table that this line, under a header that starts at `header`, makes of both.

@@ -15,7 +15,6 @@ pub enum Stream {
 }
 chat_event::pack_variants!(Stream { 0 => Stdout, 1 => Stderr });
 
-
 impl Stream {
     /// The stream an event names.
     pub fn of(name: Option<&str>) -> Stream {

@@ -25,8 +25,13 @@ pub struct TokenCounts {
     /// Spent on thinking.
     pub reasoning_tokens: u64,
 }
-chat_event::pack_fields!(TokenCounts { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens });
-
+chat_event::pack_fields!(TokenCounts {
+    input_tokens,
+    output_tokens,
+    cache_read_tokens,
+    cache_write_tokens,
+    reasoning_tokens
+});
 
 impl TokenCounts {
     fn of(usage: &Usage) -> Self {
@@ -65,7 +70,6 @@ struct Figures {
     cost_usd: Option<f64>,
 }
 chat_event::pack_fields!(Figures { tokens, cost_usd });
-
 
 impl Figures {
     fn of(usage: &Usage) -> Self {
@@ -133,8 +137,11 @@ pub(crate) struct UsageNote {
     said: Said,
     figures: Figures,
 }
-chat_event::pack_fields!(UsageNote { turn, said, figures });
-
+chat_event::pack_fields!(UsageNote {
+    turn,
+    said,
+    figures
+});
 
 #[derive(Clone, Copy, Debug)]
 enum Said {
@@ -144,7 +151,6 @@ enum Said {
     AtEnd,
 }
 chat_event::pack_variants!(Said { 0 => OfSession { cumulative }, 1 => OfTurn, 2 => OfResponse(response), 3 => AtEnd });
-
 
 impl UsageNote {
     /// What a `usage` event says; `response` names its response, `nested` says that a sub-agent used it.
