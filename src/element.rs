@@ -330,7 +330,12 @@ impl FeedElement {
                 self.store.apply(&events);
                 bytes::give_back(events);
             }
-            Update::Heard(told, broken) => broken.set(self.store.hear(told).is_err()),
+            Update::Heard(told, hear, broken) => {
+                let heard = self
+                    .store
+                    .hear(|renderer, patches| hear(renderer, told, patches));
+                broken.set(heard.is_err());
+            }
             Update::Progress(percent) => self.view.bar.progress.set(Some(percent)),
             Update::Connection(connection) => self.show_connection(&connection),
             Update::MayAnswer(may_answer) => {

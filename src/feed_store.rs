@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use chat_event::ChatEvent;
-use chat_event::pack::{Broken, Packed};
+use chat_event::pack::Broken;
 use chat_feed::arrangement::{Arrangement, Company, Filter, Mode, Row, RowChange, Work};
 use chat_feed::find::Find;
 use chat_feed::playback::Moment;
@@ -108,10 +108,13 @@ impl FeedStore {
         self.note_live(patches);
     }
 
-    /// Takes what another renderer made of events that this one has not seen.
-    pub(crate) fn hear(&self, told: Packed) -> Result<(), Broken> {
+    /// Takes what another renderer made of events that this one has not seen: `hear` takes it.
+    pub(crate) fn hear(
+        &self,
+        hear: impl FnOnce(&mut ChatRenderer, &mut Vec<FeedPatch>) -> Result<Heard, Broken>,
+    ) -> Result<(), Broken> {
         let mut patches = self.patches.take();
-        let heard = self.renderer.borrow_mut().hear(told, &mut patches)?;
+        let heard = hear(&mut self.renderer.borrow_mut(), &mut patches)?;
         self.note_live(patches);
         match heard {
             Heard::More => {

@@ -35,9 +35,8 @@ pub(crate) enum Update {
     Clear,
     /// Events, in the log's order.
     Events(Vec<ChatEvent>),
-    /// What a renderer made of events that are not here: for [`chat_feed::ChatRenderer::hear`]. Set where it cannot be
-    /// taken.
-    Heard(Packed, Rc<Cell<bool>>),
+    /// What a renderer made of events that are not here, and how it is taken; the last is set where it cannot be.
+    Heard(Packed, aside::Hear, Rc<Cell<bool>>),
     /// How much of a source was read, in percent.
     Progress(u8),
     /// How what is shown comes here now.

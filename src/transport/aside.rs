@@ -7,16 +7,40 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use chat_event::ChatEvent;
-use chat_event::pack::{Pack, Packed, Packer, Unpacker};
-use chat_feed::{ChatRenderer, FeedPatch, Gathered, Teller};
+use chat_event::pack::{Broken, Pack, Packed, Packer, Unpacker};
+use chat_feed::{ChatRenderer, FeedPatch, Gathered, Heard, Teller};
 
 use super::readers::READERS;
 use super::{Failure, Sink, Update, bytes, replay};
 use crate::platform::frame;
-use crate::platform::part::{Lack, Missing, Told};
+use crate::platform::part::{Lack, Missing, Told, part};
 use crate::platform::reader::{Asked, Reader, Said, asked_here, tell_page, when_page_says};
 use crate::platform::stream::ByteStream;
 use futures_util::future::{Either, select};
+
+part! {
+    /// What one instance of the program tells another: only long logs need it, and of those only what follows the
+    /// beginning.
+    pub(super) static ASIDE: Telling = table, in aside, "reads long logs";
+}
+
+/// How a renderer takes what was told.
+pub(crate) type Hear = fn(&mut ChatRenderer, Packed, &mut Vec<FeedPatch>) -> Result<Heard, Broken>;
+
+/// What the part can do.
+#[derive(Clone, Copy)]
+pub(super) struct Telling {
+    hear: Hear,
+    /// Reads what was asked for, and tells it.
+    session: fn(Asked),
+}
+
+fn table() -> Telling {
+    Telling {
+        hear: ChatRenderer::hear,
+        session: Session::begin,
+    }
+}
 
 /// The worker may take this long to begin.
 const START_LIMIT_MS: u32 = 5_000;
@@ -109,6 +133,8 @@ impl Aside {
     /// The page took so many events itself: the worker tells what follows. `bytes` are what the page would go on with
     /// without it.
     pub(super) async fn go_on(self, n_known: usize, bytes: ByteStream, sink: &Sink) -> Outcome {
+        // The worker tells nothing before it is told this.
+        ASIDE.needed(|lack| sink(Update::Lacks(lack))).await;
         if let Some(reader) = &*self.reader.borrow() {
             reader.say(Said::Known(n_known));
         }
@@ -134,8 +160,11 @@ fn take(mut told: Packed, sink: &Sink, again: &Rc<dyn Fn()>) -> Stage {
     let percent = told.bytes.pop().unwrap_or_default();
     match what {
         Some(HEARD) => {
+            let Some(aside) = ASIDE.get() else {
+                return Stage::Lost;
+            };
             let broken = Rc::new(Cell::new(false));
-            sink(Update::Heard(told, broken.clone()));
+            sink(Update::Heard(told, aside.hear, broken.clone()));
             sink(Update::Progress(percent));
             if broken.get() {
                 Stage::Broken
@@ -177,19 +206,10 @@ pub(crate) fn begin() -> bool {
     let Some(asked) = asked_here() else {
         return false;
     };
-    let session = Rc::new(Session::default());
-    let for_page = session.clone();
-    when_page_says(move |said| match said {
-        Said::Known(n_events) => for_page.begin_after(n_events),
-        Said::Again => {
-            if let Some(lack) = for_page.lack.take() {
-                (lack.again)();
-            }
-        }
-    });
     wasm_bindgen_futures::spawn_local(async move {
-        let sink: Sink = Rc::new(move |update| session.take(update));
-        replay::read_here(asked.source, asked.arrival_ms, &sink).await;
+        // Where it does not come the page waits no longer than for a worker that does not begin.
+        let aside = ASIDE.needed(|_| {}).await;
+        (aside.session)(asked);
     });
     true
 }
@@ -213,6 +233,23 @@ struct Session {
 }
 
 impl Session {
+    fn begin(asked: Asked) {
+        let session = Rc::new(Session::default());
+        let for_page = session.clone();
+        when_page_says(move |said| match said {
+            Said::Known(n_events) => for_page.begin_after(n_events),
+            Said::Again => {
+                if let Some(lack) = for_page.lack.take() {
+                    (lack.again)();
+                }
+            }
+        });
+        wasm_bindgen_futures::spawn_local(async move {
+            let sink: Sink = Rc::new(move |update| session.take(update));
+            replay::read_here(asked.source, asked.arrival_ms, &sink).await;
+        });
+    }
+
     fn begin_after(&self, n_events: usize) {
         self.n_known.set(Some(n_events));
         for update in self.early.take() {

@@ -4,7 +4,7 @@
 
 use chat_event::ChatEvent;
 
-use super::aside::{Aside, Outcome};
+use super::aside::{ASIDE, Aside, Outcome};
 use super::bytes::Bytes;
 use super::readers::READERS;
 use super::{Failure, Running, Sink, Update};
@@ -53,6 +53,7 @@ async fn read(source: Source, sink: &Sink) {
         reading.read(&mut bytes, sink, u64::MAX).await;
         return;
     };
+    ASIDE.fetch();
     if reading.read(&mut bytes, sink, OWN_BYTES).await == Stopped::AtEnd {
         return;
     }

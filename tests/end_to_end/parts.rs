@@ -9,7 +9,7 @@ use crate::stage::{Stage, on_stage};
 use crate::{FEED, SHORT};
 
 /// So many bytes, packed, are fetched of the program before the first rows of a ChatEvent log, at most.
-const MOST_FIRST_BYTES: usize = 310_000;
+const MOST_FIRST_BYTES: usize = 325_000;
 /// And in all, the worker for colours included.
 const MOST_BYTES: usize = 1_370_000;
 
