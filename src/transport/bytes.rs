@@ -29,7 +29,7 @@ pub(crate) struct Bytes {
 enum As {
     /// Its first line is not whole yet.
     Unsure(Held),
-    Log(LogReader),
+    Log(Box<LogReader>),
     /// It waits for the part that reads it.
     Held(Held),
     Other(Box<dyn Reads>),
@@ -85,7 +85,7 @@ impl Bytes {
                         for (bytes, arrival_ms) in &held.pieces {
                             reader.push(bytes, *arrival_ms, out);
                         }
-                        self.reads = As::Log(reader);
+                        self.reads = As::Log(Box::new(reader));
                     }
                 }
             }

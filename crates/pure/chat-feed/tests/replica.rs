@@ -1,5 +1,7 @@
 //! A renderer that is told what another one made of a log is as if it had taken the log itself.
 
+#![allow(clippy::disallowed_methods, reason = "recordings are files")]
+
 mod support;
 
 use chat_event::ChatEvent;
