@@ -84,6 +84,20 @@ impl Stage {
 }
 
 #[test]
+fn a_made_up_pace_ends_when_time_passes() {
+    let chunk = |nth, at_ms| event(nth, at_ms, "assistant_chunk", &json!({"text": "word "}));
+    let mut stage = Stage::new(&[]);
+    stage.player.set_goes_on(true);
+    stage.come(&[chunk(1, 1_000), chunk(2, 1_000)]);
+    stage.ask(Command::SeekTo(2));
+    assert!(stage.player.played_ms() > 0.0, "the pace is made up");
+    stage.come(&[chunk(3, 1_010)]);
+    assert_eq!(stage.player.shown(), Some(2), "what comes moves nothing");
+    assert_eq!(stage.player.played_ms(), 0.0);
+    assert_eq!(stage.player.axis_ms(), 10);
+}
+
+#[test]
 fn a_log_opens_at_its_end_and_paused() {
     let stage = Stage::new(&session());
     assert_eq!(stage.player.state(), State::ReplayPaused);

@@ -226,8 +226,14 @@ impl Player {
     /// Events came: where the reader follows they are shown, else the moment stays.
     pub fn follow(&mut self, feed: &crate::Feed) {
         let at_end = self.n_events >= self.clock.n_events();
+        let made_up = self.clock.is_reconstructed();
         self.clock.follow(feed);
         self.typing.follow(feed);
+        if made_up && !self.clock.is_reconstructed() {
+            // Time passed at last: where it stands is said by that, and no longer by the pace that was made up.
+            self.played_ms = exact(self.clock.played_at(self.n_events));
+            self.axis_ms = self.clock.length_ms();
+        }
         // A log that is read is shown as far as it is read.
         if self.state == State::ReplayPaused && at_end {
             self.go_to_end();
