@@ -493,7 +493,7 @@ impl History {
             self.context = feed.context;
         }
         // At the end of a log nothing more is said, and no event counted.
-        if self.times.len() == event as usize {
+        if self.times.len() < feed.rows_of_events.len() {
             self.times.push(feed.session.last_ms.unwrap_or(NO_TIME));
         }
     }

@@ -98,6 +98,16 @@ fn a_made_up_pace_ends_when_time_passes() {
 }
 
 #[test]
+fn the_end_of_a_log_is_no_event() {
+    let events = session();
+    let mut stage = Stage::new(&events);
+    stage.live.end_of_log(&mut Vec::new());
+    stage.come(&[]);
+    assert_eq!(stage.player.clock().n_events() as usize, events.len());
+    assert_eq!(stage.player.n_events() as usize, events.len());
+}
+
+#[test]
 fn a_log_opens_at_its_end_and_paused() {
     let stage = Stage::new(&session());
     assert_eq!(stage.player.state(), State::ReplayPaused);
