@@ -83,6 +83,11 @@ fn a_scrolled_screen_costs_the_same_in_a_short_and_in_a_long_session() {
             short[0].max(long[0]) <= 450,
             "{costs:?}: nodes made for what a wheel shows"
         );
+        // Eight steps, each looked at twice or three times: no row asks where it stands.
+        assert!(
+            short[1].max(long[1]) <= 40,
+            "{costs:?}: layout read for what a wheel shows"
+        );
         for (of_short, of_long) in short.into_iter().zip(long) {
             // A frame more or less is chance; fifty times the session is not to be seen.
             assert!(
