@@ -1,5 +1,5 @@
 //! The viewport in a browser made of numbers: a scroller that clamps and rounds as Chromium does, and rows whose
-//! real height is known only when they are mounted.
+//! real height is known only when they are mounted. One file: all of its tests play in that one browser.
 
 use chat_feed::viewport::{Align, RowId, Viewport, Window};
 use proptest::prelude::*;

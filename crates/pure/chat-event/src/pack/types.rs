@@ -123,24 +123,17 @@ impl<T: Pack> Pack for Arc<T> {
 
 impl<T: Pack> Pack for Vec<T> {
     fn pack(&self, out: &mut Packer) {
-        out.number(self.len() as u64);
-        for item in self {
-            item.pack(out);
-        }
+        pack_all(self.iter(), out);
     }
 
     fn unpack(input: &mut Unpacker<'_>) -> Self {
-        let count = input.count();
-        (0..count).map(|_| T::unpack(input)).collect()
+        unpack_all(input)
     }
 }
 
 impl<T: Pack> Pack for Box<[T]> {
     fn pack(&self, out: &mut Packer) {
-        out.number(self.len() as u64);
-        for item in self {
-            item.pack(out);
-        }
+        pack_all(self.iter(), out);
     }
 
     fn unpack(input: &mut Unpacker<'_>) -> Self {
@@ -184,68 +177,74 @@ impl Pack for Range<usize> {
 
 impl<K: Pack + Ord, V: Pack> Pack for BTreeMap<K, V> {
     fn pack(&self, out: &mut Packer) {
-        out.number(self.len() as u64);
-        for (key, value) in self {
-            key.pack(out);
-            value.pack(out);
-        }
+        pack_pairs(self.iter(), out);
     }
 
     fn unpack(input: &mut Unpacker<'_>) -> Self {
-        let count = input.count();
-        (0..count).map(|_| <(K, V)>::unpack(input)).collect()
+        unpack_all::<(K, V), _>(input)
     }
 }
 
 impl<K: Pack + Ord> Pack for BTreeSet<K> {
     fn pack(&self, out: &mut Packer) {
-        out.number(self.len() as u64);
-        for key in self {
-            key.pack(out);
-        }
+        pack_all(self.iter(), out);
     }
 
     fn unpack(input: &mut Unpacker<'_>) -> Self {
-        let count = input.count();
-        (0..count).map(|_| K::unpack(input)).collect()
+        unpack_all(input)
     }
 }
 
 impl<K: Pack + Eq + Hash, V: Pack, S: BuildHasher + Default> Pack for HashMap<K, V, S> {
     #[allow(
-        clippy::iter_over_hash_type,
+        clippy::disallowed_methods,
         reason = "a table is read into a table: its order is not seen"
     )]
     fn pack(&self, out: &mut Packer) {
-        out.number(self.len() as u64);
-        for (key, value) in self {
-            key.pack(out);
-            value.pack(out);
-        }
+        pack_pairs(self.iter(), out);
     }
 
     fn unpack(input: &mut Unpacker<'_>) -> Self {
-        let count = input.count();
-        (0..count).map(|_| <(K, V)>::unpack(input)).collect()
+        unpack_all::<(K, V), _>(input)
     }
 }
 
 impl<K: Pack + Eq + Hash, S: BuildHasher + Default> Pack for HashSet<K, S> {
     #[allow(
-        clippy::iter_over_hash_type,
+        clippy::disallowed_methods,
         reason = "a table is read into a table: its order is not seen"
     )]
     fn pack(&self, out: &mut Packer) {
-        out.number(self.len() as u64);
-        for key in self {
-            key.pack(out);
-        }
+        pack_all(self.iter(), out);
     }
 
     fn unpack(input: &mut Unpacker<'_>) -> Self {
-        let count = input.count();
-        (0..count).map(|_| K::unpack(input)).collect()
+        unpack_all(input)
     }
+}
+
+/// Writes how many items there are, and each.
+fn pack_all<'i, T: Pack + 'i>(items: impl ExactSizeIterator<Item = &'i T>, out: &mut Packer) {
+    out.number(items.len() as u64);
+    items.for_each(|item| item.pack(out));
+}
+
+/// The same, of keys with their values.
+fn pack_pairs<'i, K: Pack + 'i, V: Pack + 'i>(
+    pairs: impl ExactSizeIterator<Item = (&'i K, &'i V)>,
+    out: &mut Packer,
+) {
+    out.number(pairs.len() as u64);
+    pairs.for_each(|(key, value)| {
+        key.pack(out);
+        value.pack(out);
+    });
+}
+
+/// Reads what either wrote.
+fn unpack_all<T: Pack, C: FromIterator<T>>(input: &mut Unpacker<'_>) -> C {
+    let count = input.count();
+    (0..count).map(|_| T::unpack(input)).collect()
 }
 
 impl Pack for Extra {
