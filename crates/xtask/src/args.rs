@@ -16,7 +16,7 @@ Commands:
   start   Build everything that is needed and start the program on this machine
   test    Run every check and test, browser tests included
   dist    Build the page and the server, and start nothing
-  bench   Measure the page beside other pages, in one run
+  bench   Measure the page beside other pages, in one run; with --server, the server
   tools   Say which tools are installed, and where
   help    Show this text; `cargo xtask <command> --help` shows more
 
@@ -61,8 +61,10 @@ const HELP_BENCH: &str = "\
 Measure the page beside other pages that show the same sessions, all in one run of one browser
 
 Usage: cargo xtask bench [--quick] [--all] [--reps N]
+       cargo xtask bench --server
 
 Options:
+  --server    Measure the server instead, alone: a busy session's relay, the list, the first page, a lost index
   --quick     One repetition, without the log of a million events
   --all       Also pages that hold a whole session in one file, as exporters write them
   --reps N    Repetitions, of which medians are taken [default: 3]
@@ -71,6 +73,9 @@ The pages beside ours, the sessions and the harness lie in the folder that TURNR
 ../shared/bench; Node.js, npm and Chromium run them. Written to target/bench: report.md (what was measured, as ratios),
 figures.json (every figure, and `gates`), ratios.svg. Only ratios within one run mean anything, and only those of a
 machine that does nothing else.
+
+The server is measured with sessions that are made up in the temporary folder (1.2 GiB, removed after it); nothing else is
+needed but Linux, which counts what it costs. Written to target/bench: server.md and server.json.
 ";
 
 const HELP_TOOLS: &str = "\
@@ -116,6 +121,8 @@ pub(crate) struct TestOptions {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct BenchOptions {
+    /// The server is measured, and no page.
+    pub(crate) server: bool,
     pub(crate) quick: bool,
     pub(crate) all: bool,
     /// Repetitions.
@@ -194,11 +201,12 @@ fn parse_test(rest: &[String]) -> Result<Action, Error> {
 }
 
 fn parse_bench(rest: &[String]) -> Result<Action, Error> {
-    let (mut quick, mut all, mut reps) = (false, false, None);
+    let (mut server, mut quick, mut all, mut reps) = (false, false, false, None);
     let mut rest = rest.iter();
     while let Some(argument) = rest.next() {
         let (name, inline_value) = split_value(argument);
         match name {
+            "--server" if inline_value.is_none() => server = true,
             "--quick" if inline_value.is_none() => quick = true,
             "--all" if inline_value.is_none() => all = true,
             "--reps" => {
@@ -211,8 +219,16 @@ fn parse_bench(rest: &[String]) -> Result<Action, Error> {
             _ => return Err(unknown(argument)),
         }
     }
+    if server && (quick || all || reps.is_some()) {
+        return Err(Error::Usage("--server stands alone".to_owned()));
+    }
     let reps = reps.unwrap_or(if quick { 1 } else { 3 });
-    Ok(Action::Bench(BenchOptions { quick, all, reps }))
+    Ok(Action::Bench(BenchOptions {
+        server,
+        quick,
+        all,
+        reps,
+    }))
 }
 
 fn parse_announce(rest: &[String]) -> Result<Action, Error> {
@@ -286,11 +302,23 @@ mod tests {
 
     #[test]
     fn a_quick_bench_has_one_repetition_unless_it_is_told_otherwise() {
-        let bench = |quick, all, reps| Ok(Action::Bench(BenchOptions { quick, all, reps }));
-        assert_eq!(parsed("bench"), bench(false, false, 3));
-        assert_eq!(parsed("bench --quick"), bench(true, false, 1));
-        assert_eq!(parsed("bench --all --quick --reps 2"), bench(true, true, 2));
+        let bench = |server, quick, all, reps| {
+            Ok(Action::Bench(BenchOptions {
+                server,
+                quick,
+                all,
+                reps,
+            }))
+        };
+        assert_eq!(parsed("bench"), bench(false, false, false, 3));
+        assert_eq!(parsed("bench --quick"), bench(false, true, false, 1));
+        assert_eq!(
+            parsed("bench --all --quick --reps 2"),
+            bench(false, true, true, 2)
+        );
         assert!(parsed("bench --reps 0").is_err_and(|why| why.contains("--reps")));
+        assert_eq!(parsed("bench --server"), bench(true, false, false, 3));
+        assert!(parsed("bench --server --quick").is_err_and(|why| why.contains("alone")));
     }
 
     #[test]

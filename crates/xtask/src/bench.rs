@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: our page beside other pages that show the same sessions, measured in one run.
+//! `cargo xtask bench`: our page beside other pages that show the same sessions, measured in one run. The server's figures
+//! are for `server`.
 //!
 //! The harness, the sessions and the other pages are not part of this repository; they are copied into the target
 //! folder and run there. What they find is read here: medians, the ratios that are asked for, and a report of them.
@@ -6,6 +7,7 @@
 mod gates;
 mod report;
 mod results;
+mod server;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -32,6 +34,9 @@ const IN_ONE_FILE_SIZE: &str = "10000";
 /// When the harness is not there, or a tool or a build fails.
 pub(crate) fn run(options: &BenchOptions) -> Result<ExitCode, Error> {
     let root = workspace::root()?;
+    if options.server {
+        return server::run(&root);
+    }
     let source = harness_source(&root)?;
     let node = workspace::on_path("node").ok_or_else(|| Error::Missing {
         what: "Node.js, which runs the harness".to_owned(),

@@ -14,6 +14,7 @@ mod fingerprint;
 mod tools;
 
 mod bench;
+mod bundle;
 mod dist;
 mod highlighter;
 mod npm;

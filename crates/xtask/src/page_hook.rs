@@ -39,9 +39,10 @@ pub(crate) fn run() -> Result<ExitCode, Error> {
     let mut html = std::fs::read_to_string(&index_path)
         .map_err(|source| Error::file("read the page", &index_path, source))?;
     // While it is worked on the page stays in one piece, which is built sooner.
+    let mut inlined = Vec::new();
     let whole = if strict {
         let cut = parts::cut(&root, staging_dir, &html)?;
-        html = cut.html;
+        (html, inlined) = (cut.html, cut.inlined);
         Some(cut.whole)
     } else {
         None
@@ -55,6 +56,9 @@ pub(crate) fn run() -> Result<ExitCode, Error> {
         packed::write(staging_dir)?;
     }
     player::write(&root, staging_dir, &whole)?;
+    for path in inlined.iter().map(|path| staging_dir.join(path)) {
+        std::fs::remove_file(&path).map_err(|source| Error::file("remove", &path, source))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -149,8 +153,13 @@ fn start_script(text: &str) -> String {
 fn entry_script(module: &str, wasm: &str) -> String {
     format!(
         r#"// Defines <agent-feed>. Loading this more than once, under any address, starts it once.
-import init from "./{module}";
-export default await ({STARTED} ??= init({{ module_or_path: new URL("./{wasm}", import.meta.url) }}));
+export default await ({STARTED} ??= start());
+
+function start() {{
+  // Both are asked for at once.
+  const module = fetch(new URL("./{wasm}", import.meta.url));
+  return import("./{module}").then(({{ default: init }}) => init({{ module_or_path: module }}));
+}}
 "#
     )
 }
@@ -236,7 +245,7 @@ dispatchEvent(new CustomEvent("TrunkApplicationStarted", {detail: {wasm}}));
         assert!(!page.html.contains("import init"), "{}", page.html);
         assert!(page.start_script.contains("await start({module_or_path:"));
         let entry = page.entry_script.expect("names are hashed");
-        assert!(entry.contains("from \"./agent-feed-6a0.js\""), "{entry}");
+        assert!(entry.contains("import(\"./agent-feed-6a0.js\")"), "{entry}");
         assert!(entry.contains("\"./agent-feed-6a0_bg.wasm\""), "{entry}");
     }
 
@@ -276,7 +285,7 @@ const wasm = await start({ module_or_path: '/agent-feed-6a0_bg.wasm' });
     fn the_entry_names_module_and_wasm_relative_to_itself() {
         let entry = page(STAGED).entry_script.expect("file names have hashes");
         assert!(
-            entry.contains(r#"import init from "./agent-feed-6a0.js";"#),
+            entry.contains(r#"import("./agent-feed-6a0.js")"#),
             "{entry}"
         );
         assert!(

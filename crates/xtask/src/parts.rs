@@ -2,17 +2,21 @@
 //!
 //! The linker leaves in the module what moves with what (`build.rs` asks for it); `wasm-split-cli` cuts along the
 //! functions that `src/platform/part.rs` marks, and wasm-bindgen makes the first part's script. In the staged folder this
-//! takes the place of what Trunk put there: `agent-feed-….js` and `agent-feed-…_bg.wasm` are the first part,
-//! `parts-….js` fetches the others, `….wasm`. All bear one hash: they are of one compile, and fit no others.
+//! takes the place of what Trunk put there: `agent-feed-….js` and `agent-feed-…_bg.wasm` are the first part, and the script
+//! fetches the others, `….wasm`. All bear one hash: they are of one compile, and fit no others. The script has in it what
+//! fetches parts, and the scripts that Rust calls: each would be a request before the module is asked for.
 //!
 //! The same module in one piece is for pages that are one file.
 
 mod glue;
+mod link;
 mod sections;
 mod slim;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::bundle;
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use crate::tools::{self, WASM_TARGET};
@@ -25,6 +29,8 @@ const PROFILE: &str = "web";
 const WHOLE: &str = "whole";
 /// How the splitter calls the script that fetches parts, and what each part is called before its own name.
 const LINK_SCRIPT: &str = "__wasm_split.js";
+/// What the worker that reads logs begins with: a file of its own, and the same instance for what it loads.
+const OWN_SNIPPET: &str = "reader.js";
 /// The module that marked functions are imported from while nothing is cut.
 const PLACEHOLDER: &str = "__wasm_split_placeholder__";
 
@@ -78,7 +84,7 @@ pub(crate) fn cut(root: &Path, staging_dir: &Path, html: &str) -> Result<Cut, Er
     bind(&linked, &whole_dir)?;
 
     let staged = Staged::of(html).ok_or_else(|| unexpected("index.html names no module"))?;
-    let parts = Parts::read(&split_dir, &first_dir)?;
+    let parts = Parts::read(&split_dir, &first_dir, staging_dir)?;
     for name in [&staged.script, &staged.wasm] {
         let path = staging_dir.join(name);
         std::fs::remove_file(&path).map_err(|source| Error::file("remove", &path, source))?;
@@ -96,10 +102,18 @@ pub(crate) fn cut(root: &Path, staging_dir: &Path, html: &str) -> Result<Cut, Er
         .and_then(|wasm| sections::with_table(&wasm, "__indirect_function_table"))
         .ok_or_else(|| unexpected("the whole is no wasm"))?;
     write(&whole.wasm, &wasm)?;
-    let html = html
+    let mut html = html
         .replace(&staged.script, &format!("{}.js", parts.stem()))
         .replace(&staged.wasm, &format!("{}_bg.wasm", parts.stem()));
-    Ok(Cut { html, whole })
+    for path in &parts.inlined {
+        html = without_preload(&html, path)
+            .ok_or_else(|| unexpected(&format!("index.html does not preload {path}")))?;
+    }
+    Ok(Cut {
+        html,
+        whole,
+        inlined: parts.inlined,
+    })
 }
 
 /// What was made of the staged page.
@@ -108,6 +122,8 @@ pub(crate) struct Cut {
     pub(crate) html: String,
     /// The same module in one piece.
     pub(crate) whole: Whole,
+    /// Scripts of the staged folder, by path, that the parts have in them.
+    pub(crate) inlined: Vec<String>,
 }
 
 /// A module in one piece.
@@ -142,11 +158,12 @@ impl Staged {
 /// The parts, by the names they are written under.
 struct Parts {
     hash: String,
+    inlined: Vec<String>,
     files: Vec<(String, Vec<u8>)>,
 }
 
 impl Parts {
-    fn read(split_dir: &Path, first_dir: &Path) -> Result<Parts, Error> {
+    fn read(split_dir: &Path, first_dir: &Path, staging_dir: &Path) -> Result<Parts, Error> {
         let mut later = later_parts(split_dir)?;
         for (_, bytes) in &mut later {
             *bytes = sections::without_notes(bytes)
@@ -157,7 +174,19 @@ impl Parts {
         let script = read_text(&first_dir.join(format!("{PROGRAM}.js")))?;
         let (script, first) = glue::shortened(&script, &first).map_err(unexpected)?;
         let link = read_text(&split_dir.join(LINK_SCRIPT))?;
+        let mut scripts = BTreeMap::new();
+        for path in bundle::imported_paths(&script) {
+            if path.starts_with("./snippets/") && !path.ends_with(OWN_SNIPPET) {
+                // It goes on naming others from where it was.
+                let at = format!("new URL(\"{path}\", import.meta.url).href");
+                let text = read_text(&staging_dir.join(path))?.replace("import.meta.url", &at);
+                scripts.insert(path.to_owned(), glue::without_comments(&text));
+            }
+        }
         let mut fingerprint = Fingerprint::new();
+        for text in scripts.values() {
+            fingerprint.add(text.as_bytes());
+        }
         for bytes in later.iter().map(|(_, bytes)| bytes.as_slice()) {
             fingerprint.add(bytes);
         }
@@ -176,34 +205,35 @@ impl Parts {
                 })
         };
         let stem = format!("{PROGRAM}-{hash}");
-        let link_name = format!("parts-{hash}.js");
-        let mut renamed = vec![
-            (format!("./{PROGRAM}.js"), format!("./{stem}.js")),
-            // The page says itself what did not come.
-            ("            console.error(e);\n".to_owned(), String::new()),
-        ];
-        let mut files = Vec::new();
-        for (name, bytes) in later {
-            let written = format!("{}-{hash}.wasm", own_name(&name));
-            renamed.push((format!("./{name}.wasm"), format!("./{written}")));
-            files.push((written, bytes));
-        }
-        let link = rename(&link, &renamed)?;
-        let script = rename(
-            &script,
+        let linked =
+            link::shortened(&link, later, &hash, own_name).map_err(|why| unexpected(&why))?;
+        let link = rename(
+            &linked.script,
             &[
-                // The module goes on asking for it by its first name.
+                // It stands in the script that it would import.
                 (
-                    format!("from \"./{LINK_SCRIPT}\""),
-                    format!("from \"./{link_name}\""),
+                    format!("import {{ initSync }} from \"./{PROGRAM}.js\";\n"),
+                    String::new(),
                 ),
-                (format!("{PROGRAM}_bg.wasm"), format!("{stem}_bg.wasm")),
+                // The page says itself what did not come.
+                ("            console.error(e);\n".to_owned(), String::new()),
             ],
         )?;
-        files.push((link_name, link.into_bytes()));
+        let inlined = scripts.keys().cloned().collect();
+        scripts.insert(format!("./{LINK_SCRIPT}"), glue::without_comments(&link));
+        let mut files = linked.files;
+        let script = rename(
+            &script,
+            &[(format!("{PROGRAM}_bg.wasm"), format!("{stem}_bg.wasm"))],
+        )?;
+        let script = bundle::inlined(&script, &scripts).map_err(|why| unexpected(&why))?;
         files.push((format!("{stem}.js"), script.into_bytes()));
         files.push((format!("{stem}_bg.wasm"), first));
-        Ok(Parts { hash, files })
+        Ok(Parts {
+            hash,
+            inlined,
+            files,
+        })
     }
 
     fn stem(&self) -> String {
@@ -215,6 +245,14 @@ impl Parts {
             .iter()
             .map(|(name, bytes)| (name.as_str(), bytes.as_slice()))
     }
+}
+
+/// The page without the link that asks for a script ahead.
+fn without_preload(html: &str, path: &str) -> Option<String> {
+    let named = html.find(&format!("href=\"{path}\""))?;
+    let begin = html[..named].rfind("<link ")?;
+    let end = named + html[named..].find('>')? + 1;
+    Some(format!("{}{}", &html[..begin], &html[end..]))
 }
 
 /// `split_readers.wasm`, `chunk_2.wasm` …: stem and content, in the order of their names.
@@ -314,6 +352,16 @@ mod tests {
         assert_eq!(staged.script, "agent-feed-6a0.js");
         assert_eq!(staged.wasm, "agent-feed-7b1_bg.wasm");
         assert!(Staged::of("<html></html>").is_none());
+    }
+
+    #[test]
+    fn what_is_inlined_is_not_asked_for_ahead() {
+        let html = r#"<link rel="a" href="./x.js" crossorigin><link rel="a" href="./y.js">"#;
+        assert_eq!(
+            without_preload(html, "./x.js").as_deref(),
+            Some(r#"<link rel="a" href="./y.js">"#)
+        );
+        assert_eq!(without_preload(html, "./z.js"), None);
     }
 
     #[test]

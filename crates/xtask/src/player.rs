@@ -12,6 +12,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
 
+use crate::bundle::{imported_paths, inlined, without_exports};
 use crate::error::Error;
 use crate::highlighter;
 use crate::parts::Whole;
@@ -137,63 +138,11 @@ fn hash(text: &str) -> String {
     )
 }
 
-fn imported_paths(module: &str) -> Vec<&str> {
-    let imports = module.lines().filter_map(import_of);
-    let mut paths: Vec<&str> = imports.map(|import| import.path).collect();
-    paths.sort_unstable();
-    paths.dedup();
-    paths
-}
-
-/// One line that imports: `names from path`.
-struct Import<'a> {
-    names: &'a str,
-    path: &'a str,
-}
-
-fn import_of(line: &str) -> Option<Import<'_>> {
-    let rest = line.strip_prefix("import ")?;
-    let (names, path) = rest.rsplit_once(" from ")?;
-    let path = path.trim_end_matches(';').trim_matches(['\'', '"']);
-    Some(Import {
-        names: names.trim(),
-        path,
-    })
-}
-
 /// The module with all it imports, as one script that declares `init`.
 fn bundle(module: &str, imports: &BTreeMap<String, String>) -> Result<String, String> {
-    let mut script = String::new();
-    let names: BTreeMap<&str, String> = imports
-        .keys()
-        .map(String::as_str)
-        .zip((1..).map(|nth| format!("part{nth}")))
-        .collect();
-    for (path, text) in imports {
-        let (text, exported) = without_exports(text).map_err(|why| format!("{path}: {why}"))?;
-        script.push_str(&format!(
-            "const {} = (() => {{\n{text}\nreturn {{ {} }};\n}})();\n",
-            names[path.as_str()],
-            exported.join(", ")
-        ));
-    }
-    let mut own = String::new();
-    for line in module.lines() {
-        match import_of(line) {
-            Some(import) => {
-                let part = names
-                    .get(import.path)
-                    .ok_or_else(|| format!("{} is not here", import.path))?;
-                let name = import.names.strip_prefix("* as ");
-                // `{ a as b }` of a module is `{ a: b }` of an object.
-                let name = name.map_or_else(|| import.names.replace(" as ", ": "), str::to_owned);
-                own.push_str(&format!("const {name} = {part};\n"));
-            }
-            None => {
-                own.push_str(line);
-                own.push('\n');
-            }
-        }
+    let own = inlined(module, imports)?;
+    if let Some(path) = imported_paths(&own).first() {
+        return Err(format!("{path} is not here"));
     }
     let (own, exported) = own
         .rsplit_once("export {")
@@ -205,43 +154,9 @@ fn bundle(module: &str, imports: &BTreeMap<String, String>) -> Result<String, St
         .ok_or("the module has no default export")?
         .to_owned();
     let (own, _) = without_exports(&own)?;
-    script.push_str(&format!(
+    Ok(format!(
         "const init = (() => {{\n{own}\nreturn {init};\n}})();\n"
-    ));
-    Ok(script)
-}
-
-/// A module's text without the word `export`, and the names that bore it.
-fn without_exports(text: &str) -> Result<(String, Vec<String>), String> {
-    let mut out = String::with_capacity(text.len());
-    let mut exported = Vec::new();
-    for line in text.lines() {
-        if line.starts_with("import ") {
-            return Err(format!("it imports: {line}"));
-        }
-        let Some(declared) = line.strip_prefix("export ") else {
-            out.push_str(line);
-            out.push('\n');
-            continue;
-        };
-        let words = ["async function", "function", "class", "const", "let"];
-        let name = words
-            .iter()
-            .find_map(|word| declared.strip_prefix(word)?.strip_prefix(' '));
-        let name = name.map(|rest| {
-            rest.split(|char: char| !(char.is_ascii_alphanumeric() || char == '_' || char == '$'))
-        });
-        let Some(name) = name
-            .and_then(|mut parts| parts.next())
-            .filter(|name| !name.is_empty())
-        else {
-            return Err(format!("it exports in another way: {line}"));
-        };
-        exported.push(name.to_owned());
-        out.push_str(declared);
-        out.push('\n');
-    }
-    Ok((out, exported))
+    ))
 }
 
 #[cfg(test)]
@@ -264,13 +179,12 @@ mod tests {
 
     #[test]
     fn modules_become_one_script_that_declares_init() {
-        assert_eq!(imported_paths(MODULE), ["./snippets/x.js"]);
         let assets = assets("export function a(x) {}\nexport const b = 1;\n");
         let script = bundle(&assets.module, &assets.imports).expect("these are modules");
         assert_eq!(
             script,
-            "const part1 = (() => {\nfunction a(x) {}\nconst b = 1;\n\nreturn { a, b };\n})();\n\
-             const init = (() => {\nconst { a, b } = part1;\nconst import1 = part1;\nclass Handle {}\nfunction load() {}\n\nreturn load;\n})();\n"
+            "const init = (() => {\nconst part1 = (() => {\nfunction a(x) {}\nconst b = 1;\n\nreturn { a, b };\n})();\n\
+             const { a, b } = part1;\nconst import1 = part1;\nclass Handle {}\nfunction load() {}\n\nreturn load;\n})();\n"
         );
     }
 

@@ -24,6 +24,9 @@ pub use session::{Session, StoredBody};
 /// Each open log may hold two files, and a process often has no more than 1024.
 const OPEN_LOGS: usize = 256;
 
+/// Logs that are opened beside each other when a folder is: each that has no index holds some MiB while it is read.
+const MOST_OPENING: usize = 8;
+
 /// When what is written is made to survive a power failure. It survives the end of this process in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SyncPolicy {
@@ -126,24 +129,31 @@ impl Store {
     }
 
     fn open_logs(&self, same_boot: bool) -> Result<(), Error> {
-        for files in found::logs(&self.inner.dir)? {
-            match self.found(files, same_boot) {
-                Ok(session) => {
-                    let id = session.id().clone();
-                    locked(&self.inner.sessions).insert(id.clone(), session);
-                    self.inner.opened(&id);
-                }
-                Err(why) => {
+        let found = Mutex::new(found::logs(&self.inner.dir)?.into_iter());
+        // No log has to do with another, and each is waited for: for its files, or for all of it being read.
+        let open = || {
+            loop {
+                let next = locked(&found).next();
+                let Some(files) = next else { return };
+                if let Err(why) = self.take_in(files, same_boot) {
                     self.inner.unopened.fetch_add(1, Ordering::Relaxed);
                     tracing::error!("{why}");
                 }
             }
-        }
+        };
+        let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
+        std::thread::scope(|scope| {
+            for _ in 1..n_threads.min(MOST_OPENING) {
+                // Where there is no thread to be had, those that are there do it.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, open);
+            }
+            open();
+        });
         Ok(())
     }
 
-    /// The session of a log that was found. Its index is enough, where nothing is to be repaired.
-    fn found(&self, files: Files, same_boot: bool) -> Result<Arc<Session>, Error> {
+    /// Takes in a log that was found. Its index is enough, where nothing is to be repaired.
+    fn take_in(&self, files: Files, same_boot: bool) -> Result<(), Error> {
         let sync = self.inner.options.sync;
         let is_sure = same_boot || sync == SyncPolicy::Always;
         if let Some(facts) = Facts::of_whole(&files)
@@ -151,7 +161,9 @@ impl Store {
             && let Ok(id) = SessionId::parse(&facts.session)
             && id.stem() == files.stem()
         {
-            return Ok(Session::of_facts(id, facts, &self.inner));
+            let session = Session::of_facts(id.clone(), facts, &self.inner);
+            locked(&self.inner.sessions).insert(id, session);
+            return Ok(());
         }
         let id = found::session_of(&files)?;
         let log = Log::open(Opening {
@@ -163,7 +175,10 @@ impl Store {
             use_index: true,
             now_ms: now_ms(),
         })?;
-        Ok(Session::of_log(id, log, &self.inner))
+        let session = Session::of_log(id.clone(), log, &self.inner);
+        locked(&self.inner.sessions).insert(id.clone(), session);
+        self.inner.opened(&id);
+        Ok(())
     }
 
     fn start_syncing(&self) -> Result<(), Error> {

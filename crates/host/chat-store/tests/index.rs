@@ -34,7 +34,7 @@ fn ask(session: &std::sync::Arc<Session>, n_events: u64) -> Answers {
     let ids = (1..=n_events).map(chunk).collect();
     Answers {
         events: all(session),
-        summary: session.summary(),
+        summary: session.summary().as_ref().clone(),
         epoch: session.position().0,
         oldest: session.oldest(),
         damaged: session.damaged_lines(),
@@ -218,7 +218,7 @@ fn a_summary_from_the_index_is_the_one_of_the_log() {
             let event = ChatEvent::new(format!("e{n}"), 1, "s1", payload.clone());
             session.append(vec![event], false, 1000).unwrap();
             store.close();
-            let mut summary = session.summary();
+            let mut summary = session.summary().as_ref().clone();
             summary.epoch.clear();
             summary
         };
@@ -251,15 +251,16 @@ fn many_sessions_share_a_few_open_logs() {
             assert_eq!(appended.stored[0].seq, round, "{id}");
         }
     }
-    assert!(
-        n_files() < before + 600,
-        "{} files are open",
-        n_files() - before
-    );
+    // Other tests of this process open and close files of their own meanwhile.
+    let n_open = n_files().saturating_sub(before);
+    assert!(n_open < 600, "{n_open} files are open");
     for id in &ids {
         assert_eq!(all(&store.session(id).unwrap()), numbered(2), "{id}");
     }
     store.close();
+    // Saying in each that it is over takes no more of them.
+    let n_open = n_files().saturating_sub(before);
+    assert!(n_open < 600, "{n_open} files are open");
     drop(store);
     let store = open(dir.path());
     assert_eq!(store.sessions().len(), n_sessions);

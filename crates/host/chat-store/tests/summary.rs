@@ -25,7 +25,7 @@ fn after(events: Vec<(&str, &str, Payload)>) -> Summary {
         event
     });
     session.append(events.collect(), false, 1000).unwrap();
-    session.summary()
+    session.summary().as_ref().clone()
 }
 
 fn usage(scope: &str, input_tokens: u64, cost_usd: f64) -> Payload {
@@ -176,7 +176,7 @@ fn the_last_ten_minutes_are_counted_by_half_minutes() {
         n += 1;
         let event = ChatEvent::new(format!("e{n}"), 1, "s1", TurnStart::default());
         session.append(vec![event], false, recv_ms).unwrap();
-        session.summary().pace
+        session.summary().pace.clone()
     };
     at(1_000);
     at(29_999);

@@ -36,7 +36,7 @@ impl AgentForm {
         let row = live.row().1;
         AgentForm {
             out: AgentEventsOut::new(),
-            sandbox_id: row.sandbox_id.unwrap_or(row.id),
+            sandbox_id: row.sandbox_id.clone().unwrap_or_else(|| row.id.clone()),
         }
     }
 

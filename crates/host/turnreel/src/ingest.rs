@@ -197,8 +197,14 @@ pub(crate) async fn append(
     events: Vec<ChatEvent>,
     atomic: bool,
 ) -> Result<Published, ApiError> {
-    let making = state.clone();
-    let live = tokio::task::spawn_blocking(move || making.live_or_new(&id)).await??;
+    let live = match state.live(&id) {
+        Some(live) => live,
+        // Making one waits for the disk.
+        None => {
+            let making = state.clone();
+            tokio::task::spawn_blocking(move || making.live_or_new(&id)).await??
+        }
+    };
     // On a task of its own: a client that goes away must not leave events that are stored but never told of.
     let state = state.clone();
     let storing = tokio::spawn(async move {

@@ -54,6 +54,7 @@ mod token_command;
 mod tokens;
 mod told;
 mod trace;
+mod unpack;
 mod wire;
 
 pub use cli::main;

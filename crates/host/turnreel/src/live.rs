@@ -41,7 +41,7 @@ pub(crate) struct Live {
     rings: Arc<Rings>,
     /// The last released number; waking is all it is for.
     released: watch::Sender<u64>,
-    row: Mutex<(u64, Summary)>,
+    row: Mutex<(u64, Arc<Summary>)>,
     /// The number of the first event there is, or will be.
     pub(crate) oldest: u64,
 }
@@ -116,7 +116,7 @@ impl Live {
     ) {
         // Counted while the row is held: who is woken by the count waits for the row.
         let mut row = locked(&self.row);
-        *row = (list.changed(), summary);
+        *row = (list.changed(), Arc::new(summary));
         drop(row);
         let mut state = locked(&self.state);
         if state.epoch != epoch {
@@ -148,7 +148,7 @@ impl Live {
     pub(crate) fn realign(
         &self,
         (epoch, head): (String, u64),
-        summary: Summary,
+        summary: Arc<Summary>,
         is_doubtful: bool,
         list: &List,
     ) {
@@ -294,7 +294,7 @@ impl Live {
     }
 
     /// The row of the list, and when it changed.
-    pub(crate) fn row(&self) -> (u64, Summary) {
+    pub(crate) fn row(&self) -> (u64, Arc<Summary>) {
         locked(&self.row).clone()
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use chat_store::{Options, Store, SyncPolicy};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tracing::level_filters::LevelFilter;
 
 use crate::cli::DataArg;
@@ -18,6 +18,10 @@ use crate::{assets, data_dir, doors, examples, leftovers, panics, server, tokens
 
 /// The port where none is asked for.
 const DEFAULT_PORT: u16 = 7473;
+
+/// Connections that wait to be let in: where the system's queue is full it drops them, and who comes tries again after a
+/// second. It may hold fewer; on Linux 4096 is what it allows at most unless it is told otherwise.
+const WAITING_CONNECTIONS: u32 = 4096;
 
 /// What `turnreel serve` is told.
 #[derive(Debug, clap::Args)]
@@ -154,9 +158,7 @@ async fn serve(args: Args) -> Result<(), String> {
         .await
         .map_err(|why| why.to_string())?
         .map_err(|why| why.to_string())?;
-    let listener = TcpListener::bind(args.listen)
-        .await
-        .map_err(|why| cannot_listen(args.listen, &why))?;
+    let listener = listen(args.listen).map_err(|why| cannot_listen(args.listen, &why))?;
     let address = listener
         .local_addr()
         .map_err(|why| format!("could not listen: {why}"))?;
@@ -218,6 +220,19 @@ fn check_address(address: SocketAddr, dir: &Path) -> Result<(), String> {
         "could not listen on {}: beyond this machine only with tokens for those who come; make one with `turnreel token create`, or listen on 127.0.0.1",
         address.ip()
     ))
+}
+
+/// Listens as [`TcpListener::bind`] does, with a longer queue.
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    // What is left of connections of the server before is no reason not to listen. Elsewhere it would share the port.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(WAITING_CONNECTIONS)
 }
 
 fn cannot_listen(address: SocketAddr, why: &std::io::Error) -> String {

@@ -1,5 +1,7 @@
 //! Listening, and stopping.
 
+use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -97,7 +99,9 @@ async fn connection(stream: TcpStream, router: Router, state: State, inside: Ins
     let stall = Duration::from_millis(state.settings.stall_ms);
     // Sockets that take nothing are told so before the connection is given up: that is seen within a quarter more, and they
     // have another to take it.
-    let guarded = Guarded::new(wire, stall * 3 / 2, Some(inside));
+    // A socket leaves with it, and what is listened to after an answer has a place as well.
+    let inside = Arc::new(inside);
+    let guarded = Guarded::new(wire, stall * 3 / 2, Some(inside.clone()));
     let pace = guarded.pace();
     let inner = TowerToHyperService::new(router);
     let watching = watch.clone();
@@ -114,12 +118,15 @@ async fn connection(stream: TcpStream, router: Router, state: State, inside: Ins
         .max_headers(HEAD_HEADERS)
         .serve_connection(TokioIo::new(guarded), service)
         .with_upgrades();
-    tokio::pin!(serving);
-    let ended = tokio::select! {
-        ended = &mut serving => ended,
-        () = stopped(&mut stopping) => {
-            serving.as_mut().graceful_shutdown();
-            serving.await
+    let ended = {
+        // Its buffers go with it, before the rest of a refused body is listened to.
+        let mut serving = pin!(serving);
+        tokio::select! {
+            ended = &mut serving => ended,
+            () = stopped(&mut stopping) => {
+                serving.as_mut().graceful_shutdown();
+                serving.await
+            }
         }
     };
     if let Err(why) = ended {
@@ -129,6 +136,7 @@ async fn connection(stream: TcpStream, router: Router, state: State, inside: Ins
         tracing::debug!("a connection ended: {why}");
     }
     watch.linger().await;
+    drop(inside);
 }
 
 /// To a head that another reader may take otherwise than we do. The connection ends with it.

@@ -24,10 +24,11 @@ use chat_event::Json;
 use chat_event::cursor::Cursor;
 use chat_event::frame::{
     Bye, ClientFrame, Head, Hello, MAX_CLIENT_BYTES, MAX_SERVER_BYTES, Open, Pong, Problem, Reset,
-    Resume, ServerFrame, Sessions,
+    Resume, ServerFrame,
 };
 use chat_store::{SessionId, Summary};
 use futures_util::{Sink, SinkExt, Stream, StreamExt};
+use serde::Serialize;
 use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 
@@ -451,7 +452,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
     }
 
     async fn send_list(&mut self, sub: u64, seen: u64) -> Result<(), End> {
-        let rows: Vec<(u64, Summary)> = self
+        let rows: Vec<(u64, Arc<Summary>)> = self
             .state
             .all_live()
             .iter()
@@ -459,20 +460,13 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
             .filter(|(version, row)| *version > seen && self.grant.sees(&row.id))
             .collect();
         let newest = rows.iter().map(|(version, _)| *version).max();
-        let mut rows = rows.into_iter().map(|(_, row)| row).peekable();
-        let mut first = seen == 0;
-        while rows.peek().is_some() || first {
-            first = false;
-            let frame = ServerFrame::Sessions(Sessions {
-                sub,
-                changed: rows
-                    .by_ref()
-                    .take(ROWS_A_FRAME)
-                    .map(|row| row_json(&row))
-                    .collect(),
-                gone: Vec::new(),
-            });
-            self.send_frame(&frame).await?;
+        // Who begins is told that there is a list, also where nothing is on it.
+        let none: &[(u64, Arc<Summary>)] = &[];
+        let is_first_of_none = seen == 0 && rows.is_empty();
+        let frames = is_first_of_none.then_some(none).into_iter();
+        for rows in frames.chain(rows.chunks(ROWS_A_FRAME)) {
+            let text = rows_frame(sub, rows);
+            self.send(Message::Text(text.into())).await?;
         }
         let Some(entry) = self.subs.get_mut(&sub) else {
             return Ok(());
@@ -591,10 +585,23 @@ pub(crate) fn parse_cursor(text: &str) -> Option<(Option<String>, u64)> {
     Some((Some(cursor.epoch), cursor.seq))
 }
 
-fn row_json(row: &Summary) -> Json {
-    serde_json::to_value(row)
-        .map(Json::from)
-        .unwrap_or_default()
+/// [`ServerFrame::Sessions`] with these rows, written without a tree of them: they may be ten thousand.
+fn rows_frame(sub: u64, rows: &[(u64, Arc<Summary>)]) -> String {
+    #[derive(Serialize)]
+    struct Rows<'r> {
+        op: &'static str,
+        sub: u64,
+        changed: Vec<&'r Summary>,
+        gone: [&'static str; 0],
+    }
+    let frame = Rows {
+        op: "sessions",
+        sub,
+        changed: rows.iter().map(|(_, row)| &**row).collect(),
+        gone: [],
+    };
+    // Rows hold strings and numbers only, which always have a JSON text.
+    serde_json::to_string(&frame).unwrap_or_default()
 }
 
 fn limits() -> Json {
@@ -627,5 +634,37 @@ fn closing_for(why: &axum::Error) -> End {
         }
     } else {
         End::Gone
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_event::frame::Sessions;
+
+    use super::*;
+
+    #[test]
+    fn rows_are_told_in_the_frame_that_readers_know() {
+        let row = |id: &str| {
+            let mut row = Summary::default();
+            id.clone_into(&mut row.id);
+            row.title = Some("\"quoted\"\n".to_owned());
+            Arc::new(row)
+        };
+        for rows in [
+            vec![],
+            vec![(7, row("s1"))],
+            vec![(7, row("s1")), (8, row("s2"))],
+        ] {
+            let changed = rows
+                .iter()
+                .map(|(_, row)| serde_json::to_value(&**row).unwrap().into());
+            let frame = ServerFrame::Sessions(Sessions {
+                sub: 3,
+                changed: changed.collect(),
+                gone: Vec::new(),
+            });
+            assert_eq!(rows_frame(3, &rows), frame.to_text());
+        }
     }
 }

@@ -59,11 +59,11 @@ pub(crate) struct Guarded<S> {
     pace: Pace,
     /// Runs while a write waits.
     until: Option<Pin<Box<Sleep>>>,
-    _inside: Option<Inside>,
+    _inside: Option<Arc<Inside>>,
 }
 
 impl<S> Guarded<S> {
-    pub(crate) fn new(stream: S, limit: Duration, inside: Option<Inside>) -> Self {
+    pub(crate) fn new(stream: S, limit: Duration, inside: Option<Arc<Inside>>) -> Self {
         Guarded {
             stream,
             limit,

@@ -26,6 +26,10 @@ const LINE_BYTES: usize = 64;
 /// How long and how much of a refused body is read for nothing.
 const LINGER: Duration = Duration::from_secs(2);
 const LINGER_BYTES: usize = 32 * 1024 * 1024;
+/// It is read in pieces of this size, and after so many bytes of them others have their turn: 32 MiB in two seconds.
+const LINGER_PIECE_BYTES: usize = 16 * 1024;
+const LINGER_TURN_BYTES: usize = 256 * 1024;
+const LINGER_PAUSE: Duration = Duration::from_millis(15);
 
 /// The stream that hyper reads and writes.
 pub(crate) struct Wire(Watch);
@@ -124,8 +128,8 @@ impl Watch {
             return;
         }
         let _ = tokio::time::timeout(LINGER, async {
-            let mut scratch = vec![0; 64 * 1024];
-            let mut n_bytes = 0;
+            let mut scratch = vec![0; LINGER_PIECE_BYTES];
+            let (mut n_bytes, mut n_bytes_due) = (0, LINGER_TURN_BYTES);
             while n_bytes < LINGER_BYTES && locked(&self.0.heads).is_within_body() {
                 let reading = poll_fn(|cx| {
                     let mut buf = ReadBuf::new(&mut scratch);
@@ -133,8 +137,13 @@ impl Watch {
                     polled.map_ok(|()| buf.filled().len())
                 });
                 match reading.await {
-                    Ok(1..) => n_bytes += scratch.len(),
+                    Ok(n @ 1..) => n_bytes += n,
                     Ok(0) | Err(_) => return,
+                }
+                // There may always be more, and it is worth the least of all that waits: who sends it waits, too.
+                if n_bytes >= n_bytes_due {
+                    n_bytes_due = n_bytes + LINGER_TURN_BYTES;
+                    tokio::time::sleep(LINGER_PAUSE).await;
                 }
             }
         })

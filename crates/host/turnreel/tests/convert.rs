@@ -319,3 +319,29 @@ fn high_water_kb(status: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.starts_with("VmHWM:"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
+
+#[test]
+fn packed_input_is_read_as_it_is_unpacked() {
+    let dir = tempfile::tempdir().unwrap();
+    let input = session("codex-rollout/input.rollout.jsonl");
+    let whole = std::fs::read(&input).unwrap();
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packer.write_all(&whole).unwrap();
+    let gz = packer.finish().unwrap();
+    let zst =
+        ruzstd::encoding::compress_to_vec(&whole[..], ruzstd::encoding::CompressionLevel::Fastest);
+    let recorded = std::fs::read_to_string(sessions().join("codex-rollout/events.jsonl")).unwrap();
+    // By the bytes and not by the name.
+    for (name, packed) in [("a.jsonl.gz", &gz), ("b.jsonl.zst", &zst), ("c.jsonl", &gz)] {
+        let path = dir.path().join(name);
+        std::fs::write(&path, packed).unwrap();
+        assert_eq!(converted(&[&path.to_string_lossy()]), recorded, "{name}");
+    }
+    let cut = dir.path().join("cut.jsonl.gz");
+    std::fs::write(&cut, &gz[..gz.len() / 2]).unwrap();
+    let output = convert(&[&cut.to_string_lossy()]);
+    assert_ne!(output.status.code(), Some(0));
+    let told = text(&output.stderr);
+    let at = format!("the gzip file is cut off after {} bytes", gz.len() / 2);
+    assert!(told.contains(&at), "{told}");
+}

@@ -45,23 +45,8 @@ struct Reaction {
 }
 
 fn connect(server: &Server) -> TcpStream {
-    let mut stream = TcpStream::connect(server.address()).unwrap();
+    let stream = support::upgraded(server);
     stream.set_nodelay(true).unwrap();
-    let head = format!(
-        "GET /api/v1/ws HTTP/1.1\r\nHost: {}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
-         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
-         Sec-WebSocket-Protocol: turnreel.v1, tr.tok.{}\r\n\r\n",
-        server.address(),
-        server.token
-    );
-    stream.write_all(head.as_bytes()).unwrap();
-    let mut answer = Vec::new();
-    let mut byte = [0];
-    while !answer.ends_with(b"\r\n\r\n") {
-        stream.read_exact(&mut byte).unwrap();
-        answer.push(byte[0]);
-    }
-    assert!(answer.starts_with(b"HTTP/1.1 101 "));
     stream
 }
 

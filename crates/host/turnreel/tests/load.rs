@@ -60,25 +60,10 @@ struct Thin(TcpStream);
 
 impl Thin {
     fn open(server: &Server, session: &str, resume: Option<(&str, u64)>) -> Thin {
-        let mut stream = TcpStream::connect(server.address()).unwrap();
+        let mut stream = support::upgraded(server);
         stream
             .set_read_timeout(Some(Duration::from_secs(60)))
             .unwrap();
-        let head = format!(
-            "GET /api/v1/ws HTTP/1.1\r\nHost: {}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
-             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
-             Sec-WebSocket-Protocol: turnreel.v1, tr.tok.{}\r\n\r\n",
-            server.address(),
-            server.token
-        );
-        stream.write_all(head.as_bytes()).unwrap();
-        let mut answer = Vec::new();
-        let mut byte = [0];
-        while !answer.ends_with(b"\r\n\r\n") {
-            stream.read_exact(&mut byte).unwrap();
-            answer.push(byte[0]);
-        }
-        assert!(answer.starts_with(b"HTTP/1.1 101"));
         let mut open = json!({"op": "open", "sub": 1, "session": session});
         if let Some((epoch, after)) = resume {
             open["epoch"] = epoch.into();

@@ -7,6 +7,8 @@
 
 use std::convert::Infallible;
 
+use memchr::memchr2;
+
 use crate::{Body, BodyRef, ChatEvent, Json, PREVIEW_BYTES, Payload};
 
 /// Replaces every body of more than `over_bytes` by the reference that `keep` gives for it.
@@ -115,7 +117,7 @@ pub fn retell(json: &Json, change: &mut dyn FnMut(Body) -> Option<String>) -> Op
         return None;
     }
     let mut string = |body| Ok(change(body).map(|text| quoted(&text)));
-    let Ok(replaced) = replace::<Infallible>(text, &mut |part| match part {
+    let Ok(replaced) = replace::<Infallible>(text, PREVIEW_BYTES, &mut |part| match part {
         Part::String(text) if text.len() <= PREVIEW_BYTES => Ok(None),
         Part::String(text) => string(Body::Inline(text)),
         Part::Reference(body) => string(Body::Ref { body }),
@@ -268,7 +270,7 @@ fn replace_strings<E>(
     over_bytes: usize,
     change: &mut Change<'_, E>,
 ) -> Result<Option<String>, E> {
-    replace(text, &mut |part| match part {
+    replace(text, over_bytes, &mut |part| match part {
         Part::String(text) if text.len() > over_bytes => {
             Ok(change(&text)?.map(|reference| reference_text(&reference)))
         }
@@ -284,17 +286,19 @@ fn replace_references<E>(
     if !text.contains(OPENING) {
         return Ok(None);
     }
-    replace(text, &mut |part| match part {
+    replace(text, usize::MAX, &mut |part| match part {
         Part::String(_) => Ok(None),
         Part::Reference(reference) => change(&reference),
     })
 }
 
-/// The compact JSON `text` with the JSON that `change` gives in the place of its parts, or `None` where it gives none.
+/// The compact JSON `text` with the JSON that `change` gives in the place of its parts, or `None` where it gives none. It
+/// is not shown strings that are no longer than `over_bytes`.
 ///
 /// It works on the text, so that the numbers and the key order of all the rest stay as they are.
 fn replace<E>(
     text: &str,
+    over_bytes: usize,
     change: &mut dyn FnMut(Part) -> Result<Option<String>, E>,
 ) -> Result<Option<String>, E> {
     let bytes = text.as_bytes();
@@ -305,13 +309,9 @@ fn replace<E>(
         let start = at;
         let part = match bytes[at] {
             b'"' => {
-                at += 1;
-                while at < bytes.len() && bytes[at] != b'"' {
-                    at += if bytes[at] == b'\\' { 2 } else { 1 };
-                }
-                at = (at + 1).min(bytes.len());
-                // A string before a colon is a key.
-                if bytes.get(at) == Some(&b':') {
+                at = string_end(bytes, at + 1);
+                // A string before a colon is a key; none is shorter as JSON than it is.
+                if bytes.get(at) == Some(&b':') || at - start <= over_bytes {
                     continue;
                 }
                 serde_json::from_str(&text[start..at])
@@ -340,6 +340,18 @@ fn replace<E>(
         out.push_str(&text[copied_to..]);
         out
     }))
+}
+
+/// Where a JSON string whose inside begins at `at` is over: behind its last quote.
+fn string_end(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(found) = memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {
+        at += found;
+        if bytes[at] == b'"' {
+            return at + 1;
+        }
+        at += 2;
+    }
+    bytes.len()
 }
 
 /// A text as JSON writes it.

@@ -35,12 +35,24 @@ impl ChatEvent {
         Some(cursor.at())
     }
 
+    /// As [`ChatEvent::read_plain_line`] for a line without its end, which is all of `bytes`.
+    ///
+    /// ```
+    /// use chat_event::ChatEvent;
+    /// let mut event = ChatEvent::default();
+    /// assert!(event.read_plain(br#"{"id":"e1","type":"turn_end","payload":{}}"#));
+    /// assert_eq!(event.id, "e1");
+    /// assert!(!event.read_plain(br#"{ "id":"e2","type":"turn_end","payload":{}}"#));
+    /// ```
+    pub fn read_plain(&mut self, bytes: &[u8]) -> bool {
+        let mut cursor = Cursor::new(bytes);
+        self.read_object(&mut cursor).is_some() && cursor.at() == bytes.len()
+    }
+
     /// The event that a text says, where it is plain.
     pub(crate) fn from_plain_json(text: &str) -> Option<ChatEvent> {
         let mut event = ChatEvent::default();
-        let mut cursor = Cursor::new(text.as_bytes());
-        event.read_object(&mut cursor)?;
-        (cursor.at() == text.len()).then_some(event)
+        event.read_plain(text.as_bytes()).then_some(event)
     }
 
     fn read_object(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {

@@ -122,7 +122,7 @@ impl Body {
 
 /// The number of lines, the last one ended or not.
 fn n_lines(text: &str) -> u64 {
-    let n_ends = text.bytes().filter(|&byte| byte == b'\n').count();
+    let n_ends = memchr::memchr_iter(b'\n', text.as_bytes()).count();
     let unended = !text.is_empty() && !text.ends_with('\n');
     n_ends as u64 + u64::from(unended)
 }

@@ -416,7 +416,8 @@ impl Find {
                     }
                     let n_texts = self.query.texts.len();
                     let whole = ids().all(|id| self.elsewhere.is_whole(id, n_texts));
-                    looked.partly = seen.partly && (seen.beyond || !whole);
+                    let beyond = seen.beyond && !self.elsewhere.has_all();
+                    looked.partly = seen.partly && (beyond || !whole);
                 }
             }
         } else {

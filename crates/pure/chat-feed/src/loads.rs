@@ -51,7 +51,8 @@ impl Spot {
     /// How much of it is fetched: of a text what is shown at once, of anything else all or nothing.
     fn most_bytes(&self) -> u64 {
         match self {
-            Spot::Attachment(_) | Spot::OldText => crate::media::MOST_BYTES,
+            // Of a diff only what is on the screen is drawn, however long it is.
+            Spot::Attachment(_) | Spot::OldText | Spot::Diff => crate::media::MOST_BYTES,
             _ => WHOLE_BYTES as u64,
         }
     }

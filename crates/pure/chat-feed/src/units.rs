@@ -49,12 +49,19 @@ pub fn below<'a>(path: &'a str, folder: Option<&str>) -> &'a str {
         .unwrap_or(path)
 }
 
-/// A size in bytes: `212 KB`
+/// A size in bytes: `212 KB`, `1.5 MB`, `2.0 GB`
 pub fn bytes(n_bytes: u64) -> String {
     match n_bytes {
         0..=999 => format!("{n_bytes} B"),
         1_000..=999_499 => format!("{} KB", (n_bytes + 500) / 1_000),
-        _ => format!("{}.{} MB", n_bytes / 1_000_000, n_bytes / 100_000 % 10),
+        999_500..=999_999_999 => {
+            format!("{}.{} MB", n_bytes / 1_000_000, n_bytes / 100_000 % 10)
+        }
+        _ => format!(
+            "{}.{} GB",
+            n_bytes / 1_000_000_000,
+            n_bytes / 100_000_000 % 10
+        ),
     }
 }
 

@@ -336,6 +336,45 @@ fn what_somebody_else_found_counts_as_if_it_were_here() {
 }
 
 #[test]
+fn who_shows_all_bodies_is_asked_for_everything_and_nothing_is_left_out() {
+    let (mut whole, mut ends) = (ChatRenderer::new(), ChatRenderer::new());
+    let mut bodies_of = Vec::new();
+    for mut event in long_results() {
+        whole.render_event(&event);
+        let id = event.id.clone();
+        let taken = bodies::take_out::<()>(&mut event, 4096, &mut |text| {
+            bodies_of.push((id.clone(), text.to_owned()));
+            Ok(BodyRef::to(text, format!("kept-{}", bodies_of.len())))
+        });
+        taken.unwrap();
+        ends.render_event(&event);
+    }
+    assert!(!bodies_of.is_empty());
+    for question in [
+        "quokka",
+        "-quokka",
+        "QUOKKA",
+        "/qu[o]kka/",
+        "/wom.at/ quokka",
+    ] {
+        let expected = from_scratch(whole.feed(), question, Kinds::default());
+        let mut find = from_scratch(ends.feed(), question, Kinds::default());
+        assert!(find.wants_bodies(), "{question}");
+        find.begin_elsewhere();
+        for (id, text) in &bodies_of {
+            find.look_in_body(ends.block_of_id(id).unwrap(), text);
+        }
+        find.looked_in_bodies();
+        assert!(find.search(ends.feed(), usize::MAX, &mut Vec::new()));
+        assert_eq!(ids(&find), ids(&expected), "{question}");
+        assert_eq!(find.totals(), expected.totals(), "{question}");
+        assert!(!find.wants_bodies(), "{question}");
+    }
+    let idle = from_scratch(ends.feed(), "", Kinds::default());
+    assert!(!idle.wants_bodies());
+}
+
+#[test]
 fn each_part_of_a_question_means_what_it_says() {
     let story = story();
     for (question, expected) in [

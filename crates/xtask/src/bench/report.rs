@@ -117,7 +117,7 @@ pub(super) fn table(gates: &[Gate]) -> String {
 }
 
 /// Three digits that count.
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     let n_decimals = match value.abs() {
         it if it >= 100.0 || it == it.trunc() => 0,
         it if it >= 10.0 => 1,

@@ -83,7 +83,7 @@ fn base36(mut number: usize) -> String {
 
 /// The lines of a script without those of comments, and without their indents. A script with a text that goes over
 /// several lines stays as it is.
-fn without_comments(script: &str) -> String {
+pub(super) fn without_comments(script: &str) -> String {
     if script
         .lines()
         .any(|line| line.matches('`').count() % 2 == 1)

@@ -8,9 +8,11 @@
 //! Layout: a head of 32 bytes (magic, place, length and checksum of the facts), blocks of places by hash (`ids`), numbers and
 //! offsets of lines, the blocks' first hashes, and the facts as JSON.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use chat_event::jsonl::crc32c;
 use serde::{Deserialize, Serialize};
@@ -49,7 +51,9 @@ pub(crate) struct Facts {
     pub(crate) oldest: u64,
     pub(crate) ends_clean: bool,
     pub(crate) damaged: u64,
-    pub(crate) summary: Summary,
+    /// Shared with who lists it: of most sessions nothing else is ever asked for.
+    #[serde(with = "shared")]
+    pub(crate) summary: Arc<Summary>,
     /// What the summary does not tell of what is open, but needs to go on.
     now: Now,
     /// The same of what it used.
@@ -297,7 +301,7 @@ impl Log {
             oldest: self.oldest,
             ends_clean: self.ends_clean,
             damaged: self.damaged,
-            summary: self.summary.clone(),
+            summary: Arc::new(self.summary.clone()),
             now: self.summary.now.clone(),
             spent: self.summary.spent.clone(),
             sealed: self.files.sealed.to_vec(),
@@ -327,8 +331,12 @@ fn head(facts_at: u64, facts: &[u8]) -> [u8; HEAD_BYTES] {
 }
 
 fn read_facts(file: &File) -> Option<Facts> {
-    let mut head = [0; HEAD_BYTES];
-    read_exact_at(file, &mut head, 0)?;
+    // The index of most sessions is not longer: a folder of thousands is listed by one read each.
+    let mut beginning = [0; 2 * BLOCK_BYTES];
+    // What it does not give is read below.
+    let filled = platform::read_at(file, &mut beginning, 0).ok()?;
+    let beginning = &beginning[..filled];
+    let head = beginning.first_chunk::<HEAD_BYTES>()?;
     let checksum = u32::from_le_bytes(head[28..].try_into().ok()?);
     if &head[..8] != MAGIC || crc32c(&head[..28]) != checksum {
         return None;
@@ -338,16 +346,43 @@ fn read_facts(file: &File) -> Option<Facts> {
     if bytes > MOST_TABLE_BYTES {
         return None;
     }
-    let mut facts = vec![0; usize::try_from(bytes).ok()?];
-    read_exact_at(file, &mut facts, at)?;
+    let bytes = usize::try_from(bytes).ok()?;
+    let within = usize::try_from(at).ok();
+    let within = within.and_then(|at| beginning.get(at..at.checked_add(bytes)?));
+    let facts = match within {
+        Some(facts) => Cow::Borrowed(facts),
+        None => {
+            let mut facts = vec![0; bytes];
+            read_exact_at(file, &mut facts, at)?;
+            Cow::Owned(facts)
+        }
+    };
     let checksum = u32::from_le_bytes(head[24..28].try_into().ok()?);
     if crc32c(&facts) != checksum {
         return None;
     }
     let mut facts: Facts = serde_json::from_slice(&facts).ok()?;
-    facts.summary.now = std::mem::take(&mut facts.now);
-    facts.summary.spent = std::mem::take(&mut facts.spent);
+    let summary = Arc::make_mut(&mut facts.summary);
+    summary.now = std::mem::take(&mut facts.now);
+    summary.spent = std::mem::take(&mut facts.spent);
     Some(facts)
+}
+
+/// A summary that is shared, written and read as if it were not.
+mod shared {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use crate::summary::Summary;
+
+    pub(super) fn serialize<S: Serializer>(it: &Arc<Summary>, to: S) -> Result<S::Ok, S::Error> {
+        Summary::serialize(it, to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(of: D) -> Result<Arc<Summary>, D::Error> {
+        Summary::deserialize(of).map(Arc::new)
+    }
 }
 
 fn read_exact_at(file: &File, buffer: &mut [u8], at: u64) -> Option<()> {

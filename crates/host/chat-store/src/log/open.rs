@@ -3,6 +3,7 @@
 //! What the index says is taken for read, and the rest is read by `scan`. Only the tail is ever changed.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use chat_event::Payload;
 use chat_event::payload::{LogEpoch, LogGap, LogStart};
@@ -89,7 +90,7 @@ impl Log {
         self.oldest = facts.oldest;
         self.end = facts.end;
         self.last_line = facts.last_line;
-        self.summary = facts.summary;
+        self.summary = Arc::unwrap_or_clone(facts.summary);
         self.ends_clean = facts.ends_clean;
         self.damaged = facts.damaged;
         self.lines = index.lines;

@@ -48,8 +48,10 @@ pub(super) fn scan(log: &mut Log, reader: &mut Reader) -> Result<Found, Error> {
     let is_indexed = log.end > 0;
     let mut lines = lines::Lines::new(reader, log.end, len);
     let mut n_read = 0u64;
+    // Of one event nothing is needed when the next is read.
+    let mut event = ChatEvent::default();
     while let Some(line) = lines.next_line().map_err(failed)? {
-        let whole = read(line.bytes);
+        let is_whole = read_into(&mut event, line.bytes);
         let blank = line.bytes.iter().all(u8::is_ascii_whitespace);
         if line.ended && blank && line.length == line.bytes.len() as u64 {
             log.end = line.offset + line.length + 1;
@@ -59,9 +61,7 @@ pub(super) fn scan(log: &mut Log, reader: &mut Reader) -> Result<Found, Error> {
         // Of a line that is too long only the end is held.
         let held_from = line.offset + line.length - line.bytes.len() as u64;
         let place = |at: usize| held_from + at as u64;
-        let damage = whole
-            .is_none()
-            .then(|| records::salvaged(line.bytes, log.id.as_str()));
+        let damage = (!is_whole).then(|| records::salvaged(line.bytes, log.id.as_str()));
         let unread_from = damage.as_ref().and_then(|damage| damage.unread_from);
         let is_torn = !line.ended && unread_from.is_some();
         let read_to = unread_from.unwrap_or(line.bytes.len());
@@ -103,7 +103,7 @@ pub(super) fn scan(log: &mut Log, reader: &mut Reader) -> Result<Found, Error> {
                 found.damaged_up_to = lines::highest_seq(unread, counted).max(counted);
             }
         }
-        if let Some(event) = whole {
+        if is_whole {
             if event.session_id != log.id.as_str() {
                 return Err(Error::NotALog {
                     path: log.files.newest(),
@@ -186,6 +186,22 @@ fn is_begun_by_us(half: &[u8]) -> bool {
     const BEGINNING: &[u8] = b"{\"seq\":0,";
     let len = half.len().min(BEGINNING.len());
     half[..len] == BEGINNING[..len] || half.iter().all(|byte| *byte == 0)
+}
+
+/// Reads the event of a line whose checksum is right into one whose memory is used again; `false` where there is none.
+fn read_into(event: &mut ChatEvent, line: &[u8]) -> bool {
+    if !lines::checksum_holds(line) {
+        return false;
+    }
+    if event.read_plain(line) {
+        return true;
+    }
+    let text = std::str::from_utf8(line).ok();
+    match text.and_then(|text| ChatEvent::from_json(text).ok()) {
+        Some(read) => *event = read,
+        None => return false,
+    }
+    true
 }
 
 /// The event of a line whose checksum is right.

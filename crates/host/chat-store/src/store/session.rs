@@ -176,9 +176,9 @@ impl Session {
     }
 
     /// The session's row in the list.
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> Arc<Summary> {
         match &*self.seen() {
-            Slot::Open(log) => log.summary().clone(),
+            Slot::Open(log) => Arc::new(log.summary().clone()),
             Slot::Closed(facts) => facts.summary.clone(),
         }
     }
@@ -229,7 +229,7 @@ impl Session {
         }
     }
 
-    /// Says in the log that it was left on purpose.
+    /// Says in the log that it was left on purpose, and puts it away: there may be more logs than files to be had.
     pub(super) fn close(&self) -> Result<(), Error> {
         let mut slot = self.held()?;
         if let Slot::Closed(facts) = &*slot
@@ -238,7 +238,12 @@ impl Session {
             return Ok(());
         }
         let store = self.store()?;
-        self.opened(&mut slot, &store)?.close(now_ms())
+        let log = self.opened(&mut slot, &store)?;
+        log.close(now_ms())?;
+        if let Some(facts) = log.kept_facts() {
+            *slot = Slot::Closed(Box::new(facts));
+        }
+        Ok(())
     }
 
     /// Puts the log away until it is asked for again, where all that is known of it is on the disk.

@@ -10,6 +10,7 @@ use chat_event::{ChatEvent, Payload};
 use chat_store::{Folding, LogBytes, fold, has_checksum};
 
 use super::{report, shown, view_of};
+use crate::unpack::unpacked;
 
 /// Compacts `what` into `output`, or to standard output.
 pub(super) fn compact(what: &Path, output: Option<&Path>) -> Result<String, String> {
@@ -20,10 +21,11 @@ pub(super) fn compact(what: &Path, output: Option<&Path>) -> Result<String, Stri
     };
     let could_not_read = |why: io::Error| format!("could not read: {why}: {name}");
     let open = || -> io::Result<Box<dyn Read>> {
-        match is_stdin {
-            true => Ok(Box::new(io::stdin())),
-            false => Ok(Box::new(LogBytes::open(what)?)),
-        }
+        let bytes: Box<dyn Read> = match is_stdin {
+            true => Box::new(io::stdin()),
+            false => Box::new(LogBytes::open(what)?),
+        };
+        Ok(unpacked(bytes)?.0)
     };
     let Some(output) = output.filter(|path| path.as_os_str() != "-") else {
         if io::stdout().is_terminal() {

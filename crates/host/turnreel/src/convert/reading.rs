@@ -8,13 +8,15 @@ use chat_event::{ChatEvent, Payload};
 use chat_normalize::{NotASession, Report, SessionReader};
 use chat_store::LogBytes;
 
+use crate::unpack::unpacked;
+
 /// As much is read at once.
 pub(super) const PIECE_BYTES: usize = 256 * 1024;
 
 /// So many numbers of unreadable lines are told.
 const TOLD_LINES: usize = 10;
 
-/// Bytes, their number where it is known, and when they arrived.
+/// Bytes as they are unpacked, their number where it is known, and when they arrived.
 type Opened = (Box<dyn Read>, Option<u64>, i64);
 
 /// Opens a file, or standard input.
@@ -23,11 +25,14 @@ type Opened = (Box<dyn Read>, Option<u64>, i64);
 /// whenever it is read.
 pub(crate) fn open(path: Option<&Path>) -> io::Result<Opened> {
     let Some(path) = path else {
-        return Ok((Box::new(io::stdin()), None, unix_ms(SystemTime::now())));
+        let (bytes, _) = unpacked(Box::new(io::stdin()))?;
+        return Ok((bytes, None, unix_ms(SystemTime::now())));
     };
     let log = LogBytes::open(path)?;
-    let (bytes, written) = log.facts()?;
-    Ok((Box::new(log), Some(bytes), unix_ms(written)))
+    let (n_bytes, written) = log.facts()?;
+    let (bytes, was_packed) = unpacked(Box::new(log))?;
+    let n_bytes = (!was_packed).then_some(n_bytes);
+    Ok((bytes, n_bytes, unix_ms(written)))
 }
 
 /// Milliseconds since the Unix epoch.

@@ -1,7 +1,7 @@
 //! Reading a request's body within its limits.
 
 use std::io::Read;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -15,7 +15,10 @@ use crate::state::{HELD_UNIT_BYTES, State};
 /// A body that grows by more than this is a bomb.
 const MAX_RATIO: usize = 100;
 
-/// How long a body waits for others to go.
+/// So many bytes of a body are read before others have their turn.
+const TURN_BYTES: usize = 128 * 1024;
+
+/// How long a body waits for others to go, in all: those that each got a little of the room would wait for each other for long.
 const HOLD_WAIT: Duration = Duration::from_secs(1);
 
 /// Whether the body is JSON: nothing else makes a browser ask first before it sends across origins.
@@ -111,18 +114,27 @@ pub(super) async fn read(
     check_announced(headers, limit_bytes)?;
     let mut pieces = body.into_data_stream();
     let reading = async {
-        let mut bytes = Vec::new();
+        let mut room = Room::default();
         let mut held: Option<OwnedSemaphorePermit> = None;
+        let (mut n_since, mut patience) = (0, HOLD_WAIT);
         while let Some(piece) = pieces.next().await {
             let piece = piece.map_err(|_| cut_off())?;
             state.metrics.body_bytes.add(piece.len() as u64);
-            if bytes.len() + piece.len() > limit_bytes {
+            let bytes = room.bytes + piece.len();
+            if bytes > limit_bytes {
                 return Err(ApiError::too_large(limit_bytes));
             }
             // Taken as the bytes come: who announces much and sends little holds little.
-            hold(state, &mut held, bytes.len() + piece.len()).await?;
-            bytes.extend_from_slice(&piece);
+            hold(state, &mut held, bytes, &mut patience).await?;
+            room.push(&piece);
+            // Who sends faster than we read has always more, and others would wait for the end of it.
+            n_since += piece.len();
+            if n_since >= TURN_BYTES {
+                n_since = 0;
+                tokio::task::yield_now().await;
+            }
         }
+        let bytes = room.into_whole();
         Ok(HeldBody { bytes, _held: held })
     };
     let timeout = Duration::from_millis(state.settings.body_timeout_ms);
@@ -141,10 +153,61 @@ pub(super) async fn read(
         state,
         &mut held,
         limit_bytes.min(bytes.len().saturating_mul(MAX_RATIO)),
+        &mut { HOLD_WAIT },
     )
     .await?;
     let bytes = tokio::task::spawn_blocking(move || unpack(&bytes, limit_bytes)).await??;
     Ok(HeldBody { bytes, _held: held })
+}
+
+/// The bytes of a body as they come, in parts of one size: one that grew would be moved again and again, and leaves behind
+/// what fits nobody else.
+#[derive(Default)]
+struct Room {
+    parts: Vec<Vec<u8>>,
+    bytes: usize,
+}
+
+impl Room {
+    fn push(&mut self, mut piece: &[u8]) {
+        self.bytes += piece.len();
+        while !piece.is_empty() {
+            let full = self
+                .parts
+                .last()
+                .is_none_or(|part| part.len() == HELD_UNIT_BYTES);
+            if full {
+                self.parts.push(Vec::new());
+            }
+            let Some(part) = self.parts.last_mut() else {
+                return;
+            };
+            let n = piece.len().min(HELD_UNIT_BYTES - part.len());
+            if part.capacity() < part.len() + n {
+                // Most bodies are one small piece; of another there is more to come.
+                let is_first = part.is_empty();
+                part.reserve_exact(if is_first {
+                    n
+                } else {
+                    HELD_UNIT_BYTES - part.len()
+                });
+            }
+            part.extend_from_slice(&piece[..n]);
+            piece = &piece[n..];
+        }
+    }
+
+    /// All of it. Each part goes when it was copied.
+    fn into_whole(mut self) -> Vec<u8> {
+        if self.parts.len() <= 1 {
+            return self.parts.pop().unwrap_or_default();
+        }
+        let mut whole = Vec::with_capacity(self.bytes);
+        for part in self.parts {
+            whole.extend_from_slice(&part);
+        }
+        whole
+    }
 }
 
 /// 413 for what says itself that it is over the limit, before a byte of it is read.
@@ -159,11 +222,12 @@ pub(super) fn check_announced(headers: &HeaderMap, limit_bytes: usize) -> Result
     Ok(())
 }
 
-/// Makes `held` enough for `bytes`.
+/// Makes `held` enough for `bytes`. What it waits is taken from `patience`.
 async fn hold(
     state: &State,
     held: &mut Option<OwnedSemaphorePermit>,
     bytes: usize,
+    patience: &mut Duration,
 ) -> Result<(), ApiError> {
     let has = held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
     let wanted = (bytes / HELD_UNIT_BYTES + 1).saturating_sub(has);
@@ -175,8 +239,10 @@ async fn hold(
     }
     // Two that each hold a part and wait for the rest would wait for ever.
     let taking = state.held_units.clone().acquire_many_owned(wanted);
-    match tokio::time::timeout(HOLD_WAIT, taking).await {
+    let began = Instant::now();
+    match tokio::time::timeout(*patience, taking).await {
         Ok(Ok(more)) => {
+            *patience = patience.saturating_sub(began.elapsed());
             match held {
                 Some(held) => held.merge(more),
                 None => *held = Some(more),
@@ -230,4 +296,42 @@ pub(super) fn too_slow() -> ApiError {
 pub(super) fn overloaded() -> ApiError {
     let message = "too much is being taken in at once";
     ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", message).retry_after(1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_what_came_however_it_was_cut_and_takes_no_more_room_than_is_counted() {
+        let body: Vec<u8> = (0..=u8::MAX)
+            .cycle()
+            .take(3 * HELD_UNIT_BYTES + 7)
+            .collect();
+        let cuts = [
+            1000,
+            HELD_UNIT_BYTES - 1,
+            HELD_UNIT_BYTES,
+            HELD_UNIT_BYTES + 1,
+        ];
+        for n_bytes in [0, 1, HELD_UNIT_BYTES, HELD_UNIT_BYTES + 1, body.len()] {
+            for cut in cuts {
+                let mut room = Room::default();
+                for piece in body[..n_bytes].chunks(cut) {
+                    room.push(piece);
+                    assert!(
+                        room.parts
+                            .iter()
+                            .all(|part| part.capacity() <= HELD_UNIT_BYTES)
+                    );
+                    assert!(room.parts.len() <= room.bytes / HELD_UNIT_BYTES + 1);
+                }
+                assert_eq!(room.bytes, n_bytes);
+                assert!(
+                    room.into_whole() == body[..n_bytes],
+                    "{n_bytes} bytes cut at {cut}"
+                );
+            }
+        }
+    }
 }

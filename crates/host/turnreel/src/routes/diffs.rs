@@ -38,7 +38,7 @@ pub(super) async fn of_sandbox(
     let mut sessions = state.all_live();
     sessions.retain(|live| {
         let row = live.row().1;
-        grant.sees(&row.id) && row.sandbox_id.unwrap_or(row.id) == sandbox
+        grant.sees(&row.id) && row.sandbox_id.as_ref().unwrap_or(&row.id) == &sandbox
     });
     find(sessions, event, &headers).await
 }

@@ -121,7 +121,9 @@ async fn take(
 
 /// What the log says of the session, else what the worker says, else the task.
 fn sandbox_of(state: &State, id: &SessionId, task: &str, event: &Map<String, Value>) -> String {
-    let known = state.live(id).and_then(|live| live.row().1.sandbox_id);
+    let known = state
+        .live(id)
+        .and_then(|live| live.row().1.sandbox_id.clone());
     let said = || {
         let said = event.get("sandbox_id")?.as_str()?;
         let fits = !said.is_empty() && said.chars().count() <= ID_CHARS;

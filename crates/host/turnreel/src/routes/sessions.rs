@@ -5,8 +5,7 @@ use std::sync::Arc;
 use axum::extract::State as FromState;
 use axum::{Extension, Json};
 use chat_store::Summary;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::address::Query;
 use crate::scope::Grant;
@@ -27,6 +26,19 @@ pub(super) struct ListQuery {
     q: Option<String>,
 }
 
+/// Sessions in the order of their ids.
+#[derive(Debug, Serialize)]
+pub(super) struct List {
+    #[serde(serialize_with = "rows")]
+    sessions: Vec<Arc<Summary>>,
+    /// What to ask on from.
+    next: Option<String>,
+}
+
+fn rows<S: Serializer>(rows: &[Arc<Summary>], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(rows.iter().map(|row| &**row))
+}
+
 /// Rows of one answer.
 const LIMIT: usize = 1000;
 
@@ -35,11 +47,11 @@ pub(super) async fn list(
     FromState(state): FromState<State>,
     Extension(grant): Extension<Arc<Grant>>,
     Query(query): Query<ListQuery>,
-) -> Json<Value> {
+) -> Json<List> {
     let limit = query.limit.unwrap_or(LIMIT).clamp(1, LIMIT);
     let after = query.after.unwrap_or_default();
     let wanted = query.q.unwrap_or_default().to_lowercase();
-    let mut rows: Vec<_> = state
+    let mut sessions: Vec<_> = state
         .all_live()
         .iter()
         .filter(|live| {
@@ -50,10 +62,10 @@ pub(super) async fn list(
         .filter(|row| fits(row, query.status.as_deref(), &wanted))
         .take(limit + 1)
         .collect();
-    let more = rows.len() > limit;
-    rows.truncate(limit);
-    let next = rows.last().filter(|_| more).map(|row| row.id.clone());
-    Json(json!({"sessions": rows, "next": next}))
+    let more = sessions.len() > limit;
+    sessions.truncate(limit);
+    let next = sessions.last().filter(|_| more).map(|row| row.id.clone());
+    Json(List { sessions, next })
 }
 
 fn fits(row: &Summary, status: Option<&str>, wanted: &str) -> bool {

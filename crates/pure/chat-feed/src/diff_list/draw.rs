@@ -288,7 +288,7 @@ impl LineOf<'_> {
             to.put(kind, number);
         }
         if !word.is_empty() {
-            to.span("visually-hidden", word);
+            to.span("diff__sign", word);
         }
         let text = self.text(at);
         let cut = text.floor_char_boundary(LINE_BYTES);

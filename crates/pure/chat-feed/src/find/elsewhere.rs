@@ -5,12 +5,14 @@
 //! | looked through at its ends | `begin_elsewhere`, then `looked_elsewhere` for each text | looked through |
 //! | looked through | it changes | looked through at its ends |
 //!
-//! Texts that tell capitals apart, and patterns, are not looked for there; nor are bodies beside the log.
+//! A server looks through its log: texts that tell capitals apart, and patterns, are not looked for there; nor are bodies
+//! beside the log. Who has all bodies shows them one by one ([`Find::look_in_body`]), and is asked for everything.
 
 use std::collections::BTreeSet;
 
 use super::Find;
 use super::query::{Text, Wanted};
+use super::words::cleaned;
 use crate::block::BlockId;
 
 /// Longer texts are not looked for by a server.
@@ -27,6 +29,8 @@ pub(super) struct Elsewhere {
     begun: bool,
     /// Blocks that changed since that began.
     changed: BTreeSet<BlockId>,
+    /// Whether all bodies were shown, those beside the log too.
+    has_all: bool,
 }
 
 impl Elsewhere {
@@ -41,6 +45,11 @@ impl Elsewhere {
         let texts = self.found.iter().enumerate();
         let found = texts.filter(|(_, blocks)| blocks.contains(&block));
         found.fold(0, |bits, (nth, _)| bits | 1 << nth)
+    }
+
+    /// Whether nothing of a block is where nobody looks.
+    pub(super) fn has_all(&self) -> bool {
+        self.has_all
     }
 
     /// Whether all of a block was looked through for so many texts.
@@ -68,7 +77,35 @@ impl Find {
     pub fn begin_elsewhere(&mut self) {
         self.elsewhere.changed.clear();
         self.elsewhere.looked = 0;
+        self.elsewhere.has_all = false;
         self.elsewhere.begun = true;
+    }
+
+    /// Whether bodies are to be shown to [`Find::look_in_body`]: something is asked for, and not all there is is here.
+    pub fn wants_bodies(&self) -> bool {
+        self.totals.partly > 0 && !self.query.texts.is_empty()
+    }
+
+    /// Looks through a body of which only the ends are in a block.
+    pub fn look_in_body(&mut self, block: BlockId, text: &str) {
+        let text = cleaned(text);
+        let known = self.elsewhere.texts_in(block);
+        let texts = self.query.texts.iter().enumerate();
+        let found: Vec<usize> = texts
+            .filter(|(nth, wanted)| known & (1 << nth) == 0 && wanted.what.is_in(&text))
+            .map(|(nth, _)| nth)
+            .collect();
+        for nth in found {
+            self.found_elsewhere(nth, [block]);
+        }
+    }
+
+    /// All bodies were shown.
+    pub fn looked_in_bodies(&mut self) {
+        self.elsewhere.has_all = true;
+        for nth in 0..self.query.texts.len() {
+            self.looked_elsewhere(nth);
+        }
     }
 
     /// A text, by its number, stands in these blocks.

@@ -3,11 +3,13 @@
 //! They are put together again from what the feed keeps. A field that no rule knows is kept where a payload is kept
 //! whole, and is not told where it went into a tool call or a text.
 
+use std::convert::Infallible;
+
 use chat_event::payload::{
     AgentCallback, AgentMessage, AssistantDone, ErrorEvent, Interrupt, Notice, Plan, Raw,
     SessionEnd, ThinkingDone, ToolCall, ToolResult, TurnEnd, UserMessage,
 };
-use chat_event::{ChatEvent, Json, Payload};
+use chat_event::{BodyRef, ChatEvent, Json, Payload, bodies};
 
 use crate::block::{Block, BlockBody, BlockId, ToolCallBlock};
 use crate::feed::Feed;
@@ -19,6 +21,43 @@ pub struct RawEvent {
     pub event_type: String,
     /// Its JSON, indented.
     pub text: String,
+}
+
+impl RawEvent {
+    /// The bodies of it that are elsewhere.
+    pub fn references(&self) -> Vec<BodyRef> {
+        let mut references = Vec::new();
+        self.with_bodies(&mut |reference| {
+            references.push(reference.clone());
+            None
+        });
+        references
+    }
+
+    /// The same with the bodies that `find` gives; `None` where that changes nothing.
+    pub fn with_bodies(
+        &self,
+        find: &mut dyn FnMut(&BodyRef) -> Option<String>,
+    ) -> Option<RawEvent> {
+        let mut event = ChatEvent::from_json(&self.text).ok()?;
+        let mut changes = false;
+        let Ok(()) = bodies::put_back::<Infallible>(&mut event, &mut |reference| {
+            let body = find(reference);
+            changes |= body.is_some();
+            Ok(body)
+        });
+        changes.then(|| RawEvent {
+            event_type: self.event_type.clone(),
+            text: indented(&event),
+        })
+    }
+}
+
+fn indented(event: &ChatEvent) -> String {
+    let line = event.to_line();
+    serde_json::from_str::<serde_json::Value>(&line)
+        .and_then(|value| serde_json::to_string_pretty(&value))
+        .unwrap_or(line)
 }
 
 /// The events behind a row, in their order.
@@ -39,13 +78,9 @@ pub fn raw_events(feed: &Feed, id: BlockId) -> Vec<RawEvent> {
                 parent_tool_call_id: parent_call(feed, block),
                 ..ChatEvent::new("", 0, feed.session().session_id.as_str(), payload)
             };
-            let line = event.to_line();
-            let text = serde_json::from_str::<serde_json::Value>(&line)
-                .and_then(|value| serde_json::to_string_pretty(&value))
-                .unwrap_or(line);
             RawEvent {
                 event_type: event.payload.event_type().to_owned(),
-                text,
+                text: indented(&event),
             }
         })
         .collect()
