@@ -335,8 +335,7 @@ impl Page {
             let readers = READERS.needed(lacks).await;
             let sessions = local::sessions_of(readers, files);
             let Some(newest) = sessions.first().map(|session| session.name.clone()) else {
-                let problem =
-                    "There is no session in what was dropped: .jsonl and .json files are read";
+                let problem = "There is no session in what was dropped: .jsonl and .json files are read, packed by gzip or zstd too";
                 return page.state.problem.set(Some(problem.to_owned()));
             };
             page.state.local.set(sessions);

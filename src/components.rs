@@ -37,6 +37,7 @@ mod print;
 pub(crate) mod prompt;
 pub(crate) mod question;
 pub(crate) mod raw;
+pub(crate) mod reading;
 pub(crate) mod rows;
 pub(crate) mod script;
 pub(crate) mod terminal;
@@ -71,6 +72,8 @@ pub(crate) struct Context {
     pub(crate) live: Cell<bool>,
     /// Whether the rows are still coming in.
     pub(crate) busy: Cell<bool>,
+    /// Until when no rows are shown, since the end of the log will be here first.
+    pub(crate) held_until_ms: Cell<f64>,
     /// What commands printed, as far as it was read.
     pub(crate) terminals: terminal::Terminals,
     /// Long texts that readers asked to see whole.
@@ -124,6 +127,7 @@ impl Context {
             list: RefCell::new(None),
             live: Cell::new(false),
             busy: Cell::new(false),
+            held_until_ms: Cell::new(0.0),
             terminals: terminal::Terminals::default(),
             wholes: whole::Wholes::default(),
             large: RefCell::default(),

@@ -1,7 +1,7 @@
 //! `<agent-feed>`: a session in any page, from one script.
 //!
 //! Attributes: `src` (the address of a log) or `session` with `endpoint` (a server); `theme`, `density`, `follow`,
-//! `bar`, `shortcuts`, `readonly`; `state` is written here: `loading`, `ready`, `live`, `ended`, `error`.
+//! `bar`, `shortcuts`, `readonly`, `memory`; `state` is written here: `loading`, `ready`, `live`, `ended`, `error`.
 //! DOM events: `af-ready`, `af-error`, `af-state`, `af-connection`, `af-session`, `af-badge`; and `af-permission` and
 //! `af-question` before an answer is sent, which is not where they are cancelled; `af-select` (a row has the focus),
 //! `af-link` and `af-copy` (a link, a text is copied, unless cancelled), `af-command` (a key for the page around), `af-event`,
@@ -22,22 +22,25 @@ use std::rc::{Rc, Weak};
 use chat_feed::arrangement::Mode;
 use leptos::prelude::*;
 
-use crate::components::bar::Note;
+use crate::components::bar::{Note, Reading};
 use crate::components::feed::FeedView;
-use crate::components::find::AskServer;
+use crate::components::find::{AskServer, Elsewhere};
+use crate::components::reading::READING;
 use crate::components::whole::FetchBody;
 use crate::feed_store::FeedStore;
 use crate::platform::custom_element;
 use crate::platform::dom::{self, Element};
-use crate::platform::part;
 use crate::platform::save::Pieces;
+use crate::platform::stream::Blob;
 use crate::platform::style::sheet;
+use crate::platform::{frame, part};
 use crate::platform::{location, style};
 use crate::transport::again::Origin;
+use crate::transport::kept::{Doors, Kept, NAMED};
 use crate::transport::link::Server;
 use crate::transport::live::{LIVE, Live, Retry};
 use crate::transport::pushed::Pushed;
-use crate::transport::{Failure, Running, Sink, Update, bytes, replay};
+use crate::transport::{Failure, Limits, Progress, Running, Sink, Update, bytes, replay};
 
 /// The element's name.
 pub(crate) const NAME: &str = "agent-feed";
@@ -52,6 +55,7 @@ const ATTRIBUTES: &[&str] = &[
     "bar",
     "shortcuts",
     "readonly",
+    "memory",
     "verbosity",
     "fold",
     "group",
@@ -84,7 +88,20 @@ const CSS: &str = concat!(
     sheet!("turn_end"),
     sheet!("company"),
     sheet!("controls"),
+    sheet!("reading"),
 );
+
+/// A short log is shown from its end when it took no longer than this to read.
+const SHORT_LOG_MS: f64 = 150.0;
+/// Of what takes longer to read it is said in words how far reading is.
+const LONG_MS: f64 = 500.0;
+
+/// What is said where reading broke off.
+const SHOWN_BELOW: &str = "What was read before is shown below.";
+
+/// The memory that a log may fill, in MB, where less is not said; a page takes it, and its worker while it reads.
+// A program has 4 GiB, and a text that fills all of it takes twice as much again when it grows.
+const MEMORY_MB: u64 = 1_400;
 
 /// Rows mounted at once while the whole session is written out.
 const STRETCH_ROWS: usize = 100;
@@ -112,6 +129,9 @@ struct FeedElement {
     /// What was pushed, and where else the session came from: for those who want all of it again.
     pushed_bytes: RefCell<Pieces>,
     origin: RefCell<Option<Origin>>,
+    /// Long bodies of a log that was read.
+    kept: RefCell<Kept>,
+    reading_since_ms: Cell<f64>,
     /// Ends the wait for the next try; where there is none, nothing is waited for.
     retry: RefCell<Option<Retry>>,
     /// The server and the session that answers go to.
@@ -133,6 +153,7 @@ struct Attributes {
     endpoint: Option<String>,
     follow: Option<String>,
     readonly: bool,
+    memory: Option<String>,
 }
 
 impl FeedElement {
@@ -166,6 +187,8 @@ impl FeedElement {
             pushed: RefCell::default(),
             pushed_bytes: RefCell::default(),
             origin: RefCell::default(),
+            kept: RefCell::default(),
+            reading_since_ms: Cell::new(0.0),
             opening: Cell::new(false),
             state: Cell::new(""),
             told_session: RefCell::default(),
@@ -235,7 +258,8 @@ impl FeedElement {
                 return self.fail(&Failure::new(what, "Correct the attribute src."));
             };
             *self.origin.borrow_mut() = Some(Origin::Address(address.clone(), token.clone()));
-            *self.running.borrow_mut() = Some(replay::of_address(address, token, self.sink()));
+            let running = replay::of_address(address, token, self.limits(), self.sink());
+            *self.running.borrow_mut() = Some(running);
         } else if let Some(session) = session {
             self.begin();
             let token = self.token.borrow().clone();
@@ -263,7 +287,7 @@ impl FeedElement {
             let event_id = event_id.to_owned();
             (live.body)(from.clone(), of.clone(), event_id, wanted, told)
         });
-        *self.view.context.wholes.fetch.borrow_mut() = Some(fetch);
+        self.view.context.wholes.fetch_by(Some(fetch), "");
         let (from, of) = (server.clone(), session.clone());
         let ask: AskServer = Rc::new(move |text, after| {
             let found = (live.search)(from.clone(), of.clone(), text, after);
@@ -273,11 +297,22 @@ impl FeedElement {
                 Ok((ids.collect(), found.next))
             })
         });
-        self.view.context.search_by(Some(ask));
+        self.view.context.search_by(Some(Elsewhere::Server(ask)));
         *self.answers_to.borrow_mut() = Some((live, server.clone(), session.clone()));
         let (running, retry) = (live.follow)(server, session, self.sink());
         *self.running.borrow_mut() = Some(running);
         *self.retry.borrow_mut() = Some(retry);
+    }
+
+    /// The next long bodies of the log that is read; with the first of them others can be asked for.
+    fn keep(&self, stretch: Blob, doors: Doors) {
+        let kept = self.kept.borrow();
+        if kept.is_empty() {
+            let (fetch, show) = doors(kept.clone());
+            self.view.context.wholes.fetch_by(Some(fetch), NAMED);
+            self.view.context.search_by(Some(Elsewhere::Bodies(show)));
+        }
+        kept.add(stretch);
     }
 
     /// Empties the feed for another session.
@@ -290,12 +325,14 @@ impl FeedElement {
         *self.pushed_bytes.borrow_mut() = Pieces::default();
         self.origin.borrow_mut().take();
         self.empty();
-        *self.view.context.wholes.fetch.borrow_mut() = None;
+        self.kept.take();
+        self.view.context.wholes.fetch_by(None, "");
         self.view.context.search_by(None);
         self.view.bar.note.set(None);
         self.view.bar.away.set(None);
         self.view.bar.lacks.forget();
         self.view.bar.progress.set(None);
+        self.view.bar.stop.with_value(|stop| stop.set(false));
         *self.told_session.borrow_mut() = None;
         self.set_state("loading");
     }
@@ -310,6 +347,7 @@ impl FeedElement {
     /// A log is read from its top; following it would mount every row on the way to its end.
     fn begin_reading(&self) {
         self.begin();
+        self.reading_since_ms.set(frame::now_ms());
         self.view.set_following(false);
         self.set_connection("replay", "Replay");
     }
@@ -325,7 +363,12 @@ impl FeedElement {
 
     fn take(&self, update: Update) {
         match update {
-            Update::Clear => self.empty(),
+            Update::Soon => self.view.hold(SHORT_LOG_MS),
+            Update::Clear => {
+                self.empty();
+                self.kept.borrow().clear();
+            }
+            Update::Bodies(stretch, doors) => self.keep(stretch, doors),
             Update::Events(events) => {
                 self.store.apply(&events);
                 bytes::give_back(events);
@@ -336,7 +379,7 @@ impl FeedElement {
                     .hear(|renderer, patches| hear(renderer, told, patches));
                 broken.set(heard.is_err());
             }
-            Update::Progress(percent) => self.view.bar.progress.set(Some(percent)),
+            Update::Progress(progress) => self.show_progress(progress),
             Update::Connection(connection) => self.show_connection(&connection),
             Update::MayAnswer(may_answer) => {
                 self.may_answer.set(may_answer);
@@ -348,18 +391,10 @@ impl FeedElement {
                 self.go_on(true);
                 dom::dispatch(&self.host, "af-ready", &dom::object_of(&[]));
             }
-            Update::End => {
-                self.store.end_of_log();
-                self.view.bar.progress.set(None);
-                self.view.settle();
-                // A log opens at its end, for reading, unless the reader is already somewhere.
-                if self.follows() && !self.view.reader_moved() {
-                    self.view.set_following(true);
-                }
-                self.set_state("ready");
-                self.begin_playing();
-                self.go_on(true);
-                dom::dispatch(&self.host, "af-ready", &dom::object_of(&[]));
+            Update::End => self.end(),
+            Update::Stopped(failure) => {
+                self.end();
+                self.tell_failure(&failure, "");
             }
             Update::Lacks(lack) => self.view.bar.lacks.add(lack),
             // Another token has come while the first was asked with.
@@ -376,6 +411,48 @@ impl FeedElement {
             }
         }
         self.tell_session();
+    }
+
+    /// The log is at its end, or as far as it is shown.
+    fn end(&self) {
+        self.store.end_of_log();
+        self.view.bar.progress.set(None);
+        // A log opens at its end, for reading, unless the reader is already somewhere.
+        if self.follows() && !self.view.reader_moved() {
+            self.view.set_following(true);
+        }
+        self.view.settle();
+        self.set_state("ready");
+        self.begin_playing();
+        self.go_on(true);
+        dom::dispatch(&self.host, "af-ready", &dom::object_of(&[]));
+    }
+
+    fn show_progress(&self, progress: Progress) {
+        if frame::now_ms() - self.reading_since_ms.get() > LONG_MS {
+            READING.fetch();
+        }
+        // Whatever a header claims.
+        let percent = |of_bytes| progress.n_read.saturating_mul(100).checked_div(of_bytes);
+        let percent = progress.of_bytes.and_then(percent).unwrap_or(0);
+        self.view.bar.progress.set(Some(Reading {
+            percent: percent.min(100),
+            n_read: progress.n_read,
+            of_bytes: progress.of_bytes,
+            fits: progress.fits,
+            n_events: self.store.event_count().into(),
+        }));
+    }
+
+    /// How much memory the session may fill, and what stops it.
+    fn limits(&self) -> Limits {
+        let attributes = self.attributes.borrow();
+        let said = attributes.memory.as_deref();
+        let said = said.and_then(|text| text.trim().parse::<u64>().ok());
+        Limits {
+            most_bytes: said.map_or(MEMORY_MB, |said| said.min(MEMORY_MB)) * 1_000_000,
+            stop: self.view.bar.stop.get_value(),
+        }
     }
 
     /// Goes where a link leads, once that is here; at the end of what is known it is given up.
@@ -405,14 +482,18 @@ impl FeedElement {
         self.view.bar.progress.set(None);
         self.view.bar.away.set(None);
         let known = self.store.event_count() > 0;
-        let shown = known.then_some("What was read before is shown below.");
-        let more = [&*failure.next].into_iter().chain(shown);
-        let more: Vec<&str> = more.filter(|text| !text.is_empty()).collect();
-        if self.store.event_count() == 0 {
+        if !known {
             // Nothing is shown, so nothing is replayed.
             self.set_connection("", "");
         }
         self.set_state("error");
+        let shown = if known { SHOWN_BELOW } else { "" };
+        self.tell_failure(failure, shown);
+    }
+
+    fn tell_failure(&self, failure: &Failure, shown: &str) {
+        let more = [&*failure.next, shown].into_iter();
+        let more: Vec<&str> = more.filter(|text| !text.is_empty()).collect();
         let refused = if failure.refused { "true" } else { "" };
         let detail = dom::object_of(&[("message", &failure.what), ("refused", refused)]);
         // A page that tells its reader itself takes the event over.

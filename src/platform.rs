@@ -14,6 +14,7 @@ pub(crate) mod highlighter;
 pub(crate) mod local_storage;
 pub(crate) mod location;
 pub(crate) mod measure;
+pub(crate) mod memory;
 pub(crate) mod outline;
 pub(crate) mod part;
 pub(crate) mod pointer;

@@ -7,6 +7,7 @@ pub(crate) mod answer;
 pub(crate) mod aside;
 pub(crate) mod bytes;
 mod folder;
+pub(crate) mod kept;
 pub(crate) mod lines;
 pub(crate) mod link;
 pub(crate) mod list;
@@ -15,6 +16,8 @@ pub(crate) mod pushed;
 pub(crate) mod readers;
 pub(crate) mod replay;
 pub(crate) mod search;
+pub(crate) mod unpacked;
+mod watch;
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -28,17 +31,22 @@ pub(crate) use chat_feed::connection::{Loss, Status as Connection};
 use futures_util::future::{AbortHandle, abortable};
 
 use crate::platform::part::Lack;
+use crate::platform::stream::Blob;
 
 /// What a transport tells.
 pub(crate) enum Update {
     /// Forget what came: it begins again.
     Clear,
+    /// The source is short: its end will be here in a moment.
+    Soon,
     /// Events, in the log's order.
     Events(Vec<ChatEvent>),
+    /// Bodies that events refer to which follow: the next of those that were taken out of a log, and how they are had.
+    Bodies(Blob, kept::Doors),
     /// What a renderer made of events that are not here, and how it is taken; the last is set where it cannot be.
     Heard(Packed, aside::Hear, Rc<Cell<bool>>),
-    /// How much of a source was read, in percent.
-    Progress(u8),
+    /// How much of a source was read.
+    Progress(Progress),
     /// How what is shown comes here now.
     Connection(Connection),
     /// Whether the source takes answers to what the agent asks; not, until it is told.
@@ -47,10 +55,32 @@ pub(crate) enum Update {
     CaughtUp,
     /// The source is at its end, for good.
     End,
+    /// The same, though there is more that cannot be shown: what came is shown as it is.
+    Stopped(Failure),
     /// It cannot go on.
     Failed(Failure),
     /// It goes on once a part of the page is here that did not come.
     Lacks(Lack),
+}
+
+/// How much of a source was read, in bytes as they lie there.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Progress {
+    /// So much.
+    pub(crate) n_read: u64,
+    /// Of so much, where that is known.
+    pub(crate) of_bytes: Option<u64>,
+    /// About so much of it fits into the memory, where that is not all.
+    pub(crate) fits: Option<u64>,
+}
+
+/// What a source that is read may take, and whether it is to be read on.
+#[derive(Clone)]
+pub(crate) struct Limits {
+    /// Memory that what is kept of it may fill.
+    pub(crate) most_bytes: u64,
+    /// Set where no more of it is wanted.
+    pub(crate) stop: Rc<Cell<bool>>,
 }
 
 /// Why a source gives no session.

@@ -96,6 +96,8 @@ pub(crate) struct VirtualList {
     rows_changed: Cell<bool>,
     /// When it last moved, while it is waited for its rest.
     moved_ms: Cell<Option<f64>>,
+    /// When the end was last gone to, and where it was.
+    followed: Cell<(f64, f64)>,
     /// While set, the window is this stretch of ranks and not what the viewport says.
     forced: RefCell<Option<std::ops::Range<usize>>>,
     had_focus: Cell<Option<RowId>>,
@@ -146,6 +148,7 @@ impl VirtualList {
             rank_shift: Cell::new(false),
             rows_changed: Cell::new(false),
             moved_ms: Cell::new(None),
+            followed: Cell::new((0.0, 0.0)),
             forced: RefCell::new(None),
             had_focus: Cell::new(None),
         });
@@ -408,6 +411,7 @@ impl VirtualList {
         }
         if let Some(top_px) = scroll_to_px {
             sizes::set_scroll_top(&self.scroller, top_px);
+            self.note_pace();
         }
         if !will_do && self.forced.borrow().is_none() {
             (self.request_frame)();
@@ -675,6 +679,21 @@ impl VirtualList {
         (self.request_frame)();
     }
 
+    /// What comes faster than anyone reads passes by as what is scrolled through does.
+    fn note_pace(&self) {
+        let viewport = self.viewport.borrow();
+        if !viewport.following() {
+            return;
+        }
+        let now = (frame::now_ms(), viewport.list_top_px());
+        drop(viewport);
+        let before = self.followed.replace(now);
+        let px_per_s = (now.1 - before.1) * 1_000.0 / (now.0 - before.0).max(1.0);
+        if px_per_s > FAST_PX_PER_S {
+            self.await_rest_at(px_per_s);
+        }
+    }
+
     /// Says how fast it moves, and looks after its rest: not every browser tells of the end of a movement, and none of
     /// one that was no scrolling.
     fn await_rest(&self) {
@@ -685,6 +704,10 @@ impl VirtualList {
             }
             viewport.velocity_px_per_s()
         };
+        self.await_rest_at(velocity_px_per_s);
+    }
+
+    fn await_rest_at(&self, velocity_px_per_s: f64) {
         self.rows.on_pace(velocity_px_per_s.abs() > FAST_PX_PER_S);
         if self.moved_ms.replace(Some(frame::now_ms())).is_some() {
             return;

@@ -31,6 +31,8 @@ const TABLE: &[Line] = &[
         "crates/pure/chat-feed",
         &["chat-event", "chat-diff"],
     ),
+    // The only code that knows how files are packed.
+    ("chat-unpack", "crates/pure/chat-unpack", &[]),
     // The only code that keeps bytes.
     ("chat-store", "crates/host/chat-store", &["chat-event"]),
     // The only code that touches agents.
@@ -48,6 +50,7 @@ const TABLE: &[Line] = &[
             "chat-diff",
             "chat-normalize",
             "chat-feed",
+            "chat-unpack",
             "chat-store",
             "chat-capture",
         ],
@@ -56,7 +59,13 @@ const TABLE: &[Line] = &[
     (
         "agent-feed",
         "",
-        &["chat-event", "chat-diff", "chat-normalize", "chat-feed"],
+        &[
+            "chat-event",
+            "chat-diff",
+            "chat-normalize",
+            "chat-feed",
+            "chat-unpack",
+        ],
     ),
     // Automation; it starts the others and links none of them.
     ("xtask", "crates/xtask", &[]),

@@ -1,6 +1,7 @@
 //! Sessions of dropped files and folders: they lie on this machine, and are listed before those of the server.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use chat_feed::ChatRenderer;
 use chat_normalize::SessionParts;
@@ -8,7 +9,9 @@ use leptos::prelude::*;
 
 use crate::platform::folder::NamedFile;
 use crate::platform::stream::{ByteStream, File};
+use crate::transport::Sink;
 use crate::transport::readers::Readers;
+use crate::transport::unpacked::{Unpacked, name_unpacked};
 use chat_feed::units;
 
 /// Sessions whose beginning is read for a title; a folder may hold thousands.
@@ -46,7 +49,8 @@ impl LocalSession {
 }
 
 /// The sessions that these files make, the newest first.
-pub(super) fn sessions_of(readers: Readers, files: Vec<NamedFile>) -> Vec<LocalSession> {
+pub(super) fn sessions_of(readers: Readers, mut files: Vec<NamedFile>) -> Vec<LocalSession> {
+    name_unpacked(files.iter_mut().map(|named| &mut named.path).collect());
     let paths: Vec<&str> = files.iter().map(|named| named.path.as_str()).collect();
     let folder = (readers.group)(&paths);
     let by_path: HashMap<String, NamedFile> = files
@@ -114,7 +118,9 @@ pub(super) async fn read_titles(
 
 /// The title that the first bytes of a session give it.
 async fn title_of(readers: Readers, file: &File) -> Option<String> {
-    let mut bytes = ByteStream::of_blob(file).ok()?;
+    // Who cannot be unpacked has no title.
+    let nobody: Sink = Rc::new(|_| {});
+    let mut bytes = Unpacked::new(ByteStream::of_blob(file).ok()?, &nobody);
     let mut reader = (readers.session)();
     let mut renderer = ChatRenderer::new();
     let mut events = Vec::new();

@@ -7,6 +7,7 @@ use leptos::mount::mount_to;
 use leptos::prelude::*;
 
 use super::feed::FeedView;
+use super::reading::READING;
 use super::{Context, Ctx, controls, find, help, links, panel, print, script, transport};
 use crate::platform::dom::{self, Element, Event};
 use crate::platform::part::part;
@@ -69,11 +70,14 @@ fn table() -> Around {
 fn mount(ctx: Ctx, places: Places) -> Box<dyn Any> {
     let Places { grid, help, .. } = places;
     style::adopt_around(&grid, CSS);
+    // The page is at rest: the next log may be long.
+    READING.fetch();
     let full = grid.clone();
     let place = (grid, places.panel.clone());
     let for_help = help.clone();
     Box::new((
         print::listen(ctx, &full),
+        mount_to(dom::as_html(&full), find::ticks),
         mount_to(dom::as_html(&places.find), move || find::view(ctx)),
         mount_to(dom::as_html(&help), move || help::view(for_help)),
         mount_to(dom::as_html(&places.actions), move || links::actions(ctx)),

@@ -129,7 +129,7 @@ fn thumbnail(of: Of<'_>, nth: usize, data: &Body, name: &str) -> Option<AnyView>
     });
     let Some(shown) = whole else {
         let failed = ctx.with_value(|context| {
-            let can_fetch = context.wholes.fetch.borrow().is_some() || missing(data).is_empty();
+            let can_fetch = context.wholes.can_fetch(&missing(data));
             !can_fetch || matches!(context.wholes.load(&place), Some(Load::Failed(_)))
         });
         if failed {
@@ -206,8 +206,7 @@ fn player(of: Of<'_>, nth: usize, data: &Body, name: &str) -> Option<AnyView> {
         return Some(player.into_any());
     }
     let references = missing(data);
-    let can_fetch = ctx.with_value(|context| context.wholes.fetch.borrow().is_some());
-    if !can_fetch && !references.is_empty() {
+    if !ctx.with_value(|context| context.wholes.can_fetch(&references)) {
         return None;
     }
     let word = match load {

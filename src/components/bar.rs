@@ -1,5 +1,6 @@
 //! The bar above a feed: title, agent and model, connection, tokens and cost; below it the turn the reader is in.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use chat_feed::arrangement::Row;
@@ -13,6 +14,7 @@ use leptos::prelude::*;
 use super::around::AROUND;
 use super::icon::{Icon, icon};
 use super::lacks::{self, Lacks};
+use super::reading::READING;
 use super::{Context, Ctx};
 use crate::virtual_list::View;
 
@@ -34,13 +36,33 @@ pub(crate) struct Note {
     pub(crate) more: String,
 }
 
+/// How much of a file was read.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub(crate) struct Reading {
+    /// In percent, where its length is known.
+    pub(crate) percent: u64,
+    /// In bytes; none of something else that takes its time.
+    pub(crate) n_read: u64,
+    /// Of so many bytes, where that is known.
+    pub(crate) of_bytes: Option<u64>,
+    /// About so much of it will be shown, where that is not all.
+    pub(crate) fits: Option<u64>,
+    /// Events that it gave.
+    pub(crate) n_events: u64,
+}
+
+/// Whether a reader wants no more of what is read.
+pub(crate) type Stop = StoredValue<Rc<Cell<bool>>, LocalStorage>;
+
 /// What the bar shows beyond the feed's facts.
 #[derive(Clone)]
 pub(crate) struct BarState {
     /// The connection.
     pub(crate) connection: ArcRwSignal<Connection>,
-    /// The share of a file that was read, in percent, while it is read.
-    pub(crate) progress: ArcRwSignal<Option<u8>>,
+    /// How much of a file was read, while it is read.
+    pub(crate) progress: ArcRwSignal<Option<Reading>>,
+    /// Whether the reader wants no more of it.
+    pub(crate) stop: Stop,
     /// Why nothing comes for now; it can be tried again at once.
     pub(crate) away: ArcRwSignal<Option<Note>>,
     retry: StoredValue<Box<dyn Fn()>, LocalStorage>,
@@ -59,6 +81,7 @@ impl BarState {
         BarState {
             connection: ArcRwSignal::new(Connection::default()),
             progress: ArcRwSignal::new(None),
+            stop: StoredValue::new_local(Rc::default()),
             away: ArcRwSignal::new(None),
             retry: StoredValue::new_local(Box::new(|| {})),
             lacks,
@@ -108,19 +131,19 @@ pub(crate) fn view(ctx: Ctx, state: BarState) -> impl IntoView {
         }
     };
     let progress = {
-        let progress = state.progress.clone();
+        let (progress, stop) = (state.progress.clone(), state.stop);
         move || {
-            progress.get().map(|percent| {
-                div()
-                    .class("loading")
-                    .attr("role", "progressbar")
-                    .attr("aria-label", "Reading the session")
-                    .attr("aria-valuenow", percent.to_string())
-                    .child(
-                        div()
-                            .class("loading__done")
-                            .style(("inline-size", format!("{percent}%"))),
-                    )
+            progress.get().map(|reading| {
+                let told = READING.get().filter(|_| reading.n_read > 0);
+                div().class("loading").child((
+                    div()
+                        .class("loading__done")
+                        .attr("role", "progressbar")
+                        .attr("aria-label", "Reading the session")
+                        .attr("aria-valuenow", reading.percent.to_string())
+                        .style(("inline-size", format!("{}%", reading.percent))),
+                    told.map(|view| view(&reading, stop)),
+                ))
             })
         }
     };

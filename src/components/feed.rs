@@ -24,7 +24,7 @@ use crate::platform::frame::{self, Frame};
 use crate::platform::measure::HeightObserver;
 use crate::platform::part;
 use crate::virtual_list::{View, VirtualList};
-use floating::{pill, ticks};
+use floating::pill;
 
 /// A feed in the page.
 pub(crate) struct FeedView {
@@ -47,6 +47,10 @@ pub(crate) struct FeedView {
     /// What stands around the rows, before it is asked for.
     early: early::Early,
 }
+
+/// Where so many events came since the last frame that was drawn, 9,000 a second, each second frame is passed over: what is
+/// seen of them is gone with the next.
+const FLOOD_EVENTS: u32 = 150;
 
 /// Keeps the rows where they are on the screen when what stands above them takes room, or gives it back.
 fn room_above(list: &Rc<VirtualList>, place: &Element) -> Option<HeightObserver> {
@@ -132,8 +136,19 @@ impl FeedView {
             let announcer = announcer.clone();
             let needed_below = needed_below.clone();
             let grid = grid.clone();
+            let (mut drawn_events, mut passed_over) = (0, false);
             Box::new(move || {
                 if let (Some(context), Some(list)) = (context.upgrade(), list.upgrade()) {
+                    if frame::now_ms() < context.held_until_ms.get() {
+                        return context.store.ask_frame();
+                    }
+                    let n_events = context.store.event_count();
+                    let is_flood = list.view().following
+                        && n_events.saturating_sub(drawn_events) >= FLOOD_EVENTS;
+                    if is_flood && !std::mem::replace(&mut passed_over, true) {
+                        return context.store.ask_frame();
+                    }
+                    (drawn_events, passed_over) = (n_events, false);
                     // A replay is looked at in silence.
                     let live = context.live.get() && !context.store.looks_back();
                     let speaks = [live, live && list.view().following];
@@ -191,7 +206,6 @@ impl FeedView {
             move || pill(ctx, following, needed_below)
         };
         let bottom_content = owner.with(|| mount_to(dom::as_html(&bottom), pill_view));
-        let ticks = owner.with(|| mount_to(dom::as_html(&grid), ticks));
         context.set_actions(actions.clone());
         *context.help.borrow_mut() = Some(dialog.clone());
         let find_beside = find_place.clone();
@@ -211,7 +225,7 @@ impl FeedView {
             frame,
             owner,
             listeners: RefCell::default(),
-            content: RefCell::new(vec![Box::new((top_content, bottom_content, ticks))]),
+            content: RefCell::new(vec![Box::new((top_content, bottom_content))]),
             is_closed: Cell::new(false),
             shortcuts: Rc::new(Cell::new(true)),
             began: Cell::new(None),
@@ -318,9 +332,18 @@ impl FeedView {
         self.list.reader_moved()
     }
 
+    /// Shows no rows before the end of the log is here, but for so long: it is shown first, and rows that are shown before
+    /// are laid out for nothing.
+    pub(crate) fn hold(&self, at_most_ms: f64) {
+        self.context.held_until_ms.set(frame::now_ms() + at_most_ms);
+    }
+
     /// Says whether the rows are still coming in.
     pub(crate) fn set_busy(&self, busy: bool) {
         self.context.busy.set(busy);
+        if !busy {
+            self.context.held_until_ms.set(0.0);
+        }
         // What was put off while they came is done now.
         self.frame.request();
         dom::write_attribute(

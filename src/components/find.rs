@@ -19,7 +19,8 @@ use super::{Context, feed};
 use crate::platform::dom::{self, Element};
 
 pub(crate) use bar::view;
-pub(crate) use elsewhere::AskServer;
+pub(crate) use elsewhere::{AskServer, Elsewhere};
+pub(crate) use marks::ticks;
 
 /// So many bytes are looked through in a frame: about a millisecond where texts are plain.
 const BYTES_PER_FRAME: usize = 512 * 1024;

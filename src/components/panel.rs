@@ -14,7 +14,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use chat_feed::panel::{Scope, Timeline};
+use chat_feed::panel::{RawEvent, Scope, Timeline};
 use chat_feed::playback::Player;
 use chat_feed::viewport::Align;
 use chat_feed::{BlockId, Feed, units};
@@ -68,6 +68,8 @@ pub(crate) struct PanelState {
     viewed: ArcRwSignal<BTreeMap<String, usize>>,
     n_files_shown: ArcRwSignal<usize>,
     selected: ArcRwSignal<Option<BlockId>>,
+    /// A row's JSON, and the same with the bodies that came for it.
+    filled: ArcRwSignal<Option<Filled>>,
     window: ArcRwSignal<timeline::Window>,
     hovered: ArcRwSignal<Option<BlockId>>,
     kept_timeline: RefCell<Option<(u32, Rc<Timeline>)>>,
@@ -78,6 +80,9 @@ pub(crate) struct PanelState {
     before: RefCell<Option<Element>>,
     frame: RefCell<Option<Element>>,
 }
+
+/// Of a row: its events as they are here, and with their bodies.
+type Filled = (BlockId, Vec<RawEvent>, Vec<RawEvent>);
 
 impl Default for PanelState {
     fn default() -> Self {
@@ -91,6 +96,7 @@ impl Default for PanelState {
             viewed: ArcRwSignal::default(),
             n_files_shown: ArcRwSignal::new(files::FILES_AT_ONCE),
             selected: ArcRwSignal::new(None),
+            filled: ArcRwSignal::new(None),
             window: ArcRwSignal::new(timeline::Window::default()),
             hovered: ArcRwSignal::new(None),
             kept_timeline: RefCell::default(),
@@ -119,6 +125,7 @@ impl PanelState {
         self.viewed.set(BTreeMap::new());
         self.n_files_shown.set(files::FILES_AT_ONCE);
         self.selected.set(None);
+        self.filled.set(None);
         self.hovered.set(None);
         self.window.set(timeline::Window::default());
         *self.kept_timeline.borrow_mut() = None;

@@ -10,7 +10,7 @@ use leptos::prelude::*;
 
 use super::whole::{self, Long};
 use super::{Context, Ctx, later, text};
-use crate::platform::clock;
+use crate::platform::{clock, part};
 
 /// More lines or characters than this are shown on demand.
 const SHOWN_LINES: usize = 8;
@@ -30,7 +30,6 @@ pub(crate) fn view(ctx: Ctx, block: &Block, prompt: &Prompt) -> AnyView {
     let id = block.id;
     let (shown, cut) = ctx.with_value(|context| shown(context, id, body));
     let shown = shown.trim_end_matches('\n').to_owned();
-    let time = block.at_ms.map(clock::time_of_day);
     let who = match (&*prompt.trigger, prompt.spoken) {
         ("callback", _) => "Another agent",
         ("system", _) => "System",
@@ -47,7 +46,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, prompt: &Prompt) -> AnyView {
             .attr("role", "heading")
             .attr("aria-level", "2")
             .child(who),
-        time.map(|time| span().class("time").attr("data-time", "").child(time)),
+        block.at_ms.map(time),
     );
     div()
         .class("prompt")
@@ -57,6 +56,19 @@ pub(crate) fn view(ctx: Ctx, block: &Block, prompt: &Prompt) -> AnyView {
             below,
         ))
         .into_any()
+}
+
+/// When it was. The browser takes some tens of milliseconds to learn how its reader writes times: the first rows are shown
+/// without.
+fn time(at_ms: i64) -> AnyView {
+    let time = span().class("time").attr("data-time", "");
+    if clock::is_learned() {
+        return time.child(clock::time_of_day(at_ms)).into_any();
+    }
+    let written = ArcRwSignal::new(String::new());
+    let write = written.clone();
+    part::later(move || write.set(clock::time_of_day(at_ms)));
+    time.child(move || written.get()).into_any()
 }
 
 /// What of a prompt is not shown.

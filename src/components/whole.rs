@@ -5,7 +5,7 @@
 //! `chat_feed::loads`, what is shown of a text for `chat_feed::long_text`.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
@@ -39,10 +39,38 @@ pub(crate) struct Wholes {
     loads: RefCell<Loads>,
     fetches: RefCell<BTreeMap<Place, AbortHandle>>,
     /// `None` where the source keeps no bodies.
-    pub(crate) fetch: RefCell<Option<FetchBody>>,
+    fetch: RefCell<Option<FetchBody>>,
+    /// How the names of those bodies begin that it keeps.
+    named: Cell<&'static str>,
 }
 
 impl Wholes {
+    /// Who fetches bodies, and how the names begin of those that can be fetched.
+    pub(crate) fn fetch_by(&self, fetch: Option<FetchBody>, named: &'static str) {
+        *self.fetch.borrow_mut() = fetch;
+        self.named.set(named);
+    }
+
+    /// Whether all that a text lacks can be fetched.
+    pub(crate) fn can_fetch(&self, references: &[BodyRef]) -> bool {
+        let named = self.named.get();
+        let mut names = references.iter().map(|reference| &reference.sha256);
+        references.is_empty()
+            || self.fetch.borrow().is_some() && names.all(|name| name.starts_with(named))
+    }
+
+    /// A body that is kept in this browser, all of it; `None` where it is anywhere else.
+    pub(crate) fn body_here(&self, event_id: &str, body: &BodyRef) -> Option<ComingBody> {
+        let is_here = !self.named.get().is_empty() && self.can_fetch(std::slice::from_ref(body));
+        let fetch = self.fetch.borrow().clone().filter(|_| is_here)?;
+        let wanted = Wanted {
+            sha256: body.sha256.as_str().into(),
+            n_bytes: body.bytes,
+            of_bytes: body.bytes,
+        };
+        Some(fetch(event_id, wanted, Rc::new(|_| {})))
+    }
+
     /// Forgets what was asked for: the names of rows are given anew.
     pub(crate) fn forget(&self) {
         for (_, fetch) in std::mem::take(&mut *self.fetches.borrow_mut()) {
@@ -293,8 +321,8 @@ impl<'a> Long<'a> {
         n_bytes: u64,
     ) -> AnyView {
         let (ctx, place) = (self.ctx, self.place.clone());
-        let can_fetch = ctx.with_value(|context| context.wholes.fetch.borrow().is_some());
-        if !references.is_empty() && !can_fetch {
+        let can_fetch = ctx.with_value(|context| context.wholes.can_fetch(&references));
+        if !can_fetch {
             let size = units::bytes(n_bytes);
             return div()
                 .class("more more--said")

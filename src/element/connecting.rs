@@ -4,7 +4,7 @@ use chat_feed::units;
 use leptos::prelude::{GetUntracked, Set};
 
 use super::FeedElement;
-use crate::components::bar::{Connection, Note};
+use crate::components::bar::{Connection, Note, Reading};
 use crate::platform::{clock, dom};
 use crate::transport::{self, Loss};
 
@@ -46,10 +46,7 @@ impl FeedElement {
             Is::Connecting | Is::CatchingUp(_) | Is::Reconnecting { .. } | Is::Offline => {}
         }
         self.view.bar.away.set(self.away(connection));
-        self.view
-            .bar
-            .progress
-            .set(self.caught_up_percent(connection));
+        self.view.bar.progress.set(self.caught_up(connection));
         self.set_connection(state, &text);
     }
 
@@ -88,15 +85,18 @@ impl FeedElement {
         }
     }
 
-    fn caught_up_percent(&self, connection: &transport::Connection) -> Option<u8> {
+    fn caught_up(&self, connection: &transport::Connection) -> Option<Reading> {
         let &transport::Connection::CatchingUp(behind) = connection else {
             self.behind_from.set(0);
             return None;
         };
         let from = self.behind_from.get().max(behind);
         self.behind_from.set(from);
-        let done = (from - behind).saturating_mul(100).checked_div(from)?;
-        u8::try_from(done).ok()
+        let done = (from - behind).saturating_mul(100);
+        Some(Reading {
+            percent: done.checked_div(from)?,
+            ..Reading::default()
+        })
     }
 
     pub(super) fn set_connection(&self, state: &'static str, text: &str) {

@@ -47,6 +47,7 @@ impl Feed for FeedElement {
             "shortcuts" => self
                 .view
                 .set_shortcuts(!matches!(value.as_deref(), Some("off" | "false"))),
+            "memory" => self.attributes.borrow_mut().memory = value,
             "density" => self.view.relayout(),
             "readonly" => {
                 self.attributes.borrow_mut().readonly = value.is_some();
@@ -85,14 +86,15 @@ impl Feed for FeedElement {
         self.begin_reading();
         *self.origin.borrow_mut() = Some(Origin::Files(files.clone()));
         if let [(_, file)] = files.as_slice() {
-            *self.running.borrow_mut() = Some(replay::of_file(file.clone(), self.sink()));
+            let running = replay::of_file(file.clone(), self.limits(), self.sink());
+            *self.running.borrow_mut() = Some(running);
             return;
         }
         let (me, sink) = (self.me.clone(), self.sink());
         *self.running.borrow_mut() = Some(Running::begin(async move {
             let readers = READERS.needed(|lack| sink(Update::Lacks(lack))).await;
             let Some(me) = me.upgrade() else { return };
-            match (readers.files)(files, me.sink()) {
+            match (readers.files)(files, me.limits(), me.sink()) {
                 Ok(running) => *me.running.borrow_mut() = Some(running),
                 Err(failure) => me.fail(&failure),
             }

@@ -204,6 +204,7 @@ fn is_beside(element: &Element) -> bool {
     let classes = element.class_list();
     let beside = [
         "visually-hidden",
+        "diff__sign",
         "line__outcome",
         "line__time",
         "prompt__head",

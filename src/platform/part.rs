@@ -205,6 +205,13 @@ pub(crate) struct Lack {
     pub(crate) again: Rc<dyn Fn()>,
 }
 
+impl Lack {
+    /// Whether it is of this part.
+    pub(crate) fn is_of<T>(&self, part: &Part<T>) -> bool {
+        self.words == part.any.words
+    }
+}
+
 impl fmt::Display for Lack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Lack { words, why, .. } = self;

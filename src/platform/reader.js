@@ -21,7 +21,7 @@ if (globalThis.document === undefined) {
 // The page.
 
 export function askReader(worker, asked, onTold, onEnd) {
-  worker.onmessage = ({ data: { bytes, kept } }) => onTold(bytes, kept);
+  worker.onmessage = ({ data: { bytes, kept, blob } }) => onTold(bytes, kept, blob);
   worker.onerror = (event) => {
     event.preventDefault();
     onEnd();
@@ -39,8 +39,8 @@ export function asked() {
   return globalThis[ASKED];
 }
 
-export function tellPage(bytes, kept) {
-  postMessage({ bytes, kept }, [bytes.buffer, kept.buffer]);
+export function tellPage(bytes, kept, blob) {
+  postMessage({ bytes, kept, blob }, [bytes.buffer, kept.buffer]);
 }
 
 export function hearPage(onSaid) {

@@ -12,14 +12,14 @@ extern "C" {
     fn ask_reader(
         worker: &JsValue,
         asked: &JsValue,
-        on_told: &Closure<dyn FnMut(Vec<u8>, Vec<u8>)>,
+        on_told: &Closure<OnTold>,
         on_end: &Closure<dyn FnMut()>,
     );
     #[wasm_bindgen(js_name = sayToReader)]
     fn say_to_reader(worker: &JsValue, what: f64);
     fn asked() -> JsValue;
     #[wasm_bindgen(js_name = tellPage)]
-    fn tell_page_bytes(bytes: js_sys::Uint8Array, kept: js_sys::Uint8Array);
+    fn tell_page_bytes(bytes: js_sys::Uint8Array, kept: js_sys::Uint8Array, blob: Option<&Blob>);
     #[wasm_bindgen(js_name = hearPage)]
     fn hear_page(on_said: JsValue);
 }
@@ -32,6 +32,9 @@ extern "C" {
     #[wasm_bindgen(thread_local_v2, js_namespace = import, js_name = meta)]
     static META: Meta;
 }
+
+/// Takes bytes that are read, bytes that are kept, and what the browser holds, where there is some.
+type OnTold = dyn FnMut(Vec<u8>, Vec<u8>, JsValue);
 
 /// Where bytes come from.
 #[derive(Clone)]
@@ -48,6 +51,8 @@ pub(crate) struct Asked {
     pub(crate) source: Source,
     /// The time that stands for those of events that have none, Unix epoch in milliseconds.
     pub(crate) arrival_ms: i64,
+    /// How many bytes of memory the worker may take for it.
+    pub(crate) most_bytes: u64,
 }
 
 /// What the page says to the worker later.
@@ -57,15 +62,18 @@ pub(crate) enum Said {
     Known(usize),
     /// What was not there may be there now.
     Again,
+    /// No more of it is wanted.
+    Stop,
 }
 
-/// Stands for [`Said::Again`] among numbers of events.
+/// Stand for [`Said::Again`] and [`Said::Stop`] among numbers of events.
 const AGAIN: f64 = -1.0;
+const STOP: f64 = -2.0;
 
 /// A worker that reads; dropping it ends it.
 pub(crate) struct Reader {
     worker: Worker,
-    _on_told: Closure<dyn FnMut(Vec<u8>, Vec<u8>)>,
+    _on_told: Closure<OnTold>,
     _on_end: Closure<dyn FnMut()>,
 }
 
@@ -73,12 +81,14 @@ impl Reader {
     /// Starts one. `on_told` takes what it tells ([`tell_page`]), `on_end` that it cannot go on.
     pub(crate) fn start(
         asked: &Asked,
-        on_told: impl FnMut(Vec<u8>, Vec<u8>) + 'static,
+        mut on_told: impl FnMut(Vec<u8>, Vec<u8>, Option<Blob>) + 'static,
         on_end: impl FnMut() + 'static,
     ) -> Option<Reader> {
         let asked = to_js(asked)?;
         let worker = Worker::start("reader")?;
-        let on_told = Closure::new(on_told);
+        let on_told: Closure<OnTold> = Closure::new(move |bytes, kept, blob: JsValue| {
+            on_told(bytes, kept, blob.dyn_into().ok());
+        });
         let on_end = Closure::new(on_end);
         ask_reader(worker.as_js(), &asked, &on_told, &on_end);
         Some(Reader {
@@ -95,6 +105,7 @@ impl Reader {
             #[allow(clippy::cast_precision_loss)]
             Said::Known(n_events) => n_events as f64,
             Said::Again => AGAIN,
+            Said::Stop => STOP,
         };
         say_to_reader(self.worker.as_js(), what);
     }
@@ -117,6 +128,7 @@ fn to_js(asked: &Asked) -> Option<JsValue> {
     #[allow(clippy::cast_precision_loss)]
     {
         set("arrival", &(asked.arrival_ms as f64).into());
+        set("most", &(asked.most_bytes as f64).into());
     }
     set("script", &META.with(Meta::url).into());
     set("module", &wasm_bindgen::module());
@@ -135,17 +147,18 @@ pub(crate) fn asked_here() -> Option<Asked> {
         Some(address) => Source::Address(address, get("token").as_string()),
         None => Source::File(source.unchecked_into()),
     };
-    // A whole number, far below 2^53.
-    #[allow(clippy::cast_possible_truncation)]
+    // Whole numbers, far below 2^53.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     Some(Asked {
         source,
         arrival_ms: get("arrival").as_f64().unwrap_or_default() as i64,
+        most_bytes: get("most").as_f64().unwrap_or_default() as u64,
     })
 }
 
-/// Tells the page something: bytes it reads, and bytes it keeps.
-pub(crate) fn tell_page(bytes: &[u8], kept: &[u8]) {
-    tell_page_bytes(bytes.into(), kept.into());
+/// Tells the page something: bytes it reads, bytes it keeps, and what the browser holds for it.
+pub(crate) fn tell_page(bytes: &[u8], kept: &[u8], blob: Option<&Blob>) {
+    tell_page_bytes(bytes.into(), kept.into(), blob);
 }
 
 /// What to do when the page says something, for as long as this worker lives.
@@ -155,6 +168,7 @@ pub(crate) fn when_page_says(on_said: impl Fn(Said) + 'static) {
     let on_number = move |what: f64| {
         on_said(match what {
             AGAIN => Said::Again,
+            STOP => Said::Stop,
             n_events => Said::Known(n_events as usize),
         });
     };

@@ -4,6 +4,8 @@ const PLAYER = new URL("../../../../player.html", import.meta.url);
 export const makePieces = () => [];
 // The bytes lie in the module's memory, which moves.
 export const addPiece = (pieces, bytes) => { pieces.push(bytes.slice()); };
+// Copied at once, for the same reason.
+export const blobOfBytes = (bytes) => new Blob([bytes]);
 export const blobOf = (pieces, type) => new Blob(pieces, { type });
 
 // A page that is one file has no other to make one of.

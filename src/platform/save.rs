@@ -13,6 +13,8 @@ extern "C" {
     fn add_piece(pieces: &JsValue, bytes: &[u8]);
     #[wasm_bindgen(js_name = blobOf)]
     fn blob_of(pieces: &JsValue, content_type: &str) -> Blob;
+    #[wasm_bindgen(js_name = blobOfBytes)]
+    fn blob_of_bytes_js(bytes: &[u8]) -> Blob;
     #[wasm_bindgen(js_name = canMakePages)]
     fn can_make_pages_js() -> bool;
     #[wasm_bindgen(js_name = makePage)]
@@ -48,6 +50,11 @@ impl Pieces {
     pub(crate) fn to_blob(&self, content_type: &str) -> Blob {
         blob_of(&self.0, content_type)
     }
+}
+
+/// Bytes that the browser keeps from now on.
+pub(crate) fn blob_of_bytes(bytes: &[u8]) -> Blob {
+    blob_of_bytes_js(bytes)
 }
 
 /// Whether a page can be made here: one that is a single file itself has no parts to make it of.

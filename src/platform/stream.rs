@@ -119,6 +119,19 @@ pub(crate) async fn fetch_bytes(address: &str, token: Option<&str>) -> Result<Ve
     bytes_of(&fetch(address, token, None).await?).await
 }
 
+/// At most so many bytes of what the browser holds, from a place on.
+pub(crate) async fn bytes_of_blob(blob: &Blob, from: u64, n_bytes: u64) -> Result<Vec<u8>, String> {
+    // Far below 2^53, but for "all of it".
+    #[allow(clippy::cast_precision_loss)]
+    let (from, to) = (from as f64, from.saturating_add(n_bytes) as f64);
+    let part = blob
+        .slice_with_f64_and_f64(from, to.min(blob.size()))
+        .map_err(|why| message_of(&why))?;
+    let buffer = JsFuture::from(part.array_buffer()).await;
+    let buffer = buffer.map_err(|why| message_of(&why))?;
+    Ok(js_sys::Uint8Array::new(&buffer).to_vec())
+}
+
 /// Sends JSON to an address; the answer's status and body, whatever the status.
 pub(crate) async fn post_json(
     address: &str,

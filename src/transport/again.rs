@@ -57,18 +57,20 @@ impl Origin {
         match self {
             Origin::Files(files) => match files.as_slice() {
                 [(_, file)] => {
-                    replay::read_here(Source::File(file.clone()), clock::epoch_ms(), &sink).await
+                    let source = Source::File(file.clone());
+                    replay::read_here(source, clock::epoch_ms(), None, &sink).await;
                 }
                 files => {
+                    let files = folder::named(files.to_vec());
                     let folder = SessionFolder::group(files.iter().map(|(path, _)| path.as_str()));
                     for parts in folder.sessions {
-                        folder::read_parts(parts, files.to_vec(), &sink).await;
+                        folder::read_parts(parts, files.clone(), None, &sink).await;
                     }
                 }
             },
             Origin::Address(address, token) => {
                 let source = Source::Address(address.clone(), token.clone());
-                replay::read_here(source, clock::epoch_ms(), &sink).await;
+                replay::read_here(source, clock::epoch_ms(), None, &sink).await;
             }
             Origin::Session(server, session) => {
                 read_session(server, session, &sink, &enough).await?;

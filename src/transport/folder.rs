@@ -2,54 +2,85 @@
 
 use std::collections::HashMap;
 
+use chat_event::ChatEvent;
 use chat_normalize::{Context, FolderReader, SessionFolder, SessionParts};
 
 use super::readers::refusal;
 use super::replay::SLICE_MS;
-use super::{Failure, Running, Sink, Update};
-use crate::platform::stream::{Blob, ByteStream};
+use super::unpacked::{Broken, Unpacked, name_unpacked};
+use super::watch::{Watch, watch};
+use super::{Failure, Limits, Progress, Running, Sink, Update};
+use crate::platform::stream::Blob;
 use crate::platform::{clock, frame};
 
 /// Reads the files of one session.
-pub(super) fn of_files(files: Vec<(String, Blob)>, sink: Sink) -> Result<Running, Failure> {
+pub(super) fn of_files(
+    files: Vec<(String, Blob)>,
+    limits: Limits,
+    sink: Sink,
+) -> Result<Running, Failure> {
+    let files = named(files);
     let folder = SessionFolder::group(files.iter().map(|(path, _)| path.as_str()));
     let [parts] = <[SessionParts; 1]>::try_from(folder.sessions).map_err(|sessions| {
         let what = format!("these files are {} sessions", sessions.len());
         Failure::new(what, "Choose the files of one of them.")
     })?;
     Ok(Running::begin(async move {
-        read_parts(parts, files, &sink).await;
+        read_parts(parts, files, Some(watch(limits)), &sink).await;
     }))
 }
 
+/// The files, named as if none were packed.
+pub(super) fn named(mut files: Vec<(String, Blob)>) -> Vec<(String, Blob)> {
+    name_unpacked(files.iter_mut().map(|(path, _)| path).collect());
+    files
+}
+
 /// The same, for those who know them to be one session and wait for its end.
-pub(super) async fn read_parts(parts: SessionParts, files: Vec<(String, Blob)>, sink: &Sink) {
+pub(super) async fn read_parts(
+    parts: SessionParts,
+    files: Vec<(String, Blob)>,
+    watch: Option<Box<dyn Watch>>,
+    sink: &Sink,
+) {
+    // Files are shorter than 2^53 bytes.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let n_bytes = files.iter().map(|(_, file)| file.size() as u64).sum();
     let files = Files {
-        n_bytes: files.iter().map(|(_, file)| file.size()).sum(),
+        n_bytes,
+        n_read: 0,
         files: files.into_iter().collect(),
         open: HashMap::new(),
+        sink: sink.clone(),
     };
-    read_files(FolderReader::new(Context::default(), parts), files, sink).await;
+    let reader = FolderReader::new(Context::default(), parts);
+    read_files(reader, files, watch, sink).await;
 }
 
 /// Files that are read in turns, each from where it was left.
 struct Files {
     files: HashMap<String, Blob>,
-    open: HashMap<String, (u64, ByteStream)>,
-    n_bytes: f64,
+    open: HashMap<String, (u64, Unpacked)>,
+    n_bytes: u64,
+    n_read: u64,
+    sink: Sink,
 }
 
 impl Files {
     /// The next bytes of a file from `offset` on; empty at its end.
     async fn next(&mut self, path: &str, offset: u64) -> Result<Vec<u8>, String> {
+        let told = |(Broken::Source(why) | Broken::Packing(why))| why;
         let (_, mut stream) = match self.open.remove(path).filter(|(at, _)| *at == offset) {
             Some(open) => open,
             None => {
                 let file = self.files.get(path).ok_or("it is not there")?;
-                (offset, ByteStream::of_blob_from(file, offset)?)
+                let opened = Unpacked::of_blob_from(file, offset, &self.sink).await;
+                (offset, opened.map_err(told)?)
             }
         };
-        let piece = stream.next().await?.unwrap_or_default();
+        let n_before = stream.progress().n_read;
+        let piece = stream.next().await.map_err(told)?.unwrap_or_default();
+        self.n_read += stream.progress().n_read - n_before;
         if !piece.is_empty() {
             let at = offset + piece.len() as u64;
             self.open.insert(path.to_owned(), (at, stream));
@@ -58,32 +89,45 @@ impl Files {
     }
 }
 
-async fn read_files(mut reader: FolderReader, mut files: Files, sink: &Sink) {
-    let mut n_read = 0.0;
-    let mut events = Vec::new();
+async fn read_files(
+    mut reader: FolderReader,
+    mut files: Files,
+    mut watch: Option<Box<dyn Watch>>,
+    sink: &Sink,
+) {
+    let mut events: Vec<ChatEvent> = Vec::new();
     let mut slice_began_ms = frame::now_ms();
     while let Some(want) = reader.wants() {
         let (path, offset) = (want.path.to_owned(), want.offset);
         let now_ms = clock::epoch_ms();
         match files.next(&path, offset).await {
             Ok(piece) => {
-                // A file is shorter than 2^53 bytes.
-                #[allow(clippy::cast_precision_loss)]
-                let n_bytes = piece.len() as f64;
-                n_read += n_bytes;
                 if let Err(why) = reader.push(&piece, now_ms, &mut events) {
                     return sink(Update::Failed(refusal(&why)));
                 }
             }
             Err(why) => reader.missing(&why, now_ms, &mut events),
         }
+        let taken = watch.as_mut().map(|watch| watch.take(&mut events, true));
+        if let Some(taken) = taken.flatten() {
+            sink(taken);
+        }
         if !events.is_empty() {
             sink(Update::Events(std::mem::take(&mut events)));
         }
+        let mut progress = Progress {
+            n_read: files.n_read.min(files.n_bytes),
+            of_bytes: Some(files.n_bytes),
+            fits: None,
+        };
+        if let Some(watch) = &watch {
+            progress = match watch.look(progress.n_read, progress) {
+                Ok(progress) => progress,
+                Err(full) => return sink(Update::Stopped(full)),
+            };
+        }
         if frame::now_ms() - slice_began_ms > SLICE_MS {
-            let percent = (n_read * 100.0 / files.n_bytes.max(1.0)).clamp(0.0, 100.0);
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            sink(Update::Progress(percent as u8));
+            sink(Update::Progress(progress));
             frame::yield_now().await;
             slice_began_ms = frame::now_ms();
         }

@@ -130,10 +130,14 @@ async fn body(
         return Err(format!("the answer ended after {came} of {whole} bytes"));
     }
     bytes.truncate(most);
+    text_of(bytes, part.is_some())
+}
+
+/// The text that bytes are; a part of one may end within a character.
+pub(super) fn text_of(bytes: Vec<u8>, is_part: bool) -> Result<String, String> {
     match String::from_utf8(bytes) {
         Ok(text) => Ok(text),
-        // A part may end within a character.
-        Err(why) if part.is_some() && why.utf8_error().error_len().is_none() => {
+        Err(why) if is_part && why.utf8_error().error_len().is_none() => {
             let end = why.utf8_error().valid_up_to();
             let mut bytes = why.into_bytes();
             bytes.truncate(end);

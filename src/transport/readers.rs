@@ -3,7 +3,7 @@
 use chat_event::ChatEvent;
 use chat_normalize::{Context, NotASession, SessionFolder, SessionReader};
 
-use super::{Failure, Running, Sink, folder};
+use super::{Failure, Limits, Running, Sink, folder};
 use crate::platform::part::part;
 use crate::platform::stream::Blob;
 
@@ -13,7 +13,7 @@ part! {
 }
 
 /// Begins to read files, each with its path.
-type ReadFiles = fn(Vec<(String, Blob)>, Sink) -> Result<Running, Failure>;
+type ReadFiles = fn(Vec<(String, Blob)>, Limits, Sink) -> Result<Running, Failure>;
 
 /// What the rules can do.
 #[derive(Clone, Copy)]

@@ -6,8 +6,11 @@ use chat_event::ChatEvent;
 
 use super::aside::{ASIDE, Aside, Outcome};
 use super::bytes::Bytes;
+use super::kept::KEEP;
 use super::readers::READERS;
-use super::{Failure, Running, Sink, Update};
+use super::unpacked::{Broken, Unpacked};
+use super::watch::Watch;
+use super::{Failure, Limits, Running, Sink, Update};
 use crate::platform::reader::{Asked, Source};
 use crate::platform::stream::{Blob, ByteStream, FetchError};
 use crate::platform::{clock, frame};
@@ -22,35 +25,59 @@ const FILE_GONE: &str = "It may have changed or gone since it was chosen: choose
 /// What to do where reading broke off.
 const AGAIN: &str = "Load the page again; if it stays so, the server's log says more.";
 
+/// What to do where a packed file is damaged.
+const PACKED_ANEW: &str = "Copy the file again, or pack it anew.";
+
 /// So much the page reads itself, for its first rows and for what is short; a worker goes on with what is longer.
 const OWN_BYTES: u64 = 256 * 1024;
 /// What is shorter is read before a worker has begun.
 const SHORT_BYTES: u64 = 2 * 1024 * 1024;
+/// Logs come out so many times longer, where they were packed.
+const UNPACKED_TIMES: u64 = 16;
 
 /// Reads a dropped file.
-pub(crate) fn of_file(file: Blob, sink: Sink) -> Running {
-    Running::begin(async move { read(Source::File(file), &sink).await })
+pub(crate) fn of_file(file: Blob, limits: Limits, sink: Sink) -> Running {
+    Running::begin(async move { read(Source::File(file), limits, &sink).await })
 }
 
 /// Reads what an address gives; it must have the page's own origin, or allow it.
-pub(crate) fn of_address(address: String, token: Option<String>, sink: Sink) -> Running {
-    Running::begin(async move { read(Source::Address(address, token), &sink).await })
+pub(crate) fn of_address(
+    address: String,
+    token: Option<String>,
+    limits: Limits,
+    sink: Sink,
+) -> Running {
+    let source = Source::Address(address, token);
+    Running::begin(async move { read(source, limits, &sink).await })
 }
 
 /// Reads a source, in a worker where it is long and there can be one.
-async fn read(source: Source, sink: &Sink) {
+async fn read(source: Source, limits: Limits, sink: &Sink) {
     let mut reading = Reading::new(clock::epoch_ms());
     let Some(mut bytes) = open(&source, sink).await else {
         return;
     };
-    let is_short = bytes.byte_len.is_some_and(|len| len < SHORT_BYTES);
+    let is_short = match bytes.byte_len() {
+        Some(len) if len < SHORT_BYTES / UNPACKED_TIMES => true,
+        // Whoever reads on tells what is wrong.
+        Some(len) if len < SHORT_BYTES => !bytes.is_packed().await.unwrap_or(false),
+        _ => false,
+    };
+    if is_short {
+        sink(Update::Soon);
+    }
     // It begins while the page reads its part.
     let aside = match is_short {
         true => None,
-        false => Aside::start(&reading.asked(&source), sink),
+        false => Aside::start(
+            &reading.asked(&source, limits.most_bytes),
+            &limits.stop,
+            sink,
+        ),
     };
     let Some(aside) = aside else {
-        reading.read(&mut bytes, sink, u64::MAX).await;
+        let unwatched = if is_short { SHORT_BYTES } else { OWN_BYTES };
+        reading.read_all(&mut bytes, unwatched, limits, sink).await;
         return;
     };
     ASIDE.fetch();
@@ -60,26 +87,40 @@ async fn read(source: Source, sink: &Sink) {
     match aside.go_on(reading.n_events, bytes, sink).await {
         Outcome::Done => {}
         Outcome::NotBegun(mut bytes) => {
-            reading.read(&mut bytes, sink, u64::MAX).await;
+            reading.read_all(&mut bytes, OWN_BYTES, limits, sink).await;
         }
         Outcome::Lost => {
             // What came of it cannot be gone on with.
             sink(Update::Clear);
-            read_here(source, reading.arrival_ms, sink).await;
+            let Some(mut bytes) = open(&source, sink).await else {
+                return;
+            };
+            let mut reading = Reading::new(reading.arrival_ms);
+            reading.read_all(&mut bytes, OWN_BYTES, limits, sink).await;
         }
     }
 }
 
-/// Reads a source without another worker.
-pub(super) async fn read_here(source: Source, arrival_ms: i64, sink: &Sink) {
+/// Reads a source without another worker, watched from its beginning on or not at all.
+pub(super) async fn read_here(
+    source: Source,
+    arrival_ms: i64,
+    watch: Option<Box<dyn Watch>>,
+    sink: &Sink,
+) {
     if let Some(mut bytes) = open(&source, sink).await {
-        Reading::new(arrival_ms)
-            .read(&mut bytes, sink, u64::MAX)
-            .await;
+        let mut reading = Reading::new(arrival_ms);
+        reading.watch = watch;
+        reading.read(&mut bytes, sink, u64::MAX).await;
     }
 }
 
-async fn open(source: &Source, sink: &Sink) -> Option<ByteStream> {
+async fn open(source: &Source, sink: &Sink) -> Option<Unpacked> {
+    let bytes = open_bytes(source, sink).await?;
+    Some(Unpacked::new(bytes, sink))
+}
+
+async fn open_bytes(source: &Source, sink: &Sink) -> Option<ByteStream> {
     let (address, token) = match source {
         Source::File(file) => {
             let opened = ByteStream::of_blob(file);
@@ -121,8 +162,10 @@ enum Stopped {
 struct Reading {
     reader: Bytes,
     arrival_ms: i64,
-    n_read: u64,
-    /// How many events it gave.
+    watch: Option<Box<dyn Watch>>,
+    /// How many bytes it took, unpacked.
+    n_taken: u64,
+    /// How many events they gave.
     n_events: usize,
 }
 
@@ -131,47 +174,93 @@ impl Reading {
         Reading {
             reader: Bytes::default(),
             arrival_ms,
-            n_read: 0,
+            watch: None,
+            n_taken: 0,
             n_events: 0,
         }
     }
 
     /// What is asked of a worker that reads the same.
-    fn asked(&self, source: &Source) -> Asked {
+    fn asked(&self, source: &Source, most_bytes: u64) -> Asked {
         Asked {
             source: source.clone(),
             arrival_ms: self.arrival_ms,
+            most_bytes,
         }
     }
 
+    /// Reads all that there is, watched after the first `unwatched` bytes: what watches is a part of its own, which is
+    /// waited for.
+    async fn read_all(
+        &mut self,
+        bytes: &mut Unpacked,
+        unwatched: u64,
+        limits: Limits,
+        sink: &Sink,
+    ) {
+        if self.read(bytes, sink, unwatched).await == Stopped::Early {
+            let keep = KEEP.needed(|lack| sink(Update::Lacks(lack))).await;
+            self.watch = Some((keep.watch)(limits));
+            self.read(bytes, sink, u64::MAX).await;
+        }
+    }
+
+    /// Hands events on.
+    fn hand_on(&mut self, mut events: Vec<ChatEvent>, at_rest: bool, sink: &Sink) {
+        self.n_events += events.len();
+        let watch = self.watch.as_mut();
+        if let Some(taken) = watch.and_then(|watch| watch.take(&mut events, at_rest)) {
+            sink(taken);
+        }
+        sink(Update::Events(events));
+    }
+
     /// Reads on, until about so many bytes were read.
-    async fn read(&mut self, bytes: &mut ByteStream, sink: &Sink, upto: u64) -> Stopped {
+    async fn read(&mut self, bytes: &mut Unpacked, sink: &Sink, upto: u64) -> Stopped {
         let mut events = Vec::new();
         let mut slice_began_ms = frame::now_ms();
-        while self.n_read < upto {
+        while self.n_taken < upto {
             let piece = match bytes.next().await {
                 Ok(Some(piece)) => piece,
-                Ok(None) => return self.finish(sink, events).await,
-                Err(why) => {
+                Ok(None) => return self.finish(sink, events, None).await,
+                Err(Broken::Source(why)) => {
                     fail(sink, format!("could not read on: {why}"), AGAIN);
                     return Stopped::AtEnd;
                 }
+                Err(Broken::Packing(why)) => {
+                    let damage = Failure::new(format!("could not unpack it: {why}"), PACKED_ANEW);
+                    return self.finish(sink, events, Some(damage)).await;
+                }
             };
             for step in piece.chunks(STEP_BYTES) {
-                self.n_read += step.len() as u64;
+                self.n_taken += step.len() as u64;
                 if let Err(failure) = self.reader.push(step, self.arrival_ms, &mut events) {
                     sink(Update::Failed(failure));
                     return Stopped::AtEnd;
                 }
-                if self.reader.waits() && !has_part(&mut self.reader, &mut events, sink).await {
+                if self.reader.waits()
+                    && let Err(failure) = give_part(&mut self.reader, &mut events, sink).await
+                {
+                    sink(Update::Failed(failure));
                     return Stopped::AtEnd;
                 }
+                let is_over = frame::now_ms() - slice_began_ms > SLICE_MS;
                 if !events.is_empty() {
-                    self.n_events += events.len();
-                    sink(Update::Events(std::mem::take(&mut events)));
+                    self.hand_on(std::mem::take(&mut events), is_over, sink);
                 }
-                if frame::now_ms() - slice_began_ms > SLICE_MS {
-                    tell_progress(sink, self.n_read, bytes.byte_len);
+                let mut progress = bytes.progress();
+                if let Some(watch) = &self.watch {
+                    progress = match watch.look(self.n_taken, progress) {
+                        Ok(progress) => progress,
+                        Err(full) => {
+                            self.hand_on(Vec::new(), true, sink);
+                            sink(Update::Stopped(full));
+                            return Stopped::AtEnd;
+                        }
+                    };
+                }
+                if is_over {
+                    sink(Update::Progress(progress));
                     frame::yield_now().await;
                     slice_began_ms = frame::now_ms();
                 }
@@ -180,33 +269,37 @@ impl Reading {
         Stopped::Early
     }
 
-    async fn finish(&mut self, sink: &Sink, mut events: Vec<ChatEvent>) -> Stopped {
-        if let Err(failure) = self.reader.finish(self.arrival_ms, &mut events) {
-            sink(Update::Failed(failure));
-        } else if !self.reader.waits() || has_part(&mut self.reader, &mut events, sink).await {
-            sink(Update::Events(events));
-            sink(Update::End);
+    /// No more bytes come: they are at their end, or damaged.
+    async fn finish(
+        &mut self,
+        sink: &Sink,
+        mut events: Vec<ChatEvent>,
+        damage: Option<Failure>,
+    ) -> Stopped {
+        let mut finished = self.reader.finish(self.arrival_ms, &mut events);
+        if finished.is_ok() && self.reader.waits() {
+            finished = give_part(&mut self.reader, &mut events, sink).await;
         }
+        self.hand_on(events, true, sink);
+        sink(match (damage, finished) {
+            (None, Ok(())) => Update::End,
+            (Some(damage), Ok(())) if self.n_events > 0 => Update::Stopped(damage),
+            // Of what is damaged there was not enough to be a session.
+            (Some(failure), _) | (None, Err(failure)) => Update::Failed(failure),
+        });
         Stopped::AtEnd
     }
 }
 
-/// Fetches the part that reads what is no ChatEvent log; false where it turns out to be no session.
-async fn has_part(reader: &mut Bytes, events: &mut Vec<ChatEvent>, sink: &Sink) -> bool {
+/// Fetches the part that reads what is no ChatEvent log, and gives it what was held; an error where it turns out to be no
+/// session.
+async fn give_part(
+    reader: &mut Bytes,
+    events: &mut Vec<ChatEvent>,
+    sink: &Sink,
+) -> Result<(), Failure> {
     let readers = READERS.needed(|lack| sink(Update::Lacks(lack))).await;
-    if let Err(failure) = reader.give(readers, events) {
-        sink(Update::Failed(failure));
-        return false;
-    }
-    true
-}
-
-fn tell_progress(sink: &Sink, n_read: u64, byte_len: Option<u64>) {
-    if let Some(len) = byte_len.filter(|len| *len > 0) {
-        // At most 100, whatever a header claims.
-        let percent = u8::try_from((n_read * 100 / len).min(100)).unwrap_or(100);
-        sink(Update::Progress(percent));
-    }
+    reader.give(readers, events)
 }
 
 fn fail(sink: &Sink, what: String, next: &'static str) {

@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 use crate::browser::Tab;
 use crate::compare::difference;
 use crate::made_logs::Writer;
-use crate::server::Server;
-use crate::sessions::with_server;
+use crate::sessions::{lone_element, with_server};
 use crate::stage::LOAD_LIMIT;
 
 /// Counts the workers that read and what they tell; `__readers` says what becomes of the next.
@@ -96,15 +95,7 @@ async fn shown(tab: &Tab) -> Vec<String> {
 #[test]
 fn what_a_worker_read_looks_as_if_the_page_had_read_it() {
     with_server("aside", 150, async |visit, program| {
-        let server = Server::start(&program).await;
-        let tab = visit.tab("page").await;
-        tab.goto(&format!("{}/#token={}", server.url, server.token))
-            .await;
-        // Our own page and its policy: a worker starts only where the script comes from.
-        tab.run("document.body.replaceChildren(document.createElement('agent-feed'))")
-            .await;
-        let element = "!!__test.feed()?.scroller";
-        tab.wait_for("<agent-feed>", LOAD_LIMIT, element).await;
+        let (_server, tab) = lone_element(&visit, &program).await;
         tab.run(&format!("{WORKERS} window.__log = {};", json!(log())))
             .await;
         read(&tab, "refuse").await;
@@ -120,5 +111,25 @@ fn what_a_worker_read_looks_as_if_the_page_had_read_it() {
                 assert_eq!(difference("by a worker", told, read), None, "{mode}");
             }
         }
+    });
+}
+
+#[test]
+fn a_page_that_cannot_take_what_a_worker_tells_reads_by_itself() {
+    with_server("alone", 150, async |visit, program| {
+        let (_server, tab) = lone_element(&visit, &program).await;
+        tab.run(&format!(
+            "{WORKERS} window.__log = {};
+             const whole = window.fetch; window.__held = 0;
+             window.fetch = (address, options) => String(address).includes('aside-')
+                 ? (__held++, new Promise(() => {{}})) : whole(address, options);",
+            json!(log())
+        ))
+        .await;
+        read(&tab, "").await;
+        let n_told: Value = tab.eval("[__held, __readers.told]").await;
+        assert_eq!(n_told, json!([1, 0]), "asked for, and nothing taken");
+        let n_events: usize = tab.eval("__test.feed().eventCount").await;
+        assert_eq!(n_events, log().lines().count());
     });
 }

@@ -10,8 +10,8 @@ use crate::{FEED, SHORT};
 
 /// So many bytes, packed, are fetched of the program before the first rows of a ChatEvent log, at most.
 const MOST_FIRST_BYTES: usize = 325_000;
-/// And in all, the worker for colours included.
-const MOST_BYTES: usize = 1_390_000;
+/// And in all, the worker for colours and what unpacks included.
+const MOST_BYTES: usize = 1_436_000;
 
 /// Addresses fetched up to the moment in which the first rows are there.
 const FETCHED_FIRST: &str = "(() => {
@@ -64,7 +64,7 @@ fn little_is_fetched_before_the_first_rows_and_all_of_it_is_bounded() {
         );
         assert!(n_first_bytes <= MOST_FIRST_BYTES, "{told:#?}");
         let other = [
-            "readers-", "around-", "bodies-", "markup-", "app-", "live-", "export-",
+            "readers-", "around-", "bodies-", "markup-", "app-", "live-", "export-", "unpack-",
         ];
         let early = first
             .iter()
@@ -133,6 +133,44 @@ fn a_part_that_does_not_come_is_told_and_tried_again() {
             .eval("!!__test.feed().shadowRoot.querySelector('.note--lacks')")
             .await;
         assert!(!lacks, "nothing lacks any more");
+    });
+}
+
+#[test]
+fn rows_have_the_whole_screen_before_what_stands_around_them_is_here() {
+    let files = vec![("/log.jsonl", log_of("log", 200))];
+    on_stage("bare", FEED, files, async |stage| {
+        stage
+            .tab
+            .run(
+                "const whole = window.fetch;
+                 window.fetch = (address, options) => String(address).includes('around-')
+                     ? new Promise(() => {}) : whole(address, options);",
+            )
+            .await;
+        stage
+            .tab
+            .run("__test.feed().setAttribute('src', '/log.jsonl')")
+            .await;
+        let is_read = "__test.feed().getAttribute('state') === 'ready'";
+        stage
+            .tab
+            .wait_for("the log to be read", SHORT, is_read)
+            .await;
+        // The height of the list and what of the element it leaves below it, and the rows on the screen.
+        let bare: (f64, f64, usize) = stage
+            .tab
+            .eval(
+                "(() => {
+                    const feed = __test.feed(), list = feed.scroller.getBoundingClientRect();
+                    const seen = __test.rows().map((row) => row.getBoundingClientRect())
+                        .filter((row) => row.bottom > list.top && row.top < list.bottom);
+                    return [list.height, feed.getBoundingClientRect().bottom - list.bottom, seen.length];
+                })()",
+            )
+            .await;
+        assert!(bare.0 > 300.0 && bare.1.abs() < 1.0, "{bare:?}");
+        assert!(bare.2 > 3, "{bare:?}");
     });
 }
 

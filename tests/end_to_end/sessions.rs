@@ -2,7 +2,7 @@
 //! waiting until a page has all of one.
 
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use crate::SHORT;
 use crate::browser::{Tab, Visit, in_browser};
 use crate::made_logs::Writer;
 use crate::server::{self, Pipe, Server};
+use crate::stage::LOAD_LIMIT;
 
 /// The page waits longer after each failure, 30 s at most; all of it must fit.
 pub(crate) const CATCH_UP_LIMIT: Duration = Duration::from_secs(75);
@@ -30,6 +31,19 @@ pub(crate) fn with_server<F>(
     in_browser(name, Duration::from_secs(limit_s), |visit| {
         play(visit, program)
     });
+}
+
+/// One element in our own page, under its policy: a worker that reads starts only where the script comes from.
+pub(crate) async fn lone_element(visit: &Arc<Visit>, program: &Path) -> (Server, Tab) {
+    let server = Server::start(program).await;
+    let tab = visit.tab("page").await;
+    tab.goto(&format!("{}/#token={}", server.url, server.token))
+        .await;
+    tab.run("document.body.replaceChildren(document.createElement('agent-feed'))")
+        .await;
+    let element = "!!__test.feed()?.scroller";
+    tab.wait_for("<agent-feed>", LOAD_LIMIT, element).await;
+    (server, tab)
 }
 
 /// Waits for a session in the list and opens it there.
@@ -130,12 +144,29 @@ impl BothWays {
 
     /// Shows it, and waits until all of it is there.
     pub(crate) async fn show(&self, tab: &Tab, dropped: bool) {
+        self.show_with(tab, dropped, false).await;
+    }
+
+    /// The same; what is dropped is read without a worker, where that is wanted.
+    pub(crate) async fn show_with(&self, tab: &Tab, dropped: bool, without_worker: bool) {
         tab.goto("about:blank").await;
         if dropped {
             let page = format!("{}/#token={}", self.server.url, self.server.token);
             tab.goto(&page).await;
             tab.wait_for("the place to drop a file", SHORT, "__test.one('.drop')")
                 .await;
+            if without_worker {
+                tab.run(
+                    "const Real = window.Worker;
+                     window.Worker = class extends Real {
+                         constructor(address, options) {
+                             if (options?.type === 'module') throw new Error('no readers here');
+                             super(address, options);
+                         }
+                     };",
+                )
+                .await;
+            }
             tab.drop_files(&[&self.file]).await;
         } else {
             tab.goto(&self.server.page_of(self.session)).await;

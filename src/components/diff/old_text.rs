@@ -29,8 +29,8 @@ impl OldText {
     /// Where it can be had: it stands in the event, or can be fetched.
     pub(crate) fn of(ctx: Ctx, block: BlockId, body: Option<&Body>) -> Option<OldText> {
         let body = body.filter(|body| body.byte_len() <= media::MOST_BYTES)?;
-        let can_fetch = ctx.with_value(|context| context.wholes.fetch.borrow().is_some());
-        (missing(body).is_empty() || can_fetch).then_some(OldText { ctx, block })
+        let can_fetch = ctx.with_value(|context| context.wholes.can_fetch(&missing(body)));
+        can_fetch.then_some(OldText { ctx, block })
     }
 
     /// Which row's.

@@ -1,10 +1,9 @@
-//! What floats over the rows: the pill that leads to the newest, and the ticks along the scrollbar.
+//! What floats over the rows: the pill that leads to the newest.
 
 use chat_feed::units;
 use leptos::ev;
 use leptos::html::{button, div, span};
 use leptos::prelude::*;
-use leptos::svg;
 
 use crate::components::Ctx;
 use crate::components::icon::{Icon, icon};
@@ -47,14 +46,4 @@ pub(super) fn pill(ctx: Ctx, view: ArcRwSignal<View>, needed: ArcRwSignal<usize>
             span().child(label),
             div().class("visually-hidden").child(": go to the newest"),
         ))
-}
-
-/// The ticks along the scrollbar; `find` draws them.
-pub(super) fn ticks() -> impl IntoView {
-    svg::svg()
-        .attr("class", "ticks")
-        .attr("viewBox", "0 0 1 500")
-        .attr("preserveAspectRatio", "none")
-        .attr("aria-hidden", "true")
-        .child(svg::path().attr("class", "ticks__path"))
 }

@@ -1,4 +1,4 @@
-//! Looking for texts in bodies of which only the ends are here: the server that has the log is asked, once for each
+//! Looking for texts in bodies of which only the ends are here: who has the log, or its bodies, is asked, once for each
 //! question, and again when the session has gone on.
 //!
 //! What is to be asked, and what an answer means, is for `chat_feed::find`.
@@ -21,10 +21,24 @@ pub(crate) type Page = (Vec<String>, Option<String>);
 pub(crate) type AskServer =
     Rc<dyn Fn(String, Option<String>) -> Pin<Box<dyn Future<Output = Result<Page, String>>>>>;
 
+/// Shows all bodies, each with its event's id, until that says that it has enough.
+pub(crate) type ShowBodies = Rc<
+    dyn Fn(Box<dyn FnMut(&str, &str) -> bool>) -> Pin<Box<dyn Future<Output = Result<(), String>>>>,
+>;
+
+/// Who has what is not here.
+#[derive(Clone)]
+pub(crate) enum Elsewhere {
+    /// A server that looks through its log.
+    Server(AskServer),
+    /// The browser, which keeps the bodies: they are looked through here.
+    Bodies(ShowBodies),
+}
+
 /// How far it is.
 #[derive(Default)]
 pub(super) struct Asking {
-    server: RefCell<Option<AskServer>>,
+    elsewhere: RefCell<Option<Elsewhere>>,
     /// Counts questions: an answer to an older one is none.
     question: Cell<u32>,
     /// The question that is being asked, or was, with how many events there were, and when.
@@ -41,8 +55,8 @@ impl Asking {
 
 impl Context {
     /// Who has the log; `None` where all there is stands here.
-    pub(crate) fn search_by(&self, server: Option<AskServer>) {
-        *self.find.asking.server.borrow_mut() = server;
+    pub(crate) fn search_by(&self, elsewhere: Option<Elsewhere>) {
+        *self.find.asking.elsewhere.borrow_mut() = elsewhere;
         self.forget_asked();
     }
 
@@ -57,7 +71,7 @@ impl Context {
     /// Asks the server, where that can tell more than is known. All that is here was looked through.
     pub(super) fn ask_elsewhere(self: &Rc<Self>) {
         let asking = &self.find.asking;
-        let Some(server) = asking.server.borrow().clone() else {
+        let Some(elsewhere) = asking.elsewhere.borrow().clone() else {
             return;
         };
         let (question, n_events) = (asking.question.get(), self.store.event_count());
@@ -68,9 +82,15 @@ impl Context {
         if asking.busy.get() || is_known {
             return;
         }
-        let texts = self.store.find(|find, _| find.texts_elsewhere());
-        let texts = texts.unwrap_or_default();
-        if texts.is_empty() {
+        let wanted = self
+            .store
+            .find(|find, _| (find.wants_bodies(), find.texts_elsewhere()));
+        let (wants_bodies, texts) = wanted.unwrap_or_default();
+        let is_wanted = match elsewhere {
+            Elsewhere::Server(_) => !texts.is_empty(),
+            Elsewhere::Bodies(_) => wants_bodies,
+        };
+        if !is_wanted {
             return;
         }
         asking.busy.set(true);
@@ -79,12 +99,41 @@ impl Context {
         let context = self.clone();
         leptos::task::spawn_local(async move {
             // Without an answer the ends are what was looked through, and the bar says so.
-            let _ = context.look_elsewhere(&server, question, texts).await;
+            let _ = match elsewhere {
+                Elsewhere::Server(server) => context.look_elsewhere(&server, question, texts).await,
+                Elsewhere::Bodies(show) => context.look_in_bodies(&show, question).await,
+            };
             if context.find.asking.question.get() == question {
                 context.find.asking.busy.set(false);
                 context.store.ask_frame();
             }
         });
+    }
+
+    async fn look_in_bodies(
+        self: &Rc<Self>,
+        show: &ShowBodies,
+        question: u32,
+    ) -> Result<(), String> {
+        let context = self.clone();
+        show(Box::new(move |event_id, text| {
+            if context.find.asking.question.get() != question {
+                return false;
+            }
+            if let Some(block) = context.store.block_of_id(event_id) {
+                context
+                    .store
+                    .change_find(|find, _| find.look_in_body(block, text));
+                context.store.ask_frame();
+            }
+            true
+        }))
+        .await?;
+        if self.find.asking.question.get() == question {
+            self.store.change_find(|find, _| find.looked_in_bodies());
+            self.store.ask_frame();
+        }
+        Ok(())
     }
 
     async fn look_elsewhere(

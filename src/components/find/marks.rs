@@ -6,6 +6,8 @@ use std::cell::{Cell, RefCell};
 use chat_feed::BlockId;
 use chat_feed::arrangement::Row;
 use chat_feed::viewport::{Align, RowId};
+use leptos::prelude::*;
+use leptos::svg;
 
 use crate::components::{Context, feed};
 use crate::platform::dom::{self, Element};
@@ -212,6 +214,16 @@ fn places(context: &Context, block: BlockId, element: &Element) -> Vec<(Place, E
         places
     });
     found.unwrap_or_default()
+}
+
+/// The ticks along the scrollbar, none yet.
+pub(crate) fn ticks() -> impl IntoView {
+    svg::svg()
+        .attr("class", "ticks")
+        .attr("viewBox", "0 0 1 500")
+        .attr("preserveAspectRatio", "none")
+        .attr("aria-hidden", "true")
+        .child(svg::path().attr("class", "ticks__path"))
 }
 
 /// Draws a tick along the scrollbar for each place that has hits.

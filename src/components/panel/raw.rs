@@ -1,15 +1,46 @@
 //! The JSON of the row the reader was in last.
 
-use chat_feed::panel::raw_events;
-use chat_feed::{long_text, units};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use chat_event::BodyRef;
+use chat_feed::panel::{RawEvent, raw_events};
+use chat_feed::{BlockId, long_text, units};
 use leptos::ev;
 use leptos::html::{button, div, span};
 use leptos::prelude::*;
 
 use super::{empty, go_button, of_feed};
 use crate::components::icon::{Icon, icon};
-use crate::components::{Ctx, output};
+use crate::components::{Context, Ctx, output};
 use crate::platform::dom;
+
+/// Brings the bodies that this browser keeps, and has the tab drawn anew with them.
+fn fill(context: &Rc<Context>, block: BlockId, events: &[RawEvent]) {
+    let event_id = context.store.feed().block(block).event_id.to_string();
+    let coming: Vec<_> = events
+        .iter()
+        .flat_map(RawEvent::references)
+        .filter_map(|body| Some((context.wholes.body_here(&event_id, &body)?, body.sha256)))
+        .collect();
+    if coming.is_empty() {
+        return;
+    }
+    let (filled, events) = (context.panel.filled.clone(), events.to_vec());
+    leptos::task::spawn_local(async move {
+        let mut bodies = BTreeMap::new();
+        for (body, name) in coming {
+            // What does not come stays a reference.
+            if let Ok(text) = body.await {
+                bodies.insert(name, text);
+            }
+        }
+        let find = &mut |body: &BodyRef| bodies.get(&body.sha256).cloned();
+        let whole = |event: &RawEvent| event.with_bodies(find).unwrap_or_else(|| event.clone());
+        let whole = events.iter().map(whole).collect();
+        filled.set(Some((block, events, whole)));
+    });
+}
 
 /// The tab.
 pub(super) fn view(ctx: Ctx) -> AnyView {
@@ -21,7 +52,12 @@ pub(super) fn view(ctx: Ctx) -> AnyView {
                 "Click a row of the feed, or go to it by j and k, to see its events as JSON.",
             );
         };
-        let events = raw_events(feed, block);
+        let mut events = raw_events(feed, block);
+        let filled = context.panel.filled.get();
+        match filled.filter(|(of, read, _)| *of == block && *read == events) {
+            Some((_, _, filled)) => events = filled,
+            None => fill(context, block, &events),
+        }
         if events.is_empty() {
             return empty(
                 "This row has no JSON",

@@ -1,20 +1,20 @@
 //! The page: it starts the worker and takes what it tells.
 
 use std::cell::{Cell, RefCell};
+use std::pin::pin;
 use std::rc::Rc;
 
-use chat_event::pack::{Pack, Packed, Unpacker};
+use chat_event::pack::Packed;
 use futures_util::future::{Either, select};
 
-use super::{ASIDE, ENDED, FAILED, HEARD, LACKS};
+use super::ASIDE;
 use crate::platform::frame;
-use crate::platform::part::{Missing, Told};
+use crate::platform::part::Told;
 use crate::platform::reader::{Asked, Reader, Said};
-use crate::platform::stream::ByteStream;
-use crate::transport::readers::READERS;
-use crate::transport::{Failure, Sink, Update};
+use crate::transport::unpacked::Unpacked;
+use crate::transport::{Sink, Update};
 
-/// The worker may take this long to begin.
+/// The worker may take this long to begin, and what takes it up this long to come: the page reads on by itself then.
 const START_LIMIT_MS: u32 = 5_000;
 
 /// What became of it.
@@ -22,17 +22,17 @@ pub(in crate::transport) enum Outcome {
     /// All was told.
     Done,
     /// No worker could be started.
-    NotBegun(ByteStream),
+    NotBegun(Unpacked),
     /// The worker is gone, or what it tells cannot be taken.
     Lost,
 }
 
 /// How far a worker is.
 #[derive(Clone, Copy, PartialEq)]
-enum Stage {
+pub(super) enum Stage {
     Begun,
     Done,
-    /// What it reads; that was told.
+    /// What it reads, or it was enough; that was told.
     Failed,
     Lost,
     /// What it told cannot be taken, and what is shown is of no use.
@@ -48,7 +48,11 @@ pub(in crate::transport) struct Aside {
 
 impl Aside {
     /// Starts one, where one can be started. It tells `sink` nothing before [`Aside::go_on`].
-    pub(in crate::transport) fn start(asked: &Asked, sink: &Sink) -> Option<Aside> {
+    pub(in crate::transport) fn start(
+        asked: &Asked,
+        stop: &Rc<Cell<bool>>,
+        sink: &Sink,
+    ) -> Option<Aside> {
         let aside = Aside {
             reader: Rc::default(),
             begun: Told::default(),
@@ -67,21 +71,33 @@ impl Aside {
                 }
             }
         };
-        let again: Rc<dyn Fn()> = {
+        let say = {
             let reader = Rc::downgrade(&aside.reader);
-            Rc::new(move || {
+            move |said| {
                 if let Some(reader) = reader.upgrade()
                     && let Some(reader) = &*reader.borrow()
                 {
-                    reader.say(Said::Again);
+                    reader.say(said);
                 }
-            })
+            }
+        };
+        let again: Rc<dyn Fn()> = {
+            let say = say.clone();
+            Rc::new(move || say(Said::Again))
         };
         let on_told = {
-            let (sink, tell) = (sink.clone(), tell.clone());
-            move |bytes, kept| {
+            let (sink, tell, stop) = (sink.clone(), tell.clone(), stop.clone());
+            move |bytes, kept, blob| {
                 if !over.get() {
-                    tell(take(Packed { bytes, kept }, &sink, &again));
+                    // It hands over what it has, and ends.
+                    if stop.get() {
+                        say(Said::Stop);
+                    }
+                    let told = Packed { bytes, kept };
+                    let taken = ASIDE
+                        .get()
+                        .map(|aside| (aside.take)(told, blob, &sink, &again));
+                    tell(taken.unwrap_or(Stage::Lost));
                 }
             }
         };
@@ -95,15 +111,18 @@ impl Aside {
     pub(in crate::transport) async fn go_on(
         self,
         n_known: usize,
-        bytes: ByteStream,
+        bytes: Unpacked,
         sink: &Sink,
     ) -> Outcome {
-        // The worker tells nothing before it is told this.
-        ASIDE.needed(|lack| sink(Update::Lacks(lack))).await;
-        if let Some(reader) = &*self.reader.borrow() {
-            reader.say(Said::Known(n_known));
-        }
-        match select(self.begun, frame::sleep(START_LIMIT_MS)).await {
+        let begun = async {
+            ASIDE.needed(|_| {}).await;
+            // The worker tells nothing before it is told this.
+            if let Some(reader) = &*self.reader.borrow() {
+                reader.say(Said::Known(n_known));
+            }
+            self.begun.await
+        };
+        match select(pin!(begun), frame::sleep(START_LIMIT_MS)).await {
             // Nothing of it was shown.
             Either::Left((Stage::Lost, _)) | Either::Right(_) => return Outcome::NotBegun(bytes),
             Either::Left(_) => drop(bytes),
@@ -116,50 +135,5 @@ impl Aside {
                 Outcome::Done
             }
         }
-    }
-}
-
-/// Takes what the worker tells.
-fn take(mut told: Packed, sink: &Sink, again: &Rc<dyn Fn()>) -> Stage {
-    let what = told.bytes.pop();
-    let percent = told.bytes.pop().unwrap_or_default();
-    match what {
-        Some(HEARD) => {
-            let Some(aside) = ASIDE.get() else {
-                return Stage::Lost;
-            };
-            let broken = Rc::new(Cell::new(false));
-            sink(Update::Heard(told, aside.hear, broken.clone()));
-            sink(Update::Progress(percent));
-            if broken.get() {
-                Stage::Broken
-            } else {
-                Stage::Begun
-            }
-        }
-        Some(ENDED) => Stage::Done,
-        Some(FAILED) => {
-            sink(Update::Failed(failure_of(&told.bytes)));
-            Stage::Failed
-        }
-        Some(LACKS) => {
-            let why = match percent {
-                0 => Missing::Refused,
-                _ => Missing::NoAnswer,
-            };
-            sink(Update::Lacks(READERS.lack(why, again.clone())));
-            Stage::Begun
-        }
-        Some(_) | None => Stage::Broken,
-    }
-}
-
-fn failure_of(bytes: &[u8]) -> Failure {
-    let mut input = Unpacker::new(bytes, Vec::new());
-    let (what, next) = <(String, String)>::unpack(&mut input);
-    let failure = Failure::new(what, next);
-    match bool::unpack(&mut input) {
-        true => failure.refused(),
-        false => failure,
     }
 }

@@ -7,16 +7,22 @@ use chat_event::ChatEvent;
 use chat_event::pack::{Pack, Packed, Packer};
 use chat_feed::{ChatRenderer, FeedPatch, Gathered, Teller};
 
-use super::{ENDED, FAILED, HEARD, LACKS};
+use super::{BODIES, ENDED, FAILED, HEARD, LACKS, STOPPED, progress_bytes};
 use crate::platform::frame;
 use crate::platform::part::{Lack, Missing};
 use crate::platform::reader::{Asked, Said, tell_page, when_page_says};
-use crate::transport::{Failure, Sink, Update, bytes, replay};
+use crate::platform::stream::Blob;
+use crate::transport::kept::Taking;
+use crate::transport::readers::READERS;
+use crate::transport::watch::Room;
+use crate::transport::{Failure, Limits, Progress, Sink, Update, bytes, replay};
 
 /// So often the page is told what came, as far as it may be told more often for [`TELL_EVENTS`]. Each time costs it a frame.
 const TELL_MS: f64 = 250.0;
-/// As many events as the page is told of at once: it takes them within a frame.
+/// As much as the page is told of at once: it takes so many events within a frame, or so many of the reader's steps, of
+/// some 32 KB each.
 const TELL_EVENTS: usize = 20_000;
+const TELL_STEPS: usize = 128;
 
 /// A session that is read here and shown elsewhere.
 #[derive(Default)]
@@ -28,11 +34,14 @@ pub(super) struct Session {
     renderer: RefCell<Option<ChatRenderer>>,
     /// From when on the page lacks something.
     teller: RefCell<Option<Teller>>,
+    /// Long bodies of what the page lacks.
+    taking: RefCell<Taking>,
     patches: RefCell<Vec<FeedPatch>>,
     gathered: RefCell<Gathered>,
     n_untold: Cell<usize>,
+    n_untold_steps: Cell<usize>,
     told_ms: Cell<f64>,
-    percent: Cell<u8>,
+    progress: Cell<Progress>,
     lack: RefCell<Option<Lack>>,
 }
 
@@ -41,8 +50,14 @@ impl Session {
     pub(super) fn begin(asked: Asked) {
         let session = Rc::new(Session::default());
         let for_page = session.clone();
+        let limits = Limits {
+            most_bytes: asked.most_bytes,
+            stop: Rc::default(),
+        };
+        let stopped = limits.stop.clone();
         when_page_says(move |said| match said {
             Said::Known(n_events) => for_page.begin_after(n_events),
+            Said::Stop => stopped.set(true),
             Said::Again => {
                 if let Some(lack) = for_page.lack.take() {
                     (lack.again)();
@@ -51,7 +66,8 @@ impl Session {
         });
         wasm_bindgen_futures::spawn_local(async move {
             let sink: Sink = Rc::new(move |update| session.take(update));
-            replay::read_here(asked.source, asked.arrival_ms, &sink).await;
+            let watch = Box::new(Room::new(limits));
+            replay::read_here(asked.source, asked.arrival_ms, Some(watch), &sink).await;
         });
     }
 
@@ -67,26 +83,40 @@ impl Session {
             return self.early.borrow_mut().push(update);
         }
         match update {
-            Update::Events(events) => {
-                self.take_events(&events);
+            Update::Events(mut events) => {
+                self.take_events(&mut events);
                 bytes::give_back(events);
             }
-            Update::Progress(percent) => self.percent.set(percent),
+            Update::Progress(progress) => self.progress.set(progress),
             Update::End => {
                 self.hand_over(true);
                 self.tell(ENDED, Packed::default());
+            }
+            Update::Stopped(failure) => {
+                self.hand_over(true);
+                self.tell(STOPPED, packed(&failure));
             }
             Update::Failed(failure) => {
                 self.hand_over(false);
                 self.tell(FAILED, packed(&failure));
             }
             Update::Lacks(lack) => {
-                let code = u8::from(lack.why == Missing::NoAnswer);
+                let part = u8::from(!lack.is_of(&READERS));
+                let why = u8::from(lack.why == Missing::NoAnswer);
                 *self.lack.borrow_mut() = Some(lack);
-                tell_page(&[code, LACKS], &[]);
+                let bytes = vec![part, why];
+                self.tell(
+                    LACKS,
+                    Packed {
+                        bytes,
+                        kept: Vec::new(),
+                    },
+                );
             }
             // A file is at rest, and nothing of it is told twice.
             Update::Clear
+            | Update::Soon
+            | Update::Bodies(..)
             | Update::Heard(..)
             | Update::Connection(_)
             | Update::MayAnswer(_)
@@ -94,13 +124,13 @@ impl Session {
         }
     }
 
-    fn take_events(&self, events: &[ChatEvent]) {
+    fn take_events(&self, events: &mut [ChatEvent]) {
         let mut renderer = self.renderer.borrow_mut();
         let renderer = renderer.get_or_insert_with(ChatRenderer::with_history);
         let mut patches = self.patches.borrow_mut();
         let n_known = self.n_known.get().unwrap_or_default();
-        let (known, new) = events.split_at(n_known.min(events.len()));
-        for event in known {
+        let (known, new) = events.split_at_mut(n_known.min(events.len()));
+        for event in &mut *known {
             renderer.apply(event, &mut patches);
         }
         self.n_known.set(Some(n_known - known.len()));
@@ -112,16 +142,22 @@ impl Session {
             patches.clear();
             Teller::of(renderer)
         });
-        for event in new {
+        for event in &mut *new {
+            self.taking.borrow_mut().take(event);
             renderer.apply(event, &mut patches);
         }
+        self.tell_bodies(false);
         self.gathered.borrow_mut().take_from(&mut patches);
         self.n_untold.set(self.n_untold.get() + new.len());
+        self.n_untold_steps.set(self.n_untold_steps.get() + 1);
+        let is_much = self.n_untold.get() >= TELL_EVENTS || self.n_untold_steps.get() >= TELL_STEPS;
         let now_ms = frame::now_ms();
-        if self.n_untold.get() >= TELL_EVENTS || now_ms - self.told_ms.get() >= TELL_MS {
+        if is_much || now_ms - self.told_ms.get() >= TELL_MS {
             self.n_untold.set(0);
+            self.n_untold_steps.set(0);
             self.told_ms.set(now_ms);
             let patches = self.gathered.borrow_mut().patches();
+            self.tell_bodies(true);
             self.tell(HEARD, teller.tell(renderer, &patches));
         }
     }
@@ -140,12 +176,25 @@ impl Session {
             self.gathered.borrow_mut().take_from(&mut patches);
         }
         let patches = self.gathered.borrow_mut().patches();
+        self.tell_bodies(true);
         self.tell(HEARD, teller.hand_over(renderer, &patches));
     }
 
-    fn tell(&self, what: u8, mut told: Packed) {
-        told.bytes.extend([self.percent.get(), what]);
-        tell_page(&told.bytes, &told.kept);
+    /// They are with the page before anything that refers to them.
+    fn tell_bodies(&self, all: bool) {
+        if let Some(stretch) = self.taking.borrow_mut().give(all) {
+            self.tell_with(BODIES, Packed::default(), Some(&stretch));
+        }
+    }
+
+    fn tell(&self, what: u8, told: Packed) {
+        self.tell_with(what, told, None);
+    }
+
+    fn tell_with(&self, what: u8, mut told: Packed, blob: Option<&Blob>) {
+        told.bytes.extend(progress_bytes(self.progress.get()));
+        told.bytes.push(what);
+        tell_page(&told.bytes, &told.kept, blob);
     }
 }
 
