@@ -94,8 +94,10 @@ pub(crate) struct VirtualList {
     rank_shift: Cell<bool>,
     /// Rows came or went since rows were last mounted.
     rows_changed: Cell<bool>,
-    /// When it last moved, while it is waited for its rest.
+    /// When it last moved, until it rests.
     moved_ms: Cell<Option<f64>>,
+    /// Whether a timer looks after its rest: one is enough, however often it rests in between.
+    awaits_rest: Cell<bool>,
     /// When the end was last gone to, and where it was.
     followed: Cell<(f64, f64)>,
     /// While set, the window is this stretch of ranks and not what the viewport says.
@@ -148,6 +150,7 @@ impl VirtualList {
             rank_shift: Cell::new(false),
             rows_changed: Cell::new(false),
             moved_ms: Cell::new(None),
+            awaits_rest: Cell::new(false),
             followed: Cell::new((0.0, 0.0)),
             forced: RefCell::new(None),
             had_focus: Cell::new(None),
@@ -671,6 +674,13 @@ impl VirtualList {
         (self.request_frame)();
     }
 
+    /// The browser says that it has come to rest, which it does after each frame that follows the end.
+    fn scroll_ended(&self) {
+        if !self.viewport.borrow().following() {
+            self.rested();
+        }
+    }
+
     /// It has come to rest.
     fn rested(&self) {
         self.moved_ms.set(None);
@@ -709,7 +719,8 @@ impl VirtualList {
 
     fn await_rest_at(&self, velocity_px_per_s: f64) {
         self.rows.on_pace(velocity_px_per_s.abs() > FAST_PX_PER_S);
-        if self.moved_ms.replace(Some(frame::now_ms())).is_some() {
+        self.moved_ms.set(Some(frame::now_ms()));
+        if self.awaits_rest.replace(true) {
             return;
         }
         let me = self.me.clone();
@@ -719,10 +730,11 @@ impl VirtualList {
                 frame::sleep(rest_ms).await;
                 let Some(list) = me.upgrade() else { return };
                 let Some(moved_ms) = list.moved_ms.get() else {
-                    return;
+                    return list.awaits_rest.set(false);
                 };
                 let still_ms = frame::now_ms() - moved_ms;
                 if still_ms >= f64::from(REST_MS) {
+                    list.awaits_rest.set(false);
                     return list.rested();
                 }
                 // Less than the time for a rest.

@@ -72,7 +72,7 @@ pub(crate) fn listen(scroller: &Element, list: WeakList) -> Vec<Listener> {
     };
     vec![
         dom::listen(scroller, "scroll", with(|list| list.scrolled())),
-        dom::listen(scroller, "scrollend", with(|list| list.rested())),
+        dom::listen(scroller, "scrollend", with(|list| list.scroll_ended())),
         dom::listen_passive(scroller, "wheel", with(|list| list.intent.act())),
         dom::listen_passive(scroller, "touchmove", with(|list| list.intent.act())),
         dom::listen(scroller, "keydown", on_key),
