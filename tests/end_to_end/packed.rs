@@ -265,8 +265,7 @@ fn what_would_not_fit_is_stopped_and_said() {
             "__test.feed().load([{ path: 'log.jsonl', file: new File([__bomb], 'log.jsonl') }]);",
         )
         .await;
-        let all =
-            format!("__test.feed().eventCount === {BOMB_EVENTS} && ({NOTE}) === ''");
+        let all = format!("__test.feed().eventCount === {BOMB_EVENTS} && ({NOTE}) === ''");
         tab.wait_for("all of it", LOAD_LIMIT, &all).await;
     });
 }

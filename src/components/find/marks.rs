@@ -13,6 +13,7 @@ use crate::components::{Context, feed};
 use crate::platform::dom::{self, Element};
 use crate::platform::frame;
 use crate::platform::highlight::{self, Marks, Paint, Place};
+use crate::platform::style::{self, sheet};
 use crate::virtual_list::VirtualList;
 
 /// So much of a row's text is looked at for marks, and so many are made: more is not seen at once.
@@ -38,6 +39,8 @@ pub(super) struct Marking {
     ticks_due: Cell<bool>,
     ticked_ms: Cell<f64>,
     n_rows: Cell<usize>,
+    /// Whether the page has the sheet that paints marks.
+    has_sheet: Cell<bool>,
 }
 
 /// A hit on its way to the eye.
@@ -141,6 +144,9 @@ impl Marking {
                     Paint::Hit
                 };
                 self.marks.add(paint, &place.0);
+                if !self.has_sheet.replace(true) {
+                    style::adopt_around(element, sheet!("marks"));
+                }
             }
         }
     }
