@@ -75,8 +75,15 @@ fn mount(ctx: Ctx, places: Places) -> Box<dyn Any> {
     let full = grid.clone();
     let place = (grid, places.panel.clone());
     let for_help = help.clone();
+    let menus = full.clone();
     Box::new((
         print::listen(ctx, &full),
+        // A menu would stay where its button stood.
+        dom::listen_window("resize", move |_| {
+            if let Some(menu) = dom::first_in(&menus, ":popover-open") {
+                dom::call_method(&menu, "hidePopover");
+            }
+        }),
         mount_to(dom::as_html(&full), find::ticks),
         mount_to(dom::as_html(&places.find), move || find::view(ctx)),
         mount_to(dom::as_html(&help), move || help::view(for_help)),

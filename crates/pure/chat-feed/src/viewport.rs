@@ -314,7 +314,7 @@ impl Viewport {
     pub fn on_home(&mut self) {
         self.stop_following();
         self.goal = None;
-        self.anchor = self.heights.first().map(|id| Anchor { id, top_px: 0.0 });
+        self.anchor_at(0.0);
     }
 
     /// End, or the pill: to the end, and stay there.
@@ -581,9 +581,13 @@ impl Viewport {
     /// that edge may change unseen; or else the row that reaches across it, whose growing end is below.
     ///
     /// Where that row was never measured, one further down is better that was: it was seen, and is to stay where it is
-    /// when those above it turn out to be of another height.
+    /// when those above it turn out to be of another height. Not at the very top: who goes there wants its beginning.
     fn anchor_at(&mut self, list_px: f64) {
         self.stands_in = false;
+        if list_px <= 0.0 {
+            self.anchor = self.heights.first().map(|id| Anchor { id, top_px: 0.0 });
+            return;
+        }
         let Some((id, within_px)) = self.heights.at_offset(list_px) else {
             self.anchor = None;
             return;

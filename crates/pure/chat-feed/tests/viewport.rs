@@ -630,6 +630,25 @@ fn home_and_end_reach_the_ends_from_anywhere() {
 }
 
 #[test]
+fn who_scrolls_to_the_top_is_there_whatever_the_first_rows_measure() {
+    for real_px in [12.0, 400.0] {
+        for from_px in [300.0, 500.0, 700.0, 3_000.0] {
+            let mut page = Page::with_rows(300, 100.0, |place| match place {
+                0..8 => real_px,
+                _ => 100.0,
+            });
+            page.user_scrolls_to(from_px);
+            page.settle();
+            page.user_scrolls_to(0.0);
+            page.settle();
+            page.check();
+            let beginning = (page.scroll_top_px, page.on_screen_px(RowId(0)));
+            assert_eq!(beginning, (0.0, Some(0.0)), "from {from_px} px");
+        }
+    }
+}
+
+#[test]
 fn a_wheel_reaches_both_ends_of_a_list_too_tall_for_the_browser() {
     let mut page = Page::with_rows(100_000, 300.0, |_| 300.0);
     // From 200 000 px below the top of a list of 30 million, where the scrollbar has a quarter of that.
