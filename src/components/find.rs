@@ -90,7 +90,7 @@ impl Default for Finding {
 
 impl Context {
     /// Shows the find bar, and gives its field the focus.
-    pub(crate) fn open_find(&self) {
+    pub(crate) fn open_find(self: &Rc<Self>) {
         let finding = &self.find;
         finding.focus_due.set(true);
         let here = self.list.borrow().as_ref().and_then(|list| list.focused());
@@ -100,6 +100,27 @@ impl Context {
             self.ask();
         }
         self.store.ask_frame();
+        // Behind the effect that shows it, and before the next key: what is written at once is meant for it.
+        let context = Rc::downgrade(self);
+        leptos::task::spawn_local(async move {
+            if let Some(context) = context.upgrade()
+                && let Some(list) = &*context.list.borrow()
+                && let Some(root) = list.scroller().parent_element()
+            {
+                context.focus_field(&root);
+            }
+        });
+    }
+
+    /// Gives the field the focus, where it is due and the field is there.
+    fn focus_field(&self, root: &Element) {
+        if self.find.focus_due.get()
+            && let Some(field) = dom::first_in(root, ".find__field")
+        {
+            self.find.focus_due.set(false);
+            dom::focus(&field);
+            dom::call_method(&field, "select");
+        }
     }
 
     /// Looks for something as if it had been written into the bar; the focus stays where it is.
@@ -281,13 +302,7 @@ impl Context {
         if !finding.shown.get_untracked() {
             return;
         }
-        if finding.focus_due.get()
-            && let Some(field) = dom::first_in(root, ".find__field")
-        {
-            finding.focus_due.set(false);
-            dom::focus(&field);
-            dom::call_method(&field, "select");
-        }
+        self.focus_field(root);
         let done = self.store.search_on(BYTES_PER_FRAME);
         if done {
             self.ask_elsewhere();

@@ -295,3 +295,25 @@ fn the_find_bar_moves_no_row() {
         }
     });
 }
+
+#[test]
+fn what_is_typed_right_behind_the_key_is_looked_for() {
+    let files = vec![("/log.jsonl", log_of("typed", 50))];
+    on_stage("find_typed", FOLDING_FEED, files, async |stage| {
+        stage.show("/log.jsonl").await;
+        enter(&stage).await;
+        // No frame comes in between.
+        let focus: String = stage
+            .tab
+            .eval(
+                "(async () => {
+                    const key = { key: '/', bubbles: true, composed: true, cancelable: true };
+                    __test.rows()[0].dispatchEvent(new KeyboardEvent('keydown', key));
+                    for (let turn = 0; turn < 100; turn++) await null;
+                    return __test.feed().shadowRoot.activeElement?.className ?? '';
+                })()",
+            )
+            .await;
+        assert_eq!(focus, "find__field");
+    });
+}

@@ -136,27 +136,27 @@ fn a_part_that_does_not_come_is_told_and_tried_again() {
     });
 }
 
+/// Shows a log; what stands around its rows is held back until `letGo()`.
+async fn show_rows_alone(stage: &Stage) {
+    stage
+        .tab
+        .run(
+            "const whole = window.fetch;
+             window.fetch = (address, options) => String(address).includes('around-')
+                 ? new Promise((done) => { window.letGo = () => done(whole(address, options)); })
+                 : whole(address, options);
+             __test.feed().setAttribute('src', '/log.jsonl');",
+        )
+        .await;
+    let ready = "__test.feed().getAttribute('state') === 'ready'";
+    stage.tab.wait_for("the log to be read", SHORT, ready).await;
+}
+
 #[test]
 fn rows_have_the_whole_screen_before_what_stands_around_them_is_here() {
     let files = vec![("/log.jsonl", log_of("log", 200))];
     on_stage("bare", FEED, files, async |stage| {
-        stage
-            .tab
-            .run(
-                "const whole = window.fetch;
-                 window.fetch = (address, options) => String(address).includes('around-')
-                     ? new Promise(() => {}) : whole(address, options);",
-            )
-            .await;
-        stage
-            .tab
-            .run("__test.feed().setAttribute('src', '/log.jsonl')")
-            .await;
-        let is_read = "__test.feed().getAttribute('state') === 'ready'";
-        stage
-            .tab
-            .wait_for("the log to be read", SHORT, is_read)
-            .await;
+        show_rows_alone(&stage).await;
         // The height of the list and what of the element it leaves below it, and the rows on the screen.
         let bare: (f64, f64, usize) = stage
             .tab
@@ -178,18 +178,7 @@ fn rows_have_the_whole_screen_before_what_stands_around_them_is_here() {
 fn keys_that_are_pressed_before_their_part_is_here_act_when_it_comes() {
     let files = vec![("/log.jsonl", log_of("log", 200))];
     on_stage("early_keys", FEED, files, async |stage| {
-        stage
-            .tab
-            .run(
-                "const whole = window.fetch;
-                 window.fetch = (address, options) => String(address).includes('around-')
-                     ? new Promise((done) => { window.letGo = () => done(whole(address, options)); })
-                     : whole(address, options);
-                 __test.feed().setAttribute('src', '/log.jsonl');",
-            )
-            .await;
-        let ready = "__test.feed().getAttribute('state') === 'ready'";
-        stage.tab.wait_for("the log to be read", SHORT, ready).await;
+        show_rows_alone(&stage).await;
         stage.tab.run("__test.feed().scroller.focus();").await;
         stage.tab.press("?").await;
         let asked = "typeof window.letGo === 'function'";
