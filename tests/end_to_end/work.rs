@@ -135,3 +135,49 @@ fn events_that_come_cost_the_same_behind_a_short_and_behind_a_long_session() {
         }
     });
 }
+
+#[test]
+fn following_the_end_keeps_no_timers_running() {
+    on_stage("timers", FEED, vec![], async |stage| {
+        let mut writer = Writer::new("timers");
+        writer.turn(1);
+        stage.append(&writer.take()).await;
+        stage.rest().await;
+        stage
+            .tab
+            .run(
+                "const real = window.setTimeout;
+                 window.timers = 0;
+                 window.setTimeout = (...asked) => { window.timers++; return real(...asked); };",
+            )
+            .await;
+        let place = json!({"turnId": "last", "responseId": "last"});
+        // Faster than anyone reads: some hundred px in each frame.
+        let text = "A sentence of an answer.\n\n".repeat(6);
+        let pieces: Vec<String> = (0..180)
+            .map(|_| {
+                writer.event("assistant_chunk", &place, &json!({ "text": text }));
+                writer.take()
+            })
+            .collect();
+        let counts: Vec<u64> = stage
+            .tab
+            .eval(&format!(
+                "(async () => {{
+                    const counts = [];
+                    for (const [at, piece] of {}.entries()) {{
+                        __test.feed().append(piece);
+                        await __test.frames(1);
+                        if (at % 60 === 59) counts.push(window.timers), window.timers = 0;
+                    }}
+                    return counts;
+                }})()",
+                json!(pieces)
+            ))
+            .await;
+        println!("timers for 60 pieces of text each: {counts:?}");
+        // Whoever looks after the rest of a list looks ten times a second.
+        assert!(counts[2] <= 120, "{counts:?}");
+        assert!(counts[2] <= counts[0] * 2 + 10, "{counts:?}");
+    });
+}
