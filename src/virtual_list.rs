@@ -674,9 +674,14 @@ impl VirtualList {
         (self.request_frame)();
     }
 
-    /// The browser says that it has come to rest, which it does after each frame that follows the end.
+    /// The browser says that it has come to rest, which it does after each frame that follows the end, too: there only what
+    /// the reader moved rests.
     fn scroll_ended(&self) {
-        if !self.viewport.borrow().following() {
+        let moved_by_reader = {
+            let viewport = self.viewport.borrow();
+            !viewport.following() || viewport.is_moving()
+        };
+        if moved_by_reader {
             self.rested();
         }
     }
