@@ -59,7 +59,7 @@ use chat_feed::{Block, BlockBody, BlockId, Feed};
 use leptos::prelude::*;
 
 use crate::feed_store::FeedStore;
-use crate::platform::dom::Element;
+use crate::platform::dom::{self, Element};
 use crate::virtual_list::VirtualList;
 
 /// What rows need beyond their block.
@@ -188,6 +188,17 @@ impl Context {
             large.insert((id, nth));
         }
         self.store.touch(id);
+    }
+
+    /// Draws the mounted rows again that hold an element of this selector: what they lacked is here.
+    fn draw_again(&self, lacking: &str) {
+        let list = self.list.borrow().clone();
+        let rows = list.map_or_else(Vec::new, |list| list.mounted_rows());
+        for (id, element) in rows {
+            if dom::first_in(&element, lacking).is_some() {
+                self.store.touch_row(id);
+            }
+        }
     }
 
     /// A row's header stays where it is while the row changes.

@@ -33,7 +33,7 @@ use crate::platform::dom::{self, Element};
 use crate::platform::save::Pieces;
 use crate::platform::stream::Blob;
 use crate::platform::style::sheet;
-use crate::platform::{frame, part};
+use crate::platform::{frame, turns};
 use crate::platform::{location, style};
 use crate::transport::again::Origin;
 use crate::transport::kept::{Doors, Kept, NAMED};
@@ -95,6 +95,8 @@ const CSS: &str = concat!(
 const SHORT_LOG_MS: f64 = 150.0;
 /// Of what takes longer to read it is said in words how far reading is.
 const LONG_MS: f64 = 500.0;
+/// How often it is said how far reading is.
+const PROGRESS_MS: f64 = 100.0;
 
 /// What is said where reading broke off.
 const SHOWN_BELOW: &str = "What was read before is shown below.";
@@ -132,6 +134,7 @@ struct FeedElement {
     /// Long bodies of a log that was read.
     kept: RefCell<Kept>,
     reading_since_ms: Cell<f64>,
+    progress_told_ms: Cell<f64>,
     /// Ends the wait for the next try; where there is none, nothing is waited for.
     retry: RefCell<Option<Retry>>,
     /// The server and the session that answers go to.
@@ -189,6 +192,7 @@ impl FeedElement {
             origin: RefCell::default(),
             kept: RefCell::default(),
             reading_since_ms: Cell::new(0.0),
+            progress_told_ms: Cell::new(0.0),
             opening: Cell::new(false),
             state: Cell::new(""),
             told_session: RefCell::default(),
@@ -348,6 +352,7 @@ impl FeedElement {
     fn begin_reading(&self) {
         self.begin();
         self.reading_since_ms.set(frame::now_ms());
+        self.progress_told_ms.set(0.0);
         self.view.set_following(false);
         self.set_connection("replay", "Replay");
     }
@@ -429,9 +434,14 @@ impl FeedElement {
     }
 
     fn show_progress(&self, progress: Progress) {
-        if frame::now_ms() - self.reading_since_ms.get() > LONG_MS {
+        let now_ms = frame::now_ms();
+        if now_ms - self.reading_since_ms.get() > LONG_MS {
             READING.fetch();
         }
+        if now_ms - self.progress_told_ms.get() < PROGRESS_MS {
+            return;
+        }
+        self.progress_told_ms.set(now_ms);
         // Whatever a header claims.
         let percent = |of_bytes| progress.n_read.saturating_mul(100).checked_div(of_bytes);
         let percent = progress.of_bytes.and_then(percent).unwrap_or(0);
@@ -517,7 +527,7 @@ impl FeedElement {
                 _ => {}
             }
             if state != "loading" {
-                part::all_is_read();
+                turns::all_is_read();
             }
             dom::dispatch(&self.host, "af-state", &dom::object_of(&[("state", state)]));
         }

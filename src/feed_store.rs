@@ -56,6 +56,7 @@ pub(crate) struct FeedStore {
     /// Counts up when the session's facts, or a turn's, changed.
     facts: ArcRwSignal<u32>,
     on_dirty: RefCell<Box<dyn Fn()>>,
+    on_events: RefCell<Box<dyn Fn()>>,
 }
 
 struct Mounted {
@@ -85,12 +86,14 @@ impl FeedStore {
             tell_find: RefCell::default(),
             facts: ArcRwSignal::new(0),
             on_dirty: RefCell::new(Box::new(|| {})),
+            on_events: RefCell::new(Box::new(|| {})),
         }
     }
 
-    /// What to call when there is something to flush.
-    pub(crate) fn on_dirty(&self, ask: impl Fn() + 'static) {
-        *self.on_dirty.borrow_mut() = Box::new(ask);
+    /// What to call when there is something to flush: what somebody did, or events that came.
+    pub(crate) fn on_dirty(&self, act: impl Fn() + 'static, events: impl Fn() + 'static) {
+        *self.on_dirty.borrow_mut() = Box::new(act);
+        *self.on_events.borrow_mut() = Box::new(events);
     }
 
     /// Takes events in the log's order.
@@ -177,7 +180,7 @@ impl FeedStore {
         self.gathered.borrow_mut().take_from(patches);
         // The buffer is kept: a chunk of a log makes thousands of patches.
         self.patches.replace(std::mem::take(patches));
-        (self.on_dirty.borrow())();
+        (self.on_events.borrow())();
     }
 
     /// Once a frame: tells `change` what became of the rows, and the mounted rows that they show something else.

@@ -25,4 +25,5 @@ pub(crate) mod save;
 pub(crate) mod stream;
 pub(crate) mod style;
 pub(crate) mod tab_storage;
+pub(crate) mod turns;
 mod worker;

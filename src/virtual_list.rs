@@ -25,6 +25,8 @@ pub(crate) use groups::Group;
 const RESTATED_A_FRAME: usize = 1_000;
 /// Rows mounted beyond the screen on either side, in screens: what one turn of a wheel shows.
 const OVERSCAN_VIEWPORTS: f64 = 0.75;
+/// The same where the rows are soon gone again.
+const SPARE_VIEWPORTS: f64 = 0.1;
 
 /// Nobody reads what moves faster, in px a second.
 const FAST_PX_PER_S: f64 = 1_000.0;
@@ -103,6 +105,7 @@ pub(crate) struct VirtualList {
     /// While set, the window is this stretch of ranks and not what the viewport says.
     forced: RefCell<Option<std::ops::Range<usize>>>,
     had_focus: Cell<Option<RowId>>,
+    spares: Cell<bool>,
 }
 
 struct MountedRow {
@@ -154,6 +157,7 @@ impl VirtualList {
             followed: Cell::new((0.0, 0.0)),
             forced: RefCell::new(None),
             had_focus: Cell::new(None),
+            spares: Cell::new(false),
         });
         *list.observer.borrow_mut() = measure::RowObserver::new(Rc::downgrade(&list));
         *list.listeners.borrow_mut() = scroll::listen(&list.scroller, Rc::downgrade(&list));
@@ -213,6 +217,18 @@ impl VirtualList {
     }
 
     // The reader.
+
+    /// Whether to mount little beyond the screen: what is shown of a log that is being read is mostly gone with its end.
+    /// Only until the reader scrolls.
+    pub(crate) fn spare(&self, spares: bool) {
+        let viewports = if spares {
+            SPARE_VIEWPORTS
+        } else {
+            OVERSCAN_VIEWPORTS
+        };
+        self.spares.set(spares);
+        self.viewport.borrow_mut().set_overscan(viewports);
+    }
 
     /// Goes to the end and stays there.
     pub(crate) fn follow_end(&self) {
@@ -667,6 +683,9 @@ impl VirtualList {
         let top_px = sizes::scroll_top(&self.scroller);
         let now_ms = frame::now_ms();
         let by_user = self.intent.acted(now_ms);
+        if by_user && self.spares.get() {
+            self.spare(false);
+        }
         self.viewport
             .borrow_mut()
             .on_scroll(top_px, now_ms, by_user);

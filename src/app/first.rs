@@ -6,7 +6,8 @@ use std::rc::Rc;
 use super::APP;
 use crate::element;
 use crate::platform::dom::{self, Element};
-use crate::platform::part::{self, Lack};
+use crate::platform::part::Lack;
+use crate::platform::turns;
 use crate::platform::{local_storage, location, tab_storage};
 
 /// The id of the element that our own page has and other pages have not.
@@ -127,7 +128,7 @@ fn fill_when_asked(laid: Laid) {
             .borrow_mut()
             .push(dom::listen_passive(&frame, asks, asked));
     }
-    part::unasked(move || {
+    turns::unasked(move || {
         listeners.borrow_mut().clear();
         fill_once();
     });
@@ -140,7 +141,7 @@ fn fill(laid: Laid) {
         let app = APP.needed(|lack| say(&top, lack)).await;
         dom::empty(&laid.top);
         (app.fill)(laid);
-        part::first_is_here();
+        turns::first_is_here();
     });
 }
 

@@ -22,7 +22,7 @@ use crate::platform::clock;
 use crate::platform::dom::{self, Element, Listener};
 use crate::platform::frame::{self, Frame};
 use crate::platform::measure::HeightObserver;
-use crate::platform::part;
+use crate::platform::turns;
 use crate::virtual_list::{View, VirtualList};
 use floating::pill;
 
@@ -51,6 +51,10 @@ pub(crate) struct FeedView {
 /// Where so many events came since the last frame that was drawn, 9,000 a second, each second frame is passed over: what is
 /// seen of them is gone with the next.
 const FLOOD_EVENTS: u32 = 150;
+
+/// How often a log that is being read changes the page, once there are rows: what comes is beyond the screen, and a frame for
+/// each piece of it lays the list out, and paints its bars, thirty times in half a second.
+const READING_FRAME_MS: i32 = 100;
 
 /// Keeps the rows where they are on the screen when what stands above them takes room, or gives it back.
 fn room_above(list: &Rc<VirtualList>, place: &Element) -> Option<HeightObserver> {
@@ -130,7 +134,20 @@ impl FeedView {
         let announcer = Announcer::new(spoken.clone(), alert.clone());
         let needed_below = owner.with(|| ArcRwSignal::new(0));
         let grid = element("div", "frame", &[("part", "frame")]);
-        store.on_dirty(ask);
+        let events_came = {
+            let (frame, context) = (Rc::downgrade(&frame), Rc::downgrade(&context));
+            let list = Rc::downgrade(&list);
+            move || {
+                if let (Some(frame), Some(context)) = (frame.upgrade(), context.upgrade()) {
+                    let shows_rows = list.upgrade().is_some_and(|list| list.len() > 0);
+                    match context.busy.get() && shows_rows {
+                        true => frame.request_within(READING_FRAME_MS),
+                        false => frame.request(),
+                    }
+                }
+            }
+        };
+        store.on_dirty(ask, events_came);
         *job.borrow_mut() = {
             let (context, list) = (Rc::downgrade(&context), Rc::downgrade(&list));
             let announcer = announcer.clone();
@@ -162,7 +179,7 @@ impl FeedView {
                     context.unread.tell();
                     list.update();
                     if list.len() > 0 {
-                        part::first_is_here();
+                        turns::first_is_here();
                     }
                     tell_needed(&context, &list, &needed_below);
                     if let Some(around) = AROUND.get() {
@@ -341,6 +358,7 @@ impl FeedView {
     /// Says whether the rows are still coming in.
     pub(crate) fn set_busy(&self, busy: bool) {
         self.context.busy.set(busy);
+        self.list.spare(busy);
         if !busy {
             self.context.held_until_ms.set(0.0);
         }

@@ -15,7 +15,8 @@ use super::{
 };
 use crate::platform::dom::Element;
 use crate::platform::outline;
-use crate::platform::part::{self, part};
+use crate::platform::part::part;
+use crate::platform::turns;
 
 part! {
     /// What rows hold.
@@ -107,18 +108,18 @@ pub(super) fn fetch_unasked() {
     BODIES.fetch();
 }
 
-/// A row is drawn without it: once it is here the rows are drawn again.
+/// A row is drawn without it: once it is here such rows are drawn again.
 fn ask(context: &Rc<Context>) {
     if context.bodies_due.replace(true) {
         return;
     }
     let (context, lacks) = (Rc::downgrade(context), context.lacks.clone());
-    part::later(move || {
+    turns::later(move || {
         wasm_bindgen_futures::spawn_local(async move {
             BODIES.needed(|lack| lacks.add(lack)).await;
             if let Some(context) = context.upgrade() {
                 context.bodies_due.set(false);
-                context.store.touch_mounted();
+                context.draw_again(".not-here");
             }
         });
     });
@@ -126,7 +127,7 @@ fn ask(context: &Rc<Context>) {
 
 fn not_here(ctx: Ctx) -> AnyView {
     ctx.with_value(ask);
-    div().class("subtle").child("…").into_any()
+    div().class("subtle not-here").child("…").into_any()
 }
 
 fn row_view(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {

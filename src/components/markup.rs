@@ -12,7 +12,8 @@ use chat_feed::{TextBlock, TextKind};
 use super::Context;
 use super::colours::{self, CodeColours};
 use crate::platform::dom::Element;
-use crate::platform::part::{self, part};
+use crate::platform::part::part;
+use crate::platform::turns;
 
 part! {
     /// What reads markup.
@@ -98,18 +99,18 @@ pub(super) async fn here(context: &Context) {
     MARKUP.needed(|lack| lacks.add(lack)).await;
 }
 
-/// Rows are drawn without it: once it is here they are drawn again.
+/// Rows are drawn without it: once it is here those with texts, `data-unmarked`, are drawn again.
 pub(super) fn ask(context: &Rc<Context>) {
     if is_here() || context.markup_due.replace(true) {
         return;
     }
     let (context, lacks) = (Rc::downgrade(context), context.lacks.clone());
-    part::later(move || {
+    turns::later(move || {
         wasm_bindgen_futures::spawn_local(async move {
             MARKUP.needed(|lack| lacks.add(lack)).await;
             if let Some(context) = context.upgrade() {
                 context.markup_due.set(false);
-                context.store.touch_mounted();
+                context.draw_again("[data-unmarked]");
             }
         });
     });

@@ -10,7 +10,7 @@ use leptos::prelude::*;
 
 use super::whole::{self, Long};
 use super::{Context, Ctx, later, text};
-use crate::platform::{clock, part};
+use crate::platform::{clock, turns};
 
 /// More lines or characters than this are shown on demand.
 const SHOWN_LINES: usize = 8;
@@ -67,7 +67,7 @@ fn time(at_ms: i64) -> AnyView {
     }
     let written = ArcRwSignal::new(String::new());
     let write = written.clone();
-    part::later(move || write.set(clock::time_of_day(at_ms)));
+    turns::once_read(move || write.set(clock::time_of_day(at_ms)));
     time.child(move || written.get()).into_any()
 }
 

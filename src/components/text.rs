@@ -170,6 +170,9 @@ impl Inner {
                 (lines, head)
             }
         };
+        if !marked {
+            dom::write_attribute(&root, "data-unmarked", "");
+        }
         Drawn {
             frame,
             root,
@@ -288,13 +291,17 @@ pub(crate) fn whole(text: &str, class: &'static str) -> impl IntoView + use<> {
         markup::nodes_of_text(text)
     };
     let change = nodes.change_from(&Nodes::default());
-    div().class(class).directive(
-        |element: Element, change: Option<prose::Change>| match change {
-            Some(change) => {
-                page::draw(&element, &change.place, &change.codes, &change.words, false)
-            }
-            None => dom::empty(&element),
-        },
-        change,
-    )
+    let unmarked = (!markup::is_here()).then_some("");
+    div()
+        .class(class)
+        .attr("data-unmarked", unmarked)
+        .directive(
+            |element: Element, change: Option<prose::Change>| match change {
+                Some(change) => {
+                    page::draw(&element, &change.place, &change.codes, &change.words, false)
+                }
+                None => dom::empty(&element),
+            },
+            change,
+        )
 }

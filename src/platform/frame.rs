@@ -43,20 +43,30 @@ impl Frame {
     /// Asks for the job; a second request before it ran changes nothing.
     pub(crate) fn request(&self) {
         let shared = &self.shared;
-        if shared.frame.get().is_some() || shared.timer.get().is_some() {
+        if shared.frame.get().is_some() {
             return;
         }
-        let window = dom::window();
-        if let Ok(id) = window.request_animation_frame(self.on_frame.as_ref().unchecked_ref()) {
+        let on_frame = self.on_frame.as_ref().unchecked_ref();
+        if let Ok(id) = dom::window().request_animation_frame(on_frame) {
             shared.frame.set(Some(id));
         }
         if is_hidden() {
-            let timer = self.on_timer.as_ref().unchecked_ref();
-            if let Ok(id) =
-                window.set_timeout_with_callback_and_timeout_and_arguments_0(timer, HIDDEN_DELAY_MS)
-            {
-                shared.timer.set(Some(id));
-            }
+            self.request_within(HIDDEN_DELAY_MS);
+        }
+    }
+
+    /// Asks for the job, which has so much time; another request may make it run before.
+    pub(crate) fn request_within(&self, delay_ms: i32) {
+        let shared = &self.shared;
+        let comes_sooner = shared.frame.get().is_some() && !is_hidden();
+        if comes_sooner || shared.timer.get().is_some() {
+            return;
+        }
+        let on_timer = self.on_timer.as_ref().unchecked_ref();
+        let timer =
+            dom::window().set_timeout_with_callback_and_timeout_and_arguments_0(on_timer, delay_ms);
+        if let Ok(id) = timer {
+            shared.timer.set(Some(id));
         }
     }
 }

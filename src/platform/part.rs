@@ -16,7 +16,7 @@ use std::thread::LocalKey;
 
 use futures_util::future::{Either, select};
 
-use super::frame;
+use super::{frame, turns};
 
 /// A part that takes longer does not come.
 const LIMIT_MS: u32 = 20_000;
@@ -143,7 +143,7 @@ impl AnyPart {
             waiting.len()
         });
         if n_waiting == 1 {
-            N_COMING.set(N_COMING.get() + 1);
+            turns::comes();
             wasm_bindgen_futures::spawn_local(self.fetch());
         }
     }
@@ -164,8 +164,7 @@ impl AnyPart {
         for told in waiting {
             told(fetched);
         }
-        N_COMING.set(N_COMING.get() - 1);
-        tell_whole();
+        turns::came();
     }
 
     async fn try_once(&self) -> Result<Table, Missing> {
@@ -260,104 +259,6 @@ impl<V> Future for Told<V> {
                 Poll::Pending
             }
         }
-    }
-}
-
-type Job = Box<dyn FnOnce()>;
-
-thread_local! {
-    /// Jobs that wait for what is looked at first; `None` once that is there.
-    static LATER: RefCell<Option<Vec<Job>>> = const { RefCell::new(Some(Vec::new())) };
-}
-
-/// How long what is looked at first may keep the rest waiting.
-const FIRST_MS: u32 = 4_000;
-
-/// Does `job` once what is looked at first is there, or does not come: it fetches what nothing waits for.
-pub(crate) fn later(job: impl FnOnce() + 'static) {
-    let job: Job = Box::new(job);
-    let n_waiting = LATER.with_borrow_mut(|later| match later {
-        Some(later) => {
-            later.push(job);
-            Ok(later.len())
-        }
-        None => Err(job),
-    });
-    match n_waiting {
-        Err(job) => job(),
-        Ok(1) => wasm_bindgen_futures::spawn_local(async {
-            frame::sleep(FIRST_MS).await;
-            first_is_here();
-        }),
-        Ok(_) => {}
-    }
-}
-
-/// What is looked at first is there, or will not come.
-pub(crate) fn first_is_here() {
-    let Some(jobs) = LATER.take() else { return };
-    frame::mark("agent-feed: first rows");
-    wasm_bindgen_futures::spawn_local(async {
-        // The browser shows it before anything else is asked of it.
-        frame::yield_now().await;
-        jobs.into_iter().for_each(|job| job());
-        frame::sleep(UNASKED_MS).await;
-        all_is_read();
-    });
-}
-
-thread_local! {
-    /// Jobs that wait until nothing is read any more; `None` from then on.
-    static UNASKED: RefCell<Option<Vec<Job>>> = const { RefCell::new(Some(Vec::new())) };
-}
-
-/// How long a log that is being read may keep from the page what nobody has asked for.
-const UNASKED_MS: u32 = 5_000;
-/// So long after a log was read the page is left to its reader alone.
-const AT_REST_MS: u32 = 1_000;
-
-/// Does `job` when the page has been at rest for a while: it fetches what somebody may ask for soon.
-pub(crate) fn unasked(job: impl FnOnce() + 'static) {
-    let job: Job = Box::new(job);
-    let job = UNASKED.with_borrow_mut(|unasked| match unasked {
-        Some(unasked) => {
-            unasked.push(job);
-            None
-        }
-        None => Some(job),
-    });
-    if let Some(job) = job {
-        job();
-    }
-}
-
-/// What there is of a session is read, or enough of it.
-pub(crate) fn all_is_read() {
-    if UNASKED.with_borrow(Option::is_none) {
-        return;
-    }
-    wasm_bindgen_futures::spawn_local(async {
-        frame::sleep(AT_REST_MS).await;
-        for job in UNASKED.take().into_iter().flatten() {
-            job();
-        }
-        // They ask in tasks of their own.
-        frame::yield_now().await;
-        tell_whole();
-    });
-}
-
-thread_local! {
-    /// Parts on their way.
-    static N_COMING: Cell<u32> = const { Cell::new(0) };
-    static TOLD_WHOLE: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Notes when all that the page fetches by itself is here.
-fn tell_whole() {
-    let is_whole = N_COMING.get() == 0 && UNASKED.with_borrow(Option::is_none);
-    if is_whole && !TOLD_WHOLE.replace(true) {
-        frame::mark("agent-feed: whole");
     }
 }
 

@@ -9,7 +9,7 @@ use crate::components::around::{AROUND, Places};
 use crate::components::{Ctx, later};
 use crate::platform::custom_element;
 use crate::platform::dom::{self, Element, Event};
-use crate::platform::part;
+use crate::platform::turns;
 
 /// What waits for the part.
 pub(super) struct Early {
@@ -56,7 +56,7 @@ impl FeedView {
             dom::listen_passive(grid, "focusin", asks()),
         ]);
         let for_rest = Rc::downgrade(self);
-        part::unasked(move || {
+        turns::unasked(move || {
             if let Some(view) = for_rest.upgrade() {
                 view.surround();
                 later::fetch_unasked();
