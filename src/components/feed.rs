@@ -48,9 +48,9 @@ pub(crate) struct FeedView {
     early: early::Early,
 }
 
-/// Where so many events came since the last frame that was drawn, 9,000 a second, each second frame is passed over: what is
-/// seen of them is gone with the next.
-const FLOOD_EVENTS: u32 = 150;
+/// Where so many events came since the last frame that was drawn, 9,000 a second, each second frame is passed over, and from
+/// 18,000 a second on two of three: what is seen of them is gone with the next.
+const FLOOD_EVENTS: [u32; 2] = [150, 600];
 
 /// How often a log that is being read changes the page, once there are rows: what comes is beyond the screen, and a frame for
 /// each piece of it lays the list out, and paints its bars, thirty times in half a second.
@@ -153,19 +153,20 @@ impl FeedView {
             let announcer = announcer.clone();
             let needed_below = needed_below.clone();
             let grid = grid.clone();
-            let (mut drawn_events, mut passed_over) = (0, false);
+            let (mut drawn_events, mut passed_over) = (0, 0);
             Box::new(move || {
                 if let (Some(context), Some(list)) = (context.upgrade(), list.upgrade()) {
                     if frame::now_ms() < context.held_until_ms.get() {
                         return context.store.ask_frame();
                     }
                     let n_events = context.store.event_count();
-                    let is_flood = list.view().following
-                        && n_events.saturating_sub(drawn_events) >= FLOOD_EVENTS;
-                    if is_flood && !std::mem::replace(&mut passed_over, true) {
+                    let n_new = n_events.saturating_sub(drawn_events);
+                    let flood = FLOOD_EVENTS.get(passed_over);
+                    if list.view().following && flood.is_some_and(|flood| n_new >= *flood) {
+                        passed_over += 1;
                         return context.store.ask_frame();
                     }
-                    (drawn_events, passed_over) = (n_events, false);
+                    (drawn_events, passed_over) = (n_events, 0);
                     // A replay is looked at in silence.
                     let live = context.live.get() && !context.store.looks_back();
                     let speaks = [live, live && list.view().following];
