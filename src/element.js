@@ -102,7 +102,13 @@ export function defineElement(name, observed, connect) {
     async serializeRows(options) { return this.#feed ? this.#feed.serializeRows(options?.maskTimes ?? false) : ""; }
   });
 }
-// What was kept of a key says all that it takes to press it.
+// What was kept of a key says all that it takes to press it. One before it may have led into a field: a key goes there then,
+// and a letter is written, which no event that a page makes does.
 export function pressAgain(place, key) {
-  place.dispatchEvent(new KeyboardEvent(key.type, key));
+  const focused = place.getRootNode().activeElement;
+  const field = focused?.matches("input, textarea") ? focused : null;
+  const writes = field && [...key.key].length === 1 && !key.ctrlKey && !key.metaKey && !key.altKey;
+  if (!writes) return (field ?? place).dispatchEvent(new KeyboardEvent(key.type, key));
+  field.setRangeText(key.key, field.selectionStart, field.selectionEnd, "end");
+  field.dispatchEvent(new InputEvent("input", { bubbles: true, data: key.key, inputType: "insertText" }));
 }

@@ -168,7 +168,7 @@ extern "C" {
         connect: &Closure<dyn FnMut(web_sys::HtmlElement, web_sys::ShadowRoot) -> FeedHandle>,
     );
 
-    /// Presses a key again where it was pressed.
+    /// Presses a key again where it was pressed, or in the field that has the focus by now.
     #[wasm_bindgen(js_name = pressAgain)]
     pub(crate) fn press_again(place: &Element, key: &super::dom::Event);
 }

@@ -195,3 +195,27 @@ fn keys_that_are_pressed_before_their_part_is_here_act_when_it_comes() {
             .await;
     });
 }
+
+#[test]
+fn what_is_written_behind_an_early_slash_is_looked_for() {
+    let files = vec![("/log.jsonl", log_of("log", 200))];
+    on_stage("early_words", FEED, files, async |stage| {
+        show_rows_alone(&stage).await;
+        stage.tab.run("__test.feed().scroller.focus();").await;
+        // Each of these letters is a key of its own, too.
+        for key in ["/", "j", "o", "u"] {
+            stage.tab.press(key).await;
+        }
+        let asked = "typeof window.letGo === 'function'";
+        stage
+            .tab
+            .wait_for("the part to be asked for", SHORT, asked)
+            .await;
+        stage.tab.run("window.letGo();").await;
+        let written = "__test.one('.find__field')?.value === 'jou'";
+        stage.tab.wait_for("the words", SHORT, written).await;
+        stage.tab.type_text("x").await;
+        let written = "__test.one('.find__field').value === 'joux'";
+        stage.tab.wait_for("the next letter", SHORT, written).await;
+    });
+}

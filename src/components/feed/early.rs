@@ -92,6 +92,8 @@ impl FeedView {
             view.frame.request();
             for (place, key) in view.early.pressed.take() {
                 custom_element::press_again(&place, &key);
+                // What it opens is there, and has the focus, before the next.
+                leptos::task::tick().await;
             }
         });
     }
