@@ -329,6 +329,7 @@ impl FeedElement {
         *self.pushed_bytes.borrow_mut() = Pieces::default();
         self.origin.borrow_mut().take();
         self.empty();
+        self.view.keep_room(false);
         self.kept.take();
         self.view.context.wholes.fetch_by(None, "");
         self.view.context.search_by(None);
@@ -351,6 +352,7 @@ impl FeedElement {
     /// A log is read from its top; following it would mount every row on the way to its end.
     fn begin_reading(&self) {
         self.begin();
+        self.view.keep_room(true);
         self.reading_since_ms.set(frame::now_ms());
         self.progress_told_ms.set(0.0);
         self.view.set_following(false);

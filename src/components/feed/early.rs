@@ -64,6 +64,17 @@ impl FeedView {
         });
     }
 
+    /// Keeps room for the player of a replay: it comes with the part, and the rows are not to move then.
+    pub(crate) fn keep_room(&self, for_player: bool) {
+        let Some(places) = self.early.places.take() else {
+            return;
+        };
+        let is_plain = self.context.attribute("controls").as_deref() == Some("none");
+        let due = if for_player && !is_plain { "due" } else { "" };
+        dom::write_attribute(&places.player, "data-room", due);
+        self.early.places.set(Some(places));
+    }
+
     fn is_surrounded(&self) -> bool {
         use leptos::prelude::GetUntracked;
         self.context.surrounded.get_untracked()
@@ -75,9 +86,12 @@ impl FeedView {
             return;
         };
         let (view, ctx) = (Rc::downgrade(self), self.early.ctx);
+        let player = places.player.clone();
         wasm_bindgen_futures::spawn_local(async move {
             let lacks = |lack| {
                 if let Some(view) = view.upgrade() {
+                    // Nothing comes into its room by itself.
+                    dom::write_attribute(&player, "data-room", "");
                     view.bar.lacks.add(lack);
                 }
             };
@@ -87,6 +101,7 @@ impl FeedView {
             };
             use leptos::prelude::Set;
             let content = view.owner.with(|| (around.mount)(ctx, places));
+            dom::write_attribute(&player, "data-room", "");
             view.content.borrow_mut().push(content);
             view.context.surrounded.set(true);
             view.frame.request();

@@ -136,6 +136,8 @@ pub(super) fn view(ctx: Ctx, grid: Element) -> impl IntoView {
     div().class("transport__row").child((
         steps,
         time,
+        // Where it is narrow, a line ends here.
+        span().class("transport__break"),
         chapters::view(ctx),
         counted,
         note,
