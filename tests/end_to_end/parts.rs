@@ -152,6 +152,14 @@ async fn show_rows_alone(stage: &Stage) {
     stage.tab.wait_for("the log to be read", SHORT, ready).await;
 }
 
+async fn wait_until_asked_for(stage: &Stage) {
+    let asked = "typeof window.letGo === 'function'";
+    stage
+        .tab
+        .wait_for("the part to be asked for", SHORT, asked)
+        .await;
+}
+
 #[test]
 fn no_row_moves_when_what_stands_around_them_comes() {
     for (name, width_px) in [("bare", 1280), ("bare_narrow", 600)] {
@@ -166,11 +174,7 @@ fn no_row_moves_when_what_stands_around_them_comes() {
             })()";
             let bare: [f64; 3] = stage.tab.eval(ends).await;
             assert!(bare[1] - bare[0] > 300.0, "{bare:?}");
-            let asked = "typeof window.letGo === 'function'";
-            stage
-                .tab
-                .wait_for("the part to be asked for", SHORT, asked)
-                .await;
+            wait_until_asked_for(&stage).await;
             stage.tab.run("window.letGo();").await;
             let player = "!!__test.one('[part=player]')";
             stage.tab.wait_for("the player", SHORT, player).await;
@@ -187,11 +191,7 @@ fn keys_that_are_pressed_before_their_part_is_here_act_when_it_comes() {
         show_rows_alone(&stage).await;
         stage.tab.run("__test.feed().scroller.focus();").await;
         stage.tab.press("?").await;
-        let asked = "typeof window.letGo === 'function'";
-        stage
-            .tab
-            .wait_for("the part to be asked for", SHORT, asked)
-            .await;
+        wait_until_asked_for(&stage).await;
         let opened: bool = stage.tab.eval("!!__test.one('dialog.help').open").await;
         assert!(!opened, "what a key asks for is not here yet");
         stage.tab.run("window.letGo();").await;
@@ -212,11 +212,7 @@ fn what_is_written_behind_an_early_slash_is_looked_for() {
         for key in ["/", "j", "o", "u"] {
             stage.tab.press(key).await;
         }
-        let asked = "typeof window.letGo === 'function'";
-        stage
-            .tab
-            .wait_for("the part to be asked for", SHORT, asked)
-            .await;
+        wait_until_asked_for(&stage).await;
         stage.tab.run("window.letGo();").await;
         let written = "__test.one('.find__field')?.value === 'jou'";
         stage.tab.wait_for("the words", SHORT, written).await;
