@@ -4,8 +4,9 @@
 //! `bar`, `shortcuts`, `readonly`, `memory`; `state` is written here: `loading`, `ready`, `live`, `ended`, `error`.
 //! DOM events: `af-ready`, `af-error`, `af-state`, `af-connection`, `af-session`, `af-badge`; and `af-permission` and
 //! `af-question` before an answer is sent, which is not where they are cancelled; `af-select` (a row has the focus),
-//! `af-link` and `af-copy` (a link, a text is copied, unless cancelled), `af-command` (a key for the page around), `af-event`,
-//! `af-follow` and `af-filter` (more came, following began or ended, other hits), and those of media elements: `play`, `pause`,
+//! `af-link`, `af-copy` and `af-open-file` (a link, a text, a path is copied, unless cancelled), `af-marker` (playing passed
+//! one), `af-command` (a key for the page around), `af-event`, `af-follow` and `af-filter` (more came, following began or
+//! ended, other hits), and those of media elements: `play`, `pause`,
 //! `ended`, `seeked`, `ratechange`, `timeupdate`. Properties and methods: `element.js`.
 //!
 //! Brings transport, store and view together; what each does is its own.
@@ -64,6 +65,7 @@ const ATTRIBUTES: &[&str] = &[
     "controls",
     "speed",
     "loop",
+    "pause-on-markers",
     "autoplay",
     "start-at",
     "poster",

@@ -26,6 +26,7 @@ pub(crate) enum Command {
     PreviousHit,
     Copy,
     CopyLink,
+    OpenFile,
     Verbosity,
     Sessions,
     Panel,
@@ -126,6 +127,7 @@ pub(crate) const TABLE: &[Section] = &[
             bind(&["x"], Command::CloseKind, "Close all of this kind"),
             bind(&["y"], Command::Copy, "Copy its text"),
             bind(&["l"], Command::CopyLink, "Copy a link to it"),
+            bind(&["o"], Command::OpenFile, "Open its file, or copy the path"),
         ],
     },
     Section {

@@ -1,8 +1,8 @@
-//! Links to events and copies of rows: the two buttons on the row under the pointer or the focus, the keys for the same,
-//! and the row that a link led to, which lights up once.
+//! Links to events, copies of rows and files to open: the buttons on the row under the pointer or the focus, the keys for
+//! the same, and the row that a link led to, which lights up once.
 //!
 //! What stands in the address is the page's: a link is told by `af-link`, which a listener may take over, and the row
-//! that has the focus by `af-select`.
+//! that has the focus by `af-select`. No page opens a file of the reader's machine, so `af-open-file` asks whoever can.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -107,6 +107,42 @@ impl Context {
         }
     }
 
+    /// Whether a row is about a file.
+    fn has_file(&self, row: RowId) -> bool {
+        let block = self.store.block_at(row);
+        block.is_some_and(|block| self.store.feed().block(block).body.file_path().is_some())
+    }
+
+    /// Asks the page around to open the file that a row is about; where nobody does, its path goes on the clipboard.
+    /// False where the row is about none.
+    pub(crate) fn open_file(&self, row: RowId) -> bool {
+        let Some(block) = self.store.block_at(row) else {
+            return false;
+        };
+        let (path, line, event_id, cwd) = {
+            let feed = self.store.feed();
+            let block = feed.block(block);
+            let Some(path) = block.body.file_path() else {
+                return false;
+            };
+            let line = block.body.file_line().map(|line| line.to_string());
+            let cwd = feed.session().cwd.clone();
+            (path, line, block.event_id.to_string(), cwd)
+        };
+        let mut detail = vec![("path", path.as_str()), ("eventId", &event_id)];
+        // What is not known is left out.
+        detail.extend(line.as_deref().map(|line| ("line", line)));
+        detail.extend(cwd.as_deref().map(|cwd| ("cwd", cwd)));
+        let host = self.links.host.borrow();
+        if host
+            .as_ref()
+            .is_none_or(|host| dom::asks_leave(host, "af-open-file", &dom::object_of(&detail)))
+        {
+            dom::copy_text(&path);
+        }
+        true
+    }
+
     /// Brings the row of an event into the middle and lights it up; false where the event is not here.
     pub(crate) fn go_to_id(self: &Rc<Self>, event_id: &str) -> bool {
         let Some(block) = self.store.block_of_id(event_id) else {
@@ -189,6 +225,10 @@ impl Context {
         if let Some(actions) = &*self.links.actions.borrow()
             && actions.parent_element().as_ref() != Some(&element)
         {
+            match self.has_file(row) {
+                true => dom::write_attribute(actions, "data-file", ""),
+                false => dom::remove_attribute(actions, "data-file"),
+            }
             dom::insert_before(&element, actions, None);
         }
     }
@@ -223,12 +263,22 @@ impl Context {
     }
 }
 
-/// The buttons; there is one pair, and it is put on one row at a time.
+/// The buttons; there is one set, and it is put on one row at a time.
 pub(super) fn actions(ctx: Ctx) -> impl IntoView {
-    let action = |name: &'static str, key: &'static str, shape: Icon, act: fn(&Context, RowId)| {
+    // Only a page that opens files is asked for it in so many words.
+    let opens = ctx.with_value(|context| context.attribute("opens-files").is_some());
+    let file = match opens {
+        true => "Open file",
+        false => "Copy path",
+    };
+    let action = |name: &'static str,
+                  key: &'static str,
+                  class: &'static str,
+                  shape: Icon,
+                  act: fn(&Context, RowId)| {
         button()
             .attr("type", "button")
-            .class("icon-button")
+            .class(class)
             .attr("aria-label", name)
             .attr("title", format!("{name} ({key})"))
             .on(ev::click, move |_| {
@@ -241,11 +291,32 @@ pub(super) fn actions(ctx: Ctx) -> impl IntoView {
             .child(icon(shape))
     };
     (
-        action("Copy text", "y", Icon::Copy, |context, row| {
-            context.copy_row(row)
-        }),
-        action("Copy link", "l", Icon::Link, |context, row| {
-            context.copy_link(row)
-        }),
+        action(
+            file,
+            "o",
+            "icon-button row-actions__file",
+            Icon::File,
+            |context, row| {
+                context.open_file(row);
+            },
+        ),
+        action(
+            "Copy text",
+            "y",
+            "icon-button",
+            Icon::Copy,
+            |context, row| {
+                context.copy_row(row);
+            },
+        ),
+        action(
+            "Copy link",
+            "l",
+            "icon-button",
+            Icon::Link,
+            |context, row| {
+                context.copy_link(row);
+            },
+        ),
     )
 }

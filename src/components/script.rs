@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use chat_feed::BlockId;
 use chat_feed::arrangement::Row;
-use chat_feed::playback::State;
+use chat_feed::playback::{Player, State};
 
 use super::Context;
 use super::feed::FeedView;
@@ -180,7 +180,28 @@ pub(super) fn tell(context: &Context) {
         }
         say("timeupdate", &[]);
     }
+    tell_markers(context, &say);
     if was_playing && !playing {
         say(if at_end { "ended" } else { "pause" }, &[]);
+    }
+}
+
+/// The markers that playing has passed in this frame.
+fn tell_markers(context: &Context, say: &impl Fn(&str, &[(&str, &str)])) {
+    let passed = context.store.player(Player::passed);
+    if passed.is_empty() {
+        return;
+    }
+    let markers = context
+        .store
+        .stops(|stops| stops.markers_in(passed).to_vec());
+    for marker in markers {
+        let event_id = context
+            .store
+            .whole(|feed, _| feed.block(marker.block).event_id.to_string());
+        say(
+            "af-marker",
+            &[("kind", marker.kind.as_str()), ("eventId", &event_id)],
+        );
     }
 }

@@ -69,7 +69,9 @@ impl Feed for FeedElement {
                 let wrap = value.is_some_and(|value| !matches!(value.as_str(), "false" | "off"));
                 self.view.context.diffs.set_wrap(wrap);
             }
-            "speed" | "loop" | "controls" => self.set_playing(name, value.as_deref()),
+            "speed" | "loop" | "pause-on-markers" | "controls" => {
+                self.set_playing(name, value.as_deref())
+            }
             "group" => self.arrange(|mode| mode.group = value.as_deref() != Some("none")),
             _ => {}
         }

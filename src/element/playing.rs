@@ -44,6 +44,9 @@ impl FeedElement {
                 self.store.play(Command::Speed(speed));
             }
             "loop" => self.store.play(Command::Loop(value.is_some())),
+            "pause-on-markers" => {
+                self.store.play(Command::PauseOnMarkers(value.is_some()));
+            }
             // What else there is changes how the bar looks.
             _ => self.store.set_goes_on(self.view.context.live.get()),
         }

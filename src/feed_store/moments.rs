@@ -72,7 +72,9 @@ impl FeedStore {
     /// Once a frame: goes on playing; whether there will be something else in the next.
     pub(crate) fn advance(&self, now_ms: f64) -> bool {
         self.follow_session();
-        let goes_on = self.playing.player.borrow_mut().advance(now_ms);
+        let stops = self.playing.stops.borrow();
+        let goes_on = self.playing.player.borrow_mut().advance(now_ms, &stops);
+        drop(stops);
         self.show_moment();
         goes_on
     }
@@ -129,7 +131,7 @@ impl FeedStore {
 
     pub(super) fn forget_moments(&self) {
         self.moment.borrow_mut().take();
-        *self.playing.player.borrow_mut() = Player::default();
+        self.playing.player.borrow_mut().forget_session();
         *self.playing.stops.borrow_mut() = Stops::default();
         self.playing.told.set(None);
         self.tell_moved();

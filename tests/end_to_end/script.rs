@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 
-use crate::SHORT;
 use crate::made_logs::{Writer, log_of};
 use crate::stage::{Stage, on_stage};
+use crate::{FEED, SHORT};
 
 /// With all that folds and groups.
 const FOLDING_FEED: &str = "<agent-feed></agent-feed>";
@@ -184,5 +184,100 @@ fn a_script_steps_and_hears_of_playing_as_of_a_media_element() {
         wait_for_told(&stage, "pause").await;
         stage.tab.run("const feed = __test.feed(); feed.seek(feed.duration - 0.2); feed.playbackRate = 10; feed.play()").await;
         wait_for_told(&stage, "ended").await;
+    });
+}
+
+#[test]
+fn a_script_hears_of_markers_and_playing_pauses_on_each_where_it_is_told_to() {
+    let files = vec![("/log", log_of("marked", 60))];
+    on_stage("script_markers", FOLDING_FEED, files, async |stage| {
+        stage
+            .tab
+            .run("__test.feed().setAttribute('pause-on-markers', '')")
+            .await;
+        stage.show("/log").await;
+        stage.tab.run("await __test.feed().focusFeed()").await;
+        listen(&stage, &["af-marker", "pause", "ended"]).await;
+        stage
+            .tab
+            .run("const feed = __test.feed(); feed.seek(0); feed.playbackRate = 10; feed.play()")
+            .await;
+        wait_for_told(&stage, "pause").await;
+        let told: Vec<(String, Value)> = stage.tab.eval("window.told").await;
+        // What the turn begins with comes at once; what is behind it in time is the edit.
+        let markers: Vec<&Value> = told
+            .iter()
+            .filter(|(name, _)| name == "af-marker")
+            .map(|(_, detail)| detail)
+            .collect();
+        let last = markers.last().expect("a marker was passed");
+        let stands_at: f64 = stage.tab.eval("__test.feed().currentTime").await;
+        let (ids, n_told) = (last["eventId"].clone(), markers.len());
+        assert!(ids.is_string() && stands_at > 0.0, "{markers:?}");
+        // Without it playing goes on to the end, past the others.
+        stage
+            .tab
+            .run("const feed = __test.feed(); feed.removeAttribute('pause-on-markers'); feed.playbackRate = 1000; feed.play()")
+            .await;
+        wait_for_told(&stage, "ended").await;
+        let kinds: Vec<String> = stage
+            .tab
+            .eval("window.told.filter(([name]) => name === 'af-marker').map(([, detail]) => detail.kind)")
+            .await;
+        assert!(kinds.len() > n_told, "{kinds:?}");
+        for kind in ["prompt", "edit"] {
+            assert!(kinds.iter().any(|it| it == kind), "{kinds:?}");
+        }
+    });
+}
+
+#[test]
+fn a_page_is_asked_to_open_the_file_of_a_row_and_else_its_path_is_copied() {
+    let mut writer = Writer::new("files");
+    writer.turn(1);
+    let place = json!({"turnId": "t2"});
+    writer.event("user_message", &place, &json!({"text": "no file here"}));
+    let files = vec![("/log", writer.take())];
+    on_stage("open_file", FEED, files, async |stage| {
+        stage
+            .tab
+            .run(
+                "__test.feed().setAttribute('opens-files', '');
+                 window.asked = []; window.copied = []; window.takes = true;
+                 __test.feed().addEventListener('af-open-file', (event) => {
+                     asked.push(event.detail);
+                     if (window.takes) event.preventDefault();
+                 });
+                 navigator.clipboard.writeText = async (text) => { copied.push(text); };",
+            )
+            .await;
+        stage.show("/log").await;
+        let edit = "__test.rows().find((row) => row.textContent.includes('+2'))";
+        stage.tab.run(&format!("{edit}.focus()")).await;
+        let file_button = "__test.one('.row:focus .row-actions__file')";
+        let shown = format!("{file_button}?.checkVisibility() === true");
+        stage.tab.wait_for("its buttons", SHORT, &shown).await;
+        let name: String = stage.tab.eval(&format!("{file_button}.title")).await;
+        assert_eq!(name, "Open file (o)");
+        stage.tab.press("o").await;
+        let asked: Value = stage.tab.eval("window.asked").await;
+        assert_eq!(asked[0]["path"], "src/part_1.rs");
+        assert_eq!(asked[0]["line"], "2", "the first line that changed");
+        // Nobody takes it: what can be done is to copy the path.
+        stage.tab.run("window.takes = false").await;
+        stage.tab.run(&format!("{file_button}.click()")).await;
+        let told: (usize, Vec<String>) = stage.tab.eval("[asked.length, copied]").await;
+        assert_eq!(told, (2, vec!["src/part_1.rs".to_owned()]));
+        // A row about no file has no such button, and the key does nothing.
+        stage
+            .tab
+            .run("__test.rows().find((row) => row.textContent.includes('no file here')).focus()")
+            .await;
+        let hidden = "__test.one('.row:focus .row-actions__file')?.checkVisibility() === false";
+        stage.tab.wait_for("its other buttons", SHORT, hidden).await;
+        stage.tab.press("o").await;
+        let n_asked: usize = stage.tab.eval("asked.length").await;
+        assert_eq!(n_asked, 2);
+        stage.assert_no_request_out();
     });
 }

@@ -96,6 +96,7 @@ impl FeedView {
             }
             Command::Copy => here.map(|id| self.context.copy_row(id)).is_some(),
             Command::CopyLink => here.map(|id| self.context.copy_link(id)).is_some(),
+            Command::OpenFile => here.is_some_and(|id| self.context.open_file(id)),
             Command::Verbosity => {
                 self.cycle_verbosity();
                 true

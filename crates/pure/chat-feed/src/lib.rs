@@ -22,6 +22,7 @@ pub mod diff_list;
 pub mod export;
 mod feed;
 mod feed_text;
+mod file_place;
 pub mod find;
 mod history;
 pub mod inbox;

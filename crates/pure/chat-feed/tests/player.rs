@@ -77,6 +77,10 @@ impl Stage {
         self.player.follow(self.live.feed());
     }
 
+    fn advance(&mut self, now_ms: f64) -> bool {
+        self.player.advance(now_ms, &self.stops)
+    }
+
     fn ask(&mut self, command: Command) -> u32 {
         self.player.perform(command, &self.stops);
         self.player.n_events()
@@ -158,7 +162,7 @@ fn chunks_come_at_the_pace_they_came() {
     stage.ask(Command::Play);
     let mut shown = Vec::new();
     for frame in 0..=100 {
-        stage.player.advance(f64::from(frame) * 10.0);
+        stage.advance(f64::from(frame) * 10.0);
         shown.push(stage.player.n_events());
     }
     assert_eq!(shown[59], 2);
@@ -177,7 +181,7 @@ fn at_full_length_a_call_runs_for_as_long_as_it_ran() {
     stage.ask(Command::Play);
     let mut n_frames = 0;
     while stage.player.n_events() < 7 {
-        stage.player.advance(f64::from(n_frames) * 100.0);
+        stage.advance(f64::from(n_frames) * 100.0);
         n_frames += 1;
         assert!(n_frames < 1_000);
     }
@@ -194,7 +198,7 @@ fn playing_stops_at_the_end_or_begins_again() {
     assert_eq!(stage.player.n_events(), 0);
     stage.ask(Command::Speed(10.0));
     let mut now_ms = 0.0;
-    while stage.player.advance(now_ms) {
+    while stage.advance(now_ms) {
         now_ms += 100.0;
         assert!(now_ms < 5_000.0);
     }
@@ -205,8 +209,74 @@ fn playing_stops_at_the_end_or_begins_again() {
     stage.ask(Command::Loop(true));
     stage.ask(Command::Play);
     for frame in 0..200 {
-        assert!(stage.player.advance(now_ms + f64::from(frame) * 100.0));
+        assert!(stage.advance(now_ms + f64::from(frame) * 100.0));
     }
+}
+
+/// Plays on, 100 ms a frame at ten times the speed, until it pauses; the markers that were passed.
+fn markers_until_it_pauses(stage: &mut Stage) -> Vec<MarkerKind> {
+    stage.ask(Command::Speed(10.0));
+    stage.ask(Command::Play);
+    let mut passed = Vec::new();
+    for frame in 0..1_000 {
+        let goes_on = stage.advance(f64::from(frame) * 100.0);
+        let markers = stage.stops.markers_in(stage.player.passed());
+        passed.extend(markers.iter().map(|marker| marker.kind));
+        if !goes_on {
+            return passed;
+        }
+    }
+    panic!("it never pauses");
+}
+
+#[test]
+fn each_marker_is_passed_once_while_it_plays_and_none_by_hand() {
+    let mut stage = Stage::new(&session());
+    let all = [MarkerKind::Prompt, MarkerKind::Error, MarkerKind::Edit];
+    assert_eq!(markers_until_it_pauses(&mut stage), all);
+    stage.ask(Command::SeekTo(0));
+    stage.ask(Command::Play);
+    stage.advance(0.0);
+    stage.ask(Command::SeekTo(8));
+    assert_eq!(markers_until_it_pauses(&mut stage), []);
+}
+
+#[test]
+fn where_it_pauses_on_markers_it_stands_at_each_and_goes_on_from_there() {
+    let mut stage = Stage::new(&session());
+    stage.ask(Command::PauseOnMarkers(true));
+    let mut stood = Vec::new();
+    for kind in [MarkerKind::Prompt, MarkerKind::Error, MarkerKind::Edit] {
+        assert_eq!(markers_until_it_pauses(&mut stage), [kind]);
+        assert_eq!(stage.player.state(), State::ReplayPaused);
+        stood.push(stage.player.n_events());
+    }
+    // As steps by markers.
+    assert_eq!(stood, [2, 7, 8]);
+    assert_eq!(markers_until_it_pauses(&mut stage), []);
+    assert_eq!(stage.player.shown(), None);
+}
+
+#[test]
+fn another_session_is_played_in_the_same_manner() {
+    let mut stage = Stage::new(&session());
+    let asked = [
+        Command::Speed(5.0),
+        Command::SkipIdle(false),
+        Command::Loop(true),
+    ];
+    for command in asked {
+        stage.ask(command);
+    }
+    stage.player.forget_session();
+    stage.player.follow(stage.live.feed());
+    assert_eq!(
+        (stage.player.state(), stage.player.shown()),
+        (State::ReplayPaused, None)
+    );
+    let player = &stage.player;
+    assert!(!player.skips_idle() && player.loops());
+    assert!((player.speed() - 5.0).abs() < f64::EPSILON);
 }
 
 #[test]
@@ -214,8 +284,8 @@ fn a_hidden_page_goes_on_where_it_was() {
     let mut stage = Stage::new(&session());
     stage.ask(Command::SeekTo(0));
     stage.ask(Command::Play);
-    stage.player.advance(0.0);
-    stage.player.advance(3_600_000.0);
+    stage.advance(0.0);
+    stage.advance(3_600_000.0);
     assert!(stage.player.played_ms() <= 250.0);
 }
 
@@ -265,7 +335,7 @@ fn going_back_during_a_session_stays_there_until_the_reader_returns() {
     stage.ask(Command::Play);
     assert_eq!(stage.player.state(), State::ReplayPlaying);
     for frame in 0..100 {
-        stage.player.advance(f64::from(frame) * 100.0);
+        stage.advance(f64::from(frame) * 100.0);
     }
     assert_eq!(
         (stage.player.state(), stage.player.shown()),
@@ -353,7 +423,7 @@ proptest! {
                 prop_assert_eq!(stage.player.shown(), shown, "what comes moves nothing");
             }
             stage.ask(command);
-            stage.player.advance(nth as f64 * 40.0);
+            stage.advance(nth as f64 * 40.0);
             if before != State::LiveFollowing && command != Command::Live {
                 prop_assert_ne!(stage.player.state(), State::LiveFollowing);
             }

@@ -11,9 +11,12 @@
 //! whether more may come ([`Player::set_goes_on`]). Playing never switches following on; only [`Command::Live`] does.
 //! Nothing here touches what is played.
 
+use std::ops::Range;
+
 use super::clock::{Clock, exact};
 use super::stops::Stops;
 use super::typing::{Typed, Typing};
+use crate::block::EventIdx;
 use crate::viewport::within;
 
 /// The speeds there are; the last is as fast as the page draws.
@@ -63,6 +66,8 @@ pub enum Command {
     SkipIdle(bool),
     /// Whether it begins again at the end.
     Loop(bool),
+    /// Whether playing pauses at each marker.
+    PauseOnMarkers(bool),
 }
 
 impl Command {
@@ -75,6 +80,7 @@ impl Command {
                 | Command::Faster(_)
                 | Command::SkipIdle(_)
                 | Command::Loop(_)
+                | Command::PauseOnMarkers(_)
         )
     }
 }
@@ -118,6 +124,9 @@ pub struct Player {
     speed: f64,
     skips_idle: bool,
     loops: bool,
+    pauses_on_markers: bool,
+    /// What the last frame of playing brought.
+    passed: Range<EventIdx>,
     /// How much of the session the bar is as long as.
     axis_ms: u64,
     last_frame_ms: Option<f64>,
@@ -136,6 +145,8 @@ impl Default for Player {
             speed: 1.0,
             skips_idle: true,
             loops: false,
+            pauses_on_markers: false,
+            passed: 0..0,
             axis_ms: 0,
             last_frame_ms: None,
         }
@@ -259,6 +270,18 @@ impl Player {
         };
     }
 
+    /// Begins anew, for another session that is played in the same manner.
+    pub fn forget_session(&mut self) {
+        *self = Player {
+            types_whole: self.types_whole,
+            speed: self.speed,
+            skips_idle: self.skips_idle,
+            loops: self.loops,
+            pauses_on_markers: self.pauses_on_markers,
+            ..Player::default()
+        };
+    }
+
     /// Does what is asked.
     pub fn perform(&mut self, command: Command, stops: &Stops) {
         match command {
@@ -302,13 +325,15 @@ impl Player {
             }
             Command::SkipIdle(skips) => self.skips_idle = skips,
             Command::Loop(loops) => self.loops = loops,
+            Command::PauseOnMarkers(pauses) => self.pauses_on_markers = pauses,
         }
     }
 
     /// A frame is about to be drawn; whether there will be something else in the next.
     ///
-    /// `now_ms` is any clock that does not run back.
-    pub fn advance(&mut self, now_ms: f64) -> bool {
+    /// `now_ms` is any clock that does not run back; `stops` are those of the session that is played.
+    pub fn advance(&mut self, now_ms: f64, stops: &Stops) -> bool {
+        self.passed = 0..0;
         let last_ms = self.last_frame_ms.replace(now_ms);
         if self.state != State::ReplayPlaying {
             self.last_frame_ms = None;
@@ -318,6 +343,7 @@ impl Player {
             within(now_ms - last_ms, 0.0, LONGEST_FRAME_MS)
         });
         let by_ms = passed_ms * self.speed;
+        let (n_before, before_ms) = (self.n_events, self.played_ms);
         self.played_ms = if self.skips_idle {
             self.played_ms + by_ms
         } else {
@@ -325,6 +351,16 @@ impl Player {
             self.clock.played_of(elapsed_ms + by_ms)
         };
         self.n_events = self.clock.n_events_at(whole(self.played_ms));
+        let passed = n_before..self.n_events;
+        if self.pauses_on_markers
+            && let Some(n_events) = self.marker_after(before_ms, passed.clone(), stops)
+        {
+            self.go_to(n_events);
+            self.pause();
+            self.passed = n_before..n_events;
+            return false;
+        }
+        self.passed = passed;
         if self.n_events < self.clock.n_events() {
             return true;
         }
@@ -335,6 +371,19 @@ impl Player {
         self.go_to_end();
         self.pause();
         false
+    }
+
+    /// The events that the last frame of playing brought; going elsewhere by hand brings none.
+    pub fn passed(&self) -> Range<EventIdx> {
+        self.passed.clone()
+    }
+
+    /// So many events show the first marker among those that lies behind a time: one at the very place where playing
+    /// began would stop it before anything is played.
+    fn marker_after(&self, played_ms: f64, among: Range<EventIdx>, stops: &Stops) -> Option<u32> {
+        let markers = stops.markers_in(among).iter();
+        let mut ends = markers.map(|marker| marker.event + 1);
+        ends.find(|n_events| exact(self.clock.played_at(*n_events)) > played_ms)
     }
 
     fn play(&mut self) {

@@ -59,6 +59,19 @@ pub struct Stops {
     n_changes: usize,
 }
 
+impl MarkerKind {
+    /// A short word for it, for scripts.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            MarkerKind::Prompt => "prompt",
+            MarkerKind::Error => "error",
+            MarkerKind::Permission => "permission",
+            MarkerKind::Compaction => "compaction",
+            MarkerKind::Edit => "edit",
+        }
+    }
+}
+
 impl Stops {
     /// Takes what came since the last time. A feed that keeps no history has no places.
     pub fn follow(&mut self, feed: &Feed) {
@@ -122,6 +135,13 @@ impl Stops {
     /// What is worth going to, in order.
     pub fn markers(&self) -> &[Marker] {
         &self.markers
+    }
+
+    /// Those that came with some of the events.
+    pub fn markers_in(&self, events: Range<EventIdx>) -> &[Marker] {
+        let upto = |event| self.markers.partition_point(|marker| marker.event < event);
+        let range = upto(events.start)..upto(events.end);
+        self.markers.get(range).unwrap_or_default()
     }
 
     /// Where sub-agents worked, by their beginning.
