@@ -1,9 +1,27 @@
 //! Nodes: making them, placing them, listening to them. Text goes in as text nodes and attributes only.
+//!
+//! What an event says is read in [`event`]; [`listening`] hears events and sends them; methods of an element's own class
+//! are called in [`calls`].
+
+mod calls;
+mod event;
+mod listening;
 
 use std::cell::RefCell;
 
 use wasm_bindgen::JsCast;
-use wasm_bindgen::prelude::*;
+
+pub(crate) use calls::{
+    call_method, call_with_bytes, call_with_files, call_with_text, play, set_text_property,
+};
+pub(crate) use event::{
+    around_event, attribute_at, began_in_control, child_at, has_shift, is_target, is_within,
+    key_of, origin, place_above, place_below, place_of, scrolled, target,
+};
+pub(crate) use listening::{
+    Listener, asks_leave, detail_of, dispatch, listen, listen_document, listen_passive,
+    listen_window, object_of, value_of_json,
+};
 
 /// An element of the page.
 pub(crate) type Element = web_sys::Element;
@@ -73,58 +91,9 @@ pub(crate) fn by_id(id: &str) -> Option<Element> {
     document().get_element_by_id(id)
 }
 
-/// Calls a method of an element's own class with files, each with its path.
-pub(crate) fn call_with_files(element: &Element, method: &str, files: &[super::folder::NamedFile]) {
-    let list = js_sys::Array::new();
-    for named in files {
-        let entry = js_sys::Object::new();
-        let _ = js_sys::Reflect::set(&entry, &"path".into(), &named.path.as_str().into());
-        let _ = js_sys::Reflect::set(&entry, &"file".into(), &named.file);
-        list.push(&entry);
-    }
-    let called = js_sys::Reflect::get(element, &method.into());
-    if let Some(called) = called
-        .ok()
-        .as_ref()
-        .and_then(|called| called.dyn_ref::<js_sys::Function>())
-    {
-        let _ = called.call1(element, &list);
-    }
-}
-
-/// Calls a method of an element that takes nothing: `showModal`, `select` …
-pub(crate) fn call_method(element: &Element, method: &str) {
-    let called = js_sys::Reflect::get(element, &method.into());
-    if let Some(called) = called
-        .ok()
-        .as_ref()
-        .and_then(|called| called.dyn_ref::<js_sys::Function>())
-    {
-        let _ = called.call0(element);
-    }
-}
-
-/// Calls a method of an element's own class with a text.
-pub(crate) fn call_with_text(element: &Element, method: &str, text: &str) {
-    let called = js_sys::Reflect::get(element, &method.into());
-    if let Some(called) = called
-        .ok()
-        .as_ref()
-        .and_then(|called| called.dyn_ref::<js_sys::Function>())
-    {
-        let _ = called.call1(element, &text.into());
-    }
-}
-
 /// The first element within another that a selector finds.
 pub(crate) fn first_in(element: &Element, selector: &str) -> Option<Element> {
     element.query_selector(selector).ok().flatten()
-}
-
-/// The closest element around an event's beginning that a selector finds, shadow roots left aside.
-pub(crate) fn around_event(event: &Event, selector: &str) -> Option<Element> {
-    let from = event.composed_path().get(0);
-    from.dyn_ref::<Element>()?.closest(selector).ok().flatten()
 }
 
 /// An attribute's value.
@@ -136,27 +105,6 @@ pub(crate) fn attribute(element: &Element, name: &str) -> Option<String> {
 pub(crate) fn shown_text_of(element: &Element) -> String {
     let html: &web_sys::HtmlElement = element.unchecked_ref();
     html.inner_text()
-}
-
-/// The floating element an event is about, and where the one stands that a selector finds beside it.
-fn floating_by(event: &Event, opener: &str) -> Option<(Element, web_sys::DomRect)> {
-    let floating = event.target()?.dyn_into::<Element>().ok()?;
-    let opener = first_in(&floating.parent_element()?, opener)?;
-    Some((floating, opener.get_bounding_client_rect()))
-}
-
-/// Puts the floating element an event is about above the one that a selector finds beside it, their left edges in line
-/// where it has room there.
-pub(crate) fn place_above(event: &Event, opener: &str, width_px: f64) {
-    if let Some((floating, bounds)) = floating_by(event, opener) {
-        let size = |size: Result<JsValue, JsValue>| size.ok().and_then(|px| px.as_f64());
-        let window_px = size(window().inner_width()).unwrap_or_default();
-        let height_px = size(window().inner_height()).unwrap_or_default();
-        let left_px = bounds.left().min(window_px - width_px - 8.0).max(8.0);
-        let bottom_px = height_px - bounds.top() + 4.0;
-        let place = format!("auto auto {} {}", px(bottom_px), px(left_px));
-        set_style(&floating, "inset", &place);
-    }
 }
 
 /// The decimal number a text is, as the browser reads it: it has the means, and the page need not bring its own.
@@ -175,49 +123,6 @@ pub(crate) fn px(length_px: f64) -> String {
     let sign = if thousandths < 0 { "-" } else { "" };
     let thousandths = thousandths.unsigned_abs();
     format!("{sign}{}.{:03}px", thousandths / 1_000, thousandths % 1_000)
-}
-
-/// Puts the floating element an event is about below the one that a selector finds beside it, their right edges in line.
-pub(crate) fn place_below(event: &Event, opener: &str) {
-    if let Some((floating, bounds)) = floating_by(event, opener) {
-        let width = window().inner_width().ok().and_then(|width| width.as_f64());
-        let right = width.unwrap_or_default() - bounds.right();
-        set_style(
-            &floating,
-            "inset",
-            &format!("{} {} auto auto", px(bounds.bottom() + 4.0), px(right)),
-        );
-    }
-}
-
-/// The element that an event began at, also one within a shadow root.
-pub(crate) fn place_of(event: &Event) -> Option<Element> {
-    event.composed_path().get(0).dyn_into().ok()
-}
-
-/// Whether Shift was down.
-pub(crate) fn has_shift(event: &web_sys::KeyboardEvent) -> bool {
-    event.shift_key()
-}
-
-/// Calls a method of an element's own class with bytes.
-pub(crate) fn call_with_bytes(element: &Element, method: &str, bytes: &[u8]) {
-    let called = js_sys::Reflect::get(element, &method.into());
-    if let Some(called) = called
-        .ok()
-        .as_ref()
-        .and_then(|called| called.dyn_ref::<js_sys::Function>())
-    {
-        let _ = called.call1(element, &js_sys::Uint8Array::from(bytes));
-    }
-}
-
-/// A member of an event's `detail`, where it is text.
-pub(crate) fn detail_of(event: &Event, name: &str) -> Option<String> {
-    let detail = event.dyn_ref::<web_sys::CustomEvent>()?.detail();
-    js_sys::Reflect::get(&detail, &name.into())
-        .ok()?
-        .as_string()
 }
 
 /// Takes an attribute away.
@@ -241,12 +146,6 @@ pub(crate) fn set_style(element: &Element, property: &str, value: &str) {
     let _ = element.style().set_property(property, value);
 }
 
-/// Sets a property of the element object: text, or nothing.
-pub(crate) fn set_text_property(element: &Element, name: &str, value: Option<&str>) {
-    let value = value.map_or(JsValue::UNDEFINED, JsValue::from_str);
-    let _ = js_sys::Reflect::set(element, &name.into(), &value);
-}
-
 /// Puts `child` before `next`, at the end where that is `None`.
 pub(crate) fn insert_before(parent: &Element, child: &Element, next: Option<&Element>) {
     let _ = parent.insert_before(child, next.map(|next| next.unchecked_ref()));
@@ -265,11 +164,6 @@ pub(crate) fn write_text(element: &Element, text: &str) {
 /// Whether `child` stands in `parent`, right before `next`.
 pub(crate) fn stands_before(parent: &Element, child: &Element, next: Option<&Element>) -> bool {
     child.parent_element().as_ref() == Some(parent) && child.next_element_sibling().as_ref() == next
-}
-
-/// Whether the event began at this very element and at none within it.
-pub(crate) fn is_target(event: &Event, element: &Element) -> bool {
-    event.composed_path().get(0).dyn_ref::<Element>() == Some(element)
 }
 
 /// Whether the element is, or holds, the one that has the focus, shadow roots included.
@@ -305,33 +199,9 @@ pub(crate) fn focus(element: &Element) {
     }
 }
 
-/// Plays the sound of an element. A browser may refuse it; its own buttons are there then.
-pub(crate) fn play(element: &Element) {
-    if let Ok(play) = js_sys::Reflect::get(element, &"play".into())
-        && let Some(play) = play.dyn_ref::<js_sys::Function>()
-        && let Ok(begun) = play.call0(element)
-        && let Ok(begun) = begun.dyn_into::<js_sys::Promise>()
-    {
-        leptos::task::spawn_local(async move {
-            let _ = wasm_bindgen_futures::JsFuture::from(begun).await;
-        });
-    }
-}
-
-/// How far the element an event came from is scrolled to the right, and how wide what is seen of it is.
-pub(crate) fn scrolled(event: &Event) -> Option<(f64, f64)> {
-    let element = origin(event)?;
-    Some((element.scroll_left().into(), element.client_width().into()))
-}
-
 /// How wide an element is inside.
 pub(crate) fn width_px(element: &Element) -> i32 {
     element.client_width()
-}
-
-/// The element that listens to an event.
-pub(crate) fn origin(event: &Event) -> Option<Element> {
-    event.current_target()?.dyn_into().ok()
 }
 
 /// Moves the focus to the child with this index of the element that listens.
@@ -343,209 +213,6 @@ pub(crate) fn focus_child(event: &Event, nth: usize) {
     if let Some(child) = child {
         focus(&child);
     }
-}
-
-/// Sends a DOM event up from the element; `detail` is what listeners read.
-pub(crate) fn dispatch(element: &Element, name: &str, detail: &JsValue) {
-    let init = web_sys::CustomEventInit::new();
-    init.set_detail(detail);
-    init.set_bubbles(true);
-    init.set_composed(true);
-    if let Ok(event) = web_sys::CustomEvent::new_with_event_init_dict(name, &init) {
-        let _ = element.dispatch_event(&event);
-    }
-}
-
-/// Sends a DOM event up from the element and asks: false where a listener will not have what it tells of.
-pub(crate) fn asks_leave(element: &Element, name: &str, detail: &JsValue) -> bool {
-    let init = web_sys::CustomEventInit::new();
-    init.set_detail(detail);
-    init.set_bubbles(true);
-    init.set_composed(true);
-    init.set_cancelable(true);
-    match web_sys::CustomEvent::new_with_event_init_dict(name, &init) {
-        Ok(event) => element.dispatch_event(&event).unwrap_or(true),
-        Err(_) => true,
-    }
-}
-
-/// A value read from JSON, for the `detail` of an event.
-pub(crate) fn value_of_json(json: &str) -> JsValue {
-    js_sys::JSON::parse(json).unwrap_or_default()
-}
-
-/// An object of strings, for the `detail` of an event.
-pub(crate) fn object_of(members: &[(&str, &str)]) -> JsValue {
-    let object = js_sys::Object::new();
-    for (name, value) in members {
-        let _ = js_sys::Reflect::set(&object, &(*name).into(), &(*value).into());
-    }
-    object.into()
-}
-
-/// A listener that is taken off again when this is dropped.
-pub(crate) struct Listener {
-    target: web_sys::EventTarget,
-    name: &'static str,
-    capture: bool,
-    closure: Closure<dyn FnMut(Event)>,
-}
-
-/// Listens on an element.
-pub(crate) fn listen(
-    target: &Element,
-    name: &'static str,
-    handler: impl FnMut(Event) + 'static,
-) -> Listener {
-    listen_to(target.unchecked_ref(), name, false, handler)
-}
-
-/// Listens on an element without a say in what the browser does, so that scrolling does not wait for it.
-pub(crate) fn listen_passive(
-    target: &Element,
-    name: &'static str,
-    handler: impl FnMut(Event) + 'static,
-) -> Listener {
-    let closure = Closure::<dyn FnMut(Event)>::new(handler);
-    let options = web_sys::AddEventListenerOptions::new();
-    options.set_passive(true);
-    let handler = closure.as_ref().unchecked_ref();
-    let target: &web_sys::EventTarget = target;
-    let _ = target
-        .add_event_listener_with_callback_and_add_event_listener_options(name, handler, &options);
-    Listener {
-        target: target.clone(),
-        name,
-        capture: false,
-        closure,
-    }
-}
-
-/// Listens on the window.
-pub(crate) fn listen_window(name: &'static str, handler: impl FnMut(Event) + 'static) -> Listener {
-    listen_to(window().unchecked_ref(), name, false, handler)
-}
-
-/// Listens on the document.
-pub(crate) fn listen_document(
-    name: &'static str,
-    handler: impl FnMut(Event) + 'static,
-) -> Listener {
-    listen_to(document().unchecked_ref(), name, false, handler)
-}
-
-fn listen_to(
-    target: &web_sys::EventTarget,
-    name: &'static str,
-    capture: bool,
-    handler: impl FnMut(Event) + 'static,
-) -> Listener {
-    let closure = Closure::<dyn FnMut(Event)>::new(handler);
-    let _ = target.add_event_listener_with_callback_and_bool(
-        name,
-        closure.as_ref().unchecked_ref(),
-        capture,
-    );
-    Listener {
-        target: target.clone(),
-        name,
-        capture,
-        closure,
-    }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        let handler = self.closure.as_ref().unchecked_ref();
-        let _ = self.target.remove_event_listener_with_callback_and_bool(
-            self.name,
-            handler,
-            self.capture,
-        );
-    }
-}
-
-/// What a key event says; `None` for other events and for keys meant for the browser or a text field.
-pub(crate) fn key_of(event: &Event) -> Option<Key> {
-    let key: &web_sys::KeyboardEvent = event.dyn_ref()?;
-    if key.alt_key() || key.meta_key() || key.is_composing() {
-        return None;
-    }
-    let from = event.composed_path().get(0);
-    if let Some(element) = from.dyn_ref::<Element>()
-        && (matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT")
-            || element.has_attribute("contenteditable"))
-    {
-        return None;
-    }
-    // Shift makes another letter by itself.
-    let name = match key.key() {
-        name if key.shift_key() && name.starts_with("Arrow") => format!("Shift+{name}"),
-        name => name,
-    };
-    Some(Key {
-        name,
-        control: key.ctrl_key(),
-    })
-}
-
-/// A pressed key.
-pub(crate) struct Key {
-    /// As the browser names it: `j`, `Enter`, `PageDown` …; arrows with Shift as `Shift+ArrowDown`.
-    pub(crate) name: String,
-    /// Whether Ctrl was down.
-    pub(crate) control: bool,
-}
-
-/// The attribute of where an event began, or of the nearest element around that has it.
-pub(crate) fn attribute_at(event: &Event, name: &str) -> Option<String> {
-    let from = event.composed_path().get(0).dyn_into::<Element>().ok()?;
-    from.closest(&format!("[{name}]"))
-        .ok()??
-        .get_attribute(name)
-}
-
-/// The place among its siblings of the nearest element around an event's beginning that a selector finds.
-pub(crate) fn child_at(event: &Event, selector: &str) -> Option<usize> {
-    let from = event.composed_path().get(0).dyn_into::<Element>().ok()?;
-    let mut child = from.closest(selector).ok()??;
-    let mut place = 0;
-    while let Some(before) = child.previous_element_sibling() {
-        child = before;
-        place += 1;
-    }
-    Some(place)
-}
-
-/// Whether the event began at, or in, a control that has a use of its own for Enter and clicks.
-pub(crate) fn began_in_control(event: &Event, until: &Element) -> bool {
-    for node in event.composed_path().iter() {
-        let Ok(element) = node.dyn_into::<Element>() else {
-            return false;
-        };
-        if &element == until {
-            return false;
-        }
-        if matches!(
-            element.tag_name().as_str(),
-            "BUTTON" | "A" | "INPUT" | "SELECT" | "TEXTAREA" | "SUMMARY"
-        ) {
-            return true;
-        }
-    }
-    false
-}
-
-/// Whether the event began at, or in, what a selector names.
-pub(crate) fn is_within(event: &Event, selector: &str) -> bool {
-    let from = event.composed_path().get(0);
-    from.dyn_ref::<Element>()
-        .is_some_and(|element| element.closest(selector).ok().flatten().is_some())
-}
-
-/// The element that an event was sent to.
-pub(crate) fn target(event: &Event) -> Option<Element> {
-    event.target()?.dyn_into().ok()
 }
 
 /// Puts text on the clipboard.

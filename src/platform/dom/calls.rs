@@ -1,0 +1,81 @@
+//! Methods and properties of an element's own class, called by their names.
+
+use wasm_bindgen::JsCast;
+use wasm_bindgen::prelude::*;
+
+use super::Element;
+use crate::platform::folder::NamedFile;
+
+/// Calls a method of an element that takes nothing: `showModal`, `select` …
+pub(crate) fn call_method(element: &Element, method: &str) {
+    let called = js_sys::Reflect::get(element, &method.into());
+    if let Some(called) = called
+        .ok()
+        .as_ref()
+        .and_then(|called| called.dyn_ref::<js_sys::Function>())
+    {
+        let _ = called.call0(element);
+    }
+}
+
+/// Calls a method of an element's own class with a text.
+pub(crate) fn call_with_text(element: &Element, method: &str, text: &str) {
+    let called = js_sys::Reflect::get(element, &method.into());
+    if let Some(called) = called
+        .ok()
+        .as_ref()
+        .and_then(|called| called.dyn_ref::<js_sys::Function>())
+    {
+        let _ = called.call1(element, &text.into());
+    }
+}
+
+/// Calls a method of an element's own class with bytes.
+pub(crate) fn call_with_bytes(element: &Element, method: &str, bytes: &[u8]) {
+    let called = js_sys::Reflect::get(element, &method.into());
+    if let Some(called) = called
+        .ok()
+        .as_ref()
+        .and_then(|called| called.dyn_ref::<js_sys::Function>())
+    {
+        let _ = called.call1(element, &js_sys::Uint8Array::from(bytes));
+    }
+}
+
+/// Calls a method of an element's own class with files, each with its path.
+pub(crate) fn call_with_files(element: &Element, method: &str, files: &[NamedFile]) {
+    let list = js_sys::Array::new();
+    for named in files {
+        let entry = js_sys::Object::new();
+        let _ = js_sys::Reflect::set(&entry, &"path".into(), &named.path.as_str().into());
+        let _ = js_sys::Reflect::set(&entry, &"file".into(), &named.file);
+        list.push(&entry);
+    }
+    let called = js_sys::Reflect::get(element, &method.into());
+    if let Some(called) = called
+        .ok()
+        .as_ref()
+        .and_then(|called| called.dyn_ref::<js_sys::Function>())
+    {
+        let _ = called.call1(element, &list);
+    }
+}
+
+/// Sets a property of the element object: text, or nothing.
+pub(crate) fn set_text_property(element: &Element, name: &str, value: Option<&str>) {
+    let value = value.map_or(JsValue::UNDEFINED, JsValue::from_str);
+    let _ = js_sys::Reflect::set(element, &name.into(), &value);
+}
+
+/// Plays the sound of an element. A browser may refuse it; its own buttons are there then.
+pub(crate) fn play(element: &Element) {
+    if let Ok(play) = js_sys::Reflect::get(element, &"play".into())
+        && let Some(play) = play.dyn_ref::<js_sys::Function>()
+        && let Ok(begun) = play.call0(element)
+        && let Ok(begun) = begun.dyn_into::<js_sys::Promise>()
+    {
+        leptos::task::spawn_local(async move {
+            let _ = wasm_bindgen_futures::JsFuture::from(begun).await;
+        });
+    }
+}

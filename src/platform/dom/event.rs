@@ -1,0 +1,155 @@
+//! What an event says: where it began and around what, which key was pressed, and which floating element it is about.
+
+use wasm_bindgen::JsCast;
+use wasm_bindgen::prelude::*;
+
+use super::{Element, Event, first_in, px, set_style, window};
+
+/// The element that listens to an event.
+pub(crate) fn origin(event: &Event) -> Option<Element> {
+    event.current_target()?.dyn_into().ok()
+}
+
+/// The element that an event was sent to.
+pub(crate) fn target(event: &Event) -> Option<Element> {
+    event.target()?.dyn_into().ok()
+}
+
+/// The element that an event began at, also one within a shadow root.
+pub(crate) fn place_of(event: &Event) -> Option<Element> {
+    event.composed_path().get(0).dyn_into().ok()
+}
+
+/// Whether the event began at this very element and at none within it.
+pub(crate) fn is_target(event: &Event, element: &Element) -> bool {
+    event.composed_path().get(0).dyn_ref::<Element>() == Some(element)
+}
+
+/// The closest element around an event's beginning that a selector finds, shadow roots left aside.
+pub(crate) fn around_event(event: &Event, selector: &str) -> Option<Element> {
+    let from = event.composed_path().get(0);
+    from.dyn_ref::<Element>()?.closest(selector).ok().flatten()
+}
+
+/// The attribute of where an event began, or of the nearest element around that has it.
+pub(crate) fn attribute_at(event: &Event, name: &str) -> Option<String> {
+    let from = event.composed_path().get(0).dyn_into::<Element>().ok()?;
+    from.closest(&format!("[{name}]"))
+        .ok()??
+        .get_attribute(name)
+}
+
+/// The place among its siblings of the nearest element around an event's beginning that a selector finds.
+pub(crate) fn child_at(event: &Event, selector: &str) -> Option<usize> {
+    let from = event.composed_path().get(0).dyn_into::<Element>().ok()?;
+    let mut child = from.closest(selector).ok()??;
+    let mut place = 0;
+    while let Some(before) = child.previous_element_sibling() {
+        child = before;
+        place += 1;
+    }
+    Some(place)
+}
+
+/// Whether the event began at, or in, what a selector names.
+pub(crate) fn is_within(event: &Event, selector: &str) -> bool {
+    let from = event.composed_path().get(0);
+    from.dyn_ref::<Element>()
+        .is_some_and(|element| element.closest(selector).ok().flatten().is_some())
+}
+
+/// Whether the event began at, or in, a control that has a use of its own for Enter and clicks.
+pub(crate) fn began_in_control(event: &Event, until: &Element) -> bool {
+    for node in event.composed_path().iter() {
+        let Ok(element) = node.dyn_into::<Element>() else {
+            return false;
+        };
+        if &element == until {
+            return false;
+        }
+        if matches!(
+            element.tag_name().as_str(),
+            "BUTTON" | "A" | "INPUT" | "SELECT" | "TEXTAREA" | "SUMMARY"
+        ) {
+            return true;
+        }
+    }
+    false
+}
+
+/// What a key event says; `None` for other events and for keys meant for the browser or a text field.
+pub(crate) fn key_of(event: &Event) -> Option<Key> {
+    let key: &web_sys::KeyboardEvent = event.dyn_ref()?;
+    if key.alt_key() || key.meta_key() || key.is_composing() {
+        return None;
+    }
+    let from = event.composed_path().get(0);
+    if let Some(element) = from.dyn_ref::<Element>()
+        && (matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT")
+            || element.has_attribute("contenteditable"))
+    {
+        return None;
+    }
+    // Shift makes another letter by itself.
+    let name = match key.key() {
+        name if key.shift_key() && name.starts_with("Arrow") => format!("Shift+{name}"),
+        name => name,
+    };
+    Some(Key {
+        name,
+        control: key.ctrl_key(),
+    })
+}
+
+/// A pressed key.
+pub(crate) struct Key {
+    /// As the browser names it: `j`, `Enter`, `PageDown` …; arrows with Shift as `Shift+ArrowDown`.
+    pub(crate) name: String,
+    /// Whether Ctrl was down.
+    pub(crate) control: bool,
+}
+
+/// Whether Shift was down.
+pub(crate) fn has_shift(event: &web_sys::KeyboardEvent) -> bool {
+    event.shift_key()
+}
+
+/// How far the element an event came from is scrolled to the right, and how wide what is seen of it is.
+pub(crate) fn scrolled(event: &Event) -> Option<(f64, f64)> {
+    let element = origin(event)?;
+    Some((element.scroll_left().into(), element.client_width().into()))
+}
+
+/// Puts the floating element an event is about above the one that a selector finds beside it, their left edges in line
+/// where it has room there.
+pub(crate) fn place_above(event: &Event, opener: &str, width_px: f64) {
+    if let Some((floating, bounds)) = floating_by(event, opener) {
+        let size = |size: Result<JsValue, JsValue>| size.ok().and_then(|px| px.as_f64());
+        let window_px = size(window().inner_width()).unwrap_or_default();
+        let height_px = size(window().inner_height()).unwrap_or_default();
+        let left_px = bounds.left().min(window_px - width_px - 8.0).max(8.0);
+        let bottom_px = height_px - bounds.top() + 4.0;
+        let place = format!("auto auto {} {}", px(bottom_px), px(left_px));
+        set_style(&floating, "inset", &place);
+    }
+}
+
+/// Puts the floating element an event is about below the one that a selector finds beside it, their right edges in line.
+pub(crate) fn place_below(event: &Event, opener: &str) {
+    if let Some((floating, bounds)) = floating_by(event, opener) {
+        let width = window().inner_width().ok().and_then(|width| width.as_f64());
+        let right = width.unwrap_or_default() - bounds.right();
+        set_style(
+            &floating,
+            "inset",
+            &format!("{} {} auto auto", px(bounds.bottom() + 4.0), px(right)),
+        );
+    }
+}
+
+/// The floating element an event is about, and where the one stands that a selector finds beside it.
+fn floating_by(event: &Event, opener: &str) -> Option<(Element, web_sys::DomRect)> {
+    let floating = event.target()?.dyn_into::<Element>().ok()?;
+    let opener = first_in(&floating.parent_element()?, opener)?;
+    Some((floating, opener.get_bounding_client_rect()))
+}
