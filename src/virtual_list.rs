@@ -7,23 +7,26 @@
 //!
 //! What a row shows is left to the [`Rows`] it was made with; where the reader is, to the viewport.
 
+mod estimates;
 mod groups;
 pub(crate) mod measure;
+mod mounting;
+mod reader;
 mod rest;
 pub(crate) mod scroll;
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
-use chat_feed::viewport::{Align, Estimator, FontMetrics, RowId, RowShape, Viewport};
+use chat_feed::viewport::{Estimator, FontMetrics, RowId, RowShape, Viewport};
 
 use crate::platform::dom::{self, Element};
-use crate::platform::{frame, measure as sizes, row};
+use crate::platform::measure as sizes;
 
 pub(crate) use groups::Group;
+use mounting::{put_on, ranks_of};
+pub(crate) use reader::View;
 
-/// Rows whose estimates are made anew a frame, after the width changed.
-const RESTATED_A_FRAME: usize = 1_000;
 /// Rows mounted beyond the screen on either side, in screens: what one turn of a wheel shows.
 const OVERSCAN_VIEWPORTS: f64 = 0.75;
 /// The same where the rows are soon gone again.
@@ -50,19 +53,6 @@ pub(crate) struct Dress {
     pub(crate) class: String,
     /// Attributes by name; an empty value takes one away.
     pub(crate) attributes: Vec<(&'static str, String)>,
-}
-
-/// Where the reader is, for the controls around the list.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct View {
-    /// Whether the list keeps to its end.
-    pub(crate) following: bool,
-    /// Whether the end is near.
-    pub(crate) at_end: bool,
-    /// Rows that came since following stopped and were not seen.
-    pub(crate) unseen: usize,
-    /// The row at the top edge.
-    pub(crate) top: Option<RowId>,
 }
 
 /// One list in the page.
@@ -204,74 +194,7 @@ impl VirtualList {
         self.arrange();
     }
 
-    fn estimate_px(&self, id: RowId) -> f64 {
-        self.estimator
-            .borrow()
-            .estimate_px(self.rows.shape(id), self.width_px.get())
-    }
-
-    // The reader.
-
-    /// Whether to mount little beyond the screen: what is shown of a log that is being read is mostly gone with its end.
-    /// Only until the reader scrolls.
-    pub(crate) fn spare(&self, spares: bool) {
-        let viewports = if spares {
-            SPARE_VIEWPORTS
-        } else {
-            OVERSCAN_VIEWPORTS
-        };
-        self.viewport.borrow_mut().set_overscan(viewports);
-    }
-
-    /// Goes to the end and stays there.
-    pub(crate) fn follow_end(&self) {
-        self.viewport.borrow_mut().follow_end();
-        (self.request_frame)();
-    }
-
-    /// Stops keeping to the end.
-    pub(crate) fn stop_following(&self) {
-        self.viewport.borrow_mut().stop_following();
-        self.intent.forget();
-        (self.request_frame)();
-    }
-
-    /// Goes to the top.
-    pub(crate) fn go_home(&self) {
-        self.viewport.borrow_mut().on_home();
-        (self.request_frame)();
-    }
-
-    /// Shows a row; false where there is none of that name.
-    pub(crate) fn scroll_to(&self, id: RowId, align: Align) -> bool {
-        let found = self.viewport.borrow_mut().scroll_to(id, align);
-        self.await_rest();
-        (self.request_frame)();
-        found
-    }
-
-    /// Whether the reader has scrolled since following was stopped.
-    pub(crate) fn reader_moved(&self) -> bool {
-        self.intent.moved()
-    }
-
-    /// Keeps a row where it is on the screen while its height changes.
-    pub(crate) fn pin(&self, id: RowId) {
-        let mut viewport = self.viewport.borrow_mut();
-        // A row whose head is above the screen has nothing to keep in place there.
-        if viewport
-            .screen_top_px(id)
-            .is_some_and(|top_px| top_px >= 0.0)
-        {
-            viewport.pin(id);
-        }
-    }
-
-    /// Another density or font: every height is due.
-    pub(crate) fn invalidate(&self) {
-        self.viewport.borrow_mut().invalidate();
-        (self.request_frame)();
-    }
+    // What it holds.
 
     /// Number of rows.
     pub(crate) fn len(&self) -> usize {
@@ -298,90 +221,6 @@ impl VirtualList {
     /// The element that scrolls.
     pub(crate) fn scroller(&self) -> &Element {
         &self.scroller
-    }
-
-    /// The element of a mounted row.
-    pub(crate) fn element_of(&self, id: RowId) -> Option<Element> {
-        self.mounted
-            .borrow()
-            .iter()
-            .find(|row| row.id == id)
-            .map(|row| row.element.clone())
-    }
-
-    /// The mounted rows and their elements, in order.
-    pub(crate) fn mounted_rows(&self) -> Vec<(RowId, Element)> {
-        let mounted = self.mounted.borrow();
-        mounted
-            .iter()
-            .map(|row| (row.id, row.element.clone()))
-            .collect()
-    }
-
-    /// How far down the list a row begins: 0 is the top, 1 the end.
-    pub(crate) fn share_of(&self, id: RowId) -> Option<f64> {
-        let viewport = self.viewport.borrow();
-        let heights = viewport.heights();
-        Some(heights.top_of(id)? / heights.total_px().max(1.0))
-    }
-
-    /// Scrolls on from where it is, as the reader would.
-    pub(crate) fn scroll_by(&self, by_px: f64) {
-        self.intent.act();
-        sizes::set_scroll_top(&self.scroller, sizes::scroll_top(&self.scroller) + by_px);
-    }
-
-    /// Something above the list became higher by so much, or lower: what the reader looks at stays where it is on the
-    /// screen. At the end the end stays.
-    pub(crate) fn make_room(&self, above_px: f64) {
-        if !self.view().following {
-            sizes::set_scroll_top(&self.scroller, sizes::scroll_top(&self.scroller) + above_px);
-        }
-    }
-
-    /// The mounted row that has the focus, or holds what has it.
-    /// Where it was scrolled out of the window the scroller has the focus in its place.
-    pub(crate) fn focused(&self) -> Option<RowId> {
-        let mounted = self.mounted.borrow();
-        let row = mounted.iter().find(|row| dom::has_focus(&row.element));
-        match row {
-            Some(row) => Some(row.id),
-            None => self
-                .had_focus
-                .get()
-                .filter(|id| dom::has_focus(&self.scroller) && self.rank_of(*id).is_some()),
-        }
-    }
-
-    /// The row that had the focus is none the reader would go on from.
-    pub(crate) fn forget_focus(&self) {
-        self.had_focus.set(None);
-        if dom::has_focus(&self.window) {
-            dom::focus(&self.scroller);
-        }
-    }
-
-    /// The first row whose top edge is on the screen.
-    pub(crate) fn first_on_screen(&self) -> Option<RowId> {
-        let viewport = self.viewport.borrow();
-        let (id, within_px) = viewport.heights().at_offset(viewport.list_top_px())?;
-        if within_px > 0.0 {
-            viewport.heights().next(id).or(Some(id))
-        } else {
-            Some(id)
-        }
-    }
-
-    /// Whether a row lies below the screen.
-    pub(crate) fn is_below(&self, id: RowId) -> bool {
-        let viewport = self.viewport.borrow();
-        let top_px = viewport.screen_top_px(id);
-        top_px.is_some_and(|top_px| top_px >= self.height_px.get())
-    }
-
-    /// Where the reader is.
-    pub(crate) fn view(&self) -> View {
-        self.view.get()
     }
 
     // A frame.
@@ -431,273 +270,6 @@ impl VirtualList {
         self.tell_view();
     }
 
-    /// A row of the list was measured. Called for all of a frame, then `settle`.
-    fn measured(&self, id: RowId, height_px: f64) {
-        let shape = self.rows.shape(id);
-        let mut viewport = self.viewport.borrow_mut();
-        viewport.set_measured(id, height_px);
-        self.estimator
-            .borrow_mut()
-            .observe(shape, self.width_px.get(), height_px);
-    }
-
-    fn learn_size(&self) {
-        if self.size_told.replace(true) {
-            return;
-        }
-        let (width_px, height_px) = sizes::client_size(&self.scroller);
-        self.height_px.set(height_px);
-        let is_reflow = self.width_px.replace(width_px) != width_px;
-        self.viewport
-            .borrow_mut()
-            .on_resize(width_px, height_px, sizes::device_pixel_ratio());
-        if is_reflow && let Some(observer) = &*self.observer.borrow() {
-            // Every height is due now, also of rows that are as tall as before and would not be reported.
-            for row in self.mounted.borrow().iter() {
-                observer.unwatch(row.id, &row.element);
-                observer.watch(row.id, &row.element);
-            }
-        }
-    }
-
-    /// Estimates rows anew, a stretch a frame, after the width changed or the oracle learned.
-    ///
-    /// Not while it moves: the texts of all rows are read for it, and what is seen does not depend on it.
-    fn restate(&self) {
-        if self.viewport.borrow().is_moving() {
-            return;
-        }
-        if self.estimator.borrow_mut().take_revised() {
-            self.viewport.borrow_mut().invalidate_estimates();
-        }
-        let done = self
-            .viewport
-            .borrow_mut()
-            .restate(RESTATED_A_FRAME, |id, _| self.estimate_px(id));
-        if !done {
-            (self.request_frame)();
-        }
-    }
-
-    /// Returns whether any row was mounted, so that a measurement will follow.
-    fn mount_window(&self) -> bool {
-        let is_free = self.forced.borrow().is_none() && !self.rows_changed.replace(false);
-        if is_free {
-            let mounted = ranks_of(&self.mounted.borrow());
-            if self.viewport.borrow().will_do(&mounted) {
-                return false;
-            }
-        }
-        let (ids, first_rank, n_rows) = {
-            let viewport = self.viewport.borrow();
-            let n_rows = viewport.heights().len();
-            match &*self.forced.borrow() {
-                Some(ranks) => {
-                    let first = viewport.heights().at_rank(ranks.start);
-                    let ids = first.map_or_else(Vec::new, |first| {
-                        viewport
-                            .heights()
-                            .iter_from(first)
-                            .take(ranks.len())
-                            .map(|(id, _)| id)
-                            .collect()
-                    });
-                    (ids, ranks.start, n_rows)
-                }
-                None => {
-                    let window = viewport.window();
-                    (window.ids, window.ranks.start, n_rows)
-                }
-            }
-        };
-        let same = {
-            let mounted = self.mounted.borrow();
-            mounted.len() == ids.len() && mounted.iter().zip(&ids).all(|(row, id)| row.id == *id)
-        };
-        let counted_anew = self.n_rows_told.replace(n_rows) != n_rows;
-        if same && !counted_anew && !self.rank_shift.get() {
-            return false;
-        }
-        let mut mounted_any = false;
-        if !same {
-            let focused = dom::focused_in(&self.window);
-            self.unmount(|row| !ids.contains(&row.id));
-            let mut old: Vec<MountedRow> = std::mem::take(&mut *self.mounted.borrow_mut());
-            let mut rows = Vec::with_capacity(ids.len());
-            for id in &ids {
-                if let Some(at) = old.iter().position(|row| row.id == *id) {
-                    rows.push(old.swap_remove(at));
-                } else {
-                    let rank = first_rank + rows.len();
-                    rows.push(self.mount(*id, rank, n_rows));
-                    mounted_any = true;
-                }
-            }
-            *self.mounted.borrow_mut() = rows;
-            self.arrange();
-            // A row that moved to another wrapper has lost the focus on the way.
-            if let Some(focused) = focused.filter(|focused| {
-                self.window.contains(Some(focused.as_ref())) && !dom::has_focus(focused)
-            }) {
-                dom::focus(&focused);
-            }
-        }
-        if counted_anew {
-            // A feed without items is none.
-            let role = if n_rows == 0 { "group" } else { "feed" };
-            dom::write_attribute(&self.window, "role", role);
-        }
-        self.rank_shift.set(false);
-        let set_size = n_rows.to_string();
-        for (at, row) in self.mounted.borrow_mut().iter_mut().enumerate() {
-            let rank = first_rank + at;
-            if counted_anew {
-                dom::write_attribute(&row.element, "aria-setsize", &set_size);
-            }
-            if row.rank != rank {
-                row.rank = rank;
-                dom::write_attribute(&row.element, "data-row", &rank.to_string());
-                dom::write_attribute(&row.element, "aria-posinset", &(rank + 1).to_string());
-            }
-        }
-        if mounted_any {
-            self.restore_focus();
-        }
-        mounted_any
-    }
-
-    fn mount(&self, id: RowId, rank: usize, n_rows: usize) -> MountedRow {
-        let dress = self.rows.dress(id);
-        let places = [rank, rank + 1, n_rows].map(|place| place.to_string());
-        let names = ["data-row", "aria-posinset", "aria-setsize"];
-        let places = names.into_iter().zip(places.iter().map(String::as_str));
-        let worn = dress.attributes.iter();
-        let worn = worn.map(|(name, value)| (*name, value.as_str()));
-        let attributes = std::iter::once(("class", dress.class.as_str()))
-            .chain(worn.filter(|(_, value)| !value.is_empty()))
-            .chain(places);
-        let element = row::make(id.0, attributes);
-        let content = self.rows.mount(id, &element);
-        if let Some(observer) = &*self.observer.borrow() {
-            observer.watch(id, &element);
-        }
-        MountedRow {
-            id,
-            rank,
-            element,
-            dress,
-            groups: self.rows.groups(id),
-            path: Vec::new(),
-            content: Some(content),
-        }
-    }
-
-    fn unmount(&self, gone: impl Fn(&MountedRow) -> bool) {
-        let mut kept = Vec::new();
-        let mut had_focus = false;
-        // Taken out before the loop: who listens to the focus looks at the mounted rows.
-        let mounted = std::mem::take(&mut *self.mounted.borrow_mut());
-        let focused = dom::focused_in(&self.window);
-        for mut row in mounted {
-            if !gone(&row) {
-                kept.push(row);
-                continue;
-            }
-            if let Some(focused) = &focused
-                && row.element.contains(Some(focused.as_ref()))
-            {
-                had_focus = true;
-                self.had_focus.set(Some(row.id));
-            }
-            if let Some(observer) = &*self.observer.borrow() {
-                observer.unwatch(row.id, &row.element);
-            }
-            // Out of the page first: what is taken down in it would be laid out each time.
-            row.element.remove();
-            row.content.take();
-        }
-        *self.mounted.borrow_mut() = kept;
-        if had_focus {
-            // Keys go on from here, and not from the top of the page.
-            dom::focus(&self.scroller);
-        }
-    }
-
-    /// A row that had the focus when it was unmounted has it again when it is back.
-    fn restore_focus(&self) {
-        let Some(id) = self.had_focus.get() else {
-            return;
-        };
-        let is_elsewhere = !dom::has_focus(&self.scroller)
-            || self
-                .mounted
-                .borrow()
-                .iter()
-                .any(|row| dom::has_focus(&row.element));
-        if is_elsewhere {
-            // The reader has gone on to something else.
-            self.had_focus.set(None);
-        } else if let Some(element) = self.element_of(id) {
-            self.had_focus.set(None);
-            dom::focus(&element);
-        }
-    }
-
-    fn arrange(&self) {
-        self.groups
-            .borrow_mut()
-            .arrange(&self.window, &mut self.mounted.borrow_mut());
-    }
-
-    fn tell_view(&self) {
-        let view = {
-            let viewport = self.viewport.borrow();
-            let top = viewport.heights().at_offset(viewport.list_top_px() + 1.0);
-            View {
-                following: viewport.following(),
-                at_end: viewport.at_end(),
-                unseen: viewport.unseen(),
-                top: top.map(|(id, _)| id),
-            }
-        };
-        if self.view.replace(view) != view {
-            (self.on_view)(view);
-        }
-    }
-
-    /// The scroller has another size.
-    fn resized(&self) {
-        self.size_told.set(false);
-        (self.request_frame)();
-    }
-
-    /// The scroller scrolled.
-    fn scrolled(&self) {
-        let top_px = sizes::scroll_top(&self.scroller);
-        let now_ms = frame::now_ms();
-        let by_user = self.intent.acted(now_ms);
-        if by_user {
-            self.spare(false);
-        }
-        self.viewport
-            .borrow_mut()
-            .on_scroll(top_px, now_ms, by_user);
-        self.await_rest();
-        (self.request_frame)();
-    }
-
-    /// Mounts this stretch of ranks instead of the window, until `None` is given.
-    pub(crate) fn force(&self, ranks: Option<std::ops::Range<usize>>) {
-        *self.forced.borrow_mut() = ranks;
-        self.mount_window();
-        (self.request_frame)();
-    }
-
-    /// The block of mounted rows, wrappers included.
-    pub(crate) fn window(&self) -> &Element {
-        &self.window
-    }
-
     /// Takes everything down.
     pub(crate) fn close(&self) {
         self.listeners.borrow_mut().clear();
@@ -705,34 +277,6 @@ impl VirtualList {
         self.clear();
         self.observer.borrow_mut().take();
     }
-}
-
-/// Where the mounted rows stand in the list.
-fn ranks_of(mounted: &[MountedRow]) -> std::ops::Range<usize> {
-    mounted
-        .first()
-        .map_or(0..0, |first| first.rank..first.rank + mounted.len())
-}
-
-/// Changes an element from what it wears to what it is to wear.
-fn put_on(element: &Element, worn: &mut Dress, dress: Dress) {
-    if worn.class != dress.class {
-        dom::write_attribute(element, "class", &dress.class);
-    }
-    for (name, value) in &dress.attributes {
-        if !worn
-            .attributes
-            .iter()
-            .any(|(other, old)| other == name && old == value)
-        {
-            if value.is_empty() {
-                let _ = element.remove_attribute(name);
-            } else {
-                dom::write_attribute(element, name, value);
-            }
-        }
-    }
-    *worn = dress;
 }
 
 /// What listeners hold: the list, unless it is gone.

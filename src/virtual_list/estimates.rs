@@ -1,0 +1,78 @@
+//! Heights that nobody has measured: they are guessed, and guessed anew where the list has another width or the rows that
+//! were measured taught better.
+
+use chat_feed::viewport::RowId;
+
+use super::VirtualList;
+use crate::platform::measure as sizes;
+
+/// Rows whose estimates are made anew a frame, after the width changed.
+const RESTATED_A_FRAME: usize = 1_000;
+
+impl VirtualList {
+    pub(super) fn estimate_px(&self, id: RowId) -> f64 {
+        self.estimator
+            .borrow()
+            .estimate_px(self.rows.shape(id), self.width_px.get())
+    }
+
+    /// Another density or font: every height is due.
+    pub(crate) fn invalidate(&self) {
+        self.viewport.borrow_mut().invalidate();
+        (self.request_frame)();
+    }
+
+    /// A row of the list was measured. Called for all of a frame, then `settle`.
+    pub(super) fn measured(&self, id: RowId, height_px: f64) {
+        let shape = self.rows.shape(id);
+        let mut viewport = self.viewport.borrow_mut();
+        viewport.set_measured(id, height_px);
+        self.estimator
+            .borrow_mut()
+            .observe(shape, self.width_px.get(), height_px);
+    }
+
+    /// Estimates rows anew, a stretch a frame, after the width changed or the oracle learned.
+    ///
+    /// Not while it moves: the texts of all rows are read for it, and what is seen does not depend on it.
+    pub(super) fn restate(&self) {
+        if self.viewport.borrow().is_moving() {
+            return;
+        }
+        if self.estimator.borrow_mut().take_revised() {
+            self.viewport.borrow_mut().invalidate_estimates();
+        }
+        let done = self
+            .viewport
+            .borrow_mut()
+            .restate(RESTATED_A_FRAME, |id, _| self.estimate_px(id));
+        if !done {
+            (self.request_frame)();
+        }
+    }
+
+    /// The scroller has another size.
+    pub(super) fn resized(&self) {
+        self.size_told.set(false);
+        (self.request_frame)();
+    }
+
+    pub(super) fn learn_size(&self) {
+        if self.size_told.replace(true) {
+            return;
+        }
+        let (width_px, height_px) = sizes::client_size(&self.scroller);
+        self.height_px.set(height_px);
+        let is_reflow = self.width_px.replace(width_px) != width_px;
+        self.viewport
+            .borrow_mut()
+            .on_resize(width_px, height_px, sizes::device_pixel_ratio());
+        if is_reflow && let Some(observer) = &*self.observer.borrow() {
+            // Every height is due now, also of rows that are as tall as before and would not be reported.
+            for row in self.mounted.borrow().iter() {
+                observer.unwatch(row.id, &row.element);
+                observer.watch(row.id, &row.element);
+            }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Where the reader is, and goes: following the end, scrolling, the row that has the focus.
+
+use chat_feed::viewport::{Align, RowId};
+
+use super::{OVERSCAN_VIEWPORTS, SPARE_VIEWPORTS, VirtualList};
+use crate::platform::{dom, frame, measure as sizes};
+
+/// Where the reader is, for the controls around the list.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct View {
+    /// Whether the list keeps to its end.
+    pub(crate) following: bool,
+    /// Whether the end is near.
+    pub(crate) at_end: bool,
+    /// Rows that came since following stopped and were not seen.
+    pub(crate) unseen: usize,
+    /// The row at the top edge.
+    pub(crate) top: Option<RowId>,
+}
+
+impl VirtualList {
+    /// Where the reader is.
+    pub(crate) fn view(&self) -> View {
+        self.view.get()
+    }
+
+    /// Goes to the end and stays there.
+    pub(crate) fn follow_end(&self) {
+        self.viewport.borrow_mut().follow_end();
+        (self.request_frame)();
+    }
+
+    /// Stops keeping to the end.
+    pub(crate) fn stop_following(&self) {
+        self.viewport.borrow_mut().stop_following();
+        self.intent.forget();
+        (self.request_frame)();
+    }
+
+    /// Goes to the top.
+    pub(crate) fn go_home(&self) {
+        self.viewport.borrow_mut().on_home();
+        (self.request_frame)();
+    }
+
+    /// Shows a row; false where there is none of that name.
+    pub(crate) fn scroll_to(&self, id: RowId, align: Align) -> bool {
+        let found = self.viewport.borrow_mut().scroll_to(id, align);
+        self.await_rest();
+        (self.request_frame)();
+        found
+    }
+
+    /// Scrolls on from where it is, as the reader would.
+    pub(crate) fn scroll_by(&self, by_px: f64) {
+        self.intent.act();
+        sizes::set_scroll_top(&self.scroller, sizes::scroll_top(&self.scroller) + by_px);
+    }
+
+    /// The scroller scrolled.
+    pub(super) fn scrolled(&self) {
+        let top_px = sizes::scroll_top(&self.scroller);
+        let now_ms = frame::now_ms();
+        let by_user = self.intent.acted(now_ms);
+        if by_user {
+            self.spare(false);
+        }
+        self.viewport
+            .borrow_mut()
+            .on_scroll(top_px, now_ms, by_user);
+        self.await_rest();
+        (self.request_frame)();
+    }
+
+    /// Whether the reader has scrolled since following was stopped.
+    pub(crate) fn reader_moved(&self) -> bool {
+        self.intent.moved()
+    }
+
+    /// Whether to mount little beyond the screen: what is shown of a log that is being read is mostly gone with its end.
+    /// Only until the reader scrolls.
+    pub(crate) fn spare(&self, spares: bool) {
+        let viewports = if spares {
+            SPARE_VIEWPORTS
+        } else {
+            OVERSCAN_VIEWPORTS
+        };
+        self.viewport.borrow_mut().set_overscan(viewports);
+    }
+
+    /// Keeps a row where it is on the screen while its height changes.
+    pub(crate) fn pin(&self, id: RowId) {
+        let mut viewport = self.viewport.borrow_mut();
+        // A row whose head is above the screen has nothing to keep in place there.
+        if viewport
+            .screen_top_px(id)
+            .is_some_and(|top_px| top_px >= 0.0)
+        {
+            viewport.pin(id);
+        }
+    }
+
+    /// Something above the list became higher by so much, or lower: what the reader looks at stays where it is on the
+    /// screen. At the end the end stays.
+    pub(crate) fn make_room(&self, above_px: f64) {
+        if !self.view().following {
+            sizes::set_scroll_top(&self.scroller, sizes::scroll_top(&self.scroller) + above_px);
+        }
+    }
+
+    /// The mounted row that has the focus, or holds what has it.
+    /// Where it was scrolled out of the window the scroller has the focus in its place.
+    pub(crate) fn focused(&self) -> Option<RowId> {
+        let mounted = self.mounted.borrow();
+        let row = mounted.iter().find(|row| dom::has_focus(&row.element));
+        match row {
+            Some(row) => Some(row.id),
+            None => self
+                .had_focus
+                .get()
+                .filter(|id| dom::has_focus(&self.scroller) && self.rank_of(*id).is_some()),
+        }
+    }
+
+    /// The row that had the focus is none the reader would go on from.
+    pub(crate) fn forget_focus(&self) {
+        self.had_focus.set(None);
+        if dom::has_focus(&self.window) {
+            dom::focus(&self.scroller);
+        }
+    }
+
+    /// The first row whose top edge is on the screen.
+    pub(crate) fn first_on_screen(&self) -> Option<RowId> {
+        let viewport = self.viewport.borrow();
+        let (id, within_px) = viewport.heights().at_offset(viewport.list_top_px())?;
+        if within_px > 0.0 {
+            viewport.heights().next(id).or(Some(id))
+        } else {
+            Some(id)
+        }
+    }
+
+    /// Whether a row lies below the screen.
+    pub(crate) fn is_below(&self, id: RowId) -> bool {
+        let viewport = self.viewport.borrow();
+        let top_px = viewport.screen_top_px(id);
+        top_px.is_some_and(|top_px| top_px >= self.height_px.get())
+    }
+
+    /// How far down the list a row begins: 0 is the top, 1 the end.
+    pub(crate) fn share_of(&self, id: RowId) -> Option<f64> {
+        let viewport = self.viewport.borrow();
+        let heights = viewport.heights();
+        Some(heights.top_of(id)? / heights.total_px().max(1.0))
+    }
+
+    pub(super) fn tell_view(&self) {
+        let view = {
+            let viewport = self.viewport.borrow();
+            let top = viewport.heights().at_offset(viewport.list_top_px() + 1.0);
+            View {
+                following: viewport.following(),
+                at_end: viewport.at_end(),
+                unseen: viewport.unseen(),
+                top: top.map(|(id, _)| id),
+            }
+        };
+        if self.view.replace(view) != view {
+            (self.on_view)(view);
+        }
+    }
+}
