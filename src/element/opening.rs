@@ -1,0 +1,152 @@
+//! Opening what the attributes say: a log that is read, or a session of a server that is followed.
+
+use std::rc::Rc;
+
+use leptos::prelude::*;
+
+use super::FeedElement;
+use crate::components::find::{AskServer, Elsewhere};
+use crate::components::whole::FetchBody;
+use crate::platform::save::Pieces;
+use crate::platform::{frame, location};
+use crate::transport::again::Origin;
+use crate::transport::link::Server;
+use crate::transport::live::{LIVE, Live};
+use crate::transport::{Failure, Limits, Running, Update, replay};
+
+/// The memory that a log may fill, in MB, where less is not said; a page takes it, and its worker while it reads.
+// A program has 4 GiB, and a text that fills all of it takes twice as much again when it grows.
+const MEMORY_MB: u64 = 1_400;
+
+impl FeedElement {
+    /// Opens what the attributes say, after all that change now have changed.
+    pub(super) fn open_soon(&self) {
+        if self.opening.replace(true) {
+            return;
+        }
+        let me = self.me.clone();
+        wasm_bindgen_futures::spawn_local(async move {
+            if let Some(me) = me.upgrade() {
+                me.opening.set(false);
+                me.open();
+            }
+        });
+    }
+
+    fn open(&self) {
+        let (src, session, endpoint) = {
+            let attributes = self.attributes.borrow();
+            (
+                attributes.src.clone(),
+                attributes.session.clone(),
+                attributes.endpoint.clone(),
+            )
+        };
+        if let Some(src) = src {
+            self.begin_reading();
+            let token = self.token.borrow().clone().filter(|_| {
+                // The token is for the server the page came from and for no other.
+                location::resolve(&src).is_some_and(|address| location::is_same_origin(&address))
+            });
+            let Some(address) = location::resolve(&src) else {
+                let what = format!("could not load the session: no address: {src}");
+                return self.fail(&Failure::new(what, "Correct the attribute src."));
+            };
+            *self.origin.borrow_mut() = Some(Origin::Address(address.clone(), token.clone()));
+            let running = replay::of_address(address, token, self.limits(), self.sink());
+            *self.running.borrow_mut() = Some(running);
+        } else if let Some(session) = session {
+            self.begin();
+            let token = self.token.borrow().clone();
+            self.asked_with.borrow_mut().clone_from(&token);
+            let Some(server) = Server::new(endpoint.as_deref(), token) else {
+                let named = endpoint.unwrap_or_default();
+                let what = format!("could not reach a server: no address: {named}");
+                return self.fail(&Failure::new(what, "Correct the attribute endpoint."));
+            };
+            let origin = Origin::Session(server.clone(), session.clone());
+            *self.origin.borrow_mut() = Some(origin);
+            let (me, sink) = (self.me.clone(), self.sink());
+            *self.running.borrow_mut() = Some(Running::begin(async move {
+                let live = LIVE.needed(|lack| sink(Update::Lacks(lack))).await;
+                if let Some(me) = me.upgrade() {
+                    me.follow_session(live, server, session);
+                }
+            }));
+        }
+    }
+
+    fn follow_session(&self, live: Live, server: Server, session: String) {
+        let (from, of) = (server.clone(), session.clone());
+        let fetch: FetchBody = Rc::new(move |event_id, wanted, told| {
+            let event_id = event_id.to_owned();
+            (live.body)(from.clone(), of.clone(), event_id, wanted, told)
+        });
+        self.view.context.wholes.fetch_by(Some(fetch), "");
+        let (from, of) = (server.clone(), session.clone());
+        let ask: AskServer = Rc::new(move |text, after| {
+            let found = (live.search)(from.clone(), of.clone(), text, after);
+            Box::pin(async move {
+                let found = found.await?;
+                let ids = found.matches.into_iter().map(|found| found.id);
+                Ok((ids.collect(), found.next))
+            })
+        });
+        self.view.context.search_by(Some(Elsewhere::Server(ask)));
+        *self.answers_to.borrow_mut() = Some((live, server.clone(), session.clone()));
+        let (running, retry) = (live.follow)(server, session, self.sink());
+        *self.running.borrow_mut() = Some(running);
+        *self.retry.borrow_mut() = Some(retry);
+    }
+
+    /// Empties the feed for another session.
+    pub(super) fn begin(&self) {
+        self.running.borrow_mut().take();
+        self.retry.borrow_mut().take();
+        self.answers_to.borrow_mut().take();
+        self.may_answer.set(false);
+        self.pushed.borrow_mut().take();
+        *self.pushed_bytes.borrow_mut() = Pieces::default();
+        self.origin.borrow_mut().take();
+        self.empty();
+        self.view.keep_room(false);
+        self.kept.take();
+        self.view.context.wholes.fetch_by(None, "");
+        self.view.context.search_by(None);
+        self.view.bar.note.set(None);
+        self.view.bar.away.set(None);
+        self.view.bar.lacks.forget();
+        self.view.bar.progress.set(None);
+        self.view.bar.stop.with_value(|stop| stop.set(false));
+        *self.told_session.borrow_mut() = None;
+        self.set_state("loading");
+    }
+
+    /// A log is read from its top; following it would mount every row on the way to its end.
+    pub(super) fn begin_reading(&self) {
+        self.begin();
+        self.view.keep_room(true);
+        self.reading_since_ms.set(frame::now_ms());
+        self.progress_told_ms.set(0.0);
+        self.view.set_following(false);
+        self.set_connection("replay", "Replay");
+    }
+
+    /// Takes all rows out, and from the list at once: the names of rows are given anew from here on.
+    pub(super) fn empty(&self) {
+        self.store.clear();
+        self.view.context.forget();
+        self.view.settle();
+    }
+
+    /// How much memory the session may fill, and what stops it.
+    pub(super) fn limits(&self) -> Limits {
+        let attributes = self.attributes.borrow();
+        let said = attributes.memory.as_deref();
+        let said = said.and_then(|text| text.trim().parse::<u64>().ok());
+        Limits {
+            most_bytes: said.map_or(MEMORY_MB, |said| said.min(MEMORY_MB)) * 1_000_000,
+            stop: self.view.bar.stop.get_value(),
+        }
+    }
+}

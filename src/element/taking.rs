@@ -1,0 +1,186 @@
+//! Taking what comes: events, long bodies, how far reading is, the end, and what went wrong.
+
+use std::rc::Rc;
+
+use leptos::prelude::*;
+
+use super::FeedElement;
+use crate::components::bar::{Note, Reading};
+use crate::components::find::Elsewhere;
+use crate::components::reading::READING;
+use crate::platform::stream::Blob;
+use crate::platform::{dom, frame};
+use crate::transport::kept::{Doors, NAMED};
+use crate::transport::{Failure, Progress, Sink, Update, bytes};
+
+/// A short log is shown from its end when it took no longer than this to read.
+const SHORT_LOG_MS: f64 = 150.0;
+
+/// Of what takes longer to read it is said in words how far reading is.
+const LONG_MS: f64 = 500.0;
+
+/// How often it is said how far reading is.
+const PROGRESS_MS: f64 = 100.0;
+
+/// What is said where reading broke off.
+const SHOWN_BELOW: &str = "What was read before is shown below.";
+
+impl FeedElement {
+    pub(super) fn sink(&self) -> Sink {
+        let me = self.me.clone();
+        Rc::new(move |update| {
+            if let Some(me) = me.upgrade() {
+                me.take(update);
+            }
+        })
+    }
+
+    pub(super) fn take(&self, update: Update) {
+        match update {
+            Update::Soon => self.view.hold(SHORT_LOG_MS),
+            Update::Clear => {
+                self.empty();
+                self.kept.borrow().clear();
+            }
+            Update::Bodies(stretch, doors) => self.keep(stretch, doors),
+            Update::Events(events) => {
+                self.store.apply(&events);
+                bytes::give_back(events);
+            }
+            Update::Heard(told, hear, broken) => {
+                let heard = self
+                    .store
+                    .hear(|renderer, patches| hear(renderer, told, patches));
+                broken.set(heard.is_err());
+            }
+            Update::Progress(progress) => self.show_progress(progress),
+            Update::Connection(connection) => self.show_connection(&connection),
+            Update::MayAnswer(may_answer) => {
+                self.may_answer.set(may_answer);
+                self.offer_answers();
+            }
+            Update::CaughtUp => {
+                self.view.settle();
+                self.set_state("live");
+                self.go_on(true);
+                dom::dispatch(&self.host, "af-ready", &dom::object_of(&[]));
+            }
+            Update::End => self.end(),
+            Update::Stopped(failure) => {
+                self.end();
+                self.tell_failure(&failure, "");
+            }
+            Update::Lacks(lack) => self.view.bar.lacks.add(lack),
+            // Another token has come while the first was asked with.
+            Update::Failed(failure) if failure.refused && self.has_other_token() => {
+                self.open_soon();
+            }
+            Update::Failed(failure) => {
+                self.fail(&failure);
+                if self.store.event_count() > 0 || self.answers_to.borrow().is_some() {
+                    self.set_connection("error", failure.word);
+                }
+                self.may_answer.set(false);
+                self.offer_answers();
+            }
+        }
+        self.tell_session();
+    }
+
+    /// The next long bodies of the log that is read; with the first of them others can be asked for.
+    fn keep(&self, stretch: Blob, doors: Doors) {
+        let kept = self.kept.borrow();
+        if kept.is_empty() {
+            let (fetch, show) = doors(kept.clone());
+            self.view.context.wholes.fetch_by(Some(fetch), NAMED);
+            self.view.context.search_by(Some(Elsewhere::Bodies(show)));
+        }
+        kept.add(stretch);
+    }
+
+    /// The log is at its end, or as far as it is shown.
+    fn end(&self) {
+        self.store.end_of_log();
+        self.view.bar.progress.set(None);
+        // A log opens at its end, for reading, unless the reader is already somewhere.
+        if self.follows() && !self.view.reader_moved() {
+            self.view.set_following(true);
+        }
+        self.view.settle();
+        self.set_state("ready");
+        self.begin_playing();
+        self.go_on(true);
+        dom::dispatch(&self.host, "af-ready", &dom::object_of(&[]));
+    }
+
+    fn show_progress(&self, progress: Progress) {
+        let now_ms = frame::now_ms();
+        if now_ms - self.reading_since_ms.get() > LONG_MS {
+            READING.fetch();
+        }
+        if now_ms - self.progress_told_ms.get() < PROGRESS_MS {
+            return;
+        }
+        self.progress_told_ms.set(now_ms);
+        // Whatever a header claims.
+        let percent = |of_bytes| progress.n_read.saturating_mul(100).checked_div(of_bytes);
+        let percent = progress.of_bytes.and_then(percent).unwrap_or(0);
+        self.view.bar.progress.set(Some(Reading {
+            percent: percent.min(100),
+            n_read: progress.n_read,
+            of_bytes: progress.of_bytes,
+            fits: progress.fits,
+            n_events: self.store.event_count().into(),
+        }));
+    }
+
+    /// Goes where a link leads, once that is here; at the end of what is known it is given up.
+    pub(super) fn go_on(&self, known_to_end: bool) {
+        let Some(event_id) = self.going_to.borrow().clone() else {
+            return;
+        };
+        self.go_to_its_moment(&event_id);
+        let found = self.view.context.go_to_id(&event_id);
+        if found || known_to_end {
+            self.going_to.borrow_mut().take();
+        }
+        if !found && known_to_end {
+            self.view.bar.note.set(Some(Note {
+                what: "The event that the link leads to is not in this session".to_owned(),
+                more: event_id,
+            }));
+        }
+    }
+
+    fn has_other_token(&self) -> bool {
+        let is_served = self.attributes.borrow().session.is_some();
+        is_served && *self.token.borrow() != *self.asked_with.borrow()
+    }
+
+    pub(super) fn fail(&self, failure: &Failure) {
+        self.view.bar.progress.set(None);
+        self.view.bar.away.set(None);
+        let known = self.store.event_count() > 0;
+        if !known {
+            // Nothing is shown, so nothing is replayed.
+            self.set_connection("", "");
+        }
+        self.set_state("error");
+        let shown = if known { SHOWN_BELOW } else { "" };
+        self.tell_failure(failure, shown);
+    }
+
+    fn tell_failure(&self, failure: &Failure, shown: &str) {
+        let more = [&*failure.next, shown].into_iter();
+        let more: Vec<&str> = more.filter(|text| !text.is_empty()).collect();
+        let refused = if failure.refused { "true" } else { "" };
+        let detail = dom::object_of(&[("message", &failure.what), ("refused", refused)]);
+        // A page that tells its reader itself takes the event over.
+        if dom::asks_leave(&self.host, "af-error", &detail) {
+            self.view.bar.note.set(Some(Note {
+                what: failure.what.clone(),
+                more: more.join(" "),
+            }));
+        }
+    }
+}
