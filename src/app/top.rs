@@ -1,0 +1,108 @@
+//! What stands above the feed, or in its place: the way back, what is wrong, the form that asks for the token.
+
+use std::rc::Rc;
+
+use leptos::ev;
+use leptos::html::{button, code, div, form, h1, h2, input, p};
+use leptos::prelude::*;
+
+use super::{Open, Page, PageRef, State, empty, first, together};
+use crate::platform::{dom, tab_storage};
+
+/// What stands above the feed, or in its place.
+pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
+    // It is not put before what is read without the server: the list says it then.
+    let trouble = move || {
+        let elsewhere = matches!(state.open.get(), Open::Local(_) | Open::Other(_));
+        (state.refused.get() && !elsewhere).then(|| token_form(page))
+    };
+    let problem = move || {
+        state
+            .problem
+            .get()
+            .map(|text| p().class("refused").attr("role", "alert").child(text))
+    };
+    let nothing = move || (state.open.get() == Open::Nothing).then(|| empty::view(page, state));
+    (
+        h1().class("visually-hidden").child("Turnreel"),
+        back_button(page),
+        trouble,
+        problem,
+        nothing,
+        together::view(page, state),
+    )
+}
+
+/// On narrow pages the list and the feed take turns.
+fn back_button(page: PageRef) -> impl IntoView {
+    button()
+        .attr("type", "button")
+        .class("back")
+        .on(ev::click, move |_| {
+            page.with_value(|page| page.leave());
+        })
+        .child("Sessions")
+}
+
+/// Asks for the token that the server wants.
+fn token_form(page: PageRef) -> impl IntoView {
+    let typed = RwSignal::new(String::new());
+    let connect = move |event: ev::SubmitEvent| {
+        event.prevent_default();
+        let token = typed.get_untracked().trim().to_owned();
+        if !token.is_empty() {
+            page.with_value(|page| page.connect_with(token));
+        }
+    };
+    let field = input()
+        .attr("type", "password")
+        .attr("autocomplete", "off")
+        .attr("placeholder", "Paste the token")
+        .attr("aria-label", "Token")
+        .class("field")
+        .on(ev::input, move |event| {
+            typed.set(event_target_value(&event))
+        });
+    let submit = button()
+        .attr("type", "submit")
+        .class("button button--primary")
+        .child("Connect");
+    let title = if page.with_value(|page| page.token.borrow().is_some()) {
+        "The server refused the token"
+    } else {
+        "This server asks for its token"
+    };
+    let explained = (
+        "It is in the address that ",
+        code().child("turnreel serve"),
+        " prints, and in the file ",
+        code().child("token"),
+        " in its data folder. Dropped files open without it.",
+    );
+    let title = h2().class("refused__title").child(title);
+    form().class("refused").on(ev::submit, connect).child((
+        div().attr("role", "alert").child(title),
+        p().class("muted").child(explained),
+        div().class("refused__row").child((field, submit)),
+    ))
+}
+
+impl Page {
+    fn connect_with(self: &Rc<Self>, token: String) {
+        self.state.refused.set(false);
+        self.set_token(Some(token));
+        self.follow_list();
+    }
+
+    fn set_token(&self, token: Option<String>) {
+        dom::set_text_property(&self.feed, "token", token.as_deref());
+        tab_storage::set(first::TOKEN_KEY, token.as_deref());
+        *self.token.borrow_mut() = token;
+    }
+
+    /// The server does not take the token: it is not offered again, and asked for.
+    pub(super) fn refuse(&self) {
+        tab_storage::set(first::TOKEN_KEY, None);
+        self.state.refused.set(true);
+    }
+}
