@@ -6,40 +6,32 @@ use wasm_bindgen::prelude::*;
 use super::Element;
 use crate::platform::folder::NamedFile;
 
+fn method_of(element: &Element, name: &str) -> Option<js_sys::Function> {
+    let method = js_sys::Reflect::get(element, &name.into()).ok()?;
+    method.dyn_into().ok()
+}
+
+fn call_with(element: &Element, method: &str, value: &JsValue) {
+    if let Some(called) = method_of(element, method) {
+        let _ = called.call1(element, value);
+    }
+}
+
 /// Calls a method of an element that takes nothing: `showModal`, `select` …
 pub(crate) fn call_method(element: &Element, method: &str) {
-    let called = js_sys::Reflect::get(element, &method.into());
-    if let Some(called) = called
-        .ok()
-        .as_ref()
-        .and_then(|called| called.dyn_ref::<js_sys::Function>())
-    {
+    if let Some(called) = method_of(element, method) {
         let _ = called.call0(element);
     }
 }
 
 /// Calls a method of an element's own class with a text.
 pub(crate) fn call_with_text(element: &Element, method: &str, text: &str) {
-    let called = js_sys::Reflect::get(element, &method.into());
-    if let Some(called) = called
-        .ok()
-        .as_ref()
-        .and_then(|called| called.dyn_ref::<js_sys::Function>())
-    {
-        let _ = called.call1(element, &text.into());
-    }
+    call_with(element, method, &text.into());
 }
 
 /// Calls a method of an element's own class with bytes.
 pub(crate) fn call_with_bytes(element: &Element, method: &str, bytes: &[u8]) {
-    let called = js_sys::Reflect::get(element, &method.into());
-    if let Some(called) = called
-        .ok()
-        .as_ref()
-        .and_then(|called| called.dyn_ref::<js_sys::Function>())
-    {
-        let _ = called.call1(element, &js_sys::Uint8Array::from(bytes));
-    }
+    call_with(element, method, &js_sys::Uint8Array::from(bytes));
 }
 
 /// Calls a method of an element's own class with files, each with its path.
@@ -51,14 +43,7 @@ pub(crate) fn call_with_files(element: &Element, method: &str, files: &[NamedFil
         let _ = js_sys::Reflect::set(&entry, &"file".into(), &named.file);
         list.push(&entry);
     }
-    let called = js_sys::Reflect::get(element, &method.into());
-    if let Some(called) = called
-        .ok()
-        .as_ref()
-        .and_then(|called| called.dyn_ref::<js_sys::Function>())
-    {
-        let _ = called.call1(element, &list);
-    }
+    call_with(element, method, &list);
 }
 
 /// Sets a property of the element object: text, or nothing.
@@ -69,8 +54,7 @@ pub(crate) fn set_text_property(element: &Element, name: &str, value: Option<&st
 
 /// Plays the sound of an element. A browser may refuse it; its own buttons are there then.
 pub(crate) fn play(element: &Element) {
-    if let Ok(play) = js_sys::Reflect::get(element, &"play".into())
-        && let Some(play) = play.dyn_ref::<js_sys::Function>()
+    if let Some(play) = method_of(element, "play")
         && let Ok(begun) = play.call0(element)
         && let Ok(begun) = begun.dyn_into::<js_sys::Promise>()
     {
