@@ -113,7 +113,7 @@ pub fn bare(event: &mut ChatEvent) {
 /// It is shown each reference, and each string longer than a preview, in the order of the text.
 pub fn retell(json: &Json, change: &mut dyn FnMut(Body) -> Option<String>) -> Option<Json> {
     let text = json.as_text();
-    if text.len() <= PREVIEW_BYTES && !text.contains(OPENING) {
+    if text.len() <= PREVIEW_BYTES && !may_refer(json) {
         return None;
     }
     let mut string = |body| Ok(change(body).map(|text| quoted(&text)));
@@ -123,6 +123,11 @@ pub fn retell(json: &Json, change: &mut dyn FnMut(Body) -> Option<String>) -> Op
         Part::Reference(body) => string(Body::Ref { body }),
     });
     serde_json::from_str(&replaced?).ok()
+}
+
+/// Whether a value may refer to bodies; where it may not, its text is all there is of it.
+pub fn may_refer(json: &Json) -> bool {
+    json.as_text().contains(OPENING)
 }
 
 /// The types of events that have a place for a body.

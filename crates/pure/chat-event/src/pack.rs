@@ -122,13 +122,15 @@ impl<'b> Unpacker<'b> {
             let (numbers, texts) = rest.split_at_checked(len)?;
             Some((numbers, std::str::from_utf8(texts).ok()?))
         };
-        let (numbers, texts) = split().unwrap_or_default();
+        let parts = split();
+        let broken = parts.is_none();
+        let (numbers, texts) = parts.unwrap_or_default();
         Unpacker {
             numbers,
             texts,
             kept: Arc::new(kept),
             kept_upto: 0,
-            broken: split().is_none(),
+            broken,
         }
     }
 

@@ -123,6 +123,13 @@ pub fn whole_bytes(json: &Json) -> u64 {
     n_bytes + rest.as_ref().unwrap_or(json).as_text().len() as u64
 }
 
+/// Whether [`whole_bytes`] are more than that.
+pub fn is_over(json: &Json, most_bytes: u64) -> bool {
+    // No string is longer than it is written: most values are known not to be over without reading them.
+    let is_short = json.as_text().len() as u64 <= most_bytes && !bodies::may_refer(json);
+    !is_short && whole_bytes(json) > most_bytes
+}
+
 /// Any JSON as indented text.
 pub fn indented(json: &Json) -> String {
     match json.as_str() {
@@ -242,6 +249,11 @@ mod tests {
         assert_eq!(shortened(&sent), shortened(&told));
         assert!(shortened(&sent).unwrap().as_text().len() < 1200);
         assert_eq!(whole_bytes(&sent), whole_bytes(&told));
+        for most_bytes in [10, whole_bytes(&sent) - 1, whole_bytes(&sent), 10_000] {
+            let over = whole_bytes(&sent) > most_bytes;
+            let both = [&sent, &told].map(|json| is_over(json, most_bytes));
+            assert_eq!(both, [over, over], "{most_bytes}");
+        }
         assert_eq!(references(&told).len(), 1);
         assert_eq!(shortened(&Json::string("short")), None);
     }

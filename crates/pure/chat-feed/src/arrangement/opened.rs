@@ -3,7 +3,7 @@
 use super::{Arrangement, Row, RowChange, Verbosity};
 use crate::block::{BlockBody, BlockId};
 use crate::feed::Feed;
-use crate::long_text::whole_bytes;
+use crate::long_text::is_over;
 use crate::tool::ToolStatus;
 
 /// Edits up to so many changed lines are open by themselves.
@@ -100,14 +100,14 @@ impl Arrangement {
         let verbose = self.mode.verbosity == Verbosity::Verbose;
         match &feed.block(id).body {
             BlockBody::ToolCall(call) => match call.status {
-                ToolStatus::Failed => body_bytes(feed, id) <= OPEN_BYTES,
+                ToolStatus::Failed => is_of_a_size_to_open(feed, id),
                 ToolStatus::Running => {
-                    call.output.is_some() || (verbose && body_bytes(feed, id) <= OPEN_BYTES)
+                    call.output.is_some() || (verbose && is_of_a_size_to_open(feed, id))
                 }
                 ToolStatus::Preparing
                 | ToolStatus::Succeeded
                 | ToolStatus::Interrupted
-                | ToolStatus::NoResult => verbose && body_bytes(feed, id) <= OPEN_BYTES,
+                | ToolStatus::NoResult => verbose && is_of_a_size_to_open(feed, id),
             },
             BlockBody::FileEdit(edit) => {
                 let facts = &edit.edit;
@@ -139,11 +139,10 @@ impl Arrangement {
 }
 
 /// The same whether what it gave is here or elsewhere.
-fn body_bytes(feed: &Feed, id: BlockId) -> usize {
+fn is_of_a_size_to_open(feed: &Feed, id: BlockId) -> bool {
     let BlockBody::ToolCall(call) = &feed.block(id).body else {
-        return 0;
+        return true;
     };
-    let result = call.result.as_ref().map_or(0, whole_bytes);
-    let result = usize::try_from(result).unwrap_or(usize::MAX);
-    feed.text(id).len().max(result)
+    let result = call.result.as_ref();
+    feed.text(id).len() <= OPEN_BYTES && result.is_none_or(|json| !is_over(json, OPEN_BYTES as u64))
 }
