@@ -1,0 +1,98 @@
+//! `assistant` lines: what the model answers, its errors, and the tokens of an answer once all of its lines were read.
+
+use chat_event::Extra;
+use chat_event::payload::{ErrorEvent, SessionStart};
+use serde_json::{Map, Value};
+
+use super::ClaudeTranscript;
+use crate::claude::results;
+use crate::emit::{Emitter, Place};
+use crate::value::{is_true, list_of, text_of};
+
+impl ClaudeTranscript {
+    pub(super) fn assistant(
+        &mut self,
+        emitter: &mut Emitter,
+        line: &Value,
+        chain: Option<(Option<String>, String)>,
+    ) {
+        if chain.is_none() {
+            self.session.need_turn(emitter);
+            if let Some(turn) = self.session.turns.last_mut() {
+                turn.answered = true;
+            }
+        }
+        let place = self.place(chain.as_ref());
+        let message = line.get("message").unwrap_or(&Value::Null);
+        let superseded = list_of(line, "supersedesUuids");
+        if !superseded.is_empty() {
+            self.session.retract(emitter, &place, superseded);
+        }
+        if is_true(line, "isApiErrorMessage") {
+            let text = results::text_of_content(message.get("content").unwrap_or(&Value::Null));
+            let code = text_of(line, "apiErrorType")
+                .or_else(|| text_of(line, "error"))
+                .unwrap_or("api_error");
+            emitter.add(
+                "error",
+                &place,
+                ErrorEvent {
+                    code: code.to_owned(),
+                    message: text,
+                    extra: Extra::default(),
+                },
+            );
+            if chain.is_none()
+                && let Some(turn) = self.session.turns.last_mut()
+            {
+                turn.failed = true;
+            }
+            self.session.blocks_beside_text(emitter, &place, message);
+            return;
+        }
+        if chain.is_none()
+            && let Some(model) = text_of(message, "model").filter(|model| !model.starts_with('<'))
+        {
+            let facts = SessionStart {
+                model: Some(model.to_owned()),
+                ..SessionStart::default()
+            };
+            self.session.facts.say(emitter, facts, Map::new());
+        }
+        if let Some((id, usage)) = self.pending_usage.take(message) {
+            self.write_usage(emitter, &id, usage);
+        }
+        emitter.keep_ids(true);
+        self.session.assistant_blocks(emitter, &place, message);
+        emitter.keep_ids(false);
+        if chain.is_none()
+            && let Some(turn) = self.session.turns.last_mut()
+        {
+            turn.failed = false;
+        }
+    }
+
+    fn write_usage(
+        &mut self,
+        emitter: &mut Emitter,
+        message_id: &str,
+        usage: chat_event::payload::Usage,
+    ) {
+        let (response_id, turn_id) = match self.session.messages.get(message_id) {
+            Some(message) => (message.response_id.clone(), message.turn_id.clone()),
+            None => (message_id.to_owned(), None),
+        };
+        let place = Place {
+            turn_id,
+            ..Place::default()
+        }
+        .in_response(&response_id);
+        emitter.add_as(&format!("{response_id}:usage"), &place, usage);
+    }
+
+    pub(super) fn flush_usage(&mut self, emitter: &mut Emitter) {
+        if let Some((id, usage)) = self.pending_usage.flush() {
+            self.write_usage(emitter, &id, usage);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! `user` lines: a person's words and commands, what the program says in their place, and the results of calls.
+
+use chat_event::payload::{Compaction, UserMessage};
+use chat_event::{Body, Json};
+use serde_json::{Map, Value};
+
+use super::{ClaudeTranscript, FORMAT};
+use crate::claude::said::{Said, pieces};
+use crate::claude::side_lines;
+use crate::emit::{Emitter, Place};
+use crate::value::{is_true, str_of, text_of};
+
+impl ClaudeTranscript {
+    pub(super) fn user(
+        &mut self,
+        emitter: &mut Emitter,
+        line: &Value,
+        chain: Option<(Option<String>, String)>,
+    ) {
+        let content = line
+            .get("message")
+            .and_then(|message| message.get("content"))
+            .unwrap_or(&Value::Null);
+        let place = self.place(chain.as_ref());
+        match content {
+            Value::String(text) => {
+                self.user_text(emitter, line, chain.is_some(), &place, text, None)
+            }
+            Value::Array(blocks) => {
+                let n_results = blocks
+                    .iter()
+                    .filter(|block| str_of(block, "type") == Some("tool_result"))
+                    .count();
+                let details = line.get("toolUseResult").filter(|_| n_results == 1);
+                let mut texts = Vec::new();
+                for block in blocks {
+                    match str_of(block, "type").unwrap_or("") {
+                        "tool_result" => {
+                            self.forget_output(block);
+                            self.session
+                                .tool_result(emitter, &place, block, details, Some(line));
+                        }
+                        "text" => texts.push(str_of(block, "text").unwrap_or("")),
+                        "image" | "document" => {}
+                        kind => emitter.raw(&place, FORMAT, &format!("user block {kind}"), block),
+                    }
+                }
+                let attachments = attachments(blocks);
+                if !texts.is_empty() || attachments.is_some() {
+                    self.user_text(
+                        emitter,
+                        line,
+                        chain.is_some(),
+                        &place,
+                        &texts.join("\n"),
+                        attachments,
+                    );
+                }
+            }
+            other => emitter.raw(&place, FORMAT, "user content", other),
+        }
+    }
+
+    fn forget_output(&mut self, block: &Value) {
+        if let Some(id) = text_of(block, "tool_use_id") {
+            self.printed.remove(id);
+        }
+    }
+
+    fn user_text(
+        &mut self,
+        emitter: &mut Emitter,
+        line: &Value,
+        side: bool,
+        place: &Place,
+        text: &str,
+        attachments: Option<Json>,
+    ) {
+        if is_true(line, "isCompactSummary") {
+            match &mut self.pending_compaction {
+                Some((_, _, _, compaction)) => compaction.summary = Some(text.to_owned()),
+                None => {
+                    let compaction = Compaction {
+                        summary: Some(text.to_owned()),
+                        ..Compaction::default()
+                    };
+                    emitter.add("compaction", place, compaction);
+                }
+            }
+            return;
+        }
+        if is_true(line, "isMeta") || is_true(line, "turnCompanion") {
+            side_lines::said_by_program(emitter, place, text);
+            return;
+        }
+        if side {
+            let message = UserMessage {
+                text: Body::from(text),
+                attachments,
+                ..UserMessage::default()
+            };
+            emitter
+                .add("said", place, message)
+                .extra
+                .insert("from", Json::string("agent"));
+            return;
+        }
+        let woken = line
+            .get("origin")
+            .and_then(|origin| text_of(origin, "kind"))
+            == Some("task-notification");
+        let mut attachments = attachments;
+        for (at, said) in pieces(text).into_iter().enumerate() {
+            let tag = if at == 0 {
+                "said".to_owned()
+            } else {
+                format!("said{at}")
+            };
+            match said {
+                Said::Interrupt => {
+                    let place = self.place(None);
+                    self.session.interrupt(emitter, &place, "user_cancel");
+                }
+                Said::Words(words) if woken => {
+                    self.begin_turn(emitter, line, "system");
+                    side_lines::said_by_program(emitter, &self.place(None), &words);
+                }
+                Said::Words(words) | Said::Command(words) | Said::Shell(words) => {
+                    self.begin_turn(emitter, line, "user");
+                    self.user_message(emitter, &tag, &words, attachments.take(), false);
+                }
+                Said::TaskNotification(text) => {
+                    self.begin_turn(emitter, line, "system");
+                    side_lines::task_notification(emitter, &self.place(None), &text);
+                }
+                Said::Output(text) => {
+                    emitter.notice("info", &self.place(None), "command output", text);
+                }
+                Said::Injected(text) => {
+                    side_lines::said_by_program(emitter, &self.place(None), &text)
+                }
+            }
+        }
+    }
+
+    /// A person's words in the turn that is open.
+    pub(crate) fn user_message(
+        &mut self,
+        emitter: &mut Emitter,
+        tag: &str,
+        text: &str,
+        attachments: Option<Json>,
+        steering: bool,
+    ) {
+        let place = self.place(None);
+        let mut message = UserMessage {
+            text: Body::from(text),
+            attachments,
+            ..UserMessage::default()
+        };
+        if steering {
+            message
+                .extra
+                .insert("steering", Json::from(Value::Bool(true)));
+        }
+        emitter.add(tag, &place, message);
+    }
+}
+
+/// Pictures and documents beside a user's words: `[{name?, mediaType, data}]`.
+pub(crate) fn attachments(blocks: &[Value]) -> Option<Json> {
+    let mut found = Vec::new();
+    for block in blocks {
+        if !matches!(str_of(block, "type"), Some("image" | "document")) {
+            continue;
+        }
+        let source = block.get("source").unwrap_or(&Value::Null);
+        let mut attachment = Map::new();
+        if let Some(name) = str_of(block, "title") {
+            attachment.insert("name".to_owned(), Value::from(name));
+        }
+        let media_type = str_of(source, "media_type").unwrap_or("application/octet-stream");
+        attachment.insert("mediaType".to_owned(), Value::from(media_type));
+        let key = if str_of(source, "type") == Some("base64") {
+            "data"
+        } else {
+            "ref"
+        };
+        let value = ["data", "url", "file_id"]
+            .iter()
+            .find_map(|key| source.get(*key))
+            .cloned()
+            .unwrap_or(Value::Null);
+        attachment.insert(key.to_owned(), value);
+        found.push(Value::Object(attachment));
+    }
+    (!found.is_empty()).then(|| Json::from(Value::Array(found)))
+}
