@@ -1,0 +1,236 @@
+//! `system` lines: the beginning of a turn, hooks, background tasks, and what the program says of the session.
+
+use chat_event::payload::{Compaction, SessionStart};
+use chat_event::{Extra, Json};
+use serde_json::{Map, Value};
+
+use super::{ClaudeStream, FORMAT, progress};
+use crate::emit::{Emitter, Place};
+use crate::value::{count_of, list_of, str_of, text_of};
+
+/// Members of `init` that `session_start` has fields for, and such as say nothing of the session.
+const NOT_KEPT_OF_INIT: [&str; 11] = [
+    "type",
+    "subtype",
+    "session_id",
+    "uuid",
+    "cwd",
+    "model",
+    "tools",
+    "claude_code_version",
+    "memory_paths",
+    "messaging_socket_path",
+    "original_cwd",
+];
+
+impl ClaudeStream {
+    pub(super) fn system(&mut self, emitter: &mut Emitter, line: &Value, place: &Place) {
+        match str_of(line, "subtype").unwrap_or("") {
+            "init" => self.init(emitter, line),
+            "status" => self.system_status(emitter, line),
+            "compact_boundary" => {
+                let about = line.get("compact_metadata").unwrap_or(&Value::Null);
+                let compaction = Compaction {
+                    trigger: str_of(about, "trigger").unwrap_or("auto").to_owned(),
+                    summary: None,
+                    tokens_before: count_of(about, "pre_tokens"),
+                    extra: Extra::default(),
+                };
+                let id = format!("{}:compaction", emitter.line_id());
+                self.pending_compaction = Some((id, place.clone(), compaction));
+            }
+            "api_retry" => {
+                let attempt = count_of(line, "attempt").unwrap_or(0);
+                let of = count_of(line, "max_retries").unwrap_or(0);
+                let why = text_of(line, "error").unwrap_or("error");
+                let code = count_of(line, "error_status")
+                    .map(|code| format!(" {code}"))
+                    .unwrap_or_default();
+                self.retrying = true;
+                let attempt = format!("attempt {attempt} of {of}: {why}{code}");
+                emitter.retrying(place, Some(attempt));
+            }
+            "hook_started" => {
+                let name = str_of(line, "hook_name").unwrap_or("hook").to_owned();
+                self.open_hooks
+                    .insert(str_of(line, "hook_id").unwrap_or("").to_owned(), name);
+                emitter.pass_over("system/hook_started");
+            }
+            "hook_progress" => {
+                let text = format!(
+                    "{}: {}",
+                    str_of(line, "hook_name").unwrap_or("hook"),
+                    str_of(line, "output").unwrap_or("")
+                );
+                progress(emitter, place, text, None);
+            }
+            "hook_response" => self.hook_response(emitter, line, place),
+            "permission_denied" => {
+                let by = match str_of(line, "decision_reason_type") {
+                    Some("hook") => "hook",
+                    Some("mode") => "mode",
+                    _ => "rule",
+                };
+                let id = text_of(line, "tool_use_id").unwrap_or("").to_owned();
+                self.session.denied(
+                    emitter,
+                    &id,
+                    str_of(line, "tool_name").unwrap_or(""),
+                    None,
+                    by,
+                    text_of(line, "message"),
+                );
+            }
+            "task_started" => {
+                let text = format!("started: {}", str_of(line, "description").unwrap_or(""));
+                self.task_progress(emitter, line, place, text);
+            }
+            "task_progress" => {
+                let text = str_of(line, "summary")
+                    .or_else(|| str_of(line, "description"))
+                    .unwrap_or("")
+                    .to_owned();
+                self.task_progress(emitter, line, place, text);
+            }
+            "task_updated" => {
+                let patch = line.get("patch").unwrap_or(&Value::Null);
+                match text_of(patch, "error") {
+                    Some(error) => {
+                        self.task_progress(emitter, line, place, format!("failed: {error}"))
+                    }
+                    // The notification that follows says the same.
+                    None => emitter.pass_over("system/task_updated"),
+                }
+            }
+            "task_notification" => {
+                self.woken = true;
+                let status = str_of(line, "status").unwrap_or("ended");
+                let text = format!("{status}: {}", str_of(line, "summary").unwrap_or(""));
+                self.task_progress(emitter, line, place, text);
+            }
+            "background_tasks_changed" => {
+                emitter.in_background(!list_of(line, "tasks").is_empty());
+                emitter.pass_over("system/background_tasks_changed");
+            }
+            // One comes for nearly every piece of thinking, and the pieces are shown themselves.
+            "thinking_tokens" => emitter.pass_over("system/thinking_tokens"),
+            // The lines around it say what is busy and what is idle.
+            "session_state_changed" => emitter.pass_over("system/session_state_changed"),
+            "informational" | "notification" | "local_command_output" | "memory_recall" => {
+                let text = ["content", "text", "message", "output"]
+                    .iter()
+                    .find_map(|key| text_of(line, key));
+                let level = if matches!(str_of(line, "level"), Some("warning" | "error")) {
+                    "warning"
+                } else {
+                    "info"
+                };
+                let text = text.map_or_else(|| line.to_string(), str::to_owned);
+                emitter.notice(level, place, "claude-code", text);
+            }
+            kind => emitter.raw(place, FORMAT, &format!("system/{kind}"), line),
+        }
+    }
+
+    fn init(&mut self, emitter: &mut Emitter, line: &Value) {
+        self.inits += 1;
+        let version = text_of(line, "claude_code_version");
+        self.has_version |= version.is_some();
+        let agent = match version {
+            Some(version) => format!("Claude Code {version}"),
+            None => "Claude Code".to_owned(),
+        };
+        let mut rest = line.as_object().cloned().unwrap_or_default();
+        rest.retain(|name, _| !NOT_KEPT_OF_INIT.contains(&name.as_str()));
+        let facts = SessionStart {
+            agent: Some(agent),
+            native_id: text_of(line, "session_id").map(str::to_owned),
+            model: text_of(line, "model").map(str::to_owned),
+            cwd: text_of(line, "cwd").map(str::to_owned),
+            provider: Some("claude-code".to_owned()),
+            tools: line
+                .get("tools")
+                .filter(|tools| !tools.is_null())
+                .map(Json::from),
+            timestamp_source: Some("arrival".to_owned()),
+            ..SessionStart::default()
+        };
+        self.session.facts.say(emitter, facts, rest);
+        let trigger = if std::mem::take(&mut self.woken) {
+            "system"
+        } else {
+            "user"
+        };
+        let id = emitter.line_id().to_owned();
+        self.session.open_turn(emitter, &id, trigger);
+        if let Some(prompt) = self.prompt.take() {
+            self.user_message(emitter, "prompt", &prompt, None);
+            self.said_prompt = Some(prompt);
+        }
+    }
+
+    fn system_status(&mut self, emitter: &mut Emitter, line: &Value) {
+        let status = text_of(line, "status").map(str::to_owned);
+        let place = self.session.place(None, None);
+        if let Some(why) = text_of(line, "compact_error") {
+            emitter.notice(
+                "warning",
+                &place,
+                "claude-code",
+                format!("compaction failed: {why}"),
+            );
+        }
+        if status.as_deref() == Some("compacting") {
+            emitter.busy_with(&place, "compacting");
+        } else {
+            // `requesting` comes before every request to the model; the turn says that the session is busy.
+            emitter.pass_over("system/status");
+        }
+        if let Some(mode) = text_of(line, "permissionMode") {
+            let mut rest = Map::new();
+            rest.insert("permissionMode".to_owned(), Value::String(mode.to_owned()));
+            self.session
+                .facts
+                .say(emitter, SessionStart::default(), rest);
+        }
+        self.status = status;
+    }
+
+    fn hook_response(&mut self, emitter: &mut Emitter, line: &Value, place: &Place) {
+        self.open_hooks
+            .remove(str_of(line, "hook_id").unwrap_or(""));
+        let name = str_of(line, "hook_name").unwrap_or("hook");
+        let outcome = str_of(line, "outcome").unwrap_or("done");
+        let level = if outcome == "success" {
+            "info"
+        } else {
+            "warning"
+        };
+        let notice = emitter.notice(level, place, "hook", format!("{name}: {outcome}"));
+        if let chat_event::Payload::Notice(notice) = &mut notice.payload {
+            for key in ["exit_code", "output", "stdout", "stderr"] {
+                let value = line
+                    .get(key)
+                    .filter(|value| !value.is_null() && value.as_str() != Some(""));
+                // `output` repeats `stdout`.
+                let repeated = key == "stdout" && line.get("output") == value;
+                if let Some(value) = value.filter(|_| !repeated) {
+                    notice.extra.insert(key, Json::from(value));
+                }
+            }
+        }
+    }
+
+    fn task_progress(&mut self, emitter: &mut Emitter, line: &Value, place: &Place, text: String) {
+        let native = text_of(line, "tool_use_id");
+        let call_id = native.map(|id| self.session.call_id(id));
+        let place = match native {
+            Some(_) => Place {
+                turn_id: self.session.place(native, None).turn_id,
+                ..place.clone()
+            },
+            None => place.clone(),
+        };
+        progress(emitter, &place, text, call_id);
+    }
+}
