@@ -1,0 +1,146 @@
+//! Completed items, and events and response items that say what a completed item says.
+
+use serde_json::{Map, Value};
+
+use super::CodexRollout;
+use super::said::Source;
+use crate::codex::items::Phase;
+use crate::codex::{content, items};
+use crate::emit::Emitter;
+use crate::value::{list_of, text_of};
+
+impl CodexRollout {
+    pub(super) fn completed_item(
+        &mut self,
+        emitter: &mut Emitter,
+        event: &Value,
+        turn: Option<&str>,
+    ) {
+        let item = event.get("item").unwrap_or(&Value::Null);
+        self.has_items = true;
+        match items::item_kind(item).as_str() {
+            "usermessage" => {
+                let (text, attachments) = content::content_of(item);
+                self.user_text(
+                    emitter,
+                    Source::Item,
+                    text_of(item, "id"),
+                    &text,
+                    attachments,
+                );
+            }
+            "agentmessage" => {
+                let text = content::texts_of(item.get("content")).concat();
+                self.agent_text(emitter, Source::Item, text_of(item, "id"), &text);
+            }
+            "reasoning" => self.thoughts(emitter, item, Source::Item),
+            // The line `compacted` says it with the summary.
+            "contextcompaction" => emitter.pass_over("item contextcompaction"),
+            "websearch" => self.renamed_item(emitter, "web_search", item, Source::Item),
+            _ => self.session.item(emitter, "", turn, item, Phase::Completed),
+        }
+    }
+
+    /// An old event that says what a completed item says.
+    pub(super) fn event_item(&mut self, emitter: &mut Emitter, kind: &str, event: &Value) {
+        let mut item = event.clone();
+        if let Some(members) = item.as_object_mut() {
+            members.insert("type".to_owned(), Value::from(kind));
+            for from in ["call_id", "item_id"] {
+                if let Some(id) = event.get(from).cloned() {
+                    members.insert("id".to_owned(), id);
+                    break;
+                }
+            }
+        }
+        self.session.item(
+            emitter,
+            "",
+            text_of(event, "turn_id"),
+            &item,
+            Phase::Completed,
+        );
+    }
+
+    /// An item that comes under another name as a response item or an event, at once begun and ended.
+    pub(super) fn renamed_item(
+        &mut self,
+        emitter: &mut Emitter,
+        kind: &str,
+        item: &Value,
+        source: Source,
+    ) {
+        let query = item.get("action").map(Value::to_string).unwrap_or_default();
+        if !self.is_news(source, kind, &query) {
+            emitter.pass_over(&format!("{kind} again"));
+            return;
+        }
+        let mut renamed = item.clone();
+        if let Some(members) = renamed.as_object_mut() {
+            members.insert("type".to_owned(), Value::from(kind));
+            if let Some(id) = item.get("call_id").cloned() {
+                members.insert("id".to_owned(), id);
+            }
+        }
+        self.session
+            .item(emitter, "", None, &renamed, Phase::Completed);
+    }
+
+    pub(super) fn mcp_end(&mut self, emitter: &mut Emitter, event: &Value) {
+        let said = event.get("invocation").unwrap_or(&Value::Null);
+        let mut item = event.clone();
+        if let Some(members) = item.as_object_mut() {
+            for key in ["server", "tool", "arguments"] {
+                members.insert(
+                    key.to_owned(),
+                    said.get(key).cloned().unwrap_or(Value::Null),
+                );
+            }
+            // `{"Ok": …}` or `{"Err": …}`.
+            let result = event.get("result").unwrap_or(&Value::Null);
+            if let Some(result) = result.get("Ok") {
+                members.insert("result".to_owned(), result.clone());
+            } else if let Some(error) = result.get("Err") {
+                members.insert("error".to_owned(), error.clone());
+            }
+        }
+        self.event_item(emitter, "McpToolCall", &item);
+    }
+
+    pub(super) fn collab_end(&mut self, emitter: &mut Emitter, kind: &str, event: &Value) {
+        let tool = match kind {
+            "collab_agent_spawn_end" => "spawn_agent",
+            "collab_agent_interaction_end" => "send_input",
+            "collab_waiting_end" => "wait",
+            _ => "close_agent",
+        };
+        let receiver =
+            text_of(event, "new_thread_id").or_else(|| text_of(event, "receiver_thread_id"));
+        let mut states = Map::new();
+        if let Some(receiver) = receiver {
+            states.insert(
+                receiver.to_owned(),
+                event.get("status").cloned().unwrap_or(Value::Null),
+            );
+        }
+        for entry in list_of(event, "agent_statuses") {
+            if let Some(thread) = text_of(entry, "thread_id") {
+                states.insert(
+                    thread.to_owned(),
+                    entry.get("status").cloned().unwrap_or(Value::Null),
+                );
+            }
+        }
+        let mut item = serde_json::json!({
+            "tool": tool,
+            "status": "completed",
+            "call_id": event.get("call_id").unwrap_or(&Value::Null),
+            "receiver_thread_ids": receiver.into_iter().collect::<Vec<_>>(),
+            "prompt": event.get("prompt").unwrap_or(&Value::Null),
+        });
+        if let Some(members) = item.as_object_mut() {
+            members.insert("agents_states".to_owned(), Value::Object(states));
+        }
+        self.event_item(emitter, "CollabToolCall", &item);
+    }
+}

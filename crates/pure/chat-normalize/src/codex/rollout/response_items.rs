@@ -1,0 +1,136 @@
+//! `response_item` lines: what the model was given and gave, its calls and their results among it.
+
+use serde_json::Value;
+
+use super::CodexRollout;
+use super::said::Source;
+use crate::codex::content;
+use crate::codex::session::Ended;
+use crate::codex::tools::{Spec, given};
+use crate::emit::Emitter;
+use crate::value::{str_of, text_of};
+
+impl CodexRollout {
+    pub(super) fn response_item(&mut self, emitter: &mut Emitter, item: &Value) {
+        let kind = text_of(item, "type").unwrap_or(if item.get("role").is_some() {
+            "message"
+        } else {
+            ""
+        });
+        match kind {
+            "message" => self.message(emitter, item),
+            "reasoning" => self.thoughts(emitter, item, Source::Response),
+            "function_call" | "custom_tool_call" | "local_shell_call" | "tool_search_call" => {
+                self.call(emitter, kind, item);
+            }
+            "function_call_output" | "custom_tool_call_output" | "tool_search_output" => {
+                self.output(emitter, item);
+            }
+            "web_search_call" | "image_generation_call" => {
+                let stem = kind.trim_end_matches("_call");
+                self.renamed_item(emitter, stem, item, Source::Response);
+            }
+            "agent_message" => self.between_agents(emitter, item),
+            // What the model is told beside the conversation, and the state of the files for an undo.
+            "additional_tools" | "ghost_snapshot" | "compaction" | "compaction_trigger" => {
+                emitter.pass_over(kind);
+            }
+            _ => self.raw(emitter, &format!("response_item {kind}"), item),
+        }
+    }
+
+    fn call(&mut self, emitter: &mut Emitter, kind: &str, item: &Value) {
+        let scope = self.session.work_scope(emitter, "", None);
+        let native = text_of(item, "call_id").or_else(|| text_of(item, "id"));
+        let native = native.map_or_else(|| format!("call-{}", emitter.line_id()), str::to_owned);
+        let id = self.session.id_of(&scope.turn, &native);
+        if self.session.is_called(&id) {
+            emitter.pass_over("call that came before");
+            return;
+        }
+        let (name, args) = match kind {
+            "custom_tool_call" => (
+                str_of(item, "name").unwrap_or("tool").to_owned(),
+                serde_json::json!({"input": item.get("input").unwrap_or(&Value::Null)}),
+            ),
+            "local_shell_call" => (
+                "local_shell".to_owned(),
+                item.get("action").cloned().unwrap_or(Value::Null),
+            ),
+            "tool_search_call" => (
+                "tool_search".to_owned(),
+                item.get("arguments").cloned().unwrap_or(Value::Null),
+            ),
+            _ => {
+                let said = item.get("arguments").cloned().unwrap_or(Value::Null);
+                // Arguments are JSON within a string.
+                let args = said
+                    .as_str()
+                    .and_then(|text| serde_json::from_str(text).ok());
+                let name = str_of(item, "name").unwrap_or("tool");
+                let name = match text_of(item, "namespace") {
+                    Some(namespace) if namespace.starts_with("mcp__") => {
+                        format!("{}__{name}", namespace.trim_end_matches("__"))
+                    }
+                    Some(_) | None => name.to_owned(),
+                };
+                (name, args.unwrap_or(said))
+            }
+        };
+        self.session
+            .call(emitter, &scope, &id, Spec::of_call(&name, args));
+    }
+
+    fn output(&mut self, emitter: &mut Emitter, item: &Value) {
+        let native = text_of(item, "call_id").unwrap_or("");
+        let Some(id) = self.session.latest_id(native) else {
+            self.raw(emitter, "output of no call", item);
+            return;
+        };
+        match self.session.ended(&id) {
+            // The item said it before, and better.
+            Some(Ended::Told) => return emitter.pass_over("output of a call that ended"),
+            Some(Ended::Closed) => return emitter.pass_over("output of a call that was closed"),
+            None => {}
+        }
+        let output = item
+            .get("output")
+            .or_else(|| item.get("tools"))
+            .unwrap_or(&Value::Null);
+        let text = match output {
+            Value::String(text) => text.clone(),
+            Value::Array(_) => content::texts_of(Some(output)).join("\n"),
+            Value::Object(_) => {
+                str_of(output, "content").map_or_else(|| output.to_string(), str::to_owned)
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
+        };
+        let given = given(&text);
+        if given.runs_on {
+            if let Some(call) = self.session.calls.get_mut(&id) {
+                call.so_far = Some(given);
+            }
+            return;
+        }
+        let failed = output.get("success") == Some(&Value::Bool(false)) || is_refusal(&text);
+        self.session.result_text(emitter, &id, given, failed);
+    }
+}
+
+/// What the program answers in place of a tool.
+fn is_refusal(text: &str) -> bool {
+    [
+        "unsupported call",
+        "unsupported custom tool call",
+        "apply_patch verification failed",
+        "patch rejected",
+        "exec_command failed",
+        "failed to parse function arguments",
+        "aborted by user",
+        "exec command rejected",
+        "rejected: ",
+        "collab spawn failed",
+    ]
+    .iter()
+    .any(|start| text.starts_with(start))
+}

@@ -1,0 +1,154 @@
+//! Texts of a person, of the model and of other agents. What several sources say is written once.
+
+use chat_event::Json;
+use serde_json::Value;
+
+use super::CodexRollout;
+use crate::codex::{content, items};
+use crate::emit::{Emitter, hash};
+use crate::value::{str_of, text_of};
+
+/// What the program writes into the user's mouth begins so.
+const NOT_TYPED: [&str; 12] = [
+    "<environment_context>",
+    "<user_instructions>",
+    "<permissions instructions>",
+    "<turn_aborted>",
+    "<subagent_notification>",
+    "<collaboration_mode>",
+    "<skill>",
+    "<skills_instructions>",
+    "<user_shell_command>",
+    "<recommended_plugins>",
+    "<INSTRUCTIONS>",
+    "# AGENTS.md instructions",
+];
+
+/// Who says a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Source {
+    Response,
+    Event,
+    Item,
+}
+
+impl CodexRollout {
+    pub(super) fn message(&mut self, emitter: &mut Emitter, item: &Value) {
+        let (text, attachments) = content::content_of(item);
+        match str_of(item, "role") {
+            // The rest is the program's own talk with the model, such as the summary for a compaction.
+            Some("assistant") if self.has_items => emitter.pass_over("message that is an item"),
+            Some("assistant") => {
+                let id = text_of(item, "id");
+                self.agent_text(emitter, Source::Response, id, &text);
+            }
+            Some("user") => {
+                let start = text.trim_start();
+                if NOT_TYPED.iter().any(|prefix| start.starts_with(prefix)) {
+                    emitter.pass_over("message of the program");
+                    return;
+                }
+                self.user_text(emitter, Source::Response, None, &text, attachments);
+            }
+            Some("developer" | "system") => emitter.pass_over("message of the program"),
+            Some(_) | None => self.raw(emitter, "message", item),
+        }
+    }
+
+    pub(super) fn user_text(
+        &mut self,
+        emitter: &mut Emitter,
+        source: Source,
+        id: Option<&str>,
+        text: &str,
+        attachments: Option<Json>,
+    ) {
+        if !self.is_news(source, "user", text) {
+            return;
+        }
+        if !self.session.turn("").is_some_and(|turn| turn.is_told) {
+            self.session.open_turn(emitter, "", None, false);
+        }
+        let scope = self.session.scope("", None);
+        let native = id.map_or_else(|| emitter.line_id().to_owned(), str::to_owned);
+        self.session
+            .user_message(emitter, &scope, &native, text, attachments);
+    }
+
+    pub(super) fn agent_text(
+        &mut self,
+        emitter: &mut Emitter,
+        source: Source,
+        id: Option<&str>,
+        text: &str,
+    ) {
+        if !self.is_news(source, "agent", text) {
+            return;
+        }
+        let scope = self.session.work_scope(emitter, "", None);
+        let native = id.map_or_else(|| format!("m-{}", emitter.line_id()), str::to_owned);
+        let id = self.session.id_of(&scope.turn, &native);
+        self.session
+            .texts
+            .done(emitter, &scope, items::part(&id, false, 0), text);
+    }
+
+    pub(super) fn thoughts(&mut self, emitter: &mut Emitter, item: &Value, source: Source) {
+        let summary = item
+            .get("summary_text")
+            .or_else(|| item.get("summary"))
+            .or_else(|| item.get("text"));
+        let raw = item.get("raw_content").or_else(|| item.get("content"));
+        let texts: Vec<(u32, String)> = (0..)
+            .zip(content::texts_of(summary))
+            .chain((items::RAW_THOUGHTS..).zip(content::texts_of(raw)))
+            .map(|(number, text)| (number, text.to_owned()))
+            .collect();
+        if texts.is_empty() {
+            emitter.pass_over("reasoning without text");
+            return;
+        }
+        let mut id = None;
+        for (number, text) in texts {
+            if !self.is_news(source, "thought", &text) {
+                continue;
+            }
+            let scope = self.session.work_scope(emitter, "", None);
+            let native = text_of(item, "id")
+                .map_or_else(|| format!("r-{}", emitter.line_id()), str::to_owned);
+            let id = id.get_or_insert_with(|| self.session.id_of(&scope.turn, &native));
+            self.session
+                .texts
+                .done(emitter, &scope, items::part(id, true, number), &text);
+        }
+    }
+
+    pub(super) fn between_agents(&mut self, emitter: &mut Emitter, item: &Value) {
+        let scope = self.session.work_scope(emitter, "", None);
+        let (author, recipient) = (
+            str_of(item, "author").unwrap_or(""),
+            str_of(item, "recipient").unwrap_or(""),
+        );
+        let text = content::texts_of(item.get("content")).join("\n");
+        let id = text_of(item, "id").map_or_else(|| emitter.line_id().to_owned(), str::to_owned);
+        if !author.is_empty() && recipient.starts_with(author) {
+            // To a sub-agent, in whose file this is: its task.
+            self.session.user_message(emitter, &scope, &id, &text, None);
+        } else {
+            self.session.callback(emitter, &scope, &id, author, &text);
+        }
+    }
+
+    /// Whether `text` was not written yet, as often as `source` says it.
+    pub(super) fn is_news(&mut self, source: Source, what: &str, text: &str) -> bool {
+        let key = hash(format!("{what}\n{}", text.trim()).as_bytes());
+        let said = self.said.entry((key, source)).or_default();
+        *said += 1;
+        let written = self.written.entry(key).or_default();
+        if *said <= *written {
+            return false;
+        }
+        *written = *said;
+        true
+    }
+}
