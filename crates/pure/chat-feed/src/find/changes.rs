@@ -1,0 +1,117 @@
+//! What became of the feed, and which blocks are therefore looked at again.
+
+use super::{Find, Looked};
+use crate::block::{BlockBody, BlockId};
+use crate::feed::Feed;
+use crate::patch::FeedPatch;
+
+impl Find {
+    /// Hears what became of the feed since the last time. The feed is as it is after all of it.
+    pub fn note(&mut self, feed: &Feed, patches: &[FeedPatch]) {
+        self.make_room(feed);
+        for patch in patches {
+            if let FeedPatch::Insert { block, .. }
+            | FeedPatch::Update { block }
+            | FeedPatch::AppendText { block, .. } = *patch
+            {
+                self.elsewhere.note_change(block);
+            }
+            match *patch {
+                FeedPatch::Insert { block, after } => self.block_came(feed, block, after),
+                FeedPatch::Remove { block } => self.block_went(feed, block),
+                FeedPatch::Update { block } => self.block_changed(feed, block),
+                FeedPatch::AppendText { block, from } => {
+                    if self.knows(block) {
+                        let grown = self.grown.entry(block).or_insert(from);
+                        *grown = (*grown).min(from);
+                    }
+                }
+                FeedPatch::Turn { .. } | FeedPatch::Session => {}
+                FeedPatch::Clear => {
+                    let query = std::mem::take(&mut self.query);
+                    self.ask(query);
+                    self.make_room(feed);
+                }
+            }
+        }
+    }
+
+    fn block_came(&mut self, feed: &Feed, block: BlockId, after: Option<BlockId>) {
+        // Everything behind the last that was looked at is come to anyway.
+        let inside = match after {
+            Some(after) => {
+                self.last != Some(after) && (self.knows(after) || self.due.contains(&after))
+            }
+            None => self.last.is_some(),
+        };
+        // One that went again meanwhile tells of those that came behind it, until its going is heard of.
+        if inside {
+            self.due.insert(block);
+        }
+        self.look_again_beside(feed, block);
+    }
+
+    fn block_went(&mut self, feed: &Feed, block: BlockId) {
+        self.due.remove(&block);
+        self.grown.remove(&block);
+        self.look_again_beside(feed, block);
+        if !self.knows(block) {
+            return;
+        }
+        self.put(block, Looked::default(), &mut Vec::new());
+        if self.last == Some(block) {
+            let mut from_end = std::iter::successors(feed.last(), |&id| feed.prev(id));
+            self.last = from_end.find(|&id| self.knows(id));
+        }
+    }
+
+    fn block_changed(&mut self, feed: &Feed, block: BlockId) {
+        if !feed.contains(block) {
+            return;
+        }
+        self.look_again(block);
+        self.look_again_beside(feed, block);
+        // What is done within a call is done by its agent.
+        if self.query.asks_for_agent() && matches!(feed.block(block).body, BlockBody::ToolCall(_)) {
+            let (mut id, tail) = (block, feed.tail(block));
+            while id != tail
+                && let Some(next) = feed.next(id)
+            {
+                id = next;
+                self.look_again(id);
+            }
+        }
+    }
+
+    /// A call and the changed file that stands for it are found by each other's texts.
+    fn look_again_beside(&mut self, feed: &Feed, block: BlockId) {
+        match &feed.block(block).body {
+            BlockBody::FileEdit(edit) => {
+                if let Some(call) = edit.call {
+                    self.look_again(call);
+                }
+            }
+            BlockBody::ToolCall(_) if feed.contains(block) => {
+                if let Some(next) = feed.next(block) {
+                    self.look_again(next);
+                }
+            }
+            _ => {}
+        }
+        // What comes behind a call may part it from its changed file.
+        if let Some(before) = feed.contains(block).then(|| feed.prev(block)).flatten()
+            && let BlockBody::ToolCall(_) = feed.block(before).body
+        {
+            self.look_again(before);
+            if let Some(next) = feed.next(block) {
+                self.look_again(next);
+            }
+        }
+    }
+
+    pub(super) fn look_again(&mut self, block: BlockId) {
+        if self.knows(block) {
+            self.due.insert(block);
+        }
+    }
+}
