@@ -1,0 +1,166 @@
+//! How each state is entered, and what is done and told then.
+
+use chat_event::frame::{ClientFrame, Open};
+
+use super::{POLL_HIDDEN_MS, POLL_MS, REFUSED_SOCKETS, SOCKET_AGAIN_MS, State, Step};
+use crate::connection::{Command, Failure, Loss, Status};
+use crate::inbox::Inbox;
+
+impl Step<'_> {
+    /// From where it was, by pages.
+    pub(super) fn load(&mut self) {
+        self.follower.state = State::Loading;
+        if !self.follower.is_caught_up {
+            self.tell(Status::Connecting);
+        }
+        self.ask_page();
+    }
+
+    pub(super) fn ask_page(&mut self) {
+        self.ask_page_behind(self.follower.inbox.last_seq());
+    }
+
+    pub(super) fn ask_page_behind(&mut self, after: u64) {
+        let epoch = self.follower.epoch.clone();
+        self.commands.push(Command::Page { after, epoch });
+    }
+
+    pub(super) fn connect(&mut self) {
+        let since_ms = self.now_ms;
+        self.follower.state = State::Connecting { since_ms };
+        self.commands.push(Command::Connect);
+    }
+
+    pub(super) fn open(&mut self) {
+        let since_ms = self.now_ms;
+        self.follower.state = State::Opening { since_ms };
+        self.follower.sub += 1;
+        self.send(ClientFrame::Open(Open {
+            sub: self.follower.sub,
+            session: self.follower.session.clone(),
+            epoch: self.follower.epoch.clone(),
+            after: Some(self.follower.inbox.last_seq()),
+            ..Open::default()
+        }));
+    }
+
+    pub(super) fn catch_up(&mut self, then_open: bool) {
+        self.follower.hole_since_ms = None;
+        self.follower.state = State::CatchUp { then_open };
+        self.ask_page();
+    }
+
+    pub(super) fn live(&mut self) {
+        self.follower.state = State::Live;
+        self.tell_place();
+    }
+
+    pub(super) fn poll(&mut self) {
+        let pause_ms = if self.follower.is_hidden {
+            POLL_HIDDEN_MS
+        } else {
+            POLL_MS
+        };
+        let due_ms = self.now_ms + pause_ms;
+        self.follower.state = State::Polling {
+            due_ms,
+            asked: false,
+        };
+        self.tell_place();
+    }
+
+    /// What is here is worth nothing.
+    pub(super) fn begin_anew(&mut self) {
+        if self.has_socket() {
+            self.commands.push(Command::Disconnect);
+        }
+        self.commands.push(Command::Clear);
+        self.follower.epoch = None;
+        self.follower.inbox = Inbox::after(0);
+        self.follower.acked = 0;
+        self.follower.ack_due_ms = None;
+        self.follower.hole_since_ms = None;
+        self.follower.has_ended = false;
+        self.follower.is_caught_up = false;
+        self.follower.told = None;
+        self.load();
+    }
+
+    pub(super) fn lose(&mut self, why: Loss, asked_ms: Option<u64>) {
+        if self.has_socket() || matches!(self.follower.state, State::Connecting { .. }) {
+            self.commands.push(Command::Disconnect);
+        }
+        self.follower.hole_since_ms = None;
+        self.follower.state = State::Backoff { why };
+        let (now_ms, random) = (self.now_ms, self.random);
+        self.follower.backoff.begin(now_ms, random, asked_ms);
+    }
+
+    /// No socket came about although the pages did.
+    pub(super) fn socket_refused(&mut self) {
+        self.follower.refused_sockets = self.follower.refused_sockets.saturating_add(1);
+        if self.follower.refused_sockets >= REFUSED_SOCKETS {
+            self.commands.push(Command::Disconnect);
+            self.follower.socket_due_ms = self.now_ms + SOCKET_AGAIN_MS;
+            self.poll();
+        } else {
+            self.lose(Loss::NoAnswer, None);
+        }
+    }
+
+    pub(super) fn stop(&mut self, failure: Failure) {
+        if self.has_socket() {
+            self.commands.push(Command::Disconnect);
+        }
+        self.follower.state = State::Fatal;
+        self.commands.push(Command::Stop(failure));
+    }
+
+    pub(super) fn wait(&mut self, why: Loss) {
+        if self.follower.is_offline {
+            return self.tell(Status::Offline);
+        }
+        let due_ms = self.follower.backoff.due_ms(self.follower.is_hidden);
+        let left_ms = due_ms.unwrap_or(self.now_ms) - self.now_ms;
+        if left_ms <= 0.0 {
+            self.load();
+        } else {
+            let seconds = seconds(left_ms);
+            let attempt = self.follower.backoff.attempt();
+            self.tell(Status::Reconnecting {
+                attempt,
+                seconds,
+                why,
+            });
+        }
+    }
+
+    pub(super) fn hidden(&mut self, is_hidden: bool) {
+        self.follower.is_hidden = is_hidden;
+        if is_hidden {
+            return;
+        }
+        match self.follower.state {
+            // Timers may have stood still: the socket may be long gone.
+            State::CatchUp { .. } | State::Live => {
+                let n = self.follower.liveness.ping(self.now_ms);
+                self.send(ClientFrame::Ping { n });
+            }
+            State::Backoff { .. } => self.follower.backoff.cut_short(self.now_ms),
+            State::Polling { asked: false, .. } => {
+                let due_ms = self.now_ms;
+                self.follower.state = State::Polling {
+                    due_ms,
+                    asked: false,
+                };
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Waits are at most minutes.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn seconds(duration_ms: f64) -> u32 {
+    (duration_ms / 1_000.0).ceil().max(1.0) as u32
+}
