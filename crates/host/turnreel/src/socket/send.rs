@@ -1,0 +1,103 @@
+//! How a frame goes to the client, and the frames that are the socket's own: heartbeats, refusals, the last word.
+
+use std::time::Duration;
+
+use axum::extract::ws::Message;
+use chat_event::frame::{Bye, Head, Problem, ServerFrame};
+use futures_util::{Sink, SinkExt};
+
+use super::{End, Follows, Socket, reconnect_after_ms};
+
+impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
+    pub(super) async fn send_heartbeats(&mut self) -> Result<(), End> {
+        if !self.state.access.tokens.holds(&self.grant) {
+            return Err(End::Close {
+                code: 4001,
+                why: "the token is over",
+            });
+        }
+        let beats: Vec<String> = self
+            .subs
+            .iter()
+            .map(|(&sub, entry)| {
+                let head = match &entry.follows {
+                    Follows::Session { live, .. } | Follows::Agent { live, .. } => {
+                        live.position().2
+                    }
+                    Follows::List { .. } => 0,
+                };
+                ServerFrame::Hb(Head { sub, head }).to_text()
+            })
+            .collect();
+        if beats.is_empty() {
+            return self.send(Message::Ping(Vec::new().into())).await;
+        }
+        for beat in beats {
+            self.send(Message::Text(beat.into())).await?;
+        }
+        Ok(())
+    }
+
+    /// The head of the one session that is followed, where it is one.
+    pub(super) fn only_head(&self) -> Option<u64> {
+        let mut heads = self.subs.values().filter_map(|sub| match &sub.follows {
+            Follows::Session { live, .. } | Follows::Agent { live, .. } => Some(live.position().2),
+            Follows::List { .. } => None,
+        });
+        let head = heads.next();
+        head.filter(|_| heads.next().is_none())
+    }
+
+    pub(super) async fn say_bye(&mut self) -> Result<(), End> {
+        let reconnect_after_ms = reconnect_after_ms(&self.state);
+        let frame = ServerFrame::Bye(Bye {
+            why: "restart".to_owned(),
+            reconnect_after_ms,
+        });
+        self.send_frame(&frame).await?;
+        Err(End::Close {
+            code: 1012,
+            why: "restart",
+        })
+    }
+
+    pub(super) async fn refuse(
+        &mut self,
+        sub: Option<u64>,
+        code: &'static str,
+        msg: String,
+    ) -> Result<(), End> {
+        self.send_frame(&ServerFrame::Err(Problem {
+            sub,
+            code: code.to_owned(),
+            msg,
+            fatal: false,
+            retry_after_ms: None,
+        }))
+        .await
+    }
+
+    pub(super) async fn send_frame(&mut self, frame: &ServerFrame) -> Result<(), End> {
+        self.send(Message::Text(frame.to_text().into())).await
+    }
+
+    pub(super) async fn send(&mut self, message: Message) -> Result<(), End> {
+        let stall = Duration::from_millis(self.state.settings.stall_ms);
+        // A clone shares the text.
+        let sending = self.sink.send(message.clone());
+        match self.pace.while_it_goes_on(stall, sending).await {
+            Some(Ok(())) => {
+                self.state.metrics.sent(&message);
+                Ok(())
+            }
+            Some(Err(_)) => Err(End::Gone),
+            None => {
+                self.state.metrics.stalls.add(1);
+                Err(End::Close {
+                    code: 4008,
+                    why: "too slow",
+                })
+            }
+        }
+    }
+}
