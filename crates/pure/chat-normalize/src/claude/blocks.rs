@@ -3,11 +3,14 @@
 //! Every `assistant` line of the programs seen has one block (a few of other writers have several), and several lines
 //! share one `message.id`. The line of a block comes after its pieces and before its `content_block_stop`.
 
+use chat_event::Extra;
 use chat_event::payload::{
-    AssistantChunk, AssistantDone, Compaction, ThinkingChunk, ThinkingDone, ToolInputChunk,
+    AssistantChunk, AssistantDone, Compaction, ErrorEvent, ThinkingChunk, ThinkingDone,
+    ToolInputChunk,
 };
 use serde_json::Value;
 
+use super::results;
 use super::session::Session;
 use crate::emit::{Emitter, Place};
 use crate::value::{list_of, str_of, text_of};
@@ -39,13 +42,29 @@ impl Session {
         }
     }
 
-    /// What an API error's line holds beside its text, which is the error.
-    pub(crate) fn blocks_beside_text(
+    /// An API error: its text says what failed, and what else its line holds is shown as an answer's. Whether the turn
+    /// failed by it is the caller's to say.
+    pub(crate) fn api_error(
         &mut self,
         emitter: &mut Emitter,
         place: &Place,
-        message: &Value,
+        (code, message): (Option<&str>, &Value),
     ) {
+        let text = results::text_of_content(message.get("content").unwrap_or(&Value::Null));
+        emitter.add(
+            "error",
+            place,
+            ErrorEvent {
+                code: code.unwrap_or("api_error").to_owned(),
+                message: text,
+                extra: Extra::default(),
+            },
+        );
+        self.blocks_beside_text(emitter, place, message);
+    }
+
+    /// What a line holds beside its text.
+    fn blocks_beside_text(&mut self, emitter: &mut Emitter, place: &Place, message: &Value) {
         let rest: Vec<Value> = list_of(message, "content")
             .iter()
             .filter(|block| str_of(block, "type") != Some("text"))

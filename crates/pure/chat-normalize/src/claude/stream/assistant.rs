@@ -1,11 +1,8 @@
 //! `assistant` lines: the whole of what the model answered, block by block, and its errors.
 
-use chat_event::Extra;
-use chat_event::payload::ErrorEvent;
 use serde_json::Value;
 
 use super::ClaudeStream;
-use crate::claude::results;
 use crate::emit::{Emitter, Place};
 use crate::value::{is_true, list_of, text_of};
 
@@ -21,23 +18,11 @@ impl ClaudeStream {
         }
         let message = line.get("message").unwrap_or(&Value::Null);
         if is_true(line, "is_api_error_message") || text_of(line, "error").is_some() {
-            let text = results::text_of_content(message.get("content").unwrap_or(&Value::Null));
-            let code = text_of(line, "api_error_type")
-                .or_else(|| text_of(line, "error"))
-                .unwrap_or("api_error");
-            emitter.add(
-                "error",
-                &place,
-                ErrorEvent {
-                    code: code.to_owned(),
-                    message: text,
-                    extra: Extra::default(),
-                },
-            );
+            let code = text_of(line, "api_error_type").or_else(|| text_of(line, "error"));
             if let Some(turn) = self.session.turns.last_mut() {
                 turn.failed = true;
             }
-            self.session.blocks_beside_text(emitter, &place, message);
+            self.session.api_error(emitter, &place, (code, message));
             return;
         }
         self.session

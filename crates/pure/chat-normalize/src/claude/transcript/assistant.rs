@@ -1,11 +1,9 @@
 //! `assistant` lines: what the model answers, its errors, and the tokens of an answer once all of its lines were read.
 
-use chat_event::Extra;
-use chat_event::payload::{ErrorEvent, SessionStart};
+use chat_event::payload::SessionStart;
 use serde_json::{Map, Value};
 
 use super::ClaudeTranscript;
-use crate::claude::results;
 use crate::emit::{Emitter, Place};
 use crate::value::{is_true, list_of, text_of};
 
@@ -29,25 +27,13 @@ impl ClaudeTranscript {
             self.session.retract(emitter, &place, superseded);
         }
         if is_true(line, "isApiErrorMessage") {
-            let text = results::text_of_content(message.get("content").unwrap_or(&Value::Null));
-            let code = text_of(line, "apiErrorType")
-                .or_else(|| text_of(line, "error"))
-                .unwrap_or("api_error");
-            emitter.add(
-                "error",
-                &place,
-                ErrorEvent {
-                    code: code.to_owned(),
-                    message: text,
-                    extra: Extra::default(),
-                },
-            );
+            let code = text_of(line, "apiErrorType").or_else(|| text_of(line, "error"));
             if chain.is_none()
                 && let Some(turn) = self.session.turns.last_mut()
             {
                 turn.failed = true;
             }
-            self.session.blocks_beside_text(emitter, &place, message);
+            self.session.api_error(emitter, &place, (code, message));
             return;
         }
         if chain.is_none()
