@@ -60,17 +60,14 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
                 }
             }
         };
-        self.send_frame(&ServerFrame::Hello(Hello {
+        self.send_hello(Hello {
             sub,
-            proto: 1,
             epoch: epoch.clone(),
             head,
             oldest: live.oldest,
             resume,
-            hb_ms: self.state.settings.heartbeat_ms,
-            may: self.may(),
-            limits: limits(),
-        }))
+            ..Hello::default()
+        })
         .await?;
         if let Some(hole) = hole {
             let why = hole.why.to_owned();
@@ -88,6 +85,18 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
         let teller = None;
         self.subs.insert(sub, Sub { follows, teller });
         self.send_news(sub).await
+    }
+
+    /// Says what was opened, with what is the same for all that one client opens.
+    async fn send_hello(&mut self, opened: Hello) -> Result<(), End> {
+        let hello = Hello {
+            proto: 1,
+            hb_ms: self.state.settings.heartbeat_ms,
+            may: self.may(),
+            limits: limits(),
+            ..opened
+        };
+        self.send_frame(&ServerFrame::Hello(hello)).await
     }
 
     /// What the token allows beyond reading, in words that a page can offer something by.
@@ -111,17 +120,14 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
             Some(seq) if other_epoch || seq > head => (Resume::Reset, head),
             Some(seq) => (Resume::Ok, seq),
         };
-        self.send_frame(&ServerFrame::Hello(Hello {
+        self.send_hello(Hello {
             sub,
-            proto: 1,
             epoch,
             head,
             oldest: live.oldest,
             resume,
-            hb_ms: self.state.settings.heartbeat_ms,
-            may: self.may(),
-            limits: limits(),
-        }))
+            ..Hello::default()
+        })
         .await?;
         self.n_opened += 1;
         let opened = self.n_opened;
@@ -143,14 +149,10 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
 
     async fn open_list(&mut self, sub: u64) -> Result<(), End> {
         let changed = self.state.list.follow();
-        self.send_frame(&ServerFrame::Hello(Hello {
+        self.send_hello(Hello {
             sub,
-            proto: 1,
-            hb_ms: self.state.settings.heartbeat_ms,
-            may: self.may(),
-            limits: limits(),
             ..Hello::default()
-        }))
+        })
         .await?;
         self.wake_on(sub, changed);
         let follows = Follows::List { seen: 0 };

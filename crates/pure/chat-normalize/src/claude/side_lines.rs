@@ -3,8 +3,8 @@
 //! What tells a reader something becomes an event; what the program wrote for itself or for the model is passed over
 //! and counted, by the lists below. The lists hold what Claude Code 1.0 to 2.1.330 writes.
 
-use chat_event::payload::{Progress, SessionStart};
-use chat_event::{Json, Payload};
+use chat_event::payload::{Progress, SessionStart, UserMessage};
+use chat_event::{Body, Json, Payload};
 use serde_json::{Map, Value};
 
 use super::said::{Said, pieces};
@@ -360,6 +360,22 @@ pub(crate) fn said_by_program(emitter: &mut Emitter, place: &Place, text: &str) 
     if let Payload::Notice(notice) = &mut notice.payload {
         notice.extra.insert("meta", Json::from(Value::Bool(true)));
     }
+}
+
+/// What a sub-agent was started with; the call's arguments have the same words.
+pub(crate) fn said_to_sub_agent(
+    emitter: &mut Emitter,
+    place: &Place,
+    text: &str,
+    attachments: Option<Json>,
+) {
+    let message = UserMessage {
+        text: Body::from(text),
+        attachments,
+        ..UserMessage::default()
+    };
+    let event = emitter.add("said", place, message);
+    event.extra.insert("from", Json::string("agent"));
 }
 
 /// A background task's end, as it was told to the model: its summary, with the rest beside it.

@@ -55,14 +55,7 @@ impl ClaudeStream {
         attachments: Option<Json>,
     ) {
         if place.parent_tool_call_id.is_some() {
-            // The words a sub-agent was started with stand in the call's arguments too.
-            let message = UserMessage {
-                text: Body::from(text),
-                attachments,
-                ..UserMessage::default()
-            };
-            let event = emitter.add("said", place, message);
-            event.extra.insert("from", Json::string("agent"));
+            side_lines::said_to_sub_agent(emitter, place, text, attachments);
             return;
         }
         if is_true(line, "isSynthetic") {

@@ -94,15 +94,7 @@ impl ClaudeTranscript {
             return;
         }
         if side {
-            let message = UserMessage {
-                text: Body::from(text),
-                attachments,
-                ..UserMessage::default()
-            };
-            emitter
-                .add("said", place, message)
-                .extra
-                .insert("from", Json::string("agent"));
+            side_lines::said_to_sub_agent(emitter, place, text, attachments);
             return;
         }
         let woken = line
