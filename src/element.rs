@@ -88,9 +88,6 @@ const CSS: &str = concat!(
     sheet!("reading"),
 );
 
-/// Rows mounted at once while the whole session is written out.
-const STRETCH_ROWS: usize = 100;
-
 /// Makes the element known to the browser.
 pub(crate) fn define() {
     custom_element::define(NAME, ATTRIBUTES, |host, root| {

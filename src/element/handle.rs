@@ -7,7 +7,7 @@ use chat_feed::arrangement::Verbosity;
 use chat_feed::export::Form;
 use leptos::prelude::Set;
 
-use super::{FeedElement, STRETCH_ROWS};
+use super::FeedElement;
 use crate::components::around::AROUND;
 use crate::components::diff::Split;
 use crate::components::{later, markup};
@@ -18,6 +18,9 @@ use crate::transport::again::Origin;
 use crate::transport::pushed::Pushed;
 use crate::transport::readers::READERS;
 use crate::transport::{Running, Update, replay};
+
+/// Rows mounted at once while the whole session is written out.
+const STRETCH_ROWS: usize = 100;
 
 impl Feed for FeedElement {
     fn attribute_changed(&self, name: &str, value: Option<&str>) {

@@ -22,6 +22,19 @@ pub enum MarkerKind {
     Edit,
 }
 
+impl MarkerKind {
+    /// A short word for it, for scripts.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            MarkerKind::Prompt => "prompt",
+            MarkerKind::Error => "error",
+            MarkerKind::Permission => "permission",
+            MarkerKind::Compaction => "compaction",
+            MarkerKind::Edit => "edit",
+        }
+    }
+}
+
 /// A place worth going to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marker {
@@ -57,19 +70,6 @@ pub struct Stops {
     n_rows: usize,
     n_blocks_taken: usize,
     n_changes: usize,
-}
-
-impl MarkerKind {
-    /// A short word for it, for scripts.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            MarkerKind::Prompt => "prompt",
-            MarkerKind::Error => "error",
-            MarkerKind::Permission => "permission",
-            MarkerKind::Compaction => "compaction",
-            MarkerKind::Edit => "edit",
-        }
-    }
 }
 
 impl Stops {

@@ -25,7 +25,7 @@ use chat_event::payload::{
 use chat_event::{Body, Extra, Json, Payload};
 use serde_json::{Map, Value};
 
-use super::said::{Said, pieces};
+use super::said::{Said, piece_tag, pieces};
 use super::session::Session;
 use super::side_lines;
 use crate::dialect::Normalizer;
@@ -209,11 +209,7 @@ impl ClaudeHooks {
                         text: Body::from(text),
                         ..UserMessage::default()
                     };
-                    let tag = match at {
-                        0 => "said".to_owned(),
-                        at => format!("said{at}"),
-                    };
-                    emitter.add(&tag, &place, message);
+                    emitter.add(&piece_tag(at), &place, message);
                 }
                 Said::TaskNotification(text) => {
                     side_lines::task_notification(emitter, &place, &text);

@@ -35,6 +35,14 @@ const INJECTED: [&str; 10] = [
     "teammate-message",
 ];
 
+/// What tells the events of a text's pieces apart: part of their ids, so that it stays as it is.
+pub(crate) fn piece_tag(at: usize) -> String {
+    match at {
+        0 => "said".to_owned(),
+        at => format!("said{at}"),
+    }
+}
+
 /// Takes a user's text apart, in the order of its pieces; words in between are a person's.
 pub(crate) fn pieces(text: &str) -> Vec<Said> {
     let trimmed = text.trim();

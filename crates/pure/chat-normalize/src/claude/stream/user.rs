@@ -5,7 +5,7 @@ use chat_event::{Body, Json};
 use serde_json::Value;
 
 use super::{ClaudeStream, FORMAT};
-use crate::claude::said::{Said, pieces};
+use crate::claude::said::{Said, piece_tag, pieces};
 use crate::claude::side_lines;
 use crate::emit::{Emitter, Place};
 use crate::value::{is_true, str_of};
@@ -70,11 +70,7 @@ impl ClaudeStream {
         }
         let replay = is_true(line, "isReplay");
         for (at, said) in pieces(text).into_iter().enumerate() {
-            let tag = if at == 0 {
-                "said".to_owned()
-            } else {
-                format!("said{at}")
-            };
+            let tag = piece_tag(at);
             match said {
                 Said::Interrupt => {
                     self.session.interrupt(emitter, place, "user_cancel");

@@ -5,7 +5,7 @@ use chat_event::{Body, Json};
 use serde_json::{Map, Value};
 
 use super::{ClaudeTranscript, FORMAT};
-use crate::claude::said::{Said, pieces};
+use crate::claude::said::{Said, piece_tag, pieces};
 use crate::claude::side_lines;
 use crate::emit::{Emitter, Place};
 use crate::value::{is_true, str_of, text_of};
@@ -103,11 +103,7 @@ impl ClaudeTranscript {
             == Some("task-notification");
         let mut attachments = attachments;
         for (at, said) in pieces(text).into_iter().enumerate() {
-            let tag = if at == 0 {
-                "said".to_owned()
-            } else {
-                format!("said{at}")
-            };
+            let tag = piece_tag(at);
             match said {
                 Said::Interrupt => {
                     let place = self.place(None);
