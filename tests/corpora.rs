@@ -201,7 +201,7 @@ fn json_is_what_the_standard_says_it_is() {
         n_files += 1;
         let Ok(json) = json else { continue };
         // What is kept is compact, and reads as itself.
-        let again: Json = serde_json::from_str(json.as_text()).unwrap();
+        let again: Json = serde_json::from_str(&json.as_text()).unwrap();
         assert_eq!(again, json, "{name}");
         assert!(!json.as_text().contains('\n'), "{name}");
         // As a tree nothing is lost but what is nested deeper than any event may be.

@@ -349,6 +349,7 @@ fn every_diff_makes_the_new_text_of_the_old_one() {
                 assert_eq!(old, new, "{}: {id} has no diff", source.name);
                 continue;
             };
+            let diff = &*diff.read();
             assert_eq!(
                 chat_diff::apply(diff, &old).as_deref(),
                 Ok(new.as_str()),

@@ -370,7 +370,7 @@ fn what_the_user_wrote_comes_once() {
         let texts: Vec<String> = events
             .iter()
             .filter_map(|event| match &event.payload {
-                Payload::UserMessage(message) => Some(message.text.preview().to_owned()),
+                Payload::UserMessage(message) => Some(message.text.preview().to_string()),
                 _ => None,
             })
             .collect();
@@ -419,6 +419,7 @@ fn every_diff_applies_to_what_the_session_made_before() {
                 continue;
             };
             n_diffs += 1;
+            let diff = &*diff.read();
             assert_counts(&source.name, &edit, diff);
             let before = edit.old_path.as_ref().unwrap_or(&edit.file_path);
             let old = match edit.change_type.as_str() {

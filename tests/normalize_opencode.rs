@@ -321,7 +321,7 @@ fn no_text_is_shown_twice_and_none_is_lost() {
         let mut asked: Vec<String> = Vec::new();
         for event in &events {
             if let Payload::UserMessage(message) = &event.payload {
-                asked.push(message.text.preview().to_owned());
+                asked.push(message.text.preview().to_string());
             }
         }
         let mut said: Vec<String> = whole.into_values().chain(asked).collect();
@@ -383,6 +383,7 @@ fn every_diff_makes_the_new_text_of_the_old_one() {
                 let Some(Body::Inline(diff)) = &edit.full_diff else {
                     panic!("{}: {path} has no diff", source.name);
                 };
+                let diff = &*diff.read();
                 assert_eq!(
                     chat_diff::apply(diff, &old).as_deref(),
                     Ok(new.as_str()),

@@ -238,7 +238,7 @@ fn the_file_before_an_edit_is_what_its_diff_changes() {
                 continue;
             };
             n_known += 1;
-            let (old, diff) = (old.preview(), diff.preview());
+            let (old, diff) = (&*old.preview(), &*diff.preview());
             let all = Around {
                 above: u32::MAX,
                 below: u32::MAX,

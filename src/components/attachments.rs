@@ -72,7 +72,7 @@ pub(super) fn spoken(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {
         .outcome(pieces)
         .time(time)
         .view();
-    let data = Sound::joined(feed.sound(block.id), *chunks).map(Body::Inline);
+    let data = Sound::joined(feed.sound(block.id), *chunks).map(Body::from);
     let of = Of {
         ctx,
         id: block.id,
@@ -118,7 +118,7 @@ fn tile(of: Of<'_>, nth: usize, attachment: &Attachment) -> AnyView {
 /// The picture, or the room for it while it is on its way; `None` where the data is none, or too much.
 fn thumbnail(of: Of<'_>, nth: usize, data: &Body, name: &str) -> Option<AnyView> {
     let ctx = of.ctx;
-    let picture = Picture::of(data.excerpt().preview)?;
+    let picture = Picture::of(&data.excerpt().preview)?;
     if data.byte_len() > media::MOST_BYTES {
         return None;
     }
@@ -179,7 +179,7 @@ fn thumbnail(of: Of<'_>, nth: usize, data: &Body, name: &str) -> Option<AnyView>
 /// Sound: a button, and once it is pressed what plays it. `None` where the data is none, or too much.
 fn player(of: Of<'_>, nth: usize, data: &Body, name: &str) -> Option<AnyView> {
     let (ctx, id) = (of.ctx, of.id);
-    Sound::of(data.excerpt().preview)?;
+    Sound::of(&data.excerpt().preview)?;
     if data.byte_len() > media::MOST_BYTES {
         return None;
     }

@@ -331,7 +331,7 @@ fn turn_header(ctx: Ctx, context: &Rc<Context>, top: Option<TurnIdx>) -> Option<
             BlockBody::Prompt(prompt) => prompt
                 .text
                 .as_ref()
-                .map(|body| units::first_line(body.head(), 200)),
+                .map(|body| units::first_line(&body.head(), 200)),
             _ => None,
         })
         .unwrap_or_default();

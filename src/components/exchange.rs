@@ -24,7 +24,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, message: &AgentMessageBlock) -> AnyV
     let gist = message
         .message
         .as_ref()
-        .map(|body| units::first_line(body.head(), 160));
+        .map(|body| units::first_line(&body.head(), 160));
     let what = (
         span().class("agent-mark").attr("data-hue", hue(&target)),
         span().class("verb agent-name").child(target),

@@ -69,19 +69,19 @@ pub(super) fn body_view(ctx: Ctx, block: &Block, facts: &FileEdit) -> AnyView {
             .child("Binary file: its content is not shown")
             .into_any();
     }
-    let preview = &facts.diff_preview;
+    let preview = facts.diff_preview.read();
     let Some(body) = &facts.full_diff else {
         let rest = (facts.full_diff_size > preview.len() as u64).then(|| {
             div()
                 .class("file-edit__more")
                 .child("The rest of this diff is not in this file")
         });
-        return (diff_or_text(ctx, facts, preview, None), rest).into_any();
+        return (diff_or_text(ctx, facts, &preview, None), rest).into_any();
     };
     let old = OldText::of(ctx, block.id, facts.old_text.as_ref());
     let excerpt = body.excerpt();
     if excerpt.bytes <= preview.len() as u64 {
-        return diff_or_text(ctx, facts, preview, old);
+        return diff_or_text(ctx, facts, &preview, old);
     }
     // Paper has no buttons: what is here is shown.
     let asked = ctx.with_value(|context| context.diffs.are_whole());
@@ -109,7 +109,7 @@ pub(super) fn body_view(ctx: Ctx, block: &Block, facts: &FileEdit) -> AnyView {
             let end = excerpt.preview.rfind('\n').map_or(0, |at| at + 1);
             &excerpt.preview[..end]
         }
-        false => preview,
+        false => &preview,
     };
     let label = format!("Show full diff ({})", units::bytes(excerpt.bytes));
     let ask = long.ask_view((label, None), whole::missing(body), excerpt.bytes);

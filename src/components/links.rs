@@ -83,7 +83,7 @@ impl Context {
             let feed = self.store.feed();
             match &feed.block(block).body {
                 BlockBody::Prompt(prompt) => {
-                    prompt.text.as_ref().map(|body| body.preview().to_owned())
+                    prompt.text.as_ref().map(|body| body.preview().to_string())
                 }
                 BlockBody::Text(_) | BlockBody::Thinking(_) => Some(feed.text(block).to_owned()),
                 _ => None,

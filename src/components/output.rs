@@ -1,6 +1,5 @@
 //! What tools give: text with its two ends shown, or JSON. Control sequences of terminals are left out.
 
-use chat_event::Body;
 use chat_feed::loads::Place;
 use chat_feed::long_text::TAIL_LINES;
 use chat_feed::units;
@@ -21,7 +20,7 @@ pub(crate) fn text_well(
     label: &'static str,
     text: &str,
 ) -> AnyView {
-    Long::new(ctx, place, "", (class, label)).view(&Body::Inline(text.to_owned()))
+    Long::new(ctx, place, "", (class, label)).view(&text.into())
 }
 
 /// The last lines of a running command's output.

@@ -91,7 +91,7 @@ fn shown(context: &Context, id: BlockId, body: &Body) -> (String, Cut) {
         return (format!("{shown}{}", note.unwrap_or_default()), Cut::Opened);
     }
     let excerpt = body.excerpt();
-    let text = excerpt.whole().unwrap_or(Cow::Borrowed(excerpt.preview));
+    let text = excerpt.whole().unwrap_or(Cow::Borrowed(&excerpt.preview));
     let cut = cut_at(&text);
     let hides = cut.is_some() || !excerpt.is_whole();
     let shown = text[..cut.unwrap_or(text.len())].to_owned();

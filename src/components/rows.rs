@@ -286,11 +286,15 @@ fn shape(feed: &Feed, id: BlockId, open: bool) -> RowShape {
     };
     match &feed.block(id).body {
         BlockBody::Prompt(prompt) => {
-            let text = prompt.text.as_ref().map_or("", |body| body.head());
+            let text = prompt
+                .text
+                .as_ref()
+                .map(chat_event::Body::head)
+                .unwrap_or_default();
+            let whole = long(RowKind::List, &text);
             RowShape {
-                kind: RowKind::List,
-                lines: long(RowKind::List, text).lines.min(8) + 3,
-                ..long(RowKind::List, text)
+                lines: whole.lines.min(8) + 3,
+                ..whole
             }
         }
         BlockBody::Text(text) => match text.kind {

@@ -89,8 +89,10 @@ fn said(call: &ToolCallBlock) -> Option<String> {
     }
     let texts = long_text::texts(call.result.as_ref()?)?;
     // Programs put tags and remarks above what an agent says.
-    let lines = texts.first()?.head().lines();
-    let mut lines = lines.map(|line| line.trim_start_matches(['#', '*', ' ']).trim_end());
+    let head = texts.first()?.head();
+    let mut lines = head
+        .lines()
+        .map(|line| line.trim_start_matches(['#', '*', ' ']).trim_end());
     let said = lines.find(|line| !line.is_empty() && !line.starts_with(['<', '[']))?;
     Some(units::first_line(said, SAID_CHARS))
 }
@@ -283,7 +285,7 @@ fn args_view(
     let event_id = call.args_event.as_deref().unwrap_or_default();
     let text = call.args.get("command").and_then(|text| text.to_body());
     let args = match text.filter(|_| command) {
-        Some(Body::Inline(text)) if !text.contains('\n') && text.len() < 60 => return None,
+        Some(Body::Inline(text)) if text.len() < 60 && !text.read().contains('\n') => return None,
         Some(text) => {
             let place = (block.id, Spot::Argument("command".into()));
             Long::new(ctx, place, event_id, ("well well--wrap", "Command")).view(&text)

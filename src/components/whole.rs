@@ -91,7 +91,7 @@ impl Wholes {
             return None;
         }
         match body {
-            Body::Inline(text) => Some(Cow::Borrowed(text)),
+            Body::Inline(text) => Some(text.read().into_cow()),
             Body::Ref { body } => match body.excerpt().whole() {
                 Some(text) => Some(text),
                 None => loads

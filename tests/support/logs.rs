@@ -161,11 +161,11 @@ fn check_expected(name: &str, records: &[Record], report: &ReadReport, expected:
 
 /// What `expected.json` leaves open or says in its notes.
 fn check_more(name: &str, records: &[Record], report: &ReadReport) {
-    let texts: Vec<&str> = records
+    let texts: Vec<String> = records
         .iter()
         .filter_map(|record| match &record.content {
             Ok(event) => match &event.payload {
-                Payload::UserMessage(message) => Some(message.text.preview()),
+                Payload::UserMessage(message) => Some(message.text.preview().to_string()),
                 _ => None,
             },
             Err(_) => None,

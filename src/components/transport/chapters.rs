@@ -86,7 +86,7 @@ fn title(feed: &Feed, chapter: &Marker) -> String {
         BlockBody::Prompt(prompt) => prompt.text.as_ref(),
         _ => None,
     };
-    let line = text.map(|text| units::first_line(text.head(), 120));
+    let line = text.map(|text| units::first_line(&text.head(), 120));
     let line = line.filter(|line| !line.is_empty());
     line.unwrap_or_else(|| format!("Turn {}", feed.turn(block.turn).number))
 }

@@ -66,7 +66,7 @@ pub(super) fn what(context: &Context, n_events: u32) -> Option<String> {
             }
             BlockBody::FileEdit(edit) => format!("Edit {}", line(&edit.edit.file_path)),
             BlockBody::Prompt(prompt) => {
-                let text = prompt.text.as_ref().map(|text| line(text.preview()));
+                let text = prompt.text.as_ref().map(|text| line(&text.preview()));
                 format!("Prompt: {}", text.unwrap_or_default())
             }
             BlockBody::Text(_) => line(feed.text(block)),

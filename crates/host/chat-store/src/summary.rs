@@ -158,7 +158,7 @@ impl Summary {
             Payload::UserMessage(message)
                 if self.title.is_none() && event.parent_tool_call_id.is_none() =>
             {
-                self.title = first_line(message.text.preview());
+                self.title = first_line(&message.text.preview());
             }
             Payload::TurnStart(_) => "busy".clone_into(&mut self.status),
             Payload::TurnEnd(_) | Payload::Interrupt(_) => "idle".clone_into(&mut self.status),

@@ -38,12 +38,12 @@ pub fn put_back<E>(
             if let Body::Ref { body: reference } = body
                 && let Some(text) = find(reference)?
             {
-                *body = Body::Inline(text);
+                *body = text.into();
             }
             Ok(())
         }
         Place::Json(json) => {
-            let text = replace_references(json.as_text(), &mut |reference| {
+            let text = replace_references(&json.as_text(), &mut |reference| {
                 Ok(find(reference)?.map(|found| quoted(&found)))
             })?;
             put(json, text);
@@ -98,7 +98,7 @@ pub fn bare(event: &mut ChatEvent) {
                 *body = bare_reference(body);
             }
             Place::Json(json) => {
-                let replaced = replace_references(json.as_text(), &mut |reference| {
+                let replaced = replace_references(&json.as_text(), &mut |reference| {
                     Ok::<_, Infallible>(Some(reference_text(&bare_reference(reference))))
                 });
                 let Ok(text) = replaced;
@@ -117,9 +117,9 @@ pub fn retell(json: &Json, change: &mut dyn FnMut(Body) -> Option<String>) -> Op
         return None;
     }
     let mut string = |body| Ok(change(body).map(|text| quoted(&text)));
-    let Ok(replaced) = replace::<Infallible>(text, PREVIEW_BYTES, &mut |part| match part {
+    let Ok(replaced) = replace::<Infallible>(&text, PREVIEW_BYTES, &mut |part| match part {
         Part::String(text) if text.len() <= PREVIEW_BYTES => Ok(None),
-        Part::String(text) => string(Body::Inline(text)),
+        Part::String(text) => string(text.into()),
         Part::Reference(body) => string(Body::Ref { body }),
     });
     serde_json::from_str(&replaced?).ok()
@@ -201,7 +201,7 @@ fn change_strings<E>(
         Place::Body(body) | Place::OldText(body) if !is_long(body, over_bytes) => Ok(()),
         Place::Body(body) => {
             if let Body::Inline(text) = body
-                && let Some(reference) = change(text)?
+                && let Some(reference) = change(&text.read())?
             {
                 *body = Body::Ref { body: reference };
             }
@@ -209,7 +209,7 @@ fn change_strings<E>(
         }
         Place::OldText(body) => {
             if let Body::Inline(text) = body
-                && let Some(reference) = change(text)?
+                && let Some(reference) = change(&text.read())?
             {
                 let body_ref = BodyRef {
                     truncated: true,
@@ -220,8 +220,8 @@ fn change_strings<E>(
             Ok(())
         }
         Place::Json(json) => {
-            if json.as_text().len() > over_bytes {
-                let text = replace_strings(json.as_text(), over_bytes, change)?;
+            if json.text_len() > over_bytes {
+                let text = replace_strings(&json.as_text(), over_bytes, change)?;
                 put(json, text);
             }
             Ok(())
@@ -483,7 +483,7 @@ mod tests {
             panic!("{event:?}")
         };
         let old = edit.old_text.as_ref().unwrap();
-        assert_eq!((old.preview(), old.byte_len()), ("", 8));
+        assert_eq!((&*old.preview(), old.byte_len()), ("", 8));
         assert!(!old.excerpt().is_whole());
         put_back::<()>(&mut event, &mut |reference| {
             Ok(kept

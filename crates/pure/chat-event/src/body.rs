@@ -11,6 +11,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::json::{Extra, Json};
 use crate::schema::{Key, payload_struct};
+use crate::text::{Text, TextRef};
 
 payload_struct! {
     /// A reference to a body that is kept elsewhere.
@@ -34,7 +35,7 @@ payload_struct! {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
     /// The whole string.
-    Inline(String),
+    Inline(Text),
     /// A reference to it.
     Ref {
         /// Where it is.
@@ -48,7 +49,7 @@ const KEY: &str = "$body";
 impl Serialize for Body {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Body::Inline(text) => serializer.serialize_str(text),
+            Body::Inline(text) => text.serialize(serializer),
             Body::Ref { body } => {
                 let mut map = serializer.serialize_map(Some(1))?;
                 map.serialize_entry(KEY, body)?;
@@ -67,10 +68,10 @@ impl<'de> Deserialize<'de> for Body {
                 f.write_str("a string or a body reference")
             }
             fn visit_str<E>(self, text: &str) -> Result<Body, E> {
-                Ok(Body::Inline(text.to_owned()))
+                Ok(Body::from(text))
             }
             fn visit_string<E>(self, text: String) -> Result<Body, E> {
-                Ok(Body::Inline(text))
+                Ok(Body::from(text))
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Body, A::Error> {
                 let mut body = None;
@@ -93,10 +94,10 @@ impl<'de> Deserialize<'de> for Body {
 
 impl Body {
     /// What can be shown at once: the whole string, or the reference's preview.
-    pub fn preview(&self) -> &str {
+    pub fn preview(&self) -> TextRef<'_> {
         match self {
-            Body::Inline(text) => text,
-            Body::Ref { body } => &body.preview,
+            Body::Inline(text) => text.read(),
+            Body::Ref { body } => TextRef::Here(&body.preview),
         }
     }
 
@@ -119,13 +120,13 @@ impl Body {
 
 impl From<String> for Body {
     fn from(text: String) -> Self {
-        Body::Inline(text)
+        Body::Inline(text.into())
     }
 }
 
 impl From<&str> for Body {
     fn from(text: &str) -> Self {
-        Body::Inline(text.to_owned())
+        Body::Inline(text.into())
     }
 }
 
@@ -133,7 +134,7 @@ impl Json {
     /// The text this value is, here or elsewhere; `None` where it is something else.
     pub fn to_body(&self) -> Option<Body> {
         match self.as_str() {
-            Some(text) => Some(Body::Inline(text.into_owned())),
+            Some(text) => Some(Body::from(text.into_owned())),
             None => self.body_ref().map(|body| Body::Ref { body }),
         }
     }
@@ -151,6 +152,6 @@ impl Json {
 impl Default for Body {
     /// The empty string.
     fn default() -> Self {
-        Body::Inline(String::new())
+        Body::Inline(Text::default())
     }
 }

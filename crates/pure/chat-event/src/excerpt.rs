@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use crate::body::{Body, BodyRef};
+use crate::text::TextRef;
 
 /// Length of the beginning in bytes; it is cut on a character. A text up to this length is its own excerpt.
 pub const PREVIEW_BYTES: usize = 4096;
@@ -23,12 +24,12 @@ pub const TAIL_BYTES: usize = 2048;
 /// assert!(excerpt.whole().is_none());
 /// assert!(excerpt.tail.len() <= 2048 && excerpt.tail.starts_with("one line\n"));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Excerpt<'a> {
     /// The beginning, or the whole.
-    pub preview: &'a str,
+    pub preview: TextRef<'a>,
     /// The end, where the beginning is not the whole; it begins with a line where one begins near enough to the end.
-    pub tail: &'a str,
+    pub tail: TextRef<'a>,
     /// Length of the whole in bytes.
     pub bytes: u64,
     /// How many lines the whole has; older references do not say.
@@ -38,6 +39,11 @@ pub struct Excerpt<'a> {
 impl<'a> Excerpt<'a> {
     /// The excerpt of a text.
     pub fn of(text: &'a str) -> Self {
+        Excerpt::of_ref(&TextRef::Here(text))
+    }
+
+    fn of_ref(whole: &TextRef<'a>) -> Self {
+        let text: &str = whole;
         let preview = &text[..text.floor_char_boundary(PREVIEW_BYTES)];
         let rest = &text[preview.len()..];
         let tail = if rest.len() <= TAIL_BYTES {
@@ -51,9 +57,10 @@ impl<'a> Excerpt<'a> {
                 Some(_) | None => end,
             }
         };
+        let (end, tail_at) = (preview.len(), text.len() - tail.len());
         Excerpt {
-            preview,
-            tail,
+            preview: whole.part(0..end),
+            tail: whole.part(tail_at..text.len()),
             bytes: text.len() as u64,
             lines: Some(n_lines(text)),
         }
@@ -64,9 +71,9 @@ impl<'a> Excerpt<'a> {
         if !self.is_whole() {
             return None;
         }
-        Some(match self.tail {
-            "" => Cow::Borrowed(self.preview),
-            tail => Cow::Owned([self.preview, tail].concat()),
+        Some(match &*self.tail {
+            "" => self.preview.clone().into_cow(),
+            tail => Cow::Owned([&*self.preview, tail].concat()),
         })
     }
 
@@ -80,8 +87,8 @@ impl BodyRef {
     /// What the reference tells of the text.
     pub fn excerpt(&self) -> Excerpt<'_> {
         Excerpt {
-            preview: &self.preview,
-            tail: self.tail.as_deref().unwrap_or_default(),
+            preview: TextRef::Here(&self.preview),
+            tail: TextRef::Here(self.tail.as_deref().unwrap_or_default()),
             bytes: self.bytes,
             lines: self.lines,
         }
@@ -93,9 +100,9 @@ impl BodyRef {
         BodyRef {
             sha256,
             bytes: excerpt.bytes,
-            preview: excerpt.preview.to_owned(),
+            preview: excerpt.preview.to_string(),
             truncated: excerpt.preview.len() < text.len(),
-            tail: (!excerpt.tail.is_empty()).then(|| excerpt.tail.to_owned()),
+            tail: (!excerpt.tail.is_empty()).then(|| excerpt.tail.to_string()),
             lines: excerpt.lines,
             ..BodyRef::default()
         }
@@ -106,16 +113,20 @@ impl Body {
     /// What is shown of the text before the whole is asked for.
     pub fn excerpt(&self) -> Excerpt<'_> {
         match self {
-            Body::Inline(text) => Excerpt::of(text),
+            Body::Inline(text) => Excerpt::of_ref(&text.read()),
             Body::Ref { body } => body.excerpt(),
         }
     }
 
     /// The beginning: the same whether the text is here or elsewhere.
-    pub fn head(&self) -> &str {
+    pub fn head(&self) -> TextRef<'_> {
         match self {
-            Body::Inline(text) => &text[..text.floor_char_boundary(PREVIEW_BYTES)],
-            Body::Ref { body } => &body.preview,
+            Body::Inline(text) => {
+                let text = text.read();
+                let end = text.floor_char_boundary(PREVIEW_BYTES);
+                text.part(0..end)
+            }
+            Body::Ref { body } => TextRef::Here(&body.preview),
         }
     }
 }
@@ -135,7 +146,7 @@ mod tests {
     fn the_ends_are_cut_on_characters_and_the_tail_on_a_line() {
         let text = format!("{}\nlast\n", "é\n".repeat(4000));
         let excerpt = Excerpt::of(&text);
-        assert!(text.starts_with(excerpt.preview) && text.ends_with(excerpt.tail));
+        assert!(text.starts_with(&*excerpt.preview) && text.ends_with(&*excerpt.tail));
         assert!(excerpt.tail.starts_with('é') && excerpt.tail.len() <= TAIL_BYTES);
         assert_eq!(excerpt.lines, Some(text.lines().count() as u64));
         // One line longer than the tail: there is no better place than a character.

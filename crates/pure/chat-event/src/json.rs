@@ -4,13 +4,13 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::ops::Range;
-use std::sync::Arc;
 
 use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 use serde::ser::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+use crate::text::{Text, TextRef};
 
 /// The text of the value that most fields have when they have none.
 const NULL: &str = "null";
@@ -26,36 +26,17 @@ const NULL: &str = "null";
 /// assert_eq!(args.get("path").unwrap().as_str().unwrap(), "a.rs");
 /// ```
 #[derive(Clone, Default)]
-pub struct Json(Text);
-
-/// The text of a value; copies share it.
-#[derive(Clone, Default)]
-enum Text {
-    #[default]
-    Null,
-    Whole(Arc<str>),
-    /// What another instance of the program has read, where it stands among others: taking it out would cost as much as
-    /// a good part of reading it.
-    Kept(Arc<Kept>),
-}
-
-struct Kept {
-    all: Arc<Vec<u8>>,
-    at: Range<usize>,
-}
+pub struct Json(Option<Text>);
 
 impl Json {
     /// The value as compact JSON text.
-    pub fn as_text(&self) -> &str {
-        match &self.0 {
-            Text::Null => NULL,
-            Text::Whole(text) => text,
-            // It was a text when it was handed over; looking again costs a tenth of what reading it did.
-            Text::Kept(kept) => {
-                let bytes = kept.all.get(kept.at.clone()).unwrap_or_default();
-                std::str::from_utf8(bytes).unwrap_or(NULL)
-            }
-        }
+    pub fn as_text(&self) -> TextRef<'_> {
+        self.0.as_ref().map_or(TextRef::Here(NULL), Text::read)
+    }
+
+    /// Length of [`Json::as_text`] in bytes, which need not be read for it.
+    pub fn text_len(&self) -> usize {
+        self.0.as_ref().map_or(NULL.len(), Text::len)
     }
 
     /// The value as a tree.
@@ -64,7 +45,7 @@ impl Json {
     /// than [`crate::MAX_DEPTH`] `null`; the text keeps them.
     pub fn to_value(&self) -> Value {
         self.parse().unwrap_or_else(|| {
-            if crate::depth::exceeds(self.as_text(), crate::MAX_DEPTH) {
+            if crate::depth::exceeds(&self.as_text(), crate::MAX_DEPTH) {
                 Value::Null
             } else {
                 self.to_value_by_parts()
@@ -95,8 +76,8 @@ impl Json {
     /// Reads the value as `T`; `None` where it has another shape.
     pub fn parse<T: DeserializeOwned>(&self) -> Option<T> {
         let text = self.as_text();
-        serde_json::from_str(text).ok().or_else(|| {
-            let mended = crate::surrogates::mend(text)?;
+        serde_json::from_str(&text).ok().or_else(|| {
+            let mended = crate::surrogates::mend(&text)?;
             serde_json::from_str(&mended).ok()
         })
     }
@@ -108,7 +89,8 @@ impl Json {
         if inner.contains('\\') {
             self.parse().map(Cow::Owned)
         } else {
-            Some(Cow::Borrowed(inner))
+            let end = 1 + inner.len();
+            Some(text.part(1..end).into_cow())
         }
     }
 
@@ -129,27 +111,27 @@ impl Json {
 
     /// Whether the value is `null`.
     pub fn is_null(&self) -> bool {
-        // What stands among others is longer.
-        !matches!(self.0, Text::Kept(_)) && self.as_text() == NULL
+        self.text_len() == NULL.len() && self.as_text() == NULL
     }
 
     /// The value as a reader would want to see it: a string without its quotes, anything else as JSON text.
     pub fn display_text(&self) -> Cow<'_, str> {
-        self.as_str().unwrap_or(Cow::Borrowed(self.as_text()))
+        self.as_str().unwrap_or_else(|| self.as_text().into_cow())
     }
 
     /// The value that a compact text says.
     pub(crate) fn of(text: &str) -> Json {
-        Json(match text {
-            NULL => Text::Null,
-            text => Text::Whole(text.into()),
-        })
+        Json((text != NULL).then(|| text.into()))
     }
 
-    /// The value that a text says that stays among others; it is not looked at.
-    pub(crate) fn kept(all: &Arc<Vec<u8>>, at: Range<usize>) -> Json {
-        let all = all.clone();
-        Json(Text::Kept(Arc::new(Kept { all, at })))
+    /// The value that a compact text says; `null` where it says nothing.
+    pub(crate) fn of_text(text: Text) -> Json {
+        Json((!text.is_empty()).then_some(text))
+    }
+
+    /// The text of any value but `null`.
+    pub(crate) fn text(&self) -> Option<&Text> {
+        self.0.as_ref()
     }
 
     /// A JSON string.
@@ -173,8 +155,7 @@ impl From<&Value> for Json {
 
 impl PartialEq for Json {
     fn eq(&self, other: &Self) -> bool {
-        let (text, other) = (self.as_text(), other.as_text());
-        std::ptr::eq(text, other) || text == other
+        self.0 == other.0
     }
 }
 
@@ -182,15 +163,15 @@ impl Eq for Json {}
 
 impl fmt::Debug for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_text())
+        f.write_str(&self.as_text())
     }
 }
 
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         // The text was read or written as JSON before, so it is JSON.
-        let raw: &RawValue =
-            serde_json::from_str(self.as_text()).map_err(serde::ser::Error::custom)?;
+        let text = self.as_text();
+        let raw: &RawValue = serde_json::from_str(&text).map_err(serde::ser::Error::custom)?;
         raw.serialize(serializer)
     }
 }

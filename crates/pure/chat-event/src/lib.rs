@@ -28,6 +28,7 @@ pub mod payload;
 mod schema;
 pub mod session_id;
 mod surrogates;
+mod text;
 mod whole;
 
 pub use body::{Body, BodyRef};
@@ -36,6 +37,7 @@ pub use event::ChatEvent;
 pub use excerpt::{Excerpt, PREVIEW_BYTES, TAIL_BYTES};
 pub use json::{Extra, Json};
 pub use payload::Payload;
+pub use text::{Text, TextRef};
 
 /// The deepest nesting read from files; servers ask for less.
 pub const MAX_DEPTH: usize = 128;

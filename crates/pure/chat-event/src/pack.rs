@@ -1,8 +1,8 @@
 //! State as bytes, from one instance of a program to another of the same build: from a worker to its page.
 //!
 //! This is neither the log nor the wire, and nothing of it is kept: a field more and the bytes mean something else. Numbers
-//! and texts lie apart, so that all texts are checked to be UTF-8 at once. Long JSON lies apart, too, and is not taken out
-//! of the bytes at all: it stays where it came, and is checked when it is looked at.
+//! and texts lie apart, so that all texts are checked to be UTF-8 at once. Texts that are long and seldom looked at lie
+//! apart, too, packed ([`cold`]): they stay so until somebody reads them.
 //!
 //! Reading never fails halfway: behind bytes that are wrong everything reads as nothing, and whoever reads asks once, at
 //! the end, whether that happened ([`Unpacker::end`]).
@@ -18,10 +18,14 @@
 //! assert!(Unpacker::new(&packed.bytes[..6], Vec::new()).end().is_err());
 //! ```
 
+mod cold;
 mod types;
 
+pub(crate) use types::{pack_cold, unpack_cold};
+
 use std::fmt;
-use std::sync::Arc;
+
+use crate::text::Text;
 
 /// What is handed over as bytes.
 pub trait Pack: Sized {
@@ -36,7 +40,7 @@ pub trait Pack: Sized {
 pub struct Packed {
     /// What is taken out of its bytes.
     pub bytes: Vec<u8>,
-    /// What stays in them.
+    /// What stays in them, packed.
     pub kept: Vec<u8>,
 }
 
@@ -45,7 +49,7 @@ pub struct Packed {
 pub struct Packer {
     numbers: Vec<u8>,
     texts: String,
-    kept: Vec<u8>,
+    cold: cold::Pack,
 }
 
 impl Packer {
@@ -70,6 +74,18 @@ impl Packer {
         self.texts.push_str(text);
     }
 
+    /// Writes a text that is seldom looked at.
+    pub fn cold_text(&mut self, text: &Text) {
+        let is_long = text.len() >= COLD_BYTES;
+        self.byte(is_long.into());
+        if is_long {
+            self.number(text.len() as u64);
+            self.cold.push(&text.read());
+        } else {
+            self.text(&text.read());
+        }
+    }
+
     /// All that was written.
     pub fn into_packed(self) -> Packed {
         let len = LEN_BYTES + self.numbers.len() + self.texts.len();
@@ -79,7 +95,7 @@ impl Packer {
         bytes.extend_from_slice(self.texts.as_bytes());
         Packed {
             bytes,
-            kept: self.kept,
+            kept: self.cold.into_bytes(),
         }
     }
 }
@@ -87,8 +103,8 @@ impl Packer {
 /// The length of the numbers stands in front of them.
 const LEN_BYTES: usize = 8;
 
-/// Shorter JSON is taken out: what it would save is less than what remembering its place takes.
-const KEPT_BYTES: usize = 256;
+/// Shorter texts are taken out: what it would save is less than what unpacking them costs.
+const COLD_BYTES: usize = 256;
 
 /// The bytes are not what this build writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,9 +123,7 @@ impl std::error::Error for Broken {}
 pub struct Unpacker<'b> {
     numbers: &'b [u8],
     texts: &'b str,
-    kept: Arc<Vec<u8>>,
-    /// How much of it was given.
-    kept_upto: usize,
+    cold: cold::Unpack,
     broken: bool,
 }
 
@@ -128,8 +142,7 @@ impl<'b> Unpacker<'b> {
         Unpacker {
             numbers,
             texts,
-            kept: Arc::new(kept),
-            kept_upto: 0,
+            cold: cold::Unpack::new(kept),
             broken,
         }
     }
@@ -143,7 +156,7 @@ impl<'b> Unpacker<'b> {
         let whole = !self.broken
             && self.numbers.is_empty()
             && self.texts.is_empty()
-            && self.kept_upto == self.kept.len();
+            && self.cold.is_at_end();
         whole.then_some(()).ok_or(Broken)
     }
 
@@ -217,6 +230,20 @@ impl<'b> Unpacker<'b> {
         } else {
             self.fail();
             ""
+        }
+    }
+
+    /// Reads a text that is seldom looked at.
+    pub fn cold_text(&mut self) -> Text {
+        if self.byte() == 0 {
+            return self.text().into();
+        }
+        let len = self.size();
+        if let Some(text) = self.cold.take(len) {
+            text
+        } else {
+            self.fail();
+            Text::default()
         }
     }
 }

@@ -6,6 +6,7 @@
 use crate::body::Body;
 use crate::json::{Extra, Json};
 use crate::schema::{payload_struct, payloads};
+use crate::text::Text;
 
 payloads! {
     /// What an event says, by its `type`.
@@ -342,15 +343,15 @@ payload_struct! {
         /// Lines removed.
         lines_removed: u32 = "linesRemoved" default,
         /// The first 100 lines of the diff, 5 KB at most.
-        diff_preview: String = "diffPreview" default,
+        diff_preview: Text = "diffPreview" default,
         /// The whole unified diff, where it travels with the event.
-        full_diff: Option<Body> = "fullDiff" optional,
+        full_diff: Option<Body> = "fullDiff" optional cold,
         /// Whether the whole diff can be had.
         full_diff_available: bool = "fullDiffAvailable" default,
         /// Length of the whole diff in bytes.
         full_diff_size: u64 = "fullDiffSize" default,
         /// The file before the change, where it has lines that the diff leaves out.
-        old_text: Option<Body> = "oldText" optional,
+        old_text: Option<Body> = "oldText" optional cold,
         /// Whether the file is binary.
         binary: Option<bool> = "binary" optional,
     }

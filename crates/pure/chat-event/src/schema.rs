@@ -72,9 +72,10 @@ pub(crate) fn fill<'de, A: MapAccess<'de>>(
     Ok(extra)
 }
 
-/// Declares one payload: `field: Type = "jsonName" required | optional | default`.
+/// Declares one payload: `field: Type = "jsonName" required | optional | default`, and `cold` behind it where a body is
+/// seldom looked at.
 macro_rules! payload_struct {
-    ($(#[$doc:meta])* $name:ident { $( $(#[$field_doc:meta])* $field:ident : $ty:ty = $key:literal $mode:ident ),* $(,)? }) => {
+    ($(#[$doc:meta])* $name:ident { $( $(#[$field_doc:meta])* $field:ident : $ty:ty = $key:literal $mode:ident $($cold:ident)? ),* $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct $name {
@@ -128,12 +129,12 @@ macro_rules! payload_struct {
 
         impl crate::pack::Pack for $name {
             fn pack(&self, out: &mut crate::pack::Packer) {
-                $( self.$field.pack(out); )*
+                $( payload_struct!(@pack self $field out $($cold)?); )*
                 self.extra.pack(out);
             }
             fn unpack(input: &mut crate::pack::Unpacker<'_>) -> Self {
                 $name {
-                    $( $field: crate::pack::Pack::unpack(input), )*
+                    $( $field: payload_struct!(@unpack input $($cold)?), )*
                     extra: crate::pack::Pack::unpack(input),
                 }
             }
@@ -151,6 +152,10 @@ macro_rules! payload_struct {
             }
         }
     };
+    (@pack $self:ident $field:ident $out:ident) => { $self.$field.pack($out) };
+    (@pack $self:ident $field:ident $out:ident cold) => { crate::pack::pack_cold(&$self.$field, $out) };
+    (@unpack $input:ident) => { crate::pack::Pack::unpack($input) };
+    (@unpack $input:ident cold) => { crate::pack::unpack_cold($input) };
     (@required required) => { true };
     (@required $mode:ident) => { false };
     (@take $field:ident $key:literal required) => {
@@ -220,7 +225,8 @@ macro_rules! payloads {
                 if !$enum::TYPES.contains(&event_type) {
                     return $enum::Unknown { event_type: event_type.to_owned(), value };
                 }
-                let mut text = serde_json::Deserializer::from_str(value.as_text());
+                let text = value.as_text();
+                let mut text = serde_json::Deserializer::from_str(&text);
                 let read = serde::de::DeserializeSeed::deserialize(Typed(event_type), &mut text);
                 read.unwrap_or_else(|why| $enum::Malformed {
                     event_type: event_type.to_owned(),

@@ -41,7 +41,7 @@ impl ToolCallBlock {
 impl FileEditBlock {
     /// Its number in the file as it is now; where lines were only taken out, that of the line behind them.
     fn first_changed_line(&self) -> Option<u64> {
-        let patch = chat_diff::parse(&self.edit.diff_preview);
+        let patch = chat_diff::parse(&self.edit.diff_preview.read());
         let hunk = patch.files.first()?.hunks.first()?;
         let n_same = hunk
             .lines

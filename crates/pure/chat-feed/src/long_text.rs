@@ -15,6 +15,9 @@ pub const HEAD_LINES: usize = 12;
 /// See [`HEAD_LINES`].
 pub const TAIL_LINES: usize = 8;
 
+/// Nothing larger opens by itself.
+pub const OPEN_BYTES: usize = 64 * 1024;
+
 /// As much of one text is fetched, and put into the page, at once: more takes a browser seconds to lay out.
 pub const WHOLE_BYTES: usize = 512 * 1024;
 
@@ -38,14 +41,14 @@ pub enum Ends {
 /// What is shown of a text before anybody asked for the whole; `clean` makes it fit to be shown.
 pub fn ends(excerpt: &Excerpt<'_>, clean: impl Fn(&str) -> String) -> Ends {
     let Some(whole) = excerpt.whole() else {
-        let preview = clean(excerpt.preview);
+        let preview = clean(&excerpt.preview);
         let mut first: Vec<&str> = preview.lines().collect();
         // The last line is cut somewhere, unless it is all there is.
         if first.len() > 1 && !excerpt.preview.ends_with('\n') {
             first.pop();
         }
         first.truncate(HEAD_LINES);
-        let tail = clean(excerpt.tail);
+        let tail = clean(&excerpt.tail);
         let last: Vec<&str> = tail.lines().collect();
         return Ends::Both {
             head: first.join("\n"),
@@ -91,7 +94,7 @@ pub fn shortened(json: &Json) -> Option<Json> {
     bodies::retell(json, &mut |body| {
         let excerpt = body.excerpt();
         if excerpt.bytes <= chat_event::PREVIEW_BYTES as u64 {
-            return Some(excerpt.preview.to_owned());
+            return Some(excerpt.preview.to_string());
         }
         let beginning = &excerpt.preview[..excerpt.preview.floor_char_boundary(AMONG_OTHERS_BYTES)];
         let left = units::bytes(excerpt.bytes.saturating_sub(beginning.len() as u64));
@@ -120,13 +123,13 @@ pub fn whole_bytes(json: &Json) -> u64 {
         n_bytes += body.byte_len();
         Some(String::new())
     });
-    n_bytes + rest.as_ref().unwrap_or(json).as_text().len() as u64
+    n_bytes + rest.as_ref().unwrap_or(json).text_len() as u64
 }
 
 /// Whether [`whole_bytes`] are more than that.
 pub fn is_over(json: &Json, most_bytes: u64) -> bool {
     // No string is longer than it is written: most values are known not to be over without reading them.
-    let is_short = json.as_text().len() as u64 <= most_bytes && !bodies::may_refer(json);
+    let is_short = json.text_len() as u64 <= most_bytes && !bodies::may_refer(json);
     !is_short && whole_bytes(json) > most_bytes
 }
 
@@ -135,7 +138,7 @@ pub fn indented(json: &Json) -> String {
     match json.as_str() {
         Some(text) => text.into_owned(),
         // Numbers that no type holds would be lost on the way through a tree, so small JSON stays as it came.
-        None if json.as_text().len() < 100 => json.as_text().to_owned(),
+        None if json.text_len() < 100 => json.as_text().to_string(),
         None => serde_json::to_string_pretty(&json.to_value()).unwrap_or_default(),
     }
 }
@@ -157,8 +160,9 @@ pub fn texts(result: &Json) -> Option<Vec<Body>> {
     // Short texts are one text; a long one is shown by itself, as it may be elsewhere.
     let short = |body: &Body| body.byte_len() <= chat_event::PREVIEW_BYTES as u64;
     if texts.iter().all(short) {
-        let texts: Vec<&str> = texts.iter().map(Body::preview).collect();
-        return Some(vec![Body::Inline(texts.join("\n"))]);
+        let texts: Vec<_> = texts.iter().map(Body::preview).collect();
+        let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
+        return Some(vec![texts.join("\n").into()]);
     }
     Some(texts)
 }
@@ -247,7 +251,7 @@ mod tests {
             serde_json::json!({"a": 1, "edits": [{"new": {"$body": BodyRef::to(&long, "00".to_owned())}}], "s": "short"}),
         );
         assert_eq!(shortened(&sent), shortened(&told));
-        assert!(shortened(&sent).unwrap().as_text().len() < 1200);
+        assert!(shortened(&sent).unwrap().text_len() < 1200);
         assert_eq!(whole_bytes(&sent), whole_bytes(&told));
         for most_bytes in [10, whole_bytes(&sent) - 1, whole_bytes(&sent), 10_000] {
             let over = whole_bytes(&sent) > most_bytes;

@@ -83,7 +83,7 @@ fn shown(feed: &Feed, whole: &dyn Fn(&Json) -> Option<Json>) -> Vec<String> {
     let arrangement = Arrangement::default();
     let body = |body: &Body| {
         let json = match body {
-            Body::Inline(text) => Json::string(text),
+            Body::Inline(text) => Json::string(&text.read()),
             Body::Ref { .. } => serde_json::to_string(body)
                 .map(|text| serde_json::from_str(&text).unwrap())
                 .unwrap(),
@@ -161,7 +161,7 @@ proptest! {
     #[test]
     fn an_excerpt_holds_both_ends_and_is_short(text in text()) {
         let excerpt = Excerpt::of(&text);
-        prop_assert!(text.starts_with(excerpt.preview) && text.ends_with(excerpt.tail));
+        prop_assert!(text.starts_with(&*excerpt.preview) && text.ends_with(&*excerpt.tail));
         prop_assert!(excerpt.preview.len() <= 4096 && excerpt.tail.len() <= 2048);
         prop_assert_eq!(excerpt.lines, Some(text.lines().count() as u64));
         prop_assert_eq!(excerpt.is_whole(), text.len() <= excerpt.preview.len() + excerpt.tail.len());

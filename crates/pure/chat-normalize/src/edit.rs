@@ -1,8 +1,8 @@
 //! Diffs as `file_edit` events, for every dialect that knows some.
 
 use chat_diff::{Change, FileDiff, preview};
+use chat_event::Extra;
 use chat_event::payload::FileEdit;
-use chat_event::{Body, Extra};
 
 /// The edit that the call `call_id` made of the file at `path`.
 pub(crate) fn file_edit(call_id: &str, path: &str, diff: &FileDiff) -> FileEdit {
@@ -13,10 +13,10 @@ pub(crate) fn file_edit(call_id: &str, path: &str, diff: &FileDiff) -> FileEdit 
         old_path: diff.old_path.clone(),
         lines_added: diff.lines_added,
         lines_removed: diff.lines_removed,
-        diff_preview: preview(&diff.text).to_owned(),
+        diff_preview: preview(&diff.text).into(),
         full_diff_available: !diff.text.is_empty(),
         full_diff_size: diff.text.len() as u64,
-        full_diff: (!diff.text.is_empty()).then(|| Body::Inline(diff.text.clone())),
+        full_diff: (!diff.text.is_empty()).then(|| diff.text.as_str().into()),
         binary: diff.binary.then_some(true),
         old_text: None,
         extra: Extra::default(),
@@ -31,14 +31,12 @@ pub(crate) fn with_old_text(mut edit: FileEdit, old: Option<&str>) -> FileEdit {
     let (Some(old), Some(diff)) = (old, &edit.full_diff) else {
         return edit;
     };
-    let hunks = diff
-        .preview()
-        .lines()
-        .skip_while(|line| !line.starts_with("@@"));
+    let diff = diff.preview();
+    let hunks = diff.lines().skip_while(|line| !line.starts_with("@@"));
     let n_shown = hunks.filter(|line| line.starts_with([' ', '-'])).count();
     let leaves_out = old.split_inclusive('\n').count() > n_shown;
     if n_shown > 0 && leaves_out && old.len() <= MOST_OLD_BYTES {
-        edit.old_text = Some(Body::Inline(old.to_owned()));
+        edit.old_text = Some(old.into());
     }
     edit
 }

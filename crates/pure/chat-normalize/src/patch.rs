@@ -38,8 +38,12 @@ mod tests {
         let edits = edits_of_patch("c1", patch);
         assert_eq!(edits.len(), 1);
         assert_eq!((edits[0].lines_added, edits[0].lines_removed), (1, 1));
-        let diff = edits[0].full_diff.as_ref().map(Body::preview).unwrap_or("");
-        assert_eq!(chat_diff::apply(diff, "a\n"), Ok("b\n".to_owned()));
+        let diff = edits[0]
+            .full_diff
+            .as_ref()
+            .map(Body::preview)
+            .unwrap_or_default();
+        assert_eq!(chat_diff::apply(&diff, "a\n"), Ok("b\n".to_owned()));
         assert!(edits_of_patch("", "no patch").is_empty());
     }
 }

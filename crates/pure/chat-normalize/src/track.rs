@@ -16,7 +16,7 @@ use chat_event::payload::{
     AssistantDone, FileEdit, ThinkingDone, ToolCall, ToolError, ToolResult, TurnEnd, TurnStart,
     UserMessage,
 };
-use chat_event::{Body, Extra, Json};
+use chat_event::{Extra, Json};
 use serde_json::Value;
 
 use crate::emit::{Emitter, Place, clean_id, hash};
@@ -215,7 +215,7 @@ impl Track {
     /// A person wrote.
     pub(crate) fn user(&mut self, emitter: &mut Emitter, id: &str, said: Said) {
         let message = UserMessage {
-            text: Body::Inline(said.text),
+            text: said.text.into(),
             attachments: (!said.attachments.is_empty())
                 .then(|| Json::from(Value::from(said.attachments))),
             extra: Extra::default(),

@@ -185,7 +185,7 @@ fn diffs_are_those_of_the_agents_own_formats() {
             .iter()
             .filter_map(|event| match &event.payload {
                 Payload::FileEdit(edit) => {
-                    Some((edit.change_type.clone(), edit.diff_preview.clone()))
+                    Some((edit.change_type.clone(), edit.diff_preview.to_string()))
                 }
                 _ => None,
             })

@@ -81,7 +81,7 @@ fn line(kind: &str, uuid: &str, parent: Option<&str>, text: &str) -> Value {
 
 fn texts(events: &[ChatEvent]) -> Vec<String> {
     let text = |event: &ChatEvent| match &event.payload {
-        Payload::UserMessage(said) => Some(said.text.preview().to_owned()),
+        Payload::UserMessage(said) => Some(said.text.preview().to_string()),
         Payload::AssistantDone(done) => Some(done.text.clone()),
         _ => None,
     };
@@ -94,7 +94,7 @@ fn left(events: &[ChatEvent]) -> Vec<String> {
         Payload::Notice(notice) => notice
             .extra
             .get("leftTurnIds")
-            .map(|ids| ids.as_text().to_owned()),
+            .map(|ids| ids.as_text().to_string()),
         _ => None,
     };
     events.iter().filter_map(left).collect()

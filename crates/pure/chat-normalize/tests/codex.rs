@@ -204,7 +204,7 @@ fn server_and_rollout_of_one_run_agree_on_ids() {
             .filter(|event| event.parent_tool_call_id.is_none());
         said.filter_map(|event| {
             let what = match &event.payload {
-                Payload::UserMessage(message) => message.text.preview().to_owned(),
+                Payload::UserMessage(message) => message.text.preview().to_string(),
                 Payload::AssistantDone(done) => done.text.clone(),
                 Payload::TurnStart(_) | Payload::TurnEnd(_) => event.event_type().to_owned(),
                 _ => return None,

@@ -106,7 +106,7 @@ fn agent_file(agent: &str, prompt: &str, answer: &str) -> Vec<u8> {
 /// Where each text stands: the call, and the agent.
 fn places(events: &[ChatEvent]) -> Vec<(String, String, String)> {
     let text = |event: &ChatEvent| match &event.payload {
-        Payload::UserMessage(said) => Some(said.text.preview().to_owned()),
+        Payload::UserMessage(said) => Some(said.text.preview().to_string()),
         Payload::AssistantDone(done) => Some(done.text.clone()),
         Payload::ToolResult(result) => Some(format!("result {}", result.tool_call_id)),
         _ => None,

@@ -167,7 +167,12 @@ fn an_edit_is_the_diff_between_the_texts_the_file_says() {
                     _ => None,
                 });
                 let diff = edit.unwrap().full_diff.as_ref().unwrap().preview();
-                assert_eq!(chat_diff::apply(diff, old).unwrap(), new, "{}", source.name);
+                assert_eq!(
+                    chat_diff::apply(&diff, old).unwrap(),
+                    new,
+                    "{}",
+                    source.name
+                );
                 edits += 1;
             }
         }
@@ -309,7 +314,7 @@ fn what_the_user_went_back_behind_is_named_and_stays() {
         .events
         .iter()
         .filter_map(|event| match &event.payload {
-            Payload::Notice(notice) => Some(notice.extra.get("leftTurnIds")?.as_text().to_owned()),
+            Payload::Notice(notice) => Some(notice.extra.get("leftTurnIds")?.as_text().to_string()),
             _ => None,
         })
         .collect();

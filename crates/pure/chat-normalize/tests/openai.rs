@@ -614,7 +614,7 @@ fn messages_of(events: &[ChatEvent]) -> Vec<Value> {
                     .as_array_mut()
                     .unwrap()
                     .push(json!({"id": call.tool_call_id, "type": "function",
-                    "function": {"name": call.tool_name, "arguments": call.args.as_text()}}));
+                    "function": {"name": call.tool_name, "arguments": &*call.args.as_text()}}));
             }
             Payload::ToolResult(result) => messages
                 .push(json!({"role": "tool", "tool_call_id": result.tool_call_id,

@@ -165,7 +165,7 @@ fn an_edit_applies_to_what_was_read() {
         Payload::FileEdit(edit) => edit.full_diff.clone(),
         _ => None,
     });
-    let new = chat_diff::apply(edit.unwrap().preview(), "# Demo\n\nA small project.\n");
+    let new = chat_diff::apply(&edit.unwrap().preview(), "# Demo\n\nA small project.\n");
     assert_eq!(
         new.unwrap(),
         "# Demo\n\nA small project.\n\nAdded by the agent.\n"

@@ -96,7 +96,7 @@ impl Workload {
             ..TurnStart::default()
         });
         let n_bytes = self.dice.between(40, 600);
-        let text = Body::Inline(self.text(n_bytes));
+        let text = Body::from(self.text(n_bytes));
         self.push(UserMessage {
             text,
             ..UserMessage::default()
@@ -215,7 +215,7 @@ impl Workload {
                 file_path: path,
                 change_type: "modified".to_owned(),
                 lines_added: 7,
-                diff_preview: diff,
+                diff_preview: diff.into(),
                 ..FileEdit::default()
             });
         }

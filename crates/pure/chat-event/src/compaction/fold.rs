@@ -254,7 +254,7 @@ impl<L> Run<L> {
             0,
         ));
         let (timing, ids) = (timing(&pairs), ids(&self.members));
-        if timing.as_text().len() + ids.as_text().len() > MOST_MEMBER_BYTES {
+        if timing.text_len() + ids.text_len() > MOST_MEMBER_BYTES {
             return None;
         }
         let span = self.seq.zip(event.seq);

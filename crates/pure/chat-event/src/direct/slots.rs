@@ -4,6 +4,7 @@ use super::Cursor;
 use crate::body::Body;
 use crate::json::{Extra, Json};
 use crate::payload::ToolError;
+use crate::text::Text;
 
 /// Where the value of a member goes.
 pub(crate) enum Slot<'s> {
@@ -17,6 +18,7 @@ pub(crate) enum Slot<'s> {
     U32(&'s mut u32),
     OptionalU32(&'s mut Option<u32>),
     U64(&'s mut u64),
+    Shared(&'s mut Text),
     OptionalU64(&'s mut Option<u64>),
     OptionalI64(&'s mut Option<i64>),
     Bool(&'s mut bool),
@@ -45,6 +47,7 @@ macro_rules! as_slot {
 as_slot! {
     String => Text,
     Option<String> => OptionalText,
+    Text => Shared,
     Json => Json,
     Option<Json> => OptionalJson,
     Body => Body,
@@ -133,10 +136,11 @@ impl Place<'_> {
                 cursor.string_into(text)?;
             }
             Slot::OptionalText(text) => **text = Some(cursor.string()?),
+            Slot::Shared(text) => **text = cursor.string()?.into(),
             Slot::Json(json) => **json = cursor.json()?,
             Slot::OptionalJson(json) => **json = Some(cursor.json()?),
-            Slot::Body(body) => **body = Body::Inline(cursor.string()?),
-            Slot::OptionalBody(body) => **body = Some(Body::Inline(cursor.string()?)),
+            Slot::Body(body) => **body = Body::from(cursor.string()?),
+            Slot::OptionalBody(body) => **body = Some(Body::from(cursor.string()?)),
             Slot::OptionalError(error) => **error = Some(ToolError::read_plain(cursor, spare)?),
             Slot::U32(number) => **number = u32::try_from(cursor.unsigned()?).ok()?,
             Slot::OptionalU32(number) => {

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::Json;
+use crate::{Json, Text};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +44,7 @@ proptest! {
         prop_assert_eq!(BTreeMap::<String, Option<u32>>::unpack(&mut input), map);
         prop_assert_eq!(f64::unpack(&mut input).to_bits(), number.to_bits());
         let again = Json::unpack(&mut input);
-        prop_assert_eq!(serde_json::to_string(&again).unwrap(), json.as_text());
+        prop_assert_eq!(json.as_text(), serde_json::to_string(&again).unwrap());
         prop_assert_eq!(again, json);
         prop_assert_eq!(input.end(), Ok(()));
     }
@@ -63,4 +63,60 @@ proptest! {
         let mut input = Unpacker::new(&noise, noise.clone());
         let _ = <(Tree, Vec<Tree>)>::unpack(&mut input);
     }
+
+    #[test]
+    fn texts_that_lie_packed_read_as_they_were(
+        texts in proptest::collection::vec(long_texts(), 0..40), order in any::<u64>(),
+    ) {
+        let mut out = Packer::default();
+        let written: Vec<Text> = texts.iter().map(|text| text.as_str().into()).collect();
+        written.pack(&mut out);
+        let packed = out.into_packed();
+        let mut input = Unpacker::new(&packed.bytes, packed.kept.clone());
+        let read = Vec::<Text>::unpack(&mut input);
+        prop_assert_eq!(input.end(), Ok(()));
+        // Their lengths are known, and each is read whichever was read before.
+        let lengths = |texts: &[Text]| texts.iter().map(Text::len).collect::<Vec<_>>();
+        prop_assert_eq!(lengths(&read), lengths(&written));
+        for nth in 0..texts.len() {
+            let nth = (nth * 7 + order as usize % 11) % texts.len();
+            prop_assert_eq!(&*read[nth].read(), texts[nth].as_str());
+        }
+        prop_assert_eq!(&read, &written);
+        // What was read can be handed on.
+        let mut again = Packer::default();
+        read.pack(&mut again);
+        prop_assert_eq!(again.into_packed(), packed);
+    }
+
+    #[test]
+    fn packed_texts_that_are_damaged_read_as_nothing_or_anything_but_end(
+        texts in proptest::collection::vec(long_texts(), 1..20),
+        at in any::<proptest::sample::Index>(), byte in any::<u8>(), cut in any::<bool>(),
+    ) {
+        let mut out = Packer::default();
+        let texts: Vec<Text> = texts.into_iter().map(Text::from).collect();
+        texts.pack(&mut out);
+        let mut packed = out.into_packed();
+        prop_assume!(!packed.kept.is_empty());
+        let at = at.index(packed.kept.len());
+        match cut {
+            true => packed.kept.truncate(at),
+            false => packed.kept[at] = byte,
+        }
+        let mut input = Unpacker::new(&packed.bytes, packed.kept);
+        for text in Vec::<Text>::unpack(&mut input) {
+            prop_assert!(text.read().len() <= text.len());
+        }
+        prop_assert!(!cut || input.end().is_err());
+    }
+}
+
+/// Of every length about the one from which they are packed, and long enough for some stretches.
+fn long_texts() -> impl Strategy<Value = String> {
+    prop_oneof![
+        ".{0,40}",
+        ("[a-zé ]{1,9}", 1_usize..4000).prop_map(|(word, times)| word.repeat(times)),
+        proptest::collection::vec(any::<char>(), 200..700).prop_map(String::from_iter),
+    ]
 }

@@ -5,8 +5,8 @@ use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{KEPT_BYTES, Pack, Packer, Unpacker};
-use crate::{Body, BodyRef, Extra, Json};
+use super::{Pack, Packer, Unpacker};
+use crate::{Body, BodyRef, Extra, Json, Text};
 
 macro_rules! pack_numbers {
     ($($ty:ty),*) => {
@@ -268,33 +268,22 @@ impl Pack for Extra {
 
 impl Pack for Json {
     fn pack(&self, out: &mut Packer) {
-        let text = self.as_text();
-        let is_long = text.len() >= KEPT_BYTES;
-        is_long.pack(out);
-        if is_long {
-            out.number(text.len() as u64);
-            out.kept.extend_from_slice(text.as_bytes());
-        } else {
-            out.text(text);
-        }
+        // Nothing is no JSON, and stands for `null`.
+        out.cold_text(self.text().unwrap_or(&Text::default()));
     }
 
     fn unpack(input: &mut Unpacker<'_>) -> Self {
-        if bool::unpack(input) {
-            let (from, len) = (input.kept_upto, input.size());
-            let to = from.saturating_add(len);
-            if to > input.kept.len() {
-                input.fail();
-                return Json::default();
-            }
-            input.kept_upto = to;
-            return Json::kept(&input.kept, from..to);
-        }
-        match input.text() {
-            // Nothing is no JSON.
-            "" => Json::default(),
-            text => Json::of(text),
-        }
+        Json::of_text(input.cold_text())
+    }
+}
+
+impl Pack for Text {
+    fn pack(&self, out: &mut Packer) {
+        out.cold_text(self);
+    }
+
+    fn unpack(input: &mut Unpacker<'_>) -> Self {
+        input.cold_text()
     }
 }
 
@@ -302,11 +291,11 @@ impl Pack for Body {
     fn pack(&self, out: &mut Packer) {
         match self {
             Body::Inline(text) => {
-                out.byte(0);
-                out.text(text);
+                out.byte(INLINE);
+                out.text(&text.read());
             }
             Body::Ref { body } => {
-                out.byte(1);
+                out.byte(REFERENCE);
                 body.pack(out);
             }
         }
@@ -314,10 +303,40 @@ impl Pack for Body {
 
     fn unpack(input: &mut Unpacker<'_>) -> Self {
         match input.byte() {
-            0 => Body::Inline(String::unpack(input)),
+            INLINE => Body::from(input.text()),
             _ => Body::Ref {
                 body: BodyRef::unpack(input),
             },
         }
+    }
+}
+
+const INLINE: u8 = 0;
+const REFERENCE: u8 = 1;
+const NONE: u8 = 2;
+
+/// Writes a body that is seldom looked at.
+pub(crate) fn pack_cold(body: &Option<Body>, out: &mut Packer) {
+    match body {
+        None => out.byte(NONE),
+        Some(Body::Inline(text)) => {
+            out.byte(INLINE);
+            text.pack(out);
+        }
+        Some(Body::Ref { body }) => {
+            out.byte(REFERENCE);
+            body.pack(out);
+        }
+    }
+}
+
+/// Reads what [`pack_cold`] wrote.
+pub(crate) fn unpack_cold(input: &mut Unpacker<'_>) -> Option<Body> {
+    match input.byte() {
+        INLINE => Some(Body::Inline(Text::unpack(input))),
+        REFERENCE => Some(Body::Ref {
+            body: BodyRef::unpack(input),
+        }),
+        _ => None,
     }
 }

@@ -3,13 +3,11 @@
 use super::{Arrangement, Row, RowChange, Verbosity};
 use crate::block::{BlockBody, BlockId};
 use crate::feed::Feed;
-use crate::long_text::is_over;
+use crate::long_text::OPEN_BYTES;
 use crate::tool::ToolStatus;
 
 /// Edits up to so many changed lines are open by themselves.
 const OPEN_EDIT_LINES: u32 = 25;
-/// Nothing larger opens by itself.
-const OPEN_BYTES: usize = 64 * 1024;
 
 impl Arrangement {
     /// Whether a row shows its body, or a header its members.
@@ -143,6 +141,5 @@ fn is_of_a_size_to_open(feed: &Feed, id: BlockId) -> bool {
     let BlockBody::ToolCall(call) = &feed.block(id).body else {
         return true;
     };
-    let result = call.result.as_ref();
-    feed.text(id).len() <= OPEN_BYTES && result.is_none_or(|json| !is_over(json, OPEN_BYTES as u64))
+    feed.text(id).len() <= OPEN_BYTES && !call.is_large
 }

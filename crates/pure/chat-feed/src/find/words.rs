@@ -117,7 +117,7 @@ impl Reader<'_> {
                 let facts = &edit.edit;
                 self.text(&facts.file_path)?;
                 self.text(facts.old_path.as_deref().unwrap_or_default())?;
-                self.text(&facts.diff_preview)?;
+                self.text(&facts.diff_preview.read())?;
                 let here = facts.full_diff.is_some();
                 let whole = facts.diff_preview.len() as u64 >= facts.full_diff_size;
                 let lacks = facts.full_diff_available && !here && !whole;
@@ -206,7 +206,7 @@ impl Reader<'_> {
     fn body(&mut self, body: Option<&Body>) -> ControlFlow<()> {
         match body {
             None => ControlFlow::Continue(()),
-            Some(Body::Inline(text)) => self.text(text),
+            Some(Body::Inline(text)) => self.text(&text.read()),
             Some(body @ Body::Ref { .. }) => {
                 let excerpt = body.excerpt();
                 match excerpt.whole() {
@@ -214,8 +214,8 @@ impl Reader<'_> {
                     None => {
                         self.seen.partly = true;
                         self.seen.beyond |= excerpt.bytes > LOGGED_BYTES;
-                        self.text(excerpt.preview)?;
-                        self.text(excerpt.tail)
+                        self.text(&excerpt.preview)?;
+                        self.text(&excerpt.tail)
                     }
                 }
             }
@@ -234,7 +234,7 @@ impl Reader<'_> {
         if json.as_text().contains(r#"{"$body""#) {
             return self.tree(&json.to_value());
         }
-        self.tokens(json.as_text())
+        self.tokens(&json.as_text())
     }
 
     /// Reads compact JSON from its first to its last byte, without a tree of it.

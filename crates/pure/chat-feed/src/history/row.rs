@@ -270,6 +270,7 @@ fn same_but_settled(old: &ToolCallBlock, now: &ToolCallBlock) -> bool {
         input,
         output,
         result: _,
+        is_large: _,
         result_event: _,
         attachments: _,
         error: _,
@@ -308,6 +309,7 @@ fn undo(slot: &mut Arc<Slot>, was: &Was) {
             slot.settled_ms = None;
             call.status = ToolStatus::Running;
             call.result = None;
+            call.is_large = false;
             call.result_event = None;
             call.attachments = None;
             call.error = None;
@@ -382,6 +384,7 @@ impl CallWas {
         }
         if !self.had.result {
             call.result = None;
+            call.is_large = false;
             call.result_event = None;
             call.attachments = None;
         }

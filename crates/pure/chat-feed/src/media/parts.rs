@@ -90,8 +90,12 @@ mod tests {
     fn of(value: serde_json::Value) -> Option<(usize, Vec<(String, String)>)> {
         let parts = Parts::of(&Json::from(value))?;
         let attachments = parts.attachments.iter().map(|attachment| {
-            let data = attachment.data.as_ref().map_or("", Body::preview);
-            (attachment.media_type.clone(), data.to_owned())
+            let data = attachment
+                .data
+                .as_ref()
+                .map(Body::preview)
+                .unwrap_or_default();
+            (attachment.media_type.clone(), data.to_string())
         });
         Some((parts.texts.len(), attachments.collect()))
     }

@@ -367,13 +367,11 @@ pub fn edits_of<T: AsRef<str>>(
 fn edit_diff<T: AsRef<str>>(block: BlockId, edit: &FileEdit, loaded: Option<T>) -> EditDiff {
     let inline = edit.full_diff.as_ref();
     let inline = inline.and_then(|body| body.excerpt().whole());
+    let preview = edit.diff_preview.read();
     let (text, whole) = match (&loaded, &inline) {
         (Some(text), _) => (text.as_ref(), true),
         (None, Some(text)) => (text.as_ref(), true),
-        (None, None) => {
-            let preview = edit.diff_preview.as_str();
-            (preview, edit.full_diff_size <= preview.len() as u64)
-        }
+        (None, None) => (&*preview, edit.full_diff_size <= preview.len() as u64),
     };
     EditDiff {
         block,

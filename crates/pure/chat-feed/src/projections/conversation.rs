@@ -490,14 +490,14 @@ fn cost_of(payload: &Payload) -> usize {
     match payload {
         Payload::UserMessage(message) => {
             let attached = message.attachments.as_ref();
-            message.text.preview().len() + attached.map_or(0, |json| json.as_text().len())
+            message.text.preview().len() + attached.map_or(0, |json| json.text_len())
         }
         Payload::UserAudio(audio) => audio.transcription.len(),
         Payload::AgentCallback(callback) => callback.result.preview().len(),
         Payload::AudioChunk(chunk) => chunk.data.as_ref().map_or(0, String::len),
         Payload::FileEdit(edit) => call::cost_of_edit(edit),
         Payload::PermissionRequest(request) => {
-            request.args.as_ref().map_or(0, |json| json.as_text().len())
+            request.args.as_ref().map_or(0, |json| json.text_len())
         }
         Payload::QuestionRequest(request) => request.questions.len().saturating_mul(512),
         Payload::Plan(plan) => plan
@@ -508,9 +508,9 @@ fn cost_of(payload: &Payload) -> usize {
         Payload::Compaction(told) => told.summary.as_ref().map_or(0, String::len),
         Payload::Notice(notice) => notice.text.len(),
         Payload::ErrorEvent(error) => error.message.len(),
-        Payload::SessionStart(start) => start.tools.as_ref().map_or(0, |json| json.as_text().len()),
-        Payload::Raw(raw) => raw.value.as_text().len(),
-        Payload::Unknown { value, .. } | Payload::Malformed { value, .. } => value.as_text().len(),
+        Payload::SessionStart(start) => start.tools.as_ref().map_or(0, |json| json.text_len()),
+        Payload::Raw(raw) => raw.value.text_len(),
+        Payload::Unknown { value, .. } | Payload::Malformed { value, .. } => value.text_len(),
         _ => 0,
     }
 }

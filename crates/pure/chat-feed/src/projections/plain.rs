@@ -9,7 +9,7 @@ use crate::media::Attachment;
 /// The text of a body; where only its beginning is here, that and how much is left out.
 pub(super) fn body_text(body: &Body) -> String {
     match body {
-        Body::Inline(text) => text.clone(),
+        Body::Inline(text) => text.read().to_string(),
         Body::Ref { body } => reference_text(body),
     }
 }
@@ -73,7 +73,7 @@ pub(super) fn json_text(json: &Json) -> String {
     }
     match json.as_text().contains("\"$body\"") {
         true => value.to_string(),
-        false => json.as_text().to_owned(),
+        false => json.as_text().to_string(),
     }
 }
 
@@ -117,8 +117,9 @@ impl Attachment {
         let Some(Body::Inline(data)) = &self.data else {
             return None;
         };
+        let data = data.read();
         if data.starts_with("data:image/") {
-            return Some(data.clone());
+            return Some(data.to_string());
         }
         let subtype = self.media_type.strip_prefix("image/")?;
         let token = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);

@@ -9,6 +9,7 @@ use super::ChatRenderer;
 use super::place::Place;
 use super::turns::between;
 use crate::block::{BlockBody, BlockId, FileEditBlock, TextIdx, ToolCallBlock};
+use crate::long_text::{OPEN_BYTES, is_over};
 use crate::terminal::Stream;
 use crate::tool::{ToolKind, ToolStatus};
 
@@ -123,6 +124,7 @@ impl ChatRenderer {
         slot.settled_ms = now_ms;
         if let BlockBody::ToolCall(block) = &mut slot.block.body {
             block.result = Some(result.result.clone());
+            block.is_large = is_over(&result.result, OPEN_BYTES as u64);
             block.result_event = Some(event.id.as_str().into());
             block.attachments = result.extra.get("attachments").cloned();
             block.error = result.error.clone();

@@ -20,7 +20,7 @@ impl ChatRenderer {
     }
 
     pub(super) fn user_audio(&mut self, event: &ChatEvent, audio: &UserAudio) {
-        let text = Body::Inline(audio.transcription.clone());
+        let text = Body::from(audio.transcription.as_str());
         // Sound that the event holds itself is there to be heard; what lies elsewhere is not fetched.
         let own = audio.audio_ref.as_deref();
         let own = own.filter(|address| address.starts_with("data:"));
@@ -37,7 +37,7 @@ impl ChatRenderer {
         let place = self.place(event);
         let trigger = self.feed.turn(place.turn).trigger.clone();
         if !nested && self.feed.session.title.is_none() {
-            self.feed.session.title = title(text.head());
+            self.feed.session.title = title(&text.head());
             self.session_changed();
         }
         let prompt = Box::new(Prompt {

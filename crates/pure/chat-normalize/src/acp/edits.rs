@@ -283,7 +283,7 @@ fn of_piece(call_id: &str, path: &str, shown: &str, old: &str, new: &str) -> Fil
         change_type: Change::Modified.as_str().to_owned(),
         lines_added: diff.lines_added,
         lines_removed: diff.lines_removed,
-        diff_preview: preview(&made).to_owned(),
+        diff_preview: preview(&made).into(),
         ..FileEdit::default()
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn file_edit(emitter: &mut Emitter, data: &Value, change: &str, tag: 
         change_type: text_of(data, "change_type").unwrap_or(default).to_owned(),
         lines_added: lines("lines_added"),
         lines_removed: lines("lines_removed"),
-        diff_preview: preview.to_owned(),
+        diff_preview: preview.into(),
         // What the worker kept back cannot be had here, whatever it says.
         full_diff_available: full_diff.is_some(),
         full_diff_size: count_of(data, "full_diff_size")

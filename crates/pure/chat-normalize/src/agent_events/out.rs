@@ -192,11 +192,11 @@ impl AgentEventsOut {
         put("tool_use_id", edit.tool_call_id.as_str().into());
         put("lines_added", edit.lines_added.into());
         put("lines_removed", edit.lines_removed.into());
-        put("diff_preview", edit.diff_preview.as_str().into());
+        put("diff_preview", (*edit.diff_preview.read()).into());
         if let Some(Body::Inline(diff)) = &edit.full_diff
             && diff.len() <= MAX_DIFF_CHARS
         {
-            put("full_diff", diff.as_str().into());
+            put("full_diff", (*diff.read()).into());
         }
         put("full_diff_available", edit.full_diff_available.into());
         put("full_diff_size", edit.full_diff_size.into());

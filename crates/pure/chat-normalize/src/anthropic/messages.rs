@@ -12,7 +12,7 @@
 use std::collections::HashSet;
 
 use chat_event::payload::{ErrorEvent, SessionStart, TurnEnd, UserMessage};
-use chat_event::{Body, Extra, Json};
+use chat_event::{Extra, Json};
 use serde_json::{Map, Value, json};
 
 use super::stream::Writing;
@@ -109,7 +109,7 @@ impl AnthropicMessages {
 
     fn say_user(&mut self, emitter: &mut Emitter, text: &str, attachments: Option<Json>) {
         let message = UserMessage {
-            text: Body::Inline(text.to_owned()),
+            text: text.into(),
             attachments,
             extra: Extra::default(),
         };

@@ -273,7 +273,7 @@ fn from_call(call: &Call, path: &str, shown: &str, text: &str, was_empty: bool) 
         change_type: if created { "created" } else { "modified" }.to_owned(),
         lines_added: added,
         lines_removed: removed,
-        diff_preview: preview(&made).to_owned(),
+        diff_preview: preview(&made).into(),
         full_diff_available: false,
         ..FileEdit::default()
     }

@@ -355,7 +355,7 @@ fn without_diff(call_id: &str, path: &str, change: &FileChange) -> FileEdit {
         old_path: moved.then(|| change.path.clone()),
         lines_added: added,
         lines_removed: removed,
-        diff_preview: preview(&made).to_owned(),
+        diff_preview: preview(&made).into(),
         full_diff_available: false,
         ..FileEdit::default()
     }
@@ -399,6 +399,7 @@ mod tests {
         let edit = files.edit("y", None, &changed[0]);
         assert!(
             edit.diff_preview
+                .read()
                 .contains("@@ -1,3 +1,3 @@\n 1\n-2\n+II\n 3\n")
         );
     }
@@ -412,6 +413,6 @@ mod tests {
         let edit = Files::default().edit("x", Some("/w"), &changes[0]);
         assert_eq!(edit.change_type, "renamed");
         assert_eq!(edit.old_path.as_deref(), Some("/w/b"));
-        assert!(edit.diff_preview.ends_with("@@ -1 +1 @@\n-a\n+b\n"));
+        assert!(edit.diff_preview.read().ends_with("@@ -1 +1 @@\n-a\n+b\n"));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use chat_event::{ChatEvent, Json, Payload};
+use chat_event::{ChatEvent, Json, Payload, TextRef};
 
 use crate::emit::is_line_number;
 use crate::reader::{Context, SessionReader};
@@ -81,7 +81,7 @@ impl Agent {
 }
 
 /// The text of an agent's first words, where this event is them.
-pub(super) fn first_words(event: &ChatEvent) -> Option<&str> {
+pub(super) fn first_words(event: &ChatEvent) -> Option<TextRef<'_>> {
     match &event.payload {
         Payload::UserMessage(message) => Some(message.text.preview()),
         _ => None,

@@ -118,8 +118,12 @@ pub(super) fn fact_of(event: &ChatEvent, source: usize) -> Fact {
         Payload::PermissionRequest(request) => Fact::Request(match &request.tool_call_id {
             Some(call) => key(&["permission", call]),
             None => {
-                let args = request.args.as_ref().map_or("", |args| args.as_text());
-                key(&["permission of", &request.tool_name, args])
+                let args = request.args.as_ref().map(chat_event::Json::as_text);
+                key(&[
+                    "permission of",
+                    &request.tool_name,
+                    args.as_deref().unwrap_or_default(),
+                ])
             }
         }),
         Payload::QuestionRequest(request) => Fact::Request(match &request.tool_call_id {
@@ -247,7 +251,7 @@ pub(super) fn keep_new(payload: &mut Payload, is_new: &mut dyn FnMut(u64) -> boo
     keep("gitBranch", &mut start.git_branch);
     keep("sandboxId", &mut start.sandbox_id);
     if let Some(tools) = start.tools.take() {
-        let fresh = is_new(key(&["fact", "tools", tools.as_text()]));
+        let fresh = is_new(key(&["fact", "tools", &tools.as_text()]));
         any |= fresh;
         start.tools = Some(tools).filter(|_| fresh);
     }
@@ -261,7 +265,7 @@ pub(super) fn keep_new(payload: &mut Payload, is_new: &mut dyn FnMut(u64) -> boo
     let names: Vec<(String, u64)> = start
         .extra
         .iter()
-        .map(|(name, value)| (name.to_owned(), key(&["fact", name, value.as_text()])))
+        .map(|(name, value)| (name.to_owned(), key(&["fact", name, &value.as_text()])))
         .collect();
     for (name, value) in names {
         if is_new(value) {

@@ -17,7 +17,7 @@ use chat_event::payload::{
     AssistantChunk, AssistantDone, ErrorEvent, SessionStart, ThinkingChunk, ThinkingDone, TurnEnd,
     TurnStart, Usage, UserMessage,
 };
-use chat_event::{Body, Extra, Json};
+use chat_event::{Extra, Json};
 use serde_json::{Map, Value};
 
 use super::calls::Calls;
@@ -251,7 +251,7 @@ impl Session {
         let place = self.place();
         let turn_id = place.turn_id.clone().unwrap_or_default();
         let message = UserMessage {
-            text: Body::Inline(text.to_owned()),
+            text: text.into(),
             attachments,
             extra: Extra::default(),
         };

@@ -192,7 +192,7 @@ impl OpenCodeOut {
             Payload::TurnEnd(end) => self.turn_ends(event, end),
             Payload::UserMessage(message) => {
                 let attachments = message.attachments.as_ref().map(chat_event::Json::to_value);
-                self.prompt(event, message.text.preview(), attachments.as_ref());
+                self.prompt(event, &message.text.preview(), attachments.as_ref());
             }
             Payload::UserAudio(audio) => self.prompt(event, &audio.transcription, None),
             Payload::AssistantChunk(chunk) => self.piece(event, false, chunk.part, &chunk.text),

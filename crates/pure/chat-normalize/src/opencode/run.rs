@@ -1,7 +1,7 @@
 //! `opencode run --format json`: parts that are whole, one a line; no prompt, no end.
 
+use chat_event::Extra;
 use chat_event::payload::UserMessage;
-use chat_event::{Body, Extra};
 use serde_json::Value;
 
 use super::session::Session;
@@ -53,7 +53,7 @@ impl Normalizer for OpenCodeRun {
                     ..Place::default()
                 };
                 let payload = UserMessage {
-                    text: Body::Inline(prompt),
+                    text: prompt.into(),
                     attachments: None,
                     extra: Extra::default(),
                 };

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chat_event::Payload;
 use chat_event::payload::{AgentSwitch, SessionStart, TurnEnd, TurnStart, UserMessage};
-use chat_event::{Body, Extra, Json};
+use chat_event::{Extra, Json};
 use serde_json::{Map, Value, json};
 
 use super::asks::Asks;
@@ -422,7 +422,7 @@ impl Session {
             let attachments = (!prompt.attachments.is_empty())
                 .then(|| Json::from(&Value::Array(prompt.attachments.clone())));
             let payload = UserMessage {
-                text: Body::Inline(prompt.texts.join("\n\n")),
+                text: prompt.texts.join("\n\n").into(),
                 attachments,
                 extra: Extra::default(),
             };

@@ -70,7 +70,7 @@ impl Conversation {
             call.input = String::new();
         }
         let home = call.home;
-        self.add_bytes(home, told.args.as_text().len());
+        self.add_bytes(home, told.args.text_len());
         self.own(event, home, Owner::Call(key));
     }
 
@@ -136,7 +136,7 @@ impl Conversation {
         call.result_ms = event.timestamp;
         let home = call.home;
         let called = call.called;
-        self.add_bytes(home, result.result.as_text().len() + OVERHEAD_BYTES);
+        self.add_bytes(home, result.result.text_len() + OVERHEAD_BYTES);
         self.own(event, home, Owner::Call(key));
         if called && let Some(response) = self.response_mut(home) {
             response.n_open_calls = response.n_open_calls.saturating_sub(1);
@@ -311,10 +311,14 @@ impl Conversation {
 
 /// Whether a result has a text of its own, beside what the call printed.
 fn says_something(result: &ToolResult) -> bool {
-    !matches!(result.result.as_text(), "null" | "\"\"")
+    !matches!(&*result.result.as_text(), "null" | "\"\"")
 }
 
 pub(super) fn cost_of_edit(edit: &FileEdit) -> usize {
-    let full_diff = edit.full_diff.as_ref().map_or("", Body::preview);
-    edit.file_path.len() + edit.diff_preview.len() + full_diff.len()
+    let full_diff = match &edit.full_diff {
+        Some(Body::Inline(diff)) => diff.len(),
+        Some(Body::Ref { body }) => body.preview.len(),
+        None => 0,
+    };
+    edit.file_path.len() + edit.diff_preview.len() + full_diff
 }

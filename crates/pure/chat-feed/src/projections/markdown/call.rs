@@ -85,16 +85,16 @@ pub(super) fn write_edit<S: TextSink>(out: &mut Writer<'_, S>, edit: &FileEdit) 
         "**File** {path} {change}{from} +{added} −{removed}"
     ));
     let diff = match &edit.full_diff {
-        Some(Body::Inline(diff)) => diff.as_str(),
-        Some(Body::Ref { body }) if body.preview.len() > edit.diff_preview.len() => &body.preview,
-        Some(Body::Ref { .. }) | None => &edit.diff_preview,
+        Some(Body::Ref { body }) if body.preview.len() <= edit.diff_preview.len() => None,
+        full_diff => full_diff.as_ref().map(Body::preview),
     };
+    let diff = diff.unwrap_or_else(|| edit.diff_preview.read());
     let whole = edit
         .full_diff
         .as_ref()
         .map_or(edit.full_diff_size, Body::byte_len);
     if !diff.is_empty() {
-        write_cut(out, "diff", diff, DIFF_BYTES);
+        write_cut(out, "diff", &diff, DIFF_BYTES);
     }
     if (diff.len() as u64) < whole {
         out.block(&format!(
@@ -122,7 +122,7 @@ fn write_args<S: TextSink>(out: &mut Writer<'_, S>, call: &Call) {
         Value::Object(members) if members.is_empty() => {}
         Value::String(text) => write_cut(out, "text", &text, DIFF_BYTES),
         // What cannot be read as a tree is shown as it came.
-        Value::Null => write_cut(out, "json", call.args.as_text(), DIFF_BYTES),
+        Value::Null => write_cut(out, "json", &call.args.as_text(), DIFF_BYTES),
         value => {
             let text = serde_json::to_string_pretty(&value).unwrap_or_default();
             write_cut(out, "json", &text, DIFF_BYTES);

@@ -65,7 +65,7 @@ impl Counted {
         match &event.payload {
             Payload::UserMessage(message) if main => {
                 self.user_messages += 1;
-                self.note_prompt(message.text.preview());
+                self.note_prompt(&message.text.preview());
             }
             Payload::UserAudio(audio) if main => {
                 self.user_messages += 1;

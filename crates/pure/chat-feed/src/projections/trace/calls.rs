@@ -323,10 +323,7 @@ impl Calls {
 
 /// As much of a result is kept, in bytes.
 fn size(block: &ToolCallBlock) -> usize {
-    let result = block
-        .result
-        .as_ref()
-        .map_or(0, |result| result.as_text().len());
+    let result = block.result.as_ref().map_or(0, |result| result.text_len());
     let error = block.error.as_ref().map_or(0, |error| error.message.len());
     result + error + block.summary.as_ref().map_or(0, String::len)
 }

@@ -1,8 +1,8 @@
 //! What a verbose trace opens: arguments, results, texts, and diffs in a box.
 
 use chat_diff::LineKind as DiffKind;
+use chat_event::Json;
 use chat_event::payload::FileEdit;
-use chat_event::{Body, Json};
 use serde_json::Value;
 
 use super::clean::{clean, lines, one_line};
@@ -71,7 +71,7 @@ pub(super) fn result(result: &Json) -> Opened {
         Some(said) => text(&said, LineKind::Opened),
         None => {
             let pretty = serde_json::to_string_pretty(&value);
-            let pretty = pretty.unwrap_or_else(|_| result.as_text().to_owned());
+            let pretty = pretty.unwrap_or_else(|_| result.as_text().to_string());
             text(&pretty, LineKind::Opened)
         }
     }
@@ -109,14 +109,16 @@ pub(super) fn file(edit: &FileEdit, cwd: Option<&str>) -> String {
 /// A diff in its box, hunks with a rule between them; nothing where there is none.
 pub(super) fn diff(edit: &FileEdit) -> Opened {
     let (source, whole) = match &edit.full_diff {
-        Some(Body::Inline(diff)) => (diff.as_str(), true),
-        Some(Body::Ref { body }) => (body.preview.as_str(), !body.truncated),
+        Some(body) => (
+            body.preview(),
+            body.reference().is_none_or(|body| !body.truncated),
+        ),
         None => {
             let n_bytes = edit.diff_preview.len() as u64;
-            (edit.diff_preview.as_str(), edit.full_diff_size <= n_bytes)
+            (edit.diff_preview.read(), edit.full_diff_size <= n_bytes)
         }
     };
-    let patch = chat_diff::parse(source);
+    let patch = chat_diff::parse(&source);
     let mut opened: Opened = Vec::new();
     for hunk in patch.files.iter().flat_map(|file| &file.hunks) {
         let frame = match (opened.is_empty(), hunk.placed) {

@@ -184,7 +184,7 @@ impl SessionTrace {
                     self.end_turn(nth, end, event.timestamp);
                 }
             }
-            Payload::UserMessage(message) => self.prompt(turn, parent, message.text.preview()),
+            Payload::UserMessage(message) => self.prompt(turn, parent, &message.text.preview()),
             Payload::UserAudio(audio) => self.prompt(turn, parent, &audio.transcription),
             Payload::AssistantChunk(chunk) => {
                 self.answer(turn, parent, |answer| {
@@ -252,7 +252,7 @@ impl SessionTrace {
             }
             Payload::AgentMessage(message) => {
                 let target = one_line(&message.target_agent_id);
-                let said = first_line(message.message.preview());
+                let said = first_line(&message.message.preview());
                 self.notable(
                     turn,
                     LineKind::Agent,
@@ -261,7 +261,7 @@ impl SessionTrace {
             }
             Payload::AgentCallback(callback) => {
                 let from = one_line(&callback.from_agent_id);
-                let said = first_line(callback.result.preview());
+                let said = first_line(&callback.result.preview());
                 self.notable(
                     turn,
                     LineKind::Agent,
@@ -336,10 +336,10 @@ impl SessionTrace {
                 self.verbose(LineKind::Said, format!("[AUDIO] {length}"));
             }
             Payload::Raw(raw) => {
-                self.unknown(&format!("a line of {}", raw.format), raw.value.as_text())
+                self.unknown(&format!("a line of {}", raw.format), &raw.value.as_text())
             }
             Payload::Unknown { event_type, value } => {
-                self.unknown(&format!("event {event_type}"), value.as_text());
+                self.unknown(&format!("event {event_type}"), &value.as_text());
             }
             Payload::Malformed {
                 event_type,
@@ -347,7 +347,7 @@ impl SessionTrace {
                 reason,
             } => self.unknown(
                 &format!("malformed {event_type}, {reason}"),
-                value.as_text(),
+                &value.as_text(),
             ),
             Payload::LogStart(_) | Payload::LogEpoch(_) | Payload::LogEnd(_) => {}
         }

@@ -104,7 +104,7 @@ impl OpenCodeOut {
         of.title.clone_from(&call.title);
         of.executes = call.kind.as_deref() == Some("execute");
         let args = call.args.to_value();
-        of.n_bytes = call.args.as_text().len();
+        of.n_bytes = call.args.text_len();
         of.input = if args.is_object() {
             args
         } else {
@@ -261,7 +261,7 @@ impl OpenCodeOut {
             return;
         };
         let output = text_of_result(&result.result);
-        let n_bytes = result.result.as_text().len() + 2 * id.len() + call.n_bytes;
+        let n_bytes = result.result.text_len() + 2 * id.len() + call.n_bytes;
         let code = result
             .error
             .as_ref()
@@ -469,7 +469,7 @@ impl Call {
 /// About how much a result holds that waits for its call.
 fn early_bytes(event: &ChatEvent) -> usize {
     match &event.payload {
-        chat_event::Payload::ToolResult(result) => result.result.as_text().len(),
+        chat_event::Payload::ToolResult(result) => result.result.text_len(),
         _ => 0,
     }
 }
@@ -549,7 +549,7 @@ fn text_of_result(result: &Json) -> String {
         .filter_map(|block| str_of(block, "text"))
         .collect();
     if texts.is_empty() {
-        result.as_text().to_owned()
+        result.as_text().to_string()
     } else {
         texts.join("\n")
     }

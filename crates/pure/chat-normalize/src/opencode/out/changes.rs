@@ -147,10 +147,11 @@ fn patch_of(edit: &FileEdit) -> String {
     let Some(Body::Inline(diff)) = &edit.full_diff else {
         return String::new();
     };
+    let diff = diff.read();
     let hunks = diff
         .find("\n@@")
         .map(|at| &diff[at + 1..])
-        .or_else(|| diff.starts_with("@@").then_some(diff.as_str()));
+        .or_else(|| diff.starts_with("@@").then_some(&*diff));
     let Some(hunks) = hunks else {
         return String::new();
     };

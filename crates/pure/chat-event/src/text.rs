@@ -1,0 +1,233 @@
+//! Texts that copies share. Where another instance of the program has read a long log, most texts are never looked at:
+//! they lie packed, many in one stretch, until somebody reads one.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::fmt;
+use std::ops::{Deref, Range};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use serde::de::{Deserialize, Deserializer};
+use serde::ser::{Serialize, Serializer};
+
+/// A text that its copies share. Two are equal when what they say is.
+///
+/// ```
+/// use chat_event::Text;
+/// let text = Text::from("what was said");
+/// assert_eq!((text.len(), &*text.read()), (13, "what was said"));
+/// ```
+#[derive(Clone)]
+pub struct Text(Kept);
+
+#[derive(Clone)]
+enum Kept {
+    Whole(Arc<str>),
+    /// Where it stands in a stretch. A place takes as much room as a text with its counts, and is no allocation.
+    Packed(Arc<Stretch>, Range<u32>),
+}
+
+/// A text while it is read.
+#[derive(Clone, Debug)]
+pub enum TextRef<'t> {
+    /// It was there.
+    Here(&'t str),
+    /// It was unpacked, with others.
+    Unpacked(Arc<Box<str>>, Range<usize>),
+}
+
+impl Text {
+    /// Length in bytes; nothing is unpacked for it.
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Kept::Whole(text) => text.len(),
+            Kept::Packed(_, at) => at.len(),
+        }
+    }
+
+    /// Whether it says nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What it says. Who reads one text soon reads its neighbours, so that what was unpacked stays for a while.
+    pub fn read(&self) -> TextRef<'_> {
+        match &self.0 {
+            Kept::Whole(text) => TextRef::Here(text),
+            Kept::Packed(stretch, at) => {
+                TextRef::Unpacked(stretch.texts(), at.start as usize..at.end as usize)
+            }
+        }
+    }
+
+    /// The text that stands there in a stretch.
+    pub(crate) fn packed(stretch: &Arc<Stretch>, at: Range<u32>) -> Text {
+        Text(Kept::Packed(stretch.clone(), at))
+    }
+}
+
+/// Texts that lie packed.
+#[derive(Debug)]
+pub(crate) struct Stretch {
+    pub(crate) all: Arc<Vec<u8>>,
+    pub(crate) at: Range<usize>,
+    /// Length of the texts.
+    pub(crate) n_bytes: usize,
+    pub(crate) unpack: Unpack,
+    /// As far as somebody holds them.
+    pub(crate) unpacked: Mutex<Weak<Box<str>>>,
+}
+
+/// Makes texts of so many bytes of packed ones; nothing where they are not what was packed.
+pub(crate) type Unpack = fn(&[u8], usize) -> Option<String>;
+
+/// So many stretches stay unpacked: a screen of rows reads from some two.
+const STAYING: usize = 8;
+
+thread_local! {
+    static STAY: RefCell<VecDeque<Arc<Box<str>>>> = const { RefCell::new(VecDeque::new()) };
+}
+
+impl Stretch {
+    fn texts(&self) -> Arc<Box<str>> {
+        let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(texts) = unpacked.upgrade() {
+            return texts;
+        }
+        let packed = self.all.get(self.at.clone()).unwrap_or_default();
+        let texts = (self.unpack)(packed, self.n_bytes).unwrap_or_default();
+        let texts = Arc::new(texts.into_boxed_str());
+        *unpacked = Arc::downgrade(&texts);
+        STAY.with_borrow_mut(|stay| {
+            if stay.len() == STAYING {
+                stay.pop_front();
+            }
+            stay.push_back(texts.clone());
+        });
+        texts
+    }
+}
+
+impl Deref for TextRef<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            TextRef::Here(text) => text,
+            TextRef::Unpacked(texts, at) => texts.get(at.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+impl<'t> TextRef<'t> {
+    /// All of it; copied where it was unpacked.
+    pub fn into_cow(self) -> Cow<'t, str> {
+        match self {
+            TextRef::Here(text) => Cow::Borrowed(text),
+            TextRef::Unpacked(..) => Cow::Owned(self.to_string()),
+        }
+    }
+
+    /// A stretch of it; empty where that is none.
+    #[must_use]
+    pub fn part(&self, part: Range<usize>) -> TextRef<'t> {
+        match self {
+            TextRef::Here(text) => TextRef::Here(text.get(part).unwrap_or_default()),
+            TextRef::Unpacked(texts, at) => {
+                let part = at.start + part.start..at.start + part.end.min(at.len());
+                TextRef::Unpacked(texts.clone(), part)
+            }
+        }
+    }
+}
+
+impl AsRef<str> for TextRef<'_> {
+    fn as_ref(&self) -> &str {
+        self
+    }
+}
+
+impl fmt::Display for TextRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self)
+    }
+}
+
+impl<T: AsRef<str> + ?Sized> PartialEq<T> for TextRef<'_> {
+    fn eq(&self, other: &T) -> bool {
+        **self == *other.as_ref()
+    }
+}
+
+impl Default for TextRef<'_> {
+    fn default() -> Self {
+        TextRef::Here("")
+    }
+}
+
+impl PartialEq<&str> for Text {
+    fn eq(&self, other: &&str) -> bool {
+        *self.read() == **other
+    }
+}
+
+impl Default for Text {
+    fn default() -> Text {
+        Text::from("")
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Text {
+        Text(Kept::Whole(text.into()))
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Text {
+        Text(Kept::Whole(text.into()))
+    }
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Text) -> bool {
+        if self.len() != other.len() {
+            return false;
+        }
+        let (text, other) = (self.read(), other.read());
+        std::ptr::eq(&*text, &*other) || *text == *other
+    }
+}
+
+impl Eq for Text {}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.read(), f)
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.read())
+    }
+}
+
+impl Serialize for TextRef<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self)
+    }
+}
+
+impl Serialize for Text {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.read().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Text, D::Error> {
+        Ok(String::deserialize(deserializer)?.into())
+    }
+}
