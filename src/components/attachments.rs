@@ -72,7 +72,7 @@ pub(super) fn spoken(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {
         .outcome(pieces)
         .time(time)
         .view();
-    let data = Sound::joined(feed.sound(block.id), *chunks).map(Body::from);
+    let data = Sound::joined(&feed.sound(block.id), *chunks).map(Body::from);
     let of = Of {
         ctx,
         id: block.id,

@@ -85,7 +85,7 @@ impl Context {
                 BlockBody::Prompt(prompt) => {
                     prompt.text.as_ref().map(|body| body.preview().to_string())
                 }
-                BlockBody::Text(_) | BlockBody::Thinking(_) => Some(feed.text(block).to_owned()),
+                BlockBody::Text(_) | BlockBody::Thinking(_) => Some(feed.text(block).to_string()),
                 _ => None,
             }
         });

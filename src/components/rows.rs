@@ -298,18 +298,18 @@ fn shape(feed: &Feed, id: BlockId, open: bool) -> RowShape {
             }
         }
         BlockBody::Text(text) => match text.kind {
-            TextKind::Paragraph | TextKind::LongLine => long(RowKind::Text, feed.text(id)),
-            TextKind::List { .. } | TextKind::Quote => long(RowKind::List, feed.text(id)),
-            TextKind::Table { .. } => long(RowKind::Table, feed.text(id)),
+            TextKind::Paragraph | TextKind::LongLine => long(RowKind::Text, &feed.text(id)),
+            TextKind::List { .. } | TextKind::Quote => long(RowKind::List, &feed.text(id)),
+            TextKind::Table { .. } => long(RowKind::Table, &feed.text(id)),
             TextKind::Rule => one(RowKind::Rule),
-            TextKind::Heading(_) => long(RowKind::Heading, feed.text(id)),
-            TextKind::Code { .. } => long(RowKind::Code, feed.text(id)),
+            TextKind::Heading(_) => long(RowKind::Heading, &feed.text(id)),
+            TextKind::Code { .. } => long(RowKind::Code, &feed.text(id)),
         },
         BlockBody::ToolCall(call) if open => match call.kind {
             ToolKind::Execute => card(10),
             _ => card(14),
         },
-        BlockBody::Thinking(_) if open => long(RowKind::Text, feed.text(id)),
+        BlockBody::Thinking(_) if open => long(RowKind::Text, &feed.text(id)),
         BlockBody::FileEdit(edit) if open => {
             let lines = edit
                 .edit

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use chat_feed::terminal::contrast::{Look, Paint};
-use chat_feed::terminal::{Line, Printed, Run, Terminal, screen};
+use chat_feed::terminal::{Line, Output, Printed, Run, Terminal, screen};
 use chat_feed::{Block, BlockId, Feed, ToolCallBlock, units};
 use leptos::ev;
 use leptos::html::{a, button, code, div, span};
@@ -86,10 +86,10 @@ impl Terminals {
 
 impl Kept {
     /// What was printed: the result, or what the feed has of the output.
-    fn printed<'f>(&'f self, feed: &'f Feed, id: BlockId) -> Printed<'f> {
+    fn output<'f>(&'f self, feed: &'f Feed, id: BlockId) -> Output<'f> {
         match &self.result {
-            Some(result) => Printed::text(result),
-            None => feed.printed(id),
+            Some(result) => Output::text(result),
+            None => feed.output(id),
         }
     }
 
@@ -135,10 +135,11 @@ pub(crate) fn view(
     let runs = call.status.runs();
     let n_bytes = match &result {
         Some(result) => result.len(),
-        None => feed.text(id).len(),
+        None => feed.text_len(id),
     };
     let kept = ctx.with_value(|context| context.terminals.of(id, result, n_bytes));
-    let printed = kept.printed(feed, id);
+    let output = kept.output(feed, id);
+    let printed = output.printed();
     let whole = kept.terminal.borrow_mut().read(printed, BYTES_A_FRAME);
     if runs {
         kept.screen.replace(None);
@@ -236,7 +237,8 @@ fn window_view(ctx: Ctx, id: BlockId, kept: Rc<Kept>, n_lines: usize) -> AnyView
             // It may have been scrolled in the frame in which it is taken down.
             kept.try_with_value(|kept| {
                 let feed = context.store.feed();
-                let printed = kept.printed(&feed, id);
+                let output = kept.output(&feed, id);
+                let printed = output.printed();
                 line_views(kept, kept.lines(printed, first, first + MOUNTED_LINES))
             })
         });
@@ -397,7 +399,8 @@ fn head_view(ctx: Ctx, feed: &Feed, id: BlockId, kept: &Rc<Kept>, command: &str)
             ctx.with_value(|context| {
                 for_copy.with_value(|kept| {
                     let feed = context.store.feed();
-                    let printed = kept.printed(&feed, id);
+                    let output = kept.output(&feed, id);
+                    let printed = output.printed();
                     let lines = kept.lines(printed, 0, kept.n_lines(printed));
                     let texts: Vec<String> = lines.into_iter().map(|line| line.text).collect();
                     dom::copy_text(&texts.join("\n"));

@@ -100,7 +100,7 @@ impl Inner {
         let BlockBody::Text(part) = &block.body else {
             return;
         };
-        let nodes = markup::nodes(part, feed.text(self.id));
+        let nodes = markup::nodes(part, &feed.text(self.id));
         let marked = markup::is_here();
         let frame = Frame::of(&part.kind);
         let mut drawn = self.drawn.borrow_mut();
@@ -273,14 +273,14 @@ fn code_of(feed: &Feed, id: BlockId) -> (String, bool) {
         (end, ends) = (row_end, row_ends);
         row = feed.next(next);
     }
-    let source = feed.stream(text).get(start..end).unwrap_or_default();
+    let source = feed.stream(text).part(start..end);
     let n_hidden = |text: &str| {
         let hidden = text
             .chars()
             .filter(|&char| chat_feed::marks::is_hidden(char));
         hidden.filter(|&char| char != '\r').count()
     };
-    (prose::code_text(source, indent), n_hidden(source) == 0)
+    (prose::code_text(&source, indent), n_hidden(&source) == 0)
 }
 
 /// A text that is whole, all its blocks in one box.

@@ -13,7 +13,7 @@ use super::{Ctx, text};
 pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBlock) -> AnyView {
     let id = block.id;
     let open = ctx.with_value(|context| context.store.is_open(id));
-    let words = feed.text(id);
+    let words = &*feed.text(id);
     let long = thinking
         .duration_ms
         .filter(|ms| *ms >= 1_000)

@@ -170,14 +170,14 @@ pub(super) fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlo
     let result = match (&call.result, &call.error) {
         _ if terminal.is_some() => terminal,
         _ if call.status.runs() && !printed.is_empty() => {
-            Some(output::tail_well("well", "Output", printed))
+            Some(output::tail_well("well", "Output", &printed))
         }
         (Some(result), _) if !result.is_null() && result.as_text() != "\"\"" => {
             Some(result_view(ctx, block, call, result))
         }
         (_, _) if !printed.is_empty() => {
             let place = (block.id, Spot::Output);
-            Some(output::text_well(ctx, place, "well", "Output", printed))
+            Some(output::text_well(ctx, place, "well", "Output", &printed))
         }
         (_, _) => None,
     };
@@ -275,7 +275,7 @@ fn args_view(
             .input
             .map(|input| feed.stream(input))
             .filter(|text| !text.is_empty())?;
-        let args = output::well("well well--wrap", "Arguments so far", coming.to_owned());
+        let args = output::well("well well--wrap", "Arguments so far", coming.to_string());
         return Some(div().class("tool-args").child(args).into_any());
     }
     if call.args.as_text() == "{}" {

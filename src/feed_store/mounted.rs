@@ -38,7 +38,7 @@ impl FeedStore {
         let version = ArcRwSignal::new(0);
         // It shows the row as it is now, so what was gathered before is no news to it.
         let shown_bytes = match self.row(id) {
-            Row::Block(block) => self.feed().text(block).len(),
+            Row::Block(block) => self.feed().text_len(block),
             Row::Work(_) | Row::Company(_) => 0,
         };
         let row = Mounted {
@@ -145,12 +145,12 @@ impl FeedStore {
                 let text = feed.text(block);
                 row.shown_bytes.set(text.len());
                 if let Some(sink) = row.sink.as_ref().filter(|sink| sink.draws_itself()) {
-                    sink.replace(text);
+                    sink.replace(&text);
                     return;
                 }
                 // The view compares with what it wrote itself, and would leave what the sink added.
                 if let (true, Some(sink)) = (row.grown.take(), &row.sink) {
-                    sink.replace(text);
+                    sink.replace(&text);
                 }
             }
             row.version.clone()

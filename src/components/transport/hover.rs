@@ -69,7 +69,7 @@ pub(super) fn what(context: &Context, n_events: u32) -> Option<String> {
                 let text = prompt.text.as_ref().map(|text| line(&text.preview()));
                 format!("Prompt: {}", text.unwrap_or_default())
             }
-            BlockBody::Text(_) => line(feed.text(block)),
+            BlockBody::Text(_) => line(&feed.text(block)),
             BlockBody::Thinking(_) => "Thinking".to_owned(),
             BlockBody::Error { message, .. } => format!("Error: {}", line(message)),
             BlockBody::Permission(ask) => {

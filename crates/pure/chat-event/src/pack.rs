@@ -167,6 +167,11 @@ impl<'b> Unpacker<'b> {
         self.broken = true;
     }
 
+    /// No more numbers follow than that.
+    pub fn n_left(&self) -> usize {
+        self.numbers.len()
+    }
+
     /// Whether more follows, as far as it can be read.
     pub fn goes_on(&self) -> bool {
         !self.numbers.is_empty()

@@ -29,7 +29,7 @@ enum Kept {
 }
 
 /// A text while it is read.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum TextRef<'t> {
     /// It was there.
     Here(&'t str),
@@ -145,6 +145,12 @@ impl<'t> TextRef<'t> {
 impl AsRef<str> for TextRef<'_> {
     fn as_ref(&self) -> &str {
         self
+    }
+}
+
+impl fmt::Debug for TextRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
     }
 }
 

@@ -4,16 +4,20 @@
 //! or in numbers is for [`crate::viewport`]. Only [`crate::ChatRenderer`] changes a feed.
 
 mod replica;
+mod text_body;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
+
+use chat_event::TextRef;
 
 use crate::block::{Block, BlockBody, BlockId, EventIdx, ResponseIdx, TextIdx, TurnIdx};
 use crate::history::{History, Rewrite};
 use crate::projections::TokenCounts;
 use crate::projections::summary::usage::{UsageCount, UsageNote};
 use crate::session::{ContextUse, PlanStep, Response, SessionFacts, Turn, TurnState};
-use crate::terminal::{Printed, Stream};
+use crate::terminal::Output;
+pub(crate) use text_body::TextBody;
 
 /// Everything that is shown of a session.
 #[derive(Clone, Debug, Default)]
@@ -98,44 +102,6 @@ chat_event::pack_fields!(Link {
     live
 });
 
-/// A text that grew event by event.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct TextBody {
-    pub(crate) text: String,
-    /// How long it was after each event that changed it: an earlier length is an earlier text, without a copy of it.
-    /// Kept where the feed keeps its history; of the assistant's text by its rows instead.
-    pub(crate) growth: Vec<(EventIdx, u32)>,
-    /// Where it did more than grow.
-    pub(crate) rewrites: Vec<Rewrite>,
-    /// How much of a call's input has come, in Unicode scalar values.
-    pub(crate) n_chars: u64,
-    /// Where another stream than before begins: of a tool's output.
-    pub(crate) switches: Vec<(usize, Stream)>,
-}
-
-impl TextBody {
-    pub(crate) fn grew(&mut self, event: EventIdx) {
-        let len = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
-        match self.growth.last_mut() {
-            Some((last, last_len)) if *last == event => *last_len = len,
-            _ => self.growth.push((event, len)),
-        }
-    }
-}
-
-impl TextBody {
-    /// What comes next comes from this stream.
-    pub(crate) fn switch(&mut self, stream: Stream) {
-        let now = self
-            .switches
-            .last()
-            .map_or(Stream::Stdout, |(_, stream)| *stream);
-        if now != stream {
-            self.switches.push((self.text.len(), stream));
-        }
-    }
-}
-
 impl Feed {
     /// A block by its name, whether it is still in the feed or was taken back.
     ///
@@ -152,54 +118,68 @@ impl Feed {
     }
 
     /// The text of a text or thinking block, what a tool call has printed so far; empty for all others.
-    pub fn text(&self, id: BlockId) -> &str {
+    pub fn text(&self, id: BlockId) -> TextRef<'_> {
         match &self.block(id).body {
             // A row that was taken out keeps its name but not its text.
-            BlockBody::Text(text) => self
-                .stream(text.text)
-                .get(text.start..text.end)
-                .unwrap_or(""),
+            BlockBody::Text(text) => self.stream(text.text).part(text.start..text.end),
             BlockBody::Thinking(thinking) => self.stream(thinking.text),
-            BlockBody::ToolCall(call) => call.output.map_or("", |output| self.stream(output)),
-            _ => "",
+            BlockBody::ToolCall(call) => call
+                .output
+                .map(|output| self.stream(output))
+                .unwrap_or_default(),
+            _ => TextRef::default(),
+        }
+    }
+
+    /// Length of [`Feed::text`] in bytes, which need not be read for it.
+    pub fn text_len(&self, id: BlockId) -> usize {
+        match &self.block(id).body {
+            BlockBody::ToolCall(call) => call.output.map_or(0, |output| self.stream_len(output)),
+            _ => self.text(id).len(),
         }
     }
 
     /// The pieces of a spoken answer that the log holds: [`crate::media::Sound::joined`]. Empty for all others.
-    pub fn sound(&self, id: BlockId) -> &str {
+    pub fn sound(&self, id: BlockId) -> TextRef<'_> {
         match &self.block(id).body {
-            BlockBody::Audio { sound, .. } => sound.map_or("", |sound| self.stream(sound)),
-            _ => "",
+            BlockBody::Audio { sound, .. } => {
+                sound.map(|sound| self.stream(sound)).unwrap_or_default()
+            }
+            _ => TextRef::default(),
         }
     }
 
-    /// What a tool call has printed so far, with its streams told apart.
-    pub fn printed(&self, id: BlockId) -> Printed<'_> {
+    /// What a tool call has printed so far, with its streams told apart: [`Output::printed`].
+    pub fn output(&self, id: BlockId) -> Output<'_> {
         let output = match &self.block(id).body {
             BlockBody::ToolCall(call) => call.output,
             _ => None,
         };
-        match output.map(|output| &self.texts[output.0 as usize]) {
-            Some(body) => {
-                let end = output.and_then(|output| self.ends.get(&output).copied());
-                let end = end.unwrap_or(body.text.len());
-                let n_switches = body.switches.partition_point(|(at, _)| *at < end);
-                Printed {
-                    bytes: &body.text.as_bytes()[..end],
-                    switches: &body.switches[..n_switches],
-                }
-            }
-            None => Printed::text(""),
+        let Some(output) = output else {
+            return Output::default();
+        };
+        let text = self.stream(output);
+        let switches = &self.texts[output.0 as usize].switches;
+        let n_switches = switches.partition_point(|(at, _)| *at < text.len());
+        Output {
+            text,
+            switches: &switches[..n_switches],
         }
     }
 
     /// A streamed text as far as it came: a tool's output or input.
-    pub fn stream(&self, text: TextIdx) -> &str {
-        let whole = &self.texts[text.0 as usize].text;
+    pub fn stream(&self, text: TextIdx) -> TextRef<'_> {
+        let whole = self.texts[text.0 as usize].text.read();
         match self.ends.get(&text) {
-            Some(&end) => whole.get(..end).unwrap_or(whole),
-            None => whole,
+            Some(&end) if whole.is_char_boundary(end) => whole.part(0..end),
+            Some(_) | None => whole,
         }
+    }
+
+    /// Length of [`Feed::stream`] in bytes, which need not be read for it.
+    pub fn stream_len(&self, text: TextIdx) -> usize {
+        let len = self.texts[text.0 as usize].text.len();
+        self.ends.get(&text).map_or(len, |end| len.min(*end))
     }
 
     /// The first row.

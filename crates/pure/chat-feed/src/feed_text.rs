@@ -19,7 +19,7 @@ use crate::feed::Feed;
 pub fn feed_lines(feed: &Feed) -> impl Iterator<Item = String> {
     let rows = feed
         .rows()
-        .map(|block| format!("{} {:?}", block_line(block), feed.text(block.id)));
+        .map(|block| format!("{} {:?}", block_line(block), &*feed.text(block.id)));
     let turns = feed.turns().iter().map(|turn| format!("{turn:?}"));
     let session = std::iter::once_with(|| format!("{:?}", feed.session()));
     rows.chain(turns).chain(session)

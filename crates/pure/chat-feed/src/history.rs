@@ -198,8 +198,8 @@ impl TextBody {
             return self.clone();
         }
         let mut text = match (grew, len) {
-            (true, Some(len)) => self.text.get(..len).unwrap_or_default().to_owned(),
-            (true, None) | (false, _) => self.text.clone(),
+            (true, Some(len)) => self.text.read().part(0..len).to_string(),
+            (true, None) | (false, _) => self.text.read().to_string(),
         };
         let first = self.rewrites.partition_point(|it| it.event < n_events);
         for rewrite in self.rewrites[first..].iter().rev() {
@@ -211,7 +211,7 @@ impl TextBody {
         let is_there = |(at, _): &&(usize, _)| *at < text.len();
         let switches = self.switches.iter().take_while(is_there).copied().collect();
         Arc::new(TextBody {
-            text,
+            text: text.into(),
             switches,
             ..TextBody::default()
         })

@@ -87,6 +87,10 @@ pub(crate) fn hear_list_by<T>(
 ) {
     let len = input.size();
     list.truncate(len);
+    if list.is_empty() {
+        // Most lists come once and whole.
+        list.reserve_exact(len.min(input.n_left()));
+    }
     let mut at = 0;
     for _ in 0..input.count() {
         at += input.size();

@@ -17,6 +17,7 @@ mod row;
 pub mod screen;
 mod style;
 
+use chat_event::TextRef;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -39,6 +40,31 @@ pub struct Printed<'p> {
     pub bytes: &'p [u8],
     /// Where another stream than before begins, ascending; before the first it is [`Stream::Stdout`].
     pub switches: &'p [(usize, Stream)],
+}
+
+/// What a call of a feed printed, while it is read.
+#[derive(Clone, Debug, Default)]
+pub struct Output<'f> {
+    pub(crate) text: TextRef<'f>,
+    pub(crate) switches: &'f [(usize, Stream)],
+}
+
+impl<'f> Output<'f> {
+    /// Of a text that comes from one stream.
+    pub fn text(text: &'f str) -> Output<'f> {
+        Output {
+            text: TextRef::Here(text),
+            switches: &[],
+        }
+    }
+
+    /// It, as it is drawn.
+    pub fn printed(&self) -> Printed<'_> {
+        Printed {
+            bytes: self.text.as_bytes(),
+            switches: self.switches,
+        }
+    }
 }
 
 impl<'p> Printed<'p> {

@@ -145,7 +145,10 @@ fn a_rhythm_without_ids_is_played_and_named_by_its_survivor() {
     moment.seek(&renderer, 1, &mut Vec::new());
     let row = moment.feed().first().unwrap();
     assert_eq!(
-        (moment.feed().text(row), &*moment.feed().block(row).event_id),
+        (
+            &*moment.feed().text(row),
+            &*moment.feed().block(row).event_id
+        ),
         ("Hello", "d")
     );
     assert_eq!(renderer.block_of_id("d"), Some(row));

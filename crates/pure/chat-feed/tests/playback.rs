@@ -95,7 +95,7 @@ fn moment_end(moment: &Moment, n_came: usize) -> usize {
 fn is_beginning(typed: &Feed, whole: &Feed) -> Result<(), String> {
     let texts = |feed: &Feed| -> Vec<(String, String)> {
         let rows = feed.rows().filter(|block| !feed.text(block.id).is_empty());
-        rows.map(|block| (block.event_id.to_string(), feed.text(block.id).to_owned()))
+        rows.map(|block| (block.event_id.to_string(), feed.text(block.id).to_string()))
             .collect()
     };
     let (typed_rows, whole_rows) = (texts(typed), texts(whole));
@@ -170,7 +170,7 @@ proptest! {
             for id in (0..).map(chat_feed::BlockId).take(moment.n_rows_ever()) {
                 let block = moment.feed().block(id);
                 let _ = (moment.feed().turn(block.turn), moment.feed().text(id), moment.feed().tail(id));
-                let _ = (moment.feed().printed(id), moment.feed().spent_by(id), moment.feed().settled_ms(id));
+                let _ = (moment.feed().output(id), moment.feed().spent_by(id), moment.feed().settled_ms(id));
             }
             mirror.apply(moment.feed(), &patches);
             mirror.forget_turns_from(moment.feed().turns().len());

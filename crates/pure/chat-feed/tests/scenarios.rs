@@ -273,7 +273,7 @@ fn chunk_after_done() {
 fn input_of(lines: &[(&str, Value)]) -> String {
     let renderer = replay(&log(lines));
     let input = calls(renderer.feed())[0].input.unwrap();
-    renderer.feed().stream(input).to_owned()
+    renderer.feed().stream(input).to_string()
 }
 
 #[test]

@@ -124,7 +124,7 @@ fn most_patches(text: &str, event_type: &str) -> usize {
         ) {
             // The very bytes of the whole text: none was copied.
             assert_eq!(shown.as_ptr(), whole.as_ptr());
-            assert!(whole.starts_with(shown));
+            assert!(whole.starts_with(&*shown));
             last_len = shown.len();
         }
         assert!(patches.iter().all(|patch| *patch != FeedPatch::Clear));

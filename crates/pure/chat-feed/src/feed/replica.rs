@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use chat_event::Text;
 use chat_event::pack::{Pack, Packer, Unpacker};
 
 use super::{Feed, TextBody};
@@ -67,15 +68,31 @@ impl Replicate for Feed {
     }
 }
 
+/// How a text is told: what it has more, another one, or one that stays packed.
+const MORE: u8 = 0;
+const ANOTHER: u8 = 1;
+const COLD: u8 = 2;
+
 fn tell_text(now: &Arc<TextBody>, told: Option<&mut Arc<TextBody>>, out: &mut Packer) {
     let mut empty = TextBody::default();
     let told = match told {
         Some(told) => Arc::make_mut(told),
         None => &mut empty,
     };
-    let grown = now.text.strip_prefix(told.text.as_str());
-    grown.is_some().pack(out);
-    out.text(grown.unwrap_or(&now.text));
+    let is_new = told.text.len() == 0;
+    match now.is_seldom_read && is_new {
+        true => {
+            out.byte(COLD);
+            now.text.to_cold().pack(out);
+        }
+        false => {
+            let (now, told) = (now.text.read(), told.text.read());
+            let grown = now.strip_prefix(&*told);
+            out.byte(if grown.is_some() { MORE } else { ANOTHER });
+            out.text(grown.unwrap_or(&now));
+        }
+    }
+    now.is_seldom_read.pack(out);
     tell_list(&now.growth, &mut told.growth, out);
     tell_appended(&now.rewrites, &mut told.rewrites, out);
     now.n_chars.pack(out);
@@ -89,13 +106,20 @@ fn hear_text(known: Option<&mut Arc<TextBody>>, input: &mut Unpacker<'_>) -> Opt
         Some(known) => Arc::make_mut(known),
         None => &mut new,
     };
-    if !bool::unpack(input) {
-        body.text.clear();
+    match input.byte() {
+        COLD => body.text = Text::unpack(input).into(),
+        how => {
+            let text = body.text.open();
+            if how == ANOTHER {
+                text.clear();
+            }
+            let more = input.text();
+            // Most texts come once and whole.
+            text.reserve_exact(more.len());
+            text.push_str(more);
+        }
     }
-    let more = input.text();
-    // Most texts come once and whole.
-    body.text.reserve_exact(more.len());
-    body.text.push_str(more);
+    body.is_seldom_read = Pack::unpack(input);
     hear_list(&mut body.growth, input);
     hear_appended(&mut body.rewrites, input);
     body.n_chars = Pack::unpack(input);

@@ -85,7 +85,7 @@ impl Find {
             match grown {
                 Some((from, longest)) => {
                     looked.texts = before.texts;
-                    cost += self.look_at_end(feed.text(block), from, longest, &mut looked.texts);
+                    cost += self.look_at_end(&feed.text(block), from, longest, &mut looked.texts);
                 }
                 None => {
                     let mut seen = self.look_through(feed, block, &mut looked.texts, &mut cost);

@@ -94,7 +94,7 @@ impl Reader<'_> {
                 self.body(prompt.text.as_ref())?;
                 self.json(prompt.attachments.as_ref())
             }
-            BlockBody::Text(_) | BlockBody::Thinking(_) => self.text(feed.text(id)),
+            BlockBody::Text(_) | BlockBody::Thinking(_) => self.text(&feed.text(id)),
             BlockBody::ToolCall(call) => {
                 self.text(&call.tool_name)?;
                 self.text(call.title.as_deref().unwrap_or_default())?;
@@ -102,7 +102,7 @@ impl Reader<'_> {
                 if call.args.is_null()
                     && let Some(input) = call.input
                 {
-                    self.text(feed.stream(input))?;
+                    self.text(&feed.stream(input))?;
                 }
                 if let Some(error) = &call.error {
                     self.text(error.code.as_deref().unwrap_or_default())?;
@@ -111,7 +111,7 @@ impl Reader<'_> {
                 self.text(call.summary.as_deref().unwrap_or_default())?;
                 self.text(call.progress.as_ref().map_or("", |told| &told.message))?;
                 self.json(call.result.as_ref())?;
-                self.text(feed.text(id))
+                self.text(&feed.text(id))
             }
             BlockBody::FileEdit(edit) => {
                 let facts = &edit.edit;

@@ -111,12 +111,12 @@ fn payloads<'f>(feed: &'f Feed, block: &'f Block) -> Vec<Told<'f>> {
             None => Vec::new(),
         },
         BlockBody::Text(_) => one(AssistantDone {
-            text: feed.text(block.id).to_owned(),
+            text: feed.text(block.id).to_string(),
             ..AssistantDone::default()
         }
         .into()),
         BlockBody::Thinking(thinking) => one(ThinkingDone {
-            text: feed.text(block.id).to_owned(),
+            text: feed.text(block.id).to_string(),
             redacted: thinking.redacted.then_some(true),
             ..ThinkingDone::default()
         }
@@ -232,7 +232,7 @@ fn call_payloads<'f>(feed: &'f Feed, block: &'f Block, call: &'f ToolCallBlock) 
     if !call.orphan {
         let streamed = call.input.map(|input| feed.stream(input));
         let args = match streamed.filter(|_| call.args.is_null()) {
-            Some(text) => Json::from(serde_json::Value::from(text)),
+            Some(text) => Json::string(&text),
             None => call.args.clone(),
         };
         let payload = ToolCall {

@@ -152,8 +152,8 @@ impl Moment {
         let history = renderer.feed().history.as_deref();
         let whole = history.and_then(|history| history.whole_text_of(typed.event));
         let cut = whole.and_then(|whole| {
-            let text = &renderer.feed().texts[whole.text.0 as usize].text;
-            Cut::of(whole, text, typed.share)
+            let text = renderer.feed().texts[whole.text.0 as usize].text.read();
+            Cut::of(whole, &text, typed.share)
         });
         let at = At {
             n_events: typed.event + u32::from(cut.is_some()),
@@ -374,10 +374,10 @@ impl Moment {
         let old = self.feed.slots[id.0 as usize].clone();
         let lens = |feed: &Feed, block: &Block| {
             texts_of(block)
-                .map(|text| feed.stream(text).len())
+                .map(|text| feed.stream_len(text))
                 .collect::<Vec<_>>()
         };
-        let (old_lens, from) = (lens(&self.feed, &old.block), self.feed.text(id).len());
+        let (old_lens, from) = (lens(&self.feed, &old.block), self.feed.text_len(id));
         self.take_row(way, id);
         let now = &self.feed.slots[id.0 as usize];
         let rewritten = texts_of(&now.block).any(|text| way.is_rewritten(text));
@@ -391,7 +391,7 @@ impl Moment {
             }
             _ => true,
         };
-        let now_len = self.feed.text(id).len();
+        let now_len = self.feed.text_len(id);
         if !same_face || rewritten || !input_is_same || now_len < from {
             Some(FeedPatch::Update { block: id })
         } else {

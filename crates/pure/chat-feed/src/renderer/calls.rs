@@ -78,9 +78,10 @@ impl ChatRenderer {
         let n_chars = chunk.chunk.chars().count() as u64;
         body.n_chars = have.max(at.saturating_add(n_chars));
         if at > have {
-            body.text.push('…');
+            body.text.open().push('…');
         }
-        body.text.extend(chunk.chunk.chars().skip(skipped));
+        let more = chunk.chunk.chars().skip(skipped);
+        body.text.open().extend(more);
         self.feed.note_growth(input, self.event);
         self.update(id);
         self.mark_running(id);
@@ -100,7 +101,7 @@ impl ChatRenderer {
         let body = self.feed.body(output);
         let before = body.text.len();
         body.switch(Stream::of(chunk.stream.as_deref()));
-        body.text.push_str(&chunk.chunk);
+        body.text.open().push_str(&chunk.chunk);
         self.feed.note_growth(output, self.event);
         match known {
             Some(_) => self.grew(id, before),
@@ -139,6 +140,10 @@ impl ChatRenderer {
                 Some(_) => ToolStatus::Failed,
                 None => ToolStatus::Succeeded,
             };
+        }
+        let call = self.call(id);
+        for text in [call.input, call.output].into_iter().flatten() {
+            self.feed.body(text).is_seldom_read = true;
         }
         self.update(id);
         self.mark_running(id);

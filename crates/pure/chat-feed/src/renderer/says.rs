@@ -150,7 +150,7 @@ impl ChatRenderer {
             *known = Some(sound);
         }
         let piece = format!("{} {data}\n", chunk.seq);
-        self.feed.body(sound).text.push_str(&piece);
+        self.feed.body(sound).text.open().push_str(&piece);
         self.feed.note_growth(sound, self.event);
     }
 

@@ -125,13 +125,13 @@ impl ChatRenderer {
         } else {
             part.ended_ms = self.now_ms;
             part.redacted |= piece.redacted;
-            let before = self.feed.stream(part.text).len();
+            let before = self.feed.stream_len(part.text);
             if piece.done && part.rows.is_empty() && before == 0 && !piece.text.is_empty() {
                 self.feed.note_whole_text(part.text, piece.text.len());
             }
             let unchanged = self.take_text(&mut part, &piece);
             // The rows of the assistant's text keep where they ended; thinking is one row of its whole text.
-            if thinking && (unchanged < before || self.feed.stream(part.text).len() > before) {
+            if thinking && (unchanged < before || self.feed.stream_len(part.text) > before) {
                 self.feed.note_growth(part.text, self.event);
             }
             part.done = piece.done;
@@ -145,7 +145,7 @@ impl ChatRenderer {
                 part.splitter = Splitter::default();
                 part.indexed = Vec::new();
                 part.rows.shrink_to_fit();
-                self.feed.body(part.text).text.shrink_to_fit();
+                self.feed.body(part.text).text.open().shrink_to_fit();
             }
         }
         if let Some(&row) = part.rows.last() {
@@ -195,7 +195,7 @@ impl ChatRenderer {
     /// Brings a piece into the part's text; returns how much of it, from its start, stayed as it was.
     fn take_text(&mut self, part: &mut Part, piece: &Piece<'_>) -> usize {
         let event = self.event;
-        let text = &mut self.feed.body(part.text).text;
+        let text = self.feed.body(part.text).text.open();
         let before = text.len();
         if piece.done {
             if let Some(rest) = piece.text.strip_prefix(text.as_str()) {
@@ -272,7 +272,7 @@ impl ChatRenderer {
     }
 
     fn show_thinking(&mut self, part: &mut Part, place: &Place, before: usize, unchanged: usize) {
-        let text_len = self.feed.stream(part.text).len();
+        let text_len = self.feed.stream_len(part.text);
         let shown = ThinkingBlock {
             text: part.text,
             streaming: part.streaming,
@@ -305,7 +305,7 @@ impl ChatRenderer {
             part.splitter = Splitter::default();
             part.n_closed = 0;
         }
-        let text = &self.feed.texts[part.text.0 as usize].text;
+        let text = &*self.feed.texts[part.text.0 as usize].text.read();
         // Most pieces make the last paragraph longer.
         if unchanged >= before
             && let Some(start) = part.splitter.lengthen_paragraph(text)

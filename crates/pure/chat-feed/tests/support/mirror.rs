@@ -29,7 +29,7 @@ impl Mirror {
                 FeedPatch::Clear => *self = Mirror::default(),
                 FeedPatch::Insert { block, after } => {
                     let at = after.map_or(0, |after| self.position(after) + 1);
-                    let text = feed.text(block).to_owned();
+                    let text = feed.text(block).to_string();
                     self.rows
                         .insert(at, (block, block_line(feed.block(block)), text));
                 }
@@ -50,7 +50,7 @@ impl Mirror {
                 FeedPatch::Update { block } => {
                     let at = self.position(block);
                     self.rows[at].1 = block_line(feed.block(block));
-                    self.rows[at].2 = feed.text(block).to_owned();
+                    self.rows[at].2 = feed.text(block).to_string();
                 }
                 FeedPatch::Turn { turn } => {
                     self.turns.insert(turn.0, format!("{:?}", feed.turn(turn)));

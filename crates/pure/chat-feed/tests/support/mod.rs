@@ -14,7 +14,7 @@ use serde_json::json;
 /// The texts of all rows.
 pub(crate) fn text_of(feed: &Feed) -> Vec<String> {
     feed.rows()
-        .map(|block| feed.text(block.id).to_owned())
+        .map(|block| feed.text(block.id).to_string())
         .collect()
 }
 
