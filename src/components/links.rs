@@ -82,10 +82,11 @@ impl Context {
         let written = self.store.block_at(row).and_then(|block| {
             let feed = self.store.feed();
             match &feed.block(block).body {
-                BlockBody::Prompt(prompt) => {
-                    prompt.text.as_ref().map(|body| body.preview().to_string())
-                }
-                BlockBody::Text(_) | BlockBody::Thinking(_) => Some(feed.text(block).to_string()),
+                BlockBody::Prompt(prompt) => prompt
+                    .text
+                    .as_ref()
+                    .map(|body| body.preview().into_string()),
+                BlockBody::Text(_) | BlockBody::Thinking(_) => Some(feed.text(block).into_string()),
                 _ => None,
             }
         });

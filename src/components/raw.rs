@@ -46,12 +46,12 @@ pub(crate) fn arguments(ctx: Ctx, block: &Block, event_id: &str, args: &Json) ->
             let long = long(Spot::Argument(name.as_str().into()), "fields__long");
             let view = match value.to_body() {
                 Some(body) if body.byte_len() <= PREVIEW_BYTES as u64 => {
-                    body.preview().to_string().into_any()
+                    body.preview().into_string().into_any()
                 }
                 Some(body) => long.view(&body),
                 None => match value.as_text().starts_with(['{', '[']) {
                     true => long.json_view(&value),
-                    false => value.as_text().to_string().into_any(),
+                    false => value.as_text().into_string().into_any(),
                 },
             };
             (dt().child(name.clone()), dd().child(view))
@@ -84,7 +84,7 @@ pub(crate) fn tree(value: &Json) -> AnyView {
     let text = match value.as_str() {
         Some(text) => text.into_owned(),
         // Numbers that no type holds would be lost on the way through a tree, so small JSON stays as it came.
-        None if value.text_len() < 100 => value.as_text().to_string(),
+        None if value.text_len() < 100 => value.as_text().into_string(),
         None => indented(&value.to_value()),
     };
     output::well("well well--wrap", "JSON", clip(text))

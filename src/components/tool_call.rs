@@ -275,7 +275,7 @@ fn args_view(
             .input
             .map(|input| feed.stream(input))
             .filter(|text| !text.is_empty())?;
-        let args = output::well("well well--wrap", "Arguments so far", coming.to_string());
+        let args = output::well("well well--wrap", "Arguments so far", coming.into_string());
         return Some(div().class("tool-args").child(args).into_any());
     }
     if call.args.as_text() == "{}" {

@@ -100,9 +100,9 @@ impl BodyRef {
         BodyRef {
             sha256,
             bytes: excerpt.bytes,
-            preview: excerpt.preview.to_string(),
+            preview: excerpt.preview.clone().into_string(),
             truncated: excerpt.preview.len() < text.len(),
-            tail: (!excerpt.tail.is_empty()).then(|| excerpt.tail.to_string()),
+            tail: (!excerpt.tail.is_empty()).then(|| excerpt.tail.clone().into_string()),
             lines: excerpt.lines,
             ..BodyRef::default()
         }

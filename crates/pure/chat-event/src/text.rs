@@ -2,11 +2,9 @@
 //! they lie packed, many in one stretch, until somebody reads one.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::fmt;
 use std::ops::{Deref, Range};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
@@ -55,9 +53,10 @@ impl Text {
     pub fn read(&self) -> TextRef<'_> {
         match &self.0 {
             Kept::Whole(text) => TextRef::Here(text),
-            Kept::Packed(stretch, at) => {
-                TextRef::Unpacked(stretch.texts(), at.start as usize..at.end as usize)
-            }
+            Kept::Packed(stretch, at) => TextRef::Unpacked(
+                (stretch.unpack)(stretch),
+                at.start as usize..at.end as usize,
+            ),
         }
     }
 
@@ -67,51 +66,24 @@ impl Text {
     }
 }
 
-/// Texts that lie packed.
+/// Texts that lie packed. Whoever packs them also unpacks them, so that the code for it is only where they are.
 #[derive(Debug)]
 pub(crate) struct Stretch {
     pub(crate) all: Arc<Vec<u8>>,
     pub(crate) at: Range<usize>,
     /// Length of the texts.
     pub(crate) n_bytes: usize,
-    pub(crate) unpack: Unpack,
-    /// As far as somebody holds them.
+    /// The texts of this stretch.
+    pub(crate) unpack: fn(&Stretch) -> Arc<Box<str>>,
+    /// They, as far as somebody holds them.
     pub(crate) unpacked: Mutex<Weak<Box<str>>>,
-}
-
-/// Makes texts of so many bytes of packed ones; nothing where they are not what was packed.
-pub(crate) type Unpack = fn(&[u8], usize) -> Option<String>;
-
-/// So many stretches stay unpacked: a screen of rows reads from some two.
-const STAYING: usize = 8;
-
-thread_local! {
-    static STAY: RefCell<VecDeque<Arc<Box<str>>>> = const { RefCell::new(VecDeque::new()) };
-}
-
-impl Stretch {
-    fn texts(&self) -> Arc<Box<str>> {
-        let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(texts) = unpacked.upgrade() {
-            return texts;
-        }
-        let packed = self.all.get(self.at.clone()).unwrap_or_default();
-        let texts = (self.unpack)(packed, self.n_bytes).unwrap_or_default();
-        let texts = Arc::new(texts.into_boxed_str());
-        *unpacked = Arc::downgrade(&texts);
-        STAY.with_borrow_mut(|stay| {
-            if stay.len() == STAYING {
-                stay.pop_front();
-            }
-            stay.push_back(texts.clone());
-        });
-        texts
-    }
 }
 
 impl Deref for TextRef<'_> {
     type Target = str;
 
+    // Wherever a text is read, which is nearly everywhere.
+    #[inline(never)]
     fn deref(&self) -> &str {
         match self {
             TextRef::Here(text) => text,
@@ -125,8 +97,13 @@ impl<'t> TextRef<'t> {
     pub fn into_cow(self) -> Cow<'t, str> {
         match self {
             TextRef::Here(text) => Cow::Borrowed(text),
-            TextRef::Unpacked(..) => Cow::Owned(self.to_string()),
+            TextRef::Unpacked(..) => Cow::Owned(self.into_string()),
         }
+    }
+
+    /// A copy of it.
+    pub fn into_string(self) -> String {
+        (*self).to_owned()
     }
 
     /// A stretch of it; empty where that is none.

@@ -198,8 +198,8 @@ impl TextBody {
             return self.clone();
         }
         let mut text = match (grew, len) {
-            (true, Some(len)) => self.text.read().part(0..len).to_string(),
-            (true, None) | (false, _) => self.text.read().to_string(),
+            (true, Some(len)) => self.text.read().part(0..len).into_string(),
+            (true, None) | (false, _) => self.text.read().into_string(),
         };
         let first = self.rewrites.partition_point(|it| it.event < n_events);
         for rewrite in self.rewrites[first..].iter().rev() {

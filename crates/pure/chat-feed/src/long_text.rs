@@ -94,7 +94,7 @@ pub fn shortened(json: &Json) -> Option<Json> {
     bodies::retell(json, &mut |body| {
         let excerpt = body.excerpt();
         if excerpt.bytes <= chat_event::PREVIEW_BYTES as u64 {
-            return Some(excerpt.preview.to_string());
+            return Some(excerpt.preview.clone().into_string());
         }
         let beginning = &excerpt.preview[..excerpt.preview.floor_char_boundary(AMONG_OTHERS_BYTES)];
         let left = units::bytes(excerpt.bytes.saturating_sub(beginning.len() as u64));
@@ -138,7 +138,7 @@ pub fn indented(json: &Json) -> String {
     match json.as_str() {
         Some(text) => text.into_owned(),
         // Numbers that no type holds would be lost on the way through a tree, so small JSON stays as it came.
-        None if json.text_len() < 100 => json.as_text().to_string(),
+        None if json.text_len() < 100 => json.as_text().into_string(),
         None => serde_json::to_string_pretty(&json.to_value()).unwrap_or_default(),
     }
 }

@@ -357,7 +357,7 @@ fn first_text(args: &Json) -> Option<String> {
 
 /// The beginning of a text: as much as a line could show, the same whether it is here or elsewhere.
 fn beginning(value: &Json) -> Option<String> {
-    value.to_body().map(|body| body.head().to_string())
+    value.to_body().map(|body| body.head().into_string())
 }
 
 fn first_line(text: &str) -> &str {

@@ -4,7 +4,9 @@
 //!
 //! Of 31 MB of outputs and changes of a tool-heavy session 8 stay, and half as much is copied to a page.
 
-use std::sync::{Arc, Mutex, Weak};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::text::{Stretch, Text};
 
@@ -120,7 +122,33 @@ impl Unpack {
     }
 }
 
-fn texts_of(packed: &[u8], n_bytes: usize) -> Option<String> {
-    let bytes = lz4_flex::decompress(packed, n_bytes).ok()?;
-    String::from_utf8(bytes).ok()
+/// So many stretches stay unpacked: a screen of rows reads from some two.
+const STAYING: usize = 8;
+
+thread_local! {
+    static STAY: RefCell<VecDeque<Arc<Box<str>>>> = const { RefCell::new(VecDeque::new()) };
+}
+
+/// The texts of a stretch; none where it is damaged.
+fn texts_of(stretch: &Stretch) -> Arc<Box<str>> {
+    let lock = stretch.unpacked.lock();
+    let mut unpacked = lock.unwrap_or_else(PoisonError::into_inner);
+    if let Some(texts) = unpacked.upgrade() {
+        return texts;
+    }
+    let packed = stretch.all.get(stretch.at.clone()).unwrap_or_default();
+    let bytes = lz4_flex::decompress(packed, stretch.n_bytes).unwrap_or_default();
+    let texts = Arc::new(
+        String::from_utf8(bytes)
+            .unwrap_or_default()
+            .into_boxed_str(),
+    );
+    *unpacked = Arc::downgrade(&texts);
+    STAY.with_borrow_mut(|stay| {
+        if stay.len() == STAYING {
+            stay.pop_front();
+        }
+        stay.push_back(texts.clone());
+    });
+    texts
 }

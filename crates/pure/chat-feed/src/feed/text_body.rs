@@ -51,7 +51,7 @@ impl Streamed {
     /// The text, to be changed.
     pub(crate) fn open(&mut self) -> &mut String {
         if let Some(text) = self.cold.take() {
-            self.open = text.to_string();
+            self.open = text.read().into_string();
         }
         &mut self.open
     }

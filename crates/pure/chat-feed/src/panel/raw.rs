@@ -111,12 +111,12 @@ fn payloads<'f>(feed: &'f Feed, block: &'f Block) -> Vec<Told<'f>> {
             None => Vec::new(),
         },
         BlockBody::Text(_) => one(AssistantDone {
-            text: feed.text(block.id).to_string(),
+            text: feed.text(block.id).into_string(),
             ..AssistantDone::default()
         }
         .into()),
         BlockBody::Thinking(thinking) => one(ThinkingDone {
-            text: feed.text(block.id).to_string(),
+            text: feed.text(block.id).into_string(),
             redacted: thinking.redacted.then_some(true),
             ..ThinkingDone::default()
         }

@@ -9,7 +9,7 @@ use crate::media::Attachment;
 /// The text of a body; where only its beginning is here, that and how much is left out.
 pub(super) fn body_text(body: &Body) -> String {
     match body {
-        Body::Inline(text) => text.read().to_string(),
+        Body::Inline(text) => text.read().into_string(),
         Body::Ref { body } => reference_text(body),
     }
 }
@@ -73,7 +73,7 @@ pub(super) fn json_text(json: &Json) -> String {
     }
     match json.as_text().contains("\"$body\"") {
         true => value.to_string(),
-        false => json.as_text().to_string(),
+        false => json.as_text().into_string(),
     }
 }
 

@@ -57,7 +57,7 @@ fn arguments(call: &Call) -> String {
     let args = &call.args;
     let as_object = args.as_text().starts_with('{') && !args.as_text().contains("\"$body\"");
     if as_object {
-        return args.as_text().to_string();
+        return args.as_text().into_string();
     }
     let value = match args.is_null() {
         true => Value::String(call.input.clone()),

@@ -71,7 +71,7 @@ pub(super) fn result(result: &Json) -> Opened {
         Some(said) => text(&said, LineKind::Opened),
         None => {
             let pretty = serde_json::to_string_pretty(&value);
-            let pretty = pretty.unwrap_or_else(|_| result.as_text().to_string());
+            let pretty = pretty.unwrap_or_else(|_| result.as_text().into_string());
             text(&pretty, LineKind::Opened)
         }
     }

@@ -549,7 +549,7 @@ fn text_of_result(result: &Json) -> String {
         .filter_map(|block| str_of(block, "text"))
         .collect();
     if texts.is_empty() {
-        result.as_text().to_string()
+        result.as_text().into_string()
     } else {
         texts.join("\n")
     }
