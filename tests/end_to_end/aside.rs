@@ -50,10 +50,49 @@ fn log() -> String {
             &turn,
             &json!({"toolCallId": id, "result": result}),
         );
+        write_opened(&mut writer, number, &turn);
     }
     let log = writer.take();
     assert!(log.len() > 3_000_000, "{} bytes are too few", log.len());
     log
+}
+
+/// What is too short to be kept elsewhere and long enough to lie packed, in rows that open by themselves: a changed file, and
+/// a call that printed something and failed.
+fn write_opened(writer: &mut Writer, number: u64, turn: &Value) {
+    let lines =
+        (0..12).map(|line| format!("+«{number}» line {line} {}\n", "of the new file ".repeat(9)));
+    let diff = format!("@@ -0,0 +1,12 @@\n{}", lines.collect::<String>());
+    let (edit, failed) = (format!("edit-{number}"), format!("failed-{number}"));
+    writer.event(
+        "file_edit",
+        turn,
+        &json!({"toolCallId": edit, "filePath": format!("src/{number}.rs"), "changeType": "created",
+            "linesAdded": 12, "diffPreview": diff, "fullDiff": diff, "fullDiffSize": diff.len()}),
+    );
+    writer.event(
+        "tool_call",
+        turn,
+        &json!({"toolCallId": failed, "toolName": "Bash", "kind": "execute", "args": {"command": "make"}}),
+    );
+    for part in 0..3 {
+        let chunk = format!("{number}.{part}: {}\n", "warning: é ".repeat(40));
+        writer.event(
+            "tool_output_chunk",
+            turn,
+            &json!({"toolCallId": failed, "chunk": chunk}),
+        );
+    }
+    let result = if number % 2 == 0 {
+        json!(null)
+    } else {
+        json!("it stopped: ".repeat(200))
+    };
+    writer.event(
+        "tool_result",
+        turn,
+        &json!({"toolCallId": failed, "result": result, "error": {"message": "exit 2"}, "exitCode": 2}),
+    );
 }
 
 /// Reads the file again, and waits for its end.

@@ -2,7 +2,7 @@
 //! because short texts by themselves would hardly become shorter. A stretch is its two lengths, packed and unpacked, and
 //! what was packed.
 //!
-//! Of 31 MB of outputs and changes of a tool-heavy session 8 stay, and half as much is copied to a page.
+//! Of a tool-heavy session of 62 MB, 34 MB of outputs and changes become 10; what a page is told of it is 21 MB and not 45.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
