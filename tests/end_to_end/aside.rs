@@ -83,7 +83,7 @@ fn write_opened(writer: &mut Writer, number: u64, turn: &Value) {
             &json!({"toolCallId": failed, "chunk": chunk}),
         );
     }
-    let result = if number % 2 == 0 {
+    let result = if number.is_multiple_of(2) {
         json!(null)
     } else {
         json!("it stopped: ".repeat(200))

@@ -112,7 +112,11 @@ impl<'t> TextRef<'t> {
         match self {
             TextRef::Here(text) => TextRef::Here(text.get(part).unwrap_or_default()),
             TextRef::Unpacked(texts, at) => {
-                let part = at.start + part.start..at.start + part.end.min(at.len());
+                let is_within = part.start <= part.end && part.end <= at.len();
+                let part = match is_within {
+                    true => at.start + part.start..at.start + part.end,
+                    false => 0..0,
+                };
                 TextRef::Unpacked(texts.clone(), part)
             }
         }

@@ -83,6 +83,12 @@ proptest! {
             prop_assert_eq!(&*read[nth].read(), texts[nth].as_str());
         }
         prop_assert_eq!(&read, &written);
+        // So are their parts, and what is none.
+        for (read, written) in read.iter().zip(&written) {
+            for part in [0..0, 0..written.len(), 1..7, std::ops::Range { start: 3, end: 2 }, 9..written.len() + 1] {
+                prop_assert_eq!(&*read.read().part(part.clone()), &*written.read().part(part));
+            }
+        }
         // What was read can be handed on.
         let mut again = Packer::default();
         read.pack(&mut again);
