@@ -10,6 +10,7 @@
 mod order;
 mod replica;
 mod row;
+mod times;
 mod turn;
 
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use crate::session::{ContextUse, SessionFacts, Turn};
 
 use order::Order;
 use row::RowRecord;
+use times::Times;
 use turn::TurnRecord;
 
 /// No record.
@@ -61,7 +63,7 @@ pub(crate) struct History {
     contexts: Vec<(EventIdx, ContextUse)>,
     usage: Vec<(EventIdx, UsageCounted)>,
     /// The newest time after each event.
-    times: Vec<i64>,
+    times: Times,
     /// Texts that came whole, with one event.
     whole_texts: Vec<WholeText>,
 }
@@ -321,8 +323,8 @@ impl History {
     }
 
     /// The newest time after each event from one on; [`NO_TIME`] before the first that is told.
-    pub(crate) fn times_from(&self, event: usize) -> &[i64] {
-        self.times.get(event..).unwrap_or_default()
+    pub(crate) fn times_from(&self, event: usize) -> impl Iterator<Item = i64> {
+        self.times.from(event)
     }
 
     /// How many changes of rows were kept.
@@ -394,7 +396,7 @@ impl History {
             None => now.clone(),
         };
         let last = (n_events as usize).min(self.times.len()).checked_sub(1);
-        session.last_ms = last.and_then(|last| some_time(self.times[last]));
+        session.last_ms = last.and_then(|last| some_time(self.times.get(last)?));
         session.first_ms = session.last_ms.and(now.first_ms);
         session
     }
@@ -440,7 +442,7 @@ impl History {
             + self.sessions.len() * 2 * size_of::<SessionFacts>()
             + self.contexts.capacity() * size_of::<(EventIdx, ContextUse)>()
             + self.usage.capacity() * size_of::<(EventIdx, UsageCounted)>()
-            + self.times.capacity() * size_of::<i64>()
+            + self.times.bytes()
             + self.whole_texts.capacity() * size_of::<WholeText>()
     }
 }

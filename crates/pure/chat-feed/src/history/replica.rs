@@ -25,7 +25,7 @@ impl Replicate for History {
         tell_value(&self.context, &mut told.context, out);
         tell_appended(&self.contexts, &mut told.contexts, out);
         tell_appended(&self.usage, &mut told.usage, out);
-        tell_appended(&self.times, &mut told.times, out);
+        self.times.tell(&mut told.times, out);
         tell_appended(&self.whole_texts, &mut told.whole_texts, out);
     }
 
@@ -45,7 +45,7 @@ impl Replicate for History {
         hear_value(&mut self.context, input);
         hear_appended(&mut self.contexts, input);
         hear_appended(&mut self.usage, input);
-        hear_appended(&mut self.times, input);
+        self.times.hear(input);
         hear_appended(&mut self.whole_texts, input);
     }
 }

@@ -43,7 +43,7 @@ impl Clock {
         let Some(history) = feed.history.as_deref() else {
             return;
         };
-        for &time in history.times_from(self.played.len()) {
+        for time in history.times_from(self.played.len()) {
             self.take((time != crate::history::NO_TIME).then_some(time));
         }
     }
