@@ -158,7 +158,7 @@ fn running(ctx: Ctx, call: &ToolCallBlock, word: &'static str, outcome: String) 
 /// What an opened call shows: its arguments and what it gave.
 pub(super) fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -> AnyView {
     let command = call.kind == ToolKind::Execute && call.headline().verb == "$";
-    let printed = feed.text(block.id);
+    let has_printed = feed.text_len(block.id) > 0;
     let terminal = match command {
         true => terminal_view(ctx, feed, block, call),
         false => None,
@@ -169,14 +169,15 @@ pub(super) fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlo
     };
     let result = match (&call.result, &call.error) {
         _ if terminal.is_some() => terminal,
-        _ if call.status.runs() && !printed.is_empty() => {
-            Some(output::tail_well("well", "Output", &printed))
+        _ if call.status.runs() && has_printed => {
+            Some(output::tail_well("well", "Output", &feed.text(block.id)))
         }
         (Some(result), _) if !result.is_null() && result.as_text() != "\"\"" => {
             Some(result_view(ctx, block, call, result))
         }
-        (_, _) if !printed.is_empty() => {
+        (_, _) if has_printed => {
             let place = (block.id, Spot::Output);
+            let printed = feed.text(block.id);
             Some(output::text_well(ctx, place, "well", "Output", &printed))
         }
         (_, _) => None,

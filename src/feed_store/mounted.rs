@@ -142,15 +142,14 @@ impl FeedStore {
             let Some(row) = mounted.get(&id) else { return };
             if let Row::Block(block) = self.row(id) {
                 let feed = self.feed();
-                let text = feed.text(block);
-                row.shown_bytes.set(text.len());
+                row.shown_bytes.set(feed.text_len(block));
                 if let Some(sink) = row.sink.as_ref().filter(|sink| sink.draws_itself()) {
-                    sink.replace(&text);
+                    sink.replace(&feed.text(block));
                     return;
                 }
                 // The view compares with what it wrote itself, and would leave what the sink added.
                 if let (true, Some(sink)) = (row.grown.take(), &row.sink) {
-                    sink.replace(&text);
+                    sink.replace(&feed.text(block));
                 }
             }
             row.version.clone()

@@ -97,7 +97,7 @@ impl Body {
     pub fn preview(&self) -> TextRef<'_> {
         match self {
             Body::Inline(text) => text.read(),
-            Body::Ref { body } => TextRef::Here(&body.preview),
+            Body::Ref { body } => body.preview.as_str().into(),
         }
     }
 

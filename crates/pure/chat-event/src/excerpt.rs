@@ -39,7 +39,7 @@ pub struct Excerpt<'a> {
 impl<'a> Excerpt<'a> {
     /// The excerpt of a text.
     pub fn of(text: &'a str) -> Self {
-        Excerpt::of_ref(&TextRef::Here(text))
+        Excerpt::of_ref(&text.into())
     }
 
     fn of_ref(whole: &TextRef<'a>) -> Self {
@@ -87,8 +87,8 @@ impl BodyRef {
     /// What the reference tells of the text.
     pub fn excerpt(&self) -> Excerpt<'_> {
         Excerpt {
-            preview: TextRef::Here(&self.preview),
-            tail: TextRef::Here(self.tail.as_deref().unwrap_or_default()),
+            preview: self.preview.as_str().into(),
+            tail: self.tail.as_deref().unwrap_or_default().into(),
             bytes: self.bytes,
             lines: self.lines,
         }
@@ -126,7 +126,7 @@ impl Body {
                 let end = text.floor_char_boundary(PREVIEW_BYTES);
                 text.part(0..end)
             }
-            Body::Ref { body } => TextRef::Here(&body.preview),
+            Body::Ref { body } => body.preview.as_str().into(),
         }
     }
 }

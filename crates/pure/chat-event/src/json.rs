@@ -31,7 +31,7 @@ pub struct Json(Option<Text>);
 impl Json {
     /// The value as compact JSON text.
     pub fn as_text(&self) -> TextRef<'_> {
-        self.0.as_ref().map_or(TextRef::Here(NULL), Text::read)
+        self.0.as_ref().map_or(NULL.into(), Text::read)
     }
 
     /// Length of [`Json::as_text`] in bytes, which need not be read for it.

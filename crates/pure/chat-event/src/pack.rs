@@ -5,7 +5,8 @@
 //! apart, too, packed ([`cold`]): they stay so until somebody reads them.
 //!
 //! Reading never fails halfway: behind bytes that are wrong everything reads as nothing, and whoever reads asks once, at
-//! the end, whether that happened ([`Unpacker::end`]).
+//! the end, whether that happened ([`Unpacker::end`]). What lies packed is not looked at for it: where that is damaged its
+//! texts say nothing, though their lengths are known.
 //!
 //! ```
 //! use chat_event::pack::{Pack, Packer, Unpacker};
@@ -40,7 +41,7 @@ pub trait Pack: Sized {
 pub struct Packed {
     /// What is taken out of its bytes.
     pub bytes: Vec<u8>,
-    /// What stays in them, packed.
+    /// Texts that are seldom looked at, packed.
     pub kept: Vec<u8>,
 }
 
@@ -49,7 +50,7 @@ pub struct Packed {
 pub struct Packer {
     numbers: Vec<u8>,
     texts: String,
-    cold: cold::Pack,
+    cold: cold::ColdPacker,
 }
 
 impl Packer {
@@ -123,7 +124,7 @@ impl std::error::Error for Broken {}
 pub struct Unpacker<'b> {
     numbers: &'b [u8],
     texts: &'b str,
-    cold: cold::Unpack,
+    cold: cold::ColdUnpacker,
     broken: bool,
 }
 
@@ -142,7 +143,7 @@ impl<'b> Unpacker<'b> {
         Unpacker {
             numbers,
             texts,
-            cold: cold::Unpack::new(kept),
+            cold: cold::ColdUnpacker::new(kept),
             broken,
         }
     }
@@ -167,7 +168,7 @@ impl<'b> Unpacker<'b> {
         self.broken = true;
     }
 
-    /// No more numbers follow than that.
+    /// So many bytes of numbers are left: no more items follow.
     pub fn n_left(&self) -> usize {
         self.numbers.len()
     }

@@ -22,21 +22,24 @@ pub struct Text(Kept);
 #[derive(Clone)]
 enum Kept {
     Whole(Arc<str>),
-    /// Where it stands in a stretch. A place takes as much room as a text with its counts, and is no allocation.
+    /// Where it stands in a stretch, in bytes: such a text has no memory of its own.
     Packed(Arc<Stretch>, Range<u32>),
 }
 
 /// A text while it is read.
 #[derive(Clone)]
-pub enum TextRef<'t> {
+pub struct TextRef<'t>(Reading<'t>);
+
+#[derive(Clone)]
+enum Reading<'t> {
     /// It was there.
     Here(&'t str),
-    /// It was unpacked, with others.
+    /// It was unpacked, with others: where it stands among them.
     Unpacked(Arc<Box<str>>, Range<usize>),
 }
 
 impl Text {
-    /// Length in bytes; nothing is unpacked for it.
+    /// Length in bytes, as it was told; nothing is unpacked for it.
     pub fn len(&self) -> usize {
         match &self.0 {
             Kept::Whole(text) => text.len(),
@@ -52,11 +55,11 @@ impl Text {
     /// What it says. Who reads one text soon reads its neighbours, so that what was unpacked stays for a while.
     pub fn read(&self) -> TextRef<'_> {
         match &self.0 {
-            Kept::Whole(text) => TextRef::Here(text),
-            Kept::Packed(stretch, at) => TextRef::Unpacked(
-                (stretch.unpack)(stretch),
-                at.start as usize..at.end as usize,
-            ),
+            Kept::Whole(text) => TextRef(Reading::Here(text)),
+            Kept::Packed(stretch, at) => {
+                let at = at.start as usize..at.end as usize;
+                TextRef(Reading::Unpacked((stretch.unpack)(stretch), at))
+            }
         }
     }
 
@@ -69,25 +72,27 @@ impl Text {
 /// Texts that lie packed. Whoever packs them also unpacks them, so that the code for it is only where they are.
 #[derive(Debug)]
 pub(crate) struct Stretch {
+    /// All that was handed over at once.
     pub(crate) all: Arc<Vec<u8>>,
+    /// Where this stretch lies in it, in bytes.
     pub(crate) at: Range<usize>,
-    /// Length of the texts.
+    /// Length of its texts, in bytes.
     pub(crate) n_bytes: usize,
-    /// The texts of this stretch.
+    /// Makes its texts.
     pub(crate) unpack: fn(&Stretch) -> Arc<Box<str>>,
-    /// They, as far as somebody holds them.
+    /// Its texts, while somebody holds them.
     pub(crate) unpacked: Mutex<Weak<Box<str>>>,
 }
 
 impl Deref for TextRef<'_> {
     type Target = str;
 
-    // Wherever a text is read, which is nearly everywhere.
+    // For the size of the page: texts are read nearly everywhere.
     #[inline(never)]
     fn deref(&self) -> &str {
-        match self {
-            TextRef::Here(text) => text,
-            TextRef::Unpacked(texts, at) => texts.get(at.clone()).unwrap_or_default(),
+        match &self.0 {
+            Reading::Here(text) => text,
+            Reading::Unpacked(texts, at) => texts.get(at.clone()).unwrap_or_default(),
         }
     }
 }
@@ -95,9 +100,9 @@ impl Deref for TextRef<'_> {
 impl<'t> TextRef<'t> {
     /// All of it; copied where it was unpacked.
     pub fn into_cow(self) -> Cow<'t, str> {
-        match self {
-            TextRef::Here(text) => Cow::Borrowed(text),
-            TextRef::Unpacked(..) => Cow::Owned(self.into_string()),
+        match self.0 {
+            Reading::Here(text) => Cow::Borrowed(text),
+            Reading::Unpacked(..) => Cow::Owned(self.into_string()),
         }
     }
 
@@ -109,17 +114,23 @@ impl<'t> TextRef<'t> {
     /// A stretch of it; empty where that is none.
     #[must_use]
     pub fn part(&self, part: Range<usize>) -> TextRef<'t> {
-        match self {
-            TextRef::Here(text) => TextRef::Here(text.get(part).unwrap_or_default()),
-            TextRef::Unpacked(texts, at) => {
-                let is_within = part.start <= part.end && part.end <= at.len();
-                let part = match is_within {
+        TextRef(match &self.0 {
+            Reading::Here(text) => Reading::Here(text.get(part).unwrap_or_default()),
+            Reading::Unpacked(texts, at) => {
+                let is_part = self.get(part.clone()).is_some();
+                let part = match is_part {
                     true => at.start + part.start..at.start + part.end,
                     false => 0..0,
                 };
-                TextRef::Unpacked(texts.clone(), part)
+                Reading::Unpacked(texts.clone(), part)
             }
-        }
+        })
+    }
+}
+
+impl<'t> From<&'t str> for TextRef<'t> {
+    fn from(text: &'t str) -> Self {
+        TextRef(Reading::Here(text))
     }
 }
 
@@ -149,7 +160,7 @@ impl<T: AsRef<str> + ?Sized> PartialEq<T> for TextRef<'_> {
 
 impl Default for TextRef<'_> {
     fn default() -> Self {
-        TextRef::Here("")
+        TextRef::from("")
     }
 }
 
@@ -161,7 +172,8 @@ impl PartialEq<&str> for Text {
 
 impl Default for Text {
     fn default() -> Text {
-        Text::from("")
+        // This takes no memory.
+        Text(Kept::Whole(Arc::default()))
     }
 }
 
@@ -179,11 +191,14 @@ impl From<String> for Text {
 
 impl PartialEq for Text {
     fn eq(&self, other: &Text) -> bool {
-        if self.len() != other.len() {
-            return false;
-        }
-        let (text, other) = (self.read(), other.read());
-        std::ptr::eq(&*text, &*other) || *text == *other
+        let is_copy = match (&self.0, &other.0) {
+            (Kept::Whole(text), Kept::Whole(other)) => Arc::ptr_eq(text, other),
+            (Kept::Packed(all, at), Kept::Packed(others, other)) => {
+                Arc::ptr_eq(all, others) && at == other
+            }
+            _ => false,
+        };
+        is_copy || (self.len() == other.len() && *self.read() == *other.read())
     }
 }
 

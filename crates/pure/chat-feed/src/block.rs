@@ -299,8 +299,8 @@ pub struct ToolCallBlock {
     pub output: Option<TextIdx>,
     /// What it gave.
     pub result: Option<Json>,
-    /// Whether that is more than opens by itself ([`crate::long_text::OPEN_BYTES`]), known without reading it.
-    pub is_large: bool,
+    /// Whether the result is more than opens by itself ([`crate::long_text::OPEN_BYTES`]), known without reading it.
+    pub result_is_large: bool,
     /// The id of the event that said so.
     pub result_event: Option<Box<str>>,
     /// What came along with the result: `[{name?, mediaType, data | ref}]`.
@@ -338,7 +338,7 @@ chat_event::pack_fields!(ToolCallBlock {
     input,
     output,
     result,
-    is_large,
+    result_is_large,
     result_event,
     attachments,
     error,

@@ -53,7 +53,7 @@ impl<'f> Output<'f> {
     /// Of a text that comes from one stream.
     pub fn text(text: &'f str) -> Output<'f> {
         Output {
-            text: TextRef::Here(text),
+            text: text.into(),
             switches: &[],
         }
     }

@@ -136,7 +136,7 @@ impl ToolCallBlock {
             input: None,
             output: None,
             result: None,
-            is_large: false,
+            result_is_large: false,
             result_event: None,
             attachments: None,
             error: None,

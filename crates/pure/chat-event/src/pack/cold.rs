@@ -21,15 +21,16 @@ const MOST_TIMES: usize = 256;
 
 /// Packs texts.
 #[derive(Debug, Default)]
-pub(super) struct Pack {
+pub(super) struct ColdPacker {
     open: String,
     bytes: Vec<u8>,
 }
 
-impl Pack {
+impl ColdPacker {
     /// Takes the next text.
     pub(super) fn push(&mut self, text: &str) {
-        if self.open.len() >= STRETCH_BYTES {
+        // What is long stands alone: who reads its neighbour does not unpack it.
+        if !self.open.is_empty() && self.open.len() + text.len() > STRETCH_BYTES {
             self.close();
         }
         self.open.push_str(text);
@@ -57,7 +58,7 @@ impl Pack {
 
 /// Finds texts where they lie.
 #[derive(Debug)]
-pub(super) struct Unpack {
+pub(super) struct ColdUnpacker {
     all: Arc<Vec<u8>>,
     /// How far its stretches were begun.
     upto: usize,
@@ -66,9 +67,9 @@ pub(super) struct Unpack {
     given: usize,
 }
 
-impl Unpack {
-    pub(super) fn new(bytes: Vec<u8>) -> Unpack {
-        Unpack {
+impl ColdUnpacker {
+    pub(super) fn new(bytes: Vec<u8>) -> ColdUnpacker {
+        ColdUnpacker {
             all: Arc::new(bytes),
             upto: 0,
             open: None,
@@ -122,8 +123,8 @@ impl Unpack {
     }
 }
 
-/// So many stretches stay unpacked: a screen of rows reads from some two.
-const STAYING: usize = 8;
+/// So much stays unpacked, and what was unpacked last: a screen of rows reads from some two stretches.
+const STAY_BYTES: usize = 8 * STRETCH_BYTES;
 
 thread_local! {
     static STAY: RefCell<VecDeque<Arc<Box<str>>>> = const { RefCell::new(VecDeque::new()) };
@@ -145,10 +146,11 @@ fn texts_of(stretch: &Stretch) -> Arc<Box<str>> {
     );
     *unpacked = Arc::downgrade(&texts);
     STAY.with_borrow_mut(|stay| {
-        if stay.len() == STAYING {
-            stay.pop_front();
-        }
         stay.push_back(texts.clone());
+        let mut n_bytes: usize = stay.iter().map(|texts| texts.len()).sum();
+        while n_bytes > STAY_BYTES && stay.len() > 1 {
+            n_bytes -= stay.pop_front().map_or(0, |texts| texts.len());
+        }
     });
     texts
 }

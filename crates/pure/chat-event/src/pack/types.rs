@@ -289,25 +289,12 @@ impl Pack for Text {
 
 impl Pack for Body {
     fn pack(&self, out: &mut Packer) {
-        match self {
-            Body::Inline(text) => {
-                out.byte(INLINE);
-                out.text(&text.read());
-            }
-            Body::Ref { body } => {
-                out.byte(REFERENCE);
-                body.pack(out);
-            }
-        }
+        pack_body(self, out, |text, out| out.text(&text.read()));
     }
 
     fn unpack(input: &mut Unpacker<'_>) -> Self {
-        match input.byte() {
-            INLINE => Body::from(input.text()),
-            _ => Body::Ref {
-                body: BodyRef::unpack(input),
-            },
-        }
+        let tag = input.byte();
+        unpack_body(tag, input, |input| input.text().into())
     }
 }
 
@@ -315,28 +302,42 @@ const INLINE: u8 = 0;
 const REFERENCE: u8 = 1;
 const NONE: u8 = 2;
 
-/// Writes a body that is seldom looked at.
-pub(crate) fn pack_cold(body: &Option<Body>, out: &mut Packer) {
+fn pack_body(body: &Body, out: &mut Packer, pack_text: fn(&Text, &mut Packer)) {
     match body {
-        None => out.byte(NONE),
-        Some(Body::Inline(text)) => {
+        Body::Inline(text) => {
             out.byte(INLINE);
-            text.pack(out);
+            pack_text(text, out);
         }
-        Some(Body::Ref { body }) => {
+        Body::Ref { body } => {
             out.byte(REFERENCE);
             body.pack(out);
         }
     }
 }
 
+fn unpack_body(tag: u8, input: &mut Unpacker<'_>, text: fn(&mut Unpacker<'_>) -> Text) -> Body {
+    match tag {
+        INLINE => Body::Inline(text(input)),
+        REFERENCE => Body::Ref {
+            body: BodyRef::unpack(input),
+        },
+        _ => {
+            input.fail();
+            Body::default()
+        }
+    }
+}
+
+/// Writes a body that is seldom looked at.
+pub(crate) fn pack_cold(body: &Option<Body>, out: &mut Packer) {
+    match body {
+        None => out.byte(NONE),
+        Some(body) => pack_body(body, out, Text::pack),
+    }
+}
+
 /// Reads what [`pack_cold`] wrote.
 pub(crate) fn unpack_cold(input: &mut Unpacker<'_>) -> Option<Body> {
-    match input.byte() {
-        INLINE => Some(Body::Inline(Text::unpack(input))),
-        REFERENCE => Some(Body::Ref {
-            body: BodyRef::unpack(input),
-        }),
-        _ => None,
-    }
+    let tag = input.byte();
+    (tag != NONE).then(|| unpack_body(tag, input, Text::unpack))
 }

@@ -141,5 +141,5 @@ fn is_of_a_size_to_open(feed: &Feed, id: BlockId) -> bool {
     let BlockBody::ToolCall(call) = &feed.block(id).body else {
         return true;
     };
-    feed.text_len(id) <= OPEN_BYTES && !call.is_large
+    feed.text_len(id) <= OPEN_BYTES && !call.result_is_large
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use chat_event::Text;
 use chat_event::pack::{Pack, Packer, Unpacker};
 
+use super::text_body::Streamed;
 use super::{Feed, TextBody};
 use crate::replica::{
     Replicate, hear_appended, hear_list, hear_list_by, hear_value, tell_appended, tell_list,
@@ -79,8 +80,8 @@ fn tell_text(now: &Arc<TextBody>, told: Option<&mut Arc<TextBody>>, out: &mut Pa
         Some(told) => Arc::make_mut(told),
         None => &mut empty,
     };
-    let is_new = told.text.len() == 0;
-    match now.is_seldom_read && is_new {
+    // Once, whole, whatever of it was told before.
+    match now.is_seldom_read && !told.is_seldom_read {
         true => {
             out.byte(COLD);
             now.text.to_cold().pack(out);
@@ -109,14 +110,17 @@ fn hear_text(known: Option<&mut Arc<TextBody>>, input: &mut Unpacker<'_>) -> Opt
     match input.byte() {
         COLD => body.text = Text::unpack(input).into(),
         how => {
-            let text = body.text.open();
-            if how == ANOTHER {
-                text.clear();
-            }
             let more = input.text();
-            // Most texts come once and whole.
-            text.reserve_exact(more.len());
-            text.push_str(more);
+            if how == ANOTHER {
+                body.text = Streamed::default();
+            }
+            // What lies packed stays so where nothing is added to it.
+            if !more.is_empty() {
+                let text = body.text.open();
+                // Most texts come once and whole.
+                text.reserve_exact(more.len());
+                text.push_str(more);
+            }
         }
     }
     body.is_seldom_read = Pack::unpack(input);

@@ -12,8 +12,8 @@ use crate::terminal::Stream;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TextBody {
     pub(crate) text: Streamed,
-    /// Whether no more is expected of it, and it is shown only where a reader asks for it: what a call printed, once that is
-    /// over.
+    /// Whether its call has its result: from then on it is told packed, since most readers never look at it. More may still
+    /// come; then it lies open again.
     pub(crate) is_seldom_read: bool,
     /// How long it was after each event that changed it: an earlier length is an earlier text, without a copy of it.
     /// Kept where the feed keeps its history; of the assistant's text by its rows instead.
@@ -44,7 +44,7 @@ impl Streamed {
     pub(crate) fn read(&self) -> TextRef<'_> {
         match &self.cold {
             Some(text) => text.read(),
-            None => TextRef::Here(&self.open),
+            None => self.open.as_str().into(),
         }
     }
 

@@ -270,7 +270,7 @@ fn same_but_settled(old: &ToolCallBlock, now: &ToolCallBlock) -> bool {
         input,
         output,
         result: _,
-        is_large: _,
+        result_is_large: _,
         result_event: _,
         attachments: _,
         error: _,
@@ -309,7 +309,7 @@ fn undo(slot: &mut Arc<Slot>, was: &Was) {
             slot.settled_ms = None;
             call.status = ToolStatus::Running;
             call.result = None;
-            call.is_large = false;
+            call.result_is_large = false;
             call.result_event = None;
             call.attachments = None;
             call.error = None;
@@ -384,7 +384,7 @@ impl CallWas {
         }
         if !self.had.result {
             call.result = None;
-            call.is_large = false;
+            call.result_is_large = false;
             call.result_event = None;
             call.attachments = None;
         }

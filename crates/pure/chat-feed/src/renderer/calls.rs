@@ -125,7 +125,7 @@ impl ChatRenderer {
         slot.settled_ms = now_ms;
         if let BlockBody::ToolCall(block) = &mut slot.block.body {
             block.result = Some(result.result.clone());
-            block.is_large = is_over(&result.result, OPEN_BYTES as u64);
+            block.result_is_large = is_over(&result.result, OPEN_BYTES as u64);
             block.result_event = Some(event.id.as_str().into());
             block.attachments = result.extra.get("attachments").cloned();
             block.error = result.error.clone();

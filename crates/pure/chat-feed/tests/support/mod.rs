@@ -75,9 +75,9 @@ fn payload() -> impl Strategy<Value = (&'static str, Json)> {
         1 => (text, part, any::<bool>()).prop_map(|(text, part, redacted)| ("thinking_done", json!({"text": text, "part": part, "redacted": redacted}))),
         3 => (id, "(Read|Bash|Task)").prop_map(|(id, name)| ("tool_call", json!({"toolCallId": id, "toolName": name, "args": {"command": "ls"}}))),
         1 => (id, text, proptest::option::of(0u64..9)).prop_map(|(id, text, offset)| ("tool_input_chunk", json!({"toolCallId": id, "toolName": "Read", "chunk": text, "offset": offset}))),
-        1 => (id, text).prop_map(|(id, text)| ("tool_output_chunk", json!({"toolCallId": id, "chunk": text}))),
-        2 => (id, any::<bool>()).prop_map(|(id, failed)| ("tool_result", json!({"toolCallId": id, "result": "done", "error": failed.then(|| json!({"message": "no"}))}))),
-        1 => id.prop_map(|id| ("file_edit", json!({"toolCallId": id, "filePath": "a", "changeType": "modified", "linesAdded": 1}))),
+        1 => (id, text, 1usize..70).prop_map(|(id, text, times)| ("tool_output_chunk", json!({"toolCallId": id, "chunk": text.repeat(times)}))),
+        2 => (id, any::<bool>(), given()).prop_map(|(id, failed, given)| ("tool_result", json!({"toolCallId": id, "result": given, "error": failed.then(|| json!({"message": "no"}))}))),
+        1 => (id, text, 0usize..70).prop_map(|(id, text, times)| ("file_edit", json!({"toolCallId": id, "filePath": "a", "changeType": "modified", "linesAdded": 1, "diffPreview": text.repeat(times), "fullDiff": text.repeat(times + 1)}))),
         1 => "m[12]".prop_map(|id| ("agent_message", json!({"messageId": id, "targetAgentId": "b", "message": "do", "wait": true}))),
         1 => "m[12]".prop_map(|id| ("agent_callback", json!({"messageId": id, "fromAgentId": "b", "result": "did"}))),
         1 => "p[12]".prop_map(|id| ("permission_request", json!({"requestId": id, "toolName": "Bash"}))),
@@ -110,6 +110,15 @@ fn payload() -> impl Strategy<Value = (&'static str, Json)> {
         ],
     ];
     choices.prop_map(|(event_type, payload)| (event_type, Json::from(payload)))
+}
+
+/// What a call gave: short, long enough to lie packed, more than opens by itself.
+fn given() -> impl Strategy<Value = String> {
+    prop_oneof![
+        20 => Just("done".to_owned()),
+        10 => "[a-é ]{300,600}",
+        1 => Just("one line\n".repeat(8_000)),
+    ]
 }
 
 fn text_event(id: String, payload: impl Into<chat_event::Payload>) -> ChatEvent {
