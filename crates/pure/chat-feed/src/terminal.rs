@@ -17,9 +17,10 @@ mod row;
 pub mod screen;
 mod style;
 
-use chat_event::TextRef;
 use std::ops::Range;
 use std::rc::Rc;
+
+use chat_event::TextRef;
 
 use machine::{FreshLine, Reader};
 

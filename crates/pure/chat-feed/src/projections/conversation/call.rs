@@ -1,7 +1,7 @@
 //! Calls put together by `toolCallId`: arguments, output, result, changed files, and what sub-agents did within.
 
 use chat_event::payload::{FileEdit, ToolCall, ToolInputChunk, ToolOutputChunk, ToolResult};
-use chat_event::{Body, ChatEvent, Json};
+use chat_event::{ChatEvent, Json};
 
 use super::{
     Block, Conversation, EntryBody, EntryKey, Joins, MAX_DEPTH, OVERHEAD_BYTES, Owner, Response,
@@ -315,10 +315,7 @@ fn says_something(result: &ToolResult) -> bool {
 }
 
 pub(super) fn cost_of_edit(edit: &FileEdit) -> usize {
-    let full_diff = match &edit.full_diff {
-        Some(Body::Inline(diff)) => diff.len(),
-        Some(Body::Ref { body }) => body.preview.len(),
-        None => 0,
-    };
+    let full_diff = edit.full_diff.as_ref();
+    let full_diff = full_diff.map_or(0, |diff| diff.preview().len());
     edit.file_path.len() + edit.diff_preview.len() + full_diff
 }
