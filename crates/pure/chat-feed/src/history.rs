@@ -7,6 +7,7 @@
 //!
 //! Who asks for a moment, and what became of the rows in between, is for [`crate::playback`].
 
+mod lengths;
 mod order;
 mod replica;
 mod row;
@@ -20,6 +21,7 @@ use crate::feed::{Feed, NO_ROW, Slot, TextBody, UsageCounted};
 use crate::patch::FeedPatch;
 use crate::session::{ContextUse, SessionFacts, Turn};
 
+pub(crate) use lengths::Lengths;
 use order::Order;
 use row::RowRecord;
 use times::Times;
@@ -94,7 +96,7 @@ struct RowMarks {
     /// The newest event that it was held for.
     held: EventIdx,
     /// Where a row of text ended before the events that only made it longer.
-    ends: Vec<(EventIdx, u32)>,
+    ends: Option<Box<Lengths>>,
 }
 chat_event::pack_fields!(RowMarks {
     came,
@@ -105,6 +107,13 @@ chat_event::pack_fields!(RowMarks {
     held,
     ends
 });
+
+impl RowMarks {
+    fn bytes(&self) -> usize {
+        let of_ends = |ends: &Box<Lengths>| size_of::<Lengths>() + ends.bytes();
+        size_of::<RowMarks>() + self.ends.as_ref().map_or(0, of_ends)
+    }
+}
 
 /// What became of a text that did more than grow.
 #[derive(Clone, Debug)]
@@ -164,7 +173,7 @@ impl TextBody {
             Change::Replaced { old, .. } => old.len(),
             Change::Inserted { .. } => 0,
         });
-        self.growth.capacity() * size_of::<(EventIdx, u32)>()
+        self.growth.bytes()
             + self.rewrites.capacity() * size_of::<Rewrite>()
             + replaced.sum::<usize>()
     }
@@ -178,12 +187,8 @@ impl TextBody {
 
     /// How long it was after `n_events`; `None` where only its rows know.
     pub(crate) fn len_after(&self, n_events: EventIdx) -> Option<usize> {
-        let n_before = self.growth.partition_point(|(event, _)| *event < n_events);
-        match (n_before.checked_sub(1), self.growth.is_empty()) {
-            (_, true) => None,
-            (None, false) => Some(0),
-            (Some(last), false) => Some(self.growth[last].1 as usize),
-        }
+        let before = || self.growth.before(n_events).unwrap_or(0) as usize;
+        (!self.growth.is_empty()).then(before)
     }
 
     /// Where the text ended after `n_events`, where it is the start of that of now; `None` where it is all of it, or another.
@@ -249,9 +254,9 @@ impl History {
 
     /// A row of text ended here and goes on now.
     pub(crate) fn note_end(&mut self, row: BlockId, end: usize) {
-        let ends = &mut self.rows[row.0 as usize].ends;
-        if ends.last().is_none_or(|(event, _)| *event != self.event) {
-            ends.push((self.event, u32::try_from(end).unwrap_or(u32::MAX)));
+        let ends = self.rows[row.0 as usize].ends.get_or_insert_default();
+        if ends.last_event() != Some(self.event) {
+            ends.set(self.event, end);
         }
     }
 
@@ -265,7 +270,7 @@ impl History {
             newest: NONE,
             gone: NEVER,
             held: NEVER,
-            ends: Vec::new(),
+            ends: None,
         });
     }
 
@@ -274,7 +279,9 @@ impl History {
         let marks = &mut self.rows[row.0 as usize];
         marks.gone = self.event;
         // It grows no more.
-        marks.ends.shrink_to_fit();
+        if let Some(ends) = &mut marks.ends {
+            ends.shrink_to_fit();
+        }
         self.gone.push((self.event, row));
     }
 
@@ -426,11 +433,7 @@ impl History {
 
     /// What all this takes, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        let of_rows: usize = self
-            .rows
-            .iter()
-            .map(|marks| size_of::<RowMarks>() + marks.ends.capacity() * size_of::<(u32, u32)>())
-            .sum();
+        let of_rows: usize = self.rows.iter().map(RowMarks::bytes).sum();
         let of_records: usize = self.row_records.iter().map(RowRecord::bytes).sum();
         let of_turns: usize = self.turn_records.iter().map(TurnRecord::bytes).sum();
         of_rows

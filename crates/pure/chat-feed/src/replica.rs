@@ -43,7 +43,12 @@ pub(crate) fn tell_appended<T: Pack + Clone>(now: &[T], told: &mut Vec<T>, out: 
 
 /// Takes what [`tell_appended`] wrote.
 pub(crate) fn hear_appended<T: Pack>(list: &mut Vec<T>, input: &mut Unpacker<'_>) {
-    for _ in 0..input.count() {
+    let n_more = input.count();
+    if list.is_empty() {
+        // Most lists come once and whole.
+        list.reserve_exact(n_more);
+    }
+    for _ in 0..n_more {
         let item = T::unpack(input);
         list.push(item);
     }

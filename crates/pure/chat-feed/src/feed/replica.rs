@@ -94,7 +94,7 @@ fn tell_text(now: &Arc<TextBody>, told: Option<&mut Arc<TextBody>>, out: &mut Pa
         }
     }
     now.is_seldom_read.pack(out);
-    tell_list(&now.growth, &mut told.growth, out);
+    now.growth.tell(&mut told.growth, out);
     tell_appended(&now.rewrites, &mut told.rewrites, out);
     now.n_chars.pack(out);
     tell_list(&now.switches, &mut told.switches, out);
@@ -124,7 +124,7 @@ fn hear_text(known: Option<&mut Arc<TextBody>>, input: &mut Unpacker<'_>) -> Opt
         }
     }
     body.is_seldom_read = Pack::unpack(input);
-    hear_list(&mut body.growth, input);
+    body.growth.hear(input);
     hear_appended(&mut body.rewrites, input);
     body.n_chars = Pack::unpack(input);
     hear_list(&mut body.switches, input);

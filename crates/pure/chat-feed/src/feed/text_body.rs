@@ -5,7 +5,7 @@ use std::fmt;
 use chat_event::{Text, TextRef};
 
 use crate::block::EventIdx;
-use crate::history::Rewrite;
+use crate::history::{Lengths, Rewrite};
 use crate::terminal::Stream;
 
 /// A text that grew event by event.
@@ -15,9 +15,8 @@ pub(crate) struct TextBody {
     /// Whether its call has its result: from then on it is told packed, since most readers never look at it. More may still
     /// come; then it lies open again.
     pub(crate) is_seldom_read: bool,
-    /// How long it was after each event that changed it: an earlier length is an earlier text, without a copy of it.
-    /// Kept where the feed keeps its history; of the assistant's text by its rows instead.
-    pub(crate) growth: Vec<(EventIdx, u32)>,
+    /// How long it was after each event that changed it. Kept where the feed keeps its history; of the assistant's text by its rows instead.
+    pub(crate) growth: Lengths,
     /// Where it did more than grow.
     pub(crate) rewrites: Vec<Rewrite>,
     /// How much of a call's input has come, in Unicode scalar values.
@@ -88,11 +87,7 @@ impl From<String> for Streamed {
 
 impl TextBody {
     pub(crate) fn grew(&mut self, event: EventIdx) {
-        let len = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
-        match self.growth.last_mut() {
-            Some((last, last_len)) if *last == event => *last_len = len,
-            _ => self.growth.push((event, len)),
-        }
+        self.growth.set(event, self.text.len());
     }
 
     /// What comes next comes from this stream.

@@ -162,8 +162,8 @@ impl History {
     /// A row as it was after so many events; shared with `now` where it is the same.
     pub(crate) fn row_after(&self, now: &Arc<Slot>, n_events: EventIdx) -> Arc<Slot> {
         let marks = &self.rows[now.block.id.0 as usize];
-        let first_end = marks.ends.partition_point(|(event, _)| *event < n_events);
-        let end = marks.ends.get(first_end).copied();
+        let ends = marks.ends.as_ref();
+        let end = ends.and_then(|ends| ends.first_from(n_events));
         let mut undone: Vec<&RowRecord> = Vec::new();
         let mut at = marks.newest;
         while let Some(record) = self.row_records.get(at as usize)
