@@ -11,6 +11,7 @@ mod estimates;
 mod groups;
 pub(crate) mod measure;
 mod mounting;
+mod placement;
 mod reader;
 mod rest;
 pub(crate) mod scroll;
@@ -77,7 +78,12 @@ pub(crate) struct VirtualList {
     height_px: Cell<f64>,
     size_told: Cell<bool>,
     view: Cell<View>,
-    written: Cell<(f64, f64)>,
+    /// How high the sizer was written.
+    sizer_px: Cell<f64>,
+    /// Where the rows were put.
+    placed: Cell<Option<placement::Placement>>,
+    /// The same when all of them had been measured, and the first of them.
+    settled: Cell<Option<(RowId, placement::Placement)>>,
     n_rows_told: Cell<usize>,
     rank_shift: Cell<bool>,
     /// Rows came or went since rows were last mounted.
@@ -133,7 +139,9 @@ impl VirtualList {
             height_px: Cell::new(0.0),
             size_told: Cell::new(false),
             view: Cell::default(),
-            written: Cell::new((-1.0, -1.0)),
+            sizer_px: Cell::new(-1.0),
+            placed: Cell::new(None),
+            settled: Cell::new(None),
             n_rows_told: Cell::new(0),
             rank_shift: Cell::new(false),
             rows_changed: Cell::new(false),
@@ -231,35 +239,25 @@ impl VirtualList {
         let changed = self.mount_window();
         self.restate();
         // New rows are measured after this frame's layout, and settled then.
-        if !changed {
+        if changed {
+            self.place();
+        } else {
             self.settle();
         }
     }
 
     /// Writes sizer, block and scroll position after the heights are known.
     pub(crate) fn settle(&self) {
-        let (scroll_to_px, sizer_px, top_px, will_do) = {
+        let (scroll_to_px, sizer_px, will_do) = {
             let mut viewport = self.viewport.borrow_mut();
             let scroll_to_px = viewport.after_measure();
-            let mounted = self.mounted.borrow();
-            let top_px = mounted
-                .first()
-                .and_then(|row| viewport.screen_top_px(row.id))
-                .map_or(0.0, |on_screen_px| viewport.scroll_top_px() + on_screen_px);
-            let will_do = viewport.will_do(&ranks_of(&mounted));
-            (scroll_to_px, viewport.scroll_height_px(), top_px, will_do)
+            let will_do = viewport.will_do(&ranks_of(&self.mounted.borrow()));
+            (scroll_to_px, viewport.scroll_height_px(), will_do)
         };
-        let (written_sizer_px, written_top_px) = self.written.replace((sizer_px, top_px));
-        if written_sizer_px != sizer_px {
+        if self.sizer_px.replace(sizer_px) != sizer_px {
             dom::set_style(&self.sizer, "height", &dom::px(sizer_px));
         }
-        if written_top_px != top_px {
-            dom::set_style(
-                &self.window,
-                "transform",
-                &format!("translateY({})", dom::px(top_px)),
-            );
-        }
+        self.place_settled();
         if let Some(top_px) = scroll_to_px {
             sizes::set_scroll_top(&self.scroller, top_px);
             self.note_pace();

@@ -1,6 +1,8 @@
 //! What the page does for what is asked of it, counted: nodes made, layout read, text handed over. Counts are the same on
 //! every machine, and what is counted here must not grow with the length of the session.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::FEED;
@@ -95,6 +97,54 @@ fn a_scrolled_screen_costs_the_same_in_a_short_and_in_a_long_session() {
                 "{costs:?}: what a screen costs grows with the session"
             );
         }
+    });
+}
+
+/// Where rows stand within the block that holds them, by their names.
+const WHERE_ROWS_STAND: &str = "(() => {
+    const block = __test.one('.chat-log').getBoundingClientRect().top;
+    return Object.fromEntries(__test.all('.chat-log [data-row]').map((row) =>
+        [row.dataset.row, row.getBoundingClientRect().top - block]));
+})()";
+
+#[test]
+fn rows_that_stay_are_not_moved_within_their_block_when_others_come_and_go() {
+    let files = vec![("/log.jsonl", log_of("stays", 5_000))];
+    on_stage("rows_stay", FEED, files, async |stage| {
+        stage.show("/log.jsonl").await;
+        stage
+            .tab
+            .run("__test.feed().goToEvent(2_000); await __test.frames(2);")
+            .await;
+        stage.rest().await;
+        let mut before: BTreeMap<String, f64> = stage.tab.eval(WHERE_ROWS_STAND).await;
+        let (mut n_came, mut n_went) = (0, 0);
+        for by_px in [400; 20].into_iter().chain([-400; 30]) {
+            let scroll =
+                format!("__test.feed().scroller.scrollTop += {by_px}; await __test.frames(2);");
+            stage.tab.run(&scroll).await;
+            stage.rest().await;
+            let now: BTreeMap<String, f64> = stage.tab.eval(WHERE_ROWS_STAND).await;
+            n_came += now.keys().filter(|row| !before.contains_key(*row)).count();
+            n_went += before.keys().filter(|row| !now.contains_key(*row)).count();
+            let stayed = now
+                .iter()
+                .filter_map(|(row, top)| Some((row, top, before.get(row)?)));
+            let moved: Vec<_> = stayed
+                .clone()
+                .filter(|(_, now, before)| (*now - *before).abs() > 0.02)
+                .collect();
+            assert!(
+                stayed.count() > 3,
+                "{by_px} px leave most of what is mounted"
+            );
+            assert!(
+                moved.is_empty(),
+                "after {by_px} px (row, now, before): {moved:?}"
+            );
+            before = now;
+        }
+        assert!(n_came > 40 && n_went > 40, "{n_came} came, {n_went} went");
     });
 }
 

@@ -4,6 +4,7 @@
 //! The harness, the sessions and the other pages are not part of this repository; they are copied into the target
 //! folder and run there. What they find is read here: medians, the ratios that are asked for, and a report of them.
 
+mod chromium;
 mod gates;
 mod report;
 mod results;
@@ -51,9 +52,11 @@ pub(crate) fn run(options: &BenchOptions) -> Result<ExitCode, Error> {
     prepare(&node, &harness)?;
     stage_page(&root, &harness.join(OURS))?;
 
+    let launcher = chromium::launcher(&chrome, &folder)?;
     let run = Run {
         node,
         chrome,
+        launcher,
         harness,
         results: folder.join("results.json"),
         data: folder.join("data"),
@@ -124,6 +127,8 @@ fn stage_page(root: &Path, folder: &Path) -> Result<(), Error> {
 struct Run {
     node: PathBuf,
     chrome: PathBuf,
+    /// What the harness starts.
+    launcher: PathBuf,
     harness: PathBuf,
     results: PathBuf,
     data: PathBuf,
@@ -170,7 +175,7 @@ impl Run {
             .arg(&self.data)
             .arg("--out")
             .arg(&self.results)
-            .env("CHROMIUM", &self.chrome);
+            .env("CHROMIUM", &self.launcher);
         progress::say("Measuring; nothing else should run on this machine");
         command::run(&mut bench)
     }
