@@ -157,7 +157,7 @@ fn running(ctx: Ctx, call: &ToolCallBlock, word: &'static str, outcome: String) 
 
 /// What an opened call shows: its arguments and what it gave.
 pub(super) fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -> AnyView {
-    let command = call.kind == ToolKind::Execute && call.headline().verb == "$";
+    let command = call.kind == ToolKind::Execute && call.what().0 == "$";
     let has_printed = feed.text_len(block.id) > 0;
     let terminal = match command {
         true => terminal_view(ctx, feed, block, call),

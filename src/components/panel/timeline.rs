@@ -330,9 +330,9 @@ fn detail(context: &Rc<Context>, feed: &Feed, line: &Timeline) -> impl IntoView 
 fn call_line(feed: &Feed, bar: &Bar) -> String {
     match &feed.block(bar.block).body {
         BlockBody::ToolCall(call) => {
-            let headline = call.headline();
-            let object = units::below(&headline.object, feed.session().cwd.as_deref());
-            format!("{} {object}", headline.verb)
+            let (verb, object) = call.what();
+            let object = units::below(&object, feed.session().cwd.as_deref());
+            format!("{verb} {object}")
         }
         _ => String::new(),
     }

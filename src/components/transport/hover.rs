@@ -61,8 +61,8 @@ pub(super) fn what(context: &Context, n_events: u32) -> Option<String> {
         let block = feed.block_of_event(n_events.checked_sub(1)?)?;
         Some(match &feed.block(block).body {
             BlockBody::ToolCall(call) => {
-                let headline = call.headline();
-                format!("{} {}", headline.verb, headline.object)
+                let (verb, object) = call.what();
+                format!("{verb} {object}")
             }
             BlockBody::FileEdit(edit) => format!("Edit {}", line(&edit.edit.file_path)),
             BlockBody::Prompt(prompt) => {

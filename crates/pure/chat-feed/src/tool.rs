@@ -155,12 +155,18 @@ impl ToolCallBlock {
 
     /// The one line that is shown of this call.
     pub fn headline(&self) -> Headline {
-        let (verb, object) = self.verb_and_object(Quotes::Around);
+        let (verb, object) = self.what();
         Headline {
             verb,
-            object: one_line(&object),
+            object,
             outcome: one_line(&self.outcome()),
         }
+    }
+
+    /// Verb and object of the headline: what is done, without what came of it, for which the result is read.
+    pub fn what(&self) -> (String, String) {
+        let (verb, object) = self.verb_and_object(Quotes::Around);
+        (verb, one_line(&object))
     }
 
     /// What the call works on: the headline's object in a terminal's spelling, with patterns as they were given.

@@ -105,12 +105,12 @@ fn host_of(known: &HashMap<BlockId, usize>, block: &Block) -> Option<usize> {
 }
 
 fn agent(feed: &Feed, block: &Block, call: &ToolCallBlock, nth: usize, depth: u16) -> AgentRow {
-    let headline = call.headline();
+    let (name, task) = call.what();
     let (tokens, cost_usd) = feed.spent_by(block.id);
     AgentRow {
         block: block.id,
-        name: headline.verb,
-        task: headline.object,
+        name,
+        task,
         nth,
         depth,
         state: match call.status {

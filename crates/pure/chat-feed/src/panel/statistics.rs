@@ -237,10 +237,8 @@ fn turns(feed: &Feed) -> Vec<TurnFigures> {
 fn line_of(feed: &Feed, id: BlockId) -> String {
     match &feed.block(id).body {
         BlockBody::ToolCall(call) => {
-            let headline = call.headline();
-            format!("{} {}", headline.verb, headline.object)
-                .trim_end()
-                .to_owned()
+            let (verb, object) = call.what();
+            format!("{verb} {object}").trim_end().to_owned()
         }
         BlockBody::Error { code, message, .. } => {
             let message = crate::units::first_line(message, 200);
