@@ -110,8 +110,8 @@ chat_event::pack_fields!(RowMarks {
 
 impl RowMarks {
     fn bytes(&self) -> usize {
-        let of_ends = |ends: &Box<Lengths>| size_of::<Lengths>() + ends.bytes();
-        size_of::<RowMarks>() + self.ends.as_ref().map_or(0, of_ends)
+        let of_ends = |ends: &Lengths| size_of::<Lengths>() + ends.bytes();
+        size_of::<RowMarks>() + self.ends.as_deref().map_or(0, of_ends)
     }
 }
 

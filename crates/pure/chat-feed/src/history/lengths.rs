@@ -9,11 +9,14 @@ use crate::replica::{hear_appended, hear_value, tell_appended, tell_value};
 /// Between two pages lie so many bytes: so far is walked at most to find a length.
 const PAGE_BYTES: usize = 512;
 
+/// An event, and the length that it left.
+type Change = (EventIdx, u32);
+
 /// Lengths in bytes, in the order of events.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Lengths {
     /// The newest.
-    last: Option<(EventIdx, u32)>,
+    last: Option<Change>,
     /// Those before it, to be read from the end: how many events earlier each was, and how long it was then.
     earlier: Vec<u8>,
     /// Where to begin to read what is not the newest.
@@ -72,12 +75,12 @@ impl Lengths {
     }
 
     /// The first event from this one on that changed it, and the length that it left.
-    pub(crate) fn first_from(&self, event: EventIdx) -> Option<(EventIdx, u32)> {
+    pub(crate) fn first_from(&self, event: EventIdx) -> Option<Change> {
         self.around(event).1
     }
 
     /// The last change before an event, and the first from it on.
-    fn around(&self, event: EventIdx) -> (Option<(EventIdx, u32)>, Option<(EventIdx, u32)>) {
+    fn around(&self, event: EventIdx) -> (Option<Change>, Option<Change>) {
         let page = self.pages.partition_point(|page| page.event < event);
         let (mut now, mut bytes) = match self.pages.get(page) {
             Some(page) => (
