@@ -1,9 +1,10 @@
 //! The virtualised list: mounts the rows that `chat_feed::viewport` chooses, tells it what they measure, and puts
 //! them where it says.
 //!
-//! A frame: changes have come in by [`VirtualList::insert`] and its like; [`VirtualList::update`] mounts and unmounts;
-//! the browser lays out and reports heights ([`measure`]); [`VirtualList::settle`] writes the sizer, the block of rows
-//! and the scroll position, before anything is painted. Reads come before writes, and each happens once.
+//! A frame: changes have come in by [`VirtualList::insert`] and its like; [`VirtualList::update`] mounts and unmounts,
+//! and has the rows that stay keep their place ([`placement`]); the browser lays out and reports heights ([`measure`]);
+//! [`VirtualList::settle`] writes the sizer, the block of rows and the scroll position, before anything is painted. Reads
+//! come before writes, and each happens once.
 //!
 //! What a row shows is left to the [`Rows`] it was made with; where the reader is, to the viewport.
 
@@ -80,10 +81,7 @@ pub(crate) struct VirtualList {
     view: Cell<View>,
     /// How high the sizer was written.
     sizer_px: Cell<f64>,
-    /// Where the rows were put.
-    placed: Cell<Option<placement::Placement>>,
-    /// The same when all of them had been measured, and the first of them.
-    settled: Cell<Option<(RowId, placement::Placement)>>,
+    placed: RefCell<placement::Placed>,
     n_rows_told: Cell<usize>,
     rank_shift: Cell<bool>,
     /// Rows came or went since rows were last mounted.
@@ -140,8 +138,7 @@ impl VirtualList {
             size_told: Cell::new(false),
             view: Cell::default(),
             sizer_px: Cell::new(-1.0),
-            placed: Cell::new(None),
-            settled: Cell::new(None),
+            placed: RefCell::default(),
             n_rows_told: Cell::new(0),
             rank_shift: Cell::new(false),
             rows_changed: Cell::new(false),
@@ -200,6 +197,7 @@ impl VirtualList {
         self.unmount(|row| ids.contains(&row.id));
         self.had_focus.set(None);
         self.arrange();
+        self.place();
     }
 
     // What it holds.
@@ -240,7 +238,7 @@ impl VirtualList {
         self.restate();
         // New rows are measured after this frame's layout, and settled then.
         if changed {
-            self.place();
+            self.keep_place();
         } else {
             self.settle();
         }
@@ -257,7 +255,7 @@ impl VirtualList {
         if self.sizer_px.replace(sizer_px) != sizer_px {
             dom::set_style(&self.sizer, "height", &dom::px(sizer_px));
         }
-        self.place_settled();
+        self.place();
         if let Some(top_px) = scroll_to_px {
             sizes::set_scroll_top(&self.scroller, top_px);
             self.note_pace();

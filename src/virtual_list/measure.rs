@@ -1,5 +1,5 @@
 //! The read phase: heights of mounted rows and the size of the scroller, as the browser reports them after layout and
-//! before it paints. Nothing is asked for, so nothing is laid out twice.
+//! before it paints. Nothing is asked for, so no row is laid out twice.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -17,6 +17,7 @@ const PRINTED: &str = "(() => {
         last: diff?.textContent.includes('the last line of it') ?? false,
         cut: !!diff && diff.querySelector('.diff__scroller').scrollHeight > diff.querySelector('.diff__scroller').clientHeight + 1,
         controls: ['.top', '.pill', '.diff__tools', '.transport-place'].filter((name) => seen(__test.one(name))),
+        gap: __test.one('.row').getBoundingClientRect().top - __test.one('.print-head').getBoundingClientRect().bottom,
         scheme: getComputedStyle(__test.feed()).colorScheme,
     };
 })()";
@@ -62,6 +63,11 @@ fn all_of_a_session_is_printed_and_nothing_around_it() {
             (&printed["last"], &printed["cut"]),
             (&json!(true), &json!(false)),
             "{printed}"
+        );
+        assert_eq!(
+            printed["gap"].as_f64(),
+            Some(0.0),
+            "{printed}: the rows begin below the head"
         );
         assert_eq!(
             (&printed["controls"], &printed["scheme"]),

@@ -12,9 +12,9 @@
 //!    [`Viewport::set_estimate`]; what the reader did → [`Viewport::on_scroll`] and the others;
 //! 2. unless what is mounted [will do](Viewport::will_do): [`Viewport::window`] → mount and unmount rows;
 //! 3. read the heights of mounted rows → [`Viewport::set_measured`];
-//! 4. [`Viewport::after_measure`]; write [`Viewport::scroll_height_px`] to the sizer, [`Viewport::block_top_px`] of
-//!    the first mounted row to the block of mounted rows, and then the scroll position, if there is one. Where
-//!    the measurements call for other rows, the next frame's window has them.
+//! 4. [`Viewport::after_measure`]; write [`Viewport::scroll_height_px`] to the sizer, the [`Placement`] that has the
+//!    first mounted row at [`Viewport::block_top_px`] to the block of mounted rows, and then the scroll position, if
+//!    there is one. Where the measurements call for other rows, the next frame's window has them.
 //!
 //! The page sets `overflow-anchor: none`: two correctors would fight.
 //!
@@ -27,6 +27,7 @@
 mod anchor;
 mod estimator;
 mod heights;
+mod placement;
 mod reader;
 mod rows;
 mod scroll_space;
@@ -35,6 +36,7 @@ mod window;
 pub use anchor::{Align, Anchor};
 pub use estimator::{Estimator, FontMetrics, RowKind, RowShape};
 pub use heights::HeightIndex;
+pub use placement::Placement;
 pub use reader::NEAR_END_PX;
 pub use scroll_space::MAX_SCROLL_PX;
 pub use window::Window;

@@ -15,7 +15,8 @@ pub(crate) struct TextBody {
     /// Whether its call has its result: from then on it is told packed, since most readers never look at it. More may still
     /// come; then it lies open again.
     pub(crate) is_seldom_read: bool,
-    /// How long it was after each event that changed it. Kept where the feed keeps its history; of the assistant's text by its rows instead.
+    /// How long it was after each event that changed it. Kept where the feed keeps its history; of the assistant's text by
+    /// its rows instead.
     pub(crate) growth: Lengths,
     /// Where it did more than grow.
     pub(crate) rewrites: Vec<Rewrite>,
