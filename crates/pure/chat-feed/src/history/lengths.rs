@@ -6,7 +6,7 @@ use chat_event::pack::{Packer, Unpacker};
 use crate::block::EventIdx;
 use crate::replica::{hear_appended, hear_value, tell_appended, tell_value};
 
-/// Between two pages lie so many bytes: so far is walked at most to find a length.
+/// Between two pages lie so many bytes, and a length more: so far is walked at most to find one.
 const PAGE_BYTES: usize = 512;
 
 /// An event, and the length that it left.
