@@ -249,7 +249,7 @@ impl Page {
         });
         let page = self.clone();
         let refused = dom::listen(&self.feed, "af-error", move |event| {
-            if dom::detail_of(&event, "refused").is_some_and(|refused| refused == "true") {
+            if dom::is_in_detail(&event, "refused") {
                 // The page asks for the token, which says it.
                 event.prevent_default();
                 page.refuse();
@@ -257,8 +257,10 @@ impl Page {
         });
         let page = self.clone();
         let badge = dom::listen(&self.feed, "af-badge", move |event| {
-            let n_new = dom::detail_of(&event, "badge").and_then(|badge| badge.parse().ok());
-            page.n_new.set(n_new.unwrap_or(0));
+            let n_new = dom::number_in_detail(&event, "badge").unwrap_or(0.0);
+            // As it was counted.
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            page.n_new.set(n_new as u32);
             page.write_title();
         });
         // They are needed as long as the page is there.

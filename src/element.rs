@@ -27,7 +27,7 @@ use chat_feed::arrangement::Mode;
 use crate::components::feed::FeedView;
 use crate::feed_store::FeedStore;
 use crate::platform::custom_element;
-use crate::platform::dom::{self, Element};
+use crate::platform::dom::{self, Element, Member};
 use crate::platform::save::Pieces;
 use crate::platform::style::sheet;
 use crate::platform::{style, turns};
@@ -146,7 +146,7 @@ impl FeedElement {
         *view.context.links.host.borrow_mut() = Some(host.clone());
         let told_host = host.clone();
         view.on_badge(move |badge| {
-            let detail = dom::object_of(&[("badge", &badge.to_string())]);
+            let detail = dom::object_of(&[("badge", Member::Number(badge.into()))]);
             dom::dispatch(&told_host, "af-badge", &detail);
         });
         let told_host = host.clone();
@@ -222,7 +222,7 @@ impl FeedElement {
             if state != "loading" {
                 turns::all_is_read();
             }
-            dom::dispatch(&self.host, "af-state", &dom::object_of(&[("state", state)]));
+            dom::dispatch(&self.host, "af-state", &dom::object_of(&[("state", Member::Text(state))]));
         }
     }
 
@@ -235,7 +235,7 @@ impl FeedElement {
             dom::dispatch(
                 &self.host,
                 "af-session",
-                &dom::object_of(&[("title", &text)]),
+                &dom::object_of(&[("title", Member::Text(&text))]),
             );
         }
     }

@@ -16,7 +16,7 @@ use leptos::prelude::*;
 
 use super::icon::{Icon, icon};
 use super::{Context, Ctx, feed};
-use crate::platform::dom::{self, Element};
+use crate::platform::dom::{self, Element, Member};
 use crate::platform::{frame, location};
 use crate::virtual_list::VirtualList;
 
@@ -40,7 +40,7 @@ impl Context {
     /// Asks the page around for something that is not the feed's; true where somebody does it.
     pub(crate) fn command(&self, name: &str) -> bool {
         let host = self.links.host.borrow();
-        let detail = dom::object_of(&[("command", name)]);
+        let detail = dom::object_of(&[("command", Member::Text(name))]);
         host.as_ref()
             .is_some_and(|host| !dom::asks_leave(host, "af-command", &detail))
     }
@@ -67,7 +67,10 @@ impl Context {
     /// The same, to an event.
     pub(super) fn copy_link_to(&self, event_id: &str) {
         let address = location::with_fragment("e", event_id);
-        let detail = dom::object_of(&[("eventId", event_id), ("href", &address)]);
+        let detail = dom::object_of(&[
+            ("eventId", Member::Text(event_id)),
+            ("href", Member::Text(&address)),
+        ]);
         let host = self.links.host.borrow();
         if host
             .as_ref()
@@ -99,7 +102,7 @@ impl Context {
         };
         let text = text.trim_end();
         let host = self.links.host.borrow();
-        let detail = dom::object_of(&[("text", text)]);
+        let detail = dom::object_of(&[("text", Member::Text(text))]);
         if host
             .as_ref()
             .is_none_or(|host| dom::asks_leave(host, "af-copy", &detail))
@@ -126,14 +129,17 @@ impl Context {
             let Some(path) = block.body.file_path() else {
                 return false;
             };
-            let line = block.body.file_line().map(|line| line.to_string());
+            let line = block.body.file_line();
             let cwd = feed.session().cwd.clone();
             (path, line, block.event_id.to_string(), cwd)
         };
-        let mut detail = vec![("path", path.as_str()), ("eventId", &event_id)];
+        let mut detail = vec![
+            ("path", Member::Text(&path)),
+            ("eventId", Member::Text(&event_id)),
+        ];
         // What is not known is left out.
-        detail.extend(line.as_deref().map(|line| ("line", line)));
-        detail.extend(cwd.as_deref().map(|cwd| ("cwd", cwd)));
+        detail.extend(line.map(|line| ("line", Member::Number(line))));
+        detail.extend(cwd.as_deref().map(|cwd| ("cwd", Member::Text(cwd))));
         let host = self.links.host.borrow();
         if host
             .as_ref()
@@ -246,7 +252,7 @@ impl Context {
             dom::dispatch(
                 host,
                 "af-select",
-                &dom::object_of(&[("eventId", &event_id)]),
+                &dom::object_of(&[("eventId", Member::Text(&event_id))]),
             );
         }
     }

@@ -12,7 +12,8 @@ use chat_feed::playback::{Player, State};
 
 use super::Context;
 use super::feed::FeedView;
-use crate::platform::{clock, dom, frame, location};
+use crate::platform::dom::{self, Member};
+use crate::platform::{clock, frame, location};
 
 /// What is answered: a number or an address, as text.
 pub(crate) type Answered = Pin<Box<dyn Future<Output = Result<String, String>>>>;
@@ -130,28 +131,28 @@ pub(super) fn tell(context: &Context) {
         return;
     };
     let told = &context.told;
-    let say = |name: &str, detail: &[(&str, &str)]| {
+    let say = |name: &str, detail: &[(&str, Member<'_>)]| {
         dom::dispatch(&host, name, &dom::object_of(detail));
     };
     let n_events = context.store.event_count();
     if told.n_events.replace(n_events) != n_events {
-        say("af-event", &[("count", &n_events.to_string())]);
+        say("af-event", &[("count", Member::Number(n_events.into()))]);
     }
     let list = context.list.borrow().clone();
     if let Some(list) = list {
         let follows = list.view().following;
         let before = told.follows.replace(Some(follows));
         if before.is_some_and(|before| before != follows) {
-            let word = if follows { "true" } else { "false" };
-            say("af-follow", &[("following", word)]);
+            say("af-follow", &[("following", Member::Is(follows))]);
         }
     }
     let found = context.found();
     if *told.found.borrow() != found {
         let (n_hits, n_hidden) = found.unwrap_or_default();
-        let (hits, hidden) = (n_hits.to_string(), n_hidden.to_string());
         told.found.replace(found);
-        say("af-filter", &[("hits", &hits), ("hidden", &hidden)]);
+        let hits = Member::Number(n_hits as u64);
+        let hidden = Member::Number(n_hidden as u64);
+        say("af-filter", &[("hits", hits), ("hidden", hidden)]);
     }
     let (playing, rate, time_ms, at_end) = context.store.player(|player| {
         let playing = player.state() == State::ReplayPlaying;
@@ -187,7 +188,7 @@ pub(super) fn tell(context: &Context) {
 }
 
 /// The markers that playing has passed in this frame.
-fn tell_markers(context: &Context, say: &impl Fn(&str, &[(&str, &str)])) {
+fn tell_markers(context: &Context, say: &impl Fn(&str, &[(&str, Member<'_>)])) {
     let passed = context.store.player(Player::passed);
     if passed.is_empty() {
         return;
@@ -199,9 +200,8 @@ fn tell_markers(context: &Context, say: &impl Fn(&str, &[(&str, &str)])) {
         let event_id = context
             .store
             .whole(|feed, _| feed.block(marker.block).event_id.to_string());
-        say(
-            "af-marker",
-            &[("kind", marker.kind.as_str()), ("eventId", &event_id)],
-        );
+        let kind = Member::Text(marker.kind.as_str());
+        let event_id = Member::Text(&event_id);
+        say("af-marker", &[("kind", kind), ("eventId", event_id)]);
     }
 }

@@ -5,7 +5,8 @@ use leptos::prelude::{GetUntracked, Set};
 
 use super::FeedElement;
 use crate::components::bar::{Connection, Note, Reading};
-use crate::platform::{clock, dom};
+use crate::platform::clock;
+use crate::platform::dom::{self, Member};
 use crate::transport::{self, Loss};
 
 impl FeedElement {
@@ -110,7 +111,7 @@ impl FeedElement {
             dom::dispatch(
                 &self.host,
                 "af-connection",
-                &dom::object_of(&[("state", state), ("text", text)]),
+                &dom::object_of(&[("state", Member::Text(state)), ("text", Member::Text(text))]),
             );
         }
     }

@@ -8,8 +8,9 @@ use super::FeedElement;
 use crate::components::bar::{Note, Reading};
 use crate::components::find::Elsewhere;
 use crate::components::reading::READING;
+use crate::platform::dom::{self, Member};
 use crate::platform::stream::Blob;
-use crate::platform::{dom, frame};
+use crate::platform::frame;
 use crate::transport::kept::{Doors, NAMED};
 use crate::transport::{Failure, Progress, Sink, Update, bytes};
 
@@ -173,8 +174,10 @@ impl FeedElement {
     fn tell_failure(&self, failure: &Failure, shown: &str) {
         let more = [&*failure.next, shown].into_iter();
         let more: Vec<&str> = more.filter(|text| !text.is_empty()).collect();
-        let refused = if failure.refused { "true" } else { "" };
-        let detail = dom::object_of(&[("message", &failure.what), ("refused", refused)]);
+        let detail = dom::object_of(&[
+            ("message", Member::Text(&failure.what)),
+            ("refused", Member::Is(failure.refused)),
+        ]);
         // A page that tells its reader itself takes the event over.
         if dom::asks_leave(&self.host, "af-error", &detail) {
             self.view.bar.note.set(Some(Note {

@@ -19,8 +19,8 @@ pub(crate) use event::{
     key_of, origin, place_above, place_below, place_of, scrolled, target,
 };
 pub(crate) use listening::{
-    Listener, asks_leave, detail_of, dispatch, listen, listen_document, listen_passive,
-    listen_window, object_of, value_of_json,
+    Listener, Member, asks_leave, detail_of, dispatch, is_in_detail, listen, listen_document,
+    listen_passive, listen_window, number_in_detail, object_of, value_of_json,
 };
 
 /// An element of the page.

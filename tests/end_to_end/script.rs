@@ -71,7 +71,7 @@ fn a_script_finds_and_filters_in_all_of_the_session() {
             )
             .await;
         let told: Value = stage.tab.eval("window.told.at(-1)[1]").await;
-        assert_eq!(told["hits"], "8", "{told}");
+        assert_eq!(told["hits"], 8, "{told}");
         let why: String = stage
             .tab
             .eval("__test.feed().search('/(/').catch((why) => why.message)")
@@ -262,7 +262,7 @@ fn a_page_is_asked_to_open_the_file_of_a_row_and_else_its_path_is_copied() {
         stage.tab.press("o").await;
         let asked: Value = stage.tab.eval("window.asked").await;
         assert_eq!(asked[0]["path"], "src/part_1.rs");
-        assert_eq!(asked[0]["line"], "2", "the first line that changed");
+        assert_eq!(asked[0]["line"], 2, "the first line that changed");
         // Nobody takes it: what can be done is to copy the path.
         stage.tab.run("window.takes = false").await;
         stage.tab.run(&format!("{file_button}.click()")).await;

@@ -113,10 +113,22 @@ pub(crate) fn asks_leave(element: &Element, name: &str, detail: &JsValue) -> boo
 
 /// A member of an event's `detail`, where it is text.
 pub(crate) fn detail_of(event: &Event, name: &str) -> Option<String> {
+    member_of(event, name)?.as_string()
+}
+
+/// The same, where it is a number.
+pub(crate) fn number_in_detail(event: &Event, name: &str) -> Option<f64> {
+    member_of(event, name)?.as_f64()
+}
+
+/// Whether a member of an event's `detail` is true.
+pub(crate) fn is_in_detail(event: &Event, name: &str) -> bool {
+    member_of(event, name).is_some_and(|member| member == JsValue::TRUE)
+}
+
+fn member_of(event: &Event, name: &str) -> Option<JsValue> {
     let detail = event.dyn_ref::<web_sys::CustomEvent>()?.detail();
-    js_sys::Reflect::get(&detail, &name.into())
-        .ok()?
-        .as_string()
+    js_sys::Reflect::get(&detail, &name.into()).ok()
 }
 
 /// A value read from JSON, for the `detail` of an event.
@@ -124,11 +136,27 @@ pub(crate) fn value_of_json(json: &str) -> JsValue {
     js_sys::JSON::parse(json).unwrap_or_default()
 }
 
-/// An object of strings, for the `detail` of an event.
-pub(crate) fn object_of(members: &[(&str, &str)]) -> JsValue {
+/// A value in the `detail` of an event.
+#[derive(Clone, Copy)]
+pub(crate) enum Member<'t> {
+    Text(&'t str),
+    /// Below 2^53.
+    Number(u64),
+    Is(bool),
+}
+
+/// An object, for the `detail` of an event.
+pub(crate) fn object_of(members: &[(&str, Member<'_>)]) -> JsValue {
     let object = js_sys::Object::new();
     for (name, value) in members {
-        let _ = js_sys::Reflect::set(&object, &(*name).into(), &(*value).into());
+        let value = match *value {
+            Member::Text(text) => text.into(),
+            // So it says of itself.
+            #[allow(clippy::cast_precision_loss)]
+            Member::Number(number) => (number as f64).into(),
+            Member::Is(is) => is.into(),
+        };
+        let _ = js_sys::Reflect::set(&object, &(*name).into(), &value);
     }
     object.into()
 }

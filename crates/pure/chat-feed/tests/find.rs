@@ -510,3 +510,27 @@ fn a_growing_text_is_not_read_from_its_beginning_again() {
     assert_eq!(find.len(), 1);
     assert!(n_slices < 100, "{n_slices}");
 }
+
+#[test]
+fn a_slice_counts_the_arguments_that_paths_and_agents_are_read_from() {
+    let mut renderer = ChatRenderer::new();
+    let long = "all of a new file\n".repeat(600);
+    for nth in 0..200 {
+        let args = json!({"content": long, "file_path": format!("src/{nth}.rs")});
+        let id = format!("c{nth}");
+        let call = json!({"toolCallId": id, "toolName": "Write", "args": args});
+        renderer.render_event(&event(nth, "tool_call", call));
+        let args = json!({"prompt": long, "subagent_type": format!("agent {nth}")});
+        let call = json!({"toolCallId": format!("a{nth}"), "toolName": "Task", "args": args});
+        renderer.render_event(&event(1_000 + nth, "tool_call", call));
+    }
+    for question in ["file:src/199.rs", "agent:199"] {
+        let mut find = Find::new(Query::parse(question).unwrap());
+        let mut n_slices = 0;
+        while !find.search(renderer.feed(), 50_000, &mut Vec::new()) {
+            n_slices += 1;
+        }
+        assert_eq!(find.len(), 1, "{question}");
+        assert!(n_slices >= 30, "{question}: {n_slices}");
+    }
+}

@@ -79,7 +79,10 @@ impl Find {
             BlockBody::FileEdit(edit) => edit.call.filter(|&call| stands_for(feed, call) == block),
             _ => None,
         };
-        let asked = looked.standing && self.facts_hold(feed, block, call, looked.kinds);
+        let asked = looked.standing && {
+            cost = cost.saturating_add(self.cost_of_facts(feed, block, call));
+            self.facts_hold(feed, block, call, looked.kinds)
+        };
         if asked {
             let grown = from.zip(self.query.longest_text());
             match grown {
@@ -159,6 +162,19 @@ impl Find {
     fn texts_hold(&self, found: u32) -> bool {
         let mut texts = self.query.texts.iter().enumerate();
         texts.all(|(nth, wanted)| (found & (1 << nth) != 0) != wanted.not)
+    }
+
+    /// What is read to see whether the facts hold, in bytes.
+    fn cost_of_facts(&self, feed: &Feed, block: BlockId, call: Option<BlockId>) -> usize {
+        let costs = self.query.facts.iter().map(|wanted| match wanted.what {
+            Fact::Is(_) | Fact::Tool(_) => 0,
+            Fact::File(_) => {
+                let ids = [Some(block), call].into_iter().flatten();
+                ids.map(|id| words::len_of_paths(feed, id)).sum()
+            }
+            Fact::Agent(_) => words::len_of_agents(feed, block),
+        });
+        costs.sum()
     }
 
     fn facts_hold(&self, feed: &Feed, block: BlockId, call: Option<BlockId>, kinds: Kinds) -> bool {

@@ -12,6 +12,7 @@ use chat_event::{Body, Json};
 use crate::block::{BlockBody, BlockId};
 use crate::feed::Feed;
 use crate::projections::trace::clean;
+use crate::tool::ToolKind;
 
 /// Shown one text after the other; breaks off once it knows enough.
 pub(super) type Visit<'v> = &'v mut dyn FnMut(&str) -> ControlFlow<()>;
@@ -59,6 +60,14 @@ pub(super) fn visit_paths(feed: &Feed, id: BlockId, visit: Visit<'_>) {
     };
 }
 
+/// How much is read for the paths a block is about, in bytes: a call tells its own in its arguments.
+pub(super) fn len_of_paths(feed: &Feed, id: BlockId) -> usize {
+    match &feed.block(id).body {
+        BlockBody::ToolCall(call) => call.args.text_len(),
+        _ => 0,
+    }
+}
+
 /// The names of the agents that a block is by, or to.
 pub(super) fn visit_agents(feed: &Feed, id: BlockId, visit: Visit<'_>) {
     let block = feed.block(id);
@@ -80,6 +89,16 @@ pub(super) fn visit_agents(feed: &Feed, id: BlockId, visit: Visit<'_>) {
             return;
         }
     }
+}
+
+/// How much is read for them, in bytes.
+pub(super) fn len_of_agents(feed: &Feed, id: BlockId) -> usize {
+    let calls = std::iter::successors(Some(id), |&id| feed.block(id).parent);
+    let lens = calls.map(|call| match &feed.block(call).body {
+        BlockBody::ToolCall(call) if call.kind == ToolKind::Agent => call.args.text_len(),
+        _ => 0,
+    });
+    lens.sum()
 }
 
 struct Reader<'v> {
