@@ -222,7 +222,11 @@ impl FeedElement {
             if state != "loading" {
                 turns::all_is_read();
             }
-            dom::dispatch(&self.host, "af-state", &dom::object_of(&[("state", Member::Text(state))]));
+            dom::dispatch(
+                &self.host,
+                "af-state",
+                &dom::object_of(&[("state", Member::Text(state))]),
+            );
         }
     }
 

@@ -31,6 +31,8 @@ pub(crate) struct Links {
     actions: RefCell<Option<Element>>,
     /// The row that the buttons are on.
     on: Cell<Option<RowId>>,
+    /// Whether the page around opens files, as it said when the buttons came there.
+    page_opens: ArcRwSignal<bool>,
     selected: Cell<Option<RowId>>,
     /// The damaged place that was gone to last.
     damage: Cell<Option<BlockId>>,
@@ -232,6 +234,10 @@ impl Context {
         if let Some(actions) = &*self.links.actions.borrow()
             && actions.parent_element().as_ref() != Some(&element)
         {
+            let opens = self.attribute("opens-files").is_some();
+            if self.links.page_opens.get_untracked() != opens {
+                self.links.page_opens.set(opens);
+            }
             match self.has_file(row) {
                 true => dom::write_attribute(actions, "data-file", ""),
                 false => dom::remove_attribute(actions, "data-file"),
@@ -272,17 +278,12 @@ impl Context {
 
 /// The buttons; there is one set, and it is put on one row at a time.
 pub(super) fn actions(ctx: Ctx) -> impl IntoView {
-    // Only a page that opens files is asked for it in so many words.
-    let opens = ctx.with_value(|context| context.attribute("opens-files").is_some());
-    let file = match opens {
-        true => "Open file",
-        false => "Copy path",
-    };
-    let action = |name: &'static str,
-                  key: &'static str,
-                  class: &'static str,
-                  shape: Icon,
-                  act: fn(&Context, RowId)| {
+    let opens = ctx.with_value(|context| context.links.page_opens.clone());
+    let action = move |name: &'static str,
+                       key: &'static str,
+                       class: &'static str,
+                       shape: Icon,
+                       act: fn(&Context, RowId)| {
         button()
             .attr("type", "button")
             .class(class)
@@ -297,16 +298,19 @@ pub(super) fn actions(ctx: Ctx) -> impl IntoView {
             })
             .child(icon(shape))
     };
+    let file = move || {
+        // Only a page that opens files is asked for it in so many words.
+        let name = match opens.get() {
+            true => "Open file",
+            false => "Copy path",
+        };
+        let act = |context: &Context, row| {
+            context.open_file(row);
+        };
+        action(name, "o", "icon-button row-actions__file", Icon::File, act)
+    };
     (
-        action(
-            file,
-            "o",
-            "icon-button row-actions__file",
-            Icon::File,
-            |context, row| {
-                context.open_file(row);
-            },
-        ),
+        file,
         action(
             "Copy text",
             "y",

@@ -9,8 +9,8 @@ use crate::components::bar::{Note, Reading};
 use crate::components::find::Elsewhere;
 use crate::components::reading::READING;
 use crate::platform::dom::{self, Member};
-use crate::platform::stream::Blob;
 use crate::platform::frame;
+use crate::platform::stream::Blob;
 use crate::transport::kept::{Doors, NAMED};
 use crate::transport::{Failure, Progress, Sink, Update, bytes};
 

@@ -268,6 +268,13 @@ fn a_page_is_asked_to_open_the_file_of_a_row_and_else_its_path_is_copied() {
         stage.tab.run(&format!("{file_button}.click()")).await;
         let told: (usize, Vec<String>) = stage.tab.eval("[asked.length, copied]").await;
         assert_eq!(told, (2, vec!["src/part_1.rs".to_owned()]));
+        // A page may say later that it opens none.
+        stage
+            .tab
+            .run(&format!("__test.feed().removeAttribute('opens-files'); __test.one('.row:not(:focus)').focus(); {edit}.focus()"))
+            .await;
+        let says_so = format!("{file_button}.title === 'Copy path (o)'");
+        stage.tab.wait_for("another name", SHORT, &says_so).await;
         // A row about no file has no such button, and the key does nothing.
         stage
             .tab
