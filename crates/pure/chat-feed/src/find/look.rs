@@ -79,10 +79,10 @@ impl Find {
             BlockBody::FileEdit(edit) => edit.call.filter(|&call| stands_for(feed, call) == block),
             _ => None,
         };
-        let asked = looked.standing && {
+        if looked.standing {
             cost = cost.saturating_add(self.cost_of_facts(feed, block, call));
-            self.facts_hold(feed, block, call, looked.kinds)
-        };
+        }
+        let asked = looked.standing && self.facts_hold(feed, block, call, looked.kinds);
         if asked {
             let grown = from.zip(self.query.longest_text());
             match grown {

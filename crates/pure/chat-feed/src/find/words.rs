@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 use chat_event::{Body, Json};
 
-use crate::block::{BlockBody, BlockId};
+use crate::block::{BlockBody, BlockId, ToolCallBlock};
 use crate::feed::Feed;
 use crate::projections::trace::clean;
 use crate::tool::ToolKind;
@@ -80,10 +80,8 @@ pub(super) fn visit_agents(feed: &Feed, id: BlockId, visit: Visit<'_>) {
         }
         _ => {}
     }
-    let calls = std::iter::successors(Some(id), |&id| feed.block(id).parent);
-    for call in calls {
-        if let BlockBody::ToolCall(call) = &feed.block(call).body
-            && let Some(agent) = call.agent()
+    for call in agents_around(feed, id) {
+        if let Some(agent) = call.agent()
             && visit(&agent).is_break()
         {
             return;
@@ -93,12 +91,17 @@ pub(super) fn visit_agents(feed: &Feed, id: BlockId, visit: Visit<'_>) {
 
 /// How much is read for them, in bytes.
 pub(super) fn len_of_agents(feed: &Feed, id: BlockId) -> usize {
-    let calls = std::iter::successors(Some(id), |&id| feed.block(id).parent);
-    let lens = calls.map(|call| match &feed.block(call).body {
-        BlockBody::ToolCall(call) if call.kind == ToolKind::Agent => call.args.text_len(),
-        _ => 0,
-    });
-    lens.sum()
+    let calls = agents_around(feed, id);
+    calls.map(|call| call.args.text_len()).sum()
+}
+
+/// The calls of agents that a block is, or lies within.
+fn agents_around(feed: &Feed, id: BlockId) -> impl Iterator<Item = &ToolCallBlock> {
+    let blocks = std::iter::successors(Some(id), |&id| feed.block(id).parent);
+    blocks.filter_map(|id| match &feed.block(id).body {
+        BlockBody::ToolCall(call) if call.kind == ToolKind::Agent => Some(&**call),
+        _ => None,
+    })
 }
 
 struct Reader<'v> {
