@@ -82,7 +82,7 @@ pub(crate) struct WholeText {
 chat_event::pack_fields!(WholeText { event, text, len });
 
 /// What is known of a row beside its records.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 struct RowMarks {
     /// The event that brought it.
     came: EventIdx,
@@ -98,17 +98,27 @@ struct RowMarks {
     /// Where a row of text ended before the events that only made it longer.
     ends: Option<Box<Lengths>>,
 }
-chat_event::pack_fields!(RowMarks {
-    came,
-    changed,
-    stamp,
-    newest,
-    gone,
-    held,
-    ends
-});
-
 impl RowMarks {
+    /// All but where its text ended.
+    fn numbers(&self) -> [u32; 6] {
+        let RowMarks {
+            came,
+            changed,
+            stamp,
+            newest,
+            gone,
+            held,
+            ends: _,
+        } = *self;
+        [came, changed, stamp, newest, gone, held]
+    }
+
+    /// Whether nothing became of it since it was this.
+    fn is_still(&self, earlier: &RowMarks) -> bool {
+        let end = |marks: &RowMarks| Some(marks.ends.as_ref()?.last_event());
+        self.numbers() == earlier.numbers() && end(self) == end(earlier)
+    }
+
     fn bytes(&self) -> usize {
         let of_ends = |ends: &Lengths| size_of::<Lengths>() + ends.bytes();
         size_of::<RowMarks>() + self.ends.as_deref().map_or(0, of_ends)

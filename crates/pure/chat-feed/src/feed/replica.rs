@@ -30,7 +30,7 @@ impl Replicate for Feed {
         tell_value(&self.last, &mut told.last, out);
         tell_value(&self.n_rows, &mut told.n_rows, out);
         tell_list(&self.turns, &mut told.turns, out);
-        tell_list(&self.responses, &mut told.responses, out);
+        tell_appended(&self.responses, &mut told.responses, out);
         tell_value(&self.session, &mut told.session, out);
         tell_appended(&self.rows_of_events, &mut told.rows_of_events, out);
         tell_value(&self.context, &mut told.context, out);
@@ -48,7 +48,7 @@ impl Replicate for Feed {
         hear_value(&mut self.last, input);
         hear_value(&mut self.n_rows, input);
         hear_list(&mut self.turns, input);
-        hear_list(&mut self.responses, input);
+        hear_appended(&mut self.responses, input);
         hear_value(&mut self.session, input);
         hear_appended(&mut self.rows_of_events, input);
         hear_value(&mut self.context, input);

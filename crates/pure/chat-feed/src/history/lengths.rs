@@ -22,11 +22,6 @@ pub(crate) struct Lengths {
     /// Where to begin to read what is not the newest.
     pages: Vec<Page>,
 }
-chat_event::pack_fields!(Lengths {
-    last,
-    earlier,
-    pages
-});
 
 /// The length that the bytes up to here lead back from.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,10 +1,11 @@
 //! What is told of a history.
 
-use chat_event::pack::{Packer, Unpacker};
+use chat_event::pack::{Pack, Packer, Unpacker};
 
-use super::{EventIdx, History, UsageCounted};
+use super::{EventIdx, History, Lengths, RowMarks, UsageCounted};
 use crate::replica::{
-    Replicate, hear_appended, hear_list, hear_value, tell_appended, tell_list, tell_value,
+    Replicate, hear_appended, hear_list, hear_list_by, hear_value, tell_appended, tell_list,
+    tell_list_by, tell_value,
 };
 
 impl Replicate for History {
@@ -13,7 +14,7 @@ impl Replicate for History {
         tell_value(&self.event, &mut told.event, out);
         tell_value(&self.n_changes, &mut told.n_changes, out);
         self.order.tell(&mut told.order, out);
-        tell_list(&self.rows, &mut told.rows, out);
+        tell_list_by(&self.rows, &mut told.rows, out, RowMarks::is_still, tell_marks);
         tell_appended(&self.row_records, &mut told.row_records, out);
         tell_appended(&self.gone, &mut told.gone, out);
         tell_appended(&self.beside, &mut told.beside, out);
@@ -33,7 +34,7 @@ impl Replicate for History {
         hear_value(&mut self.event, input);
         hear_value(&mut self.n_changes, input);
         self.order.hear(input);
-        hear_list(&mut self.rows, input);
+        hear_list_by(&mut self.rows, input, hear_marks);
         hear_appended(&mut self.row_records, input);
         hear_appended(&mut self.gone, input);
         hear_appended(&mut self.beside, input);
@@ -48,6 +49,36 @@ impl Replicate for History {
         self.times.hear(input);
         hear_appended(&mut self.whole_texts, input);
     }
+}
+
+/// The numbers anew, and of where its text ended what is more.
+fn tell_marks(now: &RowMarks, told: Option<&mut RowMarks>, out: &mut Packer) {
+    for number in now.numbers() {
+        number.pack(out);
+    }
+    now.ends.is_some().pack(out);
+    if let Some(ends) = &now.ends {
+        let mut none = Lengths::default();
+        let told = told.and_then(|told| told.ends.as_deref_mut());
+        ends.tell(told.unwrap_or(&mut none), out);
+    }
+}
+
+fn hear_marks(known: Option<&mut RowMarks>, input: &mut Unpacker<'_>) -> Option<RowMarks> {
+    let [came, changed, stamp, newest, gone, held] = std::array::from_fn(|_| u32::unpack(input));
+    let mut ends = known.and_then(|known| known.ends.take());
+    if bool::unpack(input) {
+        ends.get_or_insert_default().hear(input);
+    }
+    Some(RowMarks {
+        came,
+        changed,
+        stamp,
+        newest,
+        gone,
+        held,
+        ends,
+    })
 }
 
 impl History {
