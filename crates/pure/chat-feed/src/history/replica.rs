@@ -14,7 +14,13 @@ impl Replicate for History {
         tell_value(&self.event, &mut told.event, out);
         tell_value(&self.n_changes, &mut told.n_changes, out);
         self.order.tell(&mut told.order, out);
-        tell_list_by(&self.rows, &mut told.rows, out, RowMarks::is_still, tell_marks);
+        tell_list_by(
+            &self.rows,
+            &mut told.rows,
+            out,
+            RowMarks::is_still,
+            tell_marks,
+        );
         tell_appended(&self.row_records, &mut told.row_records, out);
         tell_appended(&self.gone, &mut told.gone, out);
         tell_appended(&self.beside, &mut told.beside, out);
