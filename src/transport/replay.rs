@@ -81,12 +81,19 @@ async fn read(source: Source, limits: Limits, sink: &Sink) {
         return;
     };
     ASIDE.fetch();
+    reading.hands_over = true;
     if reading.read(&mut bytes, sink, OWN_BYTES).await == Stopped::AtEnd {
         return;
     }
-    match aside.go_on(reading.n_events, bytes, sink).await {
+    drop(bytes);
+    match aside.go_on(reading.n_events, sink).await {
         Outcome::Done => {}
-        Outcome::NotBegun(mut bytes) => {
+        Outcome::NotBegun => {
+            let Some(mut bytes) = open(&source, sink).await else {
+                return;
+            };
+            reading.hands_over = false;
+            reading.pass_taken(&mut bytes).await;
             reading.read_all(&mut bytes, OWN_BYTES, limits, sink).await;
         }
         Outcome::Lost => {
@@ -163,6 +170,10 @@ struct Reading {
     reader: Bytes,
     arrival_ms: i64,
     watch: Option<Box<dyn Watch>>,
+    /// Whether another reads on.
+    hands_over: bool,
+    /// Bytes that came and were not taken yet.
+    left: Vec<u8>,
     /// How many bytes it took, unpacked.
     n_taken: u64,
     /// How many events they gave.
@@ -175,6 +186,8 @@ impl Reading {
             reader: Bytes::default(),
             arrival_ms,
             watch: None,
+            hands_over: false,
+            left: Vec::new(),
             n_taken: 0,
             n_events: 0,
         }
@@ -215,12 +228,34 @@ impl Reading {
         sink(Update::Events(events));
     }
 
+    /// Passes by what was taken, in a source that was opened anew.
+    async fn pass_taken(&mut self, bytes: &mut Unpacked) {
+        let mut n_left = self.n_taken;
+        self.left.clear();
+        // Whoever reads on tells what is wrong.
+        while n_left > 0
+            && let Ok(Some(mut piece)) = bytes.next().await
+        {
+            let n_passed = usize::try_from(n_left).map_or(piece.len(), |n| n.min(piece.len()));
+            n_left -= n_passed as u64;
+            self.left = piece.split_off(n_passed);
+        }
+    }
+
+    /// What was left, or the next bytes.
+    async fn next_piece(&mut self, bytes: &mut Unpacked) -> Result<Option<Vec<u8>>, Broken> {
+        match self.left.is_empty() {
+            true => bytes.next().await,
+            false => Ok(Some(std::mem::take(&mut self.left))),
+        }
+    }
+
     /// Reads on, until about so many bytes were read.
     async fn read(&mut self, bytes: &mut Unpacked, sink: &Sink, upto: u64) -> Stopped {
         let mut events = Vec::new();
         let mut slice_began_ms = frame::now_ms();
         while self.n_taken < upto {
-            let piece = match bytes.next().await {
+            let mut piece = match self.next_piece(bytes).await {
                 Ok(Some(piece)) => piece,
                 Ok(None) => return self.finish(sink, events, None).await,
                 Err(Broken::Source(why)) => {
@@ -232,6 +267,16 @@ impl Reading {
                     return self.finish(sink, events, Some(damage)).await;
                 }
             };
+            // A piece may be of some megabytes.
+            let n_wanted = usize::try_from(upto - self.n_taken).unwrap_or(usize::MAX);
+            if n_wanted < piece.len() {
+                self.left = piece.split_off(n_wanted);
+                if self.hands_over {
+                    // The browser reads on by itself and keeps what nobody asks for, on the page's own thread: all of
+                    // 42 MB had come before the worker began.
+                    bytes.close();
+                }
+            }
             for step in piece.chunks(STEP_BYTES) {
                 self.n_taken += step.len() as u64;
                 if let Err(failure) = self.reader.push(step, self.arrival_ms, &mut events) {

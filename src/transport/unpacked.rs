@@ -132,6 +132,11 @@ impl Unpacked {
         self.bytes.byte_len
     }
 
+    /// No more of it is wanted.
+    pub(super) fn close(&self) {
+        self.bytes.close();
+    }
+
     /// How much of the source was read.
     pub(super) fn progress(&self) -> Progress {
         Progress {

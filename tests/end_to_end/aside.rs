@@ -6,7 +6,8 @@ use crate::browser::Tab;
 use crate::compare::difference;
 use crate::made_logs::Writer;
 use crate::sessions::{lone_element, with_server};
-use crate::stage::LOAD_LIMIT;
+use crate::site::Site;
+use crate::stage::{LOAD_LIMIT, on_own_site};
 
 /// Counts the workers that read and what they tell; `__readers` says what becomes of the next.
 const WORKERS: &str = "
@@ -32,8 +33,26 @@ const WORKERS: &str = "
         }
     };";
 
+/// A browser whose streams do not write into buffers of others.
+const NO_BUFFERS: &str = "
+    const read = ReadableStream.prototype.getReader;
+    window.__refused = 0;
+    ReadableStream.prototype.getReader = function (options) {
+        if (options) {
+            __refused++;
+            throw new TypeError('no buffers');
+        }
+        return read.call(this);
+    };";
+
 /// Long enough for a worker: few rows, and much in them.
 fn log() -> String {
+    let log = log_of(5_000);
+    assert!(log.len() > 3_000_000, "{} bytes are too few", log.len());
+    log
+}
+
+fn log_of(n_lines: usize) -> String {
     let mut writer = Writer::new("aside");
     for number in 0..24 {
         let turn = json!({"turnId": format!("big-{number}")});
@@ -44,7 +63,7 @@ fn log() -> String {
             &turn,
             &json!({"toolCallId": id, "toolName": "Bash", "kind": "execute", "args": {"command": "cat"}}),
         );
-        let result = format!("{number}: «é» \u{1f642} and more of it\n").repeat(5_000);
+        let result = format!("{number}: «é» \u{1f642} and more of it\n").repeat(n_lines);
         writer.event(
             "tool_result",
             &turn,
@@ -52,9 +71,7 @@ fn log() -> String {
         );
         write_opened(&mut writer, number, &turn);
     }
-    let log = writer.take();
-    assert!(log.len() > 3_000_000, "{} bytes are too few", log.len());
-    log
+    writer.take()
 }
 
 /// What is too short to be kept elsewhere and long enough to lie packed, in rows that open by themselves: a changed file, and
@@ -158,7 +175,7 @@ fn a_page_that_cannot_take_what_a_worker_tells_reads_by_itself() {
     with_server("alone", 150, async |visit, program| {
         let (_server, tab) = lone_element(&visit, &program).await;
         tab.run(&format!(
-            "{WORKERS} window.__log = {};
+            "{WORKERS} {NO_BUFFERS} window.__log = {};
              const whole = window.fetch; window.__held = 0;
              window.fetch = (address, options) => String(address).includes('aside-')
                  ? (__held++, new Promise(() => {{}})) : whole(address, options);",
@@ -166,9 +183,43 @@ fn a_page_that_cannot_take_what_a_worker_tells_reads_by_itself() {
         ))
         .await;
         read(&tab, "").await;
-        let n_told: Value = tab.eval("[__held, __readers.told]").await;
-        assert_eq!(n_told, json!([1, 0]), "asked for, and nothing taken");
+        let n_told: Value = tab.eval("[__held, __readers.told, __refused > 0]").await;
+        let taken = json!([1, 0, true]);
+        assert_eq!(n_told, taken, "asked for, and nothing taken");
         let n_events: usize = tab.eval("__test.feed().eventCount").await;
         assert_eq!(n_events, log().lines().count());
     });
+}
+
+#[test]
+fn the_page_ends_its_own_request_where_a_worker_is_to_read_on() {
+    let log = log_of(60_000);
+    let n_bytes = log.len();
+    assert!(n_bytes > 40_000_000, "what lies in sockets is far less");
+    let n_events = log.lines().count();
+    let files = vec![("/log", "application/x-ndjson", log.into_bytes())];
+    on_own_site(
+        "ended",
+        "<agent-feed></agent-feed>",
+        files,
+        async |site: Site, tab| {
+            // It never begins, and the page waits for it: long enough for all of the log to come, if anybody wanted it.
+            tab.run(&format!(
+                "{WORKERS} __readers.mode = 'dumb'; __test.feed().setAttribute('src', '/log')"
+            ))
+            .await;
+            let is_read = "__test.feed().getAttribute('state') === 'ready'";
+            tab.wait_for("the log to be read", LOAD_LIMIT, is_read)
+                .await;
+            assert_eq!(tab.eval::<u64>("__readers.begun").await, 1);
+            let given = site.given("/log");
+            assert!(
+                given[0] < n_bytes,
+                "of {n_bytes} bytes were given: {given:?}"
+            );
+            assert_eq!(given.last(), Some(&n_bytes), "read anew: {given:?}");
+            let n_shown: usize = tab.eval("__test.feed().eventCount").await;
+            assert_eq!(n_shown, n_events, "nothing is lost and nothing twice");
+        },
+    );
 }

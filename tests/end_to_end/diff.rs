@@ -3,16 +3,14 @@
 //! the worker hangs. The page's files are served as they were built, with another worker where a test says so.
 
 use std::future::Future;
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::json;
 
 use crate::SHORT;
-use crate::browser::{Tab, Visit, in_browser};
+use crate::browser::Tab;
 use crate::made_logs::Writer;
 use crate::site::Site;
+use crate::stage::{LOAD_LIMIT, on_own_site};
 
 const RUST: &str = "--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1,3 +1,4 @@ impl A\n fn a() { let x = \"text\"; }\n-fn b() { old(1) }\n+fn b() { fresh(1) } // why\n+<img src=x onerror=alert(1)>\n }\n";
 
@@ -197,60 +195,26 @@ fn on_page<F>(
 ) where
     F: Future<Output = ()>,
 {
-    let dist = Path::new(env!("CARGO_MANIFEST_DIR")).join("dist");
-    if !dist.join("agent-feed.js").is_file() {
-        println!("skipped {name}: the page is not built (cargo xtask dist builds it)");
-        return;
-    }
-    in_browser(name, Duration::from_secs(150), async |visit: Arc<Visit>| {
-        let site = Site::start("'self'").await;
-        serve(&site, &dist, "");
-        if let Some(worker) = worker {
-            site.put("/highlighter.js", "text/javascript", worker);
-        }
-        site.put_page("/", "", "<agent-feed fold=\"none\" group=\"none\" bar=\"none\"></agent-feed><script src=\"/count.js\"></script>");
+    let mut files = vec![
         // Worker is counted by the page itself: nothing of the element tells when one ends.
-        site.put("/count.js", "text/javascript", COUNT);
-        site.put("/log", "application/x-ndjson", log);
-        let tab = visit.tab("page").await;
-        tab.goto(&site.url).await;
-        tab.wait_for(
-            "<agent-feed> to be defined",
-            Duration::from_secs(60),
-            "!!__test.feed()?.scroller",
-        )
-        .await;
+        ("/count.js", "text/javascript", COUNT.as_bytes().to_vec()),
+        ("/log", "application/x-ndjson", log.into_bytes()),
+    ];
+    if let Some(worker) = worker {
+        files.push(("/highlighter.js", "text/javascript", worker.into()));
+    }
+    let body = "<agent-feed fold=\"none\" group=\"none\" bar=\"none\"></agent-feed><script src=\"/count.js\"></script>";
+    on_own_site(name, body, files, async |site: Site, tab: Tab| {
         tab.run("__test.feed().setAttribute('src', '/log')").await;
         tab.wait_for(
             "the log to be read",
-            Duration::from_secs(60),
+            LOAD_LIMIT,
             "__test.feed().getAttribute('state') === 'ready'",
         )
         .await;
         play(tab).await;
+        drop(site);
     });
 }
 
 const COUNT: &str = "window.__ended = 0; const end = Worker.prototype.terminate; Worker.prototype.terminate = function () { window.__ended += 1; end.call(this); };";
-
-/// Everything below a folder, at the same paths.
-fn serve(site: &Site, folder: &Path, path: &str) {
-    for entry in std::fs::read_dir(folder)
-        .expect("the page is a folder")
-        .flatten()
-    {
-        let path = format!("{path}/{}", entry.file_name().to_string_lossy());
-        if entry.path().is_dir() {
-            serve(site, &entry.path(), &path);
-            continue;
-        }
-        let content_type = match path.rsplit('.').next() {
-            Some("js") => "text/javascript",
-            Some("wasm") => "application/wasm",
-            Some("css") => "text/css",
-            _ => "application/octet-stream",
-        };
-        let content = std::fs::read(entry.path()).expect("a file of the page can be read");
-        site.put(&path, content_type, content);
-    }
-}

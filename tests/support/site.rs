@@ -5,11 +5,15 @@
 )]
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
+
+/// As much goes out at once.
+const PIECE_BYTES: usize = 64 * 1024;
 
 #[derive(Default)]
 struct Shelf {
@@ -18,6 +22,8 @@ struct Shelf {
     /// The Content-Security-Policy of pages.
     policy: String,
     asked: Vec<String>,
+    /// Paths that were answered, and how many bytes went out.
+    given: Vec<(String, usize)>,
 }
 
 /// A running server.
@@ -67,6 +73,26 @@ impl Site {
             .insert(path.to_owned(), (content_type, content.into()));
     }
 
+    /// Puts everything below a folder, at the same paths.
+    pub(crate) fn put_folder(&self, folder: &Path, path: &str) {
+        let entries = std::fs::read_dir(folder).expect("a folder can be read");
+        for entry in entries.flatten() {
+            let path = format!("{path}/{}", entry.file_name().to_string_lossy());
+            if entry.path().is_dir() {
+                self.put_folder(&entry.path(), &path);
+                continue;
+            }
+            let content_type = match path.rsplit('.').next() {
+                Some("js") => "text/javascript",
+                Some("wasm") => "application/wasm",
+                Some("css") => "text/css",
+                _ => "application/octet-stream",
+            };
+            let content = std::fs::read(entry.path()).expect("a file can be read");
+            self.put(&path, content_type, content);
+        }
+    }
+
     /// Puts a page at a path: the one script, and this body.
     pub(crate) fn put_page(&self, path: &str, script_origin: &str, body: &str) {
         let page = format!(
@@ -85,6 +111,13 @@ impl Site {
     /// Methods and paths that were asked for, in order.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.shelf().asked.clone()
+    }
+
+    /// How many bytes of a file went out each time it was asked for, in the order in which the answers ended.
+    pub(crate) fn given(&self, path: &str) -> Vec<usize> {
+        let shelf = self.shelf();
+        let of_path = shelf.given.iter().filter(|(given, _)| given == path);
+        of_path.map(|(_, n_bytes)| *n_bytes).collect()
     }
 
     fn shelf(&self) -> std::sync::MutexGuard<'_, Shelf> {
@@ -137,8 +170,19 @@ async fn serve(mut stream: TcpStream, shelf: Arc<Mutex<Shelf>>) {
             ),
         }
     };
-    if stream.write_all(head.as_bytes()).await.is_ok() {
-        let _ = stream.write_all(&body).await;
-        let _ = stream.shutdown().await;
+    if stream.write_all(head.as_bytes()).await.is_err() {
+        return;
     }
+    let mut n_given = 0;
+    for piece in body.chunks(PIECE_BYTES) {
+        if stream.write_all(piece).await.is_err() {
+            break;
+        }
+        n_given += piece.len();
+    }
+    {
+        let mut shelf = shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        shelf.given.push((path.to_owned(), n_given));
+    }
+    let _ = stream.shutdown().await;
 }

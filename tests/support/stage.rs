@@ -1,11 +1,12 @@
-//! A page of somebody else with the element in it: served from another port than the element's script, as in anybody's
-//! page. What a test does there is its own.
+//! A page of somebody else with the element in it: served from another port than the element's script, as in most
+//! pages, or from the same. What a test does there is its own.
 #![allow(
     clippy::expect_used,
     reason = "a page that cannot be read fails the test"
 )]
 
 use std::future::Future;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -130,5 +131,35 @@ pub(crate) fn on_stage<F>(
     in_browser(name, Duration::from_secs(150), async |visit: Arc<Visit>| {
         let stage = Stage::open(&visit, &program, body, &files).await;
         play(stage).await;
+    });
+}
+
+/// Opens a page whose site gives the element, too, as it was built, and these files: path, content type and content.
+pub(crate) fn on_own_site<F>(
+    name: &'static str,
+    body: &'static str,
+    files: Vec<(&'static str, &'static str, Vec<u8>)>,
+    play: impl FnOnce(Site, Tab) -> F,
+) where
+    F: Future<Output = ()>,
+{
+    let dist = Path::new(env!("CARGO_MANIFEST_DIR")).join("dist");
+    if !dist.join("agent-feed.js").is_file() {
+        println!("skipped {name}: the page is not built (cargo xtask dist builds it)");
+        return;
+    }
+    in_browser(name, Duration::from_secs(150), async |visit: Arc<Visit>| {
+        let site = Site::start("'self'").await;
+        site.put_folder(&dist, "");
+        for (path, content_type, content) in files {
+            site.put(path, content_type, content);
+        }
+        site.put_page("/", "", body);
+        let tab = visit.tab("page").await;
+        tab.goto(&site.url).await;
+        let defined = "!!__test.feed()?.scroller";
+        tab.wait_for("<agent-feed> to be defined", LOAD_LIMIT, defined)
+            .await;
+        play(site, tab).await;
     });
 }

@@ -11,7 +11,6 @@ use super::ASIDE;
 use crate::platform::frame;
 use crate::platform::part::Told;
 use crate::platform::reader::{Asked, Reader, Said};
-use crate::transport::unpacked::Unpacked;
 use crate::transport::{Sink, Update};
 
 /// The worker may take this long to begin, and what takes it up this long to come: the page reads on by itself then.
@@ -22,7 +21,7 @@ pub(in crate::transport) enum Outcome {
     /// All was told.
     Done,
     /// No worker could be started.
-    NotBegun(Unpacked),
+    NotBegun,
     /// The worker is gone, or what it tells cannot be taken.
     Lost,
 }
@@ -106,14 +105,8 @@ impl Aside {
         Some(aside)
     }
 
-    /// The page took so many events itself: the worker tells what follows. `bytes` are what the page would go on with
-    /// without it.
-    pub(in crate::transport) async fn go_on(
-        self,
-        n_known: usize,
-        bytes: Unpacked,
-        sink: &Sink,
-    ) -> Outcome {
+    /// The page took so many events itself: the worker tells what follows.
+    pub(in crate::transport) async fn go_on(self, n_known: usize, sink: &Sink) -> Outcome {
         let begun = async {
             ASIDE.needed(|_| {}).await;
             // The worker tells nothing before it is told this.
@@ -122,10 +115,11 @@ impl Aside {
             }
             self.begun.await
         };
-        match select(pin!(begun), frame::sleep(START_LIMIT_MS)).await {
+        if let Either::Left((Stage::Lost, _)) | Either::Right(_) =
+            select(pin!(begun), frame::sleep(START_LIMIT_MS)).await
+        {
             // Nothing of it was shown.
-            Either::Left((Stage::Lost, _)) | Either::Right(_) => return Outcome::NotBegun(bytes),
-            Either::Left(_) => drop(bytes),
+            return Outcome::NotBegun;
         }
         match self.ended.await {
             Stage::Lost | Stage::Broken => Outcome::Lost,
