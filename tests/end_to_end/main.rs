@@ -29,6 +29,7 @@ mod answers;
 mod aside;
 mod attachments;
 mod bodies;
+mod calls;
 mod chapters;
 mod cut_off;
 mod damaged;

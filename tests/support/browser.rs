@@ -456,6 +456,12 @@ impl Tab {
         self.seen().n_sockets
     }
 
+    /// Runs a script in each page that is loaded from now on, before its own.
+    pub(crate) async fn before_scripts(&self, script: &str) {
+        let added = self.page.evaluate_on_new_document(script).await;
+        added.expect("the script is added");
+    }
+
     /// Goes to an address and waits until the page is loaded. Another fragment alone is no other page.
     pub(crate) async fn goto(&self, url: &str) {
         if url.starts_with("file:") {

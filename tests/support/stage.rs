@@ -143,12 +143,25 @@ pub(crate) fn on_own_site<F>(
 ) where
     F: Future<Output = ()>,
 {
+    on_own_site_within(Duration::from_secs(150), name, body, files, play);
+}
+
+/// The same, for what takes longer.
+pub(crate) fn on_own_site_within<F>(
+    limit: Duration,
+    name: &'static str,
+    body: &'static str,
+    files: Vec<(&'static str, &'static str, Vec<u8>)>,
+    play: impl FnOnce(Site, Tab) -> F,
+) where
+    F: Future<Output = ()>,
+{
     let dist = Path::new(env!("CARGO_MANIFEST_DIR")).join("dist");
     if !dist.join("agent-feed.js").is_file() {
         println!("skipped {name}: the page is not built (cargo xtask dist builds it)");
         return;
     }
-    in_browser(name, Duration::from_secs(150), async |visit: Arc<Visit>| {
+    in_browser(name, limit, async |visit: Arc<Visit>| {
         let site = Site::start("'self'").await;
         site.put_folder(&dist, "");
         for (path, content_type, content) in files {

@@ -17,6 +17,7 @@ Commands:
   test    Run every check and test, browser tests included
   dist    Build the page and the server, and start nothing
   bench   Measure the page beside other pages, in one run; with --server, the server
+  calls   Note anew what is run before the first rows; the page is cut by it
   tools   Say which tools are installed, and where
   help    Show this text; `cargo xtask <command> --help` shows more
 
@@ -78,6 +79,19 @@ The server is measured with sessions that are made up in the temporary folder (1
 needed but Linux, which counts what it costs. Written to target/bench: server.md and server.json.
 ";
 
+const HELP_CALLS: &str = "\
+Note anew what of the page is run before its first rows, and build the page by it
+
+Usage: cargo xtask calls [--logs DIR]
+
+Options:
+  --logs DIR   Show the logs of ChatEvents in this folder, too (*.jsonl); the more, the fewer sessions need more at first
+
+What is not run then is left out of what the page fetches first. A page that notes what is run of it is built, shows the
+recorded sessions of tests/sessions in Chromium, and what comes of it is written to crates/xtask/parts/calls.txt. To be
+called when a test says that too much is fetched first; what was changed since stays in the first part until then.
+";
+
 const HELP_TOOLS: &str = "\
 Say which tools are installed, in which version, and where
 
@@ -100,6 +114,10 @@ pub(crate) enum Action {
         open: bool,
     },
     Dist,
+    Calls {
+        /// A folder with more logs to show.
+        logs: Option<PathBuf>,
+    },
     Bench(BenchOptions),
     PageHook,
     Test(TestOptions),
@@ -147,6 +165,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Action, Error> {
         "start" => (HELP_START, parse_start),
         "test" => (HELP_TEST, parse_test),
         "dist" => (HELP_DIST, |rest| takes_nothing(rest, Action::Dist)),
+        "calls" => (HELP_CALLS, parse_calls),
         "bench" => (HELP_BENCH, parse_bench),
         "tools" => (HELP_TOOLS, |rest| takes_nothing(rest, Action::Tools)),
         "page-hook" => (HELP_PAGE_HOOK, |rest| takes_nothing(rest, Action::PageHook)),
@@ -186,6 +205,19 @@ fn parse_start(rest: &[String]) -> Result<Action, Error> {
         }
     }
     Ok(Action::Start(options))
+}
+
+fn parse_calls(rest: &[String]) -> Result<Action, Error> {
+    let mut logs = None;
+    let mut rest = rest.iter();
+    while let Some(argument) = rest.next() {
+        let (name, inline_value) = split_value(argument);
+        match name {
+            "--logs" => logs = Some(PathBuf::from(value_of(name, inline_value, &mut rest)?)),
+            _ => return Err(unknown(argument)),
+        }
+    }
+    Ok(Action::Calls { logs })
 }
 
 fn parse_test(rest: &[String]) -> Result<Action, Error> {

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use crate::tools::{self, Tools, WASM_TARGET};
-use crate::{command, highlighter, report, workspace};
+use crate::{command, highlighter, parts, report, workspace};
 
 /// Top-level entries the page is not made of; everything else counts, so that a new folder is never forgotten.
 const NOT_IN_THE_PAGE: [&str; 15] = [
@@ -63,19 +63,7 @@ pub(crate) fn build_page(root: &Path, tools: &Tools) -> Result<(), Error> {
         return Ok(());
     }
     report::say("Building the page in release (the first time about 4 minutes)");
-    // Trunk builds offline, so that it never fetches a tool; what the page depends on must be there before.
-    let host = host_target(root)?;
-    command::run(
-        command::cargo()
-            .args(["fetch", "--target", WASM_TARGET, "--target", &host])
-            .current_dir(root),
-    )?;
-    let mut trunk = command::new("trunk");
-    trunk
-        .args(["build", "--release"])
-        .env("PATH", workspace::path_with(&tools.bin_dirs)?)
-        .current_dir(root);
-    command::run(&mut trunk)?;
+    run_trunk(root, tools, None)?;
     let Some(stamp) = stamp_text(root, &made_of) else {
         return Err(Error::Missing {
             what: "dist/index.html, though Trunk built the page".to_owned(),
@@ -89,6 +77,32 @@ pub(crate) fn build_page(root: &Path, tools: &Tools) -> Result<(), Error> {
         sizes(&root.join("dist"))
     ));
     Ok(())
+}
+
+/// Builds a page into `dist/` that notes what is run of it; it is no page to keep.
+///
+/// # Errors
+/// When the build fails.
+pub(crate) fn build_noting_page(root: &Path, tools: &Tools) -> Result<(), Error> {
+    report::say("Building a page that notes what is run of it");
+    run_trunk(root, tools, Some(parts::noting()))
+}
+
+fn run_trunk(root: &Path, tools: &Tools, variable: Option<(&str, &str)>) -> Result<(), Error> {
+    // Trunk builds offline, so that it never fetches a tool; what the page depends on must be there before.
+    let host = host_target(root)?;
+    command::run(
+        command::cargo()
+            .args(["fetch", "--target", WASM_TARGET, "--target", &host])
+            .current_dir(root),
+    )?;
+    let mut trunk = command::new("trunk");
+    trunk
+        .args(["build", "--release"])
+        .env("PATH", workspace::path_with(&tools.bin_dirs)?)
+        .current_dir(root);
+    trunk.envs(variable);
+    command::run(&mut trunk)
 }
 
 /// Builds the server in release, with the page of `dist/` in it, and returns its program.
@@ -139,8 +153,11 @@ fn fingerprint(root: &Path) -> Result<String, Error> {
     // Of the tasks, these have a hand in the page.
     for part in [
         "src/page_hook.rs",
+        "src/bundle.rs",
         "src/highlighter.rs",
         "src/parts.rs",
+        "src/parts",
+        "parts",
         "src/packed.rs",
         "src/player.rs",
         "highlighter",

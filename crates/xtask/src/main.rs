@@ -15,6 +15,7 @@ mod tools;
 
 mod bench;
 mod bundle;
+mod calls;
 mod dist;
 mod highlighter;
 mod npm;
@@ -50,6 +51,7 @@ fn perform(action: Action) -> Result<ExitCode, error::Error> {
         Action::Start(options) => start::run(&options),
         Action::Announce { open } => start::announce(open),
         Action::Dist => dist::run(),
+        Action::Calls { logs } => calls::run(logs.as_deref()),
         Action::Bench(options) => bench::run(&options),
         Action::PageHook => page_hook::run(),
         Action::Test(options) => test::run(&options),

@@ -6,10 +6,13 @@
 //! fetches the others, `….wasm`. All bear one hash: they are of one compile, and fit no others. The script has in it what
 //! fetches parts, and the scripts that Rust calls: each would be a request before the module is asked for.
 //!
+//! Of the first part what is not run before the first rows is cut off once more: `rest` knows how.
+//!
 //! The same module in one piece is for pages that are one file.
 
 mod glue;
 mod link;
+mod rest;
 mod sections;
 mod slim;
 
@@ -25,12 +28,20 @@ use crate::{command, workspace};
 /// The page's program, and the profile that index.html names for it.
 const PROGRAM: &str = "agent-feed";
 const PROFILE: &str = "web";
+/// Folder of what the splitter writes.
+const SPLIT: &str = "split";
 /// Folder of the module in one piece.
 const WHOLE: &str = "whole";
 /// How the splitter calls the script that fetches parts, and what each part is called before its own name.
 const LINK_SCRIPT: &str = "__wasm_split.js";
 /// What the worker that reads logs begins with: a file of its own, and the same instance for what it loads.
 const OWN_SNIPPET: &str = "reader.js";
+/// What of the first part is run before the first rows, as it was seen.
+const CALLS: &str = "crates/xtask/parts/calls.txt";
+/// Set where the page is to note what is run of it, in place of being cut.
+const NOTING: &str = "TURNREEL_CALLS_NOTED";
+/// Where the first part lies then, with the names of its functions, and what is noted of it is told by them.
+const NAMED: &str = "named.wasm";
 /// The module that marked functions are imported from while nothing is cut.
 const PLACEHOLDER: &str = "__wasm_split_placeholder__";
 
@@ -44,14 +55,14 @@ pub(crate) fn cut(root: &Path, staging_dir: &Path, html: &str) -> Result<Cut, Er
         .join(PROFILE)
         .join(format!("{PROGRAM}.wasm"));
     let tools = tools::ensure(root)?;
-    let scratch = workspace::scratch_dir(root)?.join("parts");
+    let scratch = scratch_dir(root)?;
     remove_dir(&scratch)?;
     let run = |program: &str, arguments: &[&std::ffi::OsStr]| -> Result<(), Error> {
         let path = workspace::path_with(&tools.bin_dirs)?;
         let mut tool = command::new(program_in(&tools.bin_dirs, program));
         command::run(tool.env("PATH", path).args(arguments))
     };
-    let split_dir = scratch.join("split");
+    let split_dir = scratch.join(SPLIT);
     run(
         "wasm-split-cli",
         &[
@@ -61,6 +72,7 @@ pub(crate) fn cut(root: &Path, staging_dir: &Path, html: &str) -> Result<Cut, Er
             PROGRAM.as_ref(),
         ],
     )?;
+    // The names of functions are left out later: the first part is cut by them.
     let bind = |module: &Path, out_dir: &Path| {
         run(
             "wasm-bindgen",
@@ -70,7 +82,6 @@ pub(crate) fn cut(root: &Path, staging_dir: &Path, html: &str) -> Result<Cut, Er
                 "--no-typescript".as_ref(),
                 // Parts call each other through the table of functions.
                 "--keep-lld-exports".as_ref(),
-                "--remove-name-section".as_ref(),
                 "--remove-producers-section".as_ref(),
                 "--out-name".as_ref(),
                 PROGRAM.as_ref(),
@@ -84,7 +95,7 @@ pub(crate) fn cut(root: &Path, staging_dir: &Path, html: &str) -> Result<Cut, Er
     bind(&linked, &whole_dir)?;
 
     let staged = Staged::of(html).ok_or_else(|| unexpected("index.html names no module"))?;
-    let parts = Parts::read(&split_dir, &first_dir, staging_dir)?;
+    let parts = Parts::read(root, &split_dir, &first_dir, staging_dir)?;
     for name in [&staged.script, &staged.wasm] {
         let path = staging_dir.join(name);
         std::fs::remove_file(&path).map_err(|source| Error::file("remove", &path, source))?;
@@ -163,7 +174,12 @@ struct Parts {
 }
 
 impl Parts {
-    fn read(split_dir: &Path, first_dir: &Path, staging_dir: &Path) -> Result<Parts, Error> {
+    fn read(
+        root: &Path,
+        split_dir: &Path,
+        first_dir: &Path,
+        staging_dir: &Path,
+    ) -> Result<Parts, Error> {
         let mut later = later_parts(split_dir)?;
         for (_, bytes) in &mut later {
             *bytes = sections::without_notes(bytes)
@@ -173,6 +189,16 @@ impl Parts {
         let first = read(&first_dir.join(format!("{PROGRAM}_bg.wasm")))?;
         let script = read_text(&first_dir.join(format!("{PROGRAM}.js")))?;
         let (script, first) = glue::shortened(&script, &first).map_err(unexpected)?;
+        let (script, first, rest) = if std::env::var_os(NOTING).is_some() {
+            write(&split_dir.join(NAMED), &first)?;
+            let first =
+                rest::counted(&first).ok_or_else(|| unexpected("its blocks cannot be counted"))?;
+            (glue::with_notes(&script).map_err(unexpected)?, first, None)
+        } else {
+            let halves = Halves::of(&first, &rest::Calls::read(&read_text(&root.join(CALLS))?))
+                .ok_or_else(|| unexpected("the first part cannot be cut in two"))?;
+            (script, halves.first, Some(halves.rest))
+        };
         let link = read_text(&split_dir.join(LINK_SCRIPT))?;
         let mut scripts = BTreeMap::new();
         for path in bundle::imported_paths(&script) {
@@ -193,6 +219,7 @@ impl Parts {
         for bytes in [&first[..], script.as_bytes(), link.as_bytes()] {
             fingerprint.add(bytes);
         }
+        fingerprint.add(rest.as_deref().unwrap_or_default());
         let hash = fingerprint.to_hex();
         let rename = |text: &str, renamed: &[(String, String)]| {
             renamed
@@ -206,7 +233,7 @@ impl Parts {
         };
         let stem = format!("{PROGRAM}-{hash}");
         let linked =
-            link::shortened(&link, later, &hash, own_name).map_err(|why| unexpected(&why))?;
+            link::shortened(&link, later, rest, &hash, own_name).map_err(|why| unexpected(&why))?;
         let link = rename(
             &linked.script,
             &[
@@ -245,6 +272,39 @@ impl Parts {
             .iter()
             .map(|(name, bytes)| (name.as_str(), bytes.as_slice()))
     }
+}
+
+/// What [`rest`] makes of the first part, as it is shipped.
+struct Halves {
+    first: Vec<u8>,
+    rest: Vec<u8>,
+}
+
+impl Halves {
+    fn of(whole: &[u8], calls: &rest::Calls) -> Option<Halves> {
+        let halves = rest::cut(whole, &format!("./{LINK_SCRIPT}"), calls)?;
+        let shipped = |half: &[u8]| sections::without_notes(half).and_then(|it| slim::slim(&it));
+        Some(Halves {
+            first: shipped(&halves.first)?,
+            rest: shipped(&halves.rest)?,
+        })
+    }
+}
+
+/// What a page noted that was built with [`NOTING`], as [`CALLS`] keeps it.
+///
+/// # Errors
+/// When the page was not built so last, or the notes are not of it.
+pub(crate) fn keep_calls(root: &Path, notes: &[u8]) -> Result<(), Error> {
+    let named = scratch_dir(root)?.join(SPLIT).join(NAMED);
+    let calls = rest::Calls::noted(&read(&named)?, notes);
+    let calls = calls.ok_or_else(|| unexpected("the notes are not of the page that was built"))?;
+    write(&root.join(CALLS), calls.to_text().as_bytes())
+}
+
+/// The variable by which a page is asked for that notes what is run of it.
+pub(crate) fn noting() -> (&'static str, &'static str) {
+    (NOTING, "1")
 }
 
 /// The page without the link that asks for a script ahead.
@@ -302,6 +362,10 @@ const {first} = new Proxy({{}}, {{
         whole = whole.replace(statement, &format!("const {name} = {first};"));
     }
     Ok(whole)
+}
+
+fn scratch_dir(root: &Path) -> Result<PathBuf, Error> {
+    Ok(workspace::scratch_dir(root)?.join("parts"))
 }
 
 fn program_in(bin_dirs: &[PathBuf], program: &str) -> PathBuf {

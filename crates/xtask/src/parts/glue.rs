@@ -48,6 +48,19 @@ pub(super) fn shortened(script: &str, wasm: &[u8]) -> Result<(String, Vec<u8>), 
     Ok((written, wasm))
 }
 
+/// The script telling the page where the module notes what is run of it.
+pub(super) fn with_notes(script: &str) -> Result<String, &'static str> {
+    let begun = "wasm = instance.exports;";
+    if !script.contains(begun) {
+        return Err("the script does not keep what the module exports");
+    }
+    let told = format!(
+        "{begun}\nglobalThis[Symbol.for(\"turnreel.notes\")] = wasm.{};",
+        super::rest::NOTES
+    );
+    Ok(script.replace(begun, &told))
+}
+
 fn short_of(
     name: &str,
     short: &mut BTreeMap<String, String>,

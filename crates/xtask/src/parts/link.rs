@@ -1,18 +1,53 @@
-//! The script that fetches parts, as it is shipped: short, and with what is small in one file.
+//! The script that fetches parts, as it is shipped: short, and with what is small in one file. It fetches the rest of the
+//! first part, too, before any other part is used.
 //!
 //! What several parts share is a module of its own for each set of parts that share it: some fifty, most of them of a few
 //! hundred bytes. A request for each costs the page a millisecond, so they lie one after the other in one file, which is
 //! fetched with the first of them.
 
+use super::rest;
+
 /// Modules up to this size lie together.
 const MOST_BYTES: usize = 8 * 1024;
+
+/// Fetches the rest of the first part: with the first of the other parts, which use it, or at once where something of it
+/// is called sooner. It has the same memory and the same tables, and nothing of its own, so that it may be taken twice.
+const REST: &str = r#"let restIsHere = false;
+let restAsked = undefined;
+const restImports = () => ({ ...__wbg_get_imports(), FIRST: wasm });
+function fetchRest() {
+    if (restAsked === undefined && !restIsHere) {
+        const asked = WebAssembly.instantiateStreaming(fetch(new URL("./NAME", import.meta.url)), restImports());
+        asked.then(() => { restIsHere = true; }, () => { if (restAsked === asked) restAsked = undefined; });
+        restAsked = asked;
+    }
+    return restAsked;
+}
+export function FETCH() {
+    const request = new XMLHttpRequest();
+    request.open("GET", new URL("./NAME", import.meta.url), false);
+    request.overrideMimeType("text/plain; charset=x-user-defined");
+    request.send();
+    if (request.status !== 200) throw new Error(`${request.status}`);
+    const bytes = Uint8Array.from(request.responseText, (char) => char.charCodeAt(0));
+    new WebAssembly.Instance(new WebAssembly.Module(bytes), restImports());
+    restIsHere = true;
+}
+"#;
+
+/// Where the first part is whole there is none.
+const NO_REST: &str = "const fetchRest = () => {};\n";
 
 /// Fetches a module of its own.
 const ALONE: &str = r#"function alone(name) {
     return () => {
+        const rest = fetchRest();
         const module = fetch(new URL(name, import.meta.url));
         module.catch(() => {});
-        return async (imports) => WebAssembly.instantiateStreaming(module, imports);
+        return async (imports) => {
+            await rest;
+            return WebAssembly.instantiateStreaming(module, imports);
+        };
     };
 }
 "#;
@@ -31,8 +66,12 @@ function together(from, length) {
             asked.catch(() => { if (small === asked) small = undefined; });
             small = asked;
         }
+        const rest = fetchRest();
         const bytes = small;
-        return async (imports) => WebAssembly.instantiate(new Uint8Array(await bytes, from, length), imports);
+        return async (imports) => {
+            await rest;
+            return WebAssembly.instantiate(new Uint8Array(await bytes, from, length), imports);
+        };
     };
 }
 "#;
@@ -44,13 +83,15 @@ pub(super) struct Linked {
     pub(super) files: Vec<(String, Vec<u8>)>,
 }
 
-/// Takes the splitter's script and modules, by their stems, and what each module is to be called, without its ending.
+/// Takes the splitter's script and modules, by their stems, the rest of the first part, and what each module is to be
+/// called, without its ending.
 ///
 /// # Errors
 /// When the script fetches a module in another way than it used to.
 pub(super) fn shortened(
     script: &str,
     modules: Vec<(String, Vec<u8>)>,
+    rest: Option<Vec<u8>>,
     hash: &str,
     own_name: impl Fn(&str) -> String,
 ) -> Result<Linked, String> {
@@ -89,6 +130,18 @@ pub(super) fn shortened(
         files.push((name, small));
     }
     script.insert_str(at, ALONE);
+    match rest {
+        None => script.insert_str(at, NO_REST),
+        Some(bytes) => {
+            let name = format!("rest-{hash}.wasm");
+            let fetching = REST.replace("NAME", &name);
+            let fetching = fetching
+                .replace("FIRST", rest::FIRST)
+                .replace("FETCH", rest::FETCH);
+            script.insert_str(at, &fetching);
+            files.push((name, bytes));
+        }
+    }
     Ok(Linked { script, files })
 }
 
@@ -109,9 +162,13 @@ mod tests {
         let lengths = [100, MOST_BYTES + 1, 30, 10];
         let modules = stems.iter().zip(lengths);
         let modules = modules.map(|(stem, len)| ((*stem).to_owned(), vec![7; len]));
-        let linked = shortened(&script, modules.collect(), "f00", |stem| {
-            stem.replace('_', "-")
-        })
+        let linked = shortened(
+            &script,
+            modules.collect(),
+            Some(vec![8; 50]),
+            "f00",
+            |stem| stem.replace('_', "-"),
+        )
         .expect("it fetches them all");
         for line in [
             "const __chunk_1 = makeLoad(together(0, 100), []);",
@@ -130,6 +187,7 @@ mod tests {
             ("chunk-2-f00.wasm", MOST_BYTES + 1),
             ("split-app-f00.wasm", 10),
             ("shared-f00.wasm", 130),
+            ("rest-f00.wasm", 50),
         ];
         assert_eq!(files, expected);
     }
@@ -137,7 +195,13 @@ mod tests {
     #[test]
     fn a_script_that_fetches_in_another_way_is_told() {
         let modules = vec![("chunk_1".to_owned(), vec![7])];
-        let told = shortened("function makeLoad() {}", modules, "f00", str::to_owned);
+        let told = shortened(
+            "function makeLoad() {}",
+            modules,
+            None,
+            "f00",
+            str::to_owned,
+        );
         assert_eq!(
             told.err().as_deref(),
             Some("the splitter's script does not fetch chunk_1")

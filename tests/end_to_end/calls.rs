@@ -1,0 +1,158 @@
+//! What is run of the page before any further part of it is here. `cargo xtask calls` has a page built that notes it, runs
+//! this, and cuts the page by what comes of it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::browser::Tab;
+use crate::made_logs::log_of;
+use crate::site::Site;
+use crate::stage::on_own_site_within;
+use crate::{FEED, SHORT};
+
+/// The file that is written, a byte for each block of the program: whether it was run.
+const NOTES: &str = "TURNREEL_CALLS";
+/// A folder with more logs.
+const LOGS: &str = "TURNREEL_CALLS_LOGS";
+
+/// A second for each log, and hundreds of them.
+const LIMIT: Duration = Duration::from_secs(3_600);
+
+/// No part comes, however long it is waited for.
+const HOLD_PARTS: &str = "const whole = window.fetch;
+    window.fetch = (address, options) => /^(?!.*_bg\\.wasm).*\\.wasm/.test(String(address?.url ?? address))
+        ? new Promise(() => {})
+        : whole(address, options);";
+
+/// What was noted so far, a character for each block.
+const TOLD: &str = "(() => {
+    const bytes = new Uint8Array(globalThis[Symbol.for('turnreel.notes')].buffer);
+    return Array.from(bytes, (byte) => byte ? '1' : '0').join('');
+})()";
+
+/// The element as pages have it: as it is, with every row by itself, and with what is set most.
+const BODIES: [&str; 3] = [
+    "<agent-feed></agent-feed>",
+    FEED,
+    "<agent-feed theme=\"dark\" density=\"compact\" follow=\"off\" start-at=\"0:01\" controls=\"none\" readonly></agent-feed>",
+];
+
+/// What was run in any of the pages.
+#[derive(Default)]
+struct Noted(Vec<u8>);
+
+impl Noted {
+    /// Waits until the page has done what it can, and adds what it ran.
+    async fn add(&mut self, tab: &Tab) {
+        let state = "__test.feed()?.getAttribute('state')";
+        // A log that is long waits for a part; what was run until then counts.
+        let settled = format!("['ready', 'error'].includes({state}) || performance.now() > 4000");
+        tab.wait_for("the page to be read", SHORT, &settled).await;
+        tab.run("await __test.sleep(250); await __test.frames(3)")
+            .await;
+        let told: String = tab.eval(TOLD).await;
+        self.0.resize(told.len(), 0);
+        for (noted, run) in self.0.iter_mut().zip(told.bytes()) {
+            *noted |= u8::from(run == b'1');
+        }
+    }
+}
+
+/// Our own page, and pages of others, in each of these looks.
+async fn visit(site: &Site, tab: &Tab, logs: &[String], noted: &mut Noted) {
+    for (number, log) in logs.iter().enumerate() {
+        // Every fifth as on a phone at night.
+        let (dark, window_px) = if number % 5 == 4 {
+            (true, (390, 844))
+        } else {
+            (false, (1280, 800))
+        };
+        tab.look(dark, window_px).await;
+        tab.goto(&format!("{}/app?src={log}", site.url)).await;
+        noted.add(tab).await;
+    }
+    for (number, body) in BODIES.iter().enumerate() {
+        let path = format!("/body-{number}");
+        site.put_page(&path, "", body);
+        for log in logs.iter().rev().take(4) {
+            tab.goto(&format!("{}{path}", site.url)).await;
+            tab.wait_for("the element", SHORT, "!!__test.feed()?.scroller")
+                .await;
+            tab.run(&format!("__test.feed().setAttribute('src', '{log}')"))
+                .await;
+            noted.add(tab).await;
+        }
+        tab.goto(&format!("{}{path}", site.url)).await;
+        tab.wait_for("the element", SHORT, "!!__test.feed()?.scroller")
+            .await;
+        // As events of an agent that still works come: a few at a time.
+        tab.run(
+            "const lines = (await (await fetch('/made.jsonl')).text()).split('\\n').slice(0, 60);
+             for (const line of lines) { __test.feed().append(line + '\\n'); await __test.frame(); }",
+        )
+        .await;
+        noted.add(tab).await;
+    }
+}
+
+/// Logs of ChatEvents in a folder, or in the folders in it.
+fn logs_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the folder can be read");
+    let mut logs: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| match entry.path() {
+            path if path.is_dir() => path.join("events.jsonl"),
+            path => path,
+        })
+        .filter(|path| path.is_file() && path.extension().is_some_and(|it| it == "jsonl"))
+        .collect();
+    logs.sort();
+    logs
+}
+
+#[test]
+fn what_is_run_first_is_noted() {
+    let Some(notes_path) = std::env::var_os(NOTES) else {
+        println!(
+            "skipped what_is_run_first_is_noted: `cargo xtask calls` runs it, with {NOTES} set"
+        );
+        return;
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let jsonl = "application/x-ndjson";
+    let mut files = vec![
+        ("/made.jsonl", jsonl, log_of("made", 40).into_bytes()),
+        ("/long.jsonl", jsonl, log_of("long", 4_000).into_bytes()),
+        (
+            "/app",
+            "text/html; charset=utf-8",
+            std::fs::read(root.join("dist/index.html")).expect("the page is built"),
+        ),
+    ];
+    let mut stories = logs_below(&root.join("tests/sessions"));
+    if let Some(folder) = std::env::var_os(LOGS) {
+        stories.extend(logs_below(Path::new(&folder)));
+    }
+    for (number, path) in stories.iter().enumerate() {
+        // Tests share the program's life.
+        let address: &str = Box::leak(format!("/story-{number}.jsonl").into_boxed_str());
+        files.push((
+            address,
+            jsonl,
+            std::fs::read(path).expect("a log can be read"),
+        ));
+    }
+    let mut logs: Vec<String> = files
+        .iter()
+        .map(|(path, _, _)| (*path).to_owned())
+        .collect();
+    logs.retain(|path| path.ends_with(".jsonl"));
+    // The made ones last: they are what other pages are given, too.
+    logs.rotate_left(2);
+    on_own_site_within(LIMIT, "calls", FEED, files, async |site, tab| {
+        tab.before_scripts(HOLD_PARTS).await;
+        let mut noted = Noted::default();
+        visit(&site, &tab, &logs, &mut noted).await;
+        std::fs::write(&notes_path, &noted.0).expect("the notes can be written");
+    });
+}
