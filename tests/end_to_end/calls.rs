@@ -74,17 +74,15 @@ async fn visit(site: &Site, tab: &Tab, logs: &[String], noted: &mut Noted) {
     for (number, body) in BODIES.iter().enumerate() {
         let path = format!("/body-{number}");
         site.put_page(&path, "", body);
-        for log in logs.iter().rev().take(4) {
-            tab.goto(&format!("{}{path}", site.url)).await;
-            tab.wait_for("the element", SHORT, "!!__test.feed()?.scroller")
-                .await;
+        // Every row by itself is every kind of row.
+        let n_logs = if *body == FEED { logs.len() } else { 4 };
+        for log in logs.iter().rev().take(n_logs) {
+            enter(site, tab, &path).await;
             tab.run(&format!("__test.feed().setAttribute('src', '{log}')"))
                 .await;
             noted.add(tab).await;
         }
-        tab.goto(&format!("{}{path}", site.url)).await;
-        tab.wait_for("the element", SHORT, "!!__test.feed()?.scroller")
-            .await;
+        enter(site, tab, &path).await;
         // As events of an agent that still works come: a few at a time.
         tab.run(
             "const lines = (await (await fetch('/made.jsonl')).text()).split('\\n').slice(0, 60);
@@ -93,6 +91,14 @@ async fn visit(site: &Site, tab: &Tab, logs: &[String], noted: &mut Noted) {
         .await;
         noted.add(tab).await;
     }
+}
+
+/// Goes to a page with the element in it.
+async fn enter(site: &Site, tab: &Tab, path: &str) {
+    tab.look(false, (1280, 800)).await;
+    tab.goto(&format!("{}{path}", site.url)).await;
+    tab.wait_for("the element", SHORT, "!!__test.feed()?.scroller")
+        .await;
 }
 
 /// Logs of ChatEvents in a folder, or in the folders in it.

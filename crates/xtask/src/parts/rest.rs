@@ -24,7 +24,7 @@ mod survey;
 mod tests;
 
 use wasm_encoder::reencode::Reencode;
-use wasm_encoder::{Function, Instruction, Module, RefType, TableType};
+use wasm_encoder::{Function as Code, Instruction, Module, RefType, TableType};
 use wasmparser::{Parser, Validator};
 
 pub(super) use calls::Calls;
@@ -97,7 +97,7 @@ fn shared_table(plan: &Plan<'_>) -> TableType {
 }
 
 /// Calls what a table has at a place.
-fn hand_on(body: &mut Function, place: u32, kind: u32, table: u32) {
+fn hand_on(body: &mut Code, place: u32, kind: u32, table: u32) {
     body.instruction(&Instruction::I32Const(place as i32));
     body.instruction(&Instruction::CallIndirect {
         type_index: kind,

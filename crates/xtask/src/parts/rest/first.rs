@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use wasm_encoder::reencode::{Error, Reencode, utils};
 use wasm_encoder::{
     BlockType, CodeSection, ConstExpr, ElementSection, Elements, EntityType, ExportKind,
-    ExportSection, Function, FunctionSection, ImportSection, Instruction, TableSection,
+    ExportSection, Function as Code, FunctionSection, ImportSection, Instruction, TableSection,
     TypeSection,
 };
 use wasmparser::{
@@ -31,9 +31,9 @@ impl First<'_> {
     }
 
     /// Stands in for a function of the rest.
-    fn stand_in(&self, function: u32, place: u32) -> Function {
+    fn stand_in(&self, function: u32, place: u32) -> Code {
         let kind = self.plan.kind_of(function);
-        let mut body = Function::new([]);
+        let mut body = Code::new([]);
         body.instruction(&Instruction::Call(self.plan.make_sure()));
         for value in 0..self.plan.survey.n_values[kind as usize] {
             body.instruction(&Instruction::LocalGet(value));
@@ -44,8 +44,8 @@ impl First<'_> {
     }
 
     /// Has the rest fetched where it is not here.
-    fn making_sure(&self) -> Function {
-        let mut body = Function::new([]);
+    fn making_sure(&self) -> Code {
+        let mut body = Code::new([]);
         for instruction in [
             Instruction::I32Const(0),
             Instruction::TableGet(self.shared()),
@@ -66,7 +66,7 @@ impl First<'_> {
         function: u32,
         parted: &Parted<'_>,
         body: &FunctionBody<'_>,
-    ) -> Result<Function, Error<Infallible>> {
+    ) -> Result<Code, Error<Infallible>> {
         let mut locals = Vec::new();
         for declared in body.get_locals_reader()? {
             let (n_locals, kind) = declared?;
@@ -76,7 +76,7 @@ impl First<'_> {
         if let Some(result) = parted.stretches.iter().find_map(|it| it.result) {
             locals.push((1, self.val_type(result)?));
         }
-        let mut code = Function::new(locals);
+        let mut code = Code::new(locals);
         let of_function = self.plan.moved.iter().filter(|(of, _, _)| *of == function);
         let kinds: Vec<u32> = of_function.map(|(_, _, kind)| *kind).collect();
         let (shared, make_sure) = (self.shared(), self.plan.make_sure());
@@ -98,7 +98,7 @@ impl First<'_> {
 }
 
 impl CallWriter for First<'_> {
-    fn call(&mut self, code: &mut Function, function: u32) -> Result<(), Error<Infallible>> {
+    fn call(&mut self, code: &mut Code, function: u32) -> Result<(), Error<Infallible>> {
         let number = self.function_index(function)?;
         code.instruction(&Instruction::Call(number));
         Ok(())

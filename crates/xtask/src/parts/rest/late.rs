@@ -4,9 +4,9 @@ use std::convert::Infallible;
 
 use wasm_encoder::reencode::{Error, Reencode, utils};
 use wasm_encoder::{
-    CodeSection, ConstExpr, ElementSection, Elements, Function, FunctionSection, GlobalType,
-    ImportSection, Instruction, MemoryType, Module, RefType, StartSection, TableType, TypeSection,
-    ValType,
+    CodeSection, ConstExpr, ElementSection, Elements, Function as Code, FunctionSection,
+    GlobalType, ImportSection, Instruction, MemoryType, Module, RefType, StartSection, TableType,
+    TypeSection, ValType,
 };
 use wasmparser::{
     FunctionBody, ImportSectionReader, Imports, Operator, Parser, Payload, TypeRef,
@@ -56,10 +56,9 @@ impl Late<'_> {
                 Payload::ImportSection(section) => {
                     self.parse_import_section(&mut imports, section).ok()?;
                 }
-                Payload::CodeSectionEntry(body) => {
-                    if plan.late.contains(&own.next()?) {
-                        self.parse_function_body(&mut code, body).ok()?;
-                    }
+                // Each body has its number, whichever half it is of.
+                Payload::CodeSectionEntry(body) if plan.late.contains(&own.next()?) => {
+                    self.parse_function_body(&mut code, body).ok()?;
                 }
                 _ => {}
             }
@@ -151,8 +150,8 @@ impl Late<'_> {
     }
 
     /// Puts those functions of the first part into the table of functions that other parts call.
-    fn lending(&self) -> Function {
-        let mut body = Function::new([]);
+    fn lending(&self) -> Code {
+        let mut body = Code::new([]);
         for (place, function) in &self.plan.survey.for_parts {
             if let Some(lent) = self.plan.lent.get(function) {
                 body.instruction(&Instruction::I32Const(*place as i32));
@@ -167,7 +166,7 @@ impl Late<'_> {
 }
 
 impl CallWriter for Late<'_> {
-    fn call(&mut self, code: &mut Function, function: u32) -> Result<(), Error<Infallible>> {
+    fn call(&mut self, code: &mut Code, function: u32) -> Result<(), Error<Infallible>> {
         match self.plan.lent.get(&function) {
             Some(place) if !self.plan.in_rest.contains_key(&function) => {
                 hand_on(code, *place, self.plan.kind_of(function), SHARED_TABLE);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use wasm_encoder::reencode::{Error, Reencode};
-use wasm_encoder::{BlockType, Function, Instruction};
+use wasm_encoder::{BlockType, Function as Code, Instruction};
 use wasmparser::Operator;
 
 use super::body::Body;
@@ -14,16 +14,16 @@ use super::cold::{Stretch, Way};
 /// How a function is called from where it is called.
 pub(super) trait CallWriter: Reencode<Error = Infallible> {
     /// Calls a function by its number in the whole module.
-    fn call(&mut self, code: &mut Function, function: u32) -> Result<(), Error<Infallible>>;
+    fn call(&mut self, code: &mut Code, function: u32) -> Result<(), Error<Infallible>>;
 }
 
 /// The operators of a body, with a stretch's place taken by `stand` where one begins.
 pub(super) fn with_stretches_moved<W: CallWriter>(
     writer: &mut W,
     body: &Body<'_>,
-    code: &mut Function,
+    code: &mut Code,
     stretches: &[Stretch],
-    mut stand: impl FnMut(&mut Function, usize),
+    mut stand: impl FnMut(&mut Code, usize),
 ) -> Result<(), Error<Infallible>> {
     let mut coming = stretches.iter().enumerate().peekable();
     let mut at = 0;
@@ -41,7 +41,7 @@ pub(super) fn with_stretches_moved<W: CallWriter>(
 
 fn write<W: CallWriter>(
     writer: &mut W,
-    code: &mut Function,
+    code: &mut Code,
     operator: &Operator<'_>,
 ) -> Result<(), Error<Infallible>> {
     match operator {
@@ -58,8 +58,8 @@ fn write<W: CallWriter>(
 pub(super) fn stand_in(
     stretch: &Stretch,
     spare: u32,
-    code: &mut Function,
-    call: impl FnOnce(&mut Function),
+    code: &mut Code,
+    call: impl FnOnce(&mut Code),
 ) {
     let goes_on = stretch.ways.contains(&Way::On);
     let returns = stretch.ways.contains(&Way::Return);
@@ -81,7 +81,7 @@ pub(super) fn stand_in(
     for local in stretch.returned.iter().rev() {
         code.instruction(&Instruction::LocalSet(*local));
     }
-    let leave = |code: &mut Function| {
+    let leave = |code: &mut Code| {
         if stretch.result.is_some() {
             code.instruction(&Instruction::LocalGet(spare));
         }
@@ -138,7 +138,7 @@ pub(super) fn function<W: CallWriter>(
     writer: &mut W,
     body: &Body<'_>,
     stretch: &Stretch,
-) -> Result<Function, Error<Infallible>> {
+) -> Result<Code, Error<Infallible>> {
     let (renumbered, fresh) = stretch.new_locals(body);
     let n_locals = u32::try_from(renumbered.len()).unwrap_or_default();
     let mut locals = fresh
@@ -157,7 +157,7 @@ pub(super) fn function<W: CallWriter>(
         renumbered,
         chosen,
         result,
-        code: Function::new(locals),
+        code: Code::new(locals),
     };
     for at in stretch.operators.clone() {
         moving.write(writer, at)?;
@@ -177,7 +177,7 @@ struct Moving<'a> {
     chosen: u32,
     /// The local that holds what the whole function is left with.
     result: u32,
-    code: Function,
+    code: Code,
 }
 
 impl Moving<'_> {
