@@ -4,8 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use chat_normalize::{Context, SessionReader};
+
 use crate::browser::Tab;
 use crate::made_logs::log_of;
+use crate::shared::shared;
 use crate::site::Site;
 use crate::stage::on_own_site_within;
 use crate::{FEED, SHORT};
@@ -14,6 +17,8 @@ use crate::{FEED, SHORT};
 const NOTES: &str = "TURNREEL_CALLS";
 /// A folder with more logs.
 const LOGS: &str = "TURNREEL_CALLS_LOGS";
+/// Of the sessions beside the project those are shown that take no longer than a glance.
+const MOST_BYTES: u64 = 1_500_000;
 
 /// A second for each log, and hundreds of them.
 const LIMIT: Duration = Duration::from_secs(3_600);
@@ -116,6 +121,40 @@ fn logs_below(folder: &Path) -> Vec<PathBuf> {
     logs
 }
 
+/// The sessions in a folder, as logs of ChatEvents, whatever program wrote them.
+fn sessions_below(folder: &Path) -> Vec<Vec<u8>> {
+    let mut logs = Vec::new();
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            logs.extend(sessions_below(&path));
+        } else if path.metadata().is_ok_and(|it| it.len() <= MOST_BYTES) {
+            logs.extend(as_events(&path).filter(|log| !log.is_empty()));
+        }
+    }
+    logs
+}
+
+/// `None` of what is no session.
+fn as_events(path: &Path) -> Option<Vec<u8>> {
+    let mut reader = SessionReader::new(Context::default());
+    let mut events = Vec::new();
+    reader
+        .push(&std::fs::read(path).ok()?, 0, &mut events)
+        .ok()?;
+    reader.finish(0, &mut events).ok()?;
+    let lines = events
+        .iter()
+        .flat_map(|event| [event.to_line(), "\n".to_owned()]);
+    Some(lines.collect::<String>().into_bytes())
+}
+
 #[test]
 fn what_is_run_first_is_noted() {
     let Some(notes_path) = std::env::var_os(NOTES) else {
@@ -139,14 +178,15 @@ fn what_is_run_first_is_noted() {
     if let Some(folder) = std::env::var_os(LOGS) {
         stories.extend(logs_below(Path::new(&folder)));
     }
-    for (number, path) in stories.iter().enumerate() {
+    let stories = stories
+        .iter()
+        .map(|path| std::fs::read(path).expect("a log can be read"));
+    let beside = ["recordings", "fixtures"].into_iter().filter_map(shared);
+    let beside = beside.flat_map(|folder| sessions_below(&folder));
+    for (number, log) in stories.chain(beside).enumerate() {
         // Tests share the program's life.
         let address: &str = Box::leak(format!("/story-{number}.jsonl").into_boxed_str());
-        files.push((
-            address,
-            jsonl,
-            std::fs::read(path).expect("a log can be read"),
-        ));
+        files.push((address, jsonl, log));
     }
     let mut logs: Vec<String> = files
         .iter()

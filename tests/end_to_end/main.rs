@@ -16,6 +16,8 @@ mod made_logs;
 mod proxy;
 #[path = "../support/server.rs"]
 mod server;
+#[path = "../support/shared.rs"]
+mod shared;
 #[path = "../support/site.rs"]
 mod site;
 #[path = "../support/stage.rs"]
