@@ -50,6 +50,8 @@ impl Noted {
     /// Waits until the page has done what it can, and adds what it ran.
     async fn add(&mut self, tab: &Tab) {
         let state = "__test.feed()?.getAttribute('state')";
+        let begun = "!!globalThis[Symbol.for('turnreel.notes')]";
+        tab.wait_for("the program to begin", SHORT, begun).await;
         // A log that is long waits for a part; what was run until then counts.
         let settled = format!("['ready', 'error'].includes({state}) || performance.now() > 4000");
         tab.wait_for("the page to be read", SHORT, &settled).await;
