@@ -149,8 +149,18 @@ fn without_the_right_token_the_page_asks_for_it() {
                 !text.contains("Prompt 1"),
                 "and shows nothing of the session"
             );
-            tab.click("__test.visible('input[type=password]')").await;
-            tab.type_text(&server.token).await;
+            let typed = format!(
+                "__test.visible('input[type=password]')?.value === '{}'",
+                server.token
+            );
+            // A click may miss what moves just then.
+            for _ in 0..5 {
+                tab.click("__test.visible('input[type=password]')").await;
+                tab.type_text(&server.token).await;
+                if tab.eval(&typed).await {
+                    break;
+                }
+            }
             tab.press("Enter").await;
             settle(&tab, name, n_events).await;
             let asks: bool = tab.eval("!!__test.visible('input[type=password]')").await;
