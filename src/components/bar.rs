@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use chat_feed::arrangement::Row;
+use chat_feed::gist::gist;
 use chat_feed::units;
 use chat_feed::viewport::Align;
 use chat_feed::{BlockBody, Feed, Turn, TurnIdx};
@@ -328,10 +329,7 @@ fn turn_header(ctx: Ctx, context: &Rc<Context>, top: Option<TurnIdx>) -> Option<
     let prompt = turn.prompt.filter(|id| feed.contains(*id));
     let title = prompt
         .and_then(|id| match &feed.block(id).body {
-            BlockBody::Prompt(prompt) => prompt
-                .text
-                .as_ref()
-                .map(|body| units::first_line(&body.head(), 200)),
+            BlockBody::Prompt(prompt) => prompt.text.as_ref().map(|body| gist(&body.head(), 200)),
             _ => None,
         })
         .unwrap_or_default();

@@ -1,8 +1,8 @@
 //! What one agent writes to another, and the answer.
 
 use chat_event::Body;
+use chat_feed::gist::gist;
 use chat_feed::loads::Spot;
-use chat_feed::units;
 use chat_feed::{AgentMessageBlock, Block};
 use leptos::html::{div, span};
 use leptos::prelude::*;
@@ -21,10 +21,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, message: &AgentMessageBlock) -> AnyV
     } else {
         message.target.to_string()
     };
-    let gist = message
-        .message
-        .as_ref()
-        .map(|body| units::first_line(&body.head(), 160));
+    let gist = message.message.as_ref().map(|body| gist(&body.head(), 160));
     let what = (
         span().class("agent-mark").attr("data-hue", hue(&target)),
         span().class("verb agent-name").child(target),

@@ -1,5 +1,6 @@
 //! The assistant's thinking: one muted line, the whole of it when opened.
 
+use chat_feed::gist::gist;
 use chat_feed::units;
 use chat_feed::{Block, Feed, ThinkingBlock};
 use leptos::html::{div, p, span};
@@ -24,7 +25,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBloc
         (None, false) => "Thought".to_owned(),
     };
     let gist = (!open && !thinking.streaming)
-        .then(|| units::first_line(words, 160))
+        .then(|| gist(words, 160))
         .filter(|gist| !gist.is_empty());
     let took = long.unwrap_or_default();
     if words.is_empty() {

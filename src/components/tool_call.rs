@@ -1,6 +1,7 @@
 //! A tool call: one line with kind, object, outcome and duration; opened, its arguments and what it gave.
 
 use chat_event::{Body, Json};
+use chat_feed::gist::gist;
 use chat_feed::loads::Spot;
 use chat_feed::media::{Attachment, Parts};
 use chat_feed::{Block, Feed, ToolCallBlock, ToolKind, ToolStatus};
@@ -90,11 +91,11 @@ fn said(call: &ToolCallBlock) -> Option<String> {
     let texts = long_text::texts(call.result.as_ref()?)?;
     // Programs put tags and remarks above what an agent says.
     let head = texts.first()?.head();
-    let mut lines = head
-        .lines()
-        .map(|line| line.trim_start_matches(['#', '*', ' ']).trim_end());
-    let said = lines.find(|line| !line.is_empty() && !line.starts_with(['<', '[']))?;
-    Some(units::first_line(said, SAID_CHARS))
+    let lines = head.lines().map(str::trim);
+    let mut said = lines
+        .filter(|line| !line.starts_with(['<', '[']))
+        .map(|line| gist(line, SAID_CHARS));
+    said.find(|line| !line.is_empty())
 }
 
 /// The icon of a kind of tool.

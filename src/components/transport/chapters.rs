@@ -1,5 +1,6 @@
 //! The chapter that is shown, by its prompt, and a menu of all of them.
 
+use chat_feed::gist::gist;
 use chat_feed::playback::{Command, Marker};
 use chat_feed::units;
 use chat_feed::{BlockBody, Feed};
@@ -86,7 +87,7 @@ fn title(feed: &Feed, chapter: &Marker) -> String {
         BlockBody::Prompt(prompt) => prompt.text.as_ref(),
         _ => None,
     };
-    let line = text.map(|text| units::first_line(&text.head(), 120));
+    let line = text.map(|text| gist(&text.head(), 120));
     let line = line.filter(|line| !line.is_empty());
     line.unwrap_or_else(|| format!("Turn {}", feed.turn(block.turn).number))
 }

@@ -19,9 +19,6 @@ use super::conversation::Conversation;
 use counted::Counted;
 use told::Told;
 
-/// A title is one line of a list.
-const TITLE_CHARS: usize = 120;
-
 /// A session in figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -236,16 +233,6 @@ impl SessionSummarizer {
             cost_usd: told.usage.cost_usd(),
         }
     }
-}
-
-/// The first line of a prompt that says anything, cut to what a list has room for.
-pub(super) fn title_of(text: &str) -> Option<String> {
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-    let mut title: String = line.chars().take(TITLE_CHARS).collect();
-    if title.len() < line.len() {
-        title.push('…');
-    }
-    Some(title)
 }
 
 /// Whether what an event makes is counted once it is finished; the others are taken as they come.

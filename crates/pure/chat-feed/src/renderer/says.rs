@@ -9,9 +9,7 @@ use serde_json::json;
 
 use super::ChatRenderer;
 use crate::block::{BlockBody, BlockId, Prompt};
-
-/// A title is one line of a list.
-const TITLE_CHARS: usize = 120;
+use crate::gist;
 
 impl ChatRenderer {
     pub(super) fn user_message(&mut self, event: &ChatEvent, message: &UserMessage) {
@@ -37,7 +35,7 @@ impl ChatRenderer {
         let place = self.place(event);
         let trigger = self.feed.turn(place.turn).trigger.clone();
         if !nested && self.feed.session.title.is_none() {
-            self.feed.session.title = title(&text.head());
+            self.feed.session.title = gist::title(&text.head());
             self.session_changed();
         }
         let prompt = Box::new(Prompt {
@@ -275,14 +273,4 @@ impl ChatRenderer {
             }
         }
     }
-}
-
-/// The first line of a prompt that says anything, cut to what a list has room for.
-fn title(text: &str) -> Option<String> {
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-    let mut title: String = line.chars().take(TITLE_CHARS).collect();
-    if title.len() < line.len() {
-        title.push('…');
-    }
-    Some(title)
 }

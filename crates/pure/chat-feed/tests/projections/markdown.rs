@@ -32,7 +32,12 @@ fn a_session_to_be_read() {
             json!({"agent": "A 1", "model": "m", "cwd": "/w", "gitBranch": "main"}),
         ),
         ("turn_start", "t1", "-", json!({"trigger": "user"})),
-        ("user_message", "t1", "-", json!({"text": "Fix *it*"})),
+        (
+            "user_message",
+            "t1",
+            "-",
+            json!({"text": "Fix *it* \\*now"}),
+        ),
         ("thinking_done", "t1", "r1", json!({"text": "hm"})),
         ("assistant_done", "t1", "r1", json!({"text": "I look."})),
         (
@@ -88,7 +93,7 @@ fn a_session_to_be_read() {
     events.splice(6..6, within("c1", inside));
     check(
         &events,
-        r#"# Fix \*it\*
+        r#"# Fix it \*now
 
 - Agent: `A 1`
 - Model: `m`
@@ -100,7 +105,7 @@ fn a_session_to_be_read() {
 
 **User**
 
-> Fix *it*
+> Fix *it* \*now
 
 **Assistant**
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chat_event::Payload;
 use chat_event::payload::FileEdit;
 
-use super::{FileSummary, ToolCallCounts, title_of};
+use super::{FileSummary, ToolCallCounts};
 use crate::projections::conversation::{Block, Call, CallKey, Entry, EntryBody};
 
 /// Files are listed up to here, and counted beyond.
@@ -79,7 +79,7 @@ impl Counted {
 
     fn note_prompt(&mut self, text: &str) {
         if self.prompt.is_none() {
-            self.prompt = title_of(text);
+            self.prompt = crate::gist::title(text);
         }
     }
 
