@@ -7,6 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use chat_event::shell::script_of;
 use chat_feed::terminal::contrast::{Look, Paint};
 use chat_feed::terminal::{Line, Output, Printed, Run, Terminal, screen};
 use chat_feed::{Block, BlockId, Feed, ToolCallBlock, units};
@@ -160,8 +161,9 @@ pub(crate) fn view(
         }
         _ => Some(settled_view(ctx, id, &kept, printed, n_lines)),
     };
-    let head = head_view(ctx, feed, id, &kept, command);
-    let foot = foot_view(call);
+    let head = head_view(ctx, feed, call, id, &kept, &script_of(command));
+    // Below a short output the row's own line is still in sight, and says the same.
+    let foot = (n_lines > HEAD_LINES + TAIL_LINES).then(|| foot_view(call));
     div()
         .class(if kept.wraps.get() {
             "terminal terminal--wraps"
@@ -375,8 +377,15 @@ fn in_themes(light: (u8, u8, u8), dark: (u8, u8, u8)) -> String {
     format!("light-dark({}, {})", hex(light), hex(dark))
 }
 
-/// The command as it was run, where, and what can be done with its output.
-fn head_view(ctx: Ctx, feed: &Feed, id: BlockId, kept: &Rc<Kept>, command: &str) -> AnyView {
+/// The command as it was run, where that is not where the session is, and what can be done with its output.
+fn head_view(
+    ctx: Ctx,
+    feed: &Feed,
+    call: &ToolCallBlock,
+    id: BlockId,
+    kept: &Rc<Kept>,
+    command: &str,
+) -> AnyView {
     // What the row's own line has whole is not said again.
     let long = command.contains('\n') || command.chars().count() > HEADLINE_CHARS;
     let command = long.then(|| {
@@ -384,11 +393,13 @@ fn head_view(ctx: Ctx, feed: &Feed, id: BlockId, kept: &Rc<Kept>, command: &str)
             .class("terminal__command")
             .child(format!("$ {command}"))
     });
-    let cwd = feed.session().cwd.as_deref().map(|cwd| {
+    let cwd = call.working_directory();
+    let cwd = cwd.filter(|cwd| feed.session().cwd.as_deref() != Some(cwd));
+    let cwd = cwd.map(|cwd| {
         span()
             .class("terminal__cwd")
-            .attr("title", cwd.to_owned())
-            .child(cwd.to_owned())
+            .attr("title", cwd.clone())
+            .child(cwd)
     });
     let for_copy = StoredValue::new_local(kept.clone());
     let copy = button()

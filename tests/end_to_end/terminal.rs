@@ -61,11 +61,13 @@ fn what_was_printed_is_seen_as_a_terminal_shows_it() {
             ["https://docs.rs/serde"],
             "links lead to the web only"
         );
-        let exit: String = stage
-            .tab
-            .eval("__test.one('.terminal__foot').textContent")
-            .await;
+        let exit: String = stage.tab.eval("__test.one('.chip').textContent").await;
         assert!(exit.contains("exit 2"), "{exit}");
+        let n_feet: usize = stage.tab.eval("__test.all('.terminal__foot').length").await;
+        assert_eq!(
+            n_feet, 0,
+            "what the row's line says in sight is not said again"
+        );
         // Every colour can be read on the ground it stands on, in both themes.
         for dark in [false, true] {
             stage.tab.look(dark, (1100, 700)).await;
@@ -125,6 +127,11 @@ fn a_long_output_is_two_ends_and_on_request_a_window_over_all() {
             .await;
         let ends: String = stage.tab.eval("__test.one('.tool-call').textContent").await;
         assert!(ends.contains("49999") && !ends.contains("25000"), "{ends}");
+        let foot: String = stage
+            .tab
+            .eval("__test.one('.terminal__foot').textContent")
+            .await;
+        assert!(foot.contains("exit 2"), "{foot}");
         stage.tab.run(&format!("{more}.click()")).await;
         stage
             .tab

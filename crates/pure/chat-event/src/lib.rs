@@ -6,6 +6,7 @@
 //! - [`jsonl`] reads and writes logs.
 //! - [`compaction`] folds the chunks of a finished log into the events that end them, and takes them apart again.
 //! - [`pack`] hands state from one instance of a program to another.
+//! - [`shell`] tells the script that a command runs.
 //! - [`frame`] and [`cursor`] are what a server and its readers speak; [`session_id`] says what names a session.
 //!
 //! Where events come from is for `chat-normalize`, what is shown of them for `chat-feed`, where they are kept for
@@ -27,6 +28,7 @@ pub mod pack;
 pub mod payload;
 mod schema;
 pub mod session_id;
+pub mod shell;
 mod surrogates;
 mod text;
 mod whole;

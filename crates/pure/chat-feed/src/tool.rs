@@ -1,6 +1,7 @@
 //! Tool calls: what kinds there are, where a call stands, and the one line that is shown of it.
 
 use chat_event::Json;
+use chat_event::shell::{script_of, script_of_words};
 
 use crate::block::ToolCallBlock;
 
@@ -196,6 +197,11 @@ impl ToolCallBlock {
         self.told(&["file_path", "filePath", "path", "notebook_path", "filename"])
     }
 
+    /// Where a command runs, where its call says so.
+    pub fn working_directory(&self) -> Option<String> {
+        self.told(&["workdir", "cwd"])
+    }
+
     /// The agent it starts, by its kind or name.
     pub(crate) fn agent(&self) -> Option<String> {
         let known = self.kind == ToolKind::Agent;
@@ -222,7 +228,8 @@ impl ToolCallBlock {
             | ToolStatus::NoResult => doing.to_owned(),
         };
         let known = match self.kind {
-            ToolKind::Execute => told(&["command", "cmd"]).map(|command| ("$".to_owned(), command)),
+            ToolKind::Execute => told(&["command", "cmd"])
+                .map(|command| ("$".to_owned(), script_of(&command).into_owned())),
             ToolKind::Read => path().map(|path| ("Read".to_owned(), with_lines(path, &self.args))),
             ToolKind::Edit => path().map(|path| (tense(edit_verbs(&name)), path)),
             ToolKind::Search => told(&["pattern", "query", "regex", "glob"]).map(|pattern| {
@@ -346,8 +353,9 @@ fn text_of(args: &Json, key: &str) -> Option<String> {
     let value = args.get(key)?;
     // Some agents give a command as a list of words.
     if let Some(words) = value.parse::<Vec<Json>>() {
-        let words: Option<Vec<String>> = words.iter().map(beginning).collect();
-        return words.map(|words| words.join(" "));
+        let words: Vec<String> = words.iter().map(beginning).collect::<Option<_>>()?;
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        return Some(script_of_words(&words).map_or_else(|| words.join(" "), str::to_owned));
     }
     beginning(&value)
 }

@@ -1,5 +1,6 @@
 //! What Codex's tools are: names, kinds and titles, and what the text that a tool gives back says of its end.
 
+use chat_event::shell::{script_of, script_of_words};
 use serde_json::{Map, Value};
 
 use crate::value::{list_of, str_of, text_of};
@@ -42,7 +43,7 @@ impl Spec {
                 Spec {
                     name: "shell".to_owned(),
                     kind: "execute",
-                    title: Some(one_line(unwrapped(&command))).filter(|line| !line.is_empty()),
+                    title: Some(one_line(&script_of(&command))).filter(|line| !line.is_empty()),
                     args: Value::Object(args),
                 }
             }
@@ -145,38 +146,10 @@ fn command_of(item: &Value) -> String {
         Some(Value::String(command)) => command.clone(),
         Some(Value::Array(words)) => {
             let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-            match words.as_slice() {
-                [shell, "-c" | "-lc", script] if shell.ends_with("sh") => (*script).to_owned(),
-                words => words.join(" "),
-            }
+            script_of_words(&words).map_or_else(|| words.join(" "), str::to_owned)
         }
         _ => String::new(),
     }
-}
-
-/// What `/bin/bash -lc '…'` runs.
-fn unwrapped(command: &str) -> &str {
-    let script = [
-        "/bin/bash -lc ",
-        "bash -lc ",
-        "/bin/sh -c ",
-        "/bin/zsh -lc ",
-        "/usr/bin/zsh -lc ",
-    ]
-    .iter()
-    .find_map(|shell| command.strip_prefix(shell));
-    let Some(script) = script else {
-        return command;
-    };
-    for quote in ['\'', '"'] {
-        let inner = script
-            .strip_prefix(quote)
-            .and_then(|rest| rest.strip_suffix(quote));
-        if let Some(inner) = inner {
-            return inner;
-        }
-    }
-    script
 }
 
 pub(crate) fn kind(name: &str) -> &'static str {
@@ -209,7 +182,7 @@ fn title(name: &str, args: &Value) -> Option<String> {
             .or_else(|| args.as_str()),
     };
     if let Some(line) = line {
-        return Some(one_line(unwrapped(line))).filter(|line| !line.is_empty());
+        return Some(one_line(&script_of(line))).filter(|line| !line.is_empty());
     }
     // Old versions send the command as a list of words.
     let words = args.get("command").filter(|command| command.is_array())?;
@@ -314,9 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn titles_say_what_runs() {
-        assert_eq!(unwrapped("/bin/bash -lc 'ls -l'"), "ls -l");
-        assert_eq!(unwrapped("/bin/bash -lc ls"), "ls");
+    fn names_are_written_one_way() {
         assert_eq!(snake("spawnAgent"), "spawn_agent");
     }
 }

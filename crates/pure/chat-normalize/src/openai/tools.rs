@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use chat_event::shell::script_of_words;
 use serde_json::Value;
 
 use crate::value::{list_of, str_of, text_of};
@@ -85,10 +86,7 @@ pub(crate) fn title(name: &str, args: &Value) -> Option<String> {
 fn command_of(action: &Value) -> Option<String> {
     let words = |items: &[Value], between: &str| {
         let words: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
-        match words.as_slice() {
-            [shell, "-c" | "-lc", script] if shell.ends_with("sh") => (*script).to_owned(),
-            words => words.join(between),
-        }
+        script_of_words(&words).map_or_else(|| words.join(between), str::to_owned)
     };
     match action.get("command") {
         Some(Value::String(command)) => Some(command.clone()),
