@@ -98,7 +98,23 @@ struct State {
     /// Whether the list is the whole page: nothing is open, and there is something to open.
     is_screen: Memo<bool>,
     list_shown: RwSignal<bool>,
+    /// Whether no list is known of, so that there is no room for one.
+    alone: RwSignal<bool>,
     now_ms: RwSignal<i64>,
+}
+
+impl State {
+    /// Whether what is open is all there is: no list of a server, and no other file.
+    fn is_alone(&self) -> bool {
+        self.alone.get() && self.local.with(Vec::is_empty)
+    }
+
+    /// Shows or hides the list, where there is one.
+    fn toggle_list(&self) {
+        if !untrack(|| self.is_alone()) {
+            self.list_shown.update(|shown| *shown = !*shown);
+        }
+    }
 }
 
 struct Page {
@@ -144,6 +160,7 @@ impl Page {
             problem: RwSignal::new(None),
             filter: RwSignal::new(String::new()),
             list_shown,
+            alone: RwSignal::new(matches!(laid.opened, first::Opened::Log(_))),
             now_ms: RwSignal::new(clock::epoch_ms()),
         };
         // The page lives as long as its document.
@@ -173,6 +190,7 @@ impl Page {
                 let is_open = state.open.with(|open| *open != Open::Nothing);
                 dom::toggle_attribute(&frame, "data-open", is_open);
                 dom::toggle_attribute(&frame, "data-screen", state.is_screen.get());
+                dom::toggle_attribute(&frame, "data-alone", state.is_alone());
                 let class = if is_open {
                     "content content--open"
                 } else {
@@ -201,6 +219,10 @@ impl Page {
 
     fn take(&self, update: ListUpdate) {
         let state = self.state;
+        let alone = matches!(update, ListUpdate::Absent);
+        if state.alone.get_untracked() != alone {
+            state.alone.set(alone);
+        }
         match update {
             ListUpdate::Rows(changed, gone) => {
                 state.now_ms.set(clock::epoch_ms());
@@ -212,6 +234,7 @@ impl Page {
             }
             ListUpdate::Connection(connection) => state.connection.set(Some(connection)),
             ListUpdate::Refused => self.refuse(),
+            ListUpdate::Absent => {}
         }
     }
 
@@ -225,14 +248,14 @@ impl Page {
         let page = self.clone();
         let keys = dom::listen_document("keydown", move |event| {
             if dom::key_of(&event).is_some_and(|key| key.name == "b" && !key.control) {
-                page.state.list_shown.update(|shown| *shown = !*shown);
+                page.state.toggle_list();
             }
         });
         let page = self.clone();
         let commands = dom::listen(&self.feed, "af-command", move |event| {
             if dom::detail_of(&event, "command").as_deref() == Some("sessions") {
                 event.prevent_default();
-                page.state.list_shown.update(|shown| *shown = !*shown);
+                page.state.toggle_list();
             }
         });
         let selected = dom::listen(&self.feed, "af-select", |event| {

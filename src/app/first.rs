@@ -72,6 +72,8 @@ pub(crate) fn begin() {
             Some(address) => {
                 dom::write_attribute(&feed, "src", &address);
                 dom::write_attribute(&frame, "data-open", "");
+                // Whoever serves a log may have no sessions: room for them is made once there are some.
+                dom::write_attribute(&frame, "data-alone", "");
                 dom::write_attribute(&content, "class", "content content--open");
                 Opened::Log(src)
             }

@@ -24,6 +24,8 @@ pub(crate) enum ListUpdate {
     Connection(Connection),
     /// The server wants another token.
     Refused,
+    /// What serves this page has no sessions.
+    Absent,
 }
 
 /// Follows the list; tells until it is stopped.
@@ -34,7 +36,7 @@ pub(crate) fn follow(server: Server, sink: Rc<dyn Fn(ListUpdate)>) -> Running {
             let asked_ms = match stretch(&server, &sink, &mut backoff).await {
                 Ok(asked_ms) => asked_ms,
                 Err(End::Refused) => return sink(ListUpdate::Refused),
-                Err(End::Absent) => return,
+                Err(End::Absent) => return sink(ListUpdate::Absent),
             };
             let tell = |connection| sink(ListUpdate::Connection(connection));
             link::wait(&mut backoff, asked_ms, tell).await;

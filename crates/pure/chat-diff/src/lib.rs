@@ -23,6 +23,7 @@ mod parse;
 mod patch;
 mod widen;
 
+mod alike;
 mod made;
 mod rows;
 mod words;

@@ -189,40 +189,6 @@ impl PatchFile {
 }
 
 impl PatchHunk {
-    /// Removed and added lines that stand for each other, as indices into `lines`: in each run of changes the first
-    /// removed with the first added, and so on. What is left over has no partner.
-    pub fn pairs(&self) -> Vec<(usize, usize)> {
-        let mut pairs = Vec::new();
-        let mut removed: Vec<usize> = Vec::new();
-        let mut taken = 0;
-        let mut added_before = false;
-        for (at, line) in self.lines.iter().enumerate() {
-            match line.kind {
-                LineKind::Context => {
-                    removed.clear();
-                    taken = 0;
-                    added_before = false;
-                }
-                LineKind::Removed => {
-                    if added_before {
-                        removed.clear();
-                        taken = 0;
-                        added_before = false;
-                    }
-                    removed.push(at);
-                }
-                LineKind::Added => {
-                    added_before = true;
-                    if let Some(partner) = removed.get(taken) {
-                        pairs.push((*partner, at));
-                        taken += 1;
-                    }
-                }
-            }
-        }
-        pairs
-    }
-
     pub(crate) fn write(&self, out: &mut String, source: &str) {
         if self.placed {
             write_hunk_header(

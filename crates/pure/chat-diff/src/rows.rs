@@ -3,6 +3,7 @@
 //! Unified and split views are drawn from the same rows, so that both tell the same changes. How a row looks is the
 //! page's, what changed within it is said by `words`.
 
+use crate::alike::alike;
 use crate::lines::changed;
 use crate::patch::{LineKind, PatchFile, PatchHunk};
 
@@ -32,6 +33,9 @@ pub struct SplitRow {
 
 impl PatchHunk {
     /// Every line of the hunk once on each side that has it, in order. `source` is the text it was parsed from.
+    ///
+    /// In a run of changes the lines that are alike stand beside each other, and between them the first removed beside
+    /// the first added, and so on; what is left over stands alone.
     pub fn split_rows(&self, source: &str, space: Space) -> Vec<SplitRow> {
         let mut rows = Vec::with_capacity(self.lines.len());
         let (mut removed, mut added) = (Vec::new(), Vec::new());
@@ -81,37 +85,67 @@ impl PatchHunk {
                     &added[new_at..block.new.start],
                     rows,
                 );
-                beside(&removed[block.old.clone()], &added[block.new.clone()], rows);
+                self.beside(
+                    source,
+                    &removed[block.old.clone()],
+                    &added[block.new.clone()],
+                    rows,
+                );
                 (old_at, new_at) = (block.old.end, block.new.end);
             }
             same(&removed[old_at..], &added[new_at..], rows);
         } else {
-            beside(removed, added, rows);
+            self.beside(source, removed, added, rows);
         }
         removed.clear();
         added.clear();
     }
 
+    /// Changed lines, those that are alike beside each other.
+    fn beside(&self, source: &str, removed: &[u32], added: &[u32], rows: &mut Vec<SplitRow>) {
+        let texts =
+            |run: &[u32]| -> Vec<&str> { run.iter().map(|&at| self.text(source, at)).collect() };
+        let (mut old_at, mut new_at) = (0, 0);
+        for (old, new) in alike(&texts(removed), &texts(added)) {
+            beside(&removed[old_at..old], &added[new_at..new], rows);
+            beside(&removed[old..=old], &added[new..=new], rows);
+            (old_at, new_at) = (old + 1, new + 1);
+        }
+        beside(&removed[old_at..], &added[new_at..], rows);
+    }
+
+    fn text<'s>(&self, source: &'s str, at: u32) -> &'s str {
+        let range = self.lines.get(at as usize).map(|line| line.range.clone());
+        range.and_then(|range| source.get(range)).unwrap_or("")
+    }
+
     /// A line without its white space.
     fn bare(&self, source: &str, at: u32) -> String {
-        let range = self.lines.get(at as usize).map(|line| line.range.clone());
-        let text = range.and_then(|range| source.get(range)).unwrap_or("");
+        let text = self.text(source, at);
         text.chars().filter(|c| !c.is_whitespace()).collect()
+    }
+
+    /// How many of the changed lines could have a partner on the other side, and how many there are.
+    fn paired_of_changed(&self) -> (usize, usize) {
+        let (mut n_paired, mut n_changed) = (0, 0);
+        for run in self.lines.chunk_by(|a, b| {
+            (a.kind == LineKind::Context) == (b.kind == LineKind::Context)
+                && !(a.kind == LineKind::Added && b.kind == LineKind::Removed)
+        }) {
+            let count = |kind| run.iter().filter(|line| line.kind == kind).count();
+            let (removed, added) = (count(LineKind::Removed), count(LineKind::Added));
+            n_paired += 2 * removed.min(added);
+            n_changed += removed + added;
+        }
+        (n_paired, n_changed)
     }
 }
 
 impl PatchFile {
     /// Whether most changed lines have a partner on the other side, so that the file reads well side by side.
     pub fn mostly_paired(&self) -> bool {
-        let (mut n_paired, mut n_changed) = (0, 0);
-        for hunk in &self.hunks {
-            n_paired += 2 * hunk.pairs().len();
-            let changed = hunk
-                .lines
-                .iter()
-                .filter(|line| line.kind != LineKind::Context);
-            n_changed += changed.count();
-        }
+        let counts = self.hunks.iter().map(PatchHunk::paired_of_changed);
+        let (n_paired, n_changed) = counts.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
         n_changed > 0 && 2 * n_paired >= n_changed
     }
 }
@@ -164,11 +198,21 @@ mod tests {
     }
 
     #[test]
+    fn a_line_stands_beside_what_became_of_it() {
+        let lines = ["-x = f(1)", "-y", "-z", "+# new", "+x = f(2)", "+w"];
+        check(
+            &lines,
+            Space::Counts,
+            &["|# new", "x = f(1)|x = f(2)", "y|w", "z|"],
+        );
+    }
+
+    #[test]
     fn a_block_that_was_only_indented_is_no_change() {
         let lines = ["-a();", "-b( );", "+if x {", "+  a();", "+  b();", "+}"];
         let want = ["|if x {", "a();~  a();", "b( );~  b();", "|}"];
         check(&lines, Space::Ignored, &want);
-        let want = ["a();|if x {", "b( );|  a();", "|  b();", "|}"];
+        let want = ["|if x {", "a();|  a();", "b( );|  b();", "|}"];
         check(&lines, Space::Counts, &want);
     }
 

@@ -1,6 +1,6 @@
 //! Which words of a changed line changed, for the tint within a removed and an added line.
 //!
-//! Which lines stand for each other is said by `PatchHunk::pairs`; the colour is the page's.
+//! Which lines stand for each other is said by `PatchHunk::split_rows`; the colour is the page's.
 
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ pub fn words(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
 }
 
 /// Runs of letters, digits and `_`; runs of white space; every other character alone.
-fn split_words(line: &str) -> Vec<&str> {
+pub(crate) fn split_words(line: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut start = 0;
     let mut before = None;

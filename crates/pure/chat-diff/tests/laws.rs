@@ -82,13 +82,9 @@ fn check_rows(source: &str, hunk: &PatchHunk, space: Space) {
             assert_eq!(text(row.old), text(row.new));
         }
     }
-    let pairs: Vec<(usize, usize)> = rows
-        .iter()
-        .filter(|row| row.changed)
-        .filter_map(|row| Some((row.old? as usize, row.new? as usize)))
-        .collect();
-    if space == Space::Counts {
-        assert_eq!(pairs, hunk.pairs());
+    for (old, new) in rows.iter().filter_map(|row| Some((row.old?, row.new?))) {
+        let kinds = [old, new].map(|at| hunk.lines[at as usize].kind);
+        assert!(old == new || kinds == [LineKind::Removed, LineKind::Added]);
     }
 }
 
@@ -137,10 +133,6 @@ fn check(source: &str, patch: &Patch) {
             }
             for space in [Space::Counts, Space::Ignored] {
                 check_rows(source, hunk, space);
-            }
-            for (removed, added) in hunk.pairs() {
-                assert_eq!(hunk.lines[removed].kind, LineKind::Removed);
-                assert_eq!(hunk.lines[added].kind, LineKind::Added);
             }
         }
     }
