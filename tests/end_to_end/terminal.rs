@@ -127,16 +127,16 @@ fn a_long_output_is_two_ends_and_on_request_a_window_over_all() {
             .await;
         let ends: String = stage.tab.eval("__test.one('.tool-call').textContent").await;
         assert!(ends.contains("49999") && !ends.contains("25000"), "{ends}");
-        let foot: String = stage
-            .tab
-            .eval("__test.one('.terminal__foot').textContent")
-            .await;
-        assert!(foot.contains("exit 2"), "{foot}");
         stage.tab.run(&format!("{more}.click()")).await;
         stage
             .tab
             .wait_for("all of it", SHORT, "!!__test.one('.terminal__window')")
             .await;
+        let foot: String = stage
+            .tab
+            .eval("__test.one('.terminal__foot').textContent")
+            .await;
+        assert!(foot.contains("exit 2"), "{foot}");
         for (share, near) in [(0.0, 1), (0.5, 25_000), (1.0, 50_000)] {
             stage
                 .tab
