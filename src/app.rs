@@ -104,9 +104,12 @@ struct State {
 }
 
 impl State {
-    /// Whether what is open is all there is: no list of a server, and no other file.
+    /// Whether what is open is all there is: no list of a server, nor anything to say of one, and no dropped file.
     fn is_alone(&self) -> bool {
-        self.alone.get() && self.local.with(Vec::is_empty)
+        self.alone.get()
+            && !self.refused.get()
+            && self.local.with(Vec::is_empty)
+            && self.rows.with(Rows::is_empty)
     }
 
     /// Shows or hides the list, where there is one.
@@ -234,7 +237,7 @@ impl Page {
             }
             ListUpdate::Connection(connection) => state.connection.set(Some(connection)),
             ListUpdate::Refused => self.refuse(),
-            ListUpdate::Absent => {}
+            ListUpdate::Absent => state.connection.set(None),
         }
     }
 

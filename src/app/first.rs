@@ -72,7 +72,7 @@ pub(crate) fn begin() {
             Some(address) => {
                 dom::write_attribute(&feed, "src", &address);
                 dom::write_attribute(&frame, "data-open", "");
-                // Whoever serves a log may have no sessions: room for them is made once there are some.
+                // Whoever serves a log may have no sessions: room for them is made once their server answers.
                 dom::write_attribute(&frame, "data-alone", "");
                 dom::write_attribute(&content, "class", "content content--open");
                 Opened::Log(src)

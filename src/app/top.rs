@@ -25,7 +25,7 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
     let nothing = move || (state.open.get() == Open::Nothing).then(|| empty::view(page, state));
     (
         h1().class("visually-hidden").child("Turnreel"),
-        back_button(page),
+        back_button(page, state),
         trouble,
         problem,
         nothing,
@@ -34,14 +34,17 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
 }
 
 /// On narrow pages the list and the feed take turns.
-fn back_button(page: PageRef) -> impl IntoView {
+fn back_button(page: PageRef, state: State) -> impl IntoView {
     button()
         .attr("type", "button")
         .class("back")
         .on(ev::click, move |_| {
             page.with_value(|page| page.leave());
         })
-        .child("Sessions")
+        .child(move || match state.is_alone() {
+            true => "Open another",
+            false => "Sessions",
+        })
 }
 
 /// Asks for the token that the server wants.

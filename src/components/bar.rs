@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use chat_event::gist::gist;
 use chat_feed::arrangement::Row;
-use chat_feed::gist::gist;
 use chat_feed::units;
 use chat_feed::viewport::Align;
 use chat_feed::{BlockBody, Feed, Turn, TurnIdx};

@@ -1,7 +1,7 @@
 //! What one agent writes to another, and the answer.
 
 use chat_event::Body;
-use chat_feed::gist::gist;
+use chat_event::gist::gist;
 use chat_feed::loads::Spot;
 use chat_feed::{AgentMessageBlock, Block};
 use leptos::html::{div, span};

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use chat_event::shell::script_of;
 use chat_feed::terminal::contrast::{Look, Paint};
 use chat_feed::terminal::{Line, Output, Printed, Run, Terminal, screen};
-use chat_feed::{Block, BlockId, Feed, ToolCallBlock, units};
+use chat_feed::{Block, BlockId, Feed, ToolCallBlock, ToolStatus, units};
 use leptos::ev;
 use leptos::html::{a, button, code, div, span};
 use leptos::prelude::*;
@@ -163,7 +163,9 @@ pub(crate) fn view(
     };
     let head = head_view(ctx, feed, call, id, &kept, &script_of(command));
     // Below a short output the row's own line is still in sight, and says the same.
-    let foot = (n_lines > HEAD_LINES + TAIL_LINES).then(|| foot_view(call));
+    let is_said = matches!(call.status, ToolStatus::Succeeded | ToolStatus::Failed);
+    let is_long = n_lines > HEAD_LINES + TAIL_LINES;
+    let foot = (is_long || !is_said).then(|| foot_view(call));
     div()
         .class(if kept.wraps.get() {
             "terminal terminal--wraps"
@@ -377,7 +379,7 @@ fn in_themes(light: (u8, u8, u8), dark: (u8, u8, u8)) -> String {
     format!("light-dark({}, {})", hex(light), hex(dark))
 }
 
-/// The command as it was run, where that is not where the session is, and what can be done with its output.
+/// The command, where it was run, where that is not where the session is, and what can be done with its output.
 fn head_view(
     ctx: Ctx,
     feed: &Feed,
@@ -394,7 +396,10 @@ fn head_view(
             .child(format!("$ {command}"))
     });
     let cwd = call.working_directory();
-    let cwd = cwd.filter(|cwd| feed.session().cwd.as_deref() != Some(cwd));
+    let session_cwd = feed.session().cwd.as_deref().unwrap_or_default();
+    let is_elsewhere =
+        |cwd: &String| cwd.trim_end_matches('/') != session_cwd.trim_end_matches('/');
+    let cwd = cwd.filter(|cwd| !cwd.is_empty() && is_elsewhere(cwd));
     let cwd = cwd.map(|cwd| {
         span()
             .class("terminal__cwd")

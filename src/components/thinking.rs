@@ -1,6 +1,6 @@
 //! The assistant's thinking: one muted line, the whole of it when opened.
 
-use chat_feed::gist::gist;
+use chat_event::gist::gist;
 use chat_feed::units;
 use chat_feed::{Block, Feed, ThinkingBlock};
 use leptos::html::{div, p, span};

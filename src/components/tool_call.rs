@@ -1,7 +1,7 @@
 //! A tool call: one line with kind, object, outcome and duration; opened, its arguments and what it gave.
 
+use chat_event::gist::gist;
 use chat_event::{Body, Json};
-use chat_feed::gist::gist;
 use chat_feed::loads::Spot;
 use chat_feed::media::{Attachment, Parts};
 use chat_feed::{Block, Feed, ToolCallBlock, ToolKind, ToolStatus};
@@ -91,11 +91,10 @@ fn said(call: &ToolCallBlock) -> Option<String> {
     let texts = long_text::texts(call.result.as_ref()?)?;
     // Programs put tags and remarks above what an agent says.
     let head = texts.first()?.head();
-    let lines = head.lines().map(str::trim);
-    let mut said = lines
-        .filter(|line| !line.starts_with(['<', '[']))
-        .map(|line| gist(line, SAID_CHARS));
-    said.find(|line| !line.is_empty())
+    let is_above = |line: &str| line.trim().is_empty() || line.trim_start().starts_with(['<', '[']);
+    let above = head.split_inclusive('\n').take_while(|line| is_above(line));
+    let said = gist(&head[above.map(str::len).sum()..], SAID_CHARS);
+    Some(said).filter(|said| !said.is_empty())
 }
 
 /// The icon of a kind of tool.

@@ -1,6 +1,6 @@
 //! The chapter that is shown, by its prompt, and a menu of all of them.
 
-use chat_feed::gist::gist;
+use chat_event::gist::gist;
 use chat_feed::playback::{Command, Marker};
 use chat_feed::units;
 use chat_feed::{BlockBody, Feed};

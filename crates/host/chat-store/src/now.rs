@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 
 use chat_event::payload::{PermissionRequest, QuestionRequest, ToolCall};
+use chat_event::shell::script_of;
 use chat_event::{ChatEvent, Json, Payload};
 use serde::{Deserialize, Serialize};
 
@@ -140,7 +141,8 @@ impl Now {
         if self.calls.len() >= MOST_OPEN {
             self.calls.pop_front();
         }
-        let object = object_of(&call.args).or_else(|| call.title.clone());
+        let object = object_of(&call.args).map(|object| script_of(&object).into_owned());
+        let object = object.or_else(|| call.title.clone());
         self.calls.push_back(Open {
             id: call.tool_call_id.clone(),
             turn_id: event.turn_id.clone(),

@@ -2,7 +2,7 @@
 
 use chat_event::compaction::Folded;
 use chat_event::payload::Usage;
-use chat_event::{ChatEvent, Payload};
+use chat_event::{ChatEvent, Payload, gist};
 use serde::{Deserialize, Serialize};
 
 use crate::now::{Ask, Doing, Now, one_line};
@@ -158,7 +158,7 @@ impl Summary {
             Payload::UserMessage(message)
                 if self.title.is_none() && event.parent_tool_call_id.is_none() =>
             {
-                self.title = first_line(&message.text.preview());
+                self.title = gist::title(&message.text.preview()).map(|title| one_line(&title));
             }
             Payload::TurnStart(_) => "busy".clone_into(&mut self.status),
             Payload::TurnEnd(_) | Payload::Interrupt(_) => "idle".clone_into(&mut self.status),

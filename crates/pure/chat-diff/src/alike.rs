@@ -5,7 +5,8 @@ use crate::words::split_words;
 
 /// Pairs of lines of one run that are compared; in a larger one the first stands beside the first, and so on.
 const COMPARED_PAIRS: usize = 1_024;
-/// So much of a line is looked at, in words.
+/// So much of a line is looked at, in bytes and in words.
+const COMPARED_BYTES: usize = 1_024;
 const COMPARED_WORDS: usize = 64;
 /// Lines that share less than this of their words, in thousandths, are two lines.
 const LEAST_LIKENESS: u32 = 500;
@@ -13,7 +14,7 @@ const LEAST_LIKENESS: u32 = 500;
 /// Lines that are alike, as indices into both runs: each at most once, in order on both sides, and of all such choices
 /// one of those that are most alike in sum. Empty where there is nothing to choose.
 pub(crate) fn alike(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
-    let n_pairs = old.len() * new.len();
+    let n_pairs = old.len().saturating_mul(new.len());
     if !(2..=COMPARED_PAIRS).contains(&n_pairs) {
         return Vec::new();
     }
@@ -61,6 +62,7 @@ struct Words<'l> {
 
 impl<'l> Words<'l> {
     fn of(line: &'l str) -> Self {
+        let line = &line[..line.floor_char_boundary(COMPARED_BYTES)];
         let words = split_words(line).into_iter();
         let mut words: Vec<&str> = words
             .filter(|word| !word.trim().is_empty())

@@ -40,6 +40,6 @@ pub use made::{Made, made};
 pub use parse::parse;
 pub use patch::{LineKind, Patch, PatchFile, PatchHunk, PatchLine};
 pub use preview::{PREVIEW_BYTES, PREVIEW_LINES, preview};
-pub use rows::{Space, SplitRow};
+pub use rows::{Space, SplitRow, mostly_paired};
 pub use widen::{Around, Widened, widen};
 pub use words::words;

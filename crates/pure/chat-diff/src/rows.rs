@@ -5,7 +5,7 @@
 
 use crate::alike::alike;
 use crate::lines::changed;
-use crate::patch::{LineKind, PatchFile, PatchHunk};
+use crate::patch::{LineKind, PatchHunk};
 
 /// Lines of one run of changes that are compared with white space left out; longer runs are paired as they stand.
 const COMPARED_LINES: usize = 20_000;
@@ -124,30 +124,17 @@ impl PatchHunk {
         let text = self.text(source, at);
         text.chars().filter(|c| !c.is_whitespace()).collect()
     }
-
-    /// How many of the changed lines could have a partner on the other side, and how many there are.
-    fn paired_of_changed(&self) -> (usize, usize) {
-        let (mut n_paired, mut n_changed) = (0, 0);
-        for run in self.lines.chunk_by(|a, b| {
-            (a.kind == LineKind::Context) == (b.kind == LineKind::Context)
-                && !(a.kind == LineKind::Added && b.kind == LineKind::Removed)
-        }) {
-            let count = |kind| run.iter().filter(|line| line.kind == kind).count();
-            let (removed, added) = (count(LineKind::Removed), count(LineKind::Added));
-            n_paired += 2 * removed.min(added);
-            n_changed += removed + added;
-        }
-        (n_paired, n_changed)
-    }
 }
 
-impl PatchFile {
-    /// Whether most changed lines have a partner on the other side, so that the file reads well side by side.
-    pub fn mostly_paired(&self) -> bool {
-        let counts = self.hunks.iter().map(PatchHunk::paired_of_changed);
-        let (n_paired, n_changed) = counts.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
-        n_changed > 0 && 2 * n_paired >= n_changed
+/// Whether most changed lines have a partner on the other side, so that they read well side by side.
+pub fn mostly_paired<'r>(rows: impl IntoIterator<Item = &'r SplitRow>) -> bool {
+    let (mut n_paired, mut n_changed) = (0, 0);
+    for row in rows.into_iter().filter(|row| row.changed) {
+        let n_sides = usize::from(row.old.is_some()) + usize::from(row.new.is_some());
+        n_changed += n_sides;
+        n_paired += if n_sides == 2 { 2 } else { 0 };
     }
+    n_changed > 0 && 2 * n_paired >= n_changed
 }
 
 fn same(old: &[u32], new: &[u32], rows: &mut Vec<SplitRow>) {
@@ -218,7 +205,10 @@ mod tests {
 
     #[test]
     fn a_rewritten_file_is_paired_and_a_new_one_is_not() {
-        let paired = |text: &str| parse(text).files[0].mostly_paired();
+        let paired = |text: &str| {
+            let hunk = &parse(text).files[0].hunks[0];
+            mostly_paired(&hunk.split_rows(text, Space::Counts))
+        };
         assert!(paired("@@ -1 +1 @@\n-a\n+b\n"));
         assert!(!paired("@@ -0,0 +1,2 @@\n+a\n+b\n"));
         assert!(!paired("@@ -1,1 +1,4 @@\n-a\n+b\n+c\n+d\n+e\n+f\n+g\n+h\n"));

@@ -6,7 +6,7 @@
 //! - [`jsonl`] reads and writes logs.
 //! - [`compaction`] folds the chunks of a finished log into the events that end them, and takes them apart again.
 //! - [`pack`] hands state from one instance of a program to another.
-//! - [`shell`] tells the script that a command runs.
+//! - [`gist`] says in one line what a text says, [`shell`] which script a command runs.
 //! - [`frame`] and [`cursor`] are what a server and its readers speak; [`session_id`] says what names a session.
 //!
 //! Where events come from is for `chat-normalize`, what is shown of them for `chat-feed`, where they are kept for
@@ -22,6 +22,7 @@ mod error;
 mod event;
 mod excerpt;
 pub mod frame;
+pub mod gist;
 mod json;
 pub mod jsonl;
 pub mod pack;

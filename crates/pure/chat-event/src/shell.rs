@@ -25,7 +25,9 @@ pub fn script_of(command: &str) -> Cow<'_, str> {
 /// ```
 pub fn script_of_words<'w>(words: &[&'w str]) -> Option<&'w str> {
     match words {
-        [shell, flag, script] if is_shell(shell) && takes_script(flag) => Some(script),
+        [shell, flag, script] if is_shell(shell) && takes_script(flag) && !script.is_empty() => {
+            Some(script)
+        }
         _ => None,
     }
 }
@@ -39,7 +41,10 @@ fn handed_over(command: &str) -> Option<Cow<'_, str>> {
 
 fn is_shell(program: &str) -> bool {
     let name = program.rsplit('/').next().unwrap_or_default();
-    matches!(name, "sh" | "bash" | "zsh" | "dash" | "ksh" | "fish")
+    matches!(
+        name,
+        "sh" | "bash" | "zsh" | "dash" | "ash" | "ksh" | "fish"
+    )
 }
 
 /// `-c`, by itself or behind what only says how the shell starts.
@@ -67,7 +72,7 @@ fn only_word(text: &str) -> Option<Cow<'_, str>> {
                 let quoted = chars.by_ref().take_while(|char| *char != '\'');
                 word.extend(quoted);
             }
-            '"' => push_quoted(&mut word, &mut chars),
+            '"' => push_quoted(&mut word, &mut chars)?,
             '\\' => word.extend(chars.next().filter(|char| *char != '\n')),
             // A second word, or something that the shell around does with the first.
             _ if char.is_whitespace() || "|&;<>()`$".contains(char) => return None,
@@ -77,11 +82,12 @@ fn only_word(text: &str) -> Option<Cow<'_, str>> {
     (!word.is_empty()).then_some(Cow::Owned(word))
 }
 
-/// Takes what stands in double quotes, up to the closing one.
-fn push_quoted(word: &mut String, chars: &mut std::str::Chars<'_>) {
+/// Takes what stands in double quotes, up to the closing one; `None` where the shell around puts something in there.
+fn push_quoted(word: &mut String, chars: &mut std::str::Chars<'_>) -> Option<()> {
     while let Some(char) = chars.next() {
         match char {
-            '"' => return,
+            '"' => return Some(()),
+            '$' | '`' => return None,
             '\\' => match chars.next() {
                 Some('\n') | None => {}
                 Some(escaped @ ('\\' | '"' | '$' | '`')) => word.push(escaped),
@@ -90,6 +96,7 @@ fn push_quoted(word: &mut String, chars: &mut std::str::Chars<'_>) {
             _ => word.push(char),
         }
     }
+    Some(())
 }
 
 #[cfg(test)]
@@ -162,6 +169,8 @@ mod tests {
             "bash -c 'echo $1' name word",
             "bash -c ls > out",
             "bash -c $script",
+            "bash -c \"$(curl -fsSL https://example.org/install.sh)\"",
+            "bash -c \"echo `date`\"",
             "rush -c 'ls'",
             "/bin/bash script.sh",
         ] {

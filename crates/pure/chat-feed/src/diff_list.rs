@@ -155,10 +155,11 @@ impl DiffList {
         Some(list)
     }
 
-    /// Whether most of it reads well side by side.
+    /// Whether most files that are not folded away read well side by side.
     pub fn mostly_paired(&self) -> bool {
-        let n_paired = self.patch.files.iter().filter(|file| file.mostly_paired());
-        2 * n_paired.count() >= self.patch.files.len()
+        let shown = || self.rows.iter().filter(|hunks| !hunks.is_empty());
+        let n_paired = shown().filter(|hunks| chat_diff::mostly_paired(hunks.iter().flatten()));
+        2 * n_paired.count() >= shown().count()
     }
 
     /// How it is shown.

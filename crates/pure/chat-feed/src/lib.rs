@@ -3,7 +3,6 @@
 //! - [`ChatRenderer`] reduces events to a [`Feed`] of [`Block`]s and says what changed by [`FeedPatch`]es.
 //! - [`arrangement`] decides which of them are shown as rows, and in what company.
 //! - [`prose`] gives the Markdown of one block as nodes, by the policy of [`link`] and [`marks`].
-//! - [`gist`] says in one line what a text says.
 //! - [`panel`] sums the session up beside its rows: files, plan, agents, timeline, statistics.
 //! - [`viewport`] decides which rows are mounted, and where.
 //! - [`diff_list`] gives a diff as a list of lines to draw.
@@ -25,7 +24,6 @@ mod feed;
 mod feed_text;
 mod file_place;
 pub mod find;
-pub mod gist;
 mod history;
 pub mod inbox;
 pub mod link;

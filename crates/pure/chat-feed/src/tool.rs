@@ -199,7 +199,7 @@ impl ToolCallBlock {
 
     /// Where a command runs, where its call says so.
     pub fn working_directory(&self) -> Option<String> {
-        self.told(&["workdir", "cwd"])
+        self.told(&["workdir", "cwd", "dir_path"])
     }
 
     /// The agent it starts, by its kind or name.

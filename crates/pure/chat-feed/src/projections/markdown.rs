@@ -137,7 +137,7 @@ impl Facts {
             Payload::UserMessage(message)
                 if event.parent_tool_call_id.is_none() && self.prompt.is_none() =>
             {
-                self.prompt = crate::gist::title(&message.text.preview());
+                self.prompt = chat_event::gist::title(&message.text.preview());
             }
             _ => {}
         }

@@ -4,12 +4,11 @@ use chat_event::payload::{
     AudioChunk, LogGap, LogStart, Notice, Plan, Progress, Retract, SessionStart, SessionStatus,
     UserAudio, UserMessage,
 };
-use chat_event::{Body, ChatEvent, Json};
+use chat_event::{Body, ChatEvent, Json, gist};
 use serde_json::json;
 
 use super::ChatRenderer;
 use crate::block::{BlockBody, BlockId, Prompt};
-use crate::gist;
 
 impl ChatRenderer {
     pub(super) fn user_message(&mut self, event: &ChatEvent, message: &UserMessage) {

@@ -79,7 +79,7 @@ impl Counted {
 
     fn note_prompt(&mut self, text: &str) {
         if self.prompt.is_none() {
-            self.prompt = crate::gist::title(text);
+            self.prompt = chat_event::gist::title(text);
         }
     }
 

@@ -1,8 +1,8 @@
 //! What a text says in one line: titles, and lines that stand for a text that is folded away.
 //!
-//! Texts of agents are Markdown, and a line has no room for its signs: this reads the one line as [`prose`](crate::prose)
-//! would, and keeps the words. It is here by itself because lists and first rows need it, long before they need the whole
-//! reader of Markdown.
+//! Texts of agents are Markdown, and a line has no room for its signs: this reads the one line as a reader of Markdown
+//! would, and keeps the words. It is one by itself because lists of sessions and the page's first rows need it, which
+//! need no other Markdown.
 
 mod emphasis;
 mod inline;
@@ -16,7 +16,7 @@ const LOOKED_AT_PER_CHAR: usize = 8;
 /// says anything.
 ///
 /// ```
-/// use chat_feed::gist::gist;
+/// use chat_event::gist::gist;
 /// assert_eq!(gist("### Fix **all** of `a_b`\n\nSoon.", 40), "Fix all of a_b");
 /// assert_eq!(gist("- [x] See [the list](https://example.org/1)", 40), "See the list");
 /// assert_eq!(gist("one two three", 5), "one t…");
@@ -31,7 +31,7 @@ pub fn gist(text: &str, most_chars: usize) -> String {
             (Some(_), _) if !line.is_empty() => return cut(line, most_chars),
             (None, None) => {
                 let (line, is_whole) = looked_at(line, most_chars);
-                let words = words_of(without_marker(line));
+                let words = words_of(without_marker(line), is_whole);
                 let words = words.trim();
                 match words.is_empty() {
                     true => {}
@@ -46,7 +46,7 @@ pub fn gist(text: &str, most_chars: usize) -> String {
 }
 
 /// The title of a session that begins with this prompt; `None` where it says nothing.
-pub(crate) fn title(prompt: &str) -> Option<String> {
+pub fn title(prompt: &str) -> Option<String> {
     /// It is one line of a list.
     const TITLE_CHARS: usize = 120;
     Some(gist(prompt, TITLE_CHARS)).filter(|title| !title.is_empty())
@@ -85,7 +85,11 @@ fn is_rule(line: &str) -> bool {
     let Some(sign) = signs.next().filter(|sign| b"-*_=".contains(sign)) else {
         return false;
     };
-    signs.clone().count() >= 2 && signs.all(|other| other == sign)
+    let mut n_signs = 1;
+    signs.all(|other| {
+        n_signs += 1;
+        other == sign
+    }) && n_signs >= 3
 }
 
 /// The line without what makes it a heading, an item or a quote; nothing of one that only divides.

@@ -2,13 +2,14 @@
 
 use super::emphasis::Emphasis;
 
-/// Brackets within brackets beyond this stay as they are.
-const MOST_DEEP: u8 = 4;
+/// So many brackets of a line are looked at as if they began a link: each is read to its end, and what is in it again.
+const MOST_LABELS: u8 = 64;
 
-/// The words of a line.
-pub(super) fn words_of(line: &str) -> String {
+/// The words of a line; `is_whole` says that it was not cut off.
+pub(super) fn words_of(line: &str, is_whole: bool) -> String {
     let mut words = String::with_capacity(line.len());
-    push_words(&mut words, line, None, MOST_DEEP);
+    let mut left = MOST_LABELS;
+    push_words(&mut words, line, None, (is_whole, &mut left));
     words
 }
 
@@ -16,7 +17,12 @@ pub(super) fn words_of(line: &str) -> String {
 type Edges = (char, char);
 
 /// The words of a line, without what makes code, links and emphasis of them. Returns whether there is a link.
-fn push_words(words: &mut String, line: &str, edges: Option<Edges>, deep: u8) -> bool {
+fn push_words(
+    words: &mut String,
+    line: &str,
+    edges: Option<Edges>,
+    (is_whole, labels_left): (bool, &mut u8),
+) -> bool {
     let mut emphasis = Emphasis::default();
     let mut at = 0;
     let mut has_link = false;
@@ -28,7 +34,9 @@ fn push_words(words: &mut String, line: &str, edges: Option<Edges>, deep: u8) ->
             '&' => entity(words, rest),
             '`' => code(words, rest),
             '<' => address(words, rest),
-            '[' | '!' if deep > 0 => link(words, rest, deep, &mut has_link),
+            '[' | '!' if *labels_left > 0 => {
+                link(words, rest, (is_whole, &mut *labels_left), &mut has_link)
+            }
             '*' | '_' | '~' => {
                 let n_signs = rest.chars().take_while(|other| *other == char).count();
                 let before = line[..at].chars().next_back().or(edges.map(|it| it.0));
@@ -121,22 +129,30 @@ fn address(words: &mut String, text: &str) -> Option<usize> {
 }
 
 /// `[words](address "title")`, and with `!` before it an image, of which the words are what it shows.
-fn link(words: &mut String, text: &str, deep: u8, has_link: &mut bool) -> Option<usize> {
+fn link(
+    words: &mut String,
+    text: &str,
+    (is_whole, labels_left): (bool, &mut u8),
+    has_link: &mut bool,
+) -> Option<usize> {
     let image = text.strip_prefix('!');
     let label = image.unwrap_or(text).strip_prefix('[')?;
+    *labels_left -= 1;
     let begin = text.len() - label.len();
     let end = label_end(label)?;
     let target = label[end + 1..].strip_prefix('(')?;
-    let target_len = target_len(target)?;
+    // An address that is cut off is one all the same.
+    let is_open = !is_whole && !target.contains(')');
+    let target_len = target_len(target).or(is_open.then_some(target.len()))?;
     let start = words.len();
-    let holds_link = push_words(words, &label[..end], Some(('[', ']')), deep - 1);
+    let holds_link = push_words(words, &label[..end], Some(('[', ']')), (true, labels_left));
     if holds_link && image.is_none() {
         // There are no links in links: the one within is it.
         words.truncate(start);
         return None;
     }
     *has_link |= holds_link || image.is_none();
-    Some(begin + end + 2 + target_len + 1)
+    Some((begin + end + 2 + target_len + 1).min(text.len()))
 }
 
 /// Where the bracket that closes a label is.

@@ -121,6 +121,11 @@ fn the_first_line_that_says_anything_is_taken() {
 fn a_long_line_is_read_as_far_as_it_is_shown() {
     let line = format!("[{}]({}) end", "a".repeat(10), "b".repeat(100));
     assert_eq!(gist(&line, 40), "aaaaaaaaaa end");
+    let drawn = format!("![a picture](data:image/png;base64,{})", "A".repeat(4_000));
+    assert_eq!(gist(&drawn, 120), "a picture…");
+    // Links that would be in links, which are read again and again unless that is bounded.
+    let nested = "[".repeat(800) + &"]()".repeat(800);
+    assert!(gist(&nested, 200).chars().count() <= 201);
     let endless = "[".repeat(100_000);
     assert_eq!(gist(&endless, 10), format!("{}…", "[".repeat(10)));
 }
