@@ -12,10 +12,12 @@ use crate::platform::{dom, tab_storage};
 /// What stands above the feed, or in its place.
 pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
     // It is not put before what is read without the server: the list says it then.
-    let trouble = move || {
+    let asks = Memo::new(move |_| {
         let elsewhere = matches!(state.open.get(), Open::Local(_) | Open::Other(_));
-        (state.refused.get() && !elsewhere).then(|| token_form(page))
-    };
+        state.refused.get() && !elsewhere
+    });
+    // The list and the feed are refused each for itself: what was typed after the first stays.
+    let trouble = move || asks.get().then(|| token_form(page));
     let problem = move || {
         state
             .problem

@@ -161,6 +161,11 @@ fn without_the_right_token_the_page_asks_for_it() {
                     break;
                 }
             }
+            // The list and the feed are refused each for itself, one of them later.
+            tab.run("__test.feed().dispatchEvent(new CustomEvent('af-error', { detail: { refused: true }, bubbles: true, cancelable: true })); await __test.frames(2)")
+                .await;
+            let is_kept: bool = tab.eval(&typed).await;
+            assert!(is_kept, "what was typed stays when it is refused again");
             tab.press("Enter").await;
             settle(&tab, name, n_events).await;
             let asks: bool = tab.eval("!!__test.visible('input[type=password]')").await;
