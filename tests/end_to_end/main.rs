@@ -26,6 +26,7 @@ mod stage;
 mod stories;
 
 mod accessible;
+mod alone;
 mod anchor;
 mod answers;
 mod aside;

@@ -1,0 +1,70 @@
+//! Our own page where whoever serves it has no sessions, as a folder of files has none: what is read has all the room,
+//! and there is a way to something else.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::made_logs::log_of;
+use crate::stage::on_own_site;
+use crate::{FEED, SHORT};
+
+#[test]
+fn a_page_without_sessions_keeps_no_room_for_them() {
+    let index = Path::new(env!("CARGO_MANIFEST_DIR")).join("dist/index.html");
+    let files = vec![
+        (
+            "/log.jsonl",
+            "application/x-ndjson",
+            log_of("alone", 40).into_bytes(),
+        ),
+        (
+            "/app",
+            "text/html; charset=utf-8",
+            std::fs::read(index).unwrap_or_default(),
+        ),
+    ];
+    on_own_site("alone", FEED, files, async |site, tab| {
+        // The browser writes of it in the console.
+        tab.expect_problems("404");
+        tab.look(false, (1440, 900)).await;
+        tab.goto(&format!("{}/app?src=/log.jsonl", site.url)).await;
+        tab.wait_for("rows", SHORT, "__test.all('[data-row]').length > 0")
+            .await;
+        let left_px = "__test.feed().getBoundingClientRect().left";
+        let first_px: f64 = tab.eval(left_px).await;
+        assert!(first_px < 1.0, "room is kept before it is known of any");
+        while !site.asked().iter().any(|asked| asked.contains("/sessions")) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        tab.wait_for(
+            "the page around it",
+            SHORT,
+            "!!__test.one('.sessions__list')",
+        )
+        .await;
+        tab.run("await __test.sleep(250); await __test.frames(3)")
+            .await;
+        let left_px: f64 = tab.eval(left_px).await;
+        assert!(left_px < 1.0, "room is kept for a list that there is not");
+        // Nor does the key that shows and hides the list bring an empty one.
+        tab.run("document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'b', bubbles: true })); await __test.frames(2)")
+            .await;
+        let n_lists: usize = tab.eval("__test.visible('nav.sessions') ? 1 : 0").await;
+        assert_eq!(n_lists, 0, "an empty list is shown");
+
+        tab.look(false, (390, 844)).await;
+        tab.wait_for(
+            "the way to something else",
+            SHORT,
+            "__test.visible('.back')?.textContent === 'Open another'",
+        )
+        .await;
+        tab.run("__test.visible('.back').click()").await;
+        tab.wait_for(
+            "what can be opened",
+            SHORT,
+            "!!__test.visible('.empty__title') && !__test.visible('nav.sessions')",
+        )
+        .await;
+    });
+}
