@@ -2,7 +2,7 @@
 //!
 //! A part is named where it begins: [`part!`] marks the function that gives its table, a struct of functions. What is
 //! reached through that table alone is cut out of the module when the page is shipped; while it is worked on the page
-//! is in one piece, and a part is there at once. What several parts share is fetched with the first of them.
+//! is in one piece, and a part is there at once, as in the worker that reads. What several parts share is fetched with the first of them.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -106,15 +106,6 @@ impl<T: Copy> Part<T> {
         table.downcast_ref().copied()
     }
 
-    /// The lack of this part in a worker, who is asked to try again by `again`.
-    pub(crate) fn lack(&self, why: Missing, again: Rc<dyn Fn()>) -> Lack {
-        Lack {
-            words: self.any.words,
-            why,
-            again,
-        }
-    }
-
     /// Fetches it where it is not here; nothing waits for it.
     pub(crate) fn fetch(&'static self) {
         self.any.when_here(Box::new(|_| {}));
@@ -204,13 +195,6 @@ pub(crate) struct Lack {
     pub(crate) again: Rc<dyn Fn()>,
 }
 
-impl Lack {
-    /// Whether it is of this part.
-    pub(crate) fn is_of<T>(&self, part: &Part<T>) -> bool {
-        self.words == part.any.words
-    }
-}
-
 impl fmt::Display for Lack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Lack { words, why, .. } = self;
@@ -272,13 +256,13 @@ macro_rules! part {
                 static STATE: $crate::platform::part::State =
                     const { $crate::platform::part::State::new() };
             }
-            #[cfg(debug_assertions)]
+            #[cfg(any(debug_assertions, not(feature = "page")))]
             async fn $name()
             -> Result<$crate::platform::part::Table, $crate::platform::part::Missing> {
                 let table: $table = $make();
                 Ok(Box::leak(Box::new(table)))
             }
-            #[cfg(not(debug_assertions))]
+            #[cfg(all(not(debug_assertions), feature = "page"))]
             #[wasm_split_helpers::wasm_split($name, fallible)]
             fn $name() -> Result<$crate::platform::part::Table, $crate::platform::part::Missing> {
                 let table: $table = $make();

@@ -1,13 +1,20 @@
-//! The worker that reads a log for the page: it runs this same program, from the same module.
+//! The worker that reads a log for the page, as the page sees it; what the worker sees of the page is `asked`'s.
+
+#[cfg(not(feature = "page"))]
+mod asked;
 
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
 
 use super::stream::Blob;
 use super::worker::Worker;
+#[cfg(not(feature = "page"))]
+pub(crate) use asked::{asked_here, tell_page, when_page_says};
 
 #[wasm_bindgen(module = "/src/platform/reader.js")]
 extern "C" {
+    #[wasm_bindgen(js_name = hasReader)]
+    fn has_reader() -> bool;
     #[wasm_bindgen(js_name = askReader)]
     fn ask_reader(
         worker: &JsValue,
@@ -17,11 +24,6 @@ extern "C" {
     );
     #[wasm_bindgen(js_name = sayToReader)]
     fn say_to_reader(worker: &JsValue, what: f64);
-    fn asked() -> JsValue;
-    #[wasm_bindgen(js_name = tellPage)]
-    fn tell_page_bytes(bytes: js_sys::Uint8Array, kept: js_sys::Uint8Array, blob: Option<&Blob>);
-    #[wasm_bindgen(js_name = hearPage)]
-    fn hear_page(on_said: JsValue);
 }
 
 #[wasm_bindgen]
@@ -60,15 +62,12 @@ pub(crate) struct Asked {
 pub(crate) enum Said {
     /// So many events the page took itself.
     Known(usize),
-    /// What was not there may be there now.
-    Again,
     /// No more of it is wanted.
     Stop,
 }
 
-/// Stand for [`Said::Again`] and [`Said::Stop`] among numbers of events.
-const AGAIN: f64 = -1.0;
-const STOP: f64 = -2.0;
+/// Stands for [`Said::Stop`] among numbers of events.
+const STOP: f64 = -1.0;
 
 /// A worker that reads; dropping it ends it.
 pub(crate) struct Reader {
@@ -78,12 +77,15 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Starts one. `on_told` takes what it tells ([`tell_page`]), `on_end` that it cannot go on.
+    /// Starts one. `on_told` takes what it tells (bytes to read, bytes to keep, and what the browser holds), `on_end` that it cannot go on.
     pub(crate) fn start(
         asked: &Asked,
         mut on_told: impl FnMut(Vec<u8>, Vec<u8>, Option<Blob>) + 'static,
         on_end: impl FnMut() + 'static,
     ) -> Option<Reader> {
+        if !has_reader() {
+            return None;
+        }
         let asked = to_js(asked)?;
         let worker = Worker::start("reader")?;
         let on_told: Closure<OnTold> = Closure::new(move |bytes, kept, blob: JsValue| {
@@ -104,7 +106,6 @@ impl Reader {
             // Far below 2^53.
             #[allow(clippy::cast_precision_loss)]
             Said::Known(n_events) => n_events as f64,
-            Said::Again => AGAIN,
             Said::Stop => STOP,
         };
         say_to_reader(self.worker.as_js(), what);
@@ -130,47 +131,6 @@ fn to_js(asked: &Asked) -> Option<JsValue> {
         set("arrival", &(asked.arrival_ms as f64).into());
         set("most", &(asked.most_bytes as f64).into());
     }
-    set("script", &META.with(Meta::url).into());
-    set("module", &wasm_bindgen::module());
+    set("page", &META.with(Meta::url).into());
     Some(object.into())
-}
-
-/// What this worker was asked; `None` in a page.
-pub(crate) fn asked_here() -> Option<Asked> {
-    let asked = asked();
-    if asked.is_undefined() {
-        return None;
-    }
-    let get = |name: &str| js_sys::Reflect::get(&asked, &name.into()).unwrap_or_default();
-    let source = get("source");
-    let source = match source.as_string() {
-        Some(address) => Source::Address(address, get("token").as_string()),
-        None => Source::File(source.unchecked_into()),
-    };
-    // Whole numbers, far below 2^53.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    Some(Asked {
-        source,
-        arrival_ms: get("arrival").as_f64().unwrap_or_default() as i64,
-        most_bytes: get("most").as_f64().unwrap_or_default() as u64,
-    })
-}
-
-/// Tells the page something: bytes it reads, bytes it keeps, and what the browser holds for it.
-pub(crate) fn tell_page(bytes: &[u8], kept: &[u8], blob: Option<&Blob>) {
-    tell_page_bytes(bytes.into(), kept.into(), blob);
-}
-
-/// What to do when the page says something, for as long as this worker lives.
-pub(crate) fn when_page_says(on_said: impl Fn(Said) + 'static) {
-    // Whole numbers, far below 2^53.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let on_number = move |what: f64| {
-        on_said(match what {
-            AGAIN => Said::Again,
-            STOP => Said::Stop,
-            n_events => Said::Known(n_events as usize),
-        });
-    };
-    hear_page(Closure::<dyn Fn(f64)>::new(on_number).into_js_value());
 }

@@ -62,7 +62,7 @@ pub(crate) fn build_page(root: &Path, tools: &Tools) -> Result<(), Error> {
         report::say("The page is up to date");
         return Ok(());
     }
-    report::say("Building the page in release (the first time about 4 minutes)");
+    report::say("Building the page in release (the first time about 5 minutes)");
     run_trunk(root, tools, None)?;
     let Some(stamp) = stamp_text(root, &made_of) else {
         return Err(Error::Missing {
@@ -160,6 +160,7 @@ fn fingerprint(root: &Path) -> Result<String, Error> {
         "parts",
         "src/packed.rs",
         "src/player.rs",
+        "src/reader.rs",
         "highlighter",
         "player",
     ] {

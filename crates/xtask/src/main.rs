@@ -23,6 +23,7 @@ mod packed;
 mod page_hook;
 mod parts;
 mod player;
+mod reader;
 mod start;
 mod test;
 

@@ -6,15 +6,16 @@
 //!    pages load to have `<agent-feed>`.
 //! 3. The worker that colours code is put beside them; `highlighter` knows what it is made of.
 //! 4. What is shipped is cut into parts, of which the page fetches one at first; `parts` knows how.
-//! 5. Beside each file that is shipped lies the same packed, as servers send it; `packed` does that.
-//! 6. The player of exported sessions, which is all of it in one file: `player` knows that.
+//! 5. The worker that reads long logs has a program of its own, which is put beside them; `reader` builds it.
+//! 6. Beside each file that is shipped lies the same packed, as servers send it; `packed` does that.
+//! 7. The player of exported sessions, which is all of it in one file: `player` knows that.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
-use crate::{highlighter, packed, parts, player, workspace};
+use crate::{highlighter, packed, parts, player, reader, workspace};
 
 /// Name by which other pages know the element's script.
 const ENTRY_NAME: &str = "agent-feed.js";
@@ -53,6 +54,7 @@ pub(crate) fn run() -> Result<ExitCode, Error> {
         wasm: staging_dir.join(&page.wasm),
     });
     if strict {
+        reader::write(&root, staging_dir)?;
         packed::write(staging_dir)?;
     }
     player::write(&root, staging_dir, &whole)?;

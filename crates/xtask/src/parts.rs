@@ -22,11 +22,11 @@ use std::path::{Path, PathBuf};
 use crate::bundle;
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
-use crate::tools::{self, WASM_TARGET};
+use crate::tools::{self, Tools, WASM_TARGET};
 use crate::{command, workspace};
 
 /// The page's program, and the profile that index.html names for it.
-const PROGRAM: &str = "agent-feed";
+pub(crate) const PROGRAM: &str = "agent-feed";
 const PROFILE: &str = "web";
 /// Folder of what the splitter writes.
 const SPLIT: &str = "split";
@@ -35,7 +35,7 @@ const WHOLE: &str = "whole";
 /// How the splitter calls the script that fetches parts, and what each part is called before its own name.
 const LINK_SCRIPT: &str = "__wasm_split.js";
 /// What the worker that reads logs begins with: a file of its own, and the same instance for what it loads.
-const OWN_SNIPPET: &str = "reader.js";
+pub(crate) const OWN_SNIPPET: &str = "reader.js";
 /// What of the first part is run before the first rows, as it was seen.
 const CALLS: &str = "crates/xtask/parts/calls.txt";
 /// Set where the page is to note what is run of it, in place of being cut.
@@ -57,13 +57,9 @@ pub(crate) fn cut(root: &Path, staging_dir: &Path, html: &str) -> Result<Cut, Er
     let tools = tools::ensure(root)?;
     let scratch = scratch_dir(root)?;
     remove_dir(&scratch)?;
-    let run = |program: &str, arguments: &[&std::ffi::OsStr]| -> Result<(), Error> {
-        let path = workspace::path_with(&tools.bin_dirs)?;
-        let mut tool = command::new(program_in(&tools.bin_dirs, program));
-        command::run(tool.env("PATH", path).args(arguments))
-    };
     let split_dir = scratch.join(SPLIT);
     run(
+        &tools,
         "wasm-split-cli",
         &[
             linked.as_os_str(),
@@ -72,27 +68,10 @@ pub(crate) fn cut(root: &Path, staging_dir: &Path, html: &str) -> Result<Cut, Er
             PROGRAM.as_ref(),
         ],
     )?;
-    // The names of functions are left out later: the first part is cut by them.
-    let bind = |module: &Path, out_dir: &Path| {
-        run(
-            "wasm-bindgen",
-            &[
-                module.as_os_str(),
-                "--target=web".as_ref(),
-                "--no-typescript".as_ref(),
-                // Parts call each other through the table of functions.
-                "--keep-lld-exports".as_ref(),
-                "--remove-producers-section".as_ref(),
-                "--out-name".as_ref(),
-                PROGRAM.as_ref(),
-                "--out-dir".as_ref(),
-                out_dir.as_os_str(),
-            ],
-        )
-    };
     let (first_dir, whole_dir) = (scratch.join("first"), scratch.join(WHOLE));
-    bind(&split_dir.join(format!("{PROGRAM}.wasm")), &first_dir)?;
-    bind(&linked, &whole_dir)?;
+    let first = split_dir.join(format!("{PROGRAM}.wasm"));
+    bind(&tools, &first, PROGRAM, &first_dir)?;
+    bind(&tools, &linked, PROGRAM, &whole_dir)?;
 
     let staged = Staged::of(html).ok_or_else(|| unexpected("index.html names no module"))?;
     let parts = Parts::read(root, &split_dir, &first_dir, staging_dir)?;
@@ -125,6 +104,57 @@ pub(crate) fn cut(root: &Path, staging_dir: &Path, html: &str) -> Result<Cut, Er
         whole,
         inlined: parts.inlined,
     })
+}
+
+/// Makes the script of a linked module, and the module that it loads, in a folder.
+///
+/// # Errors
+/// When wasm-bindgen fails.
+pub(crate) fn bind(tools: &Tools, linked: &Path, name: &str, out_dir: &Path) -> Result<(), Error> {
+    // The names of functions are left out later: the first part is cut by them.
+    run(
+        tools,
+        "wasm-bindgen",
+        &[
+            linked.as_os_str(),
+            "--target=web".as_ref(),
+            "--no-typescript".as_ref(),
+            // Parts call each other through the table of functions.
+            "--keep-lld-exports".as_ref(),
+            "--remove-producers-section".as_ref(),
+            "--out-name".as_ref(),
+            name.as_ref(),
+            "--out-dir".as_ref(),
+            out_dir.as_os_str(),
+        ],
+    )
+}
+
+fn run(tools: &Tools, program: &str, arguments: &[&std::ffi::OsStr]) -> Result<(), Error> {
+    let path = workspace::path_with(&tools.bin_dirs)?;
+    let mut tool = command::new(program_in(&tools.bin_dirs, program));
+    command::run(tool.env("PATH", path).args(arguments))
+}
+
+/// A script and its module as they are shipped where nothing is cut.
+///
+/// # Errors
+/// When they are not what wasm-bindgen writes.
+pub(crate) fn shipped(script: &str, wasm: &[u8]) -> Result<(String, Vec<u8>), Error> {
+    let (script, wasm) = glue::shortened(script, wasm).map_err(unexpected)?;
+    let wasm = sections::without_notes(&wasm).ok_or_else(|| unexpected("the module is no wasm"))?;
+    Ok((script, wasm))
+}
+
+/// The text of a script below a folder, to stand in the one that imports it.
+///
+/// # Errors
+/// When it cannot be read.
+pub(crate) fn inlined_text(folder: &Path, path: &str) -> Result<String, Error> {
+    // It goes on naming others from where it was.
+    let at = format!("new URL(\"{path}\", import.meta.url).href");
+    let text = read_text(&folder.join(path))?.replace("import.meta.url", &at);
+    Ok(glue::without_comments(&text))
 }
 
 /// What was made of the staged page.
@@ -203,10 +233,7 @@ impl Parts {
         let mut scripts = BTreeMap::new();
         for path in bundle::imported_paths(&script) {
             if path.starts_with("./snippets/") && !path.ends_with(OWN_SNIPPET) {
-                // It goes on naming others from where it was.
-                let at = format!("new URL(\"{path}\", import.meta.url).href");
-                let text = read_text(&staging_dir.join(path))?.replace("import.meta.url", &at);
-                scripts.insert(path.to_owned(), glue::without_comments(&text));
+                scripts.insert(path.to_owned(), inlined_text(staging_dir, path)?);
             }
         }
         let mut fingerprint = Fingerprint::new();
@@ -377,22 +404,22 @@ fn program_in(bin_dirs: &[PathBuf], program: &str) -> PathBuf {
         .unwrap_or_else(|| name.into())
 }
 
-fn unexpected(why: &str) -> Error {
+pub(crate) fn unexpected(why: &str) -> Error {
     Error::Failed {
         what: "cut the page's module into parts".to_owned(),
         why: why.to_owned(),
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Error> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
     std::fs::read(path).map_err(|source| Error::file("read a part", path, source))
 }
 
-fn read_text(path: &Path) -> Result<String, Error> {
+pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
     std::fs::read_to_string(path).map_err(|source| Error::file("read a part", path, source))
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     std::fs::write(path, bytes).map_err(|source| Error::file("write a part", path, source))
 }
 

@@ -113,6 +113,15 @@ impl Run<'_> {
             WASM_TARGET,
         ];
         self.command("clippy, page in wasm32", &[&page[..], deny].concat())?;
+        let reader = [
+            "clippy",
+            "--package",
+            PAGE,
+            "--no-default-features",
+            "--target",
+            WASM_TARGET,
+        ];
+        self.command("clippy, reader in wasm32", &[&reader[..], deny].concat())?;
         // Alone, so that no feature another package asks for hides what these lack. Their tests are the host's.
         let pure_packages = packages_in(&self.root.join("crates/pure"))?;
         let mut pure = vec!["clippy", "--target", WASM_TARGET];

@@ -58,7 +58,7 @@ pub(crate) fn play(element: &Element) {
         && let Ok(begun) = play.call0(element)
         && let Ok(begun) = begun.dyn_into::<js_sys::Promise>()
     {
-        leptos::task::spawn_local(async move {
+        wasm_bindgen_futures::spawn_local(async move {
             let _ = wasm_bindgen_futures::JsFuture::from(begun).await;
         });
     }

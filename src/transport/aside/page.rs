@@ -80,10 +80,6 @@ impl Aside {
                 }
             }
         };
-        let again: Rc<dyn Fn()> = {
-            let say = say.clone();
-            Rc::new(move || say(Said::Again))
-        };
         let on_told = {
             let (sink, tell, stop) = (sink.clone(), tell.clone(), stop.clone());
             move |bytes, kept, blob| {
@@ -93,9 +89,7 @@ impl Aside {
                         say(Said::Stop);
                     }
                     let told = Packed { bytes, kept };
-                    let taken = ASIDE
-                        .get()
-                        .map(|aside| (aside.take)(told, blob, &sink, &again));
+                    let taken = ASIDE.get().map(|aside| (aside.take)(told, blob, &sink));
                     tell(taken.unwrap_or(Stage::Lost));
                 }
             }

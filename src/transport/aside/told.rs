@@ -7,21 +7,13 @@ use chat_event::pack::{Pack, Packed, Unpacker};
 use chat_feed::ChatRenderer;
 
 use super::page::Stage;
-use super::{BODIES, ENDED, FAILED, HEARD, LACKS, STOPPED, take_progress};
-use crate::platform::part::Missing;
+use super::{BODIES, ENDED, FAILED, HEARD, STOPPED, take_progress};
 use crate::platform::stream::Blob;
 use crate::transport::kept::doors;
-use crate::transport::readers::READERS;
-use crate::transport::unpacked::UNPACK;
 use crate::transport::{Failure, Sink, Update};
 
 /// Takes what the worker tells.
-pub(super) fn take(
-    mut told: Packed,
-    blob: Option<Blob>,
-    sink: &Sink,
-    again: &Rc<dyn Fn()>,
-) -> Stage {
+pub(super) fn take(mut told: Packed, blob: Option<Blob>, sink: &Sink) -> Stage {
     let what = told.bytes.pop();
     let Some(progress) = take_progress(&mut told.bytes) else {
         return Stage::Broken;
@@ -52,18 +44,6 @@ pub(super) fn take(
         Some(FAILED) => {
             sink(Update::Failed(failure_of(&told.bytes)));
             Stage::Failed
-        }
-        Some(LACKS) => {
-            let why = match told.bytes.last() {
-                Some(0) => Missing::Refused,
-                _ => Missing::NoAnswer,
-            };
-            let lack = match told.bytes.first() {
-                Some(0) => READERS.lack(why, again.clone()),
-                _ => UNPACK.lack(why, again.clone()),
-            };
-            sink(Update::Lacks(lack));
-            Stage::Begun
         }
         Some(_) | None => Stage::Broken,
     }

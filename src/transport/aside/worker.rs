@@ -7,13 +7,11 @@ use chat_event::ChatEvent;
 use chat_event::pack::{Pack, Packed, Packer};
 use chat_feed::{ChatRenderer, FeedPatch, Gathered, Teller};
 
-use super::{BODIES, ENDED, FAILED, HEARD, LACKS, STOPPED, progress_bytes};
+use super::{BODIES, ENDED, FAILED, HEARD, STOPPED, UNKNOWN};
 use crate::platform::frame;
-use crate::platform::part::{Lack, Missing};
-use crate::platform::reader::{Asked, Said, tell_page, when_page_says};
+use crate::platform::reader::{Asked, Said, asked_here, tell_page, when_page_says};
 use crate::platform::stream::Blob;
 use crate::transport::kept::Taking;
-use crate::transport::readers::READERS;
 use crate::transport::watch::Room;
 use crate::transport::{Failure, Limits, Progress, Sink, Update, bytes, replay};
 
@@ -24,9 +22,16 @@ const TELL_MS: f64 = 250.0;
 const TELL_EVENTS: usize = 20_000;
 const TELL_STEPS: usize = 128;
 
+/// Begins to read what the page asked for.
+pub(crate) fn begin() {
+    if let Some(asked) = asked_here() {
+        Session::begin(asked);
+    }
+}
+
 /// A session that is read here and shown elsewhere.
 #[derive(Default)]
-pub(super) struct Session {
+struct Session {
     /// What came before the page said what it has.
     early: RefCell<Vec<Update>>,
     /// Events that the page took itself, as far as they are still to come here; `None` before it said how many.
@@ -42,12 +47,10 @@ pub(super) struct Session {
     n_untold_steps: Cell<usize>,
     told_ms: Cell<f64>,
     progress: Cell<Progress>,
-    lack: RefCell<Option<Lack>>,
 }
 
 impl Session {
-    /// Begins to read.
-    pub(super) fn begin(asked: Asked) {
+    fn begin(asked: Asked) {
         let session = Rc::new(Session::default());
         let for_page = session.clone();
         let limits = Limits {
@@ -58,11 +61,6 @@ impl Session {
         when_page_says(move |said| match said {
             Said::Known(n_events) => for_page.begin_after(n_events),
             Said::Stop => stopped.set(true),
-            Said::Again => {
-                if let Some(lack) = for_page.lack.take() {
-                    (lack.again)();
-                }
-            }
         });
         wasm_bindgen_futures::spawn_local(async move {
             let sink: Sink = Rc::new(move |update| session.take(update));
@@ -100,21 +98,9 @@ impl Session {
                 self.hand_over(false);
                 self.tell(FAILED, packed(&failure));
             }
-            Update::Lacks(lack) => {
-                let part = u8::from(!lack.is_of(&READERS));
-                let why = u8::from(lack.why == Missing::NoAnswer);
-                *self.lack.borrow_mut() = Some(lack);
-                let bytes = vec![part, why];
-                self.tell(
-                    LACKS,
-                    Packed {
-                        bytes,
-                        kept: Vec::new(),
-                    },
-                );
-            }
-            // A file is at rest, and nothing of it is told twice.
-            Update::Clear
+            // A file is at rest, nothing of it is told twice, and no part of this program is missing.
+            Update::Lacks(_)
+            | Update::Clear
             | Update::Soon
             | Update::Bodies(..)
             | Update::Heard(..)
@@ -196,6 +182,12 @@ impl Session {
         told.bytes.push(what);
         tell_page(&told.bytes, &told.kept, blob);
     }
+}
+
+fn progress_bytes(progress: Progress) -> Vec<u8> {
+    let [of_bytes, fits] = [progress.of_bytes, progress.fits].map(|it| it.unwrap_or(UNKNOWN));
+    let numbers = [progress.n_read, of_bytes, fits];
+    numbers.map(u64::to_le_bytes).concat()
 }
 
 fn packed(failure: &Failure) -> Packed {
