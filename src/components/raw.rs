@@ -34,13 +34,22 @@ pub(crate) fn view(ctx: Ctx, block: &Block, label: &str, value: &Json) -> AnyVie
 }
 
 /// The arguments of a call, one under the other; what is long of them on demand.
-pub(crate) fn arguments(ctx: Ctx, block: &Block, event_id: &str, args: &Json) -> AnyView {
+///
+/// Those that are told elsewhere are left out; where none is left there is nothing.
+pub(crate) fn arguments(
+    ctx: Ctx,
+    block: &Block,
+    event_id: &str,
+    args: &Json,
+    told: &[&str],
+) -> Option<AnyView> {
     let long = |spot: Spot, class| Long::new(ctx, (block.id, spot), event_id, (class, "Argument"));
     let Some(members) = args.parse::<serde_json::Map<String, serde_json::Value>>() else {
-        return long(Spot::Argument("".into()), "well well--wrap").json_view(args);
+        return Some(long(Spot::Argument("".into()), "well well--wrap").json_view(args));
     };
     let rows: Vec<_> = members
         .iter()
+        .filter(|(name, _)| !told.contains(&name.as_str()))
         .map(|(name, value)| {
             let value = Json::from(value);
             let long = long(Spot::Argument(name.as_str().into()), "fields__long");
@@ -57,7 +66,7 @@ pub(crate) fn arguments(ctx: Ctx, block: &Block, event_id: &str, args: &Json) ->
             (dt().child(name.clone()), dd().child(view))
         })
         .collect();
-    dl().class("well fields").child(rows).into_any()
+    (!rows.is_empty()).then(|| dl().class("well fields").child(rows).into_any())
 }
 
 /// The fields of an object, each value as text where it is text.

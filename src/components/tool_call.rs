@@ -4,7 +4,7 @@ use chat_event::gist::gist;
 use chat_event::{Body, Json};
 use chat_feed::loads::Spot;
 use chat_feed::media::{Attachment, Parts};
-use chat_feed::{Block, Feed, ToolCallBlock, ToolKind, ToolStatus};
+use chat_feed::{Block, Feed, OBJECT_CHARS, ToolCallBlock, ToolKind, ToolStatus};
 use chat_feed::{long_text, units};
 use leptos::html::{div, span};
 use leptos::prelude::*;
@@ -38,7 +38,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
         }
         _ => &headline.object,
     };
-    let object = units::first_line(object, 400);
+    let object = units::first_line(object, OBJECT_CHARS);
     let line = match call.status {
         ToolStatus::Preparing | ToolStatus::Running => {
             let name = span().class("tool-name").child(name);
@@ -291,7 +291,10 @@ fn args_view(
             let place = (block.id, Spot::Argument("command".into()));
             Long::new(ctx, place, event_id, ("well well--wrap", "Command")).view(&text)
         }
-        None => raw::arguments(ctx, block, event_id, &call.args),
+        None => {
+            let told = call.told_by_headline();
+            raw::arguments(ctx, block, event_id, &call.args, &told)?
+        }
     };
     Some(div().class("tool-args").child(args).into_any())
 }

@@ -140,8 +140,14 @@ extern "C" {
 /// Why an address gave nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum FetchError {
-    /// The server answered with this status, and may have said when to come back, in milliseconds.
-    Status(u16, Option<u64>),
+    /// The server answered with another status than was hoped for.
+    Status {
+        code: u16,
+        /// When to come back, where it said so.
+        retry_after_ms: Option<u64>,
+        /// Whether it says why in JSON, as servers of sessions do.
+        in_json: bool,
+    },
     /// Nobody answered, or not with what was asked for.
     Failed(String),
 }
@@ -149,7 +155,7 @@ pub(crate) enum FetchError {
 impl std::fmt::Display for FetchError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            FetchError::Status(status, _) => write!(f, "the server answered {status}"),
+            FetchError::Status { code, .. } => write!(f, "the server answered {code}"),
             FetchError::Failed(why) => f.write_str(why),
         }
     }
@@ -238,10 +244,16 @@ async fn fetch(
     if response.ok() {
         Ok(response)
     } else {
-        let retry_after = response.headers().get("retry-after").ok().flatten();
+        let header = |name| response.headers().get(name).ok().flatten();
+        let retry_after = header("retry-after");
         let seconds = retry_after.and_then(|seconds| seconds.trim().parse::<u64>().ok());
         let retry_after_ms = seconds.map(|seconds| seconds.saturating_mul(1_000));
-        Err(FetchError::Status(response.status(), retry_after_ms))
+        let content_type = header("content-type").unwrap_or_default();
+        Err(FetchError::Status {
+            code: response.status(),
+            retry_after_ms,
+            in_json: content_type.starts_with("application/json"),
+        })
     }
 }
 

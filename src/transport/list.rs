@@ -7,6 +7,8 @@ use chat_event::frame::{ClientFrame, Open, ServerFrame};
 use chat_feed::connection::{Backoff, Liveness};
 use chat_feed::sessions::Row;
 use futures_util::future::{Either, select};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::link::{self, Heard, Server, Socket};
 use super::{Connection, Running};
@@ -52,6 +54,16 @@ enum End {
     Absent,
 }
 
+/// Whether an answer is a page of a list of sessions.
+fn is_list(bytes: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Page {
+        #[serde(rename = "sessions")]
+        _sessions: Vec<IgnoredAny>,
+    }
+    serde_json::from_slice::<Page>(bytes).is_ok()
+}
+
 async fn stretch(
     server: &Server,
     sink: &Rc<dyn Fn(ListUpdate)>,
@@ -59,10 +71,24 @@ async fn stretch(
 ) -> Result<Option<u64>, End> {
     // A socket does not say why it was refused; a request does.
     match fetch_bytes(&server.route("sessions?limit=1"), server.token.as_deref()).await {
-        Ok(_) => {}
-        Err(FetchError::Status(401 | 403, _)) => return Err(End::Refused),
-        Err(FetchError::Status(404 | 405 | 501, _)) => return Err(End::Absent),
-        Err(FetchError::Status(_, asked_ms)) => return Ok(asked_ms),
+        Ok(bytes) if is_list(&bytes) => {}
+        // Some hosts answer whatever they do not have with their first page, others with 403.
+        Ok(_)
+        | Err(
+            FetchError::Status {
+                code: 404 | 405 | 501,
+                ..
+            }
+            | FetchError::Status {
+                code: 403,
+                in_json: false,
+                ..
+            },
+        ) => return Err(End::Absent),
+        Err(FetchError::Status {
+            code: 401 | 403, ..
+        }) => return Err(End::Refused),
+        Err(FetchError::Status { retry_after_ms, .. }) => return Ok(retry_after_ms),
         Err(FetchError::Failed(_)) => return Ok(None),
     }
     let open = Open {

@@ -114,7 +114,7 @@ async fn body(
     let mut stream = ByteStream::of_part(&address, token, part)
         .await
         .map_err(|why| match why {
-            FetchError::Status(404, _) => "the server does not have it".to_owned(),
+            FetchError::Status { code: 404, .. } => "the server does not have it".to_owned(),
             why => why.to_string(),
         })?;
     let most = usize::try_from(wanted.n_bytes).unwrap_or(usize::MAX);
@@ -297,7 +297,11 @@ async fn fetch_page(
         Either::Right(_) => return Err(PageError::NoAnswer),
     };
     let bytes = bytes.map_err(|why| match why {
-        FetchError::Status(code, retry_after_ms) => PageError::Status {
+        FetchError::Status {
+            code,
+            retry_after_ms,
+            ..
+        } => PageError::Status {
             code,
             retry_after_ms,
         },

@@ -140,12 +140,22 @@ async fn open_bytes(source: &Source, sink: &Sink) -> Option<ByteStream> {
         Ok(bytes) => return Some(bytes),
         Err(why) => why,
     };
-    let refused = matches!(why, FetchError::Status(401 | 403, _));
+    let refused = matches!(
+        why,
+        FetchError::Status {
+            code: 401 | 403,
+            ..
+        }
+    );
     let what = format!("could not load the session: {why}: {address}");
     let next = match why {
-        FetchError::Status(401 | 403, _) => "It needs another token.",
-        FetchError::Status(404 | 410, _) => "Check the address: nothing lies there.",
-        FetchError::Status(..) => AGAIN,
+        FetchError::Status {
+            code: 401 | 403, ..
+        } => "It needs another token.",
+        FetchError::Status {
+            code: 404 | 410, ..
+        } => "Check the address: nothing lies there.",
+        FetchError::Status { .. } => AGAIN,
         FetchError::Failed(_) => "Check the address, and that its server lets this page read it.",
     };
     let failure = Failure::new(what, next);

@@ -21,6 +21,8 @@ struct Shelf {
     files: BTreeMap<String, (&'static str, Vec<u8>)>,
     /// The Content-Security-Policy of pages.
     policy: String,
+    /// What is answered where there is no file: status, content type and content.
+    otherwise: Option<(&'static str, &'static str, Vec<u8>)>,
     asked: Vec<String>,
     /// Paths that were answered, and how many bytes went out.
     given: Vec<(String, usize)>,
@@ -71,6 +73,16 @@ impl Site {
         self.shelf()
             .files
             .insert(path.to_owned(), (content_type, content.into()));
+    }
+
+    /// What is answered from now on where there is no file.
+    pub(crate) fn answer_otherwise(
+        &self,
+        status: &'static str,
+        content_type: &'static str,
+        content: impl Into<Vec<u8>>,
+    ) {
+        self.shelf().otherwise = Some((status, content_type, content.into()));
     }
 
     /// Puts everything below a folder, at the same paths.
@@ -150,15 +162,19 @@ async fn serve(mut stream: TcpStream, shelf: Arc<Mutex<Shelf>>) {
     let (head, body) = {
         let mut shelf = shelf.lock().unwrap_or_else(PoisonError::into_inner);
         shelf.asked.push(format!("{method} {target}"));
-        match shelf.files.get(path) {
-            Some((content_type, content)) => {
+        let file = shelf.files.get(path);
+        let file = file.map(|(content_type, content)| ("200 OK", *content_type, content));
+        let otherwise = shelf.otherwise.as_ref();
+        let otherwise = otherwise.map(|(status, kind, content)| (*status, *kind, content));
+        match file.or(otherwise) {
+            Some((status, content_type, content)) => {
                 let policy = if content_type.starts_with("text/html") && !shelf.policy.is_empty() {
                     format!("content-security-policy: {}\r\n", shelf.policy)
                 } else {
                     String::new()
                 };
                 let head = format!(
-                    "HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ncontent-length: {}\r\n{policy}connection: close\r\n\r\n",
+                    "HTTP/1.1 {status}\r\ncontent-type: {content_type}\r\ncontent-length: {}\r\n{policy}connection: close\r\n\r\n",
                     content.len()
                 );
                 (head, content.clone())

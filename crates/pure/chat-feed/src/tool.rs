@@ -194,7 +194,43 @@ impl ToolCallBlock {
 
     /// The file it works on.
     pub(crate) fn path(&self) -> Option<String> {
-        self.told(&["file_path", "filePath", "path", "notebook_path", "filename"])
+        self.told(&PATHS)
+    }
+
+    /// Names of the arguments that the headline says whole, so that an opened call need not say them again.
+    ///
+    /// What is longer than [`OBJECT_CHARS`] is cut off there, and none is told then. Tools of other kinds have names of their own for what they are given: there each is news.
+    pub fn told_by_headline(&self) -> Vec<&'static str> {
+        let (_, object) = self.what();
+        if object.chars().count() > OBJECT_CHARS {
+            return Vec::new();
+        }
+        let names: &[&[&'static str]] = match self.kind {
+            ToolKind::Read => &[&PATHS],
+            ToolKind::Edit => &[&PATHS],
+            ToolKind::Search => &[&SEARCHED, &["path"]],
+            ToolKind::Fetch => &[&FETCHED],
+            ToolKind::Execute
+            | ToolKind::Agent
+            | ToolKind::Think
+            | ToolKind::Plan
+            | ToolKind::Other => &[],
+        };
+        let says = |name: &&&'static str| {
+            let value = self.args.get(name);
+            let value = value.as_ref().and_then(Json::as_str);
+            value.is_some_and(|value| !value.is_empty() && object.contains(&*value))
+        };
+        let mut told: Vec<&'static str> = names
+            .iter()
+            .flat_map(|names| names.iter())
+            .filter(says)
+            .copied()
+            .collect();
+        if self.kind == ToolKind::Read && !told.is_empty() {
+            told.extend(LINES);
+        }
+        told
     }
 
     /// Where a command runs, where its call says so.
@@ -232,15 +268,13 @@ impl ToolCallBlock {
                 .map(|command| ("$".to_owned(), script_of(&command).into_owned())),
             ToolKind::Read => path().map(|path| ("Read".to_owned(), with_lines(path, &self.args))),
             ToolKind::Edit => path().map(|path| (tense(edit_verbs(&name)), path)),
-            ToolKind::Search => told(&["pattern", "query", "regex", "glob"]).map(|pattern| {
+            ToolKind::Search => told(&SEARCHED).map(|pattern| {
                 (
                     tense(["Searched", "Search"]),
                     searched(&pattern, told(&["path", "glob"]), quotes),
                 )
             }),
-            ToolKind::Fetch => {
-                told(&["url", "query"]).map(|what| (tense(["Fetched", "Fetch"]), what))
-            }
+            ToolKind::Fetch => told(&FETCHED).map(|what| (tense(["Fetched", "Fetch"]), what)),
             ToolKind::Agent => {
                 let kind = self.agent();
                 told(&["description", "title", "prompt"])
@@ -286,6 +320,15 @@ impl ToolCallBlock {
     }
 }
 
+/// So many characters of a headline's object are shown at most.
+pub const OBJECT_CHARS: usize = 400;
+
+/// What arguments are called that name a file, what is looked for, what is fetched, and the lines that are read.
+const PATHS: [&str; 5] = ["file_path", "filePath", "path", "notebook_path", "filename"];
+const SEARCHED: [&str; 4] = ["pattern", "query", "regex", "glob"];
+const FETCHED: [&str; 2] = ["url", "query"];
+const LINES: [&str; 2] = ["offset", "limit"];
+
 /// What is said of an edit that was done, and of one that was not.
 fn edit_verbs(tool_name: &str) -> [&'static str; 2] {
     match tool_name.to_ascii_lowercase().as_str() {
@@ -297,7 +340,8 @@ fn edit_verbs(tool_name: &str) -> [&'static str; 2] {
 /// The path with the lines that were asked for.
 fn with_lines(path: String, args: &Json) -> String {
     let number = |key: &str| args.get(key).and_then(|value| value.parse::<u64>());
-    match (number("offset"), number("limit")) {
+    let [offset, limit] = LINES.map(number);
+    match (offset, limit) {
         (Some(first), Some(n_lines)) => {
             let last = first.saturating_add(n_lines).saturating_sub(1);
             format!("{path} {first}–{last}")

@@ -1,0 +1,60 @@
+//! What the headline of a call says whole is not said again below it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a call that cannot be read fails its test"
+)]
+
+use chat_event::ChatEvent;
+use chat_feed::{BlockBody, ChatRenderer, OBJECT_CHARS};
+use serde_json::{Value, json};
+
+/// Headline of a call, and the arguments that it tells.
+fn told(tool: &str, kind: &str, args: Value) -> (String, Vec<&'static str>) {
+    let event = json!({"seq": 1, "id": "e", "timestamp": 1, "sessionId": "s", "type": "tool_call", "turnId": "t",
+        "responseId": "r", "payload": {"toolCallId": "c", "toolName": tool, "kind": kind, "args": args}});
+    let mut renderer = ChatRenderer::new();
+    renderer.replay_events(&[ChatEvent::from_json(&event.to_string()).unwrap()]);
+    let mut rows = renderer.feed().rows();
+    let call = rows.find_map(|block| match &block.body {
+        BlockBody::ToolCall(call) => Some(call),
+        _ => None,
+    });
+    let call = call.unwrap_or_else(|| panic!("{tool} has no row"));
+    (call.headline().object, call.told_by_headline())
+}
+
+#[test]
+fn what_a_headline_says_whole_is_told() {
+    let read = json!({"file_path": "/w/a.rs", "offset": 10, "limit": 5});
+    assert_eq!(
+        told("Read", "read", read),
+        (
+            "/w/a.rs 10–14".to_owned(),
+            vec!["file_path", "offset", "limit"]
+        )
+    );
+    let edit = json!({"path": "/w/a.rs", "content": "/w/a.rs"});
+    assert_eq!(told("write", "edit", edit).1, ["path"]);
+    let search = json!({"pattern": "fn main", "path": "src", "-i": true});
+    assert_eq!(told("Grep", "search", search).1, ["pattern", "path"]);
+    let fetch = json!({"url": "https://a.example/b", "prompt": "sum it up"});
+    assert_eq!(told("WebFetch", "fetch", fetch).1, ["url"]);
+}
+
+#[test]
+fn what_it_cuts_off_or_changes_is_not_told() {
+    let long = "/w".repeat(OBJECT_CHARS);
+    assert_eq!(
+        told("Read", "read", json!({"file_path": long})).1,
+        [""; 0],
+        "it is cut off"
+    );
+    let lines = json!({"pattern": "a\n  b"});
+    assert_eq!(told("Grep", "search", lines).1, [""; 0], "it is one line");
+    let both = json!({"path": "", "file_path": "/w/a.rs"});
+    assert_eq!(told("Read", "read", both).1[0], "file_path");
+    // A tool's own words for what it is given are news.
+    let other = json!({"query": "weather"});
+    assert_eq!(told("mcp__x__ask", "other", other).1, [""; 0]);
+}
