@@ -78,12 +78,19 @@ fn a_page_without_sessions_keeps_no_room_for_them() {
         assert_eq!(n_lists, 0, "an empty list is shown");
 
         tab.look(false, (390, 844)).await;
+        tab.goto(&format!("{}/app?src=/log.jsonl", site.url)).await;
+        tab.wait_for("rows", SHORT, "__test.all('[data-row]').length > 0")
+            .await;
+        let top_px = "__test.feed().getBoundingClientRect().top";
+        let before: (f64, bool) = tab.eval(&format!("[{top_px}, !__test.one('.back')]")).await;
         tab.wait_for(
             "the way to something else",
             SHORT,
             "__test.visible('.back')?.textContent === 'Open another'",
         )
         .await;
+        let after_px: f64 = tab.eval(top_px).await;
+        assert_eq!(before, (after_px, true), "it comes, and no row moves");
         tab.run("__test.visible('.back').click()").await;
         tab.wait_for(
             "what can be opened",
