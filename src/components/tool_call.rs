@@ -4,7 +4,7 @@ use chat_event::gist::gist;
 use chat_event::{Body, Json};
 use chat_feed::loads::Spot;
 use chat_feed::media::{Attachment, Parts};
-use chat_feed::{Block, Feed, OBJECT_CHARS, ToolCallBlock, ToolKind, ToolStatus};
+use chat_feed::{Block, Feed, ToolCallBlock, ToolKind, ToolStatus};
 use chat_feed::{long_text, units};
 use leptos::html::{div, span};
 use leptos::prelude::*;
@@ -33,12 +33,13 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
     ) || headline.verb == "$";
     let name = format!("{}: ", call.tool_name);
     let object = match call.kind {
-        ToolKind::Read | ToolKind::Edit => {
+        // Opened it says all of it, and the arguments need not.
+        ToolKind::Read | ToolKind::Edit if !open => {
             units::below(&headline.object, feed.session().cwd.as_deref())
         }
         _ => &headline.object,
     };
-    let object = units::first_line(object, OBJECT_CHARS);
+    let object = units::first_line(object, 400);
     let line = match call.status {
         ToolStatus::Preparing | ToolStatus::Running => {
             let name = span().class("tool-name").child(name);
@@ -292,7 +293,12 @@ fn args_view(
             Long::new(ctx, place, event_id, ("well well--wrap", "Command")).view(&text)
         }
         None => {
-            let told = call.told_by_headline();
+            // While there is nothing else below they are what an opened call shows.
+            let has_more = call.result.is_some() || call.error.is_some();
+            let told = match has_more {
+                true => call.told_by_headline(),
+                false => Vec::new(),
+            };
             raw::arguments(ctx, block, event_id, &call.args, &told)?
         }
     };

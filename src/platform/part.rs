@@ -2,7 +2,8 @@
 //!
 //! A part is named where it begins: [`part!`] marks the function that gives its table, a struct of functions. What is
 //! reached through that table alone is cut out of the module when the page is shipped; while it is worked on the page
-//! is in one piece, and a part is there at once, as in the worker that reads. What several parts share is fetched with the first of them.
+//! is in one piece, and a part is there at once, as in the worker that reads. What several parts share is fetched with the
+//! first of them.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};

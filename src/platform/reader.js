@@ -1,17 +1,16 @@
-// What the page and the worker that reads logs say to each other. This is the worker's own script, too: it runs a program
-// that is made for reading alone. The build names it here, beside the page's; a page that was built without one reads by
-// itself.
-const PROGRAM = "";
-const ASKED = Symbol.for("turnreel.asked");
+// What the page and the worker that reads logs say to each other. It stands in the page's script and in the worker's, which
+// is that of the program that reads: there it begins that program once the page has said what to read.
+let told;
 const said = [];
 let hear = (what) => said.push(what);
 
 if (globalThis.document === undefined) {
   onmessage = async ({ data }) => {
     onmessage = ({ data }) => hear(data);
-    globalThis[ASKED] = data;
+    told = data;
     try {
-      const program = await import(data.script);
+      // The script around this, as the browser has it already.
+      const program = await import(location.href);
       await program.default();
     } catch (why) {
       // The page hears of it, and goes on by itself.
@@ -22,18 +21,12 @@ if (globalThis.document === undefined) {
 
 // The page.
 
-export function hasReader() {
-  return PROGRAM !== "";
-}
-
 export function askReader(worker, asked, onTold, onEnd) {
   worker.onmessage = ({ data: { bytes, kept, blob } }) => onTold(bytes, kept, blob);
   worker.onerror = (event) => {
     event.preventDefault();
     onEnd();
   };
-  // The page says its own script: both programs are of one build then, or the worker's is not found.
-  asked.script = new URL(PROGRAM, asked.page).href;
   worker.postMessage(asked);
 }
 
@@ -44,7 +37,7 @@ export function sayToReader(worker, what) {
 // The worker.
 
 export function asked() {
-  return globalThis[ASKED];
+  return told;
 }
 
 export function tellPage(bytes, kept, blob) {

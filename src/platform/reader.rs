@@ -13,8 +13,6 @@ pub(crate) use asked::{asked_here, tell_page, when_page_says};
 
 #[wasm_bindgen(module = "/src/platform/reader.js")]
 extern "C" {
-    #[wasm_bindgen(js_name = hasReader)]
-    fn has_reader() -> bool;
     #[wasm_bindgen(js_name = askReader)]
     fn ask_reader(
         worker: &JsValue,
@@ -24,15 +22,6 @@ extern "C" {
     );
     #[wasm_bindgen(js_name = sayToReader)]
     fn say_to_reader(worker: &JsValue, what: f64);
-}
-
-#[wasm_bindgen]
-extern "C" {
-    type Meta;
-    #[wasm_bindgen(method, getter)]
-    fn url(this: &Meta) -> String;
-    #[wasm_bindgen(thread_local_v2, js_namespace = import, js_name = meta)]
-    static META: Meta;
 }
 
 /// Takes bytes that are read, bytes that are kept, and what the browser holds, where there is some.
@@ -77,15 +66,13 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Starts one. `on_told` takes what it tells (bytes to read, bytes to keep, and what the browser holds), `on_end` that it cannot go on.
+    /// Starts one. `on_told` takes what it tells (bytes to read, bytes to keep, and what the browser holds), `on_end` that
+    /// it cannot go on.
     pub(crate) fn start(
         asked: &Asked,
         mut on_told: impl FnMut(Vec<u8>, Vec<u8>, Option<Blob>) + 'static,
         on_end: impl FnMut() + 'static,
     ) -> Option<Reader> {
-        if !has_reader() {
-            return None;
-        }
         let asked = to_js(asked)?;
         let worker = Worker::start("reader")?;
         let on_told: Closure<OnTold> = Closure::new(move |bytes, kept, blob: JsValue| {
@@ -131,6 +118,5 @@ fn to_js(asked: &Asked) -> Option<JsValue> {
         set("arrival", &(asked.arrival_ms as f64).into());
         set("most", &(asked.most_bytes as f64).into());
     }
-    set("page", &META.with(Meta::url).into());
     Some(object.into())
 }

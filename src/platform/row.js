@@ -6,7 +6,7 @@ const drawn = new WeakMap();
 
 let plain;
 
-// Made with the first row: a worker, which has no document, imports this script, too.
+// Made with the first row.
 const plainRow = () => {
   const row = document.createElement("div");
   row.setAttribute("role", "article");

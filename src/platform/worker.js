@@ -1,6 +1,8 @@
 // Starts workers: only where the page has the origin that this script comes from, for a worker cannot be started from
 // another one, and not in a page that is one file, but for what that brings with it. The addresses are constant; the
 // policy lets no other pass.
+// The build names here what reads long logs. A page that was built without it reads by itself.
+const READER = "";
 const BROUGHT = Symbol.for("turnreel.highlighter");
 let policy;
 
@@ -10,7 +12,7 @@ const own = (path) => {
 };
 const ADDRESSES = {
   highlighter: () => globalThis[BROUGHT]?.href ?? own("../../../../highlighter.js"),
-  reader: () => (globalThis[BROUGHT] ? undefined : own("./reader.js")),
+  reader: () => (globalThis[BROUGHT] ? undefined : READER && own(`../../../../${READER}`)),
 };
 
 export function startWorker(name) {

@@ -34,10 +34,13 @@ pub(crate) enum ListUpdate {
 pub(crate) fn follow(server: Server, sink: Rc<dyn Fn(ListUpdate)>) -> Running {
     Running::begin(async move {
         let mut backoff = Backoff::default();
+        let mut was_live = false;
         loop {
-            let asked_ms = match stretch(&server, &sink, &mut backoff).await {
+            let asked_ms = match stretch(&server, &sink, &mut backoff, &mut was_live).await {
                 Ok(asked_ms) => asked_ms,
                 Err(End::Refused) => return sink(ListUpdate::Refused),
+                // What stands before a server that is away may answer in its place.
+                Err(End::Absent) if was_live => None,
                 Err(End::Absent) => return sink(ListUpdate::Absent),
             };
             let tell = |connection| sink(ListUpdate::Connection(connection));
@@ -68,6 +71,7 @@ async fn stretch(
     server: &Server,
     sink: &Rc<dyn Fn(ListUpdate)>,
     backoff: &mut Backoff,
+    was_live: &mut bool,
 ) -> Result<Option<u64>, End> {
     // A socket does not say why it was refused; a request does.
     match fetch_bytes(&server.route("sessions?limit=1"), server.token.as_deref()).await {
@@ -114,6 +118,7 @@ async fn stretch(
             Some(Heard::Opened) => {
                 socket.send(&ClientFrame::Open(open.clone()));
                 backoff.connected(now_ms);
+                *was_live = true;
                 sink(ListUpdate::Connection(Connection::Live));
             }
             Some(Heard::Frame(ServerFrame::Sessions(sessions))) => {

@@ -12,7 +12,7 @@ use crate::{FEED, SHORT};
 const MOST_FIRST_BYTES: usize = 249_000;
 /// And in all, the worker for colours and what unpacks included.
 const MOST_BYTES: usize = 1_490_000;
-/// What reads in a worker is fetched for logs that are longer than itself, and is made for speed.
+/// What reads in a worker is fetched for long logs alone, and is made for speed.
 const MOST_READER_BYTES: usize = 620_000;
 
 /// Addresses fetched up to the moment in which the first rows are there.

@@ -5,8 +5,8 @@
 //! 2. `agent-feed.js`, whose name never changes, is written beside the hashed module: the one script that other
 //!    pages load to have `<agent-feed>`.
 //! 3. The worker that colours code is put beside them; `highlighter` knows what it is made of.
-//! 4. What is shipped is cut into parts, of which the page fetches one at first; `parts` knows how.
-//! 5. The worker that reads long logs has a program of its own, which is put beside them; `reader` builds it.
+//! 4. The worker that reads long logs has a program of its own, which is put beside them; `reader` builds it.
+//! 5. What is shipped is cut into parts, of which the page fetches one at first; `parts` knows how.
 //! 6. Beside each file that is shipped lies the same packed, as servers send it; `packed` does that.
 //! 7. The player of exported sessions, which is all of it in one file: `player` knows that.
 
@@ -42,6 +42,7 @@ pub(crate) fn run() -> Result<ExitCode, Error> {
     // While it is worked on the page stays in one piece, which is built sooner.
     let mut inlined = Vec::new();
     let whole = if strict {
+        reader::write(&root, staging_dir)?;
         let cut = parts::cut(&root, staging_dir, &html)?;
         (html, inlined) = (cut.html, cut.inlined);
         Some(cut.whole)
@@ -54,7 +55,6 @@ pub(crate) fn run() -> Result<ExitCode, Error> {
         wasm: staging_dir.join(&page.wasm),
     });
     if strict {
-        reader::write(&root, staging_dir)?;
         packed::write(staging_dir)?;
     }
     player::write(&root, staging_dir, &whole)?;

@@ -34,8 +34,6 @@ const SPLIT: &str = "split";
 const WHOLE: &str = "whole";
 /// How the splitter calls the script that fetches parts, and what each part is called before its own name.
 const LINK_SCRIPT: &str = "__wasm_split.js";
-/// What the worker that reads logs begins with: a file of its own, and the same instance for what it loads.
-pub(crate) const OWN_SNIPPET: &str = "reader.js";
 /// What of the first part is run before the first rows, as it was seen.
 const CALLS: &str = "crates/xtask/parts/calls.txt";
 /// Set where the page is to note what is run of it, in place of being cut.
@@ -146,15 +144,20 @@ pub(crate) fn shipped(script: &str, wasm: &[u8]) -> Result<(String, Vec<u8>), Er
     Ok((script, wasm))
 }
 
-/// The text of a script below a folder, to stand in the one that imports it.
+/// The texts of our own scripts that a script imports, by their paths below a folder: they are to stand in it.
 ///
 /// # Errors
-/// When it cannot be read.
-pub(crate) fn inlined_text(folder: &Path, path: &str) -> Result<String, Error> {
-    // It goes on naming others from where it was.
-    let at = format!("new URL(\"{path}\", import.meta.url).href");
-    let text = read_text(&folder.join(path))?.replace("import.meta.url", &at);
-    Ok(glue::without_comments(&text))
+/// When one cannot be read.
+pub(crate) fn own_scripts(script: &str, folder: &Path) -> Result<BTreeMap<String, String>, Error> {
+    let paths = bundle::imported_paths(script).into_iter();
+    let own = paths.filter(|path| path.starts_with("./snippets/"));
+    own.map(|path| {
+        // It goes on naming others from where it was.
+        let at = format!("new URL(\"{path}\", import.meta.url).href");
+        let text = read_text(&folder.join(path))?.replace("import.meta.url", &at);
+        Ok((path.to_owned(), glue::without_comments(&text)))
+    })
+    .collect()
 }
 
 /// What was made of the staged page.
@@ -230,12 +233,7 @@ impl Parts {
             (script, halves.first, Some(halves.rest))
         };
         let link = read_text(&split_dir.join(LINK_SCRIPT))?;
-        let mut scripts = BTreeMap::new();
-        for path in bundle::imported_paths(&script) {
-            if path.starts_with("./snippets/") && !path.ends_with(OWN_SNIPPET) {
-                scripts.insert(path.to_owned(), inlined_text(staging_dir, path)?);
-            }
-        }
+        let mut scripts = own_scripts(&script, staging_dir)?;
         let mut fingerprint = Fingerprint::new();
         for text in scripts.values() {
             fingerprint.add(text.as_bytes());

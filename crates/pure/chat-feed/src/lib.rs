@@ -56,4 +56,4 @@ pub use feed_text::{block_line, feed_lines};
 pub use patch::{FeedPatch, Gathered};
 pub use renderer::{ChatRenderer, Heard, Teller};
 pub use session::{ContextUse, PlanChange, PlanStep, Response, SessionFacts, Turn, TurnState};
-pub use tool::{Headline, OBJECT_CHARS, ToolKind, ToolStatus};
+pub use tool::{Headline, ToolKind, ToolStatus};

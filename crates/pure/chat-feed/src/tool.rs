@@ -199,38 +199,53 @@ impl ToolCallBlock {
 
     /// Names of the arguments that the headline says whole, so that an opened call need not say them again.
     ///
-    /// What is longer than [`OBJECT_CHARS`] is cut off there, and none is told then. Tools of other kinds have names of their own for what they are given: there each is news.
+    /// What it cuts off, or says in other words, is not among them. Tools of other kinds have names of their own for what
+    /// they are given: there each is news.
     pub fn told_by_headline(&self) -> Vec<&'static str> {
         let (_, object) = self.what();
-        if object.chars().count() > OBJECT_CHARS {
+        if object.chars().count() > LINE_CHARS {
             return Vec::new();
         }
-        let names: &[&[&'static str]] = match self.kind {
-            ToolKind::Read => &[&PATHS],
-            ToolKind::Edit => &[&PATHS],
-            ToolKind::Search => &[&SEARCHED, &["path"]],
-            ToolKind::Fetch => &[&FETCHED],
+        let named = match self.kind {
+            ToolKind::Read | ToolKind::Edit => vec![self.first_of(&PATHS)],
+            ToolKind::Search => vec![self.first_of(&SEARCHED), self.first_of(&PLACES)],
+            ToolKind::Fetch => vec![self.first_of(&FETCHED)],
             ToolKind::Execute
             | ToolKind::Agent
             | ToolKind::Think
             | ToolKind::Plan
-            | ToolKind::Other => &[],
+            | ToolKind::Other => Vec::new(),
         };
-        let says = |name: &&&'static str| {
+        let mut told: Vec<&'static str> = Vec::new();
+        let mut rest = object.as_str();
+        // In the order in which they stand there, so that none is told by another.
+        for name in named.into_iter().flatten() {
             let value = self.args.get(name);
             let value = value.as_ref().and_then(Json::as_str);
-            value.is_some_and(|value| !value.is_empty() && object.contains(&*value))
-        };
-        let mut told: Vec<&'static str> = names
-            .iter()
-            .flat_map(|names| names.iter())
-            .filter(says)
-            .copied()
-            .collect();
+            let value = value.filter(|value| is_said_as_it_is(value));
+            if let Some(value) = value
+                && let Some((_, behind)) = rest.split_once(&*value)
+            {
+                told.push(name);
+                rest = behind;
+            }
+        }
         if self.kind == ToolKind::Read && !told.is_empty() {
-            told.extend(LINES);
+            let is_number = |name: &&&str| {
+                let value = self.args.get(name);
+                value.and_then(|value| value.parse::<u64>()).is_some()
+            };
+            told.extend(LINES.iter().filter(is_number).copied());
         }
         told
+    }
+
+    /// The first of these arguments that is a text.
+    fn first_of(&self, names: &[&'static str]) -> Option<&'static str> {
+        let mut names = names.iter();
+        names
+            .find(|name| text_of(&self.args, name).is_some())
+            .copied()
     }
 
     /// Where a command runs, where its call says so.
@@ -271,7 +286,7 @@ impl ToolCallBlock {
             ToolKind::Search => told(&SEARCHED).map(|pattern| {
                 (
                     tense(["Searched", "Search"]),
-                    searched(&pattern, told(&["path", "glob"]), quotes),
+                    searched(&pattern, told(&PLACES), quotes),
                 )
             }),
             ToolKind::Fetch => told(&FETCHED).map(|what| (tense(["Fetched", "Fetch"]), what)),
@@ -320,14 +335,18 @@ impl ToolCallBlock {
     }
 }
 
-/// So many characters of a headline's object are shown at most.
-pub const OBJECT_CHARS: usize = 400;
-
-/// What arguments are called that name a file, what is looked for, what is fetched, and the lines that are read.
+/// What arguments are called that name a file, what is looked for and where, what is fetched, and the lines that are read.
 const PATHS: [&str; 5] = ["file_path", "filePath", "path", "notebook_path", "filename"];
 const SEARCHED: [&str; 4] = ["pattern", "query", "regex", "glob"];
+const PLACES: [&str; 2] = ["path", "glob"];
 const FETCHED: [&str; 2] = ["url", "query"];
 const LINES: [&str; 2] = ["offset", "limit"];
+
+/// Whether a page shows a text in a line as it is: there spaces fall together, and control characters become spaces.
+fn is_said_as_it_is(text: &str) -> bool {
+    let is_plain = !text.contains("  ") && !text.chars().any(char::is_control);
+    is_plain && !text.is_empty() && text.trim() == text
+}
 
 /// What is said of an edit that was done, and of one that was not.
 fn edit_verbs(tool_name: &str) -> [&'static str; 2] {

@@ -6,7 +6,7 @@
 )]
 
 use chat_event::ChatEvent;
-use chat_feed::{BlockBody, ChatRenderer, OBJECT_CHARS};
+use chat_feed::{BlockBody, ChatRenderer};
 use serde_json::{Value, json};
 
 /// Headline of a call, and the arguments that it tells.
@@ -44,7 +44,7 @@ fn what_a_headline_says_whole_is_told() {
 
 #[test]
 fn what_it_cuts_off_or_changes_is_not_told() {
-    let long = "/w".repeat(OBJECT_CHARS);
+    let long = "/w".repeat(200);
     assert_eq!(
         told("Read", "read", json!({"file_path": long})).1,
         [""; 0],
@@ -54,6 +54,19 @@ fn what_it_cuts_off_or_changes_is_not_told() {
     assert_eq!(told("Grep", "search", lines).1, [""; 0], "it is one line");
     let both = json!({"path": "", "file_path": "/w/a.rs"});
     assert_eq!(told("Read", "read", both).1[0], "file_path");
+    // What is told by chance is not told: only what stands there for itself.
+    let twice = json!({"url": "https://docs.example/serde", "query": "serde"});
+    assert_eq!(told("WebFetch", "fetch", twice).1, ["url"]);
+    let part = json!({"file_path": "/w/src/a.rs", "path": "src"});
+    assert_eq!(told("Read", "read", part).1, ["file_path"]);
+    let same = json!({"pattern": "foo", "path": "foo"});
+    assert_eq!(told("Grep", "search", same).1, ["pattern"]);
+    let inside = json!({"pattern": "src/main", "path": "src"});
+    assert_eq!(told("Grep", "search", inside).1, ["pattern", "path"]);
+    let spaces = json!({"pattern": "^    def"});
+    assert_eq!(told("Grep", "search", spaces).1, [""; 0]);
+    let from_end = json!({"file_path": "/w/a.rs", "offset": -20, "limit": "10"});
+    assert_eq!(told("Read", "read", from_end).1, ["file_path"]);
     // A tool's own words for what it is given are news.
     let other = json!({"query": "weather"});
     assert_eq!(told("mcp__x__ask", "other", other).1, [""; 0]);
