@@ -176,7 +176,12 @@ fn a_card_that_was_opened_is_open_when_the_reader_comes_back() {
                 .tab
                 .eval(&format!("{row}.querySelector('.body')?.textContent ?? ''"))
                 .await;
-            assert!(body.contains("part_"), "and shows its body: {body:?}");
+            assert!(!body.trim().is_empty(), "and shows what was read");
+            let headline: String = stage
+                .tab
+                .eval(&format!("{row}.querySelector('.line__what').textContent"))
+                .await;
+            assert!(headline.contains("part_"), "of which file: {headline:?}");
         },
     );
 }
