@@ -104,6 +104,14 @@ fn little_is_fetched_before_the_first_rows_and_all_of_it_is_bounded() {
                     false => &mut n_bytes,
                 };
                 *counted += packed_bytes(&stage, &format!("/{name}")).await;
+                if name.starts_with("agent-feed-") && name.ends_with(".js") {
+                    let script = std::fs::read_to_string(entry.path()).expect("a script is text");
+                    // Browsers heed it in the first line alone.
+                    assert!(
+                        script.starts_with("//# allFunctionsCalledOnLoad\n"),
+                        "{name}"
+                    );
+                }
             }
         }
         println!("in all: {n_bytes} bytes, and the reader of long logs {n_reader_bytes}");
