@@ -106,7 +106,7 @@ fn little_is_fetched_before_the_first_rows_and_all_of_it_is_bounded() {
                 *counted += packed_bytes(&stage, &format!("/{name}")).await;
                 if name.starts_with("agent-feed-") && name.ends_with(".js") {
                     let script = std::fs::read_to_string(entry.path()).expect("a script is text");
-                    // Browsers heed it in the first line alone.
+                    // What asks to have it compiled whole stands at its head.
                     assert!(
                         script.starts_with("//# allFunctionsCalledOnLoad\n"),
                         "{name}"
