@@ -30,6 +30,8 @@ const PACKED_ANEW: &str = "Copy the file again, or pack it anew.";
 
 /// So much the page reads itself, for its first rows and for what is short; a worker goes on with what is longer.
 const OWN_BYTES: u64 = 256 * 1024;
+/// And so much at least, where a worker goes on: it reads the same, and does not hold the page.
+const LEAST_OWN_BYTES: u64 = 64 * 1024;
 /// What is shorter is read before a worker has begun.
 const SHORT_BYTES: u64 = 2 * 1024 * 1024;
 /// Logs come out so many times longer, where they were packed.
@@ -313,6 +315,10 @@ impl Reading {
                             return Stopped::AtEnd;
                         }
                     };
+                }
+                if is_over && self.hands_over && self.n_taken >= LEAST_OWN_BYTES {
+                    bytes.close();
+                    return Stopped::Early;
                 }
                 if is_over {
                     sink(Update::Progress(progress));

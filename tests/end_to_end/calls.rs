@@ -8,6 +8,7 @@ use chat_normalize::{Context, SessionReader};
 
 use crate::browser::Tab;
 use crate::made_logs::log_of;
+use crate::server::{self, Server};
 use crate::shared::shared;
 use crate::site::Site;
 use crate::stage::on_own_site_within;
@@ -22,6 +23,12 @@ const MOST_BYTES: u64 = 1_500_000;
 
 /// A second for each log, and hundreds of them.
 const LIMIT: Duration = Duration::from_secs(3_600);
+
+/// Dark or not, and how large: on a desk, and on a phone at night.
+const WINDOWS: [(bool, (i64, i64)); 2] = [(false, (1280, 800)), (true, (390, 844))];
+
+/// Sessions that a new server has.
+const EXAMPLES: [&str; 2] = ["example-read-edit", "example-subagent"];
 
 /// No part comes, however long it is waited for.
 const HOLD_PARTS: &str = "const whole = window.fetch;
@@ -68,12 +75,7 @@ impl Noted {
 /// Our own page, and pages of others, in each of these looks.
 async fn visit(site: &Site, tab: &Tab, logs: &[String], noted: &mut Noted) {
     for (number, log) in logs.iter().enumerate() {
-        // Every fifth as on a phone at night.
-        let (dark, window_px) = if number % 5 == 4 {
-            (true, (390, 844))
-        } else {
-            (false, (1280, 800))
-        };
+        let (dark, window_px) = WINDOWS[usize::from(number % 5 == 4)];
         tab.look(dark, window_px).await;
         tab.goto(&format!("{}/app?src={log}", site.url)).await;
         noted.add(tab).await;
@@ -98,6 +100,44 @@ async fn visit(site: &Site, tab: &Tab, logs: &[String], noted: &mut Noted) {
         .await;
         noted.add(tab).await;
     }
+}
+
+/// The page as a server gives it: with its list, with a session that it has or not, with several, and refused; and the
+/// element with a session of a server.
+async fn visit_server(tab: &Tab, noted: &mut Noted) {
+    let program = server::turnreel().expect("the program is built with the page that notes");
+    let server = Server::start_with(&program, &[]).await;
+    tab.expect_problems("the server responded with a status");
+    let [one, other] = EXAMPLES;
+    let opened = [
+        format!("token={}", server.token),
+        format!("token={}&session={one}", server.token),
+        format!("token={}&session={other}", server.token),
+        format!("token={}&sessions={one},{other}", server.token),
+        format!("token={}&session=none", server.token),
+        "token=wrong".to_owned(),
+    ];
+    for (number, opened) in opened.iter().enumerate() {
+        let (dark, window_px) = WINDOWS[number % 2];
+        tab.look(dark, window_px).await;
+        tab.goto("about:blank").await;
+        tab.goto(&format!("{}/#{opened}", server.url)).await;
+        noted.add(tab).await;
+    }
+    tab.goto("about:blank").await;
+    tab.goto(&server.url).await;
+    let defined = "!!customElements.get('agent-feed')";
+    tab.wait_for("the program to begin", SHORT, defined).await;
+    tab.run(&format!(
+        "const feed = document.createElement('agent-feed');
+         feed.token = '{}';
+         feed.setAttribute('endpoint', location.origin);
+         feed.setAttribute('session', '{one}');
+         document.body.replaceChildren(feed);",
+        server.token
+    ))
+    .await;
+    noted.add(tab).await;
 }
 
 /// Goes to a page with the element in it.
@@ -167,9 +207,11 @@ fn what_is_run_first_is_noted() {
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let jsonl = "application/x-ndjson";
+    let long = log_of("long", 15_000);
+    assert!(long.len() > 3_000_000, "it is told how far reading is");
     let mut files = vec![
         ("/made.jsonl", jsonl, log_of("made", 40).into_bytes()),
-        ("/long.jsonl", jsonl, log_of("long", 4_000).into_bytes()),
+        ("/long.jsonl", jsonl, long.into_bytes()),
         (
             "/app",
             "text/html; charset=utf-8",
@@ -200,6 +242,7 @@ fn what_is_run_first_is_noted() {
     on_own_site_within(LIMIT, "calls", FEED, files, async |site, tab| {
         tab.before_scripts(HOLD_PARTS).await;
         let mut noted = Noted::default();
+        visit_server(&tab, &mut noted).await;
         visit(&site, &tab, &logs, &mut noted).await;
         std::fs::write(&notes_path, &noted.0).expect("the notes can be written");
     });

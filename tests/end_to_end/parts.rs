@@ -5,6 +5,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::made_logs::log_of;
+use crate::server::Server;
+use crate::sessions::with_server;
 use crate::stage::{Stage, on_stage};
 use crate::{FEED, SHORT};
 
@@ -20,6 +22,10 @@ const FETCHED_FIRST: &str = "(() => {
     const first = performance.getEntriesByName('agent-feed: first rows')[0].startTime;
     return performance.getEntriesByType('resource').filter((it) => it.startTime <= first).map((it) => it.name);
 })()";
+
+/// How the rest of the first part was asked for: by `fetch`, or by a request that the page waits for.
+const ASKED_FOR_REST: &str = "performance.getEntriesByType('resource')
+    .filter((it) => it.name.includes('/rest-')).map((it) => it.initiatorType)";
 
 /// How many bytes the server sends for a file, packed as for browsers.
 async fn packed_bytes(stage: &Stage, address: &str) -> usize {
@@ -161,6 +167,59 @@ fn what_is_called_before_the_rest_is_here_fetches_it() {
             .tab
             .wait_for("rows of what came later", SHORT, "__test.rows().length > 0")
             .await;
+    });
+}
+
+#[test]
+fn no_page_of_a_server_is_held_for_the_rest() {
+    with_server("rest_of_app", 150, async |visit, program| {
+        let server = Server::start_with(&program, &[]).await;
+        let tab = visit.tab("page").await;
+        for opened in ["", "&session=example-read-edit"] {
+            let mut held = Vec::new();
+            // What a busy machine makes the page run now and then may be of the rest; what it always runs may not.
+            for _ in 0..3 {
+                tab.goto("about:blank").await;
+                tab.goto(&format!("{}/#token={}{opened}", server.url, server.token))
+                    .await;
+                let whole = "performance.getEntriesByName('agent-feed: whole').length > 0";
+                tab.wait_for("the page to be whole", SHORT, whole).await;
+                held = tab.eval(ASKED_FOR_REST).await;
+                assert!(!held.is_empty(), "the rest is fetched");
+                held.retain(|how: &String| how != "fetch");
+                if held.is_empty() {
+                    break;
+                }
+            }
+            assert!(
+                held.is_empty(),
+                "{opened}: no request that the page waits for; `cargo xtask calls` helps"
+            );
+        }
+    });
+}
+
+#[test]
+fn a_long_log_does_not_hold_the_page_for_the_rest() {
+    let log = log_of("long", 15_000);
+    assert!(log.len() > 3_000_000, "{} bytes are too few", log.len());
+    let files = vec![("/log.jsonl", log)];
+    on_stage("rest_in_time", FEED, files, async |stage| {
+        stage
+            .tab
+            .run(
+                "const whole = window.fetch;
+                 window.fetch = async (address, options) => {
+                     if (String(address).includes('/rest-')) await __test.sleep(700);
+                     return whole(address, options);
+                 };
+                 __test.feed().setAttribute('src', '/log.jsonl');",
+            )
+            .await;
+        let ready = "__test.feed().getAttribute('state') === 'ready'";
+        stage.tab.wait_for("the log to be read", SHORT, ready).await;
+        let asked: Vec<String> = stage.tab.eval(ASKED_FOR_REST).await;
+        assert_eq!(asked, ["fetch"], "and no request that the page waits for");
     });
 }
 

@@ -19,6 +19,7 @@ pub(crate) fn run(logs: Option<&Path>) -> Result<ExitCode, Error> {
     let tools = tools::ensure(&root)?;
     let browser = browser::ensure()?;
     dist::build_noting_page(&root, &tools)?;
+    let program = dist::build_server(&root)?;
     let notes_path = workspace::scratch_dir(&root)?.join("calls.notes");
     let mut visit = command::cargo();
     visit
@@ -26,6 +27,7 @@ pub(crate) fn run(logs: Option<&Path>) -> Result<ExitCode, Error> {
         .args(["--", "--exact", TEST])
         .env(NOTES, &notes_path)
         .env("TURNREEL_CHROME", &browser.chrome)
+        .env("TURNREEL_BIN", program)
         .envs(logs.map(|folder| (LOGS, folder)))
         .current_dir(&root);
     command::run(&mut visit)?;
