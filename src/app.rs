@@ -90,6 +90,8 @@ struct State {
     open: RwSignal<Open>,
     connection: RwSignal<Option<Connection>>,
     refused: RwSignal<bool>,
+    /// What is open could not be, and nothing is shown of it.
+    failed: RwSignal<bool>,
     problem: RwSignal<Option<String>>,
     filter: RwSignal<String>,
     /// Sessions that are to be watched together.
@@ -157,6 +159,7 @@ impl Page {
             open,
             connection: RwSignal::new(None),
             refused,
+            failed: RwSignal::new(false),
             chosen: RwSignal::new(Vec::new()),
             seen: RwSignal::new_local(seen),
             is_screen,
@@ -279,6 +282,8 @@ impl Page {
                 // The page asks for the token, which says it.
                 event.prevent_default();
                 page.refuse();
+            } else {
+                page.note_failure();
             }
         });
         let page = self.clone();

@@ -23,6 +23,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
 use chat_feed::arrangement::Mode;
+use leptos::prelude::Set;
 
 use crate::components::feed::FeedView;
 use crate::feed_store::FeedStore;
@@ -40,6 +41,9 @@ use crate::transport::pushed::Pushed;
 
 /// The element's name.
 pub(crate) const NAME: &str = "agent-feed";
+
+/// It could not be opened, and nothing is shown of it.
+pub(crate) const NOTHING: &str = "data-nothing";
 
 const ATTRIBUTES: &[&str] = &[
     "src",
@@ -84,7 +88,6 @@ const CSS: &str = concat!(
     sheet!("raw"),
     sheet!("turn_end"),
     sheet!("company"),
-    sheet!("controls"),
     sheet!("reading"),
 );
 
@@ -182,6 +185,7 @@ impl FeedElement {
         element.view.context.on_looking_back(move || {
             if let Some(me) = me.upgrade() {
                 me.offer_answers();
+                me.view.bar.back.set(me.store.looks_back());
             }
         });
         let me = element.me.clone();

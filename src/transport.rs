@@ -94,6 +94,8 @@ pub(crate) struct Failure {
     pub(crate) next: Cow<'static, str>,
     /// Whether another token might help.
     pub(crate) refused: bool,
+    /// Whether what was read is no session: what it is called is told with it.
+    pub(crate) no_session: bool,
 }
 
 impl Failure {
@@ -104,13 +106,14 @@ impl Failure {
             word: "Not loaded",
             next: next.into(),
             refused: false,
+            no_session: false,
         }
     }
 
     /// The same, where another token might help.
     pub(crate) fn refused(self) -> Failure {
         Failure {
-            word: "Sign in",
+            word: "Refused",
             refused: true,
             ..self
         }

@@ -58,6 +58,8 @@ pub(crate) fn begin() {
     let place = element("div", "feed-place");
     dom::write_attribute(&place, "id", "feed");
     let feed = dom::create(element::NAME);
+    // On a small screen too: what is small by itself is a feed in somebody's page.
+    dom::write_attribute(&feed, "density", "cozy");
     // Of a recorded session the moment to begin at; one that goes on is shown as it is.
     if let Some(time) = location::fragment("t") {
         dom::write_attribute(&feed, "start-at", &time);

@@ -29,6 +29,8 @@ pub(super) struct LocalSession {
     bytes: f64,
     changed_ms: f64,
     pub(super) title: Option<String>,
+    /// It was opened, and is none that can be read.
+    pub(super) failed: bool,
 }
 
 impl LocalSession {
@@ -88,6 +90,7 @@ fn session_of(parts: &SessionParts, by_path: &HashMap<String, NamedFile>) -> Loc
             .fold(0.0, f64::max),
         files,
         title: None,
+        failed: false,
     }
 }
 

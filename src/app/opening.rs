@@ -5,6 +5,7 @@ use std::rc::Rc;
 use leptos::prelude::*;
 
 use super::{Open, Page, State, first, local, sessions};
+use crate::element::NOTHING;
 use crate::platform::{clock, dom, folder, location};
 use crate::transport::lines;
 use crate::transport::readers::READERS;
@@ -120,8 +121,25 @@ impl Page {
         self.show(Open::Nothing);
     }
 
+    /// Where nothing of what is open is shown, other ways are.
+    pub(super) fn note_failure(&self) {
+        if dom::attribute(&self.feed, NOTHING).is_none() {
+            return;
+        }
+        self.state.failed.set(true);
+        if let Open::Local(name) = self.state.open.get_untracked() {
+            self.state.local.update(|sessions| {
+                let found = sessions.iter_mut().find(|session| session.name == name);
+                if let Some(session) = found {
+                    session.failed = true;
+                }
+            });
+        }
+    }
+
     fn show(&self, open: Open) {
         self.state.problem.set(None);
+        self.state.failed.set(false);
         let is_elsewhere = matches!(open, Open::Nothing | Open::Together(_));
         dom::toggle_attribute(&self.feed, "hidden", is_elsewhere);
         self.title.borrow_mut().take();

@@ -12,10 +12,10 @@ use leptos::html::{button, div, input, span};
 use leptos::prelude::*;
 
 use super::{Open, PageRef, State};
-use crate::platform::{clock, local_storage};
+use crate::platform::{clock, dom, frame, local_storage};
 use crate::transport::Connection;
 
-pub(super) use glyph::glyph;
+pub(super) use glyph::{back, glyph, lock};
 pub(super) use row::now_line;
 
 /// What the browser keeps of what was looked at.
@@ -83,11 +83,13 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
         span()
             .class("sessions__today")
             .child(move || spent_today(state)),
+        list_button(state, false),
     ));
     let field = input()
         .attr("type", "search")
         .attr("id", "sessions-filter")
-        .attr("placeholder", "Filter: words, agent:, project:, is:failed")
+        .attr("placeholder", "Filter")
+        .attr("title", "Words, agent:codex, project:web, is:failed (/)")
         .attr("aria-label", "Filter sessions")
         .attr("aria-keyshortcuts", "/")
         .class("field")
@@ -116,7 +118,9 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
         .on(ev::click, move |_| menu_open.update(|open| *open = !*open))
         .child(glyph::filter());
     let filter = div().class("sessions__filter").child((
-        field,
+        div()
+            .class("sessions__field")
+            .child((glyph::search(), field)),
         menu,
         facets::view(state, n_rows, menu_open),
     ));
@@ -139,6 +143,33 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
         list::view(page, state),
         selection(page, state),
     )
+}
+
+/// Hides the list beside what is open, or shows it again; the focus goes from one of these buttons to the other.
+pub(super) fn list_button(state: State, shows: bool) -> impl IntoView {
+    const IDS: [&str; 2] = ["hide-sessions", "show-sessions"];
+    let name = if shows {
+        "Show sessions"
+    } else {
+        "Hide sessions"
+    };
+    button()
+        .attr("type", "button")
+        .attr("id", IDS[usize::from(shows)])
+        .class("icon-button")
+        .attr("aria-label", name)
+        .attr("title", format!("{name} (b)"))
+        .on(ev::click, move |_| {
+            state.toggle_list();
+            leptos::task::spawn_local(async move {
+                // It can have it when the page has changed.
+                frame::yield_now().await;
+                if let Some(other) = dom::by_id(IDS[usize::from(!shows)]) {
+                    dom::focus(&other);
+                }
+            });
+        })
+        .child(glyph::list())
 }
 
 /// What the sessions that changed today have used, over all their time.

@@ -2,12 +2,14 @@
 
 use std::rc::Rc;
 
+use chat_feed::sessions::State as Stand;
 use leptos::ev;
-use leptos::html::{button, code, div, form, h1, h2, input, p};
+use leptos::html::{button, code, div, form, h1, h2, input, p, span};
 use leptos::prelude::*;
 
-use super::{Open, Page, PageRef, State, empty, first, together};
+use super::{Open, Page, PageRef, State, empty, first, sessions, together};
 use crate::platform::{dom, tab_storage};
+use crate::transport::link::Server;
 
 /// What stands above the feed, or in its place.
 pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
@@ -24,29 +26,85 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
             .get()
             .map(|text| p().class("refused").attr("role", "alert").child(text))
     };
-    let nothing = move || (state.open.get() == Open::Nothing).then(|| empty::view(page, state));
+    let ways = move || {
+        let failed = state.failed.get();
+        match state.open.get() {
+            Open::Nothing => Some(empty::view(page, state).into_any()),
+            Open::Local(_) if failed => Some(empty::view(page, state).into_any()),
+            Open::Session(_) if failed => Some(all_sessions(page).into_any()),
+            Open::Session(_) | Open::Together(_) | Open::Local(_) | Open::Other(_) => None,
+        }
+    };
     (
         h1().class("visually-hidden").child("Turnreel"),
         back_button(page, state),
+        sessions::list_button(state, true),
         trouble,
         problem,
-        nothing,
+        ways,
         together::view(page, state),
     )
 }
 
 /// On narrow pages the list and the feed take turns.
 fn back_button(page: PageRef, state: State) -> impl IntoView {
+    let way = move || match state.is_alone() {
+        true => "Open another",
+        false => "Sessions",
+    };
+    let n_waiting = Memo::new(move |_| waiting(state));
+    let others = move || {
+        let n_waiting = Some(n_waiting.get()).filter(|n| *n > 0)?;
+        let words = if n_waiting == 1 {
+            " needs you"
+        } else {
+            " need you"
+        };
+        let hidden = |words| span().class("visually-hidden").child(words);
+        let told = (hidden(", "), n_waiting, hidden(words));
+        Some(span().class("back__badge").child(told))
+    };
     button()
         .attr("type", "button")
         .class("back")
         .on(ev::click, move |_| {
             page.with_value(|page| page.leave());
         })
-        .child(move || match state.is_alone() {
-            true => "Open another",
-            false => "Sessions",
+        .attr("title", way)
+        .child((
+            sessions::back(),
+            span().class("visually-hidden").child(way),
+            others,
+        ))
+}
+
+/// How many sessions that are not open wait for the reader.
+fn waiting(state: State) -> usize {
+    let now_ms = state.now_ms.get();
+    state.open.with(|open| {
+        let is_open = |id: &str| match open {
+            Open::Session(open) => open == id,
+            Open::Together(open) => open.iter().any(|open| open == id),
+            Open::Nothing | Open::Local(_) | Open::Other(_) => false,
+        };
+        state.rows.with(|rows| {
+            let waiting = rows
+                .iter()
+                .filter(|row| row.state(now_ms) == Stand::NeedsYou);
+            waiting
+                .filter(|row| !row.sample && !is_open(&row.id))
+                .count()
         })
+    })
+}
+
+/// The way on from a session that is not there.
+fn all_sessions(page: PageRef) -> impl IntoView {
+    button()
+        .attr("type", "button")
+        .class("button onward")
+        .on(ev::click, move |_| page.with_value(|page| page.leave()))
+        .child("All sessions")
 }
 
 /// Asks for the token that the server wants.
@@ -72,10 +130,11 @@ fn token_form(page: PageRef) -> impl IntoView {
         .attr("type", "submit")
         .class("button button--primary")
         .child("Connect");
-    let title = if page.with_value(|page| page.token.borrow().is_some()) {
-        "The server refused the token"
-    } else {
-        "This server asks for its token"
+    let server = Server::new(None, None).map(|server| server.name().to_owned());
+    let server = server.unwrap_or_default();
+    let why = match page.with_value(|page| page.token.borrow().is_some()) {
+        true => format!(" — {server} does not take this token"),
+        false => format!(" — {server} asks for its token"),
     };
     let explained = (
         "It is in the address that ",
@@ -84,9 +143,14 @@ fn token_form(page: PageRef) -> impl IntoView {
         code().child("token"),
         " in its data folder. Dropped files open without it.",
     );
-    let title = h2().class("refused__title").child(title);
+    let title = h2()
+        .class("refused__title")
+        .child(("Refused", span().class("refused__why").child(why)));
     form().class("refused").on(ev::submit, connect).child((
-        div().attr("role", "alert").child(title),
+        div()
+            .class("refused__head")
+            .attr("role", "alert")
+            .child((sessions::lock(), title)),
         p().class("muted").child(explained),
         div().class("refused__row").child((field, submit)),
     ))

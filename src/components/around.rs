@@ -12,6 +12,7 @@ use super::{Context, Ctx, controls, find, help, links, panel, print, script, tra
 use crate::platform::dom::{self, Element, Event};
 use crate::platform::part::part;
 use crate::platform::style::{self, sheet};
+use crate::virtual_list::View;
 
 part! {
     /// What stands around the rows.
@@ -20,6 +21,7 @@ part! {
 
 /// The styles of what stands around the rows.
 const CSS: &str = concat!(
+    sheet!("controls"),
     sheet!("find"),
     sheet!("help"),
     sheet!("export"),
@@ -34,7 +36,7 @@ pub(crate) struct Around {
     /// Fills the places; what is returned keeps that alive.
     pub(crate) mount: fn(Ctx, Places) -> Box<dyn Any>,
     /// The controls in the bar.
-    pub(crate) controls: fn(Ctx) -> AnyView,
+    pub(crate) controls: fn(Ctx, ArcRwSignal<View>) -> AnyView,
     /// Does what a key asks for.
     pub(crate) key: fn(&FeedView, &Event),
     /// Does what a script asks for, by its name and the words to it.
@@ -56,7 +58,7 @@ pub(crate) struct Places {
 fn table() -> Around {
     Around {
         mount,
-        controls: |ctx| (controls::view(ctx), panel::toggle_button(ctx)).into_any(),
+        controls: |ctx, view| (controls::view(ctx, view), panel::toggle_button(ctx)).into_any(),
         key: FeedView::on_key,
         script: script::perform,
         frame: |context, grid, changed| {

@@ -48,15 +48,13 @@ pub(crate) fn permission(ctx: Ctx, feed: &Feed, block: &Block, ask: &PermissionB
     } else {
         &request.tool_name
     };
-    let title = if ask.expired {
-        format!("{tool} was not answered")
-    } else {
-        format!("Allow {tool}?")
-    };
     let head = (
         icon_with(Icon::Shield, "icon ask__icon"),
-        span().class("ask__question").child(title),
+        span()
+            .class("ask__question")
+            .child(format!("Allow {tool}?")),
         (!ask.expired).then(|| elapsed::waiting(ctx, block.at_ms)),
+        ask.expired.then(unanswered),
     );
     let answers = (!ask.expired).then(|| answers(ctx, id, request));
     div()
@@ -76,6 +74,11 @@ pub(crate) fn permission(ctx: Ctx, feed: &Feed, block: &Block, ask: &PermissionB
 /// The tinted band; what is over has none.
 pub(super) fn card_class(expired: bool) -> &'static str {
     if expired { "ask ask--expired" } else { "ask" }
+}
+
+/// In place of how long it waits, once nobody can answer any more.
+pub(super) fn unanswered() -> AnyView {
+    span().class("ask__over").child("Not answered").into_any()
 }
 
 /// What is asked for, without the folder that all of it is in.

@@ -67,7 +67,9 @@ pub(super) fn spoken(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {
     };
     let what = if *done { "Spoken answer" } else { "Speaking" };
     let pieces = units::count(u64::from(*chunks), "piece", "pieces");
-    let time = duration_ms.map(units::duration).unwrap_or_default();
+    let time = duration_ms
+        .and_then(units::told_duration)
+        .unwrap_or_default();
     let line = Line::new(Icon::Live, span().child(what))
         .outcome(pieces)
         .time(time)

@@ -5,9 +5,10 @@ use std::rc::Rc;
 
 use chat_event::gist::gist;
 use chat_feed::arrangement::Row;
+use chat_feed::sessions::agent_name;
 use chat_feed::units;
 use chat_feed::viewport::Align;
-use chat_feed::{BlockBody, Feed, Turn, TurnIdx};
+use chat_feed::{BlockBody, Feed, Turn, TurnIdx, TurnState};
 use leptos::ev;
 use leptos::html::{button, div, header, span};
 use leptos::prelude::*;
@@ -16,7 +17,7 @@ use super::around::AROUND;
 use super::icon::{Icon, icon};
 use super::lacks::{self, Lacks};
 use super::reading::READING;
-use super::{Context, Ctx};
+use super::{Context, Ctx, elapsed};
 use crate::virtual_list::View;
 
 /// How what is shown comes here, in a word and a shape.
@@ -60,6 +61,8 @@ pub(crate) type Stop = StoredValue<Rc<Cell<bool>>, LocalStorage>;
 pub(crate) struct BarState {
     /// The connection.
     pub(crate) connection: ArcRwSignal<Connection>,
+    /// Whether what is shown is of the past.
+    pub(crate) back: ArcRwSignal<bool>,
     /// How much of a file was read, while it is read.
     pub(crate) progress: ArcRwSignal<Option<Reading>>,
     /// Whether the reader wants no more of it.
@@ -81,6 +84,7 @@ impl BarState {
     pub(crate) fn new(view: ArcRwSignal<View>, lacks: Lacks) -> BarState {
         BarState {
             connection: ArcRwSignal::new(Connection::default()),
+            back: ArcRwSignal::new(false),
             progress: ArcRwSignal::new(None),
             stop: StoredValue::new_local(Rc::default()),
             away: ArcRwSignal::new(None),
@@ -166,11 +170,12 @@ pub(crate) fn view(ctx: Ctx, state: BarState) -> impl IntoView {
     let lacks = lacks::view(&state.lacks);
     let controls = {
         let shown = state.shown.clone();
+        let view = state.view.clone();
         let surrounded = ctx.with_value(|context| context.surrounded.clone());
         move || {
             let is_here = surrounded.get() && shown.get();
             let around = AROUND.get().filter(|_| is_here);
-            around.map(|around| (around.controls)(ctx))
+            around.map(|around| (around.controls)(ctx, view.clone()))
         }
     };
     let bar = div().class("bar-row").child((bar, controls));
@@ -185,11 +190,14 @@ fn bar(ctx: Ctx, context: &Rc<Context>, state: &BarState) -> AnyView {
         .clone()
         .filter(|title| !title.is_empty())
         .unwrap_or_else(|| untitled(session.cwd.as_deref(), &session.session_id));
-    let by: Vec<&str> = [&session.agent, &session.model]
-        .into_iter()
-        .filter_map(Option::as_deref)
-        .filter(|text| !text.is_empty())
-        .collect();
+    let model = session.model.as_deref().unwrap_or_default();
+    let by = |agent: &str, model: &str| match (agent, model) {
+        ("", by) | (by, "") => by.to_owned(),
+        (agent, model) => format!("{agent} · {model}"),
+    };
+    let agent = session.agent.as_deref().unwrap_or_default();
+    // What the agent is called says this already.
+    let short_model = model.strip_prefix("claude-").unwrap_or(model);
     let elapsed = session
         .first_ms
         .zip(session.last_ms)
@@ -197,21 +205,29 @@ fn bar(ctx: Ctx, context: &Rc<Context>, state: &BarState) -> AnyView {
         .filter(|ms| *ms >= 1_000)
         .map(units::duration);
     let spent = spent(&feed);
-    let connection = state.connection.clone();
+    let (connection, back) = (state.connection.clone(), state.back.clone());
     let chip = move || {
-        let connection = connection.get();
-        (!connection.text.is_empty()).then(|| {
+        let Connection { state, text } = connection.get();
+        // The past is not live, but a connection that is in trouble is more urgent than that.
+        let replays = back.get() && matches!(state, "live" | "ended");
+        let real = replays.then(|| format!("Connection: {text}"));
+        let (state, text) = match replays {
+            true => ("replay", "Replay".to_owned()),
+            false => (state, text),
+        };
+        (!text.is_empty()).then(|| {
             span()
                 .class("connection")
-                .attr("data-state", connection.state)
+                .attr("data-state", state)
+                .attr("title", real.clone())
                 .child((
-                    icon(connection_icon(connection.state)),
-                    connection.text.clone(),
+                    icon(connection_icon(state)),
+                    text,
                     // Said when it changes, and not with each second of a wait.
                     span()
                         .class("visually-hidden")
                         .attr("role", "status")
-                        .child(spoken(&connection)),
+                        .child((spoken(state), real)),
                 ))
         })
     };
@@ -224,12 +240,15 @@ fn bar(ctx: Ctx, context: &Rc<Context>, state: &BarState) -> AnyView {
                 .attr("aria-level", (!title.is_empty()).then_some("2"))
                 .attr("title", title.clone())
                 .child(units::first_line(&title, 200)),
-            div().class("bar__by").child(by.join(" · ")),
+            div()
+                .class("bar__by")
+                .attr("title", by(agent, model))
+                .child(by(agent_name(agent), short_model)),
             div().class("bar__facts").child((
                 chip,
                 damage(ctx, session.damaged_places),
                 elapsed.map(|text| span().child(text)),
-                spent.map(|text| span().child(text)),
+                spent.map(|text| span().class("bar__spent").child(text)),
                 gauge(&feed),
             )),
         ))
@@ -272,11 +291,12 @@ fn spent(feed: &Feed) -> Option<String> {
 }
 
 /// The connection without its numbers.
-fn spoken(connection: &Connection) -> String {
-    match connection.state {
-        "reconnecting" => ", the connection is lost and is tried again".to_owned(),
-        "catching-up" => ", catching up".to_owned(),
-        _ => String::new(),
+fn spoken(state: &str) -> &'static str {
+    match state {
+        "reconnecting" => ", the connection is lost and is tried again",
+        "catching-up" => ", catching up",
+        "replay" => ", ",
+        _ => "",
     }
 }
 
@@ -291,6 +311,10 @@ fn gauge(feed: &Feed) -> Option<impl IntoView + use<>> {
         _ => "full",
     };
     let title = format!("{} of {} tokens", units::tokens(used), units::tokens(size));
+    let share = match percent {
+        0 if used > 0 => "Context < 1 %".to_owned(),
+        percent => format!("Context {percent} %"),
+    };
     let fill = span()
         .class("gauge__fill")
         .style(("inline-size", format!("{percent}%")));
@@ -304,7 +328,7 @@ fn gauge(feed: &Feed) -> Option<impl IntoView + use<>> {
                     .class("gauge__bar")
                     .attr("aria-hidden", "true")
                     .child(fill),
-                format!("Context {percent} %"),
+                share,
             )),
     )
 }
@@ -333,13 +357,14 @@ fn turn_header(ctx: Ctx, context: &Rc<Context>, top: Option<TurnIdx>) -> Option<
             _ => None,
         })
         .unwrap_or_default();
-    let took = turn
-        .started_ms
-        .zip(turn.ended_ms)
-        .and_then(|(from, to)| u64::try_from(to - from).ok())
-        .filter(|ms| *ms > 0)
-        .map(units::duration);
-    let files = (turn.edits > 0).then(|| units::count(u64::from(turn.edits), "edit", "edits"));
+    let took = match turn.state {
+        TurnState::Running => elapsed::of_turn(ctx, turn.started_ms),
+        _ => {
+            let took = turn.took_ms.and_then(units::told_duration);
+            took.map(|text| span().child(text).into_any())
+        }
+    };
+    let files = (turn.files > 0).then(|| units::count(u64::from(turn.files), "file", "files"));
     let counts = (turn.edits > 0).then(|| {
         (
             span().class("plus").child(format!("+{}", turn.lines_added)),
@@ -353,7 +378,7 @@ fn turn_header(ctx: Ctx, context: &Rc<Context>, top: Option<TurnIdx>) -> Option<
         .child(format!("Turn {}", turn.number));
     let what = span().class("turn-header__title").child(title);
     let right = span().class("turn-header__facts").child((
-        took.map(|text| span().child(text)),
+        took,
         files.map(|text| span().child(text)),
         counts.map(|counts| span().child(counts)),
     ));

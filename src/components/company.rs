@@ -1,6 +1,6 @@
 //! Headers of rows that are shown in company, and the line that stands for a settled turn's work.
 
-use chat_feed::arrangement::{CompanyKind, Row, Work};
+use chat_feed::arrangement::{CompanyKind, Row, Verbosity, Work};
 use chat_feed::units;
 use chat_feed::{BlockId, TurnIdx};
 use leptos::html::{div, span};
@@ -57,7 +57,10 @@ pub(crate) fn view(ctx: Ctx, head: BlockId) -> AnyView {
         } => {
             let path = units::below(&file_path, cwd.as_deref()).to_owned();
             let what = (
-                span().class("object mono").child(path),
+                span()
+                    .class("object mono")
+                    .attr("title", file_path)
+                    .child(path),
                 format!(" · {} edits", company.members),
             );
             let counts = (
@@ -110,14 +113,21 @@ pub(crate) fn dress_member(store: &FeedStore, block: BlockId, dress: &mut Dress)
 pub(crate) fn work_view(ctx: Ctx, turn: TurnIdx) -> AnyView {
     let told = ctx.with_value(|context| {
         let work = context.store.work(turn)?;
-        Some((work, context.store.is_open(Row::Work(turn))))
+        let open = context.store.is_open(Row::Work(turn));
+        let quiet = context.store.mode().verbosity == Verbosity::Quiet;
+        Some((work, open, quiet && !open))
     });
-    let Some((work, open)) = told else {
+    let Some((work, open, quiet)) = told else {
         return ().into_any();
     };
     let failed = (work.failed > 0).then(|| failure_chip(format!("{} failed", work.failed)));
     let took = work.duration_ms.and_then(units::told_duration).map(lasted);
-    Line::new(Icon::Chevron, (work_words(&work), took))
+    let words = match quiet {
+        true => format!("{} hidden", told_steps(&work)),
+        false => work_words(&work),
+    };
+    let took = took.filter(|_| !quiet);
+    Line::new(Icon::Chevron, (words, took))
         .icon_class("icon icon--chevron")
         .outcome(failed)
         .folds(open)
@@ -140,11 +150,18 @@ fn lasted(took: String) -> impl IntoView {
     span().attr("data-time", "").child(format!(" · {took}"))
 }
 
+fn told_steps(work: &Work) -> String {
+    match work.steps {
+        0 => "Thoughts".to_owned(),
+        steps => units::count(u64::from(steps), "step", "steps"),
+    }
+}
+
 fn work_words(work: &Work) -> String {
     let told =
         |count: u32, one, many| (count > 0).then(|| units::count(u64::from(count), one, many));
     let parts = [
-        told(work.steps, "step", "steps").or_else(|| Some("Thoughts".to_owned())),
+        Some(told_steps(work)),
         told(work.files_edited, "file edited", "files edited"),
         told(work.reads, "file read", "files read"),
         told(work.commands, "command", "commands"),

@@ -1,12 +1,14 @@
-//! The controls at the end of the bar: the way back in time, how much is shown and how densely, find, export, and the keys.
+//! The controls at the end of the bar: find, whether the end is followed, the way back in time, how much is shown and how
+//! densely, export, and the keys. Where there is little room all but the first are in a menu.
 
 use leptos::ev;
 use leptos::html::{button, div, fieldset, input, label, legend, span};
 use leptos::prelude::*;
 
-use super::icon::{Icon, icon};
+use super::icon::{Icon, icon, icon_with};
 use super::{Ctx, export, transport};
 use crate::platform::dom;
+use crate::virtual_list::View;
 
 /// How much is shown, by the words of the attribute `verbosity`.
 pub(crate) const VERBOSITIES: &[(&str, &str)] = &[
@@ -21,21 +23,83 @@ const DENSITIES: &[(&str, &str)] = &[
     ("comfortable", "Comfortable"),
 ];
 
-/// The controls.
-pub(crate) fn view(ctx: Ctx) -> impl IntoView {
+/// A feed that says nothing of it is compact where it is narrower; the style says so too.
+const SMALL_PX: i32 = 600;
+
+/// The controls; `view` says where in the feed its reader is.
+pub(crate) fn view(ctx: Ctx, view: ArcRwSignal<View>) -> impl IntoView {
     let find = control("Find", "/", Icon::Search, move || {
         ctx.with_value(|context| context.open_find());
     });
     let help = control("Keys", "?", Icon::Question, move || {
         ctx.with_value(|context| context.show_help());
     });
-    div().class("controls").child((
-        transport::rewind_button(ctx),
-        view_menu(ctx),
-        find,
-        export::menu(ctx),
-        help,
-    ))
+    let opener = button()
+        .attr("type", "button")
+        .class("icon-button")
+        .attr("id", "more-opener")
+        .attr("aria-label", "More")
+        .attr("title", "More")
+        .attr("popovertarget", "more-menu")
+        .child(icon(Icon::More));
+    // With room enough its style makes it no more than what is in it.
+    let menu = div()
+        .class("menu controls__more")
+        .attr("id", "more-menu")
+        .attr("popover", "auto")
+        .on(ev::beforetoggle, move |event| {
+            dom::place_below(&event, "#more-opener");
+        })
+        // What opens a menu of its own keeps this one.
+        .on(ev::click, move |event| {
+            if let Some(menu) = dom::around_event(&event, "#more-menu")
+                && !dom::is_within(&event, ".controls__menu")
+            {
+                dom::call_method(&menu, "hidePopover");
+            }
+        })
+        .child((
+            follow_toggle(ctx, view),
+            transport::rewind_button(ctx),
+            view_menu(ctx),
+            export::menu(ctx),
+            help,
+        ));
+    div().class("controls").child((find, opener, menu))
+}
+
+/// Whether the end of a session that goes on is followed, in a word; pressed it is followed no more, or again.
+fn follow_toggle(ctx: Ctx, view: ArcRwSignal<View>) -> impl IntoView {
+    let moved = ctx.with_value(|context| context.store.moved());
+    let shown = Memo::new(move |_| {
+        moved.track();
+        ctx.with_value(|context| context.live.get() && !context.store.looks_back())
+    });
+    let follows = Memo::new(move |_| view.read().following);
+    move || {
+        shown.get().then(|| {
+            button()
+                .attr("type", "button")
+                .class("icon-button controls__follow")
+                .attr("title", "Follow the end, or stop (f)")
+                .on(ev::click, move |_| {
+                    ctx.with_value(|context| {
+                        if let Some(list) = &*context.list.borrow() {
+                            match list.view().following {
+                                true => list.stop_following(),
+                                false => list.follow_end(),
+                            }
+                        }
+                    });
+                })
+                .child((
+                    icon(Icon::Down),
+                    span()
+                        .class("controls__word")
+                        .child(move || if follows.get() { "Following" } else { "Follow" }),
+                ))
+        })
+    }
 }
 
 fn control(
@@ -58,10 +122,16 @@ fn view_menu(ctx: Ctx) -> impl IntoView {
         .attr("type", "button")
         .class("icon-button")
         .attr("id", "view-opener")
-        .attr("aria-label", "View")
         .attr("title", "View: how much is shown (d), and how densely")
         .attr("popovertarget", "view-menu")
-        .child(icon(Icon::Sliders));
+        .child((
+            icon(Icon::Sliders),
+            // How much is shown is said by the style, which knows the attribute.
+            span()
+                .class("controls__word controls__shown")
+                .child(span().class("controls__name").child("View: ")),
+            icon_with(Icon::Chevron, "icon controls__open"),
+        ));
     let version = RwSignal::new(0_u32);
     let menu = div()
         .class("menu")
@@ -76,9 +146,15 @@ fn view_menu(ctx: Ctx) -> impl IntoView {
         })
         .child(move || {
             version.track();
+            let is_small = ctx.with_value(|context| {
+                let host = context.links.host.borrow();
+                host.as_ref()
+                    .is_some_and(|host| dom::width_px(host) < SMALL_PX)
+            });
+            let usual = if is_small { "compact" } else { "cozy" };
             (
                 choice(ctx, "Shown", "verbosity", "normal", VERBOSITIES),
-                choice(ctx, "Density", "density", "cozy", DENSITIES),
+                choice(ctx, "Density", "density", usual, DENSITIES),
             )
         });
     span().class("controls__menu").child((opener, menu))

@@ -1,4 +1,4 @@
-//! How long a call has been running: once a second, while its row is mounted and the session is live; in a replay, until
+//! How long a call, or a turn, has been running: once a second, while its row is mounted and the session is live; in a replay, until
 //! the moment that is shown.
 
 use chat_feed::units;
@@ -18,6 +18,11 @@ const LONG_MS: u64 = 30_000;
 /// The time since the call.
 pub(crate) fn view(ctx: Ctx, called_ms: Option<i64>) -> Option<AnyView> {
     since(ctx, called_ms, "", LONG_MS)
+}
+
+/// The time since a turn began.
+pub(crate) fn of_turn(ctx: Ctx, started_ms: Option<i64>) -> Option<AnyView> {
+    since(ctx, started_ms, "", u64::MAX)
 }
 
 /// The time since somebody asked; waiting is what stands out about it already.

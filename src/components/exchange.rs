@@ -12,19 +12,19 @@ use super::icon::{Icon, icon_with};
 use super::line::Line;
 use super::whole::Long;
 
+/// What the session's own agent is called, which has no name.
+const MAIN: &str = "main";
+
 /// A message to another agent.
 pub(crate) fn view(ctx: Ctx, block: &Block, message: &AgentMessageBlock) -> AnyView {
     let id = block.id;
     let open = ctx.with_value(|context| context.store.is_open(id));
-    let target = if message.target.is_empty() {
-        "another agent".to_owned()
-    } else {
-        message.target.to_string()
-    };
+    let (sender, target) = names(message);
     let gist = message.message.as_ref().map(|body| gist(&body.head(), 160));
     let what = (
-        span().class("agent-mark").attr("data-hue", hue(&target)),
-        span().class("verb agent-name").child(target),
+        named(sender),
+        " → ",
+        named(target),
         (!open).then(|| gist.map(|gist| format!(" {gist}"))),
     );
     let outcome = match (&message.result, message.wait) {
@@ -55,10 +55,42 @@ pub(crate) fn view(ctx: Ctx, block: &Block, message: &AgentMessageBlock) -> AnyV
     (line.toggles(open), body).into_any()
 }
 
-/// Agents differ in hue; the same name always has the same.
-fn hue(name: &str) -> &'static str {
+/// An agent's name behind its mark.
+fn named(name: &str) -> impl IntoView + use<> {
+    (
+        span()
+            .class("agent-mark")
+            .attr("data-hue", hue(name).to_string()),
+        span().class("verb agent-name").child(name.to_owned()),
+    )
+}
+
+/// Who writes, and to whom.
+fn names(message: &AgentMessageBlock) -> (&str, &str) {
+    let sender = match message.sender.is_empty() {
+        true => MAIN,
+        false => &message.sender,
+    };
+    let target = match message.target.is_empty() {
+        true => "another agent",
+        false => &message.target,
+    };
+    (sender, target)
+}
+
+/// The hues of both, as their row has them.
+pub(crate) fn hues(message: &AgentMessageBlock) -> String {
+    let (sender, target) = names(message);
+    format!("{}{}", hue(sender), hue(target))
+}
+
+/// The session's own agent has a hue to itself; others differ in theirs, and the same name always has the same.
+fn hue(name: &str) -> u32 {
+    if name == MAIN {
+        return 1;
+    }
     let sum: u32 = name.bytes().fold(7, |sum, byte| {
         sum.wrapping_mul(31).wrapping_add(u32::from(byte))
     });
-    ["1", "2", "3"][(sum % 3) as usize]
+    2 + sum % 2
 }

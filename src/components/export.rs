@@ -155,7 +155,7 @@ pub(crate) fn menu(ctx: Ctx) -> impl IntoView {
                         start(form);
                     }
                 })
-                .child(words(form))
+                .child(format!("{}…", words(form)))
         })
         .collect();
     let menu = div()
@@ -175,10 +175,10 @@ pub(crate) fn menu(ctx: Ctx) -> impl IntoView {
 
 fn words(form: Form) -> &'static str {
     match form {
-        Form::Html => "Page that plays it (HTML) …",
-        Form::Markdown => "Transcript (Markdown) …",
-        Form::Jsonl => "Events, one a line (JSONL) …",
-        Form::Json => "Events, one list (JSON) …",
+        Form::Html => "Page that plays it (HTML)",
+        Form::Markdown => "Transcript (Markdown)",
+        Form::Jsonl => "Events, one a line (JSONL)",
+        Form::Json => "Events, one list (JSON)",
     }
 }
 
@@ -192,10 +192,14 @@ fn review(ctx: Ctx) -> impl IntoView {
     move || {
         let review = review.clone();
         shown.get().then(move || {
+            let form = review.read_untracked().as_ref().map(|(_, form, _)| *form);
+            let form = form.map_or("", words);
             let step = move || review.get().map(|(_, _, step)| step_view(ctx, step));
             let place = NodeRef::<leptos::html::Dialog>::new();
             place.on_load(|dialog| dom::call_method(&dialog, "showModal"));
-            let title = h2().attr("id", "export-title").child("Export the session");
+            let title = h2()
+                .attr("id", "export-title")
+                .child(format!("Export — {form}"));
             dialog()
                 .class("help export")
                 .attr("aria-labelledby", "export-title")
@@ -279,13 +283,20 @@ fn kind_view(ctx: Ctx, found: KindFound) -> impl IntoView {
         .places
         .into_iter()
         .map(|place| {
-            let event = units::grouped(place.event);
-            li().child((
-                span().class("export__shown").child(place.shown),
-                format!(" in {}, event {event}", place.event_type),
-            ))
+            let shown = place.shown;
+            let (event, event_type) = (units::grouped(place.event), place.event_type);
+            let place = match place.n_places {
+                1 => format!(" in {event_type}, event {event}"),
+                n => format!(
+                    " in {} places, first in {event_type}, event {event}",
+                    units::grouped(n)
+                ),
+            };
+            li().child((span().class("export__shown").child(shown), place))
         })
         .collect();
+    let n_more = found.n_values.saturating_sub(places.len() as u64);
+    let more = (n_more > 0).then(|| li().child(format!("and {} more", units::grouped(n_more))));
     let head = (
         masked,
         span().child(kind),
@@ -293,6 +304,6 @@ fn kind_view(ctx: Ctx, found: KindFound) -> impl IntoView {
     );
     li().class("export__kind").child((
         label().class("menu__option").child(head),
-        ul().class("export__places").child(places),
+        ul().class("export__places").child((places, more)),
     ))
 }

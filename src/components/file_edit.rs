@@ -9,7 +9,7 @@ use leptos::prelude::*;
 
 use super::diff::{self, OldText};
 use super::icon::Icon;
-use super::line::DrawnLine;
+use super::line::{DrawnLine, draw_path};
 use super::whole::{self, Long};
 use super::{Ctx, later};
 
@@ -39,11 +39,11 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, edit: &FileEditBlock) -
     };
     let number = ctx.with_value(|context| context.store.number_in_company(id));
     let line = DrawnLine::new(kind, "icon file-edit__icon")
-        .says(|strokes| {
+        .says_of_file(|strokes| {
             // The header of a company names the file for all of them.
             match number {
                 Some(number) => strokes.span("muted", &format!("Edit {number}")),
-                None => strokes.span("object mono", &path),
+                None => draw_path(strokes, &path, &facts.file_path),
             }
             if let Some(badge) = badge {
                 strokes.text(" ");

@@ -10,14 +10,17 @@ use crate::platform::dom::{self, Element};
 
 /// What can be asked, and what it means.
 const QUESTIONS: &[(&str, &str)] = &[
-    ("two words", "both stand in it; small letters find capitals"),
-    ("\"a phrase\"", "just this"),
-    ("/pattern/", "a regular expression"),
-    ("-word", "this does not stand in it"),
-    ("tool:bash", "calls of a tool"),
-    ("file:src/**", "a file, by name or path"),
-    ("is:error", "also edit, command, prompt, running …"),
-    ("agent:explore", "by or within an agent"),
+    ("two words", "Both words; small letters find capitals"),
+    ("\"a phrase\"", "Just this phrase"),
+    ("/pattern/", "A regular expression"),
+    ("-word", "Without this word"),
+    ("tool:bash", "Calls of a tool"),
+    ("file:src/**", "A file, by name or path"),
+    (
+        "is:error",
+        "Errors; also edit, command, prompt, running and more",
+    ),
+    ("agent:explore", "By an agent, or within it"),
 ];
 
 /// Of more keys for one thing, the first and the last are shown.

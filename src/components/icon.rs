@@ -43,6 +43,7 @@ pub(crate) enum Icon {
     Columns,
     Wrap,
     Space,
+    More,
     PanelRight,
     Save,
     GoTo,
@@ -52,6 +53,7 @@ pub(crate) enum Icon {
     Step(bool),
     /// To the next mark, or back.
     Markers(bool),
+    End,
     Full,
 }
 
@@ -124,6 +126,7 @@ impl Icon {
                 "M2.500 4h11M2.500 8h9a2 2 0 0 1 0 4H8M9.500 10.500 8 12l1.500 1.500M2.500 12h2.500"
             }
             Icon::Space => "M2.500 9v3h11v-3",
+            Icon::More => "M3 8h.1M8 8h.1M13 8h.1",
             Icon::PanelRight => {
                 "M3.500 2.500h9a1 1 0 0 1 1 1v9a1 1 0 0 1-1 1h-9a1 1 0 0 1-1-1v-9a1 1 0 0 1 1-1ZM10 2.500v11"
             }
@@ -136,6 +139,7 @@ impl Icon {
             Icon::Step(false) => "M11 4 7 8l4 4M4.500 4v8",
             Icon::Markers(true) => "M3.500 4l4 4-4 4M8.500 4l4 4-4 4",
             Icon::Markers(false) => "M12.500 4l-4 4 4 4M7.500 4l-4 4 4 4",
+            Icon::End => "M4 3.500v9l6.500-4.500L4 3.500ZM12.500 3.500v9",
             Icon::Full => "M3 6V3h3M10 3h3v3M13 10v3h-3M6 13H3v-3",
             Icon::Brackets => {
                 "M6 3H5a1.500 1.500 0 0 0-1.500 1.500v2L2 8l1.500 1.500v2A1.500 1.500 0 0 0 5 13h1M10 3h1a1.500 1.500 0 0 1 1.500 1.500v2L14 8l-1.500 1.500v2A1.500 1.500 0 0 1 11 13h-1"

@@ -153,7 +153,7 @@ fn row_view(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {
             source,
         } => mark::notice(ctx, block, *warning, text, *line, source.as_deref()),
         BlockBody::Raw { label, value } => raw::view(ctx, block, label, value),
-        BlockBody::SessionStart(start) => mark::session_start(start),
+        BlockBody::SessionStart(start) => mark::session_start(block, start),
         BlockBody::SessionEnd { reason } => mark::session_end(reason),
         BlockBody::Gap(gap) => mark::gap(gap),
         // The others are drawn by `block_view`, and text by `rows`.

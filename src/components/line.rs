@@ -57,13 +57,13 @@ impl Line {
     pub(crate) fn toggles(self, open: bool) -> AnyView {
         let (mark, rest) = self.parts();
         let chevron = icon_with(Icon::Chevron, "icon icon--chevron");
-        line_button(open, (mark, rest, chevron).into_any(), None)
+        line_button("line", open, (mark, rest, chevron).into_any(), None)
     }
 
     /// A line that opens and closes what lies behind it; its first icon is the chevron.
     pub(crate) fn folds(self, open: bool) -> AnyView {
         let (mark, rest) = self.parts();
-        line_button(open, (mark, rest).into_any(), None)
+        line_button("line", open, (mark, rest).into_any(), None)
     }
 
     fn parts(self) -> (AnyView, AnyView) {
@@ -86,10 +86,15 @@ impl Line {
 /// scrolled by, and with each change of a row that is growing.
 ///
 /// A line may become one that is drawn, and that another, under the reader's hands: the button stays.
-fn line_button(open: bool, parts: AnyView, strokes: Option<Strokes>) -> AnyView {
+fn line_button(
+    class: &'static str,
+    open: bool,
+    parts: AnyView,
+    strokes: Option<Strokes>,
+) -> AnyView {
     button()
         .attr("type", "button")
-        .class("line")
+        .class(class)
         .attr("aria-expanded", if open { "true" } else { "false" })
         .child(parts)
         .directive(
@@ -111,8 +116,17 @@ impl DrawnLine {
     }
 
     /// What it says.
-    pub(crate) fn says(mut self, say: impl FnOnce(&mut Strokes)) -> DrawnLine {
-        self.0.enter("line__what");
+    pub(crate) fn says(self, say: impl FnOnce(&mut Strokes)) -> DrawnLine {
+        self.says_in("line__what", say)
+    }
+
+    /// What it says, where that is about a file: of a long path the end stays in sight.
+    pub(crate) fn says_of_file(self, say: impl FnOnce(&mut Strokes)) -> DrawnLine {
+        self.says_in("line__what line__what--file", say)
+    }
+
+    fn says_in(mut self, class: &str, say: impl FnOnce(&mut Strokes)) -> DrawnLine {
+        self.0.enter(class);
         say(&mut self.0);
         self.0.leave();
         self
@@ -133,8 +147,15 @@ impl DrawnLine {
     /// The line, with what shows whether its row is open.
     pub(crate) fn toggles(mut self, open: bool) -> AnyView {
         self.0.icon("icon icon--chevron", Icon::Chevron.path());
-        line_button(open, ().into_any(), Some(self.0))
+        line_button("line", open, ().into_any(), Some(self.0))
     }
+}
+
+/// A divider that opens and closes its row, with the chevron beside its words.
+pub(crate) fn divider(open: bool, label: String) -> AnyView {
+    let chevron = icon_with(Icon::Chevron, "icon icon--chevron");
+    let parts = (span().child(label), chevron).into_any();
+    line_button("line divider divider--dashed", open, parts, None)
 }
 
 /// Opens or closes the row whose line was pressed, where it was a line.
@@ -161,6 +182,14 @@ pub(crate) fn draw_verb_and_object(strokes: &mut Strokes, verb: &str, object: &s
     strokes.span("verb", verb);
     strokes.text(" ");
     strokes.span(if mono { "object mono" } else { "object" }, object);
+}
+
+/// A path as it is seen from the session's folder, drawn; pointed at, all of it.
+pub(crate) fn draw_path(strokes: &mut Strokes, path: &str, whole: &str) {
+    strokes.enter("object mono path");
+    strokes.title(whole);
+    strokes.text(path);
+    strokes.leave();
 }
 
 /// The chip below, drawn.

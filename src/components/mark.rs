@@ -9,7 +9,7 @@ use leptos::prelude::*;
 
 use super::icon::Icon;
 use super::line::Line;
-use super::{Ctx, output};
+use super::{Ctx, line, output, prompt};
 
 /// A notice up to this length is shown whole in its line.
 const SHORT_NOTICE_BYTES: usize = 100;
@@ -95,7 +95,7 @@ pub(crate) fn notice(
     let what = span().class("notice__text").child(format!("{place}{text}"));
     // Who read the file is no news to its reader.
     let source = source.filter(|source| *source != "reader");
-    Line::new(Icon::Broken, what)
+    Line::new(Icon::Alert, what)
         .icon_class("icon warn")
         .outcome(source.unwrap_or_default().to_owned())
         .view()
@@ -141,7 +141,7 @@ pub(crate) fn compaction(ctx: Ctx, block: &Block, compaction: &Compaction) -> An
         return divider("divider divider--dashed", label);
     };
     let open = ctx.with_value(|context| context.store.is_open(id));
-    let line = Line::new(Icon::Unfold, span().child(label)).toggles(open);
+    let line = line::divider(open, label);
     let body = open.then(|| {
         div().class("body").child(output::text_well(
             ctx,
@@ -155,7 +155,7 @@ pub(crate) fn compaction(ctx: Ctx, block: &Block, compaction: &Compaction) -> An
 }
 
 /// The session as its source introduces it.
-pub(crate) fn session_start(start: &SessionStart) -> AnyView {
+pub(crate) fn session_start(block: &Block, start: &SessionStart) -> AnyView {
     let facts: Vec<&str> = [&start.agent, &start.model, &start.cwd, &start.git_branch]
         .into_iter()
         .filter_map(Option::as_deref)
@@ -166,8 +166,14 @@ pub(crate) fn session_start(start: &SessionStart) -> AnyView {
     } else {
         "Session started "
     };
+    let began_ms = prompt::told_ms(block).filter(|_| !facts.is_empty());
+    let began = began_ms.map(|at_ms| {
+        let parts = (prompt::time(at_ms, true), " · ");
+        span().class("subtle").attr("data-time", "").child(parts)
+    });
     let what = (
         span().class("muted").child(verb),
+        began,
         span().class("subtle").child(facts.join(" · ")),
     );
     Line::new(Icon::Dot, what).view()

@@ -13,7 +13,7 @@ use leptos::prelude::*;
 use serde_json::Value;
 
 use super::answering::{Answer, Choice, Draft, Progress};
-use super::ask::{answer_button, came_of_it, card_class, elsewhere, here, waited};
+use super::ask::{answer_button, came_of_it, card_class, elsewhere, here, unanswered, waited};
 use super::icon::{Icon, icon_with};
 use super::line::Line;
 use super::{Ctx, elapsed, raw};
@@ -63,8 +63,11 @@ pub(crate) fn view(ctx: Ctx, block: &Block, ask: &QuestionBlock) -> AnyView {
         .iter()
         .enumerate()
         .map(|(at, question)| {
-            let since = (at == 0 && !ask.expired).then(|| elapsed::waiting(ctx, block.at_ms));
-            let head = head_of(question, since.flatten().map(IntoAny::into_any));
+            let since = (at == 0).then(|| match ask.expired {
+                true => Some(unanswered()),
+                false => elapsed::waiting(ctx, block.at_ms).map(IntoAny::into_any),
+            });
+            let head = head_of(question, since.flatten());
             // The words are the session's, the means to answer are the reader's.
             let fields = if answerable {
                 here(fields_of(ctx, id, at, question, &draft))

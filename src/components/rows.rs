@@ -11,7 +11,7 @@ use leptos::mount::mount_to;
 use leptos::prelude::*;
 
 use super::text::TextRow;
-use super::{Context, Ctx, block_view, company, markup};
+use super::{Context, Ctx, block_view, company, exchange, markup};
 use crate::feed_store::TextSink;
 use crate::platform::clock;
 use crate::platform::dom::{self, Element};
@@ -221,6 +221,7 @@ fn dress(block: &Block) -> Dress {
         }
         BlockBody::AgentMessage(message) => {
             attributes.push(("data-message-id", message.message_id.to_string()));
+            attributes.push(("data-hues", exchange::hues(message)));
             let class = match (&message.result, message.wait) {
                 (None, true) => "row rail agent-message pending",
                 (None, false) | (Some(_), _) => "row rail agent-message resolved",
@@ -332,7 +333,7 @@ fn shape(feed: &Feed, id: BlockId, open: bool) -> RowShape {
         BlockBody::Error { message, .. } if open => {
             card(long(RowKind::Text, message).lines.min(21))
         }
-        BlockBody::Compaction(compaction) if compaction.summary.is_none() => one(RowKind::Rule),
+        BlockBody::Compaction(_) if !open => one(RowKind::Rule),
         _ if open => card(8),
         _ => one(RowKind::OneLine),
     }

@@ -161,7 +161,14 @@ pub(crate) fn view(
         }
         _ => Some(settled_view(ctx, id, &kept, printed, n_lines)),
     };
-    let head = head_view(ctx, feed, call, id, &kept, &script_of(command));
+    let head = head_view(
+        ctx,
+        feed,
+        (call, n_lines > 0),
+        id,
+        &kept,
+        &script_of(command),
+    );
     // Below a short output the row's own line is still in sight, and says the same.
     let is_said = matches!(call.status, ToolStatus::Succeeded | ToolStatus::Failed);
     let is_long = n_lines > HEAD_LINES + TAIL_LINES;
@@ -383,7 +390,7 @@ fn in_themes(light: (u8, u8, u8), dark: (u8, u8, u8)) -> String {
 fn head_view(
     ctx: Ctx,
     feed: &Feed,
-    call: &ToolCallBlock,
+    (call, has_printed): (&ToolCallBlock, bool),
     id: BlockId,
     kept: &Rc<Kept>,
     command: &str,
@@ -430,10 +437,12 @@ fn head_view(
         .borrow()
         .is_screen()
         .then(|| toggle(ctx, id, kept, "As printed", |kept| &kept.as_printed));
-    div()
-        .class("terminal__head")
-        .child((command, cwd, printed, wrap, copy))
-        .into_any()
+    let class = match command.is_none() && cwd.is_none() {
+        true => "terminal__head terminal__head--corner",
+        false => "terminal__head",
+    };
+    let buttons = has_printed.then_some((printed, wrap, copy));
+    div().class(class).child((command, cwd, buttons)).into_any()
 }
 
 /// A button that turns something on and off.

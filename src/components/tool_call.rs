@@ -10,13 +10,18 @@ use leptos::html::{div, span};
 use leptos::prelude::*;
 
 use super::icon::{Icon, icon_with};
-use super::line::{DrawnLine, Line, draw_failure_chip, draw_verb_and_object, verb_and_object};
+use super::line::{
+    DrawnLine, Line, draw_failure_chip, draw_path, draw_verb_and_object, verb_and_object,
+};
 use super::whole::Long;
 use super::{Ctx, attachments, elapsed, later, output, raw, terminal};
 use crate::platform::row::Strokes;
 
 /// What came along with a result is numbered from here, what stands in the result itself from 0.
 const ALONGSIDE: usize = 1 << 16;
+
+/// More characters of what a call works on are no line.
+const OBJECT_CHARS: usize = 400;
 
 /// More characters of a sub-agent's answer are no line.
 const SAID_CHARS: usize = 240;
@@ -33,13 +38,13 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
     ) || headline.verb == "$";
     let name = format!("{}: ", call.tool_name);
     let object = match call.kind {
-        // Opened it says all of it, and the arguments need not.
-        ToolKind::Read | ToolKind::Edit if !open => {
+        ToolKind::Read | ToolKind::Edit => {
             units::below(&headline.object, feed.session().cwd.as_deref())
         }
         _ => &headline.object,
     };
-    let object = units::first_line(object, 400);
+    let object = units::first_line(object, OBJECT_CHARS);
+    let is_path = matches!(call.kind, ToolKind::Read | ToolKind::Edit);
     let line = match call.status {
         ToolStatus::Preparing | ToolStatus::Running => {
             let name = span().class("tool-name").child(name);
@@ -62,20 +67,28 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
                 _ => "icon",
             };
             let time = call.duration_ms.and_then(units::told_duration);
-            DrawnLine::new(kind_icon(call.kind), class)
-                .says(|strokes| {
-                    strokes.span("tool-name", &name);
-                    if command {
-                        strokes.span("object mono", &object);
-                    } else {
-                        draw_verb_and_object(strokes, &headline.verb, &object, mono);
-                    }
-                })
-                .ended(
-                    |strokes| draw_outcome(strokes, call, &headline.outcome),
-                    &time.unwrap_or_default(),
-                )
-                .toggles(open)
+            let line = DrawnLine::new(kind_icon(call.kind), class);
+            let says = |strokes: &mut Strokes| {
+                strokes.span("tool-name", &name);
+                if command {
+                    strokes.span("object mono", &object);
+                } else if is_path {
+                    strokes.span("verb", &headline.verb);
+                    strokes.text(" ");
+                    draw_path(strokes, &object, &headline.object);
+                } else {
+                    draw_verb_and_object(strokes, &headline.verb, &object, mono);
+                }
+            };
+            let line = match is_path {
+                true => line.says_of_file(says),
+                false => line.says(says),
+            };
+            line.ended(
+                |strokes| draw_outcome(strokes, call, &headline.outcome, open),
+                &time.unwrap_or_default(),
+            )
+            .toggles(open)
         }
     };
     let body = open.then(|| later::body(ctx, feed, block));
@@ -114,12 +127,13 @@ pub(crate) fn kind_icon(kind: ToolKind) -> Icon {
 }
 
 /// How a call that does not run any more ended.
-fn draw_outcome(strokes: &mut Strokes, call: &ToolCallBlock, outcome: &str) {
+fn draw_outcome(strokes: &mut Strokes, call: &ToolCallBlock, outcome: &str, open: bool) {
     match call.status {
         ToolStatus::Preparing | ToolStatus::Running => {}
         ToolStatus::Failed => {
-            // The size of what it gave is no news beside that it failed.
-            if outcome.is_empty() || outcome.starts_with("failed,") {
+            // The size of what it gave is no news beside that it failed, and an opened call has the words below.
+            let is_said = open && call.exit_code.is_none();
+            if is_said || outcome.is_empty() || outcome.starts_with("failed,") {
                 draw_failure_chip(strokes, "failed");
             } else {
                 draw_failure_chip(strokes, &units::first_line(outcome, 60));
@@ -186,6 +200,7 @@ pub(super) fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlo
     // Where an error has a message of its own that the result does not show, it stands above it.
     let error = call.error.as_ref().filter(|error| {
         !error.message.is_empty()
+            && !is_exit_code(&error.message, call.exit_code)
             && call
                 .result
                 .as_ref()
@@ -195,7 +210,7 @@ pub(super) fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlo
         output::text_well(
             ctx,
             (block.id, Spot::Error),
-            "well well--wrap tool-error",
+            "well well--wrap",
             "Error",
             &error.message,
         )
@@ -230,6 +245,19 @@ pub(super) fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlo
         .class("body tool-body")
         .child((orphan, args, result, along, conflicts))
         .into_any()
+}
+
+/// Whether an error says no more than the code that the line above has: `exit code 101`.
+fn is_exit_code(message: &str, exit_code: Option<i64>) -> bool {
+    let message = message.trim();
+    let begins = message.get(..4);
+    let code = message
+        .rsplit(' ')
+        .next()
+        .and_then(|code| code.parse().ok());
+    begins.is_some_and(|word| word.eq_ignore_ascii_case("exit"))
+        && message.len() <= "exited with exit status: 4294967295".len()
+        && code.is_some_and(|code: i64| exit_code == Some(code))
 }
 
 /// A command with what it printed, where that is text and short, or was asked for whole.

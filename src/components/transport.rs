@@ -65,10 +65,16 @@ impl Context {
         }
     }
 
+    /// Whether there is more than one moment to go to.
+    pub(crate) fn has_moments(&self) -> bool {
+        self.store.player(|player| player.clock().n_events() > 1)
+    }
+
     /// Whether the keys of the bar act.
     pub(crate) fn has_transport(&self) -> bool {
         let state = self.store.player(|player| player.state());
-        state != State::LiveFollowing || self.transport.opened.get_untracked()
+        self.has_moments()
+            && (state != State::LiveFollowing || self.transport.opened.get_untracked())
     }
 
     /// Whom to tell that the feed begins or ends to look back.
@@ -131,9 +137,8 @@ pub(crate) fn view(ctx: Ctx, grid: Element) -> impl IntoView {
         moved.track();
         opened.track();
         ctx.with_value(|context| {
-            let n_events = context.store.player(|player| player.clock().n_events());
             let plain = context.attribute("controls").as_deref() == Some("none");
-            n_events > 1 && context.has_transport() && !plain
+            context.has_transport() && !plain
         })
     });
     move || {
@@ -199,7 +204,10 @@ pub(crate) fn on_key(
         // All others are the feed's.
         _ => return false,
     };
-    context.play(ask);
+    // Before the only event there is nothing to look at.
+    if context.has_moments() {
+        context.play(ask);
+    }
     true
 }
 

@@ -36,7 +36,7 @@ impl FeedElement {
                     .feed()
                     .session()
                     .last_ms
-                    .map(clock::time_of_day)
+                    .map(clock::dated)
                     .unwrap_or_default();
                 ("offline", format!("Offline, data as of {since}"))
             }
@@ -54,7 +54,7 @@ impl FeedElement {
     /// What is said at length while nothing comes; a short drop is not worth it.
     fn away(&self, connection: &transport::Connection) -> Option<Note> {
         use transport::Connection as Is;
-        let last = self.store.feed().session().last_ms.map(clock::time_of_day);
+        let last = self.store.feed().session().last_ms.map(clock::dated);
         let usable = match last {
             Some(last) => format!("Last event {last}. What is shown stays usable."),
             None => "Nothing has come yet.".to_owned(),

@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use leptos::prelude::*;
 
-use super::FeedElement;
+use super::{FeedElement, NOTHING};
 use crate::components::find::{AskServer, Elsewhere};
 use crate::components::whole::FetchBody;
 use crate::platform::save::Pieces;
-use crate::platform::{frame, location};
+use crate::platform::{dom, frame, location};
 use crate::transport::again::Origin;
 use crate::transport::link::Server;
 use crate::transport::live::{LIVE, Live};
@@ -119,6 +119,7 @@ impl FeedElement {
         self.view.bar.progress.set(None);
         self.view.bar.stop.with_value(|stop| stop.set(false));
         *self.told_session.borrow_mut() = None;
+        dom::toggle_attribute(&self.host, NOTHING, false);
         self.set_state("loading");
     }
 

@@ -10,6 +10,9 @@ impl FeedElement {
     /// A log was read to its end: it stays there, for reading, unless the page or the address says otherwise.
     pub(super) fn begin_playing(&self) {
         let context = &self.view.context;
+        if !context.has_moments() {
+            return;
+        }
         let played_ms = |text: &str| {
             let elapsed_ms = millis_of(text)?;
             let played = |player: &Player| player.clock().played_of(elapsed_ms);

@@ -4,13 +4,14 @@ use std::rc::Rc;
 
 use leptos::prelude::*;
 
-use super::FeedElement;
+use super::{FeedElement, NOTHING};
 use crate::components::bar::{Note, Reading};
 use crate::components::find::Elsewhere;
 use crate::components::reading::READING;
 use crate::platform::dom::{self, Member};
 use crate::platform::frame;
 use crate::platform::stream::Blob;
+use crate::transport::again::Origin;
 use crate::transport::kept::{Doors, NAMED};
 use crate::transport::{Failure, Progress, Sink, Update, bytes};
 
@@ -166,6 +167,7 @@ impl FeedElement {
             // Nothing is shown, so nothing is replayed.
             self.set_connection("", "");
         }
+        dom::toggle_attribute(&self.host, NOTHING, !known);
         self.set_state("error");
         let shown = if known { SHOWN_BELOW } else { "" };
         self.tell_failure(failure, shown);
@@ -174,14 +176,22 @@ impl FeedElement {
     fn tell_failure(&self, failure: &Failure, shown: &str) {
         let more = [&*failure.next, shown].into_iter();
         let more: Vec<&str> = more.filter(|text| !text.is_empty()).collect();
+        let mut what = failure.what.clone();
+        if failure.no_session
+            && let Some(Origin::Files(files)) = &*self.origin.borrow()
+            && let [(path, _)] = files.as_slice()
+        {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            what = format!("“{name}” is {what}");
+        }
         let detail = dom::object_of(&[
-            ("message", Member::Text(&failure.what)),
+            ("message", Member::Text(&what)),
             ("refused", Member::Is(failure.refused)),
         ]);
         // A page that tells its reader itself takes the event over.
         if dom::asks_leave(&self.host, "af-error", &detail) {
             self.view.bar.note.set(Some(Note {
-                what: failure.what.clone(),
+                what,
                 more: more.join(" "),
             }));
         }

@@ -14,45 +14,73 @@ pub(crate) fn epoch_ms() -> i64 {
 }
 
 thread_local! {
-    static FORMATS: RefCell<Option<[js_sys::Function; 3]>> = const { RefCell::new(None) };
+    static FORMATS: RefCell<[Option<js_sys::Function>; 5]> = const { RefCell::new([const { None }; 5]) };
+}
+
+/// A way of writing times, and what it writes.
+#[derive(Clone, Copy)]
+enum Form {
+    Time,
+    Seconds,
+    DayAndTime,
+    YearAndTime,
+    Year,
 }
 
 /// Whether a time was written before: the first takes the browser long.
 pub(crate) fn is_learned() -> bool {
-    FORMATS.with_borrow(Option::is_some)
+    FORMATS.with_borrow(|formats| formats.iter().any(Option::is_some))
 }
 
 /// Hours and minutes by the reader's locale: `14:26`
 pub(crate) fn time_of_day(epoch_ms: i64) -> String {
-    format(epoch_ms, |[time, _, _]| time)
+    format(epoch_ms, Form::Time)
 }
 
 /// The same to the second: `14:26:03`
 pub(crate) fn time_to_the_second(epoch_ms: i64) -> String {
-    format(epoch_ms, |[_, _, seconds]| seconds)
+    format(epoch_ms, Form::Seconds)
 }
 
-/// Day and time by the reader's locale: `21 Nov, 14:26`
+/// Day and time by the reader's locale, in little room: `21 Nov, 14:26`, of another year its day: `21 Nov 2023`
 pub(crate) fn day_and_time(epoch_ms: i64) -> String {
-    format(epoch_ms, |[_, day, _]| day)
+    format(epoch_ms, of_year(epoch_ms, Form::Year))
 }
 
-fn format(epoch_ms: i64, which: fn(&[js_sys::Function; 3]) -> &js_sys::Function) -> String {
+/// The time, of another day than today with its date: `14:26`, `21 Nov, 14:26`, `21 Nov 2023, 14:26`
+pub(crate) fn dated(epoch_ms: i64) -> String {
+    let form = match day_of(epoch_ms) == day_of(self::epoch_ms()) {
+        true => Form::Time,
+        false => of_year(epoch_ms, Form::YearAndTime),
+    };
+    format(epoch_ms, form)
+}
+
+/// A name for the day of a time where the reader is; its last word is the year.
+pub(crate) fn day_of(epoch_ms: i64) -> String {
+    date(epoch_ms).to_date_string().into()
+}
+
+/// Where the year goes without saying, it is left out.
+fn of_year(epoch_ms: i64, other: Form) -> Form {
+    let (day, today) = (day_of(epoch_ms), day_of(self::epoch_ms()));
+    match day.rsplit(' ').next() == today.rsplit(' ').next() {
+        true => Form::DayAndTime,
+        false => other,
+    }
+}
+
+fn date(epoch_ms: i64) -> js_sys::Date {
+    // A number of milliseconds is exact in a double.
+    #[allow(clippy::cast_precision_loss)]
+    js_sys::Date::new(&JsValue::from_f64(epoch_ms as f64))
+}
+
+fn format(epoch_ms: i64, form: Form) -> String {
     FORMATS.with_borrow_mut(|formats| {
-        let formats = formats.get_or_insert_with(|| {
-            let time = [("hour", "2-digit"), ("minute", "2-digit")];
-            let [hour, minute] = time;
-            [
-                formatter(&time),
-                formatter(&[("day", "numeric"), ("month", "short"), hour, minute]),
-                formatter(&[hour, minute, ("second", "2-digit")]),
-            ]
-        });
-        // A number of milliseconds is exact in a double.
-        #[allow(clippy::cast_precision_loss)]
-        let date = js_sys::Date::new(&JsValue::from_f64(epoch_ms as f64));
-        which(formats)
-            .call1(&JsValue::NULL, &date)
+        let format = formats[form as usize].get_or_insert_with(|| formatter(form));
+        format
+            .call1(&JsValue::NULL, &date(epoch_ms))
             .ok()
             .and_then(|text| text.as_string())
             .unwrap_or_default()
@@ -60,9 +88,20 @@ fn format(epoch_ms: i64, which: fn(&[js_sys::Function; 3]) -> &js_sys::Function)
 }
 
 /// Making a formatter is dear (the first 14 to 30 ms, 0.1 ms each after it), using one is cheap.
-fn formatter(parts: &[(&str, &str)]) -> js_sys::Function {
+fn formatter(form: Form) -> js_sys::Function {
+    const DAY: [(&str, &str); 2] = [("day", "numeric"), ("month", "short")];
+    // An hour has a zero before it where the locale writes one.
+    const TIME: [(&str, &str); 2] = [("hour", "numeric"), ("minute", "2-digit")];
+    let year: &[_] = &[("year", "numeric")];
+    let parts: [&[(&str, &str)]; 3] = match form {
+        Form::Time => [&TIME, &[], &[]],
+        Form::Seconds => [&TIME, &[("second", "2-digit")], &[]],
+        Form::DayAndTime => [&DAY, &TIME, &[]],
+        Form::YearAndTime => [&DAY, year, &TIME],
+        Form::Year => [&DAY, year, &[]],
+    };
     let options = js_sys::Object::new();
-    for (name, value) in parts {
+    for (name, value) in parts.into_iter().flatten() {
         let _ = js_sys::Reflect::set(&options, &(*name).into(), &(*value).into());
     }
     js_sys::Intl::DateTimeFormat::new(&js_sys::Array::new(), &options).format()

@@ -199,6 +199,38 @@ pub(crate) fn focus(element: &Element) {
     }
 }
 
+/// Moves the focus to the first thing behind an element that takes it, or to the last one before it: in the same root, else
+/// around that. False where there is none.
+pub(crate) fn focus_beyond(element: &Element, forward: bool) -> bool {
+    const FOCUSABLE: &str = "a[href], button, input, select, textarea, summary, [tabindex='0']";
+    let root = element.get_root_node();
+    let shadow = root.dyn_ref::<web_sys::ShadowRoot>();
+    let found = match shadow {
+        Some(shadow) => shadow.query_selector_all(FOCUSABLE),
+        None => document().query_selector_all(FOCUSABLE),
+    };
+    let Ok(found) = found else { return false };
+    let n = found.length();
+    let takes = |nth: u32| {
+        let nth = if forward { nth } else { n - 1 - nth };
+        let Some(other) = found.get(nth).and_then(|it| it.dyn_into::<Element>().ok()) else {
+            return false;
+        };
+        let place = element.compare_document_position(&other);
+        let side = match forward {
+            true => web_sys::Node::DOCUMENT_POSITION_FOLLOWING,
+            false => web_sys::Node::DOCUMENT_POSITION_PRECEDING,
+        };
+        if place & side == 0 || element.contains(Some(&other)) || other.contains(Some(element)) {
+            return false;
+        }
+        // What is not shown does not take it.
+        focus(&other);
+        has_focus(&other)
+    };
+    (0..n).any(takes) || shadow.is_some_and(|shadow| focus_beyond(&shadow.host(), forward))
+}
+
 /// How wide an element is inside.
 pub(crate) fn width_px(element: &Element) -> i32 {
     element.client_width()

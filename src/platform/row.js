@@ -63,6 +63,7 @@ export function drawLine(line, codes, words) {
     } else if (kind === 3) here.setAttribute("data-time", "");
     else if (kind === 4) className = take(length);
     else if (kind === 5) here.append(icon(className, take(length)));
+    else if (kind === 6) here.title = take(length);
   }
   drawn.set(line, { words, key, nodes: [...all.childNodes] });
   line.prepend(all);

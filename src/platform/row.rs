@@ -57,6 +57,7 @@ const ENTER: u32 = 2;
 const TIME: u32 = 3;
 const ICON_CLASS: u32 = 4;
 const ICON: u32 = 5;
+const TITLE: u32 = 6;
 
 impl Strokes {
     /// Goes into a new `span`; without a class it has none.
@@ -84,6 +85,11 @@ impl Strokes {
     /// What is in here tells a time.
     pub(crate) fn is_time(&mut self) {
         self.codes.push(TIME);
+    }
+
+    /// What is in here says so when it is pointed at.
+    pub(crate) fn title(&mut self, title: &str) {
+        self.put(TITLE, title);
     }
 
     /// An icon by its strokes.

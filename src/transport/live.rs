@@ -246,7 +246,7 @@ impl Driver {
             }
         };
         let word = match why {
-            Why::Unauthorized => "Sign in",
+            Why::Unauthorized => "Refused",
             Why::Forbidden => "No access",
             Why::NoSession | Why::BadName => "Not found",
             Why::Gone => "Gone",
@@ -269,6 +269,7 @@ impl Driver {
             word,
             next: next.into(),
             refused: matches!(why, Why::Unauthorized | Why::Forbidden),
+            no_session: false,
         }
     }
 }

@@ -64,8 +64,9 @@ impl Reads for SessionReader {
 
 /// What is no session at all: what it could have been comes after what is wrong.
 pub(super) fn refusal(why: &NotASession) -> Failure {
-    let formats = NotASession::formats();
-    let next =
-        format!("Choose a session's file, or the folder it lies in. Formats read are {formats}.");
-    Failure::new(why.place(), next)
+    let next = "Sessions of Claude Code, Codex, OpenCode, Gemini CLI, Pi and others are read. Choose a session's file, or the folder it lies in.";
+    Failure {
+        no_session: true,
+        ..Failure::new(why.place(), next)
+    }
 }

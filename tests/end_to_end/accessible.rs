@@ -84,7 +84,7 @@ pub(crate) fn states() -> Vec<State> {
         State(
             "exports",
             format!(
-                "__test.one('#chapters-menu').hidePopover(); {}",
+                "__test.one('#chapters-menu').hidePopover(); __test.visible('#more-opener')?.click(); {}",
                 click("'#export-opener'")
             ),
             "__test.one('#export-menu').matches(':popover-open')",

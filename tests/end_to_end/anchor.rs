@@ -3,9 +3,9 @@
 
 use serde_json::json;
 
-use crate::FEED;
 use crate::made_logs::{Writer, lines, log_of, words};
 use crate::stage::{Stage, on_stage};
+use crate::{FEED, SHORT};
 
 /// Chooses the first row that begins on the screen and remembers where it is.
 const HOLD: &str = "
@@ -216,6 +216,9 @@ fn the_feed_follows_its_end_until_the_reader_scrolls_up() {
         }
         let pill: bool = stage.tab.eval("!!__test.visible('.pill')").await;
         assert!(!pill, "no pill while following");
+        let follows = "__test.one('.controls__follow')?.textContent";
+        let is = format!("{follows} === 'Following'");
+        stage.tab.wait_for("the bar to say so", SHORT, &is).await;
 
         stage.tab.wheel((500.0, 300.0), -900.0).await;
         stage.rest().await;
@@ -224,6 +227,8 @@ fn the_feed_follows_its_end_until_the_reader_scrolls_up() {
             from_end > 500.0,
             "the wheel went up: {from_end} px from the end"
         );
+        let said: String = stage.tab.eval(follows).await;
+        assert_eq!(said, "Follow");
         stage.tab.run(HOLD).await;
         let rows_before: u64 = stage.tab.eval("__test.feed().rowCount").await;
         writer.turn(24);

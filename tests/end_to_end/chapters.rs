@@ -40,6 +40,7 @@ const CHAPTERS: &str = "(() => ({
     here: __test.one('#chapters-opener')?.textContent ?? '',
     listed: __test.all('#chapters-menu button').map((item) => item.textContent),
     current: __test.all('#chapters-menu [aria-current=true]').map((item) => item.textContent),
+    covers: __test.one('#chapters-menu').getBoundingClientRect().bottom > __test.one('.transport').getBoundingClientRect().top,
 }))()";
 
 /// What stands over the rows, what is shown, and whether it stands still.
@@ -73,6 +74,7 @@ fn each_prompt_is_a_chapter_to_go_to() {
             "{open}"
         );
         assert_eq!(open["current"], json!([listed[2]]));
+        assert_eq!(open["covers"], false, "all of the player is still seen");
         stage
             .tab
             .click("__test.all('#chapters-menu button')[1]")

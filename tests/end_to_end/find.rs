@@ -234,6 +234,37 @@ fn the_sheet_of_keys_is_drawn_from_what_binds_them() {
 }
 
 #[test]
+fn the_keys_of_the_feed_pattern_lead_out_of_it() {
+    let files = vec![("/folded.jsonl", folded())];
+    on_stage("out_of_it", FOLDING_FEED, files, async |stage| {
+        stage.show("/folded.jsonl").await;
+        stage
+            .tab
+            .run("for (const where of ['before', 'after']) { const button = document.createElement('button'); button.id = where; __test.feed()[where](button); }")
+            .await;
+        enter(&stage).await;
+        let press = |key: &str| {
+            format!(
+                "__test.rows()[0].focus(); (__test.feed().shadowRoot.activeElement ?? __test.feed()).dispatchEvent(new KeyboardEvent('keydown', {{ key: '{key}', ctrlKey: true, bubbles: true, composed: true, cancelable: true }}))"
+            )
+        };
+        // What stands around the rows comes first: their bar, the way to the end.
+        stage.tab.run(&press("Home")).await;
+        let in_bar = "!!__test.feed().shadowRoot.activeElement?.closest('.top')";
+        stage.tab.wait_for("the bar", SHORT, in_bar).await;
+        stage
+            .tab
+            .run("for (const part of ['.top', '.bottom', '.transport-place', '.panel-place']) __test.one(part).style.display = 'none'")
+            .await;
+        for (key, button) in [("Home", "before"), ("End", "after")] {
+            stage.tab.run(&press(key)).await;
+            let has_it = format!("document.activeElement.id === '{button}'");
+            stage.tab.wait_for(button, SHORT, &has_it).await;
+        }
+    });
+}
+
+#[test]
 fn what_is_not_loaded_is_found_as_what_is() {
     with_server("find_elsewhere", 120, async |visit, program| {
         let mut writer = Writer::new("far");

@@ -214,3 +214,67 @@ fn sessions_beside_each_other_keep_their_own_order_and_one_can_be_closed() {
         .await;
     });
 }
+
+#[test]
+fn the_bar_says_which_moment_is_shown_and_has_the_ways_to_the_list() {
+    let Some(program) = server::turnreel() else {
+        return;
+    };
+    in_browser("bar", LIMIT, async |visit: Arc<Visit>| {
+        let server = Server::start(&program).await;
+        let text = |n: usize| {
+            let payload = json!({"text": format!("Said {n}"), "messageId": format!("m{n}")});
+            ("assistant_done", payload)
+        };
+        server
+            .send("works", &session("works", &[text(1), text(2)]))
+            .await;
+        let ask = json!({"requestId": "r1", "toolName": "Bash", "args": {"command": "rm -rf old"}});
+        server
+            .send("asks", &session("asks", &[("permission_request", ask)]))
+            .await;
+        let tab = visit.tab("bar").await;
+        tab.look(false, (1440, 900)).await;
+        tab.goto(&server.page_of("works")).await;
+        let chip = "(({ dataset, textContent, title }) => [dataset.state, textContent, title])(__test.one('.connection'))";
+        let is_live =
+            "__test.one('.connection')?.dataset.state === 'live' && __test.visible('#rewind')";
+        tab.wait_for("the session", LONG, is_live).await;
+
+        // The past is a replay, whatever comes meanwhile.
+        tab.run("__test.feed().viewAsOf(3)").await;
+        let is_back = "__test.one('.connection')?.dataset.state === 'replay' && !__test.one('.controls__follow')";
+        tab.wait_for("the past", SHORT, is_back).await;
+        let told: [String; 3] = tab.eval(chip).await;
+        assert_eq!(
+            told,
+            ["replay", "Replay, Connection: Live", "Connection: Live"]
+        );
+        tab.run("__test.feed().returnToLive()").await;
+        tab.wait_for("the newest", SHORT, is_live).await;
+
+        // The list is put away, and comes again, by buttons.
+        tab.click("__test.visible('#hide-sessions')").await;
+        let hidden =
+            "!__test.visible('nav.sessions') && document.activeElement.id === 'show-sessions'";
+        tab.wait_for("no list", SHORT, hidden).await;
+        tab.click("__test.visible('#show-sessions')").await;
+        let shown =
+            "!!__test.visible('nav.sessions') && document.activeElement.id === 'hide-sessions'";
+        tab.wait_for("the list", SHORT, shown).await;
+
+        // In a narrow window the way back is in the bar, and most else in a menu.
+        tab.look(false, (390, 844)).await;
+        let narrow = "__test.visible('.back')?.textContent === 'Sessions, 1 needs you' && __test.feed().getBoundingClientRect().top === 0 && !__test.visible('#export-opener')";
+        tab.wait_for("the bar to be narrow", SHORT, narrow).await;
+        tab.click("__test.visible('#more-opener')").await;
+        tab.wait_for("the menu", SHORT, "!!__test.visible('#export-opener')")
+            .await;
+        tab.click("__test.visible('#rewind')").await;
+        let closed = "!__test.visible('#export-opener') && !!__test.visible('.strip')";
+        tab.wait_for("the menu to go", SHORT, closed).await;
+        tab.click("__test.visible('.back')").await;
+        tab.wait_for("the list", SHORT, "!!__test.visible('nav.sessions')")
+            .await;
+    });
+}

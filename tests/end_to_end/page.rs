@@ -125,6 +125,40 @@ fn a_page_says_that_the_server_is_away_and_comes_back_by_itself() {
 }
 
 #[test]
+fn a_list_that_was_live_is_asked_for_again_whatever_answers_in_its_place() {
+    with_server("wrong_answer", 150, async |visit, program| {
+        let mut server = Server::start(&program).await;
+        pipe_all(&server, &small_log("first", 1).0).await;
+        let tab = visit.tab("page").await;
+        tab.goto(&format!("{}/#token={}", server.url, server.token))
+            .await;
+        let listed = |n: usize| {
+            format!("document.querySelectorAll('.sessions__list .session').length === {n}")
+        };
+        tab.wait_for("the list", SHORT, &listed(1)).await;
+
+        // What stands before a server that is away answers with a page of its own, or knows no such address.
+        tab.run(
+            "const fetched = window.fetch; window.__wrong = 0; window.fetch = (asked, ...more) => {
+                if (!String(asked.url ?? asked).includes('/sessions?limit=1') || __wrong === 2) return fetched.call(window, asked, ...more);
+                __wrong += 1;
+                return Promise.resolve(__wrong === 1 ? new Response('<!doctype html>') : new Response('', { status: 404 }));
+            };",
+        )
+        .await;
+        server.kill().await;
+        tab.wait_for("both answers", CATCH_UP_LIMIT, "__wrong === 2")
+            .await;
+        let kept: bool = tab.eval(&listed(1)).await;
+        assert!(kept, "the list stays as it was");
+        server.restart().await;
+        pipe_all(&server, &small_log("second", 1).0).await;
+        tab.wait_for("the list anew", CATCH_UP_LIMIT, &listed(2))
+            .await;
+    });
+}
+
+#[test]
 fn without_the_right_token_the_page_asks_for_it() {
     with_server("token", 120, async |visit, program| {
         let server = Server::start(&program).await;
@@ -144,7 +178,11 @@ fn without_the_right_token_the_page_asks_for_it() {
             )
             .await;
             let text: String = tab.eval("__test.text()").await;
-            assert!(text.to_lowercase().contains("token"), "it says why: {text}");
+            let host = server.url.split_once("//").map_or("", |(_, host)| host);
+            assert!(
+                text.contains("Refused") && text.contains(host) && text.contains("token"),
+                "it says why, and who: {text}"
+            );
             assert!(
                 !text.contains("Prompt 1"),
                 "and shows nothing of the session"
@@ -191,17 +229,17 @@ fn a_file_that_is_no_session_is_refused_in_words() {
             (
                 "picture.png",
                 png,
-                &["not a session log: line 1 is", "formats read are"],
+                &["not a session log: line 1 is", "opencode"],
             ),
             (
                 "notes.txt",
                 b"Dear diary,\ntoday nothing happened.\n",
-                &["not a session log: line 1 is", "formats read are"],
+                &["not a session log: line 1 is", "opencode"],
             ),
             (
                 "other.json",
                 b"{\"name\": \"something\", \"version\": 1}\n",
-                &["not a session log: line 1 is", "formats read are"],
+                &["not a session log: line 1 is", "opencode"],
             ),
             ("empty.jsonl", b"", &["not a session log"]),
         ];
@@ -229,8 +267,14 @@ fn a_file_that_is_no_session_is_refused_in_words() {
                     "{name}: {said:?} does not say {word:?}"
                 );
             }
+            assert!(said.contains(name), "{name}: it says of which file: {said}");
             let state: String = tab.eval("__test.feed().getAttribute('state')").await;
             assert_eq!(state, "error", "{name}");
+            // There is nothing to find in, to export or to sum up; other files can be chosen, and the list says which it was.
+            let ways: [bool; 3] = tab
+                .eval("[!!__test.visible('.controls, .panel-toggle'), !!__test.visible('.drop input'), !!__test.one('.session .glyph--failed')]")
+                .await;
+            assert_eq!(ways, [false, true, true], "{name}");
             // The rest stays usable: a good file shows as if nothing had been.
             let good = folder.path().join("good.jsonl");
             let (log, n_events) = small_log("good", 2);

@@ -193,3 +193,111 @@ fn playing_goes_by_the_keys_types_as_it_was_typed_and_stops_at_the_end() {
         stage.assert_no_request_out();
     });
 }
+
+/// What the bar says of the time, and whether that can be said another way.
+const READOUT: &str = "(() => {
+    const time = __test.one('.transport__time');
+    const strip = __test.one('.strip').getBoundingClientRect();
+    const thumb = __test.one('.strip__thumb').getBoundingClientRect();
+    return {
+        said: time.textContent,
+        one_way: time.disabled,
+        share: (thumb.left + thumb.width / 2 - strip.left) / strip.width,
+        bars: new Set([...__test.all('.strip__bars path')].flatMap((path) => path.getAttribute('d').match(/M\\d+ [\\d.]+h/g) ?? [])).size,
+    };
+})()";
+
+#[test]
+fn many_events_within_a_moment_are_gone_through_by_their_number() {
+    let mut writer = Writer::new("sudden");
+    writer.turn(1).turn(2);
+    let n_events = writer.n_events();
+    let now = json!({"timestamp": 1_703_001_234_000_u64});
+    let log: String = writer.take().lines().fold(String::new(), |log, line| {
+        let mut event: Value = serde_json::from_str(line).expect("an event");
+        event["timestamp"] = now["timestamp"].clone();
+        log + &event.to_string() + "\n"
+    });
+    let files = vec![("/sudden.jsonl", log)];
+    on_stage("replay_sudden", FEED, files, async |stage| {
+        stage.show("/sudden.jsonl").await;
+        let end: Value = stage.tab.eval(READOUT).await;
+        assert_eq!(end["said"], format!("event {n_events} / {n_events}"));
+        assert_eq!(end["one_way"], true);
+        assert!(end["bars"].as_u64() > Some(10), "{end}");
+        // Each step is as long as any other.
+        let half = (n_events - 1) / 2;
+        stage
+            .tab
+            .run(&format!("__test.feed().viewAsOf({half})"))
+            .await;
+        stage.rest().await;
+        let middle: Value = stage.tab.eval(READOUT).await;
+        assert_eq!(middle["said"], format!("event {} / {n_events}", half + 1));
+        let share = middle["share"].as_f64().expect("a place");
+        assert!((share - 0.5).abs() < 0.05, "{middle}");
+    });
+}
+
+#[test]
+fn one_event_has_no_other_moment() {
+    let mut writer = Writer::new("one");
+    let turn = json!({"turnId": "t1"});
+    writer.event("user_message", &turn, &json!({"text": "Only this"}));
+    let files = vec![("/one.jsonl", writer.take())];
+    let feed = "<agent-feed poster=\"start\"></agent-feed>";
+    on_stage("replay_one", feed, files, async |stage| {
+        stage.show("/one.jsonl").await;
+        let seen = "({ bar: !!__test.one('.strip'), poster: !!__test.one('.poster'), rows: __test.rows().length })";
+        let opened: Value = stage.tab.eval(seen).await;
+        assert_eq!(opened["bar"], false);
+        assert_eq!(opened["poster"], false);
+        stage.tab.run("__test.feed().scroller.focus()").await;
+        for key in ["ArrowLeft", "0", " "] {
+            stage.tab.press(key).await;
+        }
+        stage.rest().await;
+        assert_eq!(stage.tab.eval::<Value>(seen).await, opened);
+    });
+}
+
+/// What a feed of 480 × 600 leaves to its rows, and how high a closed row is.
+const ROOM: &str = "(() => {
+    const rows = __test.feed().scroller.clientHeight / __test.feed().clientHeight;
+    const play = __test.one('.transport__play').getBoundingClientRect();
+    const speed = __test.one('.transport__speed').getBoundingClientRect();
+    return {
+        chrome: 1 - rows,
+        line: Number.parseFloat(getComputedStyle(__test.one('.tool-call .line')).minHeight),
+        beside: speed.top < play.bottom && play.top < speed.bottom,
+        end: !!__test.visible('.transport__live'),
+    };
+})()";
+
+#[test]
+fn a_small_feed_leaves_its_room_to_the_rows() {
+    let files = vec![("/log.jsonl", log_of("small", 60))];
+    on_stage("replay_small", FEED, files, async |stage| {
+        stage.tab.look(false, (480, 600)).await;
+        stage
+            .tab
+            .run("document.body.style.margin = 0; __test.feed().style.height = '600px'; __test.feed().setAttribute('fold', 'none')")
+            .await;
+        stage.show("/log.jsonl").await;
+        let at_end: Value = stage.tab.eval(ROOM).await;
+        assert!(at_end["chrome"].as_f64() < Some(0.3), "{at_end}");
+        assert_eq!(at_end["line"], 28.0);
+        assert_eq!(at_end["beside"], true, "one row of controls");
+        assert_eq!(at_end["end"], false, "it is at its end");
+        stage
+            .tab
+            .run("__test.feed().viewAsOf(9); __test.feed().setAttribute('density', 'cozy'); await __test.rest()")
+            .await;
+        let back: Value = stage.tab.eval(ROOM).await;
+        assert_eq!(back["line"], 36.0, "the page says so");
+        assert_eq!(
+            (&back["beside"], &back["end"]),
+            (&json!(true), &json!(true))
+        );
+    });
+}

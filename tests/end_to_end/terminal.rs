@@ -63,6 +63,11 @@ fn what_was_printed_is_seen_as_a_terminal_shows_it() {
         );
         let exit: String = stage.tab.eval("__test.one('.chip').textContent").await;
         assert!(exit.contains("exit 2"), "{exit}");
+        let n_errors: usize = stage
+            .tab
+            .eval("__test.all('[aria-label=Error]').length")
+            .await;
+        assert_eq!(n_errors, 0, "an error that is the exit code alone");
         let n_feet: usize = stage.tab.eval("__test.all('.terminal__foot').length").await;
         assert_eq!(
             n_feet, 0,

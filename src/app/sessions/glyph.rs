@@ -37,6 +37,38 @@ pub(crate) fn glyph(state: State) -> AnyView {
     }
 }
 
+/// A magnifier.
+pub(super) fn search() -> AnyView {
+    drawn(
+        "glyph",
+        "M11.500 7a4.500 4.500 0 1 1-9 0 4.500 4.500 0 0 1 9 0ZM10.200 10.200 14 14",
+        "",
+    )
+}
+
+/// A page whose left part is the list.
+pub(super) fn list() -> AnyView {
+    drawn(
+        "glyph",
+        "M3.500 2.500h9a1 1 0 0 1 1 1v9a1 1 0 0 1-1 1h-9a1 1 0 0 1-1-1v-9a1 1 0 0 1 1-1Z",
+        "M6 2.500v11",
+    )
+}
+
+/// The way back.
+pub(crate) fn back() -> AnyView {
+    drawn("glyph", "M10 3.500 5.500 8l4.500 4.500", "")
+}
+
+/// A lock.
+pub(crate) fn lock() -> AnyView {
+    drawn(
+        "glyph glyph--failed",
+        "M4 7h8a1 1 0 0 1 1 1v5a1 1 0 0 1-1 1H4a1 1 0 0 1-1-1V8a1 1 0 0 1 1-1Z",
+        "M5.500 7V5a2.500 2.500 0 0 1 5 0v2",
+    )
+}
+
 /// A funnel of three lines.
 pub(super) fn filter() -> AnyView {
     drawn("glyph", "M2.500 4.500h11M4.500 8h7M6.500 11.500h3", "")

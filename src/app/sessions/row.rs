@@ -89,6 +89,12 @@ pub(super) fn session(row: &Rc<Row>, look: &Look) -> AnyView {
     let name = span().class("session__title").child(title);
     let by = span().class("session__by").child(by);
     if !look.is_table {
+        // How long it waits matters more than when it asked, and its line is for what it asks.
+        let waits_ms = row.ask.as_ref().and_then(|ask| ask.since_ms);
+        let waits_ms = waits_ms.filter(|_| state == State::NeedsYou);
+        let when = waits_ms
+            .and_then(|since_ms| passed(look.now_ms, since_ms))
+            .or(when);
         let cost = row.cost_usd.filter(|usd| *usd > 0.0).map(units::dollars);
         let spent = cost.or_else(|| row.tokens.filter(|n| *n > 0).map(units::tokens));
         let text = div().class("session__text").child((
@@ -227,6 +233,10 @@ pub(super) fn local(session: &LocalSession, look: &Look) -> AnyView {
     let name = span().class("session__title").child(title);
     let by = span().class("session__by").child(by);
     let outer = outer(look).attr("title", session.name.clone());
+    let state = match session.failed {
+        true => State::Failed,
+        false => State::Done,
+    };
     if look.is_table {
         let text = div()
             .class("session__text")
@@ -234,7 +244,7 @@ pub(super) fn local(session: &LocalSession, look: &Look) -> AnyView {
         let time = div()
             .class("session__cell")
             .child(div().class("session__first").child(when));
-        return outer.child((glyph(State::Done), text, time)).into_any();
+        return outer.child((glyph(state), text, time)).into_any();
     }
     let text = div().class("session__text").child((
         div()
@@ -242,7 +252,7 @@ pub(super) fn local(session: &LocalSession, look: &Look) -> AnyView {
             .child((name, span().class("session__time").child(when))),
         div().class("session__line").child(by),
     ));
-    outer.child((glyph(State::Done), text)).into_any()
+    outer.child((glyph(state), text)).into_any()
 }
 
 fn outer(

@@ -16,19 +16,23 @@ pub(super) fn pill(ctx: Ctx, view: ArcRwSignal<View>, needed: ArcRwSignal<usize>
         move || view.read().following || view.read().at_end
     };
     let label = move || {
-        let unseen = view.read().unseen;
-        let new = (unseen > 0).then(|| format!("{} new", units::grouped(unseen as u64)));
-        let needed = match needed.get() {
-            0 => None,
-            1 => Some("1 needs you".to_owned()),
-            n => Some(format!("{n} need you")),
+        let (unseen, needed) = (view.read().unseen, needed.get());
+        let new = match (unseen, needed) {
+            (0, 0) => "To the end".to_owned(),
+            (0, _) => String::new(),
+            (unseen, 0) => format!("{} new", units::grouped(unseen as u64)),
+            (unseen, _) => format!("{} new · ", units::grouped(unseen as u64)),
         };
-        let parts: Vec<String> = [new, needed].into_iter().flatten().collect();
-        if parts.is_empty() {
-            "To the end".to_owned()
-        } else {
-            parts.join(" · ")
-        }
+        let needed = (needed > 0).then(|| {
+            let words = match needed {
+                1 => "1 needs you".to_owned(),
+                n => format!("{n} need you"),
+            };
+            span()
+                .class("pill__needs")
+                .child((icon(Icon::Shield), words))
+        });
+        (new, needed)
     };
     button()
         .attr("type", "button")
@@ -43,7 +47,7 @@ pub(super) fn pill(ctx: Ctx, view: ArcRwSignal<View>, needed: ArcRwSignal<usize>
         })
         .child((
             icon(Icon::Down),
-            span().child(label),
+            span().class("pill__what").child(label),
             div().class("visually-hidden").child(": go to the newest"),
         ))
 }

@@ -72,6 +72,8 @@ impl FeedView {
             Command::CloseKind => here.map(|id| self.close_kind(id)).is_some(),
             Command::Top => self.go_to_top(),
             Command::End => self.go_to_end(),
+            Command::Before => dom::focus_beyond(self.list.scroller(), false),
+            Command::Behind => dom::focus_beyond(self.list.scroller(), true),
             Command::Follow => {
                 if self.list.view().following {
                     self.set_following(false);

@@ -349,7 +349,7 @@ fn times(feed: &Feed, line: &Timeline, bar: &Bar) -> String {
             "after {}",
             units::duration(between(line.start_ms, bar.start_ms))
         ),
-        false => clock::time_of_day(bar.start_ms),
+        false => clock::dated(bar.start_ms),
     };
     let took = took(bar);
     match took.is_empty() {
@@ -362,7 +362,11 @@ fn times(feed: &Feed, line: &Timeline, bar: &Bar) -> String {
 fn took(bar: &Bar) -> String {
     let waited = between(bar.start_ms, bar.run_ms);
     let waited = (waited >= 50).then(|| format!("waited {}", units::duration(waited)));
-    let ran = (bar.run_ms < bar.end_ms).then(|| units::duration(between(bar.run_ms, bar.end_ms)));
+    let so_far = || {
+        let runs = bar.status.runs() && bar.run_ms < bar.end_ms;
+        runs.then(|| between(bar.run_ms, bar.end_ms))
+    };
+    let ran = bar.took_ms.or_else(so_far).and_then(units::told_duration);
     let word = match bar.status {
         ToolStatus::Succeeded => None,
         ToolStatus::Failed => Some("failed".to_owned()),

@@ -5,11 +5,15 @@ use leptos::ev;
 use leptos::html::{button, div, option, select, span};
 use leptos::prelude::*;
 
-use super::{chapters, words};
+use super::chapters;
+use super::words::{self, Said};
 use crate::components::Ctx;
-use crate::components::icon::{Icon, icon};
+use crate::components::icon::{Icon, icon, icon_with};
 use crate::platform::dom::Element;
 use crate::platform::pointer;
+
+/// It points down.
+const CHEVRON: &str = "icon transport__chevron";
 
 /// The row.
 pub(super) fn view(ctx: Ctx, grid: Element) -> impl IntoView {
@@ -80,39 +84,45 @@ pub(super) fn view(ctx: Ctx, grid: Element) -> impl IntoView {
         ),
     ));
     let time = {
-        let moved = moved.clone();
+        let (moved, for_pace) = (moved.clone(), moved.clone());
+        let even = Memo::new(move |_| {
+            for_pace.track();
+            ctx.with_value(|context| {
+                context
+                    .store
+                    .player(|player| player.clock().is_reconstructed())
+            })
+        });
         button()
             .attr("type", "button")
             .class("transport__time")
-            .attr("title", move || {
-                let made_up = ctx.with_value(|context| {
-                    context
-                        .store
-                        .player(|player| player.clock().is_reconstructed())
-                });
-                match made_up {
-                    true => "Elapsed, or events; the log tells no times, so its pace is made up",
-                    false => "Time of day, elapsed, or events",
-                }
+            .attr("data-wall", move || said.get() == Said::Wall && !even.get())
+            // One way is left.
+            .attr("disabled", move || even.get())
+            .attr("title", move || match said.get() {
+                _ if even.get() => "Events: the log tells no times, so its pace is made up",
+                Said::Wall => "Time of day; press for the time elapsed",
+                Said::Elapsed => "Time elapsed; press for events",
+                Said::Events => "Events; press for the time of day",
             })
             .on(ev::click, move |_| said.update(|said| *said = said.next()))
-            .child(move || {
-                moved.track();
-                let (now, of) = ctx.with_value(|context| words::time(context, said.get()));
-                (
-                    span().class("transport__now").child(now),
-                    span().class("transport__of").child(format!(" / {of}")),
-                    span()
-                        .class("visually-hidden")
-                        .child(": show it another way"),
-                )
-            })
+            .child((
+                move || {
+                    moved.track();
+                    let (now, of) = ctx.with_value(|context| words::time(context, said.get()));
+                    (
+                        span().class("transport__now").child(now),
+                        span().class("transport__of").child(format!(" / {of}")),
+                    )
+                },
+                icon_with(Icon::Chevron, CHEVRON),
+            ))
     };
     let counted = {
         let moved = moved.clone();
         span().class("transport__count").child(move || {
             moved.track();
-            ctx.with_value(|context| words::counted(context))
+            ctx.with_value(|context| words::counted_beside(context, said.get()))
         })
     };
     let made_up = {
@@ -153,30 +163,41 @@ pub(super) fn view(ctx: Ctx, grid: Element) -> impl IntoView {
 /// How far behind the newest it is, and the way there.
 fn back(ctx: Ctx) -> impl IntoView {
     let moved = ctx.with_value(|context| context.store.moved());
-    move || {
+    let (for_live, for_back) = (moved.clone(), moved.clone());
+    let live = Memo::new(move |_| {
+        for_live.track();
+        ctx.with_value(|context| context.live.get())
+    });
+    let back = Memo::new(move |_| {
+        for_back.track();
+        ctx.with_value(|context| context.store.looks_back())
+    });
+    let name = move || match (live.get(), back.get()) {
+        (true, true) => "Return to live",
+        (true, false) => "Close",
+        (false, _) => "To the end",
+    };
+    let behind = span().class("transport__behind").child(move || {
         moved.track();
-        ctx.with_value(|context| {
-            let live = context.live.get();
-            let behind = live.then(|| words::behind(context)).flatten();
-            let name = if live { "Return to live" } else { "To the end" };
-            let back = context.store.looks_back();
-            let closes = live && !back;
-            let said = behind.map(|behind| span().class("transport__behind").child(behind));
-            let button = button()
-                .attr("type", "button")
-                .class("button transport__live")
-                .attr("title", format!("{name} (L)"))
-                .attr("disabled", !back && !closes)
-                .on(ev::click, move |_| {
-                    ctx.with_value(|context| {
-                        context.play(Command::Live);
-                        context.transport.opened.set(false);
-                    });
-                })
-                .child((icon(Icon::Live), if closes { "Close" } else { name }));
-            (said, button)
+        let behind = live.get() && back.get();
+        behind.then(|| ctx.with_value(|context| words::behind(context)))
+    });
+    let button = button()
+        .attr("type", "button")
+        .class("button transport__live")
+        .attr("title", move || format!("{} (L)", name()))
+        .attr("disabled", move || !live.get() && !back.get())
+        .on(ev::click, move |_| {
+            ctx.with_value(|context| {
+                context.play(Command::Live);
+                context.transport.opened.set(false);
+            });
         })
-    }
+        .child((
+            move || icon(if live.get() { Icon::Live } else { Icon::End }),
+            span().class("transport__way").child(name),
+        ));
+    (behind, button)
 }
 
 fn speeds(ctx: Ctx) -> impl IntoView {
@@ -199,7 +220,7 @@ fn speeds(ctx: Ctx) -> impl IntoView {
                 .child(words)
         })
         .collect::<Vec<_>>();
-    select()
+    let choice = select()
         .class("transport__speed")
         .attr("aria-label", "Speed")
         .attr("title", "Speed (< and >)")
@@ -209,7 +230,10 @@ fn speeds(ctx: Ctx) -> impl IntoView {
             }
         })
         .prop("value", move || now.get().to_string())
-        .child(options)
+        .child(options);
+    span()
+        .class("transport__speeds")
+        .child((choice, icon_with(Icon::Chevron, CHEVRON)))
 }
 
 fn toggles(ctx: Ctx) -> impl IntoView {

@@ -102,7 +102,7 @@ fn menu(ctx: Ctx) -> impl IntoView {
         .attr("aria-label", "Chapters")
         // They are listed when they are asked for: there may be thousands, and more come.
         .on(ev::beforetoggle, move |event| {
-            dom::place_above(&event, "#chapters-opener", WIDTH_PX);
+            dom::place_above(&event, "#chapters-opener", ".transport", WIDTH_PX);
             version.update(|version| *version = version.wrapping_add(1));
         })
         .child(move || (version.get() > 0).then(|| ctx.with_value(|context| list(ctx, context))))
@@ -110,6 +110,7 @@ fn menu(ctx: Ctx) -> impl IntoView {
 
 fn list(ctx: Ctx, context: &Context) -> impl IntoView + use<> {
     let now = here(context).map_or(0, |chapter| chapter.number - 1);
+    let said = context.transport.said.get_untracked();
     let from = now.saturating_sub(LISTED);
     context.store.whole(|feed, clock| {
         context.store.stops(|stops| {
@@ -118,8 +119,9 @@ fn list(ctx: Ctx, context: &Context) -> impl IntoView + use<> {
             let items: Vec<_> = listed
                 .map(|(nth, chapter)| {
                     let n_events = chapter.event + 1;
-                    let at_ms = clock.elapsed_at(words::exact(clock.played_at(n_events)));
-                    item(ctx, nth, nth == now, title(feed, chapter), at_ms, n_events)
+                    let played_ms = words::exact(clock.played_at(n_events));
+                    let time = words::moment(clock, said, played_ms, n_events);
+                    item(ctx, nth, nth == now, title(feed, chapter), time, n_events)
                 })
                 .collect();
             let n_behind = n_chapters.saturating_sub(from + items.len());
@@ -143,7 +145,7 @@ fn item(
     nth: usize,
     is_here: bool,
     title: String,
-    at_ms: f64,
+    time: String,
     n_events: u32,
 ) -> impl IntoView {
     button()
@@ -159,8 +161,6 @@ fn item(
                 .class("transport__item-number")
                 .child((nth + 1).to_string()),
             span().class("transport__item-title").child(title),
-            span()
-                .class("transport__item-time")
-                .child(words::elapsed(at_ms)),
+            span().class("transport__item-time").child(time),
         ))
 }

@@ -4,8 +4,8 @@ use chat_feed::{BlockBody, units};
 use leptos::html::{div, span};
 use leptos::prelude::*;
 
+use super::words::{self, Said};
 use crate::components::{Context, Ctx};
-use crate::platform::clock;
 
 /// The preview at a share of the bar.
 #[allow(
@@ -14,29 +14,30 @@ use crate::platform::clock;
     clippy::cast_sign_loss
 )]
 pub(super) fn view(ctx: Ctx, share: f64) -> impl IntoView {
-    let (time, n_events, what, turn) = ctx.with_value(|context| {
-        let at_ms = share * context.store.player(|player| player.axis_ms()) as f64;
-        let (n_events, wall_ms) = context.store.player(|player| {
+    let (time, event, what, turn) = ctx.with_value(|context| {
+        let said = context.transport.said.get_untracked();
+        let (time, n_events, counts) = context.store.player(|player| {
             let times = player.clock();
-            (times.n_events_at(at_ms as u64), times.wall_ms_at(at_ms))
+            let at_ms = share * player.axis_ms() as f64;
+            let n_events = times.n_events_at(at_ms as u64);
+            let time = words::moment(times, said, at_ms, n_events);
+            (time, n_events, said.of(times) == Said::Events)
         });
         let turn = context.store.whole(|feed, _| {
             let block = feed.block_of_event(n_events.saturating_sub(1))?;
             let number = feed.turn(feed.block(block).turn).number;
-            (number > 0).then_some(number)
+            (number > 0).then(|| format!("Turn {number}"))
         });
-        let time = wall_ms.map(clock::time_to_the_second).unwrap_or_default();
-        (time, n_events, what(context, n_events), turn)
+        // Said once.
+        let event = (!counts).then(|| format!("event {}", units::grouped(n_events.into())));
+        (time, event, what(context, n_events), turn)
     });
-    let turn = turn
-        .map(|turn| format!("Turn {turn} · "))
-        .unwrap_or_default();
+    let place_words: Vec<String> = [turn, event].into_iter().flatten().collect();
     // Kept on the screen at both ends.
     let place = format!(
         "clamp(0px, calc({:.3}% - 120px), calc(100% - 240px))",
         share * 100.0
     );
-    let event = units::grouped(n_events.into());
     div()
         .class("strip__hover")
         .attr("aria-hidden", "true")
@@ -45,7 +46,7 @@ pub(super) fn view(ctx: Ctx, share: f64) -> impl IntoView {
             span().class("strip__hover-time").child(time),
             span()
                 .class("strip__hover-where")
-                .child(format!("{turn}event {event}")),
+                .child(place_words.join(" · ")),
             what.map(|what| span().class("strip__hover-what").child(what)),
         ))
 }

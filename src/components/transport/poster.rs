@@ -95,7 +95,11 @@ struct Facts {
 
 fn facts(context: &Context) -> Facts {
     let n_prompts = context.store.stops(|stops| stops.chapters().count());
-    let took_ms = context.store.player(|player| player.clock().elapsed_ms());
+    // A pace that is made up tells nothing of how long it took.
+    let took_ms = context.store.player(|player| match player.clock() {
+        times if times.is_reconstructed() => 0,
+        times => times.elapsed_ms(),
+    });
     context.store.whole(|feed, _| {
         let session = feed.session();
         let title = session.title.clone().filter(|title| !title.is_empty());

@@ -18,8 +18,7 @@ pub(crate) fn button(ctx: Ctx) -> impl IntoView {
         moved.track();
         ctx.with_value(|context| {
             let plain = context.attribute("controls").as_deref() == Some("none");
-            let n_events = context.store.player(|player| player.clock().n_events());
-            context.live.get() && n_events > 1 && !plain
+            context.live.get() && context.has_moments() && !plain
         })
     });
     let is_open = Memo::new(move |_| {

@@ -1,6 +1,6 @@
 //! What the bar says: the time in three ways, how far behind, and the same for those who listen.
 
-use chat_feed::playback::Player;
+use chat_feed::playback::{Clock, Player};
 use chat_feed::units;
 
 use super::hover;
@@ -27,6 +27,14 @@ impl Said {
             Said::Events => Said::Wall,
         }
     }
+
+    /// A pace that is made up is no time of any day, and none that passed.
+    pub(super) fn of(self, times: &Clock) -> Said {
+        match times.is_reconstructed() {
+            true => Said::Events,
+            false => self,
+        }
+    }
 }
 
 /// How far along the bar the thumb stands.
@@ -36,26 +44,28 @@ pub(super) fn share(player: &Player) -> f64 {
     (player.played_ms() / axis_ms).clamp(0.0, 1.0)
 }
 
+/// A moment in this way of saying it: so far into the replay, and so many events shown.
+pub(super) fn moment(times: &Clock, said: Said, played_ms: f64, n_events: u32) -> String {
+    match said.of(times) {
+        Said::Wall => {
+            let wall_ms = times.wall_ms_at(played_ms);
+            wall_ms.map(clock::time_to_the_second).unwrap_or_default()
+        }
+        Said::Elapsed => elapsed(times.elapsed_at(played_ms)),
+        Said::Events => format!("event {}", units::grouped(n_events.into())),
+    }
+}
+
 /// The time of the moment, and that of the end.
-#[allow(clippy::cast_precision_loss)]
 pub(super) fn time(context: &Context, said: Said) -> (String, String) {
     context.store.player(|player| {
         let times = player.clock();
-        let (here, end) = (player.played_ms(), times.length_ms() as f64);
-        let wall = |at| times.wall_ms_at(at).map(clock::time_to_the_second);
-        // A pace that is made up is no time of any day.
-        let wall = |at| wall(at).filter(|_| !times.is_reconstructed());
-        match (said, wall(here), wall(end)) {
-            (Said::Wall, Some(here), Some(end)) => (here, end),
-            (Said::Wall | Said::Elapsed, _, _) => (
-                elapsed(times.elapsed_at(here)),
-                elapsed(times.elapsed_at(end)),
-            ),
-            (Said::Events, _, _) => (
-                units::grouped(player.n_events().into()),
-                units::grouped(times.n_events().into()),
-            ),
-        }
+        let of = match said.of(times) {
+            Said::Events => units::grouped(times.n_events().into()),
+            said => moment(times, said, exact(times.length_ms()), times.n_events()),
+        };
+        let here = moment(times, said, player.played_ms(), player.n_events());
+        (here, of)
     })
 }
 
@@ -68,6 +78,12 @@ pub(super) fn counted(context: &Context) -> String {
     })
 }
 
+/// The same beside the time, which may say it already.
+pub(super) fn counted_beside(context: &Context, said: Said) -> Option<String> {
+    let said = context.store.player(|player| said.of(player.clock()));
+    (said != Said::Events).then(|| counted(context))
+}
+
 /// Whether what is shown is typed at a pace that the log does not tell.
 pub(super) fn is_made_up(player: &Player) -> bool {
     player.typed().is_some()
@@ -75,24 +91,35 @@ pub(super) fn is_made_up(player: &Player) -> bool {
 
 /// How far behind the newest, where it is.
 pub(super) fn behind(context: &Context) -> Option<String> {
+    let behind = context.store.player(|player| {
+        let times = player.clock();
+        match times.is_reconstructed() {
+            true => {
+                let n_events = times.n_events().saturating_sub(player.n_events());
+                units::count(n_events.into(), "event", "events")
+            }
+            false => units::duration(player.behind_ms()),
+        }
+    });
     let looks_back = context.store.looks_back();
-    let behind_ms = context.store.player(Player::behind_ms);
-    looks_back.then(|| format!("{} behind live", units::duration(behind_ms)))
+    looks_back.then(|| format!("{behind} behind live"))
 }
 
 /// The same for those who listen: "3m 5s of 12m 40s, event 41 of 230, Edit src/main.rs".
-#[allow(clippy::cast_precision_loss)]
 pub(super) fn spoken(context: &Context) -> String {
     let said = context.store.player(|player| {
         let times = player.clock();
+        if times.is_reconstructed() {
+            return String::new();
+        }
         let here = times.elapsed_at(player.played_ms());
         let of = units::duration(times.elapsed_ms());
-        format!("{} of {of}", units::duration(whole(here)))
+        format!("{} of {of}, ", units::duration(whole(here)))
     });
     let n_events = context.store.player(Player::n_events);
     let what = hover::what(context, n_events);
     let what = what.map(|what| format!(", {what}")).unwrap_or_default();
-    format!("{said}, {}{what}", counted(context))
+    format!("{said}{}{what}", counted(context))
 }
 
 /// Milliseconds as the clock counts them; no session is so long that it would matter.
@@ -102,7 +129,7 @@ pub(super) fn exact(ms: u64) -> f64 {
 }
 
 /// `3:05`, `1:03:05`
-pub(super) fn elapsed(ms: f64) -> String {
+fn elapsed(ms: f64) -> String {
     let seconds = whole(ms) / 1_000;
     let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
     let seconds = seconds % 60;

@@ -120,15 +120,17 @@ pub(crate) fn scrolled(event: &Event) -> Option<(f64, f64)> {
     Some((element.scroll_left().into(), element.client_width().into()))
 }
 
-/// Puts the floating element an event is about above the one that a selector finds beside it, their left edges in line
-/// where it has room there.
-pub(crate) fn place_above(event: &Event, opener: &str, width_px: f64) {
+/// Puts the floating element an event is about above what a selector finds around it, its left edge in line with that of
+/// the one that another finds beside it, where it has room there.
+pub(crate) fn place_above(event: &Event, opener: &str, around: &str, width_px: f64) {
     if let Some((floating, bounds)) = floating_by(event, opener) {
+        let around = floating.closest(around).ok().flatten();
+        let top_px = around.map_or(bounds.top(), |it| it.get_bounding_client_rect().top());
         let size = |size: Result<JsValue, JsValue>| size.ok().and_then(|px| px.as_f64());
         let window_px = size(window().inner_width()).unwrap_or_default();
         let height_px = size(window().inner_height()).unwrap_or_default();
         let left_px = bounds.left().min(window_px - width_px - 8.0).max(8.0);
-        let bottom_px = height_px - bounds.top() + 4.0;
+        let bottom_px = height_px - top_px + 4.0;
         let place = format!("auto auto {} {}", px(bottom_px), px(left_px));
         set_style(&floating, "inset", &place);
     }

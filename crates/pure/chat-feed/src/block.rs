@@ -369,6 +369,8 @@ chat_event::pack_fields!(FileEditBlock { edit, call });
 pub struct AgentMessageBlock {
     /// Links it to its callback.
     pub message_id: Box<str>,
+    /// From whom; empty for the session's own agent.
+    pub sender: Box<str>,
     /// To whom; empty where only the answer came.
     pub target: Box<str>,
     /// What was said.
@@ -384,6 +386,7 @@ pub struct AgentMessageBlock {
 }
 chat_event::pack_fields!(AgentMessageBlock {
     message_id,
+    sender,
     target,
     message,
     message_event,

@@ -45,6 +45,7 @@ pub mod sessions;
 mod split;
 pub mod syntax;
 pub mod terminal;
+mod took;
 mod tool;
 pub mod units;
 mod verbosity;

@@ -33,7 +33,6 @@ pub(crate) use seen::{ByHash, Seen, hash};
 use seen::{Keyed, hash_of_id};
 use texts::ResponseWork;
 use turns::TurnWork;
-pub(crate) use turns::between;
 
 /// The one reducer of sessions.
 ///
@@ -75,6 +74,8 @@ pub struct ChatRenderer {
     unnamed_responses: HashMap<(TurnIdx, Option<BlockId>), ResponseIdx>,
     response_works: Vec<ResponseWork>,
     calls: HashMap<Box<str>, BlockId, Keyed>,
+    /// The turn that changed a file last, by its path.
+    edited_in: HashMap<Box<str>, TurnIdx, Keyed>,
     asks: HashMap<(Ask, Box<str>), BlockId>,
     /// The row of the newest plan, of each sub-agent and of the session itself.
     newest_plans: HashMap<Option<BlockId>, BlockId>,

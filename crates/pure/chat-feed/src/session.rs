@@ -96,12 +96,16 @@ pub struct Turn {
     pub started_ms: Option<i64>,
     /// Time of its end.
     pub ended_ms: Option<i64>,
+    /// How long it took, once it is over, in milliseconds.
+    pub took_ms: Option<u64>,
     /// Its prompt's row.
     pub prompt: Option<BlockId>,
     /// How many tool calls it made.
     pub steps: u32,
     /// How many file changes it made.
     pub edits: u32,
+    /// How many files those were of.
+    pub files: u32,
     /// Lines added by them.
     pub lines_added: u32,
     /// Lines removed by them.
@@ -116,9 +120,11 @@ chat_event::pack_fields!(Turn {
     state,
     started_ms,
     ended_ms,
+    took_ms,
     prompt,
     steps,
     edits,
+    files,
     lines_added,
     lines_removed,
     usage

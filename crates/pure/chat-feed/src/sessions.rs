@@ -189,11 +189,7 @@ impl Row {
 
     /// The agent's name without its version.
     pub fn agent_name(&self) -> Option<&str> {
-        let agent = self.agent.as_deref()?.trim();
-        let name = match agent.rsplit_once(' ') {
-            Some((name, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => name,
-            _ => agent,
-        };
+        let name = agent_name(self.agent.as_deref()?);
         (!name.is_empty()).then_some(name)
     }
 
@@ -201,6 +197,15 @@ impl Row {
     pub fn context_percent(&self) -> Option<u64> {
         let (used, size) = self.context_used.zip(self.context_size)?;
         (size > 0).then(|| (used.saturating_mul(100) / size).min(100))
+    }
+}
+
+/// An agent's name without its version.
+pub fn agent_name(agent: &str) -> &str {
+    let agent = agent.trim();
+    match agent.rsplit_once(' ') {
+        Some((name, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => name,
+        _ => agent,
     }
 }
 

@@ -367,8 +367,24 @@ fn quiet_shows_prompts_and_answers_and_verbose_everything() {
     shown.step("a", "Read");
     shown.step("b", "Edit");
     shown.edit("b", "x.rs");
+    assert_eq!(shown.words(), ["prompt"]);
     shown.answer();
-    assert_eq!(shown.words(), ["prompt", "text", "end"]);
+    // What is not shown has a line, which shows it.
+    let folded = ["prompt", "work of 2 steps", "text", "end"];
+    assert_eq!(shown.words(), folded);
+    let work = shown.arrangement.row(shown.list[1]);
+    shown.set_open(work, true);
+    let opened = [
+        "prompt",
+        "work of 2 steps",
+        "Read a",
+        "changed x.rs",
+        "text",
+        "end",
+    ];
+    assert_eq!(shown.words(), opened);
+    shown.set_open(work, false);
+    assert_eq!(shown.words(), folded);
     let mut changes = Vec::new();
     let verbose = Mode {
         verbosity: Verbosity::Verbose,

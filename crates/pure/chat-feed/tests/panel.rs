@@ -458,6 +458,90 @@ fn the_wait_for_an_approval_stands_apart_from_the_run() {
 }
 
 #[test]
+fn one_duration_is_told_everywhere() {
+    let asked = |call: &str, at_ms: i64| {
+        [
+            (
+                "tool_call",
+                json!({"timestamp": at_ms, "turnId": "t", "toolCallId": call, "toolName": "Bash", "args": {"command": call}}),
+            ),
+            (
+                "permission_request",
+                json!({"timestamp": at_ms + 100, "turnId": "t", "requestId": call, "toolCallId": call, "toolName": "Bash"}),
+            ),
+            (
+                "permission_resolved",
+                json!({"timestamp": at_ms + 5_100, "turnId": "t", "requestId": call, "decision": "allow"}),
+            ),
+        ]
+    };
+    let mut lines = vec![(
+        "turn_start",
+        json!({"timestamp": 0, "turnId": "t", "trigger": "user"}),
+    )];
+    lines.extend(asked("measured", 1_000));
+    lines.push((
+        "tool_result",
+        json!({"timestamp": 9_100, "turnId": "t", "toolCallId": "measured", "result": "x"}),
+    ));
+    lines.extend(asked("told", 10_000));
+    lines.push((
+        "tool_result",
+        json!({"timestamp": 18_000, "turnId": "t", "toolCallId": "told", "result": "x", "durationMs": 1_200}),
+    ));
+    lines.push((
+        "turn_end",
+        json!({"timestamp": 18_000, "turnId": "t", "outcome": "completed", "durationMs": 4_200}),
+    ));
+    let (_, renderer) = session(&lines);
+    let feed = renderer.feed();
+    let rows = feed.rows().filter_map(|block| match &block.body {
+        BlockBody::ToolCall(call) => call.duration_ms,
+        BlockBody::TurnEnd(end) => end.duration_ms,
+        _ => None,
+    });
+    // What waited is told by the row of who was asked.
+    assert_eq!(rows.collect::<Vec<_>>(), [3_000, 1_200, 4_200]);
+    let bars = timeline(feed).bars;
+    let of_bars: Vec<_> = bars.iter().map(|bar| bar.took_ms).collect();
+    assert_eq!(of_bars, [Some(3_000), Some(1_200)]);
+    let figures = statistics(feed);
+    let of_calls: Vec<_> = figures
+        .slowest
+        .iter()
+        .map(|slow| slow.duration_ms)
+        .collect();
+    assert_eq!(of_calls, [3_000, 1_200]);
+    assert_eq!(figures.calls.duration_ms, 4_200);
+    assert_eq!(
+        (figures.busy_ms, figures.turns[0].duration_ms),
+        (4_200, Some(4_200))
+    );
+    assert_eq!(feed.turns()[0].took_ms, Some(4_200));
+}
+
+#[test]
+fn a_turn_counts_each_file_once() {
+    let edit = |turn: &str, path: &str| {
+        (
+            "file_edit",
+            json!({"turnId": turn, "filePath": path, "changeType": "modified", "linesAdded": 1, "linesRemoved": 0}),
+        )
+    };
+    let (_, renderer) = session(&[
+        ("turn_start", json!({"turnId": "t", "trigger": "user"})),
+        edit("t", "a"),
+        edit("t", "b"),
+        edit("t", "a"),
+        ("turn_start", json!({"turnId": "u", "trigger": "user"})),
+        edit("u", "a"),
+    ]);
+    let turns = renderer.feed().turns();
+    let counted: Vec<_> = turns.iter().map(|turn| (turn.edits, turn.files)).collect();
+    assert_eq!(counted, [(3, 2), (1, 1)]);
+}
+
+#[test]
 fn places_on_the_timeline_keep_the_order_of_times() {
     let times = [
         0,

@@ -156,6 +156,44 @@ fn a_log_without_times_is_played_at_an_even_pace_and_says_so() {
 }
 
 #[test]
+fn many_events_within_a_moment_count_one_as_much_as_another() {
+    let clock_of = |n_events: i64, length_ms: i64| {
+        let mut clock = Clock::default();
+        (0..n_events).for_each(|nth| clock.take(Some(nth * length_ms / (n_events - 1))));
+        clock
+    };
+    let clock = clock_of(78, 3);
+    assert!(clock.is_reconstructed());
+    assert_eq!(clock.n_events_at(clock.length_ms() / 2), 39);
+    assert!(clock_of(11, 999).is_reconstructed());
+    assert!(!clock_of(11, 1_000).is_reconstructed());
+    // A few may well come so fast.
+    assert!(!clock_of(10, 9).is_reconstructed());
+    assert!(clock_of(2, 0).is_reconstructed());
+    assert!(!Clock::default().is_reconstructed());
+}
+
+#[test]
+fn what_an_agent_asks_of_another_begins_no_chapter() {
+    let mut events = session();
+    let asked = event(
+        9,
+        1_063_000,
+        "user_message",
+        &json!({"text": "Count the files"}),
+    );
+    let before = Stage::new(&events).stops.markers().len();
+    events.push(ChatEvent {
+        parent_tool_call_id: Some("c1".into()),
+        ..asked
+    });
+    let stage = Stage::new(&events);
+    assert_eq!(stage.live.feed().block_of_event(9).is_some(), true);
+    assert_eq!(stage.stops.chapters().count(), 1);
+    assert_eq!(stage.stops.markers().len(), before);
+}
+
+#[test]
 fn chunks_come_at_the_pace_they_came() {
     let mut stage = Stage::new(&session());
     stage.ask(Command::SeekTo(0));

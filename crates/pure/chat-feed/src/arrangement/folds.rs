@@ -3,7 +3,7 @@
 //! Never folded are the prompt, the answer, what failed or waits, and what says where the session was cut. The answer is
 //! the text at the turn's end; where the turn ends with work, all text in between is work too.
 
-use super::{Arrangement, Row, RowChange, TurnIdx};
+use super::{Arrangement, Row, RowChange, TurnIdx, Verbosity};
 use crate::block::{Block, BlockBody, BlockId};
 use crate::feed::Feed;
 use crate::session::TurnState;
@@ -102,7 +102,12 @@ impl Arrangement {
             BlockBody::TurnEnd(end) => end.duration_ms,
             _ => None,
         });
-        let mut work = work.filter(|_| n_rows >= FEWEST_ROWS);
+        let fewest = match self.mode.verbosity {
+            // It stands for what is not shown otherwise.
+            Verbosity::Quiet => 1,
+            Verbosity::Normal | Verbosity::Verbose => FEWEST_ROWS,
+        };
+        let mut work = work.filter(|_| n_rows >= fewest);
         match &mut work {
             Some(work) => work.duration_ms = told_ms,
             None => {

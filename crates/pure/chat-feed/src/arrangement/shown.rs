@@ -164,7 +164,11 @@ impl Arrangement {
         let folded = kept.work && work.is_some() && !self.is_open(feed, Row::Work(turn));
         let inside = kept.facet.waits || self.containers_open(feed, id);
         let told = match self.mode.verbosity {
-            Verbosity::Quiet => kept.facet.matters || kept.facet.answers || kept.facet.waits,
+            // What its line stands for is shown once that is open.
+            Verbosity::Quiet => {
+                let folds = kept.work && work.is_some();
+                folds || kept.facet.matters || kept.facet.answers || kept.facet.waits
+            }
             Verbosity::Normal | Verbosity::Verbose => true,
         };
         let visible = told && inside && !folded;
@@ -189,11 +193,11 @@ impl Arrangement {
     }
 
     pub(super) fn groups(&self) -> bool {
-        self.mode.group && self.mode.verbosity == Verbosity::Normal && self.filter.is_none()
+        self.mode.group && self.mode.verbosity != Verbosity::Verbose && self.filter.is_none()
     }
 
     pub(super) fn folds(&self) -> bool {
-        self.mode.fold && self.mode.verbosity == Verbosity::Normal
+        self.mode.fold && self.mode.verbosity != Verbosity::Verbose
     }
 
     /// The row in the list behind which the first row of a block goes.

@@ -62,33 +62,33 @@ fn more_of_the_file_is_offered_where_its_text_can_be_had_and_shown_where_it_was_
     assert_eq!(list.items().len(), n_items + 1);
     assert_eq!(
         names(&list, Some(0)),
-        ["above:0 ↑ 20 lines", "all-above:0 all 26 lines"]
+        ["above:0 ↑ Show 20 lines", "all-above:0 Show all 26 lines"]
     );
     assert_eq!(
         names(&list, Some(1)),
         [
-            "below:0 ↓ 20 lines",
-            "above:1 ↑ 20 lines",
-            "all-above:1 all 43 lines"
+            "below:0 ↓ Show 20 lines",
+            "above:1 ↑ Show 20 lines",
+            "all-above:1 Show all 43 lines"
         ]
     );
     assert_eq!(
         names(&list, None),
-        ["below:1 ↓ 20 lines", "all-below:1 ↓ to the end"]
+        ["below:1 ↓ Show 20 lines", "all-below:1 ↓ Show to the end"]
     );
     list.ask(Widening::of_name("below:0").unwrap());
     list.widen(&old).unwrap();
     assert_eq!(list.items().len(), n_items + 1 + 20);
-    assert_eq!(names(&list, Some(1))[2], "all-above:1 all 23 lines");
-    assert_eq!(names(&list, None), ["all-below:1 ↓ 17 lines"]);
+    assert_eq!(names(&list, Some(1))[2], "all-above:1 Show all 23 lines");
+    assert_eq!(names(&list, None), ["all-below:1 ↓ Show 17 lines"]);
     list.ask(Widening::Above(1));
     list.widen(&old).unwrap();
-    assert_eq!(names(&list, Some(1)), ["all-above:1 ↑ 3 lines"]);
+    assert_eq!(names(&list, Some(1)), ["all-above:1 ↑ Show 3 lines"]);
     // The two hunks meet, and are one from then on.
     list.ask(Widening::AllAbove(1));
     list.widen(&old).unwrap();
     assert_eq!(list.heads(false).count(), 1);
-    assert_eq!(names(&list, None), ["all-below:0 ↓ 17 lines"]);
+    assert_eq!(names(&list, None), ["all-below:0 ↓ Show 17 lines"]);
     list.ask(Widening::AllBelow(0));
     list.ask(Widening::AllAbove(0));
     list.widen(&old).unwrap();

@@ -171,10 +171,10 @@ impl DiffList {
                     return vec![(Widening::AllBelow(last), below(n_lines))];
                 }
                 Some(&n_lines) => all(n_lines),
-                None => "↓ to the end".to_owned(),
+                None => "↓ Show to the end".to_owned(),
             };
             return vec![
-                (Widening::Below(last), format!("↓ {step}")),
+                (Widening::Below(last), format!("↓ Show {step}")),
                 (Widening::AllBelow(last), all),
             ];
         };
@@ -183,8 +183,8 @@ impl DiffList {
             n_lines if n_lines <= STEP_LINES => vec![(Widening::AllAbove(hunk), above(n_lines))],
             n_lines => {
                 let before = hunk.checked_sub(1).map(Widening::Below);
-                let before = before.map(|before| (before, format!("↓ {step}")));
-                let here = (Widening::Above(hunk), format!("↑ {step}"));
+                let before = before.map(|before| (before, format!("↓ Show {step}")));
+                let here = (Widening::Above(hunk), format!("↑ Show {step}"));
                 let whole = (Widening::AllAbove(hunk), all(n_lines));
                 before.into_iter().chain([here, whole]).collect()
             }
@@ -212,13 +212,13 @@ impl DiffList {
 }
 
 fn all(n_lines: u32) -> String {
-    format!("all {}", units::count(n_lines.into(), "line", "lines"))
+    format!("Show all {}", units::count(n_lines.into(), "line", "lines"))
 }
 
 fn above(n_lines: u32) -> String {
-    format!("↑ {}", units::count(n_lines.into(), "line", "lines"))
+    format!("↑ Show {}", units::count(n_lines.into(), "line", "lines"))
 }
 
 fn below(n_lines: u32) -> String {
-    format!("↓ {}", units::count(n_lines.into(), "line", "lines"))
+    format!("↓ Show {}", units::count(n_lines.into(), "line", "lines"))
 }

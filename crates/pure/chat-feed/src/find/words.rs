@@ -72,7 +72,11 @@ pub(super) fn len_of_paths(feed: &Feed, id: BlockId) -> usize {
 pub(super) fn visit_agents(feed: &Feed, id: BlockId, visit: Visit<'_>) {
     let block = feed.block(id);
     match &block.body {
-        BlockBody::AgentMessage(message) if visit(&message.target).is_break() => return,
+        BlockBody::AgentMessage(message)
+            if visit(&message.sender).is_break() || visit(&message.target).is_break() =>
+        {
+            return;
+        }
         BlockBody::AgentSwitch(switch)
             if visit(&switch.from_agent_id).is_break() || visit(&switch.to_agent_id).is_break() =>
         {

@@ -27,13 +27,14 @@ enum Was {
     Counted {
         steps: u32,
         edits: u32,
+        files: u32,
         lines_added: u32,
         lines_removed: u32,
     },
     /// Anything else.
     Whole(Box<Turn>),
 }
-chat_event::pack_variants!(Was { 0 => Counted { steps, edits, lines_added, lines_removed }, 1 => Whole(turn) });
+chat_event::pack_variants!(Was { 0 => Counted { steps, edits, files, lines_added, lines_removed }, 1 => Whole(turn) });
 
 impl TurnRecord {
     pub(super) fn bytes(&self) -> usize {
@@ -57,6 +58,7 @@ impl History {
         let counted = Was::Counted {
             steps: old.steps,
             edits: old.edits,
+            files: old.files,
             lines_added: old.lines_added,
             lines_removed: old.lines_removed,
         };
@@ -108,11 +110,13 @@ fn undone(now: &Turn, was: &Was) -> Turn {
         Was::Counted {
             steps,
             edits,
+            files,
             lines_added,
             lines_removed,
         } => Turn {
             steps: *steps,
             edits: *edits,
+            files: *files,
             lines_added: *lines_added,
             lines_removed: *lines_removed,
             ..now.clone()

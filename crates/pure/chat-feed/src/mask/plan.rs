@@ -12,7 +12,7 @@ use super::line::{self, Text};
 use super::parts::{Looked, Parts, Span, piece_of};
 use super::views;
 
-/// So many places of a kind are shown.
+/// Of so many of a kind the first place is shown.
 const SHOWN_PLACES: usize = 5;
 
 /// Looks through a session, event by event.
@@ -47,13 +47,17 @@ pub struct KindFound {
     pub n_places: u64,
     /// How many different ones there are.
     pub n_values: u64,
-    /// The first of the places.
+    /// The first place of each, of the first few.
     pub places: Vec<Place>,
 }
 
-/// A place where something was found.
+/// A place where something was found first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
+    /// Which of all that was found it is.
+    nth: usize,
+    /// In how many places it stands.
+    pub n_places: u64,
     /// The number of the event, from 1.
     pub event: u64,
     /// Its type.
@@ -162,7 +166,8 @@ impl Plan {
 
     fn note(&mut self, found: &Found, ordinal: u64, event_type: &str) {
         let n_known = self.labels.all().len();
-        let is_new = self.labels.of(found) == n_known;
+        let nth = self.labels.of(found);
+        let is_new = nth == n_known;
         let at = self.found.iter().position(|known| known.kind == found.kind);
         let at = at.unwrap_or_else(|| {
             self.found.push(KindFound {
@@ -176,8 +181,13 @@ impl Plan {
         let kind = &mut self.found[at];
         kind.n_places += 1;
         kind.n_values += u64::from(is_new);
+        if let Some(place) = kind.places.iter_mut().find(|place| place.nth == nth) {
+            place.n_places += 1;
+        }
         if kind.places.len() < SHOWN_PLACES && is_new {
             kind.places.push(Place {
+                nth,
+                n_places: 1,
                 event: ordinal + 1,
                 event_type: event_type.to_owned(),
                 shown: shown(found),

@@ -4,12 +4,11 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use super::timeline::waits_of;
-use crate::block::{BlockBody, BlockId, ToolCallBlock, TurnIdx};
+use crate::block::{BlockBody, BlockId, TurnIdx};
 use crate::feed::Feed;
 use crate::projections::TokenCounts;
-use crate::renderer::between;
 use crate::session::TurnState;
+use crate::took::between;
 use crate::tool::ToolStatus;
 
 /// How many of the slowest calls are named.
@@ -27,7 +26,7 @@ pub struct CallCount {
     pub failed: u64,
     /// Those without a result.
     pub without_result: u64,
-    /// How long they took together, where they say so.
+    /// How long they took together.
     pub duration_ms: u64,
 }
 
@@ -64,7 +63,7 @@ pub struct TurnFigures {
     pub state: TurnState,
     /// Its prompt's row.
     pub prompt: Option<BlockId>,
-    /// From its start to its end.
+    /// How long it took.
     pub duration_ms: Option<u64>,
     /// Tool calls.
     pub steps: u32,
@@ -124,7 +123,6 @@ pub fn statistics(feed: &Feed) -> Statistics {
     // The fastest of the slowest is on top; of equals the later gives way.
     let mut slowest: BinaryHeap<(Reverse<u64>, BlockId)> = BinaryHeap::new();
     let mut failures: Vec<(BlockId, u32)> = Vec::new();
-    let waits = waits_of(feed);
     for block in feed.rows() {
         match &block.body {
             BlockBody::ToolCall(call) => {
@@ -132,7 +130,7 @@ pub fn statistics(feed: &Feed) -> Statistics {
                 if call.orphan && call.result.is_none() {
                     continue;
                 }
-                let took_ms = ran_ms(feed, block.id, call, waits.get(&block.id));
+                let took_ms = call.duration_ms.unwrap_or(0);
                 let failed = call.result.is_some() && call.error.is_some();
                 for count in [
                     by_kind.entry(call.kind.as_str()).or_default(),
@@ -200,18 +198,6 @@ pub fn statistics(feed: &Feed) -> Statistics {
     figures
 }
 
-/// How long a call ran, without the wait for its approval.
-fn ran_ms(
-    feed: &Feed,
-    id: BlockId,
-    call: &ToolCallBlock,
-    wait: Option<&(i64, Option<i64>)>,
-) -> u64 {
-    let took_ms = call.duration_ms.unwrap_or(0);
-    let answered_ms = wait.and_then(|(_, answered_ms)| *answered_ms);
-    between(answered_ms, feed.settled_ms(id)).map_or(took_ms, |ran_ms| ran_ms.min(took_ms))
-}
-
 fn turns(feed: &Feed) -> Vec<TurnFigures> {
     let numbered = (0..).zip(feed.turns()).filter(|(_, turn)| turn.number > 0);
     numbered
@@ -222,7 +208,7 @@ fn turns(feed: &Feed) -> Vec<TurnFigures> {
                 number: turn.number,
                 state: turn.state,
                 prompt: turn.prompt.filter(|&prompt| feed.contains(prompt)),
-                duration_ms: between(turn.started_ms, turn.ended_ms),
+                duration_ms: turn.took_ms,
                 steps: turn.steps,
                 lines_added: turn.lines_added,
                 lines_removed: turn.lines_removed,

@@ -29,6 +29,8 @@ pub struct Bar {
     pub run_ms: i64,
     /// When it ended; of one that runs, the newest time there is.
     pub end_ms: i64,
+    /// How long it took, in milliseconds: bars stand by the clock of the log, and a source may know better.
+    pub took_ms: Option<u64>,
 }
 
 /// A turn behind the bars.
@@ -155,7 +157,7 @@ fn end_open_turns(feed: &Feed, line: &mut Timeline) {
 }
 
 /// When each call was asked for and answered, from the first question to the last answer.
-pub(super) fn waits_of(feed: &Feed) -> HashMap<BlockId, (i64, Option<i64>)> {
+fn waits_of(feed: &Feed) -> HashMap<BlockId, (i64, Option<i64>)> {
     let mut calls: HashMap<&str, BlockId> = HashMap::new();
     let mut asked: Vec<(&str, Option<i64>, Option<i64>, bool)> = Vec::new();
     for block in feed.rows() {
@@ -218,6 +220,7 @@ fn bar(
         start_ms,
         run_ms,
         end_ms,
+        took_ms: call.duration_ms,
     })
 }
 

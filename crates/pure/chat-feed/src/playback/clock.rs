@@ -11,6 +11,11 @@ use crate::feed::Feed;
 pub const IDLE_LIMIT_MS: u64 = 2_000;
 /// The pace of a log that bears no times, or one for everything: events come one after the other.
 const EVEN_MS: u32 = 250;
+/// More events than this within less than [`SUDDEN_MS`] did not happen so: they bear the time they were written down at,
+/// as those of a log that was made of an agent's output afterwards.
+const MOST_SUDDEN: usize = 10;
+/// See [`MOST_SUDDEN`].
+const SUDDEN_MS: u32 = 1_000;
 
 /// A stretch that is cut short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,9 +91,17 @@ impl Clock {
         self.played_at(self.n_events())
     }
 
-    /// Whether the pace is made up, because the log tells of no time that passed.
+    /// Whether the pace is made up, because the log tells of no time that passed, or of next to none for so many events:
+    /// then one event counts as much as another.
     pub fn is_reconstructed(&self) -> bool {
-        self.played.len() > 1 && self.played.last() == Some(&0)
+        let least_ms = match self.played.len() {
+            0 | 1 => 0,
+            2..=MOST_SUDDEN => 1,
+            _ => SUDDEN_MS,
+        };
+        self.played
+            .last()
+            .is_some_and(|&length_ms| length_ms < least_ms)
     }
 
     /// How long the session took.

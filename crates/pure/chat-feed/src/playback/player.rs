@@ -240,8 +240,8 @@ impl Player {
         let made_up = self.clock.is_reconstructed();
         self.clock.follow(feed);
         self.typing.follow(feed);
-        if made_up && !self.clock.is_reconstructed() {
-            // Time passed at last: where it stands is said by that, and no longer by the pace that was made up.
+        if made_up != self.clock.is_reconstructed() {
+            // Time passed at last, or too little of it: where it stands is said by the one pace, and no longer by the other.
             self.played_ms = exact(self.clock.played_at(self.n_events));
             self.axis_ms = self.clock.length_ms();
         }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::player::{Direction, Stop};
-use crate::block::{BlockBody, BlockId, EventIdx};
+use crate::block::{Block, BlockBody, BlockId, EventIdx};
 use crate::feed::Feed;
 use crate::tool::ToolStatus;
 
@@ -83,7 +83,7 @@ impl Stops {
             if self.blocks.last() != Some(&block.first_event) {
                 self.blocks.push(block.first_event);
             }
-            if let Some(kind) = kind_of(&block.body) {
+            if let Some(kind) = kind_of(block) {
                 self.markers.push(Marker {
                     kind,
                     event: block.first_event,
@@ -183,9 +183,10 @@ fn seen(events: &[EventIdx], n_events: u32) -> (usize, usize) {
     (upto(n_events), upto(n_events.saturating_sub(1)))
 }
 
-fn kind_of(body: &BlockBody) -> Option<MarkerKind> {
-    match body {
-        BlockBody::Prompt(_) => Some(MarkerKind::Prompt),
+fn kind_of(block: &Block) -> Option<MarkerKind> {
+    match &block.body {
+        // What one agent asks of another is a step of its work.
+        BlockBody::Prompt(_) => block.parent.is_none().then_some(MarkerKind::Prompt),
         BlockBody::Error { .. } => Some(MarkerKind::Error),
         BlockBody::Permission(_) | BlockBody::Question(_) => Some(MarkerKind::Permission),
         BlockBody::Compaction(_) => Some(MarkerKind::Compaction),

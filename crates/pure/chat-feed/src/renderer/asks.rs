@@ -21,7 +21,16 @@ chat_event::pack_variants!(Ask { 0 => Message, 1 => Permission, 2 => Question })
 impl ChatRenderer {
     pub(super) fn agent_message(&mut self, event: &ChatEvent, message: &AgentMessage) {
         let id = self.message(event, &message.message_id);
+        let sender = event.agent_id.clone().or_else(|| {
+            // What a sub-agent says lies within the call that began it.
+            let within = self.feed.block(self.feed.block(id).parent?);
+            match &within.body {
+                BlockBody::ToolCall(call) => call.agent(),
+                _ => None,
+            }
+        });
         if let BlockBody::AgentMessage(block) = &mut self.feed.slot(id).block.body {
+            block.sender = sender.unwrap_or_default().into();
             block.target = message.target_agent_id.as_str().into();
             block.message = Some(message.message.clone());
             block.message_event = Some(event.id.as_str().into());
@@ -49,6 +58,7 @@ impl ChatRenderer {
         self.asking_row(event, Ask::Message, message_id, |message_id| {
             BlockBody::AgentMessage(Box::new(AgentMessageBlock {
                 message_id: message_id.into(),
+                sender: "".into(),
                 target: "".into(),
                 message: None,
                 message_event: None,
@@ -77,8 +87,29 @@ impl ChatRenderer {
             block.resolved = Some(resolved.clone());
             block.answered_ms = event.timestamp;
             block.expired = false;
+            let call = block.request.tool_call_id.as_deref();
+            let call = call.and_then(|call| self.calls.get(call)).copied();
+            if let (Some(call), Some(answered_ms)) = (call, event.timestamp) {
+                self.allowed(call, answered_ms);
+            }
         }
         self.asked_or_answered(id);
+    }
+
+    /// A call runs from here on: its wait is told by the row of who waited.
+    fn allowed(&mut self, call: BlockId, at_ms: i64) {
+        let block = self.feed.block(call);
+        let BlockBody::ToolCall(of) = &block.body else {
+            return;
+        };
+        if of.result.is_some() {
+            return;
+        }
+        let allowed = &mut self.turn_works[block.turn.0 as usize].allowed;
+        match allowed.iter_mut().find(|(known, _)| *known == call) {
+            Some((_, allowed_ms)) => *allowed_ms = at_ms.max(*allowed_ms),
+            None => allowed.push((call, at_ms)),
+        }
     }
 
     fn permission(&mut self, event: &ChatEvent, request_id: &str) -> BlockId {

@@ -7,10 +7,10 @@ use chat_event::payload::{FileEdit, ToolCall, ToolInputChunk, ToolOutputChunk, T
 
 use super::ChatRenderer;
 use super::place::Place;
-use super::turns::between;
 use crate::block::{BlockBody, BlockId, FileEditBlock, TextIdx, ToolCallBlock};
 use crate::long_text::{OPEN_BYTES, is_over};
 use crate::terminal::Stream;
+use crate::took::took_ms;
 use crate::tool::{ToolKind, ToolStatus};
 
 impl ChatRenderer {
@@ -121,6 +121,7 @@ impl ChatRenderer {
             }
             return;
         }
+        let allowed_ms = self.allowed_ms(id);
         let slot = self.feed.slot_to_settle(id);
         slot.settled_ms = now_ms;
         if let BlockBody::ToolCall(block) = &mut slot.block.body {
@@ -131,9 +132,7 @@ impl ChatRenderer {
             block.error = result.error.clone();
             block.summary = result.summary.clone();
             block.exit_code = result.exit_code;
-            block.duration_ms = result
-                .duration_ms
-                .or_else(|| between(block.called_ms, now_ms));
+            block.duration_ms = took_ms(result.duration_ms, allowed_ms.or(block.called_ms), now_ms);
             block.progress = None;
             block.settled_event.get_or_insert(event_idx);
             block.status = match result.error {
@@ -158,8 +157,15 @@ impl ChatRenderer {
             place.response = self.feed.block(call).response;
             place.parent = Some(call);
         }
+        let known = self.edited_in.get(edit.file_path.as_str());
+        let is_new = known != Some(&place.turn);
+        if is_new {
+            self.edited_in
+                .insert(edit.file_path.as_str().into(), place.turn);
+        }
         let turn = self.feed.turn_mut(place.turn);
         turn.edits += 1;
+        turn.files += u32::from(is_new);
         turn.lines_added = turn.lines_added.saturating_add(edit.lines_added);
         turn.lines_removed = turn.lines_removed.saturating_add(edit.lines_removed);
         self.turn_changed(place.turn);
@@ -208,6 +214,14 @@ impl ChatRenderer {
     }
 
     /// Keeps the turn's list of running calls.
+    /// When it was allowed to run, where it waited for that; asked once, when it has run.
+    fn allowed_ms(&mut self, id: BlockId) -> Option<i64> {
+        let turn = self.feed.block(id).turn;
+        let allowed = &mut self.turn_works[turn.0 as usize].allowed;
+        let nth = allowed.iter().position(|(call, _)| *call == id)?;
+        Some(allowed.swap_remove(nth).1)
+    }
+
     fn mark_running(&mut self, id: BlockId) {
         let runs = self.call(id).status.runs();
         let turn = self.feed.block(id).turn;

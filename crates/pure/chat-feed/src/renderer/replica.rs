@@ -136,6 +136,7 @@ rest!(
     unnamed_responses,
     response_works,
     calls,
+    edited_in,
     asks,
     newest_plans,
     rows_of_ids,

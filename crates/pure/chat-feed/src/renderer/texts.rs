@@ -6,11 +6,11 @@ use chat_event::ChatEvent;
 
 use super::ChatRenderer;
 use super::place::Place;
-use super::turns::between;
 use crate::block::{BlockBody, BlockId, ResponseIdx, TextBlock, TextIdx, TextKind, ThinkingBlock};
 use crate::history::Rewrite;
 use crate::piece::Piece;
 use crate::split::Splitter;
+use crate::took::between;
 
 /// Names a part: its response, whether it is thinking, its number.
 pub(super) type PartName = (ResponseIdx, bool, u32);

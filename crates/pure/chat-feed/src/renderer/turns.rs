@@ -11,6 +11,7 @@ use crate::block::{BlockBody, BlockId, TurnEndBlock, TurnIdx};
 use crate::feed::UsageCounted;
 use crate::projections::summary::usage::UsageNote;
 use crate::session::{Turn, TurnState};
+use crate::took::took_ms;
 use crate::tool::ToolStatus;
 
 /// What a turn needs to know beside what is shown of it.
@@ -30,6 +31,8 @@ pub(super) struct TurnWork {
     pub(super) open_calls: BTreeSet<BlockId>,
     pub(super) open_parts: BTreeSet<PartName>,
     pub(super) open_asks: BTreeSet<BlockId>,
+    /// Calls that were waited for and run now, and since when.
+    pub(super) allowed: Vec<(BlockId, i64)>,
 }
 chat_event::pack_fields!(TurnWork {
     last,
@@ -39,7 +42,8 @@ chat_event::pack_fields!(TurnWork {
     closed,
     open_calls,
     open_parts,
-    open_asks
+    open_asks,
+    allowed
 });
 
 impl ChatRenderer {
@@ -78,9 +82,11 @@ impl ChatRenderer {
             state: TurnState::Running,
             started_ms: self.now_ms,
             ended_ms: None,
+            took_ms: None,
             prompt: None,
             steps: 0,
             edits: 0,
+            files: 0,
             lines_added: 0,
             lines_removed: 0,
             usage: None,
@@ -139,14 +145,13 @@ impl ChatRenderer {
             _ => TurnState::Completed,
         };
         facts.ended_ms = self.now_ms;
+        facts.took_ms = took_ms(end.duration_ms, facts.started_ms, self.now_ms);
         if usage.is_some() {
             facts.usage = usage;
         }
         let foot = Box::new(TurnEndBlock {
             outcome: end.outcome.clone(),
-            duration_ms: end
-                .duration_ms
-                .or_else(|| between(facts.started_ms, self.now_ms)),
+            duration_ms: facts.took_ms,
             cost_usd: end.cost_usd,
             usage: facts.usage.clone(),
         });
@@ -309,9 +314,4 @@ impl ChatRenderer {
         self.feed.turn_mut(turn).usage = Some(usage.clone());
         self.turn_changed(turn);
     }
-}
-
-/// The milliseconds between two times; `None` where one is not known or the clock ran back.
-pub(crate) fn between(from_ms: Option<i64>, to_ms: Option<i64>) -> Option<u64> {
-    u64::try_from(to_ms?.checked_sub(from_ms?)?).ok()
 }

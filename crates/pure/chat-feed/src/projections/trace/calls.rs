@@ -333,9 +333,7 @@ fn note_result(block: &mut ToolCallBlock, result: &ToolResult, now_ms: Option<i6
     block.error.clone_from(&result.error);
     block.summary.clone_from(&result.summary);
     block.exit_code = result.exit_code;
-    block.duration_ms = result
-        .duration_ms
-        .or_else(|| crate::renderer::between(block.called_ms, now_ms));
+    block.duration_ms = crate::took::took_ms(result.duration_ms, block.called_ms, now_ms);
     block.progress = None;
     block.status = match result.error {
         Some(_) => ToolStatus::Failed,

@@ -9,7 +9,7 @@ use crate::projections::trace::clean::{first_line, lines};
 use crate::projections::trace::line::{LineKind, Severity, Stream, Verbosity};
 use crate::projections::trace::turns::Turn;
 use crate::projections::trace::words;
-use crate::renderer::between;
+use crate::took::took_ms;
 use crate::tool::ToolStatus;
 
 impl SessionTrace {
@@ -165,9 +165,7 @@ impl SessionTrace {
 
 /// What a turn took, as far as it is known: time, tokens, cost.
 fn turn_facts(turn: &Turn, end: &TurnEnd, now_ms: Option<i64>) -> Vec<String> {
-    let took = end
-        .duration_ms
-        .or_else(|| between(turn.started_ms, now_ms.or(turn.last_ms)));
+    let took = took_ms(end.duration_ms, turn.started_ms, now_ms.or(turn.last_ms));
     let mut facts: Vec<String> = words::told_duration(took).into_iter().collect();
     let said: Option<Usage> = end.usage.as_ref().and_then(|usage| usage.parse());
     let usage = said.as_ref().or(turn.usage.as_ref());
