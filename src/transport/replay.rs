@@ -2,6 +2,8 @@
 //!
 //! The bytes never become a string or an object of the browser's. Nothing of a file leaves the page.
 
+use std::ops::Range;
+
 use chat_event::ChatEvent;
 
 use super::aside::{ASIDE, Aside, Outcome};
@@ -28,10 +30,11 @@ const AGAIN: &str = "Load the page again; if it stays so, the server's log says 
 /// What to do where a packed file is damaged.
 const PACKED_ANEW: &str = "Copy the file again, or pack it anew.";
 
-/// So much the page reads itself, for its first rows and for what is short; a worker goes on with what is longer.
-const OWN_BYTES: u64 = 256 * 1024;
-/// And so much at least, where a worker goes on: it reads the same, and does not hold the page.
-const LEAST_OWN_BYTES: u64 = 64 * 1024;
+/// So much the page reads itself, for its first rows and for what is short; a worker goes on with what is longer, or a part
+/// is waited for. As soon as a slice is over the fewer are enough.
+const OWN_BYTES: Range<u64> = 64 * 1024..256 * 1024;
+/// All that comes.
+const ALL: Range<u64> = u64::MAX..u64::MAX;
 /// What is shorter is read before a worker has begun.
 const SHORT_BYTES: u64 = 2 * 1024 * 1024;
 /// Logs come out so many times longer, where they were packed.
@@ -78,7 +81,10 @@ async fn read(source: Source, limits: Limits, sink: &Sink) {
         ),
     };
     let Some(aside) = aside else {
-        let unwatched = if is_short { SHORT_BYTES } else { OWN_BYTES };
+        let unwatched = match is_short {
+            true => SHORT_BYTES..SHORT_BYTES,
+            false => OWN_BYTES,
+        };
         reading.read_all(&mut bytes, unwatched, limits, sink).await;
         return;
     };
@@ -120,7 +126,7 @@ pub(super) async fn read_here(
     if let Some(mut bytes) = open(&source, sink).await {
         let mut reading = Reading::new(arrival_ms);
         reading.watch = watch;
-        reading.read(&mut bytes, sink, u64::MAX).await;
+        reading.read(&mut bytes, sink, ALL).await;
     }
 }
 
@@ -219,14 +225,14 @@ impl Reading {
     async fn read_all(
         &mut self,
         bytes: &mut Unpacked,
-        unwatched: u64,
+        unwatched: Range<u64>,
         limits: Limits,
         sink: &Sink,
     ) {
         if self.read(bytes, sink, unwatched).await == Stopped::Early {
             let keep = KEEP.needed(|lack| sink(Update::Lacks(lack))).await;
             self.watch = Some((keep.watch)(limits));
-            self.read(bytes, sink, u64::MAX).await;
+            self.read(bytes, sink, ALL).await;
         }
     }
 
@@ -262,11 +268,11 @@ impl Reading {
         }
     }
 
-    /// Reads on, until about so many bytes were read.
-    async fn read(&mut self, bytes: &mut Unpacked, sink: &Sink, upto: u64) -> Stopped {
+    /// Reads on, until about so many bytes were read: at the end of a slice the fewer.
+    async fn read(&mut self, bytes: &mut Unpacked, sink: &Sink, upto: Range<u64>) -> Stopped {
         let mut events = Vec::new();
         let mut slice_began_ms = frame::now_ms();
-        while self.n_taken < upto {
+        while self.n_taken < upto.end {
             let mut piece = match self.next_piece(bytes).await {
                 Ok(Some(piece)) => piece,
                 Ok(None) => return self.finish(sink, events, None).await,
@@ -280,7 +286,7 @@ impl Reading {
                 }
             };
             // A piece may be of some megabytes.
-            let n_wanted = usize::try_from(upto - self.n_taken).unwrap_or(usize::MAX);
+            let n_wanted = usize::try_from(upto.end - self.n_taken).unwrap_or(usize::MAX);
             if n_wanted < piece.len() {
                 self.left = piece.split_off(n_wanted);
                 if self.hands_over {
@@ -289,7 +295,9 @@ impl Reading {
                     bytes.close();
                 }
             }
+            let mut n_passed = 0;
             for step in piece.chunks(STEP_BYTES) {
+                n_passed += step.len();
                 self.n_taken += step.len() as u64;
                 if let Err(failure) = self.reader.push(step, self.arrival_ms, &mut events) {
                     sink(Update::Failed(failure));
@@ -316,8 +324,11 @@ impl Reading {
                         }
                     };
                 }
-                if is_over && self.hands_over && self.n_taken >= LEAST_OWN_BYTES {
-                    bytes.close();
+                if is_over && self.n_taken >= upto.start {
+                    self.left.splice(..0, piece.drain(n_passed..));
+                    if self.hands_over {
+                        bytes.close();
+                    }
                     return Stopped::Early;
                 }
                 if is_over {

@@ -92,6 +92,14 @@ async fn visit(site: &Site, tab: &Tab, logs: &[String], noted: &mut Noted) {
             noted.add(tab).await;
         }
         enter(site, tab, &path).await;
+        // In a page of another origin the element has no worker.
+        tab.run(
+            "window.Worker = class { constructor() { throw new Error('no workers here'); } };
+             __test.feed().setAttribute('src', '/long.jsonl');",
+        )
+        .await;
+        noted.add(tab).await;
+        enter(site, tab, &path).await;
         // As events of an agent that still works come: a few at a time.
         tab.run(
             "const lines = (await (await fetch('/made.jsonl')).text()).split('\\n').slice(0, 60);
