@@ -190,8 +190,8 @@ struct Reading {
     watch: Option<Box<dyn Watch>>,
     /// Whether another reads on.
     hands_over: bool,
-    /// Bytes that came and were not taken yet.
-    left: Vec<u8>,
+    /// The bytes that came last, and how many of them were taken.
+    piece: (Vec<u8>, usize),
     /// How many bytes it took, unpacked.
     n_taken: u64,
     /// How many events they gave.
@@ -205,7 +205,7 @@ impl Reading {
             arrival_ms,
             watch: None,
             hands_over: false,
-            left: Vec::new(),
+            piece: Default::default(),
             n_taken: 0,
             n_events: 0,
         }
@@ -249,22 +249,26 @@ impl Reading {
     /// Passes by what was taken, in a source that was opened anew.
     async fn pass_taken(&mut self, bytes: &mut Unpacked) {
         let mut n_left = self.n_taken;
-        self.left.clear();
+        self.piece = Default::default();
         // Whoever reads on tells what is wrong.
         while n_left > 0
-            && let Ok(Some(mut piece)) = bytes.next().await
+            && let Ok(Some(piece)) = bytes.next().await
         {
             let n_passed = usize::try_from(n_left).map_or(piece.len(), |n| n.min(piece.len()));
             n_left -= n_passed as u64;
-            self.left = piece.split_off(n_passed);
+            self.piece = (piece, n_passed);
         }
     }
 
-    /// What was left, or the next bytes.
-    async fn next_piece(&mut self, bytes: &mut Unpacked) -> Result<Option<Vec<u8>>, Broken> {
-        match self.left.is_empty() {
-            true => bytes.next().await,
-            false => Ok(Some(std::mem::take(&mut self.left))),
+    /// The last bytes where not all of them were taken, else the next ones.
+    async fn next_piece(
+        &mut self,
+        bytes: &mut Unpacked,
+    ) -> Result<Option<(Vec<u8>, usize)>, Broken> {
+        let (piece, n_taken) = std::mem::take(&mut self.piece);
+        match n_taken < piece.len() {
+            true => Ok(Some((piece, n_taken))),
+            false => Ok(bytes.next().await?.map(|piece| (piece, 0))),
         }
     }
 
@@ -273,7 +277,7 @@ impl Reading {
         let mut events = Vec::new();
         let mut slice_began_ms = frame::now_ms();
         while self.n_taken < upto.end {
-            let mut piece = match self.next_piece(bytes).await {
+            let (piece, mut at) = match self.next_piece(bytes).await {
                 Ok(Some(piece)) => piece,
                 Ok(None) => return self.finish(sink, events, None).await,
                 Err(Broken::Source(why)) => {
@@ -286,18 +290,10 @@ impl Reading {
                 }
             };
             // A piece may be of some megabytes.
-            let n_wanted = usize::try_from(upto.end - self.n_taken).unwrap_or(usize::MAX);
-            if n_wanted < piece.len() {
-                self.left = piece.split_off(n_wanted);
-                if self.hands_over {
-                    // The browser reads on by itself and keeps what nobody asks for, on the page's own thread: all of
-                    // 42 MB had come before the worker began.
-                    bytes.close();
-                }
-            }
-            let mut n_passed = 0;
-            for step in piece.chunks(STEP_BYTES) {
-                n_passed += step.len();
+            let mut is_enough = false;
+            while at < piece.len() && self.n_taken < upto.end {
+                let step = &piece[at..piece.len().min(at + STEP_BYTES)];
+                at += step.len();
                 self.n_taken += step.len() as u64;
                 if let Err(failure) = self.reader.push(step, self.arrival_ms, &mut events) {
                     sink(Update::Failed(failure));
@@ -324,12 +320,9 @@ impl Reading {
                         }
                     };
                 }
-                if is_over && self.n_taken >= upto.start {
-                    self.left.splice(..0, piece.drain(n_passed..));
-                    if self.hands_over {
-                        bytes.close();
-                    }
-                    return Stopped::Early;
+                is_enough = is_over && self.n_taken >= upto.start;
+                if is_enough {
+                    break;
                 }
                 if is_over {
                     sink(Update::Progress(progress));
@@ -337,6 +330,15 @@ impl Reading {
                     slice_began_ms = frame::now_ms();
                 }
             }
+            self.piece = (piece, at);
+            if is_enough {
+                break;
+            }
+        }
+        if self.hands_over {
+            // The browser reads on by itself and keeps what nobody asks for, on the page's own thread: all of 42 MB had come
+            // before the worker began.
+            bytes.close();
         }
         Stopped::Early
     }
