@@ -188,7 +188,7 @@ fn what_an_agent_asks_of_another_begins_no_chapter() {
         ..asked
     });
     let stage = Stage::new(&events);
-    assert_eq!(stage.live.feed().block_of_event(9).is_some(), true);
+    assert!(stage.live.feed().block_of_event(9).is_some());
     assert_eq!(stage.stops.chapters().count(), 1);
     assert_eq!(stage.stops.markers().len(), before);
 }
