@@ -4,7 +4,7 @@
 /// came; where it does not say, the time from one event to another. `None` where neither is known, and where the clock
 /// ran back.
 ///
-/// Every place that tells how long a turn or a call took tells this.
+/// The feed, its panel and the trace tell this of turns and calls; the Markdown transcript still measures calls itself.
 pub(crate) fn took_ms(
     told_ms: Option<u64>,
     from_ms: Option<i64>,
