@@ -1,12 +1,14 @@
 //! Our own page: the list of sessions at the left, one `<agent-feed>` beside it, a place to drop a file on.
 //!
 //! What the address says: `?src=` opens a log of the same origin, `?live=` a plain socket of lines, `#session=` a
-//! session of the server, `#sessions=` several beside each other, `#e=` an event in what is opened, which follows the
-//! row that has the focus; `#token=` is moved from the address into memory at once, and kept for this tab until it is
-//! closed or refused: a reload does not ask for it again.
+//! session of the server, `#sessions=` several beside each other, `#e=` an event in what is opened, or with `.2` behind
+//! its id the second of its rows, which follows the row that has the focus; `#token=` is moved from the address into
+//! memory at once, and kept for this tab until it is closed or refused: a reload does not ask for it again. A reload leaves
+//! the reader at the same place.
 
 mod empty;
 mod first;
+mod keys;
 mod local;
 mod opening;
 mod sessions;
@@ -22,16 +24,21 @@ use leptos::prelude::*;
 
 use crate::platform::dom::{self, Element};
 use crate::platform::part::part;
-use crate::platform::{clock, folder, frame, location};
+use crate::platform::{clock, folder, frame, location, tab_storage};
 use crate::transport::link::Server;
 use crate::transport::list::{self, ListUpdate};
 use crate::transport::{Connection, Running};
 use local::LocalSession;
 
+/// What says in the page that its server has sessions: any other is not asked, because browsers write each refusal down.
+const SESSIONS: &str = "data-sessions";
 /// How often relative times are written anew.
 const CLOCK_MS: u32 = 20_000;
 /// The same, while a session's seconds are shown.
 const SECONDS_MS: u32 = 1_000;
+
+/// Where the reader was when the page went, behind the address that it had.
+const PLACE_KEY: &str = "turnreel.place";
 
 pub(crate) use first::begin;
 
@@ -62,8 +69,11 @@ fn fill(laid: first::Laid) {
     mount_to(dom::as_html(&laid.top), move || top::view(reference, state)).forget();
     page.follow_frame(&laid);
     page.follow_list();
+    page.go_back();
     page.open_from_address(laid.opened);
     page.listen();
+    // It may have failed before anybody listened.
+    page.note_failure();
     page.tick();
 }
 
@@ -132,6 +142,8 @@ struct Page {
     title: RefCell<Option<String>>,
     /// Rows that came while the page was hidden.
     n_new: Cell<u32>,
+    /// The feed that had the focus last.
+    turned_to: RefCell<Option<Element>>,
 }
 
 /// The page, for handlers: they may hold it.
@@ -166,7 +178,7 @@ impl Page {
             problem: RwSignal::new(None),
             filter: RwSignal::new(String::new()),
             list_shown,
-            alone: RwSignal::new(matches!(laid.opened, first::Opened::Log(_))),
+            alone: RwSignal::new(matches!(laid.opened, first::Opened::Log)),
             now_ms: RwSignal::new(clock::epoch_ms()),
         };
         // The page lives as long as its document.
@@ -179,6 +191,7 @@ impl Page {
             socket: RefCell::default(),
             title: RefCell::default(),
             n_new: Cell::new(0),
+            turned_to: RefCell::default(),
         }
     }
 
@@ -211,6 +224,11 @@ impl Page {
         let Some(server) = Server::new(None, self.token.borrow().clone()) else {
             return;
         };
+        let mut asked_for = ["session", "sessions"].into_iter();
+        let is_asked_for = asked_for.any(|name| location::fragment(name).is_some());
+        if !dom::page_says(SESSIONS) && server.token.is_none() && !is_asked_for {
+            return self.take(ListUpdate::Absent);
+        }
         let page = Rc::downgrade(self);
         let following = list::follow(
             server,
@@ -236,11 +254,25 @@ impl Page {
                 state.rows.update(|rows| rows.take(changed, &gone));
                 if is_open {
                     self.look();
+                    self.write_title();
                 }
             }
             ListUpdate::Connection(connection) => state.connection.set(Some(connection)),
             ListUpdate::Refused => self.refuse(),
             ListUpdate::Absent => state.connection.set(None),
+        }
+    }
+
+    /// Where this is a reload, the reader goes on from where it was.
+    fn go_back(&self) {
+        let kept = tab_storage::get(PLACE_KEY);
+        tab_storage::set(PLACE_KEY, None);
+        let place = kept
+            .as_deref()
+            .and_then(|kept| kept.strip_prefix(&*location::address()));
+        if let Some(place) = place.and_then(|place| place.strip_prefix(' ')) {
+            dom::write_attribute(&self.feed, "data-place", place);
+            dom::dispatch(&self.feed, "af-go-back", &dom::object_of(&[]));
         }
     }
 
@@ -253,10 +285,10 @@ impl Page {
         });
         let page = self.clone();
         let keys = dom::listen_document("keydown", move |event| {
-            if dom::key_of(&event).is_some_and(|key| key.name == "b" && !key.control) {
-                page.state.toggle_list();
-            }
+            page.take_key(&event);
         });
+        let page = self.clone();
+        let turned_to = dom::listen_document("focusin", move |event| page.note_feed(&event));
         let page = self.clone();
         let commands = dom::listen(&self.feed, "af-command", move |event| {
             if dom::detail_of(&event, "command").as_deref() == Some("sessions") {
@@ -265,12 +297,12 @@ impl Page {
             }
         });
         let selected = dom::listen(&self.feed, "af-select", |event| {
-            if let Some(event_id) = dom::detail_of(&event, "eventId") {
-                location::set_in_fragment("e", &event_id);
+            if let Some(name) = dom::detail_of(&event, "name") {
+                location::set_in_fragment("e", &name);
             }
         });
         let page = self.clone();
-        let moved = dom::listen_window("hashchange", move |_| page.go_to_address());
+        let moved = dom::listen_window("popstate", move |_| page.go_to_address());
         let page = self.clone();
         let title = dom::listen(&self.feed, "af-session", move |event| {
             *page.title.borrow_mut() = dom::detail_of(&event, "title");
@@ -294,16 +326,40 @@ impl Page {
             page.n_new.set(n_new as u32);
             page.write_title();
         });
+        let placed = dom::listen(&self.feed, "af-place", |event| {
+            let place = dom::detail_of(&event, "place");
+            let place = place.filter(|place| !place.is_empty());
+            let kept = place.map(|place| format!("{} {place}", location::address()));
+            tab_storage::set(PLACE_KEY, kept.as_deref());
+        });
         // They are needed as long as the page is there.
         std::mem::forget([over, dropped, keys, title, refused, badge]);
-        std::mem::forget([commands, selected, moved]);
+        std::mem::forget([commands, selected, moved, turned_to, placed]);
     }
 
-    /// The page's title: how much is new, the session's own.
-    fn write_title(&self) {
-        let title = self.title.borrow();
-        let mut text = match title.as_deref().filter(|title| !title.is_empty()) {
-            Some(title) => format!("{title} – Turnreel"),
+    /// The page's title: how much is new, and what is open.
+    pub(super) fn write_title(&self) {
+        let title = self.title.borrow().clone().filter(|it| !it.is_empty());
+        let named = || {
+            let State {
+                open, rows, local, ..
+            } = self.state;
+            match open.get_untracked() {
+                Open::Nothing => None,
+                Open::Session(id) => rows.with_untracked(|rows| Some(rows.get(&id)?.name())),
+                Open::Together(ids) => Some(format!("{} sessions", ids.len())),
+                Open::Local(name) => local.with_untracked(|local| {
+                    let found = local.iter().find(|session| session.name == name)?;
+                    Some(found.told().0)
+                }),
+                Open::Other(address) => address
+                    .rsplit('/')
+                    .find(|part| !part.is_empty())
+                    .map(str::to_owned),
+            }
+        };
+        let mut text = match title.or_else(named) {
+            Some(title) => format!("{title} · Turnreel"),
             None => "Turnreel".to_owned(),
         };
         if self.n_new.get() > 0 {

@@ -28,11 +28,13 @@ mod lacks;
 pub(crate) mod later;
 pub(crate) mod line;
 pub(crate) mod links;
+mod low;
 pub(crate) mod mark;
 pub(crate) mod markup;
 pub(crate) mod output;
 pub(crate) mod panel;
-pub(crate) mod plan;
+pub(crate) mod place;
+mod plan;
 mod print;
 pub(crate) mod prompt;
 pub(crate) mod question;
@@ -60,7 +62,12 @@ use leptos::prelude::*;
 
 use crate::feed_store::FeedStore;
 use crate::platform::dom::{self, Element};
+use crate::platform::frame;
 use crate::virtual_list::VirtualList;
+
+/// So many rows are drawn again in one frame, and so long until the next.
+const DRAWN_AT_ONCE: usize = 6;
+const FRAME_MS: u32 = 16;
 
 /// What rows need beyond their block.
 pub(crate) struct Context {
@@ -190,14 +197,17 @@ impl Context {
         self.store.touch(id);
     }
 
-    /// Draws the mounted rows again that hold an element of this selector: what they lacked is here.
-    fn draw_again(&self, lacking: &str) {
+    /// Draws the mounted rows again that hold an element of this selector: what they lacked is here. A few in a frame:
+    /// it is the first time that they are drawn so, and their code is compiled as it is called.
+    async fn draw_again(&self, lacking: &str) {
         let list = self.list.borrow().clone();
-        let rows = list.map_or_else(Vec::new, |list| list.mounted_rows());
-        for (id, element) in rows {
-            if dom::first_in(&element, lacking).is_some() {
-                self.store.touch_row(id);
+        let mut rows = list.map_or_else(Vec::new, |list| list.mounted_rows());
+        rows.retain(|(_, element)| dom::first_in(element, lacking).is_some());
+        for (nth, (id, _)) in rows.iter().enumerate() {
+            if nth > 0 && nth % DRAWN_AT_ONCE == 0 {
+                frame::sleep(FRAME_MS).await;
             }
+            self.store.touch_row(*id);
         }
     }
 

@@ -3,30 +3,52 @@
 export function defineElement(name, observed, connect) {
   if (customElements.get(name)) return;
   const encoder = new TextEncoder();
+  // A link names an event in the page's address; which feed is meant is known where there is one.
+  const feeds = new Set();
+  const followLink = () => {
+    const eventId = new URLSearchParams(location.hash.slice(1)).get("e");
+    if (eventId && feeds.size === 1) for (const feed of feeds) feed.goTo(eventId);
+  };
+  addEventListener("hashchange", followLink);
   const lines = (events) => {
     if (typeof events === "string") return encoder.encode(events.endsWith("\n") ? events : events + "\n");
     if (events instanceof Uint8Array) return events;
-    const list = Array.isArray(events) ? events : [events];
+    const list = events[Symbol.iterator] ? [...events] : [events];
     return encoder.encode(list.map((event) => JSON.stringify(event) + "\n").join(""));
   };
-  customElements.define(name, class AgentFeed extends HTMLElement {
+  class AgentFeed extends HTMLElement {
     static observedAttributes = observed;
     #root = this.attachShadow({ mode: "open" });
+    #states = this.attachInternals().states;
     #feed;
     #token;
     #early = [];
+    // The stream that events come from.
+    #source;
+    // What is shown of it: whether the end is followed, and whether it is of the past.
+    #shown = {};
+    #ready = new Promise((done) => {
+      const told = ({ type, detail }) => {
+        if (type === "af-ready" || this.state === "live") done();
+        if (type === "af-follow") this.#shown = detail;
+        this.#tellStates();
+      };
+      for (const type of ["af-ready", "af-state", "af-follow"]) this.addEventListener(type, told);
+    });
 
     connectedCallback() {
       if (this.#feed) return;
       // What was set before the class was known lies on the element itself, in front of the accessors.
-      for (const property of ["token", "events"]) {
-        if (!Object.hasOwn(this, property)) continue;
-        const value = this[property];
+      for (const [property, value] of Object.entries(this)) {
+        if (!(property in AgentFeed.prototype)) continue;
         delete this[property];
-        this[property] = value;
+        Reflect.set(this, property, value);
       }
       this.#feed = connect(this, this.#root);
-      if (this.#token !== undefined) this.#feed.setToken(this.#token);
+      feeds.add(this);
+      // Once all that are in the page are known.
+      queueMicrotask(followLink);
+      if (this.#token !== undefined) this.token = this.#token;
       for (const attribute of observed) {
         if (this.hasAttribute(attribute)) this.#feed.attributeChanged(attribute, this.getAttribute(attribute));
       }
@@ -36,56 +58,90 @@ export function defineElement(name, observed, connect) {
       // A move within the page disconnects and connects again at once; that must not empty the feed.
       queueMicrotask(() => {
         if (this.isConnected || !this.#feed) return;
-        this.#feed.disconnect();
+        feeds.delete(this);
+        this.#source = undefined;
+        this.#feed.act("disconnect", 0);
         this.#feed.free();
         this.#feed = undefined;
       });
     }
     attributeChangedCallback(attribute, before, value) {
-      if (before !== value) this.#feed?.attributeChanged(attribute, value ?? undefined);
+      if (before === value) return;
+      if (attribute === "src" || attribute === "session") this.#source = undefined;
+      this.#feed?.attributeChanged(attribute, value ?? undefined);
     }
+    // What a page's own styles can ask for: `agent-feed:state(live)`.
+    #tellStates() {
+      const is = { [this.state]: true, ...this.#shown };
+      is.replay ||= is.ready;
+      for (const state of ["loading", "live", "error", "replay", "following"]) {
+        // Not every browser has such states.
+        try { this.#states[is[state] ? "add" : "delete"](state); } catch { return; }
+      }
+    }
+    #act(what, value = 0) { return this.#feed?.act(what, value) ?? 0; }
     #when(job) { if (this.#feed) job(this.#feed); else this.#early.push(job); }
+    #do(what, value) { this.#when((feed) => feed.act(what, Number(value ?? 0))); }
 
     get token() { return this.#token; }
-    set token(token) { this.#token = token ?? undefined; this.#feed?.setToken(this.#token); }
-    set events(events) { this.clear(); this.append(events); }
+    set token(token) { this.#token = token ?? undefined; this.#feed?.attributeChanged("token", this.#token); }
+    // An array of events, lines, or a stream of either.
+    set events(events) {
+      this.clear();
+      if (events?.getReader || events?.[Symbol.asyncIterator]) this.#read(this.#source = events);
+      else this.append(events ?? []);
+    }
+    async #read(source) {
+      const from = source.getReader?.() ?? source[Symbol.asyncIterator]();
+      for (;;) {
+        const { done, value } = await (from.read?.() ?? from.next());
+        if (this.#source !== source) return (from.cancel ?? from.return)?.call(from);
+        // A line may end in another piece; the last may end in none.
+        this.append(done ? encoder.encode("\n") : typeof value === "string" ? encoder.encode(value) : value);
+        if (done) return;
+      }
+    }
+    get ready() { return this.#ready; }
+    get state() { return this.getAttribute("state") ?? ""; }
     // How much is new to the reader: rows that came while the page was hidden.
-    get badge() { return this.#feed?.badge() ?? 0; }
-    get eventCount() { return this.#feed?.eventCount() ?? 0; }
-    get rowCount() { return this.#feed?.rowCount() ?? 0; }
+    get badge() { return this.#act("badge"); }
+    get eventCount() { return this.#act("events"); }
+    get rowCount() { return this.#act("rows"); }
     // Code comes plain and gets its colours from a worker; whether all that is shown has them, as for a picture of the page.
-    get coloured() { return this.#feed?.isColoured() ?? true; }
-    get scroller() { return this.#feed?.scroller() ?? null; }
+    get coloured() { return !this.#feed || this.#act("coloured") === 1; }
+    get scroller() { return this.#root.querySelector(".scroller"); }
     // A file, or the files of one session: a FileList, files, or { path, file }.
     load(files) {
+      this.#source = undefined;
       const list = files instanceof Blob ? [files] : [...files];
       const paths = list.map((file) => file.path ?? (file.webkitRelativePath || file.name || "session"));
       this.#when((feed) => feed.load(paths, list.map((file) => file.file ?? file)));
     }
     append(events) { const bytes = lines(events); this.#when((feed) => feed.append(bytes)); }
-    clear() { this.#when((feed) => feed.clear()); }
+    clear() { this.#source = undefined; this.#do("clear"); }
     // To an event by its id: at once, or when it has come.
-    goTo(eventId) { this.#when((feed) => feed.goTo(String(eventId))); }
-    goToEvent(index) { return this.#feed?.goToEvent(index) ?? -1; }
+    goTo(eventId) { this.#when((feed) => feed.attributeChanged("event", String(eventId))); }
+    goToEvent(index) { return this.#feed?.act("event", index) ?? -1; }
     // As media elements have it; times in seconds of playing, idle stretches cut.
-    play() { this.#when((feed) => feed.play("play", 0)); }
-    pause() { this.#when((feed) => feed.play("pause", 0)); }
-    seek(seconds) { this.#when((feed) => feed.play("seek", Number(seconds) * 1000)); }
-    returnToLive() { this.#when((feed) => feed.play("live", 0)); }
-    get currentTime() { return (this.#feed?.playing("time") ?? 0) / 1000; }
+    play() { this.#do("play"); }
+    pause() { this.#do("pause"); }
+    seek(seconds) { this.#do("seek", seconds * 1000); }
+    returnToLive() { this.#do("live"); }
+    get currentTime() { return this.#act("time") / 1000; }
     set currentTime(seconds) { this.seek(seconds); }
-    get duration() { return (this.#feed?.playing("duration") ?? 0) / 1000; }
-    get paused() { return (this.#feed?.playing("paused") ?? 1) === 1; }
-    get playbackRate() { return this.#feed?.playing("rate") ?? 1; }
-    set playbackRate(rate) { this.#when((feed) => feed.play("rate", Number(rate))); }
+    get duration() { return this.#act("duration") / 1000; }
+    get paused() { return !this.#feed || this.#act("paused") === 1; }
+    get ended() { return this.paused && this.duration > 0 && this.currentTime >= this.duration; }
+    get playbackRate() { return this.#feed ? this.#act("rate") : 1; }
+    set playbackRate(rate) { this.#do("speed", rate); }
     // The session as it was after an event, by its index; null shows all of it again.
-    viewAsOf(index) { return this.#feed?.viewAsOf(index ?? undefined) ?? -1; }
+    viewAsOf(index) { return this.#feed?.act("as-of", index ?? -1) ?? -1; }
     // Finds what is asked for as the find bar does, and shows it; how many rows fit, in all of the session. "" ends it.
     async search(question) { return Number(await this.#ask("search", question)); }
     // The same, with nothing else shown.
     async filter(question) { return Number(await this.#ask("filter", question)); }
     // So many events on, or back where it is less than 0.
-    step(n = 1) { this.#when((feed) => feed.play("step", Number(n))); }
+    step(n = 1) { this.#do("step", n); }
     async expandAll() { await this.#ask("expand"); }
     async collapseAll() { await this.#ask("collapse"); }
     // Copies the link to an event, or to the row with the focus, and gives it; af-link may be cancelled to copy nothing.
@@ -97,10 +153,22 @@ export function defineElement(name, observed, connect) {
     // The session as a Blob: "html", "md", "jsonl" or "json"; masked, unless { mask: false } says otherwise.
     async exportAs(form, options) {
       if (!this.#feed) throw new Error("the element is in no page");
-      return this.#feed.exportAs(String(form), options?.mask ?? true);
+      return this.#ask((options?.mask ?? true) ? "export" : "export-whole", form);
     }
-    async serializeRows(options) { return this.#feed ? this.#feed.serializeRows(options?.maskTimes ?? false) : ""; }
-  });
+    async serializeRows(options) { return this.#feed ? this.#ask("rows", options?.maskTimes ? "masked" : "") : ""; }
+  }
+  // Attributes are properties, too: `start-at` is `startAt`.
+  for (const attribute of observed) {
+    const isFlag = /^(readonly|autoplay|loop|wrap|opens-files|pause-on-markers)$/.test(attribute);
+    Object.defineProperty(AgentFeed.prototype, attribute.replace(/-./g, (it) => it[1].toUpperCase()), {
+      get() { return isFlag ? this.hasAttribute(attribute) : this.getAttribute(attribute) ?? ""; },
+      set(value) {
+        if (value == null || (isFlag && value === false)) this.removeAttribute(attribute);
+        else this.setAttribute(attribute, isFlag && value === true ? "" : value);
+      },
+    });
+  }
+  customElements.define(name, AgentFeed);
 }
 // What was kept of a key says all that it takes to press it. One before it may have led into a field: a key goes there then,
 // and a letter is written, which no event that a page makes does.
@@ -108,7 +176,9 @@ export function pressAgain(place, key) {
   const focused = place.getRootNode().activeElement;
   const field = focused?.matches("input, textarea") ? focused : null;
   const writes = field && [...key.key].length === 1 && !key.ctrlKey && !key.metaKey && !key.altKey;
-  if (!writes) return (field ?? place).dispatchEvent(new KeyboardEvent(key.type, key));
+  // It stays in the feed: what the page around does with a key, it has done.
+  const { type, ctrlKey, shiftKey } = key;
+  if (!writes) return (field ?? place).dispatchEvent(new KeyboardEvent(type, { key: key.key, ctrlKey, shiftKey, bubbles: true, cancelable: true }));
   field.setRangeText(key.key, field.selectionStart, field.selectionEnd, "end");
   field.dispatchEvent(new InputEvent("input", { bubbles: true, data: key.key, inputType: "insertText" }));
 }

@@ -61,6 +61,7 @@ const ATTRIBUTES: &[&str] = &[
     "group",
     "diff-view",
     "wrap",
+    "opens-files",
     "controls",
     "speed",
     "loop",

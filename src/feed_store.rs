@@ -168,6 +168,12 @@ impl FeedStore {
         (self.on_events.borrow())();
     }
 
+    /// The row that a link names.
+    pub(crate) fn block_named(&self, name: &str) -> Option<BlockId> {
+        let block = self.renderer.borrow().block_named(name);
+        block.filter(|&block| self.feed().contains(block))
+    }
+
     /// The row that an event came to, by the event's id.
     pub(crate) fn block_of_id(&self, event_id: &str) -> Option<BlockId> {
         let block = self.renderer.borrow().block_of_id(event_id);

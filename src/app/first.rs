@@ -8,10 +8,10 @@ use crate::element;
 use crate::platform::dom::{self, Element};
 use crate::platform::part::Lack;
 use crate::platform::turns;
-use crate::platform::{local_storage, location, tab_storage};
+use crate::platform::{frame, local_storage, location, tab_storage};
 
 /// The id of the element that our own page has and other pages have not.
-const ROOT_ID: &str = "turnreel";
+pub(super) const ROOT_ID: &str = "turnreel";
 /// What the token is kept under. No other page comes to it: it is of this origin, and of this tab.
 pub(super) const TOKEN_KEY: &str = "turnreel.token";
 /// What the browser keeps of whether the list is hidden.
@@ -35,16 +35,23 @@ pub(super) enum Opened {
     /// Nothing of it.
     Nothing,
     /// A log, which is being read.
-    Log(String),
+    Log,
     /// A log of another origin.
     Refused(String),
 }
 
-/// Begins our page where this is it.
+/// Begins our page where this is it, in a task of its own: the program has just begun, and no frame waits for both.
 pub(crate) fn begin() {
     let Some(root) = dom::by_id(ROOT_ID) else {
         return;
     };
+    wasm_bindgen_futures::spawn_local(async move {
+        frame::yield_now().await;
+        lay_out(&root);
+    });
+}
+
+fn lay_out(root: &Element) {
     let class = if list_is_hidden() {
         "app app--wide"
     } else {
@@ -68,8 +75,7 @@ pub(crate) fn begin() {
     dom::set_text_property(&feed, "token", token.as_deref());
     let opened = match location::query("src") {
         None => Opened::Nothing,
-        // A link could make this page load, and show as its own, what a stranger wrote.
-        Some(src) => match location::resolve(&src).filter(|it| location::is_same_origin(it)) {
+        Some(src) => match address_of_log(&src) {
             None => Opened::Refused(src),
             Some(address) => {
                 dom::write_attribute(&feed, "src", &address);
@@ -77,14 +83,14 @@ pub(crate) fn begin() {
                 // Whoever serves a log may have no sessions: room for them is made once their server answers.
                 dom::write_attribute(&frame, "data-alone", "");
                 dom::write_attribute(&content, "class", "content content--open");
-                Opened::Log(src)
+                Opened::Log
             }
         },
     };
-    let reads = matches!(opened, Opened::Log(_));
+    let reads = matches!(opened, Opened::Log);
     dom::toggle_attribute(&feed, "hidden", !reads);
     for (parent, child) in [
-        (&root, &frame),
+        (root, &frame),
         (&frame, &list),
         (&frame, &content),
         (&content, &top),
@@ -111,7 +117,6 @@ pub(crate) fn begin() {
 
 /// Fills the page when its reader turns to it, or when it has been at rest for a while.
 fn fill_when_asked(laid: Laid) {
-    let frame = laid.frame.clone();
     let laid = Rc::new(Cell::new(Some(laid)));
     let listeners = Rc::new(RefCell::new(Vec::new()));
     let fill_once = move || {
@@ -130,7 +135,7 @@ fn fill_when_asked(laid: Laid) {
         };
         listeners
             .borrow_mut()
-            .push(dom::listen_passive(&frame, asks, asked));
+            .push(dom::listen_document(asks, asked));
     }
     turns::unasked(move || {
         listeners.borrow_mut().clear();
@@ -166,8 +171,13 @@ fn say(top: &Element, lack: Lack) {
     }
 }
 
+/// The address of a log that may be opened: a link could make this page load, and show as its own, what a stranger wrote.
+pub(super) fn address_of_log(src: &str) -> Option<String> {
+    location::resolve(src).filter(|it| location::is_same_origin(it))
+}
+
 /// Takes the token out of the address, so that it is in no history and no screenshot.
-fn take_token() -> Option<String> {
+pub(super) fn take_token() -> Option<String> {
     let Some(token) = location::fragment("token") else {
         return tab_storage::get(TOKEN_KEY);
     };

@@ -11,13 +11,15 @@ use crate::platform::folder::NamedFile;
 use crate::platform::stream::{ByteStream, File};
 use crate::transport::Sink;
 use crate::transport::readers::Readers;
-use crate::transport::unpacked::{Unpacked, name_unpacked};
+use crate::transport::unpacked::{Broken, Unpacked, name_unpacked};
 use chat_feed::units;
 
 /// Sessions whose beginning is read for a title; a folder may hold thousands.
 const MOST_TITLED: usize = 200;
 /// How much of a session is read for it.
 const HEAD_BYTES: usize = 128 * 1024;
+/// Of so many sessions the first that can be read is opened.
+const MOST_TRIED: usize = 20;
 
 /// One session of the files.
 #[derive(Clone)]
@@ -34,6 +36,12 @@ pub(super) struct LocalSession {
 }
 
 impl LocalSession {
+    /// Whether another one has its name. Only files are called alike by chance: a folder's are told apart by it.
+    fn is_other(&self, other: &LocalSession) -> bool {
+        let is_same = self.bytes == other.bytes && self.changed_ms == other.changed_ms;
+        self.name == other.name && !self.name.contains('/') && !is_same
+    }
+
     /// What a row says: title, folder and size, and when it changed.
     pub(super) fn told(&self) -> (String, String, i64) {
         let short = self.name.rsplit('/').next().unwrap_or(&self.name);
@@ -94,6 +102,49 @@ fn session_of(parts: &SessionParts, by_path: &HashMap<String, NamedFile>) -> Loc
     }
 }
 
+/// Puts sessions before those that are listed. A name stands for one session: one of a folder takes the place of that
+/// which lay there before, and of two files of one name each has its own.
+pub(super) fn add(listed: &mut Vec<LocalSession>, mut sessions: Vec<LocalSession>) {
+    // What could not be read is no way back.
+    listed.retain(|listed| !listed.failed);
+    for session in &mut sessions {
+        let name = session.name.clone();
+        let mut nth = 1;
+        while listed.iter().any(|other| session.is_other(other)) {
+            nth += 1;
+            session.name = format!("{name} ({nth})");
+        }
+    }
+    let is_new = |listed: &LocalSession| sessions.iter().any(|new| new.name == listed.name);
+    listed.retain(|listed| !is_new(listed));
+    listed.splice(0..0, sessions);
+}
+
+/// Which of the sessions that were dropped is to be opened: the newest that can be read. An error says why none can.
+pub(super) async fn first_of(
+    readers: Readers,
+    sessions: &mut [LocalSession],
+) -> Result<usize, String> {
+    let mut refused = None;
+    for (nth, session) in sessions.iter_mut().take(MOST_TRIED).enumerate() {
+        // Parts without the session they are of are read as they are.
+        let Some(file) = session.main.clone() else {
+            return Ok(nth);
+        };
+        match title_of(readers, &file).await {
+            Ok(title) => {
+                session.title = title;
+                return Ok(nth);
+            }
+            Err(why) => {
+                session.failed = true;
+                refused.get_or_insert_with(|| format!("“{}” {why}", file.name()));
+            }
+        }
+    }
+    Err(refused.unwrap_or_default())
+}
+
 /// Reads titles one after the other, and writes them where the list still is the same.
 pub(super) async fn read_titles(
     readers: Readers,
@@ -101,13 +152,14 @@ pub(super) async fn read_titles(
 ) {
     let wanted: Vec<(String, Option<File>)> = sessions.with_untracked(|sessions| {
         let wanted = sessions.iter().take(MOST_TITLED);
+        let wanted = wanted.filter(|session| session.title.is_none() && !session.failed);
         wanted
             .map(|session| (session.name.clone(), session.main.clone()))
             .collect()
     });
     for (name, file) in wanted {
         let Some(file) = file else { continue };
-        let Some(title) = title_of(readers, &file).await else {
+        let Ok(Some(title)) = title_of(readers, &file).await else {
             continue;
         };
         sessions.update(|sessions| {
@@ -119,31 +171,39 @@ pub(super) async fn read_titles(
     }
 }
 
-/// The title that the first bytes of a session give it.
-async fn title_of(readers: Readers, file: &File) -> Option<String> {
+/// The title that the first bytes of a session give it. An error says what is wrong with its file.
+async fn title_of(readers: Readers, file: &File) -> Result<Option<String>, String> {
+    let broken = |why: &str| format!("cannot be read: {why}");
     // Who cannot be unpacked has no title.
     let nobody: Sink = Rc::new(|_| {});
-    let mut bytes = Unpacked::new(ByteStream::of_blob(file).ok()?, &nobody);
+    let bytes = ByteStream::of_blob(file).map_err(|why| broken(&why))?;
+    let mut bytes = Unpacked::new(bytes, &nobody);
     let mut reader = (readers.session)();
     let mut renderer = ChatRenderer::new();
     let mut events = Vec::new();
     let mut n_read = 0;
     loop {
-        let piece = bytes.next().await.ok()?;
-        match &piece {
+        let piece = match bytes.next().await {
+            Ok(piece) => piece,
+            // What came before the damage is shown.
+            Err(_) if !renderer.feed().is_empty() => return Ok(None),
+            Err(Broken::Source(why) | Broken::Packing(why)) => return Err(broken(&why)),
+        };
+        let read = match &piece {
             Some(piece) => {
                 let piece = &piece[..piece.len().min(HEAD_BYTES - n_read)];
                 n_read += piece.len();
-                reader.push(piece, 0, &mut events).ok()?;
+                reader.push(piece, 0, &mut events)
             }
-            None => reader.finish(0, &mut events).ok()?,
-        }
+            None => reader.finish(0, &mut events),
+        };
+        read.map_err(|failure| format!("is {}", failure.what))?;
         for event in events.drain(..) {
             renderer.render_event(&event);
         }
         let title = &renderer.feed().session().title;
         if title.is_some() || piece.is_none() || n_read >= HEAD_BYTES {
-            return title.clone();
+            return Ok(title.clone());
         }
     }
 }

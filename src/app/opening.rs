@@ -12,85 +12,143 @@ use crate::transport::readers::READERS;
 
 impl Page {
     pub(super) fn open_from_address(self: &Rc<Self>, opened: first::Opened) {
-        if let first::Opened::Log(src) = opened {
-            self.show(Open::Other(src));
-        } else if let first::Opened::Refused(src) = opened {
+        self.go_to_address();
+        if let first::Opened::Refused(src) = opened {
             self.state.problem.set(Some(format!(
                 "Only logs of this page's own origin are opened: {src}"
             )));
-        } else if let Some(address) = location::query("live") {
-            self.show(Open::Other(address.clone()));
-            let feed = self.feed.clone();
-            let socket = lines::of_socket(&address, move |bytes| {
-                dom::call_with_bytes(&feed, "append", bytes)
-            });
-            *self.socket.borrow_mut() = socket;
-        } else if let Some(sessions) = location::fragment("sessions") {
-            let ids = sessions.split(',').filter(|id| !id.is_empty());
-            self.watch(ids.map(str::to_owned).collect());
-        } else if let Some(session) = location::fragment("session") {
-            // The event stays in the address: it is where the reader is about to be.
-            let event = location::fragment("e");
-            self.open_session(&session);
-            if let Some(event) = event {
-                location::set_in_fragment("e", &event);
-            }
         }
-        self.go_to_address();
     }
 
-    /// Goes to the event that the address names.
-    pub(super) fn go_to_address(&self) {
+    /// Shows what the address names, and goes to its event: at the start, and when the reader goes back or on.
+    pub(super) fn go_to_address(self: &Rc<Self>) {
+        if location::fragment("token").is_some()
+            && let Some(token) = first::take_token()
+        {
+            self.connect_with(token);
+        }
+        let named = self.named_in_address();
+        if self.state.open.with_untracked(|open| *open != named) {
+            self.enter(named);
+        }
         if let Some(event) = location::fragment("e") {
             dom::call_with_text(&self.feed, "goTo", &event);
         }
     }
 
+    fn named_in_address(&self) -> Open {
+        let is_here = |name: &String| {
+            let local = self.state.local;
+            local.with_untracked(|local| local.iter().any(|session| session.name == *name))
+        };
+        if let Some(name) = location::kept().filter(is_here) {
+            return Open::Local(name);
+        }
+        let src = location::query("src").filter(|src| first::address_of_log(src).is_some());
+        if let Some(other) = src.or_else(|| location::query("live")) {
+            return Open::Other(other);
+        }
+        if let Some(sessions) = location::fragment("sessions") {
+            let ids = sessions.split(',').filter(|id| !id.is_empty());
+            return several(ids.map(str::to_owned).collect());
+        }
+        location::fragment("session").map_or(Open::Nothing, Open::Session)
+    }
+
     pub(super) fn open_session(&self, session: &str) {
-        self.socket.borrow_mut().take();
-        self.show(Open::Session(session.to_owned()));
-        location::replace_fragment(&[("session", session)]);
-        dom::remove_attribute(&self.feed, "src");
-        dom::write_attribute(&self.feed, "session", session);
+        self.open(Open::Session(session.to_owned()));
     }
 
     /// Shows several sessions beside each other; of one that is left, all.
-    pub(super) fn watch(&self, mut ids: Vec<String>) {
-        let mut known = std::collections::HashSet::new();
-        ids.retain(|id| known.insert(id.clone()));
-        ids.truncate(sessions::MOST_TOGETHER);
+    pub(super) fn watch(&self, ids: Vec<String>) {
         self.state.chosen.set(Vec::new());
-        match ids.as_slice() {
-            [] => self.leave(),
-            [id] => self.open_session(id),
-            ids => {
-                self.socket.borrow_mut().take();
-                dom::remove_attribute(&self.feed, "src");
-                dom::remove_attribute(&self.feed, "session");
-                location::replace_fragment(&[("sessions", &ids.join(","))]);
-                self.show(Open::Together(ids.to_vec()));
+        self.open(several(ids));
+    }
+
+    /// Opens what the reader asks for: a step that Back goes back over.
+    fn open(&self, open: Open) {
+        if self.state.open.with_untracked(|now| *now == open) {
+            return;
+        }
+        match &open {
+            Open::Session(id) => location::step(&[("session", id)], None),
+            Open::Together(ids) => location::step(&[("sessions", &ids.join(","))], None),
+            Open::Local(name) => location::step(&[], Some(name)),
+            Open::Nothing | Open::Other(_) => location::step(&[], None),
+        }
+        self.enter(open);
+    }
+
+    /// Shows what the address says already.
+    fn enter(&self, open: Open) {
+        self.socket.borrow_mut().take();
+        self.show(open.clone());
+        if !matches!(open, Open::Session(_)) {
+            dom::remove_attribute(&self.feed, "session");
+        }
+        let src = location::query("src").filter(|_| matches!(open, Open::Other(_)));
+        match src.as_deref().and_then(first::address_of_log) {
+            // It may be read already.
+            Some(address) => dom::write_attribute(&self.feed, "src", &address),
+            None => dom::remove_attribute(&self.feed, "src"),
+        }
+        match open {
+            Open::Session(id) => dom::write_attribute(&self.feed, "session", &id),
+            Open::Local(name) => self.load(&name),
+            Open::Other(address) if src.is_none() => {
+                let feed = self.feed.clone();
+                let socket = lines::of_socket(&address, move |bytes| {
+                    dom::call_with_bytes(&feed, "append", bytes)
+                });
+                *self.socket.borrow_mut() = socket;
             }
+            Open::Other(_) | Open::Together(_) | Open::Nothing => {}
         }
     }
 
-    /// Lists the sessions of dropped files before all others, and opens the only or newest one.
+    fn load(&self, name: &str) {
+        let files = self.state.local.with_untracked(|sessions| {
+            let found = sessions.iter().find(|session| session.name == name);
+            found.map(|session| session.files.clone())
+        });
+        if let Some(files) = files {
+            dom::call_with_files(&self.feed, "load", &files);
+        }
+    }
+
+    /// Lists the sessions of dropped files before all others, and opens the newest that can be read; where none can be,
+    /// what is open stays.
     pub(super) fn take_files(self: &Rc<Self>, dropped: folder::Dropped) {
         let page = self.clone();
         leptos::task::spawn_local(async move {
             let (files, more) = dropped.files().await;
             let problem = page.state.problem;
-            let lacks = move |lack| problem.set(Some(format!("{lack}. Drop the files again")));
+            let lacks = move |lack| problem.set(Some(format!("{lack}. Drop the files again.")));
             let readers = READERS.needed(lacks).await;
-            let sessions = local::sessions_of(readers, files);
-            let Some(newest) = sessions.first().map(|session| session.name.clone()) else {
-                let problem = "There is no session in what was dropped: .jsonl and .json files are read, packed by gzip or zstd too";
+            let mut sessions = local::sessions_of(readers, files);
+            if sessions.is_empty() {
+                let problem = "There is no session in what was dropped: .jsonl and .json files are read, packed by gzip or zstd too.";
                 return page.state.problem.set(Some(problem.to_owned()));
+            }
+            let State { open, failed, .. } = page.state;
+            let first = match local::first_of(readers, &mut sessions).await {
+                Ok(first) => first,
+                // Where nothing else is shown it is shown what is wrong with it.
+                Err(_) if open.get_untracked() == Open::Nothing || failed.get_untracked() => 0,
+                Err(why) => {
+                    let problem = format!("{why}. What was open stays open.");
+                    return page.state.problem.set(Some(problem));
+                }
             };
-            page.state.local.set(sessions);
-            page.open_local(&newest);
+            let mut name = String::new();
+            page.state.local.update(|listed| {
+                local::add(listed, sessions);
+                name.clone_from(&listed[first].name);
+            });
+            page.open_local(&name);
             if more {
                 page.state.problem.set(Some(format!(
-                    "Only the first {} files are listed",
+                    "Only the first {} files are listed.",
                     folder::MOST_FILES
                 )));
             }
@@ -100,25 +158,17 @@ impl Page {
 
     /// Opens a session of the dropped files.
     pub(super) fn open_local(&self, name: &str) {
-        let files = self.state.local.with_untracked(|sessions| {
-            let found = sessions.iter().find(|session| session.name == name);
-            found.map(|session| session.files.clone())
-        });
-        let Some(files) = files else { return };
-        self.socket.borrow_mut().take();
-        self.show(Open::Local(name.to_owned()));
-        location::replace_fragment(&[]);
-        dom::remove_attribute(&self.feed, "src");
-        dom::remove_attribute(&self.feed, "session");
-        dom::call_with_files(&self.feed, "load", &files);
+        let named = Open::Local(name.to_owned());
+        match self.state.open.with_untracked(|open| *open == named) {
+            // The same name may be of another file by now.
+            true => self.enter(named),
+            false => self.open(named),
+        }
     }
 
     /// Back to where nothing is open.
     pub(super) fn leave(&self) {
-        dom::remove_attribute(&self.feed, "session");
-        dom::remove_attribute(&self.feed, "src");
-        location::replace_fragment(&[]);
-        self.show(Open::Nothing);
+        self.open(Open::Nothing);
     }
 
     /// Where nothing of what is open is shown, other ways are.
@@ -143,8 +193,8 @@ impl Page {
         let is_elsewhere = matches!(open, Open::Nothing | Open::Together(_));
         dom::toggle_attribute(&self.feed, "hidden", is_elsewhere);
         self.title.borrow_mut().take();
-        self.write_title();
         self.state.open.set(open);
+        self.write_title();
         self.look();
     }
 
@@ -181,5 +231,17 @@ impl Page {
             Open::Together(open) => ids.any(|id| open.iter().any(|open| id == open)),
             Open::Nothing | Open::Local(_) | Open::Other(_) => false,
         })
+    }
+}
+
+/// Sessions beside each other, each of them once; of one, all.
+fn several(mut ids: Vec<String>) -> Open {
+    let mut known = std::collections::HashSet::new();
+    ids.retain(|id| known.insert(id.clone()));
+    ids.truncate(sessions::MOST_TOGETHER);
+    match ids.as_slice() {
+        [] => Open::Nothing,
+        [id] => Open::Session(id.clone()),
+        _ => Open::Together(ids),
     }
 }

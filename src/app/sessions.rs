@@ -1,9 +1,12 @@
 //! The list of sessions: its head and filter, and what is said of the connection. Nothing open, it is the whole page.
 
+mod choice;
 mod facets;
 mod glyph;
 mod list;
 mod row;
+
+use std::rc::Rc;
 
 use chat_feed::sessions::{Clock, Filter, Row, Seen, State as Stand};
 use chat_feed::units;
@@ -63,7 +66,15 @@ pub(super) fn keep_seen(seen: &Seen) {
 /// The list with its head.
 pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
     let n_rows = Memo::new(move |_| state.rows.with(|rows| rows.len()));
+    let shown: RwSignal<Rc<list::Shown>, LocalStorage> = RwSignal::new_local(Rc::default());
+    let is_filtered = Memo::new(move |_| !state.filter.with(|text| Filter::parse(text).is_empty()));
     let count = move || {
+        if is_filtered.get() {
+            let n_all = n_rows.get() + state.local.with(Vec::len);
+            let [n_shown, n_all] =
+                [shown.get().n_sessions(), n_all].map(|n| units::grouped(n as u64));
+            return format!("{n_shown} of {n_all}");
+        }
         let now_ms = state.now_ms.get();
         let n_live = state.rows.with(|rows| {
             let is_live = |row: &Row| works(row, now_ms) || row.state(now_ms) == Stand::NeedsYou;
@@ -140,7 +151,7 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
         note,
         refused,
         none,
-        list::view(page, state),
+        list::view(page, state, shown),
         selection(page, state),
     )
 }

@@ -43,8 +43,6 @@ fn column(page: PageRef, state: State, id: String) -> impl IntoView {
         move || {
             let now_ms = state.now_ms.get();
             let shown = with_row(&|row| {
-                let title = row.title.clone().filter(|title| !title.trim().is_empty());
-                let title = title.unwrap_or_else(|| "Untitled session".to_owned());
                 Some(
                     (
                         glyph(row.state(now_ms)),
@@ -52,7 +50,7 @@ fn column(page: PageRef, state: State, id: String) -> impl IntoView {
                             .class("visually-hidden")
                             .child(row.state(now_ms).word()),
                         div().class("together__text").child((
-                            div().class("together__title").child(title),
+                            div().class("together__title").child(row.name()),
                             now_line(row, now_ms),
                         )),
                     )

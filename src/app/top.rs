@@ -21,16 +21,20 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
     // The list and the feed are refused each for itself: what was typed after the first stays.
     let trouble = move || asks.get().then(|| token_form(page));
     let problem = move || {
-        state
-            .problem
-            .get()
-            .map(|text| p().class("refused").attr("role", "alert").child(text))
+        let text = state.problem.get()?;
+        let close = button()
+            .attr("type", "button")
+            .class("link")
+            .on(ev::click, move |_| state.problem.set(None))
+            .child("Close");
+        let said = span().child((text, " ", close));
+        Some(p().class("refused").attr("role", "alert").child(said))
     };
     let ways = move || {
         let failed = state.failed.get();
         match state.open.get() {
             Open::Nothing => Some(empty::view(page, state).into_any()),
-            Open::Local(_) if failed => Some(empty::view(page, state).into_any()),
+            Open::Local(_) | Open::Other(_) if failed => Some(empty::view(page, state).into_any()),
             Open::Session(_) if failed => Some(all_sessions(page).into_any()),
             Open::Session(_) | Open::Together(_) | Open::Local(_) | Open::Other(_) => None,
         }
@@ -157,7 +161,7 @@ fn token_form(page: PageRef) -> impl IntoView {
 }
 
 impl Page {
-    fn connect_with(self: &Rc<Self>, token: String) {
+    pub(super) fn connect_with(self: &Rc<Self>, token: String) {
         self.state.refused.set(false);
         self.set_token(Some(token));
         self.follow_list();

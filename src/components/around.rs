@@ -8,7 +8,9 @@ use leptos::prelude::*;
 
 use super::feed::FeedView;
 use super::reading::READING;
-use super::{Context, Ctx, controls, find, help, links, panel, print, script, transport};
+use super::{
+    Context, Ctx, controls, find, help, links, low, panel, place, print, script, transport,
+};
 use crate::platform::dom::{self, Element, Event};
 use crate::platform::part::part;
 use crate::platform::style::{self, sheet};
@@ -75,11 +77,13 @@ fn mount(ctx: Ctx, places: Places) -> Box<dyn Any> {
     // The page is at rest: the next log may be long.
     READING.fetch();
     let full = grid.clone();
-    let place = (grid, places.panel.clone());
+    let beside = (grid, places.panel.clone());
     let for_help = help.clone();
     let menus = full.clone();
     Box::new((
+        place::keep(ctx),
         print::listen(ctx, &full),
+        ctx.with_value(|context| low::watch(context, &full)),
         // A menu would stay where its button stood.
         dom::listen_window("resize", move |_| {
             if let Some(menu) = dom::first_in(&menus, ":popover-open") {
@@ -93,6 +97,8 @@ fn mount(ctx: Ctx, places: Places) -> Box<dyn Any> {
         mount_to(dom::as_html(&places.player), move || {
             (transport::view(ctx, full), transport::poster_view(ctx))
         }),
-        mount_to(dom::as_html(&places.panel), move || panel::view(ctx, place)),
+        mount_to(dom::as_html(&places.panel), move || {
+            panel::view(ctx, beside)
+        }),
     ))
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use chat_event::gist::gist;
 use chat_feed::arrangement::Row;
-use chat_feed::sessions::agent_name;
+use chat_feed::sessions::{agent_name, name_of};
 use chat_feed::units;
 use chat_feed::viewport::Align;
 use chat_feed::{BlockBody, Feed, Turn, TurnIdx, TurnState};
@@ -185,11 +185,11 @@ pub(crate) fn view(ctx: Ctx, state: BarState) -> impl IntoView {
 fn bar(ctx: Ctx, context: &Rc<Context>, state: &BarState) -> AnyView {
     let feed = context.store.feed();
     let session = feed.session();
-    let title = session
-        .title
-        .clone()
-        .filter(|title| !title.is_empty())
-        .unwrap_or_else(|| untitled(session.cwd.as_deref(), &session.session_id));
+    let title = name_of(
+        session.title.as_deref(),
+        session.cwd.as_deref(),
+        &session.session_id,
+    );
     let model = session.model.as_deref().unwrap_or_default();
     let by = |agent: &str, model: &str| match (agent, model) {
         ("", by) | (by, "") => by.to_owned(),
@@ -204,6 +204,11 @@ fn bar(ctx: Ctx, context: &Rc<Context>, state: &BarState) -> AnyView {
         .and_then(|(first, last)| u64::try_from(last - first).ok())
         .filter(|ms| *ms >= 1_000)
         .map(units::duration);
+    let last = feed.turns().last();
+    let elapsed = match last.is_some_and(|turn| turn.state == TurnState::Running) {
+        true => elapsed::of_session(ctx, session.first_ms, elapsed),
+        false => elapsed.map(|text| span().child(text).into_any()),
+    };
     let spent = spent(&feed);
     let (connection, back) = (state.connection.clone(), state.back.clone());
     let chip = move || {
@@ -247,7 +252,7 @@ fn bar(ctx: Ctx, context: &Rc<Context>, state: &BarState) -> AnyView {
             div().class("bar__facts").child((
                 chip,
                 damage(ctx, session.damaged_places),
-                elapsed.map(|text| span().child(text)),
+                elapsed,
                 spent.map(|text| span().class("bar__spent").child(text)),
                 gauge(&feed),
             )),
@@ -268,15 +273,6 @@ fn damage(ctx: Ctx, n_places: u64) -> Option<impl IntoView + use<>> {
                 units::count(n_places, "damaged place", "damaged places"),
             ))
     })
-}
-
-/// What a session without a title is called: by the folder it works in, else by its id.
-fn untitled(cwd: Option<&str>, id: &str) -> String {
-    let folder = cwd.and_then(|cwd| cwd.rsplit(['/', '\\']).find(|part| !part.is_empty()));
-    match folder {
-        Some(folder) => format!("Session in {folder}"),
-        None => id.to_owned(),
-    }
 }
 
 fn spent(feed: &Feed) -> Option<String> {

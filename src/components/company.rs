@@ -63,10 +63,12 @@ pub(crate) fn view(ctx: Ctx, head: BlockId) -> AnyView {
                     .child(path),
                 format!(" · {} edits", company.members),
             );
-            let counts = (
-                span().class("plus").child(format!("+{lines_added}")),
-                span().class("minus").child(format!("−{lines_removed}")),
-            );
+            let counts = (lines_added + lines_removed > 0).then(|| {
+                (
+                    span().class("plus").child(format!("+{lines_added}")),
+                    span().class("minus").child(format!("−{lines_removed}")),
+                )
+            });
             Line::new(Icon::Pencil, what).outcome((counts, failed))
         }
     };

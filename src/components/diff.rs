@@ -154,6 +154,8 @@ trait Restates {
     fn widen(&self);
     /// More or less of it is to be in the page.
     fn update(&self);
+    /// Shows the first line that is wanted, where it is shown within this element; whether it is, and has one.
+    fn seek(&self, within: &Element, wanted: &dyn Fn(&str) -> bool) -> bool;
 }
 
 /// Told what the reader chose: sides, and whether lines wrap.
@@ -251,6 +253,12 @@ impl Choices {
         for window in self.open() {
             window.update();
         }
+    }
+
+    /// Shows the first line that is wanted of a diff within an element; whether there is any.
+    pub(crate) fn seek(&self, within: &Element, wanted: &dyn Fn(&str) -> bool) -> bool {
+        let mut open = self.open().into_iter();
+        open.any(|window| window.seek(within, wanted))
     }
 
     /// See [`set_whole`](Choices::set_whole).

@@ -1,5 +1,5 @@
-//! How long a call, or a turn, has been running: once a second, while its row is mounted and the session is live; in a replay, until
-//! the moment that is shown.
+//! How long a call, a turn, or a session in which one runs, has been going on: once a second, while it is shown and the
+//! session is live; in a replay, until the moment that is shown.
 
 use chat_feed::units;
 use std::sync::Arc;
@@ -17,21 +17,32 @@ const LONG_MS: u64 = 30_000;
 
 /// The time since the call.
 pub(crate) fn view(ctx: Ctx, called_ms: Option<i64>) -> Option<AnyView> {
-    since(ctx, called_ms, "", LONG_MS)
+    since(ctx, called_ms, ("", None), LONG_MS)
 }
 
 /// The time since a turn began.
 pub(crate) fn of_turn(ctx: Ctx, started_ms: Option<i64>) -> Option<AnyView> {
-    since(ctx, started_ms, "", u64::MAX)
+    since(ctx, started_ms, ("", None), u64::MAX)
+}
+
+/// The time since a session began in which a turn runs; `rest` where it does not go on.
+pub(crate) fn of_session(ctx: Ctx, first_ms: Option<i64>, rest: Option<String>) -> Option<AnyView> {
+    since(ctx, first_ms, ("", rest), u64::MAX)
 }
 
 /// The time since somebody asked; waiting is what stands out about it already.
 pub(crate) fn waiting(ctx: Ctx, asked_ms: Option<i64>) -> Option<AnyView> {
-    since(ctx, asked_ms, "waiting ", u64::MAX)
+    since(ctx, asked_ms, ("waiting ", None), u64::MAX)
 }
 
-/// The time since then. It is the reader's now and not the session's, so `serializeRows` leaves it out.
-fn since(ctx: Ctx, from_ms: Option<i64>, before: &'static str, long_ms: u64) -> Option<AnyView> {
+/// The time since then, behind some words; others where no time passes. It is the reader's now and not the session's, so
+/// `serializeRows` leaves it out.
+fn since(
+    ctx: Ctx,
+    from_ms: Option<i64>,
+    (before, rest): (&'static str, Option<String>),
+    long_ms: u64,
+) -> Option<AnyView> {
     let from_ms = from_ms?;
     let moment_ms = move || {
         ctx.try_with_value(|context| context.store.moment_ms())
@@ -65,7 +76,10 @@ fn since(ctx: Ctx, from_ms: Option<i64>, before: &'static str, long_ms: u64) -> 
         };
         let goes_on =
             ctx.try_with_value(|context| context.live.get() || context.store.looks_back());
-        let text = units::passed(passed_ms).filter(|_| goes_on == Some(true));
+        let text = match goes_on {
+            Some(true) => units::passed(passed_ms),
+            _ => rest.clone(),
+        };
         text.map(|text| {
             let class = if passed_ms >= long_ms {
                 "warn"

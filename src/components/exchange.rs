@@ -12,9 +12,6 @@ use super::icon::{Icon, icon_with};
 use super::line::Line;
 use super::whole::Long;
 
-/// What the session's own agent is called, which has no name.
-const MAIN: &str = "main";
-
 /// A message to another agent.
 pub(crate) fn view(ctx: Ctx, block: &Block, message: &AgentMessageBlock) -> AnyView {
     let id = block.id;
@@ -22,9 +19,9 @@ pub(crate) fn view(ctx: Ctx, block: &Block, message: &AgentMessageBlock) -> AnyV
     let (sender, target) = names(message);
     let gist = message.message.as_ref().map(|body| gist(&body.head(), 160));
     let what = (
-        named(sender),
+        named(sender, message.sender_hue),
         " → ",
-        named(target),
+        named(target, message.target_hue),
         (!open).then(|| gist.map(|gist| format!(" {gist}"))),
     );
     let outcome = match (&message.result, message.wait) {
@@ -56,11 +53,9 @@ pub(crate) fn view(ctx: Ctx, block: &Block, message: &AgentMessageBlock) -> AnyV
 }
 
 /// An agent's name behind its mark.
-fn named(name: &str) -> impl IntoView + use<> {
+fn named(name: &str, hue: u8) -> impl IntoView + use<> {
     (
-        span()
-            .class("agent-mark")
-            .attr("data-hue", hue(name).to_string()),
+        span().class("agent-mark").attr("data-hue", hue.to_string()),
         span().class("verb agent-name").child(name.to_owned()),
     )
 }
@@ -68,7 +63,8 @@ fn named(name: &str) -> impl IntoView + use<> {
 /// Who writes, and to whom.
 fn names(message: &AgentMessageBlock) -> (&str, &str) {
     let sender = match message.sender.is_empty() {
-        true => MAIN,
+        // The session's own agent has no name.
+        true => "main",
         false => &message.sender,
     };
     let target = match message.target.is_empty() {
@@ -80,17 +76,5 @@ fn names(message: &AgentMessageBlock) -> (&str, &str) {
 
 /// The hues of both, as their row has them.
 pub(crate) fn hues(message: &AgentMessageBlock) -> String {
-    let (sender, target) = names(message);
-    format!("{}{}", hue(sender), hue(target))
-}
-
-/// The session's own agent has a hue to itself; others differ in theirs, and the same name always has the same.
-fn hue(name: &str) -> u32 {
-    if name == MAIN {
-        return 1;
-    }
-    let sum: u32 = name.bytes().fold(7, |sum, byte| {
-        sum.wrapping_mul(31).wrapping_add(u32::from(byte))
-    });
-    2 + sum % 2
+    format!("{}{}", message.sender_hue, message.target_hue)
 }

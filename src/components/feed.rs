@@ -303,11 +303,6 @@ impl FeedView {
         self.context.unread.count()
     }
 
-    /// The element that scrolls.
-    pub(crate) fn scroller(&self) -> Element {
-        self.list.scroller().clone()
-    }
-
     /// Rows in the list, mounted or not.
     pub(crate) fn row_count(&self) -> u32 {
         u32::try_from(self.list.len()).unwrap_or(u32::MAX)

@@ -52,8 +52,11 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, edit: &FileEditBlock) -
         })
         .ended(
             |strokes| {
-                strokes.span("plus", &format!("+{}", facts.lines_added));
-                strokes.span("minus", &format!("−{}", facts.lines_removed));
+                // None are told of a change of which only the file is known.
+                if facts.lines_added + facts.lines_removed > 0 {
+                    strokes.span("plus", &format!("+{}", facts.lines_added));
+                    strokes.span("minus", &format!("−{}", facts.lines_removed));
+                }
             },
             "",
         );

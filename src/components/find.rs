@@ -38,6 +38,10 @@ pub(crate) struct Finding {
     only: Cell<bool>,
     /// The hit that was gone to.
     current: Cell<Option<BlockId>>,
+    /// The row whose long texts are drawn whole, since what was gone to is in none of what they show.
+    sought: Cell<Option<BlockId>>,
+    /// Whether nothing of what was gone to can be shown.
+    unseen: Cell<bool>,
     /// Whether the field is to have the focus once it is there.
     focus_due: Cell<bool>,
     /// The row that had the focus before.
@@ -67,6 +71,8 @@ pub(crate) struct Told {
     pub(crate) only: bool,
     /// How many rows that hides.
     pub(crate) n_hidden: usize,
+    /// Whether nothing of that hit can be shown: it is beyond what rows show.
+    pub(crate) unseen: bool,
     /// How many bodies were looked through at their ends only: the rest of them is elsewhere.
     pub(crate) n_partly: usize,
 }
@@ -80,6 +86,8 @@ impl Default for Finding {
             chosen: Cell::default(),
             only: Cell::new(false),
             current: Cell::new(None),
+            sought: Cell::new(None),
+            unseen: Cell::new(false),
             focus_due: Cell::new(false),
             came_from: Cell::new(None),
             marks: marks::Marking::default(),
@@ -88,9 +96,17 @@ impl Default for Finding {
     }
 }
 
+impl Finding {
+    /// Whether all of a row's long texts are to be shown.
+    pub(crate) fn seeks(&self, block: BlockId) -> bool {
+        self.sought.get() == Some(block)
+    }
+}
+
 impl Context {
     /// Shows the find bar, and gives its field the focus.
     pub(crate) fn open_find(self: &Rc<Self>) {
+        self.panel.make_way();
         let finding = &self.find;
         finding.focus_due.set(true);
         let here = self.list.borrow().as_ref().and_then(|list| list.focused());
@@ -177,6 +193,7 @@ impl Context {
         self.store.set_find(None);
         finding.only.set(false);
         finding.chosen.set(Kinds::default());
+        finding.sought.set(None);
         finding.marks.clear();
         let came_from = finding.came_from.take();
         let row = self.current_hit_row().or(came_from);
@@ -214,6 +231,7 @@ impl Context {
     fn ask_for(&self, question: &str) {
         self.find.question.replace(question.to_owned());
         self.find.current.set(None);
+        self.find.unseen.set(false);
         self.ask();
     }
 
@@ -281,9 +299,8 @@ impl Context {
         };
         // What is not found yet cannot be gone to, but what is near mostly is.
         let from = self.find.current.get().or_else(|| {
-            let first = list.first_on_screen()?;
-            // The row at the top is one of those the reader has yet to meet.
-            let before = list.neighbour(Some(first), false);
+            // The row at the top, all of it or its end, is one of those the reader has yet to meet.
+            let before = list.neighbour(Some(list.view().top?), false);
             before.and_then(|row| self.store.block_at(row))
         });
         let next = self.store.find(|find, feed| {
@@ -292,6 +309,7 @@ impl Context {
         });
         let Some(hit) = next.flatten() else { return };
         self.find.current.set(Some(hit));
+        self.find.unseen.set(false);
         self.find.marks.go_to(self, &list, hit);
         self.store.ask_frame();
     }
@@ -344,6 +362,7 @@ impl Context {
                 } else {
                     0
                 },
+                unseen: finding.unseen.get(),
                 n_partly: totals.partly,
             }
         });

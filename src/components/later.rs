@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use chat_feed::{Block, BlockBody, BlockId, Feed, Prompt};
+use chat_feed::{Block, BlockBody, BlockId, Feed, FindBody, Prompt};
 use leptos::html::div;
 use leptos::prelude::*;
 
@@ -34,6 +34,8 @@ struct Bodies {
     below_prompt: fn(Ctx, &Block, &Prompt) -> AnyView,
     /// What is in an element, as text for comparing.
     outline: fn(&Element, bool) -> String,
+    /// What a row holds, as text.
+    text: fn(&Feed, BlockId, FindBody<'_>) -> Option<String>,
     /// Nothing of a row's long texts is waited for any more.
     stop: fn(&Wholes, BlockId),
 }
@@ -47,6 +49,7 @@ fn table() -> Bodies {
             (prompt::more_view(ctx, block, prompt), attachments).into_any()
         },
         outline: outline::outline,
+        text: chat_feed::row_text,
         stop: Wholes::stop,
     }
 }
@@ -89,6 +92,16 @@ pub(crate) fn outline_of(element: &Element, mask_times: bool) -> String {
         .unwrap_or_default()
 }
 
+/// Whether it is here.
+pub(super) fn is_here() -> bool {
+    BODIES.get().is_some()
+}
+
+/// What a row holds, as text; nothing, until it is here.
+pub(super) fn text(feed: &Feed, block: BlockId, find: FindBody<'_>) -> Option<String> {
+    (BODIES.get()?.text)(feed, block, find)
+}
+
 /// A row is closed: nothing of its long texts is waited for. Only what is here has asked for any.
 pub(super) fn stop(wholes: &Wholes, block: BlockId) {
     if let Some(bodies) = BODIES.get() {
@@ -118,8 +131,8 @@ fn ask(context: &Rc<Context>) {
         wasm_bindgen_futures::spawn_local(async move {
             BODIES.needed(|lack| lacks.add(lack)).await;
             if let Some(context) = context.upgrade() {
+                context.draw_again(".not-here").await;
                 context.bodies_due.set(false);
-                context.draw_again(".not-here");
             }
         });
     });

@@ -5,17 +5,19 @@
 //! that has the focus by `af-select`. No page opens a file of the reader's machine, so `af-open-file` asks whoever can.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use chat_event::BodyRef;
 use chat_feed::arrangement::Row;
 use chat_feed::viewport::{Align, RowId};
-use chat_feed::{Block, BlockBody, BlockId};
+use chat_feed::{Block, BlockId, Feed, answer_text};
 use leptos::ev;
 use leptos::html::button;
 use leptos::prelude::*;
 
 use super::icon::{Icon, icon};
-use super::{Context, Ctx, feed};
+use super::{Context, Ctx, feed, later};
 use crate::platform::dom::{self, Element, Member};
 use crate::platform::{frame, location};
 use crate::virtual_list::VirtualList;
@@ -61,14 +63,14 @@ impl Context {
 
     /// Puts a link to a row on the clipboard, unless the page around makes its own.
     pub(crate) fn copy_link(&self, row: RowId) {
-        if let Some(event_id) = self.event_of(row) {
-            self.copy_link_to(&event_id);
+        if let (Some(event_id), Some(name)) = (self.event_of(row), self.name_of(row)) {
+            self.copy_link_to(&event_id, &name);
         }
     }
 
-    /// The same, to an event.
-    pub(super) fn copy_link_to(&self, event_id: &str) {
-        let address = location::with_fragment("e", event_id);
+    /// The same, to an event or one of its rows.
+    pub(super) fn copy_link_to(&self, event_id: &str, name: &str) {
+        let address = location::with_fragment("e", name);
         let detail = dom::object_of(&[
             ("eventId", Member::Text(event_id)),
             ("href", Member::Text(&address)),
@@ -82,27 +84,84 @@ impl Context {
         }
     }
 
-    /// Puts a row's text on the clipboard, unless the page around does it: what was written, else what is shown.
-    pub(crate) fn copy_row(&self, row: RowId) {
-        let written = self.store.block_at(row).and_then(|block| {
-            let feed = self.store.feed();
-            match &feed.block(block).body {
-                BlockBody::Prompt(prompt) => prompt
-                    .text
-                    .as_ref()
-                    .map(|body| body.preview().into_string()),
-                BlockBody::Text(_) | BlockBody::Thinking(_) => Some(feed.text(block).into_string()),
-                _ => None,
-            }
-        });
+    /// Puts what a row holds on the clipboard: of a group what its rows hold; of a line that says it all, that line.
+    pub(crate) fn copy_row(self: &Rc<Self>, row: RowId) {
+        let blocks = match self.store.row(row) {
+            Row::Block(block) => vec![block],
+            Row::Company(head) => self.store.members(head),
+            Row::Work(_) => Vec::new(),
+        };
         let shown = || {
             let element = self.list.borrow().as_ref()?.element_of(row)?;
             Some(dom::shown_text_of(&element))
         };
-        let Some(text) = written.or_else(shown) else {
-            return;
+        let shown = shown().unwrap_or_default();
+        // At once where nothing is to be fetched: not every browser lets a page write later than that.
+        if later::is_here()
+            && let (text, missing) = self.text_of(&blocks, &BTreeMap::new())
+            && missing.is_empty()
+        {
+            return self.copy_out(&text.unwrap_or(shown));
+        }
+        let event_id = self.event_of(row);
+        let context = self.clone();
+        leptos::task::spawn_local(async move {
+            later::here(&context).await;
+            let mut come = BTreeMap::new();
+            for (event_id, body) in context.text_of(&blocks, &come).1 {
+                // What does not come is copied as far as it is here, and says so.
+                if !come.contains_key(&body.sha256)
+                    && let Some(coming) = context.wholes.body(&event_id, &body)
+                    && let Ok(text) = coming.await
+                {
+                    come.insert(body.sha256, text);
+                }
+            }
+            // Another session may be shown by now.
+            let is_shown = context
+                .store
+                .block_of_id(event_id.as_deref().unwrap_or_default());
+            if is_shown.is_some() {
+                let text = context.text_of(&blocks, &come).0;
+                context.copy_out(&text.unwrap_or(shown));
+            }
+        });
+    }
+
+    /// Puts the whole answer that a row is a part of on the clipboard; what any other row holds.
+    pub(crate) fn copy_answer(self: &Rc<Self>, row: RowId) {
+        let block = self.store.block_at(row);
+        let answer = block.and_then(|block| answer_text(&self.store.feed(), block));
+        match answer {
+            Some(answer) => self.copy_out(&answer),
+            None => self.copy_row(row),
+        }
+    }
+
+    /// What rows hold, with the bodies that have come by their names; and which are still to come, by their events.
+    fn text_of(
+        &self,
+        blocks: &[BlockId],
+        come: &BTreeMap<String, String>,
+    ) -> (Option<String>, Vec<(String, BodyRef)>) {
+        let feed = self.store.feed();
+        let mut missing = Vec::new();
+        let mut find = |event_id: &str, body: &BodyRef| {
+            let text = come.get(&body.sha256).cloned();
+            if text.is_none() {
+                missing.push((event_id.to_owned(), body.clone()));
+            }
+            text
         };
-        let text = text.trim_end();
+        let here = blocks.iter().filter(|block| feed.contains(**block));
+        let texts: Vec<String> = here
+            .filter_map(|block| later::text(&feed, *block, &mut find))
+            .collect();
+        ((!texts.is_empty()).then(|| texts.join("\n\n")), missing)
+    }
+
+    /// Puts text on the clipboard, unless the page around does it.
+    fn copy_out(&self, text: &str) {
         let host = self.links.host.borrow();
         let detail = dom::object_of(&[("text", Member::Text(text))]);
         if host
@@ -152,9 +211,9 @@ impl Context {
         true
     }
 
-    /// Brings the row of an event into the middle and lights it up; false where the event is not here.
-    pub(crate) fn go_to_id(self: &Rc<Self>, event_id: &str) -> bool {
-        let Some(block) = self.store.block_of_id(event_id) else {
+    /// Brings the row that a link names into the middle and lights it up; false where it is not here.
+    pub(crate) fn go_to_id(self: &Rc<Self>, name: &str) -> bool {
+        let Some(block) = self.store.block_named(name) else {
             return false;
         };
         self.go_to_block(block);
@@ -210,11 +269,21 @@ impl Context {
 
     pub(super) fn event_of(&self, row: RowId) -> Option<String> {
         let feed = self.store.feed();
-        let block = match self.store.row(row) {
-            Row::Block(block) | Row::Company(block) => block,
-            Row::Work(turn) => feed.turn(turn).prompt?,
-        };
-        Some(feed.block(block).event_id.to_string())
+        Some(feed.block(self.block_of(&feed, row)?).event_id.to_string())
+    }
+
+    /// What a link to a row names it.
+    pub(super) fn name_of(&self, row: RowId) -> Option<String> {
+        let feed = self.store.feed();
+        Some(feed.name_of(self.block_of(&feed, row)?))
+    }
+
+    /// The block that a row's link leads to.
+    fn block_of(&self, feed: &Feed, row: RowId) -> Option<BlockId> {
+        match self.store.row(row) {
+            Row::Block(block) | Row::Company(block) => Some(block),
+            Row::Work(turn) => feed.turn(turn).prompt,
+        }
     }
 
     /// The row in which something happened.
@@ -254,12 +323,15 @@ impl Context {
             return;
         }
         let event_id = row.and_then(|row| self.event_of(row));
-        if let (Some(event_id), Some(host)) = (event_id, &*self.links.host.borrow()) {
-            dom::dispatch(
-                host,
-                "af-select",
-                &dom::object_of(&[("eventId", Member::Text(&event_id))]),
-            );
+        let name = row.and_then(|row| self.name_of(row));
+        if let (Some(event_id), Some(name), Some(host)) =
+            (event_id, name, &*self.links.host.borrow())
+        {
+            let detail = [
+                ("eventId", Member::Text(&event_id)),
+                ("name", Member::Text(&name)),
+            ];
+            dom::dispatch(host, "af-select", &dom::object_of(&detail));
         }
     }
 
@@ -283,7 +355,7 @@ pub(super) fn actions(ctx: Ctx) -> impl IntoView {
                        key: &'static str,
                        class: &'static str,
                        shape: Icon,
-                       act: fn(&Context, RowId)| {
+                       act: fn(&Rc<Context>, RowId)| {
         button()
             .attr("type", "button")
             .class(class)
@@ -304,7 +376,7 @@ pub(super) fn actions(ctx: Ctx) -> impl IntoView {
             true => "Open file",
             false => "Copy path",
         };
-        let act = |context: &Context, row| {
+        let act = |context: &Rc<Context>, row| {
             context.open_file(row);
         };
         action(name, "o", "icon-button row-actions__file", Icon::File, act)
@@ -318,6 +390,15 @@ pub(super) fn actions(ctx: Ctx) -> impl IntoView {
             Icon::Copy,
             |context, row| {
                 context.copy_row(row);
+            },
+        ),
+        action(
+            "Copy the whole answer",
+            "Y",
+            "icon-button row-actions__answer",
+            Icon::Copy,
+            |context, row| {
+                context.copy_answer(row);
             },
         ),
         action(

@@ -161,18 +161,13 @@ pub(crate) fn session_start(block: &Block, start: &SessionStart) -> AnyView {
         .filter_map(Option::as_deref)
         .filter(|fact| !fact.is_empty())
         .collect();
-    let verb = if facts.is_empty() {
-        "Session settings changed"
-    } else {
-        "Session started "
-    };
-    let began_ms = prompt::told_ms(block).filter(|_| !facts.is_empty());
-    let began = began_ms.map(|at_ms| {
-        let parts = (prompt::time(at_ms, true), " · ");
+    let separator = (!facts.is_empty()).then_some(" · ");
+    let began = prompt::told_ms(block).map(|at_ms| {
+        let parts = (prompt::time(at_ms, true), separator);
         span().class("subtle").attr("data-time", "").child(parts)
     });
     let what = (
-        span().class("muted").child(verb),
+        span().class("muted").child("Session started "),
         began,
         span().class("subtle").child(facts.join(" · ")),
     );

@@ -109,8 +109,8 @@ pub(super) fn ask(context: &Rc<Context>) {
         wasm_bindgen_futures::spawn_local(async move {
             MARKUP.needed(|lack| lacks.add(lack)).await;
             if let Some(context) = context.upgrade() {
+                context.draw_again("[data-unmarked]").await;
                 context.markup_due.set(false);
-                context.draw_again("[data-unmarked]");
             }
         });
     });

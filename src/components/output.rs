@@ -6,8 +6,9 @@ use chat_feed::units;
 use leptos::html::div;
 use leptos::prelude::*;
 
-use super::Ctx;
 use super::whole::Long;
+use super::{Ctx, feed};
+use crate::platform::{dom, frame};
 
 /// A line longer than this is cut: nobody reads on, and layout would take seconds.
 const LINE_CHARS: usize = 4_000;
@@ -21,6 +22,38 @@ pub(crate) fn text_well(
     text: &str,
 ) -> AnyView {
     Long::new(ctx, place, "", (class, label)).view(&text.into())
+}
+
+/// So many frames after a button was pressed what it was for is drawn.
+const FRAMES: u32 = 4;
+const FRAME_MS: u32 = 16;
+
+/// Does what a button in a row is for. Where that takes the button away, what came in its place has the focus: keys go on
+/// from there, and not from the top of the page.
+pub(super) fn keeping_focus(ctx: Ctx, event: &dom::Event, act: impl FnOnce()) {
+    let row = dom::around_event(event, ".row");
+    act();
+    // Before the next key, and not in the next frame.
+    ctx.with_value(|context| {
+        let list = context.list.borrow().clone();
+        if let Some(list) = list {
+            feed::settle(context, &list);
+        }
+    });
+    let (Some(row), Some(feed)) = (row, dom::around_event(event, ".frame")) else {
+        return;
+    };
+    leptos::task::spawn_local(async move {
+        // Behind the effect that draws the row again, and behind those of the next frames, where more of it comes.
+        leptos::task::tick().await;
+        for _ in 0..FRAMES {
+            if !dom::has_focus(&feed) {
+                let window = dom::first_in(&row, ".terminal__window");
+                dom::focus(window.as_ref().unwrap_or(&row));
+            }
+            frame::sleep(FRAME_MS).await;
+        }
+    });
 }
 
 /// The last lines of a running command's output.

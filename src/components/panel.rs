@@ -33,6 +33,9 @@ const REFRESH_MS: f64 = 1_000.0;
 /// An element narrower than this shows one thing at a time.
 const NARROW_PX: i32 = 768;
 
+/// In one narrower than this the panel lies over the feed; the style says so too.
+const BESIDE_PX: i32 = 1_100;
+
 /// A tab.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tab {
@@ -134,10 +137,34 @@ impl PanelState {
 
     /// Whether little or nothing of the feed is seen beside the panel.
     fn covers_the_feed(&self) -> bool {
+        self.is_in_less_than(NARROW_PX)
+    }
+
+    fn is_in_less_than(&self, width_px: i32) -> bool {
         let frame = self.frame.borrow();
         frame
             .as_ref()
-            .is_some_and(|frame| dom::width_px(frame) < NARROW_PX)
+            .is_some_and(|frame| dom::width_px(frame) < width_px)
+    }
+
+    /// Puts the panel away where the element is narrower than this, and says whether it did; the focus stays.
+    fn put_away(&self, in_less_than_px: i32) -> bool {
+        let is_above = self.open.get_untracked() && self.is_in_less_than(in_less_than_px);
+        if is_above {
+            self.before.take();
+            self.open.set(false);
+        }
+        is_above
+    }
+
+    /// Closes the panel where it lies over the feed, and says whether it did.
+    pub(crate) fn leave(&self) -> bool {
+        self.put_away(BESIDE_PX)
+    }
+
+    /// Something is opened above the feed, which the panel would hide.
+    pub(crate) fn make_way(&self) {
+        self.put_away(NARROW_PX);
     }
 
     fn refresh(&self) {

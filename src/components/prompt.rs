@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use chat_event::Body;
 use chat_feed::loads::Spot;
-use chat_feed::{Block, BlockId, Feed, Prompt, long_text, units};
+use chat_feed::{Block, BlockId, Prompt, long_text, units};
 use leptos::html::{div, p, span};
 use leptos::prelude::*;
 
@@ -47,8 +47,9 @@ pub(crate) fn view(ctx: Ctx, block: &Block, prompt: &Prompt) -> AnyView {
             .attr("aria-level", "2")
             .child(who),
         told_ms(block).map(|at_ms| {
-            let dated = ctx.with_value(|context| begins_day(&context.store.feed(), block, at_ms));
-            time(at_ms, dated)
+            let of_day = |before_ms| clock::day_of(before_ms) == clock::day_of(at_ms);
+            // The first of its day says which that is.
+            time(at_ms, !prompt.before_ms.is_some_and(of_day))
         }),
     );
     div()
@@ -64,18 +65,6 @@ pub(crate) fn view(ctx: Ctx, block: &Block, prompt: &Prompt) -> AnyView {
 /// When a row came, where that is told: a source without times has none but the beginning of all.
 pub(super) fn told_ms(block: &Block) -> Option<i64> {
     block.at_ms.filter(|at_ms| *at_ms > 0)
-}
-
-/// Whether no prompt before it is of its day.
-fn begins_day(feed: &Feed, block: &Block, at_ms: i64) -> bool {
-    let turns = feed.turns().get(..block.turn.0 as usize);
-    let mut turns = turns.unwrap_or_default().iter();
-    let before = turns.rfind(|turn| turn.prompt.is_some());
-    let before_ms = before.and_then(|turn| turn.started_ms);
-    let is_first = feed.turn(block.turn).prompt == Some(block.id);
-    let is_same =
-        before_ms.is_some_and(|before_ms| clock::day_of(before_ms) == clock::day_of(at_ms));
-    is_first && !is_same
 }
 
 /// When it was, perhaps with its date. The browser takes some tens of milliseconds to learn how its reader writes times: the

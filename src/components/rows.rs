@@ -90,23 +90,24 @@ impl Rows for FeedRows {
             store.set_sink(id, Some(Box::new(GrowingText(element.clone()))));
         }
         let ctx = self.ctx;
-        let content = mount_to(dom::as_html(element), move || {
-            move || {
-                version.track();
-                ctx.with_value(|context| {
-                    let feed = context.store.feed();
-                    match row {
-                        Row::Block(block) => block_view(ctx, &feed, feed.block(block)),
-                        Row::Company(head) => company::view(ctx, head),
-                        Row::Work(turn) => company::work_view(ctx, turn),
-                    }
-                })
-            }
-        });
+        let view = move || {
+            version.track();
+            ctx.with_value(|context| {
+                let feed = context.store.feed();
+                match row {
+                    Row::Block(block) => block_view(ctx, &feed, feed.block(block)),
+                    Row::Company(head) => company::view(ctx, head),
+                    Row::Work(turn) => company::work_view(ctx, turn),
+                }
+            })
+        };
+        // What the reader presses to go to a row may be gone before the row is, as the find bar: the row is not its.
+        let nobody = Owner::default();
+        let content = nobody.with(|| mount_to(dom::as_html(element), move || view));
         Box::new(MountedRow {
             context: self.context.clone(),
             id,
-            _content: Box::new(content),
+            _content: Box::new((content, nobody)),
         })
     }
 }

@@ -97,7 +97,7 @@ fn link(view: &FeedView, event_id: &str) -> Result<String, String> {
     let row = match event_id {
         "" => view.focused_row(),
         id => {
-            let block = context.store.block_of_id(id);
+            let block = context.store.block_named(id);
             block.and_then(|block| context.store.nearest_row(block))
         }
     };
@@ -105,12 +105,14 @@ fn link(view: &FeedView, event_id: &str) -> Result<String, String> {
         "" => "could not copy a link: no row has the focus".to_owned(),
         id => format!("could not copy a link: no such event is here: {id}"),
     })?;
-    let event_id = match event_id {
-        "" => context.event_of(row).unwrap_or_default(),
-        id => id.to_owned(),
+    let of_row = || context.event_of(row).unwrap_or_default();
+    let (event_id, name) = match event_id {
+        "" => (of_row(), context.name_of(row).unwrap_or_default()),
+        id if context.store.block_of_id(id).is_some() => (id.to_owned(), id.to_owned()),
+        name => (of_row(), name.to_owned()),
     };
-    context.copy_link_to(&event_id);
-    Ok(location::with_fragment("e", &event_id))
+    context.copy_link_to(&event_id, &name);
+    Ok(location::with_fragment("e", &name))
 }
 
 /// What listeners were told last.
@@ -120,7 +122,8 @@ pub(crate) struct Told {
     rate: Cell<f64>,
     time_ms: Cell<f64>,
     told_at_ms: Cell<i64>,
-    follows: Cell<Option<bool>>,
+    /// Whether the end is followed, and whether what is shown is of the past.
+    shown: Cell<(bool, bool)>,
     n_events: Cell<u32>,
     found: RefCell<Option<(usize, usize)>>,
 }
@@ -140,10 +143,10 @@ pub(super) fn tell(context: &Context) {
     }
     let list = context.list.borrow().clone();
     if let Some(list) = list {
-        let follows = list.view().following;
-        let before = told.follows.replace(Some(follows));
-        if before.is_some_and(|before| before != follows) {
-            say("af-follow", &[("following", Member::Is(follows))]);
+        let shown = (list.view().following, context.store.looks_back());
+        if told.shown.replace(shown) != shown {
+            let (following, replay) = (Member::Is(shown.0), Member::Is(shown.1));
+            say("af-follow", &[("following", following), ("replay", replay)]);
         }
     }
     let found = context.found();

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use chat_event::shell::script_of;
+use chat_feed::long_text::{PAPER_LINES, more_lines};
 use chat_feed::terminal::contrast::{Look, Paint};
 use chat_feed::terminal::{Line, Output, Printed, Run, Terminal, screen};
 use chat_feed::{Block, BlockId, Feed, ToolCallBlock, ToolStatus, units};
@@ -18,6 +19,7 @@ use leptos::prelude::*;
 use super::Ctx;
 use super::icon::{Icon, icon};
 use super::line::failure_chip;
+use super::output::keeping_focus;
 use crate::platform::{dom, measure};
 
 /// A command up to this long stands whole in the line of its row, where that is wide enough to be read at all.
@@ -35,6 +37,8 @@ const LINE_PX: f64 = 20.0;
 const WINDOW_PX: f64 = 480.0;
 /// Browsers lay out unreliably above some 33 million pixels; far below it positions are scaled.
 const MOST_PX: f64 = 8_000_000.0;
+/// So many lines are drawn at a time to look for one among them.
+const SOUGHT_LINES: usize = 1_000;
 /// As much is read in one frame: a few milliseconds of work.
 const BYTES_A_FRAME: usize = 1024 * 1024;
 /// Read outputs that are kept while their rows are away; each is small beside its text.
@@ -59,6 +63,36 @@ impl Terminals {
     /// Forgets all of them.
     pub(crate) fn clear(&self) {
         self.0.borrow_mut().clear();
+    }
+
+    /// Brings the first line that is wanted into the window that a row has all of its lines behind. Whether there is such a
+    /// line, or may be: not all of it is read yet.
+    pub(crate) fn seek(
+        &self,
+        feed: &Feed,
+        id: BlockId,
+        row: &dom::Element,
+        wanted: &dyn Fn(&str) -> bool,
+    ) -> bool {
+        let kept = self.0.borrow().get(&id).cloned();
+        let window = dom::first_in(row, ".terminal__window");
+        let (Some(kept), Some(window)) = (kept, window) else {
+            return false;
+        };
+        let output = kept.output(feed, id);
+        let printed = output.printed();
+        let n_lines = kept.n_lines(printed);
+        let from = (0..n_lines).step_by(SOUGHT_LINES);
+        let mut lines = from.filter_map(|from| {
+            let lines = kept.lines(printed, from, (from + SOUGHT_LINES).min(n_lines));
+            let at = lines.iter().position(|line| wanted(&line.text))?;
+            Some(from + at)
+        });
+        match lines.next() {
+            Some(line) => measure::set_scroll_top(&window, top_of(line, n_lines)),
+            None => return kept.terminal.borrow().n_read() < printed.bytes.len(),
+        }
+        true
     }
 
     /// The output of a row; begun anew where it is another text than before.
@@ -200,6 +234,16 @@ fn settled_view(
             kept.lines(printed, 0, n_lines),
         );
     }
+    if ctx.with_value(|context| context.diffs.are_whole()) {
+        let n_shown = match n_lines > PAPER_LINES + 1 {
+            true => PAPER_LINES,
+            false => n_lines,
+        };
+        let lines = kept.lines(printed, 0, n_shown);
+        let n_more = (n_lines - n_shown) as u64;
+        let more = (n_more > 0).then(|| div().class("more more--said").child(more_lines(n_more)));
+        return (well("well terminal__lines", kept, lines), more).into_any();
+    }
     if ctx.with_value(|context| context.store.shows_whole(id)) {
         let less = more_button(ctx, id, "Show less".to_owned());
         return (window_view(ctx, id, kept.clone(), n_lines), less).into_any();
@@ -219,7 +263,7 @@ fn settled_view(
 
 /// All lines behind a scroll bar, of which those in sight are mounted.
 fn window_view(ctx: Ctx, id: BlockId, kept: Rc<Kept>, n_lines: usize) -> AnyView {
-    let all_px = (n_lines as f64 * LINE_PX).min(MOST_PX);
+    let all_px = all_px(n_lines);
     let scaled = all_px >= MOST_PX;
     // The first mounted line, and where it stands.
     let place = ArcRwSignal::new((0_usize, 0.0_f64));
@@ -270,6 +314,21 @@ fn window_view(ctx: Ctx, id: BlockId, kept: Rc<Kept>, n_lines: usize) -> AnyView
         .on(ev::scroll, scrolled)
         .child(all)
         .into_any()
+}
+
+/// How high all lines are.
+fn all_px(n_lines: usize) -> f64 {
+    (n_lines as f64 * LINE_PX).min(MOST_PX)
+}
+
+/// Where the window stands that has a line in its middle.
+fn top_of(line: usize, n_lines: usize) -> f64 {
+    let (all_px, seen) = (all_px(n_lines), WINDOW_PX / LINE_PX);
+    let first = line as f64 - seen / 2.0;
+    match all_px >= MOST_PX {
+        true => first / (n_lines as f64 - seen) * (all_px - WINDOW_PX),
+        false => first * LINE_PX,
+    }
 }
 
 fn well(class: &'static str, kept: &Kept, lines: Vec<Line>) -> AnyView {
@@ -488,8 +547,10 @@ fn more_button(ctx: Ctx, id: BlockId, label: String) -> impl IntoView {
     button()
         .attr("type", "button")
         .class("link more")
-        .on(ev::click, move |_| {
-            ctx.with_value(|context| context.toggle_whole(id))
+        .on(ev::click, move |event| {
+            keeping_focus(ctx, &event, || {
+                ctx.with_value(|context| context.toggle_whole(id));
+            });
         })
         .child((icon(Icon::Unfold), label))
 }

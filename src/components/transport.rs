@@ -14,7 +14,7 @@ mod words;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use chat_feed::playback::{Command, Direction, State, Stop};
+use chat_feed::playback::{Command, Direction, Player, State, Stop};
 use leptos::ev;
 use leptos::html::div;
 use leptos::prelude::*;
@@ -225,7 +225,11 @@ fn own_key(ctx: Ctx, event: &dom::Event) -> bool {
         ("j", false) => ask(Command::SeekBy(-10_000.0)),
         ("l", false) => ask(Command::SeekBy(10_000.0)),
         ("Home", false) => ask(Command::SeekTo(0)),
-        ("End", false) => ask(Command::SeekTo(u32::MAX)),
+        ("End", false) => {
+            // The bar stays although there is nothing to look back from: the focus is in it.
+            ctx.with_value(|context| context.transport.opened.set(true));
+            ask(Command::Live)
+        }
         ("PageUp" | "PageDown", false) => {
             let length_ms =
                 ctx.with_value(|context| context.store.player(|player| player.clock().length_ms()));
@@ -240,6 +244,10 @@ fn own_key(ctx: Ctx, event: &dom::Event) -> bool {
         }
         _ => false,
     }
+}
+
+fn on_axis(ctx: Ctx, change: fn(&mut Player)) {
+    ctx.with_value(|context| context.store.on_axis(change));
 }
 
 fn scrubber(ctx: Ctx) -> impl IntoView {
@@ -293,11 +301,21 @@ fn scrubber(ctx: Ctx) -> impl IntoView {
             for_text.track();
             ctx.with_value(|context| words::spoken(context))
         })
+        // What came since the reader last did anything is to be pointed at, too.
+        .on(ev::pointerenter, move |event| {
+            if !pointer::is_down(&event) {
+                on_axis(ctx, Player::fit_axis);
+            }
+        })
         .on(ev::pointerdown, move |event| {
             if pointer::is_down(&event) {
+                on_axis(ctx, |player| player.hold_axis(true));
                 pointer::hold(&event);
                 seek(&event);
             }
+        })
+        .on(ev::lostpointercapture, move |_| {
+            on_axis(ctx, |player| player.hold_axis(false));
         })
         .on(ev::pointermove, move |event| {
             hover.set(pointer::share_along(&event));

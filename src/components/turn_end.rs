@@ -15,18 +15,12 @@ pub(crate) fn view(end: &TurnEndBlock) -> AnyView {
         Some("interrupted") => Some("Interrupted · "),
         _ => None,
     };
-    if let Some(usage) = &end.usage {
-        facts.extend(usage.model.clone());
-        let n_tokens = usage.input_tokens.saturating_add(usage.output_tokens);
-        if n_tokens > 0 {
-            facts.push(format!("{} tokens", units::tokens(n_tokens)));
-        }
+    facts.extend(end.model.clone());
+    let n_tokens = end.tokens.map_or(0, |tokens| tokens.total());
+    if n_tokens > 0 {
+        facts.push(format!("{} tokens", units::tokens(n_tokens)));
     }
-    facts.extend(
-        end.cost_usd
-            .or(end.usage.as_ref().and_then(|usage| usage.cost_usd))
-            .map(units::dollars),
-    );
+    facts.extend(end.cost_usd.map(units::dollars));
     let separator = (took.is_some() && !facts.is_empty()).then_some(" · ");
     let took = span().attr("data-time", "").child((took, separator));
     div()

@@ -21,7 +21,7 @@ use leptos::html::{button, div, span};
 use leptos::prelude::*;
 
 use super::icon::{Icon, icon};
-use super::output::{clip, strip_controls, well};
+use super::output::{clip, keeping_focus, strip_controls, well};
 use super::{Context, Ctx};
 
 /// JSON longer than this is cut until the reader asks for more.
@@ -61,8 +61,14 @@ impl Wholes {
 
     /// A body that is kept in this browser, all of it; `None` where it is anywhere else.
     pub(crate) fn body_here(&self, event_id: &str, body: &BodyRef) -> Option<ComingBody> {
-        let is_here = !self.named.get().is_empty() && self.can_fetch(std::slice::from_ref(body));
-        let fetch = self.fetch.borrow().clone().filter(|_| is_here)?;
+        let is_here = !self.named.get().is_empty();
+        is_here.then(|| self.body(event_id, body))?
+    }
+
+    /// A body wherever it is kept, all of it; `None` where nobody keeps it.
+    pub(crate) fn body(&self, event_id: &str, body: &BodyRef) -> Option<ComingBody> {
+        let is_kept = self.can_fetch(std::slice::from_ref(body));
+        let fetch = self.fetch.borrow().clone().filter(|_| is_kept)?;
         let wanted = Wanted {
             sha256: body.sha256.as_str().into(),
             n_bytes: body.bytes,
@@ -99,6 +105,11 @@ impl Wholes {
                     .map(|text| Cow::Owned(text.to_string())),
             },
         }
+    }
+
+    /// Whether anything of a row is on its way.
+    pub(crate) fn awaits(&self, block: BlockId) -> bool {
+        !self.loads.borrow().coming(block).is_empty()
     }
 
     /// The row is closed: nothing of it is waited for.
@@ -236,6 +247,11 @@ impl<'a> Long<'a> {
         let whole = self
             .ctx
             .with_value(|context| context.wholes.text(&self.place, body));
+        if self.is_printed() {
+            let all = whole.as_deref().map(Body::from);
+            let excerpt = all.as_ref().unwrap_or(body).excerpt();
+            return self.paper_view(long_text::on_paper(&excerpt, strip_controls));
+        }
         if let Some(whole) = whole {
             let shown = strip_controls(long_text::shown_at_once(&whole));
             let lines: Vec<&str> = shown.lines().collect();
@@ -280,6 +296,10 @@ impl<'a> Long<'a> {
         }
         let short = long_text::shortened(value);
         let text = long_text::indented(short.as_ref().unwrap_or(value));
+        if self.is_printed() {
+            let text = Body::from(text.as_str());
+            return self.paper_view(long_text::on_paper(&text.excerpt(), str::to_owned));
+        }
         let cut = text.char_indices().nth(JSON_CHARS).map(|(at, _)| at);
         if short.is_none() && cut.is_none() {
             return well(self.class, self.label, text);
@@ -296,6 +316,15 @@ impl<'a> Long<'a> {
             .into_any()
     }
 
+    fn is_printed(&self) -> bool {
+        self.ctx.with_value(|context| context.diffs.are_whole())
+    }
+
+    fn paper_view(&self, (shown, more): (String, Option<String>)) -> AnyView {
+        let more = more.map(|more| div().class("more more--said").child(more));
+        (well(self.class, self.label, clip(&shown)), more).into_any()
+    }
+
     fn whole_view(&self, text: String, n_bytes: u64) -> AnyView {
         let cut = (n_bytes > long_text::WHOLE_BYTES as u64).then(|| {
             let first = units::bytes(long_text::WHOLE_BYTES as u64);
@@ -308,7 +337,7 @@ impl<'a> Long<'a> {
     /// The button that shows the ends again.
     pub(crate) fn less_view(&self) -> AnyView {
         let (ctx, place) = (self.ctx, self.place.clone());
-        more_button("Show less".to_owned(), None, move || {
+        more_button(ctx, "Show less".to_owned(), None, move || {
             ctx.with_value(|context| context.leave_whole(&place));
         })
     }
@@ -320,6 +349,10 @@ impl<'a> Long<'a> {
         references: Vec<BodyRef>,
         n_bytes: u64,
     ) -> AnyView {
+        if self.is_printed() {
+            let all = format!("{} in all", units::bytes(n_bytes));
+            return div().class("more more--said").child(all).into_any();
+        }
         let (ctx, place) = (self.ctx, self.place.clone());
         let can_fetch = ctx.with_value(|context| context.wholes.can_fetch(&references));
         if !can_fetch {
@@ -339,8 +372,12 @@ impl<'a> Long<'a> {
             }
         };
         let load = ctx.with_value(|context| context.wholes.load(&place));
+        if load.is_none() && ctx.with_value(|context| context.find.seeks(place.0)) {
+            // What was gone to may stand in what is left out.
+            ask();
+        }
         match load {
-            None | Some(Load::Here) => more_button(label, size, ask),
+            None | Some(Load::Here) => more_button(ctx, label, size, ask),
             Some(Load::Coming { n_bytes, of_bytes }) => {
                 let far = format!(
                     "Loading: {} of {}",
@@ -353,7 +390,7 @@ impl<'a> Long<'a> {
                 let said = span().attr("role", "status").child(far);
                 div()
                     .class("more more--said")
-                    .child((said, link_button("Cancel", cancel)))
+                    .child((said, link_button(ctx, "Cancel", cancel)))
                     .into_any()
             }
             Some(Load::Failed(why)) => {
@@ -363,7 +400,7 @@ impl<'a> Long<'a> {
                     .child(format!("Could not load the rest: {why}"));
                 div()
                     .class("more more--said")
-                    .child((said, link_button("Try again", ask)))
+                    .child((said, link_button(ctx, "Try again", ask)))
                     .into_any()
             }
         }
@@ -377,11 +414,11 @@ pub(crate) fn missing(body: &Body) -> Vec<BodyRef> {
     reference.cloned().into_iter().collect()
 }
 
-fn more_button(label: String, size: Option<String>, act: impl Fn() + 'static) -> AnyView {
+fn more_button(ctx: Ctx, label: String, size: Option<String>, act: impl Fn() + 'static) -> AnyView {
     button()
         .attr("type", "button")
         .class("link more")
-        .on(ev::click, move |_| act())
+        .on(ev::click, move |event| keeping_focus(ctx, &event, &act))
         .child((
             icon(Icon::Unfold),
             label,
@@ -390,10 +427,10 @@ fn more_button(label: String, size: Option<String>, act: impl Fn() + 'static) ->
         .into_any()
 }
 
-fn link_button(label: &'static str, act: impl Fn() + 'static) -> impl IntoView {
+fn link_button(ctx: Ctx, label: &'static str, act: impl Fn() + 'static) -> impl IntoView {
     button()
         .attr("type", "button")
         .class("link")
-        .on(ev::click, move |_| act())
+        .on(ev::click, move |event| keeping_focus(ctx, &event, &act))
         .child(label)
 }

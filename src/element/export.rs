@@ -138,6 +138,8 @@ fn write_and_save(
     review: Review,
 ) {
     wasm_bindgen_futures::spawn_local(async move {
+        // What is masked in the file stands in its name neither.
+        let title = Masker::new(plan.clone()).text(&title);
         match write(&origin, form, Some(plan), n_events).await {
             // The reader may have left meanwhile.
             Ok(file) if review.is_wanted() => {

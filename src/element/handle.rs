@@ -1,7 +1,6 @@
-//! What the element's class asks of its feed: attributes, files and lines, places to go to, rows as text.
+//! What the element's class asks of its feed: attributes, files and lines, places to go to, numbers, rows as text.
 
 use std::future::Future;
-use std::pin::Pin;
 
 use chat_feed::arrangement::Verbosity;
 use chat_feed::export::Form;
@@ -11,8 +10,7 @@ use super::FeedElement;
 use crate::components::around::AROUND;
 use crate::components::diff::Split;
 use crate::components::{later, markup};
-use crate::platform::custom_element::Feed;
-use crate::platform::dom::Element;
+use crate::platform::custom_element::{Answer, Answering, Feed};
 use crate::platform::stream::Blob;
 use crate::transport::again::Origin;
 use crate::transport::pushed::Pushed;
@@ -75,15 +73,21 @@ impl Feed for FeedElement {
             "speed" | "loop" | "pause-on-markers" | "controls" => {
                 self.set_playing(name, value.as_deref())
             }
+            "token" => {
+                *self.token.borrow_mut() = value;
+                if self.state.get() == "error" {
+                    self.open_soon();
+                }
+            }
+            "event" => {
+                *self.going_to.borrow_mut() = value;
+                // What is shown may be about to go.
+                let known =
+                    !self.opening.get() && matches!(self.state.get(), "ready" | "live" | "ended");
+                self.go_on(known && self.store.event_count() > 0);
+            }
             "group" => self.arrange(|mode| mode.group = value.as_deref() != Some("none")),
             _ => {}
-        }
-    }
-
-    fn set_token(&self, token: Option<String>) {
-        *self.token.borrow_mut() = token;
-        if self.state.get() == "error" {
-            self.open_soon();
         }
     }
 
@@ -125,58 +129,74 @@ impl Feed for FeedElement {
         }
     }
 
-    fn clear(&self) {
-        self.begin();
-        self.set_state("ready");
+    fn act(&self, what: &str, value: f64) -> f64 {
+        // Rows and events are counted in 32 bits.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let event_idx = (value >= 0.0).then_some(value as u32);
+        let row = match what {
+            "clear" => {
+                self.begin();
+                self.set_state("ready");
+                return 0.0;
+            }
+            "disconnect" => {
+                self.running.borrow_mut().take();
+                self.view.close();
+                return 0.0;
+            }
+            "badge" => return self.view.badge().into(),
+            "events" => return self.store.event_count().into(),
+            "rows" => return self.view.row_count().into(),
+            "coloured" => return u8::from(later::is_drawn(&self.view.context)).into(),
+            "time" | "duration" | "rate" | "paused" => return self.playing_value(what),
+            "event" => event_idx.and_then(|event_idx| self.view.go_to_event(event_idx)),
+            "as-of" => {
+                self.view.surround();
+                self.show_as_of(event_idx)
+            }
+            command => {
+                self.view.surround();
+                self.play_command(command, value);
+                return 0.0;
+            }
+        };
+        row.map_or(-1.0, f64::from)
     }
 
-    fn badge(&self) -> u32 {
-        self.view.badge()
+    fn ask(&self, what: &str, text: &str) -> Answering {
+        match what {
+            "rows" => {
+                let rows = self.all_rows(!text.is_empty());
+                Box::pin(async move { Ok(Answer::Text(rows.await)) })
+            }
+            "export" | "export-whole" => match Form::of_ending(text) {
+                Some(form) => {
+                    let file = self.exported(form, what == "export");
+                    Box::pin(async move { Ok(Answer::File(file.await?)) })
+                }
+                None => {
+                    let why = format!("expected html, md, jsonl or json: {text}");
+                    Box::pin(async { Err(why) })
+                }
+            },
+            _ => {
+                let (view, sink) = (self.view.clone(), self.sink());
+                let (what, text) = (what.to_owned(), text.to_owned());
+                Box::pin(async move {
+                    view.surround();
+                    let around = AROUND.needed(|lack| sink(Update::Lacks(lack))).await;
+                    Ok(Answer::Text((around.script)(&view, &what, &text).await?))
+                })
+            }
+        }
     }
+}
 
-    fn event_count(&self) -> u32 {
-        self.store.event_count()
-    }
-
-    fn row_count(&self) -> u32 {
-        self.view.row_count()
-    }
-
-    fn is_coloured(&self) -> bool {
-        later::is_drawn(&self.view.context)
-    }
-
-    fn scroller(&self) -> Option<Element> {
-        Some(self.view.scroller())
-    }
-
-    fn go_to_event(&self, event_idx: u32) -> Option<u32> {
-        self.view.go_to_event(event_idx)
-    }
-
-    fn go_to(&self, event_id: &str) {
-        *self.going_to.borrow_mut() = Some(event_id.to_owned());
-        let known = matches!(self.state.get(), "ready" | "live" | "ended");
-        self.go_on(known && self.store.event_count() > 0);
-    }
-
-    fn play(&self, command: &str, value: f64) {
-        self.view.surround();
-        self.play_command(command, value);
-    }
-
-    fn playing(&self, name: &str) -> f64 {
-        self.playing_value(name)
-    }
-
-    fn view_as_of(&self, event_idx: Option<u32>) -> Option<u32> {
-        self.view.surround();
-        self.show_as_of(event_idx)
-    }
-
-    fn serialize_rows(&self, mask_times: bool) -> Pin<Box<dyn Future<Output = String>>> {
+impl FeedElement {
+    /// The rows of the whole session as text.
+    fn all_rows(&self, mask_times: bool) -> impl Future<Output = String> + use<> {
         let view = self.view.clone();
-        Box::pin(async move {
+        async move {
             later::here(&view.context).await;
             view.settle();
             let list = view.list().clone();
@@ -193,33 +213,6 @@ impl Feed for FeedElement {
             }
             list.force(None);
             text
-        })
-    }
-
-    fn ask(&self, what: &str, text: &str) -> Pin<Box<dyn Future<Output = Result<String, String>>>> {
-        let (view, sink) = (self.view.clone(), self.sink());
-        let (what, text) = (what.to_owned(), text.to_owned());
-        Box::pin(async move {
-            view.surround();
-            let around = AROUND.needed(|lack| sink(Update::Lacks(lack))).await;
-            (around.script)(&view, &what, &text).await
-        })
-    }
-
-    fn export_as(
-        &self,
-        ending: &str,
-        masked: bool,
-    ) -> Pin<Box<dyn Future<Output = Result<Blob, String>>>> {
-        let Some(form) = Form::of_ending(ending) else {
-            let why = format!("expected html, md, jsonl or json: {ending}");
-            return Box::pin(async { Err(why) });
-        };
-        Box::pin(self.exported(form, masked))
-    }
-
-    fn disconnect(&self) {
-        self.running.borrow_mut().take();
-        self.view.close();
+        }
     }
 }

@@ -61,7 +61,7 @@ impl FeedElement {
             "play" => Command::Play,
             "pause" => Command::Pause,
             "seek" if value.is_finite() => Command::SeekNear(value),
-            "rate" => Command::Speed(value),
+            "speed" => Command::Speed(value),
             "live" => Command::Live,
             "step" => return self.step(value),
             _ => return,

@@ -54,6 +54,11 @@ impl FeedStore {
         done
     }
 
+    /// Whether a filter decides what is shown.
+    pub(crate) fn is_filtered(&self) -> bool {
+        self.arrangement.borrow().is_filtered()
+    }
+
     /// Shows only what was found, or everything again.
     pub(crate) fn show_only_found(&self, only: bool) {
         let find = self.find.clone();

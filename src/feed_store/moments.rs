@@ -63,6 +63,14 @@ impl FeedStore {
         self.ask_frame();
     }
 
+    /// The strip is pointed at, or is held, or let go: what it is as long as.
+    pub(crate) fn on_axis(&self, change: impl FnOnce(&mut Player)) {
+        change(&mut self.playing.player.borrow_mut());
+        // The thumb may be at another place on it, and the strip is drawn anew.
+        self.tell_moved();
+        self.ask_frame();
+    }
+
     /// Says whether texts that came whole are typed at a made-up pace.
     pub(crate) fn set_types_whole(&self, types_whole: bool) {
         let mut player = self.playing.player.borrow_mut();
@@ -114,10 +122,10 @@ impl FeedStore {
             .flatten()
     }
 
-    /// So many events show the event of this id; `None` where it has not come.
-    pub(crate) fn events_to_show(&self, event_id: &str) -> Option<u32> {
+    /// So many events show the row that a link names; `None` where it has not come.
+    pub(crate) fn events_to_show(&self, name: &str) -> Option<u32> {
         let renderer = self.renderer.borrow();
-        let block = renderer.block_of_id(event_id)?;
+        let block = renderer.block_named(name)?;
         Some(renderer.feed().block(block).first_event + 1)
     }
 

@@ -53,6 +53,11 @@ impl FeedStore {
         self.arrangement.borrow().company(&self.feed(), head)
     }
 
+    /// The members of a company, in their order.
+    pub(crate) fn members(&self, head: BlockId) -> Vec<BlockId> {
+        self.arrangement.borrow().members(head).to_vec()
+    }
+
     /// The first of the company a block is shown in; `None` where it stands by itself.
     pub(crate) fn company_of(&self, block: BlockId) -> Option<BlockId> {
         let arrangement = self.arrangement.borrow();

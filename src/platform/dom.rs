@@ -12,7 +12,8 @@ use std::cell::RefCell;
 use wasm_bindgen::JsCast;
 
 pub(crate) use calls::{
-    call_method, call_with_bytes, call_with_files, call_with_text, play, set_text_property,
+    call_method, call_with_bytes, call_with_files, call_with_text, element_property, play,
+    set_text_property,
 };
 pub(crate) use event::{
     around_event, attribute_at, began_in_control, child_at, has_shift, is_target, is_within,
@@ -89,6 +90,12 @@ pub(crate) fn append_text(node: &Text, text: &str) {
 /// The element of this id.
 pub(crate) fn by_id(id: &str) -> Option<Element> {
     document().get_element_by_id(id)
+}
+
+/// Whether the page's root element has an attribute: so whoever serves the page tells it something.
+pub(crate) fn page_says(name: &str) -> bool {
+    let root = document().document_element();
+    root.is_some_and(|root| root.has_attribute(name))
 }
 
 /// The first element within another that a selector finds.

@@ -217,20 +217,53 @@ fn is_beside(element: &Element) -> bool {
 pub(crate) fn scroll_wells(place: &Place, from: &Element, until: &Element) {
     let mut at = Some(from.clone());
     while let Some(well) = at.filter(|well| well != until) {
-        let (height, whole) = (well.client_height(), well.scroll_height());
-        if whole > height + 1 && height > 0 {
-            let bounds = well.get_bounding_client_rect();
+        let (width, height) = (
+            f64::from(well.client_width()),
+            f64::from(well.client_height()),
+        );
+        // What cannot have the focus cuts off what does not fit.
+        let scrolls = well.has_attribute("tabindex") && height > 0.0;
+        let bounds = well.get_bounding_client_rect();
+        if scrolls && f64::from(well.scroll_height()) > height + 1.0 {
             let (top, bottom) = place.edges_px();
             if top < bounds.top() || bottom > bounds.bottom() {
-                let to =
-                    f64::from(well.scroll_top()) + top - bounds.top() - f64::from(height) / 2.0;
-                // Positions in a page fit by far.
-                #[allow(clippy::cast_possible_truncation)]
-                well.set_scroll_top(to as i32);
+                let to = f64::from(well.scroll_top()) + top - bounds.top() - height / 2.0;
+                well.set_scroll_top(whole_px(to));
+            }
+        }
+        if scrolls && f64::from(well.scroll_width()) > width + 1.0 {
+            let at = place.0.bounds();
+            if at.left() < bounds.left() || at.right() > bounds.right() {
+                let to = f64::from(well.scroll_left()) + at.left() - bounds.left() - width / 2.0;
+                well.set_scroll_left(whole_px(to));
             }
         }
         at = well.parent_element();
     }
+}
+
+// Positions in a page fit by far.
+#[allow(clippy::cast_possible_truncation)]
+fn whole_px(px: f64) -> i32 {
+    px as i32
+}
+
+/// Whether a place can be seen: a line that is too long for its row ends before the rest of it.
+pub(crate) fn can_be_seen(place: &Place, around: &Element) -> bool {
+    let bounds = place.0.bounds();
+    let line = around.closest(".line, .tool-call__said").ok().flatten();
+    let mut at = line.is_some().then(|| around.clone());
+    while let Some(element) = at {
+        let cuts = element.client_width() > 0 && element.scroll_width() > element.client_width();
+        let shown = element.get_bounding_client_rect();
+        // Of a path the beginning is cut off.
+        if cuts && (bounds.right() > shown.right() || bounds.left() < shown.left()) {
+            return false;
+        }
+        at = element.parent_element();
+        at = at.filter(|_| line.as_ref() != Some(&element));
+    }
+    bounds.width() > 0.0
 }
 
 /// Top and bottom edge of an element in the window, in pixels.

@@ -38,14 +38,26 @@ fn change_fragment(change: impl FnOnce(&web_sys::UrlSearchParams)) {
     }
 }
 
-/// Writes the fragment anew without a step in the history; empty takes it away.
-pub(crate) fn replace_fragment(parameters: &[(&str, &str)]) {
-    if let Ok(written) = web_sys::UrlSearchParams::new() {
-        for (name, value) in parameters {
-            written.append(name, value);
-        }
-        write_fragment(&written);
+/// A step in the history: the page's own address with such a fragment, and a word that the history keeps with it.
+pub(crate) fn step(parameters: &[(&str, &str)], kept: Option<&str>) {
+    let Ok(written) = web_sys::UrlSearchParams::new() else {
+        return;
+    };
+    for (name, value) in parameters {
+        written.append(name, value);
     }
+    let Ok(path) = dom::window().location().pathname() else {
+        return;
+    };
+    let kept = kept.map_or(JsValue::NULL, JsValue::from_str);
+    if let Ok(history) = dom::window().history() {
+        let _ = history.push_state_with_url(&kept, "", Some(&with_parameters(path, &written)));
+    }
+}
+
+/// The word that the history keeps with the step that is shown.
+pub(crate) fn kept() -> Option<String> {
+    dom::window().history().ok()?.state().ok()?.as_string()
 }
 
 fn write_fragment(parameters: &web_sys::UrlSearchParams) {
@@ -53,14 +65,19 @@ fn write_fragment(parameters: &web_sys::UrlSearchParams) {
     let (Ok(path), Ok(search)) = (window.location().pathname(), window.location().search()) else {
         return;
     };
-    let mut address = path + &search;
+    if let Ok(history) = window.history() {
+        let kept = history.state().unwrap_or_default();
+        let address = with_parameters(path + &search, parameters);
+        let _ = history.replace_state_with_url(&kept, "", Some(&address));
+    }
+}
+
+fn with_parameters(mut address: String, parameters: &web_sys::UrlSearchParams) -> String {
     let text = String::from(parameters.to_string());
     if !text.is_empty() {
         address = address + "#" + &text;
     }
-    if let Ok(history) = window.history() {
-        let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&address));
-    }
+    address
 }
 
 /// The page's address with one parameter of its fragment set; the secret is never part of it.
@@ -75,6 +92,11 @@ pub(crate) fn with_fragment(name: &str, value: &str) -> String {
     parameters.delete("token");
     parameters.set(name, value);
     format!("{address}#{}", String::from(parameters.to_string()))
+}
+
+/// The page's address.
+pub(crate) fn address() -> String {
+    dom::window().location().href().unwrap_or_default()
 }
 
 /// The page's own origin: `http://127.0.0.1:8080`

@@ -16,7 +16,8 @@ const make = (tag, className) => {
   if (className) element.className = className;
   return element;
 };
-// The direction of a block is its text's own.
+// What has sides takes those of its text: a quote's bar, a list's marks, a table's columns. A block in it with a direction of
+// its own would not count as its text; which way each runs is for the style.
 const block = (tag, className) => {
   const element = make(tag, className);
   element.dir = "auto";
@@ -24,17 +25,17 @@ const block = (tag, className) => {
 };
 
 const MAKERS = {
-  8: () => block("p"),
+  8: () => make("p"),
   9: (level) => {
-    const element = block("div", level <= 2 ? "heading heading--large" : "heading");
+    const element = make("div", level <= 2 ? "heading heading--large" : "heading");
     element.setAttribute("role", "heading");
     // Below the prompts, which are headings of the second. The writer's own levels skip, and begin anywhere.
     element.setAttribute("aria-level", "3");
     return element;
   },
-  10: () => make("blockquote"),
-  11: () => make("ul"),
-  13: () => block("li"),
+  10: () => block("blockquote"),
+  11: () => block("ul"),
+  13: () => make("li"),
   14: () => {
     const element = make("div", "table-scroller");
     element.tabIndex = 0;
@@ -42,16 +43,16 @@ const MAKERS = {
     element.setAttribute("aria-label", "Table");
     return element;
   },
-  15: () => make("table"),
+  15: () => block("table"),
   16: () => make("thead"),
   17: () => make("tbody"),
   18: () => make("tr"),
   19: (side) => {
-    const element = block("th", SIDES[side]);
+    const element = make("th", SIDES[side]);
     element.scope = "col";
     return element;
   },
-  20: (side) => block("td", SIDES[side]),
+  20: (side) => make("td", SIDES[side]),
   22: () => make("span", "code__line"),
   23: () => make("strong"),
   24: () => make("em"),
@@ -66,7 +67,7 @@ const MAKERS = {
 };
 const WORDED = {
   12: (number) => {
-    const element = make("ol");
+    const element = block("ol");
     if (number !== "1") element.setAttribute("start", number);
     return element;
   },

@@ -5,14 +5,14 @@ use std::rc::Rc;
 
 use chat_event::ChatEvent;
 use chat_feed::connection::Page;
-use chat_normalize::SessionFolder;
+use chat_normalize::{AT_REST, SessionFolder};
 
 use super::link::Server;
 use super::live::encoded;
 use super::{Sink, Update, folder, replay};
+use crate::platform::frame;
 use crate::platform::reader::Source;
 use crate::platform::stream::{Blob, fetch_bytes};
-use crate::platform::{clock, frame};
 
 /// Where a session came from.
 #[derive(Clone)]
@@ -58,7 +58,7 @@ impl Origin {
             Origin::Files(files) => match files.as_slice() {
                 [(_, file)] => {
                     let source = Source::File(file.clone());
-                    replay::read_here(source, clock::epoch_ms(), None, &sink).await;
+                    replay::read_here(source, AT_REST, None, &sink).await;
                 }
                 files => {
                     let files = folder::named(files.to_vec());
@@ -70,7 +70,7 @@ impl Origin {
             },
             Origin::Address(address, token) => {
                 let source = Source::Address(address.clone(), token.clone());
-                replay::read_here(source, clock::epoch_ms(), None, &sink).await;
+                replay::read_here(source, AT_REST, None, &sink).await;
             }
             Origin::Session(server, session) => {
                 read_session(server, session, &sink, &enough).await?;

@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 
 use chat_event::ChatEvent;
-use chat_normalize::{Context, FolderReader, SessionFolder, SessionParts};
+use chat_normalize::{AT_REST, Context, FolderReader, SessionFolder, SessionParts};
 
 use super::readers::refusal;
 use super::replay::SLICE_MS;
 use super::unpacked::{Broken, Unpacked, name_unpacked};
 use super::watch::{Watch, watch};
 use super::{Failure, Limits, Progress, Running, Sink, Update};
+use crate::platform::frame;
 use crate::platform::stream::Blob;
-use crate::platform::{clock, frame};
 
 /// Reads the files of one session.
 pub(super) fn of_files(
@@ -99,14 +99,13 @@ async fn read_files(
     let mut slice_began_ms = frame::now_ms();
     while let Some(want) = reader.wants() {
         let (path, offset) = (want.path.to_owned(), want.offset);
-        let now_ms = clock::epoch_ms();
         match files.next(&path, offset).await {
             Ok(piece) => {
-                if let Err(why) = reader.push(&piece, now_ms, &mut events) {
+                if let Err(why) = reader.push(&piece, AT_REST, &mut events) {
                     return sink(Update::Failed(refusal(&why)));
                 }
             }
-            Err(why) => reader.missing(&why, now_ms, &mut events),
+            Err(why) => reader.missing(&why, AT_REST, &mut events),
         }
         let taken = watch.as_mut().map(|watch| watch.take(&mut events, true));
         if let Some(taken) = taken.flatten() {

@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use chat_event::ChatEvent;
+use chat_normalize::AT_REST;
 
 use super::aside::{ASIDE, Aside, Outcome};
 use super::bytes::Bytes;
@@ -13,9 +14,9 @@ use super::readers::READERS;
 use super::unpacked::{Broken, Unpacked};
 use super::watch::Watch;
 use super::{Failure, Limits, Running, Sink, Update};
+use crate::platform::frame;
 use crate::platform::reader::{Asked, Source};
 use crate::platform::stream::{Blob, ByteStream, FetchError};
-use crate::platform::{clock, frame};
 
 /// How long the page may be held at once; the rest of a frame is for layout and paint.
 pub(super) const SLICE_MS: f64 = 8.0;
@@ -58,7 +59,7 @@ pub(crate) fn of_address(
 
 /// Reads a source, in a worker where it is long and there can be one.
 async fn read(source: Source, limits: Limits, sink: &Sink) {
-    let mut reading = Reading::new(clock::epoch_ms());
+    let mut reading = Reading::new(AT_REST);
     let Some(mut bytes) = open(&source, sink).await else {
         return;
     };

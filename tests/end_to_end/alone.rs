@@ -35,11 +35,26 @@ fn a_page_without_sessions_keeps_no_room_for_them() {
             "text/html; charset=utf-8",
             std::fs::read(first_page()).unwrap_or_default(),
         ),
+        // Kept as the program served it.
+        ("/kept", "text/html; charset=utf-8", {
+            let page = std::fs::read_to_string(first_page()).unwrap_or_default();
+            page.replacen("<html", "<html data-sessions", 1)
+                .into_bytes()
+        }),
     ];
     on_own_site("alone", FEED, files, async |site, tab| {
         // The browser writes of it in the console.
         tab.expect_problems("404|403");
         tab.look(false, (1440, 900)).await;
+        tab.goto(&format!("{}/app?src=/log.jsonl", site.url)).await;
+        tab.wait_for(
+            "the page around it",
+            SHORT,
+            "!!__test.one('.sessions__list')",
+        )
+        .await;
+        tab.run("await __test.frames(3)").await;
+        assert_eq!(n_asked_for_sessions(&site), 0, "nobody says there are any");
         let first_page = std::fs::read(first_page()).unwrap_or_default();
         // Hosts that know nothing of sessions say so in three ways.
         for otherwise in [
@@ -51,7 +66,7 @@ fn a_page_without_sessions_keeps_no_room_for_them() {
                 site.answer_otherwise(status, content_type, content);
             }
             let n_asked = n_asked_for_sessions(&site);
-            tab.goto(&format!("{}/app?src=/log.jsonl", site.url)).await;
+            tab.goto(&format!("{}/kept?src=/log.jsonl", site.url)).await;
             tab.wait_for("rows", SHORT, "__test.all('[data-row]').length > 0")
                 .await;
             let left_px = "__test.feed().getBoundingClientRect().left";
@@ -96,6 +111,14 @@ fn a_page_without_sessions_keeps_no_room_for_them() {
             "what can be opened",
             SHORT,
             "!!__test.visible('.empty__title') && !__test.visible('nav.sessions')",
+        )
+        .await;
+        // An address that there is nothing at is no dead end.
+        tab.goto(&format!("{}/app?src=/none.jsonl", site.url)).await;
+        tab.wait_for(
+            "why, and what else can be opened",
+            SHORT,
+            "!!__test.visible('.note[role=alert]') && !!__test.visible('.drop input')?.files",
         )
         .await;
     });

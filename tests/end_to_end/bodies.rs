@@ -109,6 +109,22 @@ fn a_long_result_is_shown_the_same_live_and_dropped_before_it_is_loaded_and_afte
             .await;
             let calm: bool = tab.eval("__test.rest()").await;
             assert!(calm, "the page comes to rest with the result opened");
+            assert_eq!(
+                n_fetched(),
+                before,
+                "nothing is fetched before it is copied"
+            );
+            // Copied, it is whole before anybody asked to see it so.
+            tab.run(&format!(
+                "window.copied = ''; navigator.clipboard.writeText = async (text) => {{ copied = text; }}; {call}.focus()"
+            ))
+            .await;
+            tab.press("y").await;
+            tab.wait_for("the row's text", SHORT, "copied !== ''").await;
+            let copied: String = tab.eval("copied").await;
+            assert!(copied.ends_with(printed.trim_end()), "all that it gave");
+            assert!(!copied.contains("Show all"), "and no button");
+            let before = n_fetched();
             let rows = "__test.feed().serializeRows({ maskTimes: true })";
             let ends: String = tab.eval(rows).await;
             assert_eq!(

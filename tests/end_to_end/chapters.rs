@@ -104,6 +104,24 @@ fn each_prompt_is_a_chapter_to_go_to() {
         stage.tab.press("Enter").await;
         let first = told(&stage, CHAPTERS).await;
         assert_eq!(first["here"], "Chapter 1 of 3: Count the files");
+        // Arrows go from the chapter that is shown to others, and stay at the last.
+        stage
+            .tab
+            .run("__test.one('#chapters-opener').focus()")
+            .await;
+        stage.tab.press("Enter").await;
+        for key in [
+            "ArrowDown",
+            "ArrowDown",
+            "ArrowDown",
+            "ArrowDown",
+            "ArrowUp",
+        ] {
+            stage.tab.press(key).await;
+        }
+        stage.tab.press("Enter").await;
+        let second = told(&stage, CHAPTERS).await;
+        assert_eq!(second["here"], "Chapter 2 of 3: <b>Second</b> thoughts");
         stage.assert_no_request_out();
     });
 }

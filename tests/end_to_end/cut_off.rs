@@ -108,7 +108,7 @@ fn a_page_that_was_hidden_or_frozen_has_all_of_it_when_it_is_shown() {
         server.send("h", &beginning()).await;
         let tab = visit.tab("page").await;
         open(&tab, &server.page_of("h"), 3).await;
-        tab.wait_for("the title", SHORT, "document.title === 'Asking – Turnreel'")
+        tab.wait_for("the title", SHORT, "document.title === 'Asking · Turnreel'")
             .await;
         let see = |state: &str| {
             format!(
@@ -128,7 +128,7 @@ fn a_page_that_was_hidden_or_frozen_has_all_of_it_when_it_is_shown() {
         tab.wait_for(
             "the title without it",
             SHORT,
-            "document.title === 'Asking – Turnreel' && __test.feed().badge === 0",
+            "document.title === 'Asking · Turnreel' && __test.feed().badge === 0",
         )
         .await;
         tab.wait_for(

@@ -1,7 +1,10 @@
 //! `<agent-feed>` in a page of another origin, from one script.
 
-use crate::made_logs::log_of;
+use serde_json::{Value, json};
+
+use crate::made_logs::{Writer, log_of};
 use crate::stage::{LOAD_LIMIT, on_stage};
+use crate::{FEED, SHORT};
 
 #[test]
 fn one_script_shows_sessions_in_a_page_of_another_origin() {
@@ -49,5 +52,168 @@ fn one_script_shows_sessions_in_a_page_of_another_origin() {
             "{:?}",
             stage.tab.network_errors()
         );
+    });
+}
+
+/// How the element's texts look, from the outermost to some within.
+const LOOKS: &str = "__test.rest().then(() => ['.frame', '.top', '.prompt__text', '.line', '.prose', '.icon-button'].map((name) => {
+    const element = __test.one(name);
+    if (!element) return [name];
+    const style = getComputedStyle(element);
+    const said = ['fontSize', 'fontFamily', 'fontStyle', 'fontWeight', 'fontVariant', 'lineHeight', 'letterSpacing', 'wordSpacing', 'textAlign', 'textTransform', 'textIndent', 'textShadow', 'whiteSpace', 'wordBreak', 'boxSizing', 'color', 'listStyleType', 'cursor', 'direction', 'colorScheme'];
+    return [name, ...said.map((key) => `${key}: ${style[key]}`)];
+}))";
+
+/// What a page may say of all that is in it.
+const LOUD: &str = "* { font-size: 30px; font-family: serif; font-style: italic; line-height: 3; box-sizing: content-box; color: red; }
+body { text-align: center; letter-spacing: 4px; word-spacing: 20px; text-transform: uppercase; text-indent: 40px; text-shadow: 1px 1px red; font-variant: small-caps; white-space: pre; word-break: break-all; list-style: square; cursor: crosshair; }";
+
+#[test]
+fn nothing_that_a_page_says_of_its_texts_reaches_those_of_the_element() {
+    let files = vec![("/log", log_of("loud", 60))];
+    on_stage(
+        "isolated",
+        "<agent-feed fold=\"none\"></agent-feed>",
+        files,
+        async |stage| {
+            stage.show("/log").await;
+            let quiet: Value = stage.tab.eval(LOOKS).await;
+            assert_eq!(quiet.as_array().map(Vec::len), Some(6), "{quiet}");
+            let style = json!(LOUD);
+            stage
+            .tab
+            .run(&format!("const sheet = new CSSStyleSheet(); sheet.replaceSync({style}); document.adoptedStyleSheets.push(sheet); await __test.frames(2)"))
+            .await;
+            let loud: Value = stage.tab.eval(LOOKS).await;
+            assert_eq!(loud, quiet);
+            // What a page says of the element as a whole holds.
+            stage
+            .tab
+            .run("document.documentElement.dir = 'rtl'; __test.feed().style.visibility = 'hidden'; await __test.frames(2)")
+            .await;
+            let told: Value = stage
+            .tab
+            .eval("(() => { const style = getComputedStyle(__test.one('.frame')); return [style.direction, style.visibility]; })()")
+            .await;
+            assert_eq!(told, json!(["rtl", "hidden"]));
+        },
+    );
+}
+
+#[test]
+fn a_link_to_an_event_is_followed_in_the_page_that_has_one_feed() {
+    let files = vec![("/log", log_of("linked", 400))];
+    let feed = "<agent-feed src=\"/log\"></agent-feed>";
+    on_stage("embed_link", feed, files, async |stage| {
+        let page = |path: &str, body: &str| stage.site.put_page(path, &stage.server.url, body);
+        page("/linked", feed);
+        page("/two", &format!("{feed}{feed}"));
+        let read = "__test.feeds().every((feed) => feed.state === 'ready')";
+        stage.tab.wait_for("the log", LOAD_LIMIT, read).await;
+        let link: String = stage.tab.eval("__test.feed().copyLink('e9')").await;
+        // Not every event has a row of its own.
+        let other: String = stage
+            .tab
+            .eval("(async () => { for (let n = 20; ; n += 1) try { await __test.feed().copyLink(`e${n}`); return `e${n}`; } catch {} })()")
+            .await;
+        let fragment = link.split_once('#').expect("a fragment").1.to_owned();
+        stage
+            .tab
+            .goto(&format!("{}/linked#{fragment}", stage.site.url))
+            .await;
+        let lit = "!!__test.one('[data-lit]')";
+        stage.tab.wait_for("its row", LOAD_LIMIT, lit).await;
+        stage
+            .tab
+            .wait_for("it to go out", SHORT, "!__test.one('[data-lit]')")
+            .await;
+        // Another link in the same page.
+        stage.tab.run(&format!("location.hash = 'e={other}'")).await;
+        stage.tab.wait_for("the other row", SHORT, lit).await;
+        // Of two nobody knows which is meant.
+        stage
+            .tab
+            .goto(&format!("{}/two#{fragment}", stage.site.url))
+            .await;
+        stage.tab.wait_for("both logs", LOAD_LIMIT, read).await;
+        let n_lit: usize = stage
+            .tab
+            .eval("__test.feeds().filter((feed) => feed.shadowRoot.querySelector('[data-lit]')).length")
+            .await;
+        assert_eq!(n_lit, 0);
+    });
+}
+
+#[test]
+fn half_of_a_low_feed_is_rows() {
+    let files = vec![("/log", log_of("low", 400))];
+    on_stage("embed_low", FEED, files, async |stage| {
+        stage.show("/log").await;
+        let size = |width: u32, height: u32| {
+            format!(
+                "const feed = __test.feed(); feed.style.cssText = 'width: {width}px; height: {height}px'; await __test.rest();"
+            )
+        };
+        for (width, height) in [
+            (300, 200),
+            (300, 240),
+            (360, 225),
+            (800, 300),
+            (480, 400),
+            (360, 500),
+        ] {
+            stage.tab.run(&size(width, height)).await;
+            let half = format!("__test.feed().scroller.clientHeight >= {height} / 2");
+            stage
+                .tab
+                .wait_for(&format!("half of {width}×{height}"), SHORT, &half)
+                .await;
+        }
+        // What is as high as its rows has room for all.
+        stage
+            .tab
+            .run("__test.feed().style.cssText = 'height: auto'; await __test.rest();")
+            .await;
+        let all = "__test.visible('.strip') && !__test.one('.frame').dataset.low";
+        stage.tab.wait_for("the strip again", SHORT, all).await;
+    });
+}
+
+#[test]
+fn what_is_written_from_right_to_left_has_its_sides_there() {
+    let mut writer = Writer::new("sides");
+    let place = json!({"turnId": "t1", "responseId": "r1"});
+    let text = "- النقطة\n\n| عمود | قيمة |\n|---|---|\n| أ | 1 |\n\n> اقتباس\n\n> A quote";
+    writer.event(
+        "user_message",
+        &place,
+        &json!({"text": "مرحبا، أصلح الاختبار"}),
+    );
+    writer.event(
+        "assistant_done",
+        &place,
+        &json!({"text": text, "messageId": "m1"}),
+    );
+    let files = vec![("/log", writer.take())];
+    on_stage("embed_sides", FEED, files, async |stage| {
+        stage.show("/log").await;
+        let written = "__test.all('.assistant-text blockquote').length === 2";
+        stage.tab.wait_for("the text", SHORT, written).await;
+        let directions: Vec<String> = stage
+            .tab
+            .eval("['ul', 'table', 'blockquote'].flatMap((tag) => __test.all(`.assistant-text ${tag}`)).map((it) => getComputedStyle(it).direction)")
+            .await;
+        assert_eq!(directions, ["rtl", "rtl", "rtl", "ltr"]);
+        let bidi: String = stage
+            .tab
+            .eval("getComputedStyle(__test.one('.bar__title')).unicodeBidi")
+            .await;
+        assert_eq!(bidi, "plaintext");
+        // A number stands below its column's name.
+        let below: bool = stage
+            .tab
+            .eval("(() => { const right = (cell) => { const range = document.createRange(); range.selectNodeContents(cell); return range.getBoundingClientRect().right; }; return Math.abs(right(__test.all('.assistant-text th')[1]) - right(__test.all('.assistant-text td')[1])) < 2; })()")
+            .await;
+        assert!(below);
     });
 }

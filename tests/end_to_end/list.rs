@@ -130,6 +130,10 @@ fn thousands_of_sessions_are_a_screen_of_rows_and_who_needs_you_is_first() {
         tab.type_text("s2999").await;
         let only = "[...document.querySelectorAll('.session')].map((row) => row.dataset.sessionId).join() === 's2999'";
         tab.wait_for("the one that fits", SHORT, only).await;
+        let count: String = tab
+            .eval("document.querySelector('.sessions__count').textContent")
+            .await;
+        assert_eq!(count, "1 of 3,003");
         tab.run("const f = document.getElementById('sessions-filter'); f.value = 'is:failed'; f.dispatchEvent(new Event('input', {bubbles: true}));").await;
         tab.wait_for(
             "the one that failed",

@@ -229,7 +229,7 @@ fn a_file_that_is_no_session_is_refused_in_words() {
             (
                 "picture.png",
                 png,
-                &["not a session log: line 1 is", "opencode"],
+                &["not a session log: it is a png picture", "opencode"],
             ),
             (
                 "notes.txt",
@@ -283,8 +283,104 @@ fn a_file_that_is_no_session_is_refused_in_words() {
             settle(&tab, "a good file after a bad one", n_events).await;
             let still: bool = tab.eval("!!__test.visible('.note[role=alert]')").await;
             assert!(!still, "{name}: the word is taken back");
+            // Dropped again, it takes nothing away.
+            tab.drop_files(&[&path]).await;
+            let stays = "__test.visible('.refused')?.textContent ?? ''";
+            tab.wait_for(
+                "a word that what is open stays",
+                SHORT,
+                &format!("({stays}).includes('What was open stays open')"),
+            )
+            .await;
+            let said: String = tab.eval(stays).await;
+            assert!(
+                said.starts_with(&format!("“{name}” is not a session log")),
+                "{said}"
+            );
+            settle(&tab, "the good file", n_events).await;
+            tab.run("__test.visible('.refused button').click()").await;
+            tab.wait_for("no word", SHORT, "!__test.visible('.refused')")
+                .await;
             assert_nothing_uploaded(&tab);
         }
+    });
+}
+
+#[test]
+fn files_that_were_opened_stay_in_the_list_and_each_opens_again() {
+    with_server("files_again", 90, async |visit, program| {
+        let server = Server::start(&program).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let tab = visit.tab("files").await;
+        tab.goto(&format!("{}/#token={}", server.url, server.token))
+            .await;
+        tab.wait_for("the place to drop a file", SHORT, "__test.one('.drop')")
+            .await;
+        let mut dropped = Vec::new();
+        // The last has the name of the first, and is another.
+        for (place, name, n_turns) in [("a", "one", 2), ("a", "two", 5), ("b", "one", 3)] {
+            let (log, n_events) = small_log(&format!("{place}-{name}"), n_turns);
+            let path = folder.path().join(place).join(format!("{name}.jsonl"));
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("folders are made");
+            std::fs::write(&path, log).expect("a log is written");
+            tab.drop_files(&[&path]).await;
+            settle(&tab, &format!("{place}/{name}"), n_events).await;
+            dropped.push((path, n_events));
+        }
+        let listed = "[...document.querySelectorAll('.session')].map((row) => row.title)";
+        let titles: Vec<String> = tab.eval(listed).await;
+        assert_eq!(titles, ["one (2)", "two", "one"]);
+        for (title, n_events) in titles.iter().rev().zip(dropped.iter().map(|(_, n)| *n)) {
+            let row = format!(
+                "[...document.querySelectorAll('.session')].find((row) => row.title === '{title}')"
+            );
+            tab.run(&format!("{row}.click()")).await;
+            settle(&tab, title, n_events).await;
+        }
+        // The same file again is the same session.
+        tab.drop_files(&[&dropped[1].0]).await;
+        settle(&tab, "two, again", dropped[1].1).await;
+        let titles: Vec<String> = tab.eval(listed).await;
+        assert_eq!(titles, ["two", "one (2)", "one"]);
+        assert_nothing_uploaded(&tab);
+    });
+}
+
+#[test]
+fn a_session_in_which_a_turn_runs_says_how_long_it_has_been_going_on() {
+    with_server("session_time", 90, async |visit, program| {
+        let server = Server::start(&program).await;
+        let now_ms = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .map_or(0, |passed| passed.as_millis());
+        let now_ms = u64::try_from(now_ms).expect("a small number");
+        let event = |n: u64, ago_ms: u64, kind: &str, payload: serde_json::Value| json!({"id": format!("e{n}"), "timestamp": now_ms - ago_ms, "sessionId": "goes-on", "turnId": "t1", "type": kind, "payload": payload});
+        let begins = json!([
+            event(0, 300_000, "turn_start", json!({"trigger": "user"})),
+            event(1, 290_000, "user_message", json!({"text": "Go on"})),
+        ]);
+        server.send("goes-on", &begins).await;
+        let tab = visit.tab("page").await;
+        tab.goto(&server.page_of("goes-on")).await;
+        let time = "__test.one('.bar__facts [data-clock]')?.textContent ?? ''";
+        tab.wait_for("the time", SHORT, &format!("/^5m 0/.test({time})"))
+            .await;
+        let first: String = tab.eval(time).await;
+        tab.wait_for("a second", SHORT, &format!("({time}) !== '{first}'"))
+            .await;
+        let ends = json!([event(
+            2,
+            240_000,
+            "turn_end",
+            json!({"outcome": "completed"})
+        )]);
+        server.send("goes-on", &ends).await;
+        tab.wait_for(
+            "what it took, which stands",
+            SHORT,
+            "!__test.one('.bar__facts [data-clock]') && __test.one('.bar__facts').textContent.includes('1m 00s')",
+        )
+        .await;
     });
 }
 

@@ -133,3 +133,22 @@ fn calls_lead_to_their_rows_and_rows_show_their_json() {
         assert!(said.contains(&format!("Calls · {n_calls}")), "{said}");
     });
 }
+
+#[test]
+fn an_agent_with_a_long_name_stays_in_the_panel() {
+    let mut writer = Writer::new("agents");
+    let place = json!({"turnId": "t1"});
+    let name = "An agent whose name goes on and on, far beyond the edge of the panel that it is listed in, and further";
+    let args = json!({"toolCallId": "a1", "toolName": "Task", "args": {"subagent_type": name, "description": "Look", "prompt": "Look"}});
+    writer.event("tool_call", &place, &args);
+    let files = vec![("/log", writer.take())];
+    on_stage("panel_agents", FEED, files, async |stage| {
+        stage.show("/log").await;
+        open(&stage, "Agents").await;
+        let state = "__test.one('.agents__state')";
+        let inside = format!(
+            "!!{state} && {state}.getBoundingClientRect().right <= __test.one('.panel').getBoundingClientRect().right && __test.one('.agents__name').scrollWidth > __test.one('.agents__name').clientWidth"
+        );
+        stage.tab.wait_for("its state", SHORT, &inside).await;
+    });
+}

@@ -93,3 +93,66 @@ fn all_of_a_session_is_printed_and_nothing_around_it() {
         assert_eq!(after["controls"], before["controls"]);
     });
 }
+
+/// The hunks that are in the page, and what of outputs is and what could be pressed.
+const PAPER: &str = "(() => {
+    const seen = (it) => it.checkVisibility();
+    const text = __test.all('.row').map((row) => row.textContent).join('\\n');
+    return {
+        hunks: text.split('of the hunk').length - 1,
+        lines: text.split(/number \\d+ of 3000/).length - 1,
+        pressed: __test.all('.more, .link, .icon-button').filter(seen).map((it) => it.localName + ' ' + it.textContent),
+    };
+})()";
+
+#[test]
+fn diffs_are_printed_once_and_of_outputs_the_beginning() {
+    let mut writer = Writer::new("paper");
+    let place = json!({"turnId": "t1", "responseId": "r1"});
+    writer.event(
+        "user_message",
+        &json!({"turnId": "t1"}),
+        &json!({"text": "Edit"}),
+    );
+    let printed: String = (1..=3000)
+        .map(|nth| format!("number {nth} of 3000\n"))
+        .collect();
+    for (call, tool, args) in [
+        ("a", "Bash", json!({"command": "seq"})),
+        ("b", "Other", json!({"x": 1})),
+    ] {
+        writer.event("tool_call", &place, &json!({"toolCallId": call, "toolName": tool, "kind": if tool == "Bash" { "execute" } else { "other" }, "args": args}));
+        writer.event(
+            "tool_result",
+            &place,
+            &json!({"toolCallId": call, "result": printed}),
+        );
+    }
+    for nth in 0..3 {
+        let diff =
+            format!("--- a/f{nth}.rs\n+++ b/f{nth}.rs\n@@ -1 +1 @@\n-old\n+line of the hunk\n");
+        writer.event("file_edit", &place, &json!({"filePath": format!("f{nth}.rs"), "changeType": "modified", "linesAdded": 1, "linesRemoved": 1, "diffPreview": diff, "fullDiff": diff, "fullDiffAvailable": true, "fullDiffSize": diff.len()}));
+    }
+    let files = vec![("/log", writer.take())];
+    on_stage(
+        "paper",
+        "<agent-feed fold=\"none\" verbosity=\"verbose\"></agent-feed>",
+        files,
+        async |stage| {
+            stage.show("/log").await;
+            stage.rest().await;
+            let before: Value = stage.tab.eval(PAPER).await;
+            assert_eq!(before["hunks"], 3, "{before}");
+            stage.tab.run(&format!("matchMedia('print').addEventListener('change', (media) => {{ if (media.matches) window.printed = {PAPER}; }})")).await;
+            for _ in 0..2 {
+                stage.tab.pdf().await;
+                let printed: Value = stage.tab.eval("window.printed").await;
+                let expected = json!({"hunks": 3, "lines": 80, "pressed": ["div 2,960 more lines", "div 2,960 more lines"]});
+                assert_eq!(printed, expected);
+                stage.rest().await;
+                let after: Value = stage.tab.eval(PAPER).await;
+                assert_eq!(after["hunks"], before["hunks"], "{after}");
+            }
+        },
+    );
+}

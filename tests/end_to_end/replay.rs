@@ -124,8 +124,28 @@ fn what_comes_moves_neither_the_thumb_nor_what_is_shown() {
                 .is_some_and(|text| text.ends_with("behind live")),
             "{after}"
         );
-        stage.tab.press("L").await;
+        // What came since is on the strip once it is pointed at, and the end of it is live.
+        stage
+            .tab
+            .run("const box = __test.one('.strip').getBoundingClientRect(); __test.one('.strip').dispatchEvent(new PointerEvent('pointerenter', { clientX: box.left, clientY: box.top }))")
+            .await;
         stage.rest().await;
+        let pointed = bar(&stage).await;
+        let moved = pointed["thumb"].as_f64().zip(after["thumb"].as_f64());
+        assert!(
+            moved.is_some_and(|(now, before)| now < before - 50.0),
+            "{pointed} after {after}"
+        );
+        assert_eq!(pointed["now"], before["now"]);
+        stage.tab.run("__test.one('.strip').focus()").await;
+        stage.tab.press("End").await;
+        stage.rest().await;
+        let end = bar(&stage).await;
+        assert_eq!(
+            (&end["now"], &end["behind"]),
+            (&end["most"], &Value::from("")),
+            "{end}"
+        );
         let live = rows_of(&stage).await;
         tell(&stage, &lines).await;
         assert_eq!(

@@ -232,6 +232,63 @@ fn a_script_hears_of_markers_and_playing_pauses_on_each_where_it_is_told_to() {
 }
 
 #[test]
+fn a_row_is_copied_as_it_is_and_an_answer_by_its_row_or_whole() {
+    let mut writer = Writer::new("copies");
+    let place = json!({"turnId": "t1", "responseId": "r1"});
+    writer.event(
+        "user_message",
+        &json!({"turnId": "t1"}),
+        &json!({"text": "Do it"}),
+    );
+    let args = json!({"file_path": "a.rs"});
+    let diff = "@@ -1,2 +1,2 @@\n \n-fn b() {}\n+fn c() {}\n";
+    writer.event(
+        "tool_call",
+        &place,
+        &json!({"toolCallId": "e", "toolName": "Edit", "kind": "edit", "args": args}),
+    );
+    writer.event("file_edit", &place, &json!({"toolCallId": "e", "filePath": "a.rs", "changeType": "modified", "linesAdded": 1, "linesRemoved": 1, "diffPreview": diff, "fullDiffAvailable": false, "fullDiffSize": diff.len()}));
+    writer.event(
+        "tool_result",
+        &place,
+        &json!({"toolCallId": "e", "result": "done"}),
+    );
+    let answer = "It is **done**.\n\n1. one\n2. two";
+    let place = json!({"turnId": "t1", "responseId": "r2"});
+    writer.event("assistant_done", &place, &json!({"text": answer}));
+    let files = vec![("/log", writer.take())];
+    on_stage("copies", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        tab.run("window.copied = ''; navigator.clipboard.writeText = async (text) => { copied = text; };")
+            .await;
+        stage.show("/log").await;
+        let edit = format!("--- a/a.rs\n+++ b/a.rs\n{}", diff.trim_end());
+        for (row, key, text) in [
+            (".file-edit", "y", edit.as_str()),
+            (".assistant-text", "y", "It is **done**."),
+            (".assistant-text", "Y", answer),
+        ] {
+            tab.run(&format!("copied = ''; __test.one('{row}').focus()"))
+                .await;
+            tab.press(key).await;
+            tab.wait_for("what is copied", SHORT, "copied !== ''").await;
+            let copied: String = tab.eval("copied").await;
+            assert_eq!(copied, text, "{row} {key}");
+        }
+        let whole = "__test.one('.row:focus .row-actions__answer')";
+        let shown = format!("{whole}?.checkVisibility() === true");
+        tab.wait_for("a button for it", SHORT, &shown).await;
+        tab.run(&format!("copied = ''; {whole}.click()")).await;
+        tab.wait_for(
+            "the answer",
+            SHORT,
+            &format!("copied === {}", json!(answer)),
+        )
+        .await;
+    });
+}
+
+#[test]
 fn a_page_is_asked_to_open_the_file_of_a_row_and_else_its_path_is_copied() {
     let mut writer = Writer::new("files");
     writer.turn(1);
@@ -286,5 +343,65 @@ fn a_page_is_asked_to_open_the_file_of_a_row_and_else_its_path_is_copied() {
         let n_asked: usize = stage.tab.eval("asked.length").await;
         assert_eq!(n_asked, 2);
         stage.assert_no_request_out();
+    });
+}
+
+#[test]
+fn a_script_sets_and_reads_properties_and_gives_events_as_a_stream() {
+    let files = vec![("/log", log_of("read", 60))];
+    on_stage("script_properties", FOLDING_FEED, files, async |stage| {
+        stage
+            .tab
+            .run("window.early = __test.feed().ready.then(() => __test.feed().rowCount); __test.feed().src = '/log'")
+            .await;
+        let n_rows: usize = stage.tab.eval("window.early").await;
+        assert!(n_rows > 0, "what is promised is there");
+        let read: Value = stage
+            .tab
+            .eval("(({ src, state, startAt, autoplay, follow }) => [src, state, startAt, autoplay, follow])(__test.feed())")
+            .await;
+        assert_eq!(read, json!(["/log", "ready", "", false, ""]));
+        let is = |state: &str| format!("__test.feed().matches(':state({state})')");
+        for state in ["replay", "following"] {
+            stage.tab.wait_for(state, SHORT, &is(state)).await;
+        }
+        stage
+            .tab
+            .run("const feed = __test.feed(); feed.autoplay = true; feed.diffView = 'split'; feed.loop = false; feed.theme = null")
+            .await;
+        let written: Value = stage
+            .tab
+            .eval("['autoplay', 'diff-view', 'loop', 'theme'].map((name) => __test.feed().getAttribute(name))")
+            .await;
+        assert_eq!(written, json!(["", "split", null, null]));
+        assert!(stage.tab.eval::<bool>("__test.feed().ended").await);
+        stage.tab.run("__test.feed().step(-3)").await;
+        assert!(!stage.tab.eval::<bool>("__test.feed().ended").await);
+        let n_events: usize = stage.tab.eval("__test.feed().eventCount").await;
+        stage
+            .tab
+            .run("__test.feed().events = (await fetch('/log')).body")
+            .await;
+        let all = format!(
+            "__test.feed().eventCount === {n_events} && __test.feed().state === 'live' && {}",
+            is("live")
+        );
+        stage.tab.wait_for("all of the stream", SHORT, &all).await;
+        // Another one ends it; pieces of text may break anywhere.
+        stage
+            .tab
+            .run("const text = await (await fetch('/log')).text();
+                  async function* pieces() { for (let at = 0; at < text.length; at += 1000) yield text.slice(at, at + 1000); }
+                  __test.feed().events = new ReadableStream({ pull: () => new Promise(() => {}) });
+                  __test.feed().events = pieces();")
+            .await;
+        stage.tab.wait_for("all pieces", SHORT, &all).await;
+        stage
+            .tab
+            .run("__test.feed().events = (await (await fetch('/log')).text()).trim().split('\\n').map((line) => JSON.parse(line))")
+            .await;
+        stage.tab.wait_for("all events", SHORT, &all).await;
+        stage.tab.run("__test.feed().src = '/nothing'").await;
+        stage.tab.wait_for("the failure", SHORT, &is("error")).await;
     });
 }

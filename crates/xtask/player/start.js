@@ -68,7 +68,7 @@ class PackedLog extends Blob {
   }
 }
 
-// Links name an event (#e=) or a time (#t=) of the session.
+// Links name an event (#e=), or with .2 behind its id the second of its rows, or a time (#t=) of the session.
 function follow() {
   const asked = new URLSearchParams(location.hash.slice(1));
   if (asked.has("t")) FEED.setAttribute("start-at", asked.get("t"));
@@ -76,11 +76,11 @@ function follow() {
 }
 
 FEED.addEventListener("af-session", ({ detail }) => {
-  document.title = detail.title ? `${detail.title} – Turnreel` : "Turnreel";
+  document.title = detail.title ? `${detail.title} · Turnreel` : "Turnreel";
 });
 FEED.addEventListener("af-select", ({ detail }) => {
   const asked = new URLSearchParams(location.hash.slice(1));
-  asked.set("e", detail.eventId);
+  asked.set("e", detail.name);
   history.replaceState(null, "", `#${asked}`);
 });
 addEventListener("hashchange", follow);

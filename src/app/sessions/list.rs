@@ -11,7 +11,8 @@ use leptos::prelude::*;
 
 use super::super::local::LocalSession;
 use super::super::{Open, PageRef, State};
-use super::{MOST_TOGETHER, finds, now, row};
+use super::choice::Choice;
+use super::{finds, now, row};
 use crate::platform::dom;
 use crate::platform::{measure, measure::HeightObserver};
 
@@ -60,11 +61,27 @@ impl Item {
 
 /// All that is shown, whether it is on the screen or not.
 #[derive(Default)]
-struct Shown {
+pub(super) struct Shown {
     items: Vec<Item>,
     stack: Stack,
     n_sessions: usize,
     is_table: bool,
+}
+
+impl Shown {
+    /// How many sessions.
+    pub(super) fn n_sessions(&self) -> usize {
+        self.n_sessions
+    }
+
+    /// The sessions of the server, in their order.
+    fn ids(&self) -> Vec<&str> {
+        let ids = self.items.iter().filter_map(|item| match item {
+            Item::Session(_, row) => Some(row.id.as_str()),
+            Item::Heading(..) | Item::Local(_) => None,
+        });
+        ids.collect()
+    }
 }
 
 /// Gives the list the focus.
@@ -75,8 +92,12 @@ pub(super) fn focus() {
 }
 
 /// The list.
-pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
-    let shown: RwSignal<Rc<Shown>, LocalStorage> = RwSignal::new_local(Rc::default());
+pub(super) fn view(
+    page: PageRef,
+    state: State,
+    shown: RwSignal<Rc<Shown>, LocalStorage>,
+) -> impl IntoView {
+    let choice = Choice::new(state);
     let size = RwSignal::new((0.0, 0.0));
     let step = RwSignal::new(0_u32);
     // The row that keys are at, by its id: it may move.
@@ -100,6 +121,7 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
             });
         }
     });
+    let (all, at_row) = (shown, at);
     let rows = move || {
         let shown = shown.get();
         let now_ms = state.now_ms.get_untracked();
@@ -166,11 +188,21 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
                 .attr("aria-current", is_open.then_some("true"))
                 .on(ev::click, move |event| {
                     let on_check = dom::is_within(&event, ".session__check");
+                    // Keys go on from here.
+                    at_row.set(for_click.id().map(str::to_owned));
                     match &for_click {
+                        Item::Session(_, row) if event.shift_key() => {
+                            let shown = all.get_untracked();
+                            let open = state.open.with_untracked(|open| match open {
+                                Open::Session(id) => Some(id.clone()),
+                                _ => None,
+                            });
+                            choice.extend(&shown.ids(), open.as_deref(), &row.id);
+                        }
                         Item::Session(_, row)
                             if event.ctrl_key() || event.meta_key() || on_check =>
                         {
-                            toggle(state, &row.id);
+                            choice.toggle(&row.id);
                         }
                         item => open_item(page, item),
                     }
@@ -209,7 +241,7 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
             }
             " " => {
                 if let Some(Item::Session(_, row)) = here.and_then(|here| shown.items.get(here)) {
-                    toggle(state, &row.id);
+                    choice.toggle(&row.id);
                 }
                 None
             }
@@ -229,6 +261,10 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
         event.prevent_default();
         event.stop_propagation();
         if let Some(Some(index)) = go {
+            if let (true, Item::Session(_, row)) = (event.shift_key(), &shown.items[index]) {
+                let before = at.get_untracked();
+                choice.extend(&shown.ids(), before.as_deref(), &row.id);
+            }
             at.set(shown.items[index].id().map(str::to_owned));
             reveal(&shown, index);
         }
@@ -277,6 +313,13 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
             .attr("aria-multiselectable", "true")
             .attr("aria-activedescendant", active)
             .on(ev::keydown, keys)
+            .on(ev::mousedown, |event| {
+                // It chooses rows, and not their text.
+                if event.shift_key() {
+                    event.prevent_default();
+                    focus();
+                }
+            })
             .on(ev::focus, on_focus)
             .on(ev::scroll, scrolled)
             .child(
@@ -371,17 +414,6 @@ fn open_item(page: PageRef, item: &Item) {
         Item::Session(_, row) => page.open_session(&row.id),
         Item::Local(session) => page.open_local(&session.name),
         Item::Heading(..) => {}
-    });
-}
-
-/// Chooses a session to be watched with others, or not any more.
-fn toggle(state: State, id: &str) {
-    state.chosen.update(|chosen| {
-        if let Some(at) = chosen.iter().position(|one| one == id) {
-            chosen.remove(at);
-        } else if chosen.len() < MOST_TOGETHER {
-            chosen.push(id.to_owned());
-        }
     });
 }
 

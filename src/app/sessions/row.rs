@@ -13,6 +13,8 @@ use super::glyph;
 use crate::platform::clock;
 
 const MINUTE_MS: i64 = 60_000;
+/// Of a session that was shorter its tenths of seconds are told.
+const SHORT_MS: u64 = 10_000;
 
 /// How a row is looked at.
 pub(super) struct Look {
@@ -55,13 +57,7 @@ pub(super) fn has_now(row: &Row, now_ms: i64) -> bool {
 /// A session of the server.
 pub(super) fn session(row: &Rc<Row>, look: &Look) -> AnyView {
     let state = row.state(look.now_ms);
-    let title = row
-        .title
-        .as_deref()
-        .map(str::trim)
-        .filter(|title| !title.is_empty())
-        .unwrap_or("Untitled session")
-        .to_owned();
+    let title = row.name();
     let parts = [row.agent_name(), row.project(), row.git_branch.as_deref()];
     let parts: Vec<&str> = parts.into_iter().flatten().collect();
     let by = match parts.is_empty() {
@@ -155,16 +151,15 @@ fn facts(row: &Row, now_ms: i64, when: Option<String>) -> impl IntoView {
         State::Running | State::Quiet if row.turns > 0 => Some(format!("Turn {}", row.turns)),
         State::Running | State::Quiet | State::Failed | State::Done | State::Cancelled => when,
     };
-    let until_ms = match state {
-        State::NeedsYou | State::Running | State::Quiet => now_ms,
-        State::Failed | State::Done | State::Cancelled => row.last_activity_ms.unwrap_or(now_ms),
-    };
-    let lasted = row
-        .started_ms
-        .and_then(|since_ms| passed(until_ms, since_ms));
-    let lasted = lasted.map(|lasted| match state {
-        State::NeedsYou | State::Running | State::Quiet => format!("{lasted} in"),
-        State::Failed | State::Done | State::Cancelled => lasted,
+    let lasted_ms = row.lasted_ms(now_ms);
+    let lasted = lasted_ms.and_then(|lasted_ms| match state {
+        State::NeedsYou | State::Running | State::Quiet => {
+            units::passed(lasted_ms).map(|lasted| format!("{lasted} in"))
+        }
+        State::Failed | State::Done | State::Cancelled if lasted_ms < SHORT_MS => {
+            units::told_duration(lasted_ms)
+        }
+        State::Failed | State::Done | State::Cancelled => units::passed(lasted_ms),
     });
     let gauge = row.context_percent().map(|percent| {
         let level = match percent {

@@ -84,6 +84,10 @@ impl Restates for Window {
             self.widen_now();
         }
     }
+
+    fn seek(&self, within: &Element, wanted: &dyn Fn(&str) -> bool) -> bool {
+        within.contains(Some(self.scroller.as_ref())) && self.seek_line(wanted)
+    }
 }
 
 impl Window {
@@ -104,6 +108,8 @@ impl Window {
             make("diff__space"),
             make("diff__space"),
         );
+        // A row that is drawn again has its elements again, and in them what was drawn before.
+        dom::write_text(&scroller, "");
         dom::insert_before(&lines, &above, None);
         dom::insert_before(&lines, &below, None);
         dom::insert_before(&scroller, &lines, None);
@@ -297,6 +303,23 @@ impl Window {
             self.scroll_to(self.top_of(item));
             self.update();
         }
+    }
+
+    /// Brings the first line that is wanted into the middle.
+    fn seek_line(&self, wanted: &dyn Fn(&str) -> bool) -> bool {
+        let n_items = self.list.borrow().items().len();
+        let Some(item) = self.list.borrow_mut().seek(wanted) else {
+            return false;
+        };
+        if self.list.borrow().items().len() != n_items {
+            self.begin();
+        }
+        // What wraps is measured on the way, and may move it.
+        for _ in 0..2 {
+            self.scroll_to(self.top_of(item) - MOST_PX / 2.0);
+            self.update();
+        }
+        true
     }
 
     /// Asks where the scroller stands: it may have moved and not said so yet, as when a button in it has the focus.

@@ -1,12 +1,42 @@
 //! Moving through a feed by keys: from row to row, to prompts, errors and what waits, to both ends.
 
+use chat_feed::arrangement::Row;
 use chat_feed::viewport::{Align, RowId};
-use chat_feed::{BlockBody, BlockId};
+use chat_feed::{BlockBody, BlockId, Feed, ToolStatus};
 
 use super::FeedView;
 use crate::components::keys::{self, Asked, Command, Letter};
 use crate::components::{controls, panel, transport};
-use crate::platform::dom;
+use crate::platform::{dom, frame};
+
+/// So long it is said that a key did nothing.
+const SAID_MS: u32 = 3_000;
+
+/// What a key goes to, whatever hides it.
+struct Wanted {
+    name: &'static str,
+    is: fn(&BlockBody) -> bool,
+}
+
+const TOOL_CALLS: Wanted = Wanted {
+    name: "tool call",
+    is: |body| matches!(body, BlockBody::ToolCall(_) | BlockBody::FileEdit(_)),
+};
+
+const ERRORS: Wanted = Wanted {
+    name: "error",
+    is: |body| match body {
+        BlockBody::ToolCall(call) => call.status == ToolStatus::Failed,
+        body => matches!(body, BlockBody::Error { .. }),
+    },
+};
+
+fn beside(feed: &Feed, block: BlockId, forward: bool) -> Option<BlockId> {
+    match forward {
+        true => feed.next(block),
+        false => feed.prev(block),
+    }
+}
 
 impl FeedView {
     /// Does what a key asks for, where it asks for something here.
@@ -45,8 +75,6 @@ impl FeedView {
             }
         };
         let is_prompt = is(|body| matches!(body, BlockBody::Prompt(_)));
-        let is_tool = is(|body| matches!(body, BlockBody::ToolCall(_)));
-        let is_error = is(|body| matches!(body, BlockBody::Error { .. }));
         let is_arrow = dom::key_of(event).is_some_and(|key| key.name.starts_with("Arrow"));
         match command {
             Command::NextRow | Command::PreviousRow if is_arrow && !self.is_on_row(event, here) => {
@@ -57,10 +85,10 @@ impl FeedView {
             Command::PreviousRow | Command::PreviousArticle => self.step(here, false, |_| true),
             Command::NextPrompt => self.step(here, true, is_prompt),
             Command::PreviousPrompt => self.step(here, false, is_prompt),
-            Command::NextTool => self.step(here, true, is_tool),
-            Command::PreviousTool => self.step(here, false, is_tool),
-            Command::NextError => self.step(here, true, is_error),
-            Command::PreviousError => self.step(here, false, is_error),
+            Command::NextTool => self.step_unfolding(here, true, &TOOL_CALLS),
+            Command::PreviousTool => self.step_unfolding(here, false, &TOOL_CALLS),
+            Command::NextError => self.step_unfolding(here, true, &ERRORS),
+            Command::PreviousError => self.step_unfolding(here, false, &ERRORS),
             Command::NextWaiting => self.go_to_waiting(here),
             Command::Toggle => match here {
                 Some(id) if !dom::began_in_control(event, self.list.scroller()) => {
@@ -97,6 +125,7 @@ impl FeedView {
                 finds
             }
             Command::Copy => here.map(|id| self.context.copy_row(id)).is_some(),
+            Command::CopyAnswer => here.map(|id| self.context.copy_answer(id)).is_some(),
             Command::CopyLink => here.map(|id| self.context.copy_link(id)).is_some(),
             Command::OpenFile => here.is_some_and(|id| self.context.open_file(id)),
             Command::Verbosity => {
@@ -128,6 +157,8 @@ impl FeedView {
             | Command::Live => {
                 transport::on_key(&self.context, command, event, self.list.scroller())
             }
+            // What lies over the rest goes first.
+            Command::Leave if self.context.panel.leave() => true,
             Command::Leave => {
                 let finds = self.context.finds();
                 if finds {
@@ -173,6 +204,74 @@ impl FeedView {
             next = self.list.neighbour(Some(id), forward);
         }
         true
+    }
+
+    /// Moves the focus to the next block that is wanted, whatever hides it; where there is none it says so.
+    fn step_unfolding(&self, here: Option<RowId>, forward: bool, wanted: &Wanted) -> bool {
+        let store = &self.context.store;
+        if store.is_filtered() {
+            let is_wanted = |id| {
+                let block = store.block_at(id);
+                block.is_some_and(|block| (wanted.is)(&store.feed().block(block).body))
+            };
+            return self.step(here, forward, is_wanted);
+        }
+        let start = here.or_else(|| self.list.first_on_screen());
+        let mut next = start.and_then(|row| {
+            let feed = store.feed();
+            let (from, is_next) = match store.row(row) {
+                Row::Block(block) => (block, here.is_none()),
+                // A header stands before its members, and a line before the work it stands for.
+                Row::Company(head) => (head, forward),
+                Row::Work(turn) => (feed.rows().find(|block| block.turn == turn)?.id, forward),
+            };
+            match is_next {
+                true => Some(from),
+                false => beside(&feed, from, forward),
+            }
+        });
+        while let Some(block) = next {
+            next = beside(&store.feed(), block, forward);
+            let is_wanted = |block| (wanted.is)(&store.feed().block(block).body);
+            if !is_wanted(block) {
+                continue;
+            }
+            let row = store.reveal(block);
+            // A call may be shown by the file it changed, and in some modes by nothing.
+            if let Some(Row::Block(shown)) = row
+                && is_wanted(shown)
+                && let Some(id) = store
+                    .id_of(Row::Block(shown))
+                    .filter(|id| here != Some(*id))
+            {
+                self.gather();
+                self.focus_row(id);
+                return true;
+            }
+        }
+        let place = if forward { "after" } else { "before" };
+        self.say(format!("No {} {place} this", wanted.name));
+        true
+    }
+
+    /// Says that a key did nothing, and why, for a while.
+    fn say(&self, words: String) {
+        let said = dom::first_in(&self.grid, ".said").unwrap_or_else(|| {
+            let said = dom::create("div");
+            dom::write_attribute(&said, "class", "said");
+            dom::write_attribute(&said, "role", "status");
+            dom::insert_before(&self.grid, &said, None);
+            said
+        });
+        leptos::task::spawn_local(async move {
+            // A status is heard once it changes.
+            frame::yield_now().await;
+            dom::write_text(&said, &words);
+            frame::sleep(SAID_MS).await;
+            if dom::shown_text_of(&said) == words {
+                dom::write_text(&said, "");
+            }
+        });
     }
 
     fn focus_row(&self, id: RowId) {

@@ -224,7 +224,12 @@ fn status(told: &Told) -> String {
         (true, _, 0) => "Nothing found".to_owned(),
         (true, Some(number), n_hits) => {
             let number = units::grouped(number as u64);
-            format!("{number} of {}", units::grouped(n_hits as u64))
+            let unseen = if told.unseen {
+                ", beyond what is shown"
+            } else {
+                ""
+            };
+            format!("{number} of {}{unseen}", units::grouped(n_hits as u64))
         }
         (true, None, n_hits) => format!("{} found", units::grouped(n_hits as u64)),
     };

@@ -57,8 +57,12 @@ struct Goal {
 #[derive(Clone, Copy, PartialEq)]
 enum Step {
     Revealed,
+    /// The row shows its body.
     Opened,
+    /// All of its long texts is asked for.
     Whole,
+    /// Of what is drawn in part, the part is drawn.
+    Drawn,
 }
 
 impl Marking {
@@ -135,13 +139,15 @@ impl Marking {
             let Some(block) = context.store.block_at(*id) else {
                 continue;
             };
-            let is_current = current == Some(block);
-            let mut first = true;
-            for place in places(context, block, element) {
-                let paint = if is_current && std::mem::take(&mut first) {
-                    Paint::Current
-                } else {
-                    Paint::Hit
+            let places = places(context, block, element);
+            let current = match current == Some(block) {
+                true => places.iter().position(can_be_seen),
+                false => None,
+            };
+            for (nth, place) in places.iter().enumerate() {
+                let paint = match current == Some(nth) {
+                    true => Paint::Current,
+                    false => Paint::Hit,
                 };
                 self.marks.add(paint, &place.0);
                 if !self.has_sheet.replace(true) {
@@ -164,43 +170,65 @@ impl Marking {
             return self.goal.set(None);
         };
         let wants = context.store.find(|find, _| find.query().has_marks());
-        let shown = places(context, goal.hit, &element).into_iter().next();
-        match shown {
-            _ if wants != Some(true) => self.goal.set(None),
-            Some((place, around)) => {
-                highlight::scroll_wells(&place, &around, list.scroller());
-                let (top, bottom) = place.edges_px();
-                let (from, to) = highlight::edges_px(list.scroller());
-                if top < from + AWAY_FROM_EDGES_PX || bottom > to - AWAY_FROM_EDGES_PX {
-                    list.scroll_by((top + bottom) / 2.0 - (from + to) / 2.0);
-                }
-                self.due.set(FRAMES_UNTIL_SHOWN);
-                self.goal.set(None);
-            }
-            None => {
-                let next = match goal.step {
-                    Step::Revealed => Step::Opened,
-                    Step::Opened => Step::Whole,
-                    Step::Whole => return self.goal.set(None),
-                };
-                let row = Row::Block(goal.hit);
-                match next {
-                    Step::Opened if !context.store.is_open(row) => {
-                        context.store.set_open(row, true);
-                    }
-                    Step::Whole if !context.store.shows_whole(goal.hit) => {
-                        context.store.set_shows_whole(goal.hit, true);
-                    }
-                    Step::Revealed | Step::Opened | Step::Whole => {}
-                }
-                list.scroll_to(goal.row, Align::Center);
-                goal.step = next;
-                goal.wait = FRAMES_UNTIL_SHOWN;
-                self.due.set(FRAMES_UNTIL_SHOWN);
-                self.goal.set(Some(goal));
-            }
+        if wants != Some(true) {
+            return self.arrive(context);
         }
+        let places = places(context, goal.hit, &element);
+        if let Some((place, around)) = places.iter().find(|place| can_be_seen(place)) {
+            highlight::scroll_wells(place, around, list.scroller());
+            let (top, bottom) = place.edges_px();
+            let (from, to) = highlight::edges_px(list.scroller());
+            if top < from + AWAY_FROM_EDGES_PX || bottom > to - AWAY_FROM_EDGES_PX {
+                list.scroll_by((top + bottom) / 2.0 - (from + to) / 2.0);
+            }
+            return self.arrive(context);
+        }
+        let row = Row::Block(goal.hit);
+        goal.step = match goal.step {
+            Step::Revealed => {
+                if !context.store.is_open(row) {
+                    context.store.set_open(row, true);
+                }
+                Step::Opened
+            }
+            Step::Opened => {
+                context.find.sought.set(Some(goal.hit));
+                context.store.set_shows_whole(goal.hit, true);
+                Step::Whole
+            }
+            // What is elsewhere comes, or says why it does not.
+            Step::Whole if context.wholes.awaits(goal.hit) => Step::Whole,
+            Step::Whole if draw_part(context, goal.hit, &element) => Step::Drawn,
+            Step::Whole | Step::Drawn => {
+                context.find.unseen.set(true);
+                return self.arrive(context);
+            }
+        };
+        list.scroll_to(goal.row, Align::Center);
+        goal.wait = FRAMES_UNTIL_SHOWN;
+        self.due.set(FRAMES_UNTIL_SHOWN);
+        self.goal.set(Some(goal));
     }
+
+    /// Nothing more is done to show a hit.
+    fn arrive(&self, context: &Context) {
+        self.due.set(FRAMES_UNTIL_SHOWN);
+        self.goal.set(None);
+        context.find.sought.set(None);
+    }
+}
+
+fn can_be_seen((place, around): &(Place, Element)) -> bool {
+    highlight::can_be_seen(place, around)
+}
+
+/// Has that part of a long output or diff drawn that the hit is in; false where it is in none.
+fn draw_part(context: &Context, hit: BlockId, row: &Element) -> bool {
+    let drawn = context.store.find(|find, feed| {
+        let wanted = |text: &str| !find.query().marks(text, 1).is_empty();
+        context.terminals.seek(feed, hit, row, &wanted) || context.diffs.seek(row, &wanted)
+    });
+    drawn == Some(true)
 }
 
 /// Where a mounted row shows what is looked for, and in which elements; nowhere where it is no hit.

@@ -96,7 +96,7 @@ pub(super) fn view(ctx: Ctx) -> AnyView {
             })
             .collect();
         let note = div().class("panel__note").child(
-            "Put together from what the feed keeps of each event; fields of tool calls and texts that no rule knows are left out.",
+            "Put together from what the feed keeps of each event: a text that came in pieces is shown as one, and fields of tool calls and texts that no rule knows are left out.",
         );
         (head, views, note).into_any()
     })

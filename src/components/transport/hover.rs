@@ -60,12 +60,14 @@ pub(super) fn what(context: &Context, n_events: u32) -> Option<String> {
     };
     context.store.whole(|feed, _| {
         let block = feed.block_of_event(n_events.checked_sub(1)?)?;
+        // As rows say paths.
+        let below = |path: &str| units::below(path, feed.session().cwd.as_deref()).to_owned();
         Some(match &feed.block(block).body {
             BlockBody::ToolCall(call) => {
                 let (verb, object) = call.what();
-                format!("{verb} {object}")
+                format!("{verb} {}", below(&object))
             }
-            BlockBody::FileEdit(edit) => format!("Edit {}", line(&edit.edit.file_path)),
+            BlockBody::FileEdit(edit) => format!("Edit {}", line(&below(&edit.edit.file_path))),
             BlockBody::Prompt(prompt) => {
                 let text = prompt.text.as_ref().map(|text| line(&text.preview()));
                 format!("Prompt: {}", text.unwrap_or_default())

@@ -93,16 +93,23 @@ pub(super) fn is_made_up(player: &Player) -> bool {
 pub(super) fn behind(context: &Context) -> Option<String> {
     let behind = context.store.player(|player| {
         let times = player.clock();
-        match times.is_reconstructed() {
+        // Played up to it, or stepped: it stays there, and what comes is behind it again.
+        if player.n_events() >= times.n_events() {
+            return None;
+        }
+        Some(match times.is_reconstructed() {
             true => {
                 let n_events = times.n_events().saturating_sub(player.n_events());
                 units::count(n_events.into(), "event", "events")
             }
             false => units::duration(player.behind_ms()),
-        }
+        })
     });
     let looks_back = context.store.looks_back();
-    looks_back.then(|| format!("{behind} behind live"))
+    looks_back.then(|| match behind {
+        Some(behind) => format!("{behind} behind live"),
+        None => "Paused at the newest".to_owned(),
+    })
 }
 
 /// The same for those who listen: "3m 5s of 12m 40s, event 41 of 230, Edit src/main.rs".

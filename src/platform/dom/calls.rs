@@ -52,6 +52,12 @@ pub(crate) fn set_text_property(element: &Element, name: &str, value: Option<&st
     let _ = js_sys::Reflect::set(element, &name.into(), &value);
 }
 
+/// A property of the element object that is an element.
+pub(crate) fn element_property(element: &Element, name: &str) -> Option<Element> {
+    let value = js_sys::Reflect::get(element, &name.into()).ok()?;
+    value.dyn_into().ok()
+}
+
 /// Plays the sound of an element. A browser may refuse it; its own buttons are there then.
 pub(crate) fn play(element: &Element) {
     if let Some(play) = method_of(element, "play")

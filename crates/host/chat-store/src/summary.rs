@@ -88,6 +88,9 @@ pub struct Summary {
     /// The first event's own time, Unix epoch in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_ms: Option<i64>,
+    /// The last event's own time: where a log comes later than what it tells of, another than when that was stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_event_ms: Option<i64>,
     /// When the last event was stored, Unix epoch in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_activity_ms: Option<i64>,
@@ -119,6 +122,7 @@ impl Summary {
             let first = folded.as_ref().and_then(|folded| folded.times().next());
             self.started_ms = first.unwrap_or(event.timestamp);
         }
+        self.last_event_ms = event.timestamp.or(self.last_event_ms);
         self.now.take(event);
         self.asks = self.now.n_asks();
         self.ask = self.now.first_ask();

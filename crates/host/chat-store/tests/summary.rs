@@ -167,6 +167,23 @@ fn a_branch_is_told_and_the_context_of_a_sub_agent_is_not() {
 }
 
 #[test]
+fn its_first_and_last_times_are_those_of_its_events() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let session = store.session_or_new(&id("s1")).unwrap();
+    for (n, timestamp) in [1_000, 1_800].into_iter().enumerate() {
+        let event = ChatEvent::new(format!("e{n}"), timestamp, "s1", TurnStart::default());
+        session.append(vec![event], false, 2_000_000_000).unwrap();
+    }
+    let summary = session.summary();
+    assert_eq!(
+        (summary.started_ms, summary.last_event_ms),
+        (Some(1_000), Some(1_800))
+    );
+    assert_eq!(summary.last_activity_ms, Some(2_000_000_000));
+}
+
+#[test]
 fn the_last_ten_minutes_are_counted_by_half_minutes() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());

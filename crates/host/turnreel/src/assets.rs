@@ -14,6 +14,9 @@ use rust_embed::RustEmbed;
 #[allow_missing = true]
 struct Dist;
 
+/// The page.
+pub(crate) const PAGE: &str = "index.html";
+
 /// The page in one file, without a session.
 const PLAYER: &str = "player.html";
 
@@ -58,10 +61,21 @@ pub(crate) fn find(name: &str) -> Option<Asset> {
     Some(Asset {
         name: name.to_owned(),
         sha256: file.metadata.sha256_hash(),
-        bytes: file.data,
+        bytes: match name {
+            PAGE => served(&file.data).into(),
+            _ => file.data,
+        },
         content_type: content_type(name),
         name_is_hashed: name_is_hashed(name),
     })
+}
+
+/// The page as this program serves it: it says that there are sessions to ask for. On any other host it would be told with an
+/// error that there are none, and browsers write each of those down.
+fn served(page: &[u8]) -> Vec<u8> {
+    let page = String::from_utf8_lossy(page);
+    page.replacen("<html", "<html data-sessions", 1)
+        .into_bytes()
 }
 
 /// Compresses what browsers will ask for.
@@ -193,7 +207,14 @@ mod tests {
         assert!(name_is_hashed("agent-feed-1f0c93ab77de129a.js"));
         assert!(name_is_hashed("agent-feed-1f0c93ab77de129a_bg.wasm"));
         assert!(!name_is_hashed("agent-feed.js"));
-        assert!(!name_is_hashed("index.html"));
+        assert!(!name_is_hashed(PAGE));
+    }
+
+    #[test]
+    fn the_page_says_that_its_server_has_sessions() {
+        let marked = "<!doctype html><html data-sessions lang=en><head>";
+        let served = served(b"<!doctype html><html lang=en><head>");
+        assert_eq!(String::from_utf8_lossy(&served), marked);
     }
 
     #[test]

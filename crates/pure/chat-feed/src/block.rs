@@ -4,6 +4,7 @@
 
 use chat_event::{Body, Json, payload};
 
+use crate::projections::TokenCounts;
 use crate::tool::{ToolKind, ToolStatus};
 
 /// Names a block for as long as its feed lives; dense from 0, never used again.
@@ -172,12 +173,15 @@ pub struct Prompt {
     pub attachments: Option<Json>,
     /// `user`, `callback` or `system`.
     pub trigger: Box<str>,
+    /// When the turn began that the prompt before it is of, Unix epoch in milliseconds.
+    pub before_ms: Option<i64>,
 }
 chat_event::pack_fields!(Prompt {
     text,
     spoken,
     attachments,
-    trigger
+    trigger,
+    before_ms
 });
 
 /// What kind of Markdown block a text block is. A long block is cut into several rows, each a stretch of its source.
@@ -373,6 +377,10 @@ pub struct AgentMessageBlock {
     pub sender: Box<str>,
     /// To whom; empty where only the answer came.
     pub target: Box<str>,
+    /// The hues of both, from 1: the session's own agent has the first.
+    pub sender_hue: u8,
+    /// See `sender_hue`.
+    pub target_hue: u8,
     /// What was said.
     pub message: Option<Body>,
     /// The id of the event that said it.
@@ -388,6 +396,8 @@ chat_event::pack_fields!(AgentMessageBlock {
     message_id,
     sender,
     target,
+    sender_hue,
+    target_hue,
     message,
     message_event,
     wait,
@@ -440,14 +450,17 @@ pub struct TurnEndBlock {
     pub outcome: Option<String>,
     /// Duration in milliseconds.
     pub duration_ms: Option<u64>,
+    /// The model that answered last in it.
+    pub model: Option<String>,
+    /// Tokens, counted as the session's are.
+    pub tokens: Option<TokenCounts>,
     /// Cost in US dollars.
     pub cost_usd: Option<f64>,
-    /// Tokens.
-    pub usage: Option<payload::Usage>,
 }
 chat_event::pack_fields!(TurnEndBlock {
     outcome,
     duration_ms,
-    cost_usd,
-    usage
+    model,
+    tokens,
+    cost_usd
 });

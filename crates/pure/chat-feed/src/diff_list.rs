@@ -267,6 +267,40 @@ impl DiffList {
         self.items.iter().position(|of_list| *of_list == item)
     }
 
+    /// Where the first line stands that is `wanted`; a file that hides it is shown.
+    pub fn seek(&mut self, wanted: &dyn Fn(&str) -> bool) -> Option<usize> {
+        let (mut file, mut at) = (0, 0);
+        let found = loop {
+            let lines = self.patch.files.get(file)?.hunks.get(at);
+            let Some(hunk) = lines else {
+                (file, at) = (file + 1, 0);
+                continue;
+            };
+            let is_wanted =
+                |line: &chat_diff::PatchLine| self.text.get(line.range.clone()).is_some_and(wanted);
+            if let Some(line) = hunk.lines.iter().position(is_wanted) {
+                break (file, at, line);
+            }
+            at += 1;
+        };
+        let (file, hunk, line) = found;
+        if self.folds.get_mut(file).and_then(Option::take).is_some() {
+            self.arrange();
+        }
+        // Counted like the lines of a text.
+        #[allow(clippy::cast_possible_truncation)]
+        let (file, hunk, line) = (file as u32, hunk as u32, line as u32);
+        let has_line = |item: &Item| match *item {
+            Item::Line(of_file, of_hunk, row, side) if (of_file, of_hunk) == (file, hunk) => {
+                let [old, new] = self.sides(file, hunk, row);
+                let has = |is: Option<(bool, u32)>| is.is_some_and(|(_, at)| at == line);
+                side != Side::New && has(old) || side != Side::Old && has(new)
+            }
+            _ => false,
+        };
+        self.items.iter().position(has_line)
+    }
+
     /// Hunks that have lines in a chunk.
     pub fn hunks_of(&self, chunk: usize) -> Vec<(u32, u32)> {
         let mut hunks: Vec<(u32, u32)> = self.items[self.chunk(chunk)]

@@ -52,6 +52,7 @@ static NOT_BEGUN: LazyLock<Turn> = LazyLock::new(|| Turn {
     trigger: "".into(),
     state: TurnState::Running,
     started_ms: None,
+    ended: false,
     ended_ms: None,
     took_ms: None,
     prompt: None,
@@ -60,7 +61,6 @@ static NOT_BEGUN: LazyLock<Turn> = LazyLock::new(|| Turn {
     files: 0,
     lines_added: 0,
     lines_removed: 0,
-    usage: None,
 });
 
 /// Stands for no row where one is named by a bare number.

@@ -1,9 +1,17 @@
 //! The file that a row is about, and where in it: what an editor needs to open it.
 
 use chat_diff::LineKind;
+use chat_event::payload::FileEdit;
 
 use crate::block::{BlockBody, FileEditBlock, ToolCallBlock};
 use crate::tool::ToolKind;
+
+/// The path that a file was moved from, which is the same file still: unless there is one at its new place, it is counted
+/// once.
+pub(crate) fn moved_from(edit: &FileEdit) -> Option<&str> {
+    let old_path = edit.old_path.as_deref();
+    old_path.filter(|old| edit.change_type == "renamed" && *old != edit.file_path)
+}
 
 impl BlockBody {
     /// The path of the file that is changed, read or written, as its source names it: relative to the session's folder or

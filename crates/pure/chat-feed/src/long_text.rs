@@ -67,6 +67,43 @@ pub fn ends(excerpt: &Excerpt<'_>, clean: impl Fn(&str) -> String) -> Ends {
     }
 }
 
+/// Lines of a text that are printed; paper has nothing to press.
+pub const PAPER_LINES: usize = 40;
+
+/// What of a text is printed, and how much more there is of it, where there is.
+pub fn on_paper(excerpt: &Excerpt<'_>, clean: impl Fn(&str) -> String) -> (String, Option<String>) {
+    let whole = excerpt.whole();
+    let text = clean(whole.as_deref().unwrap_or(&excerpt.preview));
+    let mut lines: Vec<&str> = text.lines().collect();
+    let n_lines = match whole.is_some() {
+        true => Some(lines.len() as u64),
+        false => excerpt.lines,
+    };
+    // The last line is cut somewhere, unless it is all there is.
+    if whole.is_none() && lines.len() > 1 && !excerpt.preview.ends_with('\n') {
+        lines.pop();
+    }
+    // A word in the place of one line saves nothing.
+    if whole.is_none() || lines.len() > PAPER_LINES + 1 {
+        lines.truncate(PAPER_LINES);
+    }
+    let shown = lines.join("\n");
+    let more = match n_lines.map(|n_lines| n_lines.saturating_sub(lines.len() as u64)) {
+        Some(0) if whole.is_some() => None,
+        None | Some(0) => {
+            let n_bytes = excerpt.bytes.saturating_sub(shown.len() as u64);
+            Some(format!("{} more", units::bytes(n_bytes)))
+        }
+        Some(n_more) => Some(more_lines(n_more)),
+    };
+    (shown, more)
+}
+
+/// "2,960 more lines"
+pub fn more_lines(n_lines: u64) -> String {
+    units::count(n_lines, "more line", "more lines")
+}
+
 /// The beginning of a text that is put into the page at once, cut on a character.
 pub fn shown_at_once(text: &str) -> &str {
     &text[..text.floor_char_boundary(WHOLE_BYTES)]
@@ -207,6 +244,16 @@ mod tests {
 
     fn shown(text: &str) -> Ends {
         ends(&Excerpt::of(text), str::to_owned)
+    }
+
+    #[test]
+    fn paper_has_the_beginning_and_says_how_much_more_there_is() {
+        let printed = |n| on_paper(&Excerpt::of(&lines(n)), str::to_owned);
+        let (text, more) = printed(3_000);
+        assert_eq!(text.lines().count(), PAPER_LINES);
+        assert_eq!(more.as_deref(), Some("2,960 more lines"));
+        let (text, more) = printed(PAPER_LINES + 1);
+        assert_eq!((text.lines().count(), more), (PAPER_LINES + 1, None));
     }
 
     #[test]

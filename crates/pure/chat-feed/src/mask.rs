@@ -21,6 +21,7 @@ mod known;
 mod labels;
 mod line;
 mod masker;
+mod names;
 mod parts;
 mod personal;
 mod plan;

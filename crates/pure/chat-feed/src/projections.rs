@@ -5,7 +5,7 @@
 //! this kind: that is [`crate::ChatRenderer`]'s.
 
 mod conversation;
-mod plain;
+pub(crate) mod plain;
 
 mod openai;
 

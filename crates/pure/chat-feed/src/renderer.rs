@@ -5,8 +5,11 @@
 //! the [`crate::inbox`].
 
 mod asks;
+mod began;
 mod calls;
 mod check;
+mod hues;
+mod named;
 mod place;
 mod replica;
 mod says;
@@ -27,6 +30,8 @@ use crate::history::History;
 use crate::patch::FeedPatch;
 use crate::piece::Piece;
 use asks::Ask;
+pub(crate) use began::MODEL_NOTICE;
+use hues::Hues;
 use place::Place;
 pub use replica::{Heard, Teller};
 pub(crate) use seen::{ByHash, Seen, hash};
@@ -67,8 +72,9 @@ pub struct ChatRenderer {
     current_turn: Option<TurnIdx>,
     n_numbered_turns: u32,
     turn_works: Vec<TurnWork>,
-    /// Turns that have rows, and turns that are not closed.
+    /// Turns that have rows, that have a prompt, and that are not closed.
     filled_turns: BTreeSet<TurnIdx>,
+    prompted_turns: BTreeSet<TurnIdx>,
     open_turns: BTreeSet<TurnIdx>,
     response_ids: HashMap<(Box<str>, Option<BlockId>), ResponseIdx, Keyed>,
     unnamed_responses: HashMap<(TurnIdx, Option<BlockId>), ResponseIdx>,
@@ -79,6 +85,9 @@ pub struct ChatRenderer {
     asks: HashMap<(Ask, Box<str>), BlockId>,
     /// The row of the newest plan, of each sub-agent and of the session itself.
     newest_plans: HashMap<Option<BlockId>, BlockId>,
+    agent_hues: Hues,
+    /// The row of the session's beginning, the newest where it began again after its end.
+    begun: Option<BlockId>,
     /// The row an event came to, by the hash of its id: for sources that take back what they sent.
     rows_of_ids: ByHash<BlockId>,
     /// Nothing more is taken.
@@ -108,7 +117,7 @@ impl ChatRenderer {
         self.event
     }
 
-    /// The row that an event came to, by the event's id: where a link to it leads.
+    /// The row that an event came to, by the event's id; of several the last.
     pub fn block_of_id(&self, event_id: &str) -> Option<BlockId> {
         let block = self.rows_of_ids.get(&hash_of_id(event_id)).copied();
         block.filter(|&block| self.feed.contains(block))

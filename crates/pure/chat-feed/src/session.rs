@@ -94,7 +94,9 @@ pub struct Turn {
     pub state: TurnState,
     /// Time of its first event.
     pub started_ms: Option<i64>,
-    /// Time of its end.
+    /// Whether its end was told; one that was left open, because the log is at its own end, shows how far it got.
+    pub ended: bool,
+    /// Time of its end, where that is known.
     pub ended_ms: Option<i64>,
     /// How long it took, once it is over, in milliseconds.
     pub took_ms: Option<u64>,
@@ -110,8 +112,6 @@ pub struct Turn {
     pub lines_added: u32,
     /// Lines removed by them.
     pub lines_removed: u32,
-    /// What it used, as last said.
-    pub usage: Option<Usage>,
 }
 chat_event::pack_fields!(Turn {
     id,
@@ -119,6 +119,7 @@ chat_event::pack_fields!(Turn {
     trigger,
     state,
     started_ms,
+    ended,
     ended_ms,
     took_ms,
     prompt,
@@ -126,8 +127,7 @@ chat_event::pack_fields!(Turn {
     edits,
     files,
     lines_added,
-    lines_removed,
-    usage
+    lines_removed
 });
 
 /// One assistant message.

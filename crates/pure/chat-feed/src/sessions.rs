@@ -66,6 +66,8 @@ pub struct Row {
     pub last_activity_ms: Option<i64>,
     /// When its first event happened.
     pub started_ms: Option<i64>,
+    /// When its last event happened.
+    pub last_event_ms: Option<i64>,
     /// How many events it has.
     pub events: u64,
 }
@@ -172,6 +174,11 @@ impl Row {
         }
     }
 
+    /// What it is called.
+    pub fn name(&self) -> String {
+        name_of(self.title.as_deref(), self.cwd.as_deref(), &self.id)
+    }
+
     /// When it last changed.
     pub fn at_ms(&self) -> i64 {
         self.last_activity_ms
@@ -179,12 +186,19 @@ impl Row {
             .unwrap_or(i64::MIN)
     }
 
+    /// How long it goes on, or went on: by the times of its events, which may have come long after they happened.
+    pub fn lasted_ms(&self, now_ms: i64) -> Option<u64> {
+        let lasted_ms = self.last_event_ms?.checked_sub(self.started_ms?)?;
+        let since_ms = match self.state(now_ms) {
+            State::NeedsYou | State::Running | State::Quiet => now_ms.saturating_sub(self.at_ms()),
+            State::Failed | State::Done | State::Cancelled => 0,
+        };
+        u64::try_from(lasted_ms.saturating_add(since_ms.max(0))).ok()
+    }
+
     /// The folder it works in, by its last name.
     pub fn project(&self) -> Option<&str> {
-        self.cwd
-            .as_deref()?
-            .rsplit(['/', '\\'])
-            .find(|part| !part.is_empty())
+        folder_of(self.cwd.as_deref()?)
     }
 
     /// The agent's name without its version.
@@ -197,6 +211,20 @@ impl Row {
     pub fn context_percent(&self) -> Option<u64> {
         let (used, size) = self.context_used.zip(self.context_size)?;
         (size > 0).then(|| (used.saturating_mul(100) / size).min(100))
+    }
+}
+
+fn folder_of(cwd: &str) -> Option<&str> {
+    cwd.rsplit(['/', '\\']).find(|part| !part.is_empty())
+}
+
+/// What a session is called, everywhere: its title, else by the folder it works in, else its id.
+pub fn name_of(title: Option<&str>, cwd: Option<&str>, id: &str) -> String {
+    let title = title.map(str::trim).filter(|title| !title.is_empty());
+    match (title, cwd.and_then(folder_of)) {
+        (Some(title), _) => title.to_owned(),
+        (None, Some(folder)) => format!("Session in {folder}"),
+        (None, None) => id.to_owned(),
     }
 }
 

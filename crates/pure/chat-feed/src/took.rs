@@ -4,7 +4,7 @@
 /// came; where it does not say, the time from one event to another. `None` where neither is known, and where the clock
 /// ran back.
 ///
-/// The feed, its panel and the trace tell this of turns and calls; the Markdown transcript still measures calls itself.
+/// The feed, its panel, the trace and the Markdown transcript tell this of turns and calls.
 pub(crate) fn took_ms(
     told_ms: Option<u64>,
     from_ms: Option<i64>,

@@ -24,6 +24,8 @@ struct Shown {
     drawn: BTreeMap<u32, String>,
     heights: HeightIndex,
     n_events: u64,
+    /// Whether events say when they were.
+    timed: bool,
 }
 
 impl Shown {
@@ -35,6 +37,7 @@ impl Shown {
             drawn: BTreeMap::new(),
             heights: HeightIndex::new(),
             n_events: 0,
+            timed: true,
         }
     }
 
@@ -130,6 +133,7 @@ impl Shown {
             "s",
             Payload::from_json(event_type, payload.into()),
         );
+        event.timestamp = event.timestamp.filter(|_| self.timed);
         event.turn_id = Some(turn.to_owned());
         event.parent_tool_call_id = parent.map(str::to_owned);
         self.apply(&[event]);
@@ -320,6 +324,17 @@ fn a_settled_turn_folds_its_work_and_opens_again() {
     assert_eq!(shown.words(), opened);
     shown.set_open(work, false);
     assert_eq!(shown.words(), ["prompt", "work of 3 steps", "text", "end"]);
+}
+
+#[test]
+fn a_turn_that_does_not_say_when_it_ended_folds_as_well() {
+    let mut shown = Shown::new(Mode::default());
+    shown.timed = false;
+    shown.prompt();
+    shown.step("a", "Read");
+    shown.step("b", "Bash");
+    shown.answer();
+    assert_eq!(shown.words(), ["prompt", "work of 2 steps", "text", "end"]);
 }
 
 #[test]

@@ -307,6 +307,160 @@ fn names_tell_secrets() {
     }
 }
 
+/// Texts of a session in which somebody's home folder stands, as they are written.
+fn beside_home(home: &str, texts: &[&str]) -> Vec<Value> {
+    let mut events = vec![event(
+        0,
+        "user_message",
+        &json!({"text": format!("cd {home}/work")}),
+    )];
+    let texts = texts.iter().enumerate();
+    events.extend(texts.map(|(nth, text)| event(nth + 1, "user_message", &json!({"text": text}))));
+    let lines = masked(&events);
+    assert!(
+        lines[0].contains("[masked: user name #1]/work"),
+        "{}",
+        lines[0]
+    );
+    let written = lines[1..].iter();
+    written
+        .map(|line| {
+            let mut event: Value = serde_json::from_str(line).expect("a line");
+            event["payload"]["text"].take()
+        })
+        .collect()
+}
+
+#[test]
+fn a_name_that_a_home_folder_told_is_masked_wherever_it_stands() {
+    let texts = [
+        "diff --git a/home/marisol/demo/x b/home/marisol/demo/x",
+        "home/marisol/x and ~marisol/x",
+        "drwxr-xr-x 2 marisol marisol 4096 Nov  2 10:00 demo",
+        "marisol@laptop:~$ whoami\nmarisol",
+        "\u{1b}[01;32mmarisol@laptop\u{1b}[00m:~$",
+        "{\"out\": \"one\\nmarisol\"}",
+        "Ask Marisol, or marisol-backup",
+        "marisola and amarisol",
+    ];
+    let label = "[masked: user name #1]";
+    let told = texts.map(|text| match text.starts_with("marisola") {
+        true => text.to_owned(),
+        false => text.replace("marisol", label).replace("Marisol", label),
+    });
+    assert_eq!(beside_home("/home/marisol", &texts), told);
+    // It came in pieces, before anything told it.
+    let mut events: Vec<ChatEvent> = ["by mari", "sol himself"]
+        .iter()
+        .enumerate()
+        .map(|(nth, text)| event(nth, "assistant_chunk", &json!({"text": text, "index": nth})))
+        .collect();
+    events.push(event(
+        3,
+        "user_message",
+        &json!({"text": "ls /home/marisol"}),
+    ));
+    let lines = masked(&events);
+    assert!(
+        lines[0].contains(&format!("by {label}")) && lines[1].contains("\" himself"),
+        "{lines:?}"
+    );
+}
+
+#[test]
+fn a_name_that_is_an_ordinary_word_is_masked_where_it_is_a_name() {
+    let label = "[masked: user name #1]";
+    let names = [
+        "--- a/home/dev/demo/x",
+        "-rw-r--r--  1 dev dev  120 Nov  2 10:00 dev",
+        "total 8\ndrwxr-xr-x+ 2 dev staff 64 Nov  2 10:00 src",
+        "dev@laptop:~$ id",
+        "uid=1000(dev) gid=1000(dev)",
+        "USER=dev",
+        "see ~dev/x, C:\\Users\\dev\\x and -home-dev-work",
+    ];
+    let told = names.map(|text| {
+        let kept = text.ends_with(" dev");
+        let text = text.replace("dev", label);
+        match kept {
+            true => format!("{}dev", text.strip_suffix(label).unwrap_or_default()),
+            false => text,
+        }
+    });
+    assert_eq!(beside_home("/home/dev", &names), told);
+    let words = [
+        "npm run dev --dev",
+        "the dev server at dev.example",
+        "src/dev/x.ts",
+        "devs (dev)",
+    ];
+    assert_eq!(beside_home("/home/dev", &words), words);
+    // A kind that is kept is kept everywhere.
+    let events = [event(
+        0,
+        "user_message",
+        &json!({"text": "/home/marisol is marisol"}),
+    )];
+    let mut plan = plan_of(&events);
+    plan.keep("user name", true);
+    assert_eq!(Masker::new(plan).line(&events[0]), events[0].to_line());
+}
+
+#[test]
+fn as_many_places_are_told_as_are_masked() {
+    let events = [
+        event(
+            0,
+            "user_message",
+            &json!({"text": "marisol@laptop, and marisol"}),
+        ),
+        event(
+            1,
+            "assistant_chunk",
+            &json!({"text": "in /home/mar", "index": 0}),
+        ),
+        event(
+            2,
+            "assistant_chunk",
+            &json!({"text": "isol of marisol", "index": 1}),
+        ),
+    ];
+    let plan = plan_of(&events);
+    let told: Vec<_> = plan
+        .found()
+        .iter()
+        .map(|found| (found.kind, found.n_places, found.n_values))
+        .collect();
+    assert_eq!(told, [("user name", 4, 1)]);
+    assert_eq!(plan.found()[0].places[0].n_places, 4);
+    let mut masker = Masker::new(plan);
+    events.iter().for_each(|event| drop(masker.line(event)));
+    assert_eq!(
+        masker
+            .masked()
+            .map(|(_, _, n_places)| n_places)
+            .sum::<u64>(),
+        4
+    );
+}
+
+#[test]
+fn a_title_is_masked_as_the_session_is() {
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    let events = [event(
+        0,
+        "user_message",
+        &json!({"text": format!("/home/marisol {token}")}),
+    )];
+    let mut masker = Masker::new(plan_of(&events));
+    let title = format!("\"Push\" with {} for marisol", &token[..30]);
+    assert_eq!(
+        masker.text(&title),
+        "\"Push\" with [masked: github token #1] for [masked: user name #1]"
+    );
+    assert_eq!(masker.text("a \\ \"title\""), "a \\ \"title\"");
+}
+
 #[test]
 fn what_is_code_or_a_name_is_left() {
     for text in [

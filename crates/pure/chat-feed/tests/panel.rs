@@ -542,6 +542,44 @@ fn a_turn_counts_each_file_once() {
 }
 
 #[test]
+fn a_file_that_moves_is_counted_once_everywhere() {
+    let edit = |turn: &str, path: &str, change: &str, old: Option<&str>| {
+        let mut edit = json!({"turnId": turn, "filePath": path, "changeType": change, "linesAdded": 1, "linesRemoved": 0});
+        if let Some(old) = old {
+            edit["oldPath"] = old.into();
+        }
+        ("file_edit", edit)
+    };
+    let (events, renderer) = session(&[
+        ("turn_start", json!({"turnId": "t", "trigger": "user"})),
+        edit("t", "a", "modified", None),
+        edit("t", "b", "modified", None),
+        edit("t", "c", "renamed", Some("b")),
+        edit("t", "c", "modified", None),
+        // It takes the place of another one, which stays.
+        edit("t", "a", "renamed", Some("c")),
+        // Of an earlier turn, or of nobody knows when.
+        ("turn_start", json!({"turnId": "u", "trigger": "user"})),
+        edit("u", "d", "renamed", Some("a")),
+        edit("u", "f", "renamed", Some("e")),
+        edit("u", "a", "created", None),
+    ]);
+    let feed = renderer.feed();
+    let counted = |scope| files(feed, scope).files.len();
+    let turn = |nth| Scope::Turn(chat_feed::TurnIdx(nth));
+    let of_turns: Vec<_> = feed
+        .turns()
+        .iter()
+        .map(|turn| turn.files as usize)
+        .collect();
+    assert_eq!(of_turns, [2, 3]);
+    assert_eq!([counted(turn(0)), counted(turn(1))], [2, 3]);
+    let n_files = counted(Scope::Session);
+    assert_eq!(statistics(feed).files_changed, n_files);
+    assert_eq!(to_session_summary(&events).files_changed, n_files as u64);
+}
+
+#[test]
 fn places_on_the_timeline_keep_the_order_of_times() {
     let times = [
         0,
@@ -632,6 +670,65 @@ fn the_figures_are_those_of_the_summary() {
 }
 
 #[test]
+fn a_turns_end_tells_what_all_of_its_answers_used() {
+    let usage = |parent: Option<&str>, response: &str, n_read: u32| {
+        let mut usage = json!({"turnId": "t", "responseId": response, "scope": "response", "inputTokens": n_read, "outputTokens": 20, "costUsd": 0.1, "model": "m"});
+        if let Some(parent) = parent {
+            usage["parentToolCallId"] = parent.into();
+        }
+        ("usage", usage)
+    };
+    let call = json!({"turnId": "t", "toolCallId": "a", "toolName": "Task", "args": {}});
+    let (events, renderer) = session(&[
+        ("turn_start", json!({"turnId": "t", "trigger": "user"})),
+        ("tool_call", call),
+        usage(None, "r", 1),
+        // The same again, now whole.
+        usage(None, "r", 100),
+        usage(Some("a"), "of the sub-agent", 50),
+        ("turn_end", json!({"turnId": "t", "durationMs": 12_000})),
+        // The figures of the last answer come after the end.
+        usage(None, "q", 7),
+        (
+            "usage",
+            json!({"scope": "session", "inputTokens": 157, "outputTokens": 60, "costUsd": 0.3}),
+        ),
+    ]);
+    let feed = renderer.feed();
+    let ends: Vec<_> = feed
+        .rows()
+        .filter_map(|block| match &block.body {
+            BlockBody::TurnEnd(end) => Some(end),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ends.len(), 1);
+    assert_eq!(ends[0].tokens.unwrap().total(), 217);
+    assert_eq!(ends[0].tokens, feed.tokens());
+    assert_eq!(ends[0].tokens, statistics(feed).turns[0].tokens);
+    assert_eq!(ends[0].cost_usd, Some(0.3));
+    assert_eq!(ends[0].model.as_deref(), Some("m"));
+    assert_eq!(to_session_summary(&events).usage, ends[0].tokens);
+}
+
+#[test]
+fn a_session_that_tells_its_cost_alone_has_the_tokens_of_its_turns() {
+    let (_, renderer) = session(&[
+        (
+            "usage",
+            json!({"turnId": "t", "responseId": "r", "scope": "response", "inputTokens": 100, "outputTokens": 20}),
+        ),
+        (
+            "usage",
+            json!({"scope": "session", "inputTokens": 0, "outputTokens": 0, "costUsd": 0.5}),
+        ),
+    ]);
+    let feed = renderer.feed();
+    assert_eq!(feed.tokens().unwrap().total(), 120);
+    assert_eq!(feed.cost_usd(), Some(0.5));
+}
+
+#[test]
 fn a_row_has_the_json_of_its_events() {
     let (events, renderer) = session(&[
         (
@@ -659,5 +756,23 @@ fn a_row_has_the_json_of_its_events() {
         for (name, value) in came["payload"].as_object().unwrap() {
             assert_eq!(&told["payload"][name], value, "{name}");
         }
+    }
+}
+
+#[test]
+fn a_paragraph_has_the_event_with_all_of_the_answer() {
+    let text = "Without telemetry: ~15 ms.\n\n1. Added `runtime/trace`\n\nDone.";
+    let done = json!({"text": text, "turnId": "t", "responseId": "r"});
+    let (_, renderer) = session(&[("assistant_done", done)]);
+    let feed = renderer.feed();
+    let rows: Vec<BlockId> = feed.rows().map(|block| block.id).collect();
+    assert!(rows.len() > 2, "{rows:?}");
+    for id in feed
+        .rows()
+        .filter(|block| matches!(block.body, BlockBody::Text(_)))
+    {
+        let raw = raw_events(feed, id.id);
+        let told: Value = serde_json::from_str(&raw[0].text).unwrap();
+        assert_eq!(told["payload"]["text"], text);
     }
 }

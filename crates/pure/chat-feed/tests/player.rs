@@ -369,9 +369,10 @@ fn going_back_during_a_session_stays_there_until_the_reader_returns() {
     assert_eq!(stage.player.behind_ms(), 61_200);
     // No place on the bar moves meanwhile.
     assert_eq!(stage.player.axis_ms(), 1_000);
-    // Playing never switches following on, not even at the newest event.
+    // Playing never switches following on, not even at the newest event; what came is on the bar.
     stage.ask(Command::Play);
     assert_eq!(stage.player.state(), State::ReplayPlaying);
+    assert_eq!(stage.player.axis_ms(), 4_000);
     for frame in 0..100 {
         stage.advance(f64::from(frame) * 100.0);
     }
@@ -384,6 +385,37 @@ fn going_back_during_a_session_stays_there_until_the_reader_returns() {
         (stage.player.state(), stage.player.shown()),
         (State::LiveFollowing, None)
     );
+    assert_eq!(stage.player.axis_ms(), 4_000);
+}
+
+#[test]
+fn what_came_meanwhile_is_on_the_bar_once_the_reader_does_anything() {
+    let events = session();
+    let back = || {
+        let mut stage = Stage::new(&events[..6]);
+        stage.player.set_goes_on(true);
+        stage.ask(Command::Step(Stop::Chunk, Direction::Back));
+        stage.come(&events[6..]);
+        assert_eq!(stage.player.axis_ms(), 1_000);
+        stage
+    };
+    let mut stage = back();
+    stage.player.fit_axis();
+    assert_eq!(stage.player.axis_ms(), 4_000);
+    let mut stage = back();
+    stage.ask(Command::Step(Stop::Chunk, Direction::Back));
+    assert_eq!(stage.player.axis_ms(), 4_000);
+    // What is dragged stays under the hand, and has all of it when it is let go.
+    let mut stage = Stage::new(&events[..6]);
+    stage.player.set_goes_on(true);
+    stage.player.hold_axis(true);
+    stage.ask(Command::SeekNear(500.0));
+    stage.come(&events[6..]);
+    stage.ask(Command::SeekNear(600.0));
+    stage.ask(Command::Play);
+    stage.advance(0.0);
+    assert_eq!(stage.player.axis_ms(), 1_000);
+    stage.player.hold_axis(false);
     assert_eq!(stage.player.axis_ms(), 4_000);
 }
 

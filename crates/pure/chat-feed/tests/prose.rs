@@ -27,6 +27,11 @@ fn blocks_become_elements() {
         "a *b* **c** ~~d~~ `e`\nf",
         r#"p("a " em("b") " " strong("c") " " del("d") " " code("e") "\nf")"#,
     );
+    check(
+        "me@box:~$ ls\nfoo\nme@box:~$ *cat*",
+        r#"p("me@box:~$ ls\nfoo\nme@box:~$ " em("cat"))"#,
+    );
+    check("a ~b ~~c~~ d~ e", r#"p("a ~b " del("c") " d~ e")"#);
     check("## Title ##", r#"h2("Title")"#);
     check("> a\n> - b", r#"quote(p("a") ul(li("b")))"#);
     check("3. a\n4. b", r#"ol[3](li("a") li("b"))"#);

@@ -53,6 +53,35 @@ fn any_row() -> impl Strategy<Value = Row> {
         )
 }
 
+#[test]
+fn a_session_lasted_as_long_as_its_events_say_whenever_they_came() {
+    let mut one = Row {
+        started_ms: Some(1_000),
+        last_event_ms: Some(1_800),
+        ..row("s1", "ended", 5_000)
+    };
+    assert_eq!(one.lasted_ms(NOW_MS), Some(800));
+    // One that goes on has lasted from then on, too.
+    one.status = "busy".to_owned();
+    assert_eq!(one.lasted_ms(NOW_MS), Some(5_800));
+    one.last_event_ms = Some(0);
+    one.status = "idle".to_owned();
+    assert_eq!(one.lasted_ms(NOW_MS), None);
+    one.started_ms = None;
+    assert_eq!(one.lasted_ms(NOW_MS), None);
+}
+
+#[test]
+fn a_session_without_a_title_is_called_by_its_folder_else_by_its_id() {
+    let mut one = row("s1", "idle", 0);
+    assert_eq!(one.name(), "s1");
+    one.cwd = Some("/home/m/tidepool/".to_owned());
+    one.title = Some("  ".to_owned());
+    assert_eq!(one.name(), "Session in tidepool");
+    one.title = Some(" Mend it ".to_owned());
+    assert_eq!(one.name(), "Mend it");
+}
+
 /// Ids by section.
 fn ids(rows: &Rows, filter: &str) -> Vec<(Section, Vec<String>)> {
     let arranged = rows.arrange(&Filter::parse(filter), CLOCK);

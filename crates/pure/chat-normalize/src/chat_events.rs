@@ -2,6 +2,8 @@
 //!
 //! An event without an id gets one from its line; where a session is wanted, events are moved into it.
 
+use chat_event::compaction::Folded;
+use chat_event::payload::LogGap;
 use chat_event::{ChatEvent, Payload};
 use serde_json::Value;
 
@@ -30,11 +32,15 @@ pub(crate) fn is_chat_event(value: &Value) -> Option<bool> {
 pub(crate) struct ChatEvents {
     /// Events shall belong to the emitter's session, whatever they say.
     move_them: bool,
+    numbers: Numbers,
 }
 
 impl ChatEvents {
     pub(crate) fn new(move_them: bool) -> Self {
-        ChatEvents { move_them }
+        ChatEvents {
+            move_them,
+            numbers: Numbers::default(),
+        }
     }
 
     fn event(&mut self, emitter: &mut Emitter, mut event: ChatEvent) {
@@ -42,7 +48,64 @@ impl ChatEvents {
             event.session_id.clear();
         }
         complete(&mut event, emitter.line_no, &emitter.session_id);
+        if emitter.at_rest
+            && let Some(gap) = self.numbers.gap_before(&event)
+        {
+            emitter.push(gap);
+        }
         emitter.push(event);
+    }
+}
+
+/// The numbers of a log's events, as far as it was read.
+#[derive(Debug, Default)]
+pub(crate) struct Numbers {
+    session_id: String,
+    last_seq: Option<u64>,
+}
+
+impl Numbers {
+    /// Follows the log to this event; the mark of those that are missing before it.
+    ///
+    /// It bears no time, like the mark of a hole that a server tells: nobody knows when it came about.
+    pub(crate) fn gap_before(&mut self, event: &ChatEvent) -> Option<ChatEvent> {
+        if let (Some(last), Some(seq)) = (self.last_seq, event.seq)
+            && last.checked_add(1) == Some(seq)
+        {
+            self.last_seq = Some(seq);
+            return None;
+        }
+        match &event.payload {
+            // The log says itself what is missing.
+            Payload::LogGap(gap) => self.last_seq = self.last_seq.max(Some(gap.to)),
+            Payload::LogEpoch(epoch) => self.last_seq = Some(epoch.base),
+            _ => {}
+        }
+        let seq = event.seq.filter(|&seq| seq > 0 && !event.is_control())?;
+        if self.session_id != event.session_id {
+            self.session_id.clone_from(&event.session_id);
+            self.last_seq = None;
+        }
+        // A log may begin with any number: it may be a later part of a session. Where numbers go back, its order stands.
+        let last = self
+            .last_seq
+            .replace(self.last_seq.map_or(seq, |last| last.max(seq)))?;
+        // One that others were folded into stands for their numbers, too.
+        let span = Folded::of(event).and_then(|folded| folded.span());
+        let first = span.map_or(seq, |(first, _)| first);
+        if first <= last.saturating_add(1) {
+            return None;
+        }
+        let gap = LogGap {
+            from: last + 1,
+            to: first - 1,
+            why: "not in the file".to_owned(),
+            ..LogGap::default()
+        };
+        let id = format!("gap-{}", gap.from);
+        let mut mark = ChatEvent::new(id, 0, event.session_id.clone(), gap);
+        mark.timestamp = None;
+        Some(mark)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use chat_event::jsonl::{LineContent, LineSplitter};
+use chat_event::jsonl::{LineContent, LineSplitter, foreign_format};
 use serde_json::Value;
 
 use crate::dialect::{Dialect, Form, TABLE};
@@ -17,16 +17,19 @@ pub const HEAD_BYTES: usize = 64 * 1024;
 /// Why a source is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotASession {
-    /// The line that shows it, from 1.
+    /// The line that shows it, from 1; 0 where the source is none of lines.
     pub line: u64,
-    /// What that line is.
+    /// What that line is, or the source.
     pub found: String,
 }
 
 impl NotASession {
     /// Where it shows and what stands there, without the formats that are read.
     pub fn place(&self) -> String {
-        format!("not a session log: line {} is {}", self.line, self.found)
+        match self.line {
+            0 => format!("not a session log: it is {}", self.found),
+            line => format!("not a session log: line {line} is {}", self.found),
+        }
     }
 
     /// The formats that are read, by their names.
@@ -44,6 +47,29 @@ impl fmt::Display for NotASession {
 }
 
 impl std::error::Error for NotASession {}
+
+/// First bytes of files that somebody may take for a log, and what they are.
+const MAGIC: &[(&[u8], &str)] = &[
+    (b"\x89PNG", "a PNG picture"),
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"GIF8", "a GIF picture"),
+    (b"%PDF-", "a PDF document"),
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"\x7fELF", "a program"),
+];
+
+/// What a source is that begins as no log does.
+pub(crate) fn foreign(line: &[u8]) -> Option<NotASession> {
+    let known = || {
+        let mut known = MAGIC.iter();
+        known.find(|(magic, _)| line.starts_with(magic))
+    };
+    let found = foreign_format(line).or_else(|| known().map(|(_, what)| *what))?;
+    Some(NotASession {
+        line: 0,
+        found: found.to_owned(),
+    })
+}
 
 /// What the first bytes tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +97,9 @@ pub fn detect(head: &[u8], at_end: bool) -> Detection {
         if found.is_none() {
             found = match line.content {
                 LineContent::Bytes(bytes) => {
+                    if line.number == 1 && detector.first.is_none() {
+                        detector.first = foreign(bytes);
+                    }
                     detector.line(line.number, &String::from_utf8_lossy(bytes))
                 }
                 LineContent::Zeros | LineContent::TooLong => {
@@ -133,12 +162,13 @@ impl Detector {
                     "the beginning of a JSON value that does not end".to_owned()
                 }
                 None if trimmed.starts_with(['{', '[']) => "broken JSON".to_owned(),
+                None if text.contains('\0') => "a binary file".to_owned(),
                 None => "plain text".to_owned(),
             };
-            self.first = Some(NotASession {
-                line: number,
-                found,
-            });
+            // Where it is no text there are no lines.
+            let is_text = !text.contains('\0');
+            let line = if is_text { number } else { 0 };
+            self.first = Some(NotASession { line, found });
             if parsed.cut_off && parsed.values.is_empty() && trimmed.starts_with(['{', '[']) {
                 self.document = Some(text.to_owned());
                 self.is_printed = matches!(trimmed.trim_end(), "[" | "{");

@@ -397,6 +397,21 @@ impl Dialect {
         self.row().tells_turn_end
     }
 
+    /// Whether a call's edits may be told apart from its result, after other events.
+    pub(crate) fn tells_edits_late(self) -> bool {
+        matches!(
+            self,
+            Dialect::AgentEvents
+                | Dialect::SandboxAgent
+                | Dialect::OpenCodeEvents
+                | Dialect::OpenCodeRun
+                | Dialect::OpenCodeExport
+                | Dialect::CodexExec
+                | Dialect::CodexRollout
+                | Dialect::CodexAppServer
+        )
+    }
+
     pub(crate) fn form(self) -> Form {
         self.row().form
     }

@@ -1,6 +1,6 @@
 //! Diffs as `file_edit` events, for every dialect that knows some.
 
-use chat_diff::{Change, FileDiff, preview};
+use chat_diff::{Change, FileDiff, diff_texts, preview};
 use chat_event::Extra;
 use chat_event::payload::FileEdit;
 
@@ -39,6 +39,32 @@ pub(crate) fn with_old_text(mut edit: FileEdit, old: Option<&str>) -> FileEdit {
         edit.old_text = Some(old.into());
     }
     edit
+}
+
+/// An edit of which only what was replaced is known, not where: its lines bear no numbers, and nothing more is promised.
+pub(crate) fn piece_edit(call_id: &str, path: &str, pieces: &[(&str, &str)]) -> FileEdit {
+    let mut made = String::new();
+    let (mut added, mut removed) = (0u32, 0u32);
+    for (old, new) in pieces {
+        let diff = diff_texts(path, Some(old), Some(new));
+        added = added.saturating_add(diff.lines_added);
+        removed = removed.saturating_add(diff.lines_removed);
+        for line in diff.text.lines().skip_while(|line| !line.starts_with("@@")) {
+            // Nor is it known whether a piece ends the file.
+            if line.starts_with("@@") {
+                made.push_str("@@\n");
+            } else if !line.starts_with('\\') {
+                made.push_str(line);
+                made.push('\n');
+            }
+        }
+    }
+    FileEdit {
+        lines_added: added,
+        lines_removed: removed,
+        diff_preview: preview(&made).into(),
+        ..named_edit(call_id, path, Change::Modified)
+    }
 }
 
 /// An edit of which no diff is known.

@@ -11,12 +11,17 @@ use serde_json::Value;
 use crate::busy::Busy;
 use crate::open_calls::OpenCalls;
 use crate::recent::{LATE_LARGE, Recent};
+use crate::untold_edits::UntoldEdits;
 
 /// The longest text of an unreadable line that its notice keeps.
 const KEPT_TEXT_BYTES: usize = 4096;
 
 /// How many bytes an event id has at most, after `design/protocol.md` 5.1.
 const MAX_ID_BYTES: usize = 128;
+
+/// The arrival of what lies at rest: when it is read says nothing of when it happened. What has no time of its own has
+/// that of what stands before it, else none.
+pub const AT_REST: i64 = i64::MIN;
 
 /// What was read so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,8 +66,10 @@ pub(crate) struct Emitter {
     pub(crate) session_id: String,
     /// The line that is read now, from 1.
     pub(crate) line_no: u64,
-    /// The time that the next events bear, Unix epoch in milliseconds.
+    /// The time that the next events bear, Unix epoch in milliseconds; [`AT_REST`] where none is known.
     pub(crate) time_ms: i64,
+    /// Whether what is read lies at rest.
+    pub(crate) at_rest: bool,
     /// What was made and not yet taken.
     pub(crate) out: Vec<ChatEvent>,
     /// Counts.
@@ -78,6 +85,7 @@ pub(crate) struct Emitter {
     keeps_ids: bool,
     pub(crate) busy: Busy,
     pub(crate) open_calls: OpenCalls,
+    pub(crate) untold_edits: UntoldEdits,
 }
 
 impl Emitter {
@@ -85,7 +93,8 @@ impl Emitter {
         Emitter {
             session_id: session_id.to_owned(),
             line_no: 0,
-            time_ms: 0,
+            time_ms: AT_REST,
+            at_rest: false,
             out: Vec::new(),
             report: Report::default(),
             line_id: "0".to_owned(),
@@ -96,7 +105,23 @@ impl Emitter {
             keeps_ids: false,
             busy: Busy::default(),
             open_calls: OpenCalls::default(),
+            untold_edits: UntoldEdits::default(),
         }
+    }
+
+    /// What is read now arrived at this time.
+    pub(crate) fn arrive(&mut self, arrival_ms: i64) {
+        self.at_rest = arrival_ms == AT_REST;
+        if !self.at_rest {
+            self.time_ms = arrival_ms;
+        }
+    }
+
+    /// How long ago that was, where both times are known.
+    pub(crate) fn since(&self, before_ms: i64) -> Option<u64> {
+        let known = before_ms != AT_REST && self.time_ms != AT_REST;
+        let passed_ms = known.then(|| self.time_ms.saturating_sub(before_ms))?;
+        u64::try_from(passed_ms).ok()
     }
 
     /// Begins a line; `native_id` is the id its source gave it.
@@ -149,6 +174,7 @@ impl Emitter {
         payload: impl Into<Payload>,
     ) -> &mut ChatEvent {
         let payload = payload.into();
+        self.note_edits(&payload, place);
         if let Some(status) = self.busy.before(&payload, place) {
             let line_id = format!("{}:status", self.line_id);
             self.say_busy(status, &line_id, place);
@@ -157,6 +183,7 @@ impl Emitter {
         self.open_calls.note(&payload, place);
         let id = self.unused(id);
         let mut event = ChatEvent::new(id, self.time_ms, self.session_id.clone(), payload);
+        event.timestamp = known_time(self.time_ms);
         event.turn_id.clone_from(&place.turn_id);
         event.response_id.clone_from(&place.response_id);
         event.agent_id.clone_from(&place.agent_id);
@@ -197,6 +224,9 @@ impl Emitter {
     /// Adds an event as it is.
     pub(crate) fn push(&mut self, event: ChatEvent) -> &mut ChatEvent {
         self.report.events += 1;
+        if self.at_rest {
+            self.time_ms = event.timestamp.unwrap_or(self.time_ms);
+        }
         let at = self.out.len();
         self.out.push(event);
         &mut self.out[at]
@@ -254,6 +284,11 @@ impl Emitter {
             format!("{stem}{}", self.n_of_line)
         }
     }
+}
+
+/// A time, where it is known.
+pub(crate) fn known_time(time_ms: i64) -> Option<i64> {
+    (time_ms != AT_REST).then_some(time_ms)
 }
 
 /// What is said of a line that could not be read; what stands there is kept with it.

@@ -8,8 +8,8 @@
 //! - [`OpenCodeOut`] goes the other way: ChatEvents as OpenCode's bus would have told them.
 //! - Each dialect has a module of its own below these.
 //!
-//! Nothing here reads a clock, a file or the environment: time comes in as arrival times, ids come from the source. Any
-//! cut of the bytes gives the same events, and the same source gives the same ids. What a line means that cannot be
+//! Nothing here reads a clock, a file or the environment: time comes in as arrival times ([`AT_REST`] for what is no
+//! stream), ids come from the source. Any cut of the bytes gives the same events, and the same source gives the same ids. What a line means that cannot be
 //! read is a `notice`, what no rule knows a `raw`; nothing is dropped without being counted.
 //!
 //! How events look is for `chat-feed`, where they are kept for `chat-store`, who runs the agent for `chat-capture`.
@@ -49,13 +49,14 @@ mod recent;
 mod speech;
 mod tool;
 mod track;
+mod untold_edits;
 mod value;
 mod words;
 
 pub use agent_events::{AgentEventAdapter, AgentEventsOut, system_event, to_agent_events};
 pub use detect::{Detection, HEAD_BYTES, NotASession, detect};
 pub use dialect::Dialect;
-pub use emit::Report;
+pub use emit::{AT_REST, Report};
 pub use folder::{AgentPart, FolderReader, SessionFolder, SessionParts, Want};
 pub use log_reader::{Head, LogReader};
 pub use merge::Merge;

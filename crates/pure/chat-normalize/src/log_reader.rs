@@ -8,9 +8,9 @@ use chat_event::jsonl::{LineContent, LineSplitter, MAX_LINE_BYTES};
 use chat_event::payload::Notice;
 use chat_event::{ChatEvent, Extra, Payload};
 
-use crate::chat_events::{complete, events_in};
+use crate::chat_events::{Numbers, complete, events_in};
 use crate::detect::HEAD_BYTES;
-use crate::emit::unreadable_notice;
+use crate::emit::{AT_REST, known_time, unreadable_notice};
 
 /// What the beginning of a source shows of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +80,9 @@ pub struct LogReader {
     splitter: LineSplitter,
     /// Where events belong that do not say it.
     session_id: String,
+    /// The newest time that an event bears; [`AT_REST`] where there is none.
+    newest_ms: i64,
+    numbers: Numbers,
     /// The newest event of a line that was plain.
     event: ChatEvent,
     /// Events whose memory is free.
@@ -94,13 +97,16 @@ impl LogReader {
         LogReader {
             splitter: LineSplitter::new(),
             session_id: chat_event::session_id::from_native(session_id).into_owned(),
+            newest_ms: AT_REST,
+            numbers: Numbers::default(),
             event: ChatEvent::default(),
             spare: Vec::new(),
             spare_list: Vec::new(),
         }
     }
 
-    /// Takes the next bytes, which arrived at `arrival_ms` (Unix epoch), and appends what they give to `out`.
+    /// Takes the next bytes, which arrived at `arrival_ms` (Unix epoch, or [`AT_REST`]), and appends what they give to
+    /// `out`.
     pub fn push(&mut self, bytes: &[u8], arrival_ms: i64, out: &mut Vec<ChatEvent>) {
         if out.capacity() == 0 {
             *out = std::mem::take(&mut self.spare_list);
@@ -136,15 +142,19 @@ impl LogReader {
                 true => None,
                 false => self.event.read_plain_line(rest),
             };
-            let session_id = &self.session_id;
+            let mut lines = Lines {
+                session_id: &self.session_id,
+                newest_ms: &mut self.newest_ms,
+                numbers: &mut self.numbers,
+                arrival_ms,
+            };
             let n_taken = if let Some(len) = plain.filter(|len| *len <= MAX_LINE_BYTES) {
                 let line_no = self.splitter.pass(len);
-                complete(&mut self.event, line_no, session_id);
-                take(&mut self.event);
+                lines.hand_on(&mut self.event, line_no, take);
                 len
             } else {
                 let taken = self.splitter.push_line(rest, &mut |line| {
-                    read(session_id, line.number, line.content, arrival_ms, take);
+                    lines.read(line.number, line.content, take);
                 });
                 taken.unwrap_or(n_left)
             };
@@ -157,60 +167,99 @@ impl LogReader {
 
     /// Takes the end of the log.
     pub fn finish(&mut self, arrival_ms: i64, out: &mut Vec<ChatEvent>) {
-        let session_id = &self.session_id;
+        let mut lines = Lines {
+            session_id: &self.session_id,
+            newest_ms: &mut self.newest_ms,
+            numbers: &mut self.numbers,
+            arrival_ms,
+        };
         self.splitter.finish(&mut |line| {
             let mut take = |event: &mut ChatEvent| out.push(std::mem::take(event));
-            read(session_id, line.number, line.content, arrival_ms, &mut take);
+            lines.read(line.number, line.content, &mut take);
         });
     }
 }
 
-fn read(
-    session_id: &str,
-    line_no: u64,
-    content: LineContent<'_>,
+/// What lines become.
+struct Lines<'r> {
+    session_id: &'r str,
+    newest_ms: &'r mut i64,
+    numbers: &'r mut Numbers,
     arrival_ms: i64,
-    take: &mut dyn FnMut(&mut ChatEvent),
-) {
-    let say = |tag: &str, notice: Notice, take: &mut dyn FnMut(&mut ChatEvent)| {
+}
+
+impl Lines<'_> {
+    fn hand_on(
+        &mut self,
+        event: &mut ChatEvent,
+        line_no: u64,
+        take: &mut dyn FnMut(&mut ChatEvent),
+    ) {
+        complete(event, line_no, self.session_id);
+        if self.arrival_ms == AT_REST
+            && let Some(mut gap) = self.numbers.gap_before(event)
+        {
+            take(&mut gap);
+        }
+        *self.newest_ms = event.timestamp.unwrap_or(*self.newest_ms);
+        take(event);
+    }
+
+    fn say(&self, line_no: u64, tag: &str, notice: Notice, take: &mut dyn FnMut(&mut ChatEvent)) {
         let id = format!("l{line_no}:{tag}");
-        take(&mut ChatEvent::new(id, arrival_ms, session_id, notice));
-    };
-    let unreadable = |reason: &str, text: &str, take: &mut dyn FnMut(&mut ChatEvent)| {
-        let notice = unreadable_notice(line_no, reason, text);
-        say("unreadable", notice, take);
-    };
-    let bytes = match content {
-        LineContent::Bytes(bytes) => bytes,
-        LineContent::Zeros => return unreadable("it holds nothing but zero bytes", "", take),
-        LineContent::TooLong => return unreadable("it is longer than 16 MiB", "", take),
-    };
-    // Checking is faster than mending, and mostly all there is to do.
-    let (text, is_utf8) = match std::str::from_utf8(bytes) {
-        Ok(text) => (Cow::Borrowed(text), true),
-        Err(_) => (String::from_utf8_lossy(bytes), false),
-    };
-    if text.trim().is_empty() {
-        return;
-    }
-    let rest = events_in(&text, &mut |mut event| {
-        complete(&mut event, line_no, session_id);
-        take(&mut event);
-    });
-    let n_notices = rest.iter().len();
-    if let Some((reason, rest)) = rest {
-        unreadable(&reason, rest, take);
-    }
-    if !is_utf8 {
-        let notice = Notice {
-            level: "warning".to_owned(),
-            text: format!("line {line_no} is not UTF-8; what was not is replaced"),
-            source: Some("reader".to_owned()),
-            line: Some(line_no),
-            extra: Extra::default(),
+        let time_ms = match self.arrival_ms {
+            AT_REST => *self.newest_ms,
+            arrival_ms => arrival_ms,
         };
-        // The second of a line bears its number.
-        let tag = if n_notices == 0 { "notice" } else { "notice2" };
-        say(tag, notice, take);
+        let mut event = ChatEvent::new(id, time_ms, self.session_id, notice);
+        event.timestamp = known_time(time_ms);
+        take(&mut event);
+    }
+
+    fn read(
+        &mut self,
+        line_no: u64,
+        content: LineContent<'_>,
+        take: &mut dyn FnMut(&mut ChatEvent),
+    ) {
+        let unreadable =
+            |lines: &Self, reason: &str, text: &str, take: &mut dyn FnMut(&mut ChatEvent)| {
+                let notice = unreadable_notice(line_no, reason, text);
+                lines.say(line_no, "unreadable", notice, take);
+            };
+        let bytes = match content {
+            LineContent::Bytes(bytes) => bytes,
+            LineContent::Zeros => {
+                return unreadable(self, "it holds nothing but zero bytes", "", take);
+            }
+            LineContent::TooLong => return unreadable(self, "it is longer than 16 MiB", "", take),
+        };
+        // Checking is faster than mending, and mostly all there is to do.
+        let (text, is_utf8) = match std::str::from_utf8(bytes) {
+            Ok(text) => (Cow::Borrowed(text), true),
+            Err(_) => (String::from_utf8_lossy(bytes), false),
+        };
+        if text.trim().is_empty() {
+            return;
+        }
+        let rest = events_in(&text, &mut |mut event| {
+            self.hand_on(&mut event, line_no, take)
+        });
+        let n_notices = rest.iter().len();
+        if let Some((reason, rest)) = rest {
+            unreadable(self, &reason, rest, take);
+        }
+        if !is_utf8 {
+            let notice = Notice {
+                level: "warning".to_owned(),
+                text: format!("line {line_no} is not UTF-8; what was not is replaced"),
+                source: Some("reader".to_owned()),
+                line: Some(line_no),
+                extra: Extra::default(),
+            };
+            // The second of a line bears its number.
+            let tag = if n_notices == 0 { "notice" } else { "notice2" };
+            self.say(line_no, tag, notice, take);
+        }
     }
 }

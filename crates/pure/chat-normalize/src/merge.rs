@@ -347,8 +347,8 @@ impl Merge {
                 extra: Extra::default(),
             };
             let id = format!("{}:same", event.id);
-            let mut retract =
-                ChatEvent::new(id, event.timestamp.unwrap_or(0), event.session_id, payload);
+            let mut retract = ChatEvent::new(id, 0, event.session_id, payload);
+            retract.timestamp = event.timestamp;
             retract.turn_id = event.turn_id;
             self.write(source, retract, out);
         }

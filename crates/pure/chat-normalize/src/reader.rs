@@ -5,10 +5,10 @@
 use std::borrow::Cow;
 
 use chat_event::ChatEvent;
-use chat_event::jsonl::{LineContent, LineSplitter, foreign_format};
+use chat_event::jsonl::{LineContent, LineSplitter};
 use serde_json::Value;
 
-use crate::detect::{Detector, HEAD_BYTES, NotASession};
+use crate::detect::{Detector, HEAD_BYTES, NotASession, foreign};
 use crate::dialect::{Dialect, Form, Normalizer, TABLE};
 use crate::emit::{Emitter, Place, Report, hash};
 use crate::value::{event_data, is_event_field, parse_document, parse_line, text_of};
@@ -128,7 +128,10 @@ impl SessionReader {
         reader
     }
 
-    /// Takes the next bytes, which arrived at `arrival_ms` (Unix epoch), and appends what they give to `out`.
+    /// Takes the next bytes, which arrived at `arrival_ms` (Unix epoch, or [`AT_REST`]), and appends what they give to
+    /// `out`.
+    ///
+    /// [`AT_REST`]: crate::AT_REST
     ///
     /// # Errors
     ///
@@ -173,7 +176,7 @@ impl SessionReader {
             && !self.core.finished
             && !self.core.dialect.is_none_or(Dialect::tells_turn_end)
         {
-            running.emitter.time_ms = now_ms;
+            running.emitter.arrive(now_ms);
             running.emitter.quiet();
             out.append(&mut running.emitter.out);
         }
@@ -211,12 +214,9 @@ impl Core {
             LineContent::Bytes(bytes) => {
                 if line.number == 1
                     && self.dialect.is_none()
-                    && let Some(what) = foreign_format(bytes)
+                    && let Some(why) = foreign(bytes)
                 {
-                    self.failed = Some(NotASession {
-                        line: 1,
-                        found: what.to_owned(),
-                    });
+                    self.failed = Some(why);
                     return;
                 }
                 // Nearly every line is UTF-8, which is checked faster than mended.
@@ -299,6 +299,7 @@ impl Core {
             normalizer: (dialect.row().make)(&self.context),
             form: dialect.form(),
         };
+        running.emitter.untold_edits.is_off = dialect.tells_edits_late();
         for held in std::mem::take(&mut self.held) {
             running.line(&held);
         }
@@ -356,9 +357,14 @@ impl Core {
 
 impl Running {
     fn line(&mut self, held: &Held<'_>) {
+        self.read(held);
+        self.emitter.make_untold_edit();
+    }
+
+    fn read(&mut self, held: &Held<'_>) {
         let emitter = &mut self.emitter;
         emitter.line_no = held.line_no;
-        emitter.time_ms = held.arrival_ms;
+        emitter.arrive(held.arrival_ms);
         emitter.report.lines += 1;
         emitter.begin_line(None);
         let (text, lossy, ended) = match &held.line {
@@ -430,19 +436,20 @@ impl Running {
             emitter.raw(&Place::default(), "json", "no object", value);
             return;
         }
-        emitter.time_ms = arrival_ms;
+        emitter.arrive(arrival_ms);
         emitter.begin_line(text_of(value, "uuid"));
         self.normalizer.line(emitter, value);
     }
 
     fn finish(&mut self, arrival_ms: i64) {
         let emitter = &mut self.emitter;
-        emitter.time_ms = arrival_ms;
+        emitter.arrive(arrival_ms);
         // A session that is resumed ends more than once; the last line makes the ends different.
         let last = format!("end.{}", emitter.line_id());
         emitter.begin_line(Some(&last));
         self.normalizer.finish(emitter);
         emitter.close_open_calls();
+        emitter.make_untold_edit();
         emitter.rest_at_end();
     }
 }

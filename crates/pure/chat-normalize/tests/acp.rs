@@ -116,7 +116,9 @@ fn texts_calls_and_tokens_are_those_of_the_log() {
             .map(|usage| {
                 (
                     usage["inputTokens"].as_u64().unwrap(),
-                    usage["outputTokens"].as_u64().unwrap(),
+                    // What was thought was written, too.
+                    usage["outputTokens"].as_u64().unwrap()
+                        + usage["thoughtTokens"].as_u64().unwrap_or(0),
                 )
             })
             .collect();

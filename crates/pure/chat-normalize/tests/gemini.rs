@@ -70,7 +70,12 @@ fn a_stream_says_its_texts_calls_and_tokens() {
                 said.push(std::mem::take(&mut open));
             }
             calls += usize::from(value["type"] == "tool_use");
-            usage = value["stats"]["output_tokens"].as_u64().or(usage);
+            // What was thought is in the sum alone.
+            let stats = &value["stats"];
+            let total = stats["total_tokens"].as_u64();
+            usage = total
+                .map(|total| total - stats["input_tokens"].as_u64().unwrap())
+                .or(usage);
         }
         assert_eq!(texts(&events), said, "{}", source.name);
         let told = |kind: &str| {
@@ -127,7 +132,10 @@ fn a_chat_file_says_what_its_last_messages_say() {
                 _ => message["parts"][0]["text"].as_str().unwrap().to_owned(),
             };
             said.extend((!text.is_empty()).then_some(text));
-            output += message["tokens"]["output"].as_u64().unwrap_or(0);
+            // All that was not read was written, the thoughts as well.
+            let count = |name: &str| message["tokens"][name].as_u64();
+            let written = count("total").map(|total| total - count("input").unwrap());
+            output += written.or(count("output")).unwrap_or(0);
             for call in message["toolCalls"].as_array().into_iter().flatten() {
                 calls.insert(call["id"].as_str().unwrap().to_owned());
             }

@@ -5,7 +5,9 @@
 )]
 
 use chat_event::{ChatEvent, Payload};
-use chat_normalize::{Context, Detection, Dialect, Head, LogReader, SessionReader, detect};
+use chat_normalize::{
+    AT_REST, Context, Detection, Dialect, Head, LogReader, SessionReader, detect,
+};
 use proptest::prelude::*;
 
 const FIRST: &[u8] =
@@ -15,6 +17,9 @@ const FIRST: &[u8] =
 const LINES: &[&[u8]] = &[
     br#"{"id":"e1","timestamp":2,"sessionId":"s 1","type":"assistant_chunk","payload":{"text":"a"}}"#,
     br#"{"timestamp":2,"type":"assistant_chunk","payload":{"text":"no id, no session"}}"#,
+    br#"{"seq":2,"id":"n2","timestamp":2,"sessionId":"s 1","type":"raw","payload":{}}"#,
+    br#"{"seq":5,"id":"n5","timestamp":5,"sessionId":"s 1","type":"raw","payload":{}}"#,
+    br#"{"seq":9,"id":"n9","timestamp":9,"sessionId":"other","type":"raw","payload":{}}"#,
     br#"{"type":"log_gap","payload":{"from":3,"to":4,"why":"lost"}}"#,
     br#"{"id":"e2","type":"of_tomorrow","sessionId":"other","payload":{"x":1}}"#,
     br#"{"id":"e3","type":"tool_call","payload":"of another shape"}"#,
@@ -34,24 +39,24 @@ const LINES: &[&[u8]] = &[
 
 type Read = Result<Vec<ChatEvent>, String>;
 
-fn with_the_rules(pieces: &[&[u8]]) -> Read {
+fn with_the_rules(arrival_ms: i64, pieces: &[&[u8]]) -> Read {
     let mut reader = SessionReader::new(Context::default());
     let mut events = Vec::new();
     let mut result = Ok(());
     for piece in pieces {
-        result = result.and(reader.push(piece, 7, &mut events));
+        result = result.and(reader.push(piece, arrival_ms, &mut events));
     }
-    result = result.and(reader.finish(7, &mut events));
+    result = result.and(reader.finish(arrival_ms, &mut events));
     result.map(|()| events).map_err(|why| why.to_string())
 }
 
-fn alone(session_id: &str, pieces: &[&[u8]]) -> Read {
+fn alone(session_id: &str, arrival_ms: i64, pieces: &[&[u8]]) -> Read {
     let mut reader = LogReader::new(session_id);
     let mut events = Vec::new();
     for piece in pieces {
-        reader.push(piece, 7, &mut events);
+        reader.push(piece, arrival_ms, &mut events);
     }
-    reader.finish(7, &mut events);
+    reader.finish(arrival_ms, &mut events);
     Ok(events)
 }
 
@@ -71,7 +76,10 @@ proptest! {
         at.sort_unstable();
         let pieces: Vec<&[u8]> = at.windows(2).map(|ends| &bytes[ends[0]..ends[1]]).collect();
         if let Head::Log(session_id) = Head::of(&bytes) {
-            prop_assert_eq!(alone(&session_id, &pieces), with_the_rules(&[&bytes]));
+            for arrival_ms in [7, AT_REST] {
+                let whole = with_the_rules(arrival_ms, &[&bytes]);
+                prop_assert_eq!(alone(&session_id, arrival_ms, &pieces), whole);
+            }
         } else {
             // A first line that never ends is all there is.
             prop_assert!(!bytes.contains(&b'\n'));
@@ -95,7 +103,8 @@ proptest! {
         let line = format!("{{\"type\":\"{kind}\",{}}}\n", members.join(","));
         if let Head::Log(session_id) = Head::of(line.as_bytes()) {
             prop_assert_eq!(detect(line.as_bytes(), true), Detection::Found(Dialect::ChatEvents));
-            prop_assert_eq!(alone(&session_id, &[line.as_bytes()]), with_the_rules(&[line.as_bytes()]));
+            let pieces = [line.as_bytes()];
+            prop_assert_eq!(alone(&session_id, 7, &pieces), with_the_rules(7, &pieces));
         }
     }
 
@@ -108,5 +117,105 @@ proptest! {
         let head = Head::of(&line);
         prop_assert!(matches!(head, Head::Log(_)));
         prop_assert_eq!(Head::of(&[&line[..], &more].concat()), head);
+    }
+}
+
+#[test]
+fn what_is_said_of_a_damaged_log_has_a_time_of_the_log() {
+    let torn = [
+        FIRST,
+        b"{\"broken\": ",
+        br#"{"id":"e9","timestamp":50,"sess"#,
+    ]
+    .join(&b'\n');
+    for events in [
+        alone("s 1", AT_REST, &[&torn]),
+        with_the_rules(AT_REST, &[&torn]),
+    ] {
+        let times: Vec<_> = events
+            .unwrap()
+            .iter()
+            .map(|event| event.timestamp)
+            .collect();
+        assert_eq!(times, [Some(1); 3]);
+    }
+    let (first, later) = torn.split_at(FIRST.len() + 4);
+    let mut reader = LogReader::new("s 1");
+    let mut events = Vec::new();
+    reader.push(first, 70, &mut events);
+    reader.push(later, 80, &mut events);
+    reader.finish(90, &mut events);
+    let times: Vec<_> = events.iter().map(|event| event.timestamp).collect();
+    assert_eq!(
+        times,
+        [Some(1), Some(80), Some(90)],
+        "a stream has its arrivals"
+    );
+}
+
+#[test]
+fn what_lies_at_rest_has_no_time_of_its_reading() {
+    let read = |lines: &[&str]| {
+        let mut reader = SessionReader::new(Context::default());
+        let mut events = Vec::new();
+        reader
+            .push(lines.join("\n").as_bytes(), AT_REST, &mut events)
+            .unwrap();
+        reader.finish(AT_REST, &mut events).unwrap();
+        assert!(events.len() > 3, "{events:?}");
+        events
+    };
+    let untimed = read(&[
+        r#"{"type":"thread.started","thread_id":"t-1"}"#,
+        r#"{"type":"turn.started"}"#,
+        r#"{"type":"item.completed","item":{"id":"i1","type":"agent_message","text":"Hi"}}"#,
+    ]);
+    assert!(untimed.iter().all(|event| event.timestamp.is_none()));
+    let timed = read(&[
+        r#"{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"t-1","cwd":"/w"}}"#,
+        r#"{"timestamp":"2026-01-01T00:00:09Z","type":"event_msg","payload":{"type":"user_message","message":"Hi"}}"#,
+        r#"{"timestamp":"2026-01-01T00:01:00Z","type":"event_m"#,
+    ]);
+    let last = timed.last().unwrap();
+    assert_eq!(last.timestamp, Some(1_767_225_609_000), "{timed:?}");
+}
+
+#[test]
+fn what_is_missing_in_a_log_is_marked_where_it_is() {
+    let line = |seq: u64, rest: &str| {
+        format!(
+            r#"{{"seq":{seq},"id":"e{seq}","timestamp":{seq},"sessionId":"s 1","type":"assistant_done","payload":{{"text":"x"{rest}}}}}"#
+        )
+    };
+    let gap = r#"{"type":"log_gap","timestamp":1,"sessionId":"s 1","payload":{"from":9,"to":11,"why":"disk"}}"#;
+    let lines = [
+        // A later part of a session.
+        line(3, ""),
+        line(4, ""),
+        line(7, ""),
+        // A step back, and what it left.
+        line(5, ""),
+        line(8, ""),
+        gap.to_owned(),
+        line(12, ""),
+        // It stands for what was folded into it.
+        line(
+            15,
+            r#","timing":[[0,1],[1,0],[2,0]],"span":[13,15],"ids":[["e",13,14]]"#,
+        ),
+        line(17, ""),
+    ];
+    let log = lines.join("\n");
+    for events in [
+        alone("s 1", AT_REST, &[log.as_bytes()]),
+        with_the_rules(AT_REST, &[log.as_bytes()]),
+    ] {
+        let events = events.unwrap();
+        let gaps = events.iter().filter_map(|event| match &event.payload {
+            Payload::LogGap(gap) => Some((event.id.as_str(), gap.from, gap.to)),
+            _ => None,
+        });
+        let gaps: Vec<_> = gaps.collect();
+        assert_eq!(gaps, [("gap-5", 5, 6), ("", 9, 11), ("gap-16", 16, 16)]);
     }
 }

@@ -22,6 +22,41 @@ fn read(lines: &[Value]) -> (Vec<ChatEvent>, Report) {
     (events, reader.report())
 }
 
+#[test]
+fn a_command_that_ends_with_another_code_than_0_failed() {
+    let run = |exit: Value| {
+        let state = json!({"status": "completed", "input": {"command": "x"}, "output": "oops\n", "title": "x",
+            "metadata": {"output": "oops\n", "exit": exit}, "time": {"start": 1_000, "end": 2_000}});
+        let lines = [
+            json!({"type": "session.created", "properties": {"info": {"id": "ses_1", "version": "1.1.49"}}}),
+            json!({"type": "message.updated", "properties": {"info": {"id": "msg_2", "sessionID": "ses_1", "role": "assistant"}}}),
+            json!({"type": "message.part.updated", "properties": {"part": {"id": "prt_1", "sessionID": "ses_1",
+                "messageID": "msg_2", "type": "tool", "tool": "bash", "callID": "call_1", "state": state}}}),
+        ];
+        let results = read(&lines)
+            .0
+            .into_iter()
+            .filter_map(|event| match event.payload {
+                Payload::ToolResult(result) => Some(result),
+                _ => None,
+            });
+        let results: Vec<_> = results.collect();
+        assert_eq!(results.len(), 1);
+        results.into_iter().next().unwrap()
+    };
+    let failed = run(json!(3));
+    let error = failed.error.unwrap();
+    assert_eq!(
+        (error.code.as_deref(), error.message.as_str()),
+        (Some("exit_code"), "exit code 3")
+    );
+    assert_eq!(
+        (failed.exit_code, failed.summary.as_deref()),
+        (Some(3), Some("exit 3, 1 line"))
+    );
+    assert!(run(json!(0)).error.is_none());
+}
+
 /// Events of 1.1: no ids, the piece and the whole text so far in one event.
 #[test]
 fn pieces_within_snapshots_are_not_shown_twice() {

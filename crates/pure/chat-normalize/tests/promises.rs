@@ -162,6 +162,24 @@ fn what_is_no_session_is_named_with_the_formats_that_are() {
         why,
         format!("not a session log: line 1 is plain text; formats read are {names}")
     );
+    let said = |head: &[u8]| match detect(head, true) {
+        Detection::None(why) => why.place(),
+        other => panic!("{other:?}"),
+    };
+    let files: [(&[u8], &str); 4] = [
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\n", "a PNG picture"),
+        (b"%PDF-1.7\n", "a PDF document"),
+        (b"\x1f\x8b\x08", "compressed with gzip; unpack it first"),
+        (b"ustar\0\0\x01\x02\nmore\n", "a binary file"),
+    ];
+    for (head, what) in files {
+        assert_eq!(said(head), format!("not a session log: it is {what}"));
+        let mut reader = SessionReader::new(Context::default());
+        let (mut events, mut verdict) = (Vec::new(), Ok(()));
+        verdict = verdict.and(reader.push(head, 0, &mut events));
+        verdict = verdict.and(reader.finish(0, &mut events));
+        assert_eq!(verdict.unwrap_err().place(), said(head));
+    }
     assert_eq!(detect(b"{\"type\":\"sys", false), Detection::NeedMore);
     assert!(matches!(detect(b"", true), Detection::None(_)));
     assert!(matches!(

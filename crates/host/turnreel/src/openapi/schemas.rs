@@ -139,6 +139,7 @@ fn session(text: &Value, count: &Value) -> Value {
             "gitBranch": text, "sandboxId": text,
             "status": {"enum": ["busy", "idle", "retrying", "ended"]},
             "startedMs": {"type": "integer"},
+            "lastEventMs": {"type": "integer"},
             "lastActivityMs": {"type": "integer"},
             "head": count, "events": count, "epoch": text,
             "asks": count,

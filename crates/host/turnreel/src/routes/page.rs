@@ -17,7 +17,7 @@ const NO_PAGE: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">
 <p>The server itself works: events are taken, kept and published.</p></html>\n";
 
 pub(super) async fn index(headers: HeaderMap) -> Response {
-    let Some(index) = assets::find("index.html") else {
+    let Some(index) = assets::find(assets::PAGE) else {
         let html = HeaderValue::from_static("text/html; charset=utf-8");
         return with_page_headers(([(header::CONTENT_TYPE, html)], NO_PAGE).into_response());
     };
@@ -41,7 +41,7 @@ fn with_page_headers(mut response: Response) -> Response {
 
 /// Scripts, styles and the module. Other pages may load them: that is what `<agent-feed>` is for.
 pub(super) async fn asset(Path(path): Path<String>, headers: HeaderMap) -> Response {
-    if path == "index.html" {
+    if path == assets::PAGE {
         return index(headers).await;
     }
     let Some(asset) = assets::find(&path) else {

@@ -45,9 +45,9 @@ impl Emphasis {
         let is_sign = |char: Option<char>| char.is_some_and(is_punctuation);
         let left = !is_blank(behind) && (!is_sign(behind) || is_blank(before) || is_sign(before));
         let right = !is_blank(before) && (!is_sign(before) || is_blank(behind) || is_sign(behind));
-        // Underlines and single waves within words are part of them.
+        // Underlines within words are part of them. One wave is the home folder, and strikes nothing.
         let (opens, closes) = match (sign, n_signs) {
-            ('_', _) | ('~', 1) => (
+            ('_', _) => (
                 left && (!right || is_sign(before)),
                 right && (!left || is_sign(behind)),
             ),

@@ -6,6 +6,7 @@
 use super::{Arrangement, Row, RowChange, TurnIdx, Verbosity};
 use crate::block::{Block, BlockBody, BlockId};
 use crate::feed::Feed;
+use crate::file_place::moved_from;
 use crate::session::TurnState;
 use crate::tool::{ToolKind, ToolStatus};
 
@@ -93,7 +94,8 @@ impl Arrangement {
             });
             work.count(feed.block(id));
             if let BlockBody::FileEdit(edit) = &feed.block(id).body
-                && paths.insert(&edit.edit.file_path)
+                && paths.insert(edit.edit.file_path.as_str())
+                && !moved_from(&edit.edit).is_some_and(|old| paths.remove(old))
             {
                 work.files_edited += 1;
             }
@@ -120,10 +122,10 @@ impl Arrangement {
     }
 }
 
-/// Whether a turn came to its end. One that was left open, because the log is at its own end, shows how far it got.
+/// Whether a turn came to its end.
 pub(super) fn is_over(feed: &Feed, turn: TurnIdx) -> bool {
     let facts = feed.turn(turn);
-    facts.state != TurnState::Running && facts.ended_ms.is_some()
+    facts.state != TurnState::Running && facts.ended
 }
 
 impl Work {

@@ -256,3 +256,41 @@ fn a_long_diff_is_drawn_a_chunk_at_a_time() {
         "too long for colours"
     );
 }
+
+#[test]
+fn a_line_is_sought_in_all_files_and_shown_where_it_was_folded_away() {
+    let file = |name: &str, line: &str| {
+        let old = (1..=30).map(|n| format!("line {n}\n")).collect::<String>();
+        let new = old.replace("line 20\n", &format!("{line}\n"));
+        chat_diff::diff_texts(name, Some(&old), Some(&new)).text
+    };
+    let text = file("a.rs", "sought") + &file("Cargo.lock", "a name");
+    let mut list = DiffList::read(&text, "").unwrap();
+    let has = |list: &DiffList, item: usize, words: &str| {
+        let Some(Item::Line(file, hunk, row, side)) = list.items().get(item) else {
+            panic!("no line is at {item}")
+        };
+        let [old, new] = list.sides(*file, *hunk, *row);
+        let shown = match side {
+            Side::Old => [old, None],
+            Side::New => [None, new],
+            Side::Both => [old, new],
+        };
+        shown.into_iter().flatten().any(|(_, at)| {
+            let line = list.line(*file, *hunk, at).unwrap();
+            list.text[line.range.clone()].contains(words)
+        })
+    };
+    for split in [false, true] {
+        list.show(shown(split, Space::Counts));
+        for words in ["sought", "line 20"] {
+            let item = list.seek(&|line| line.contains(words)).unwrap();
+            assert!(has(&list, item, words), "{words}");
+        }
+    }
+    assert!(list.items().contains(&Item::Folded(1)));
+    let item = list.seek(&|line| line.contains("a name")).unwrap();
+    assert!(has(&list, item, "a name"));
+    assert!(!list.items().contains(&Item::Folded(1)));
+    assert_eq!(list.seek(&|line| line.contains("nowhere")), None);
+}

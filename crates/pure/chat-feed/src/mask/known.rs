@@ -1,10 +1,12 @@
-//! Secrets that were found somewhere, found again where nothing tells them: by themselves, or cut.
+//! Secrets that were found somewhere, found again where nothing tells them: by themselves, or cut. So are the names of
+//! users, each by its own rule.
 //!
 //! A title, a summary or a preview may hold the first half of a token that stands whole elsewhere. Half of it is too much.
 
 use super::find::{Found, Rank};
 use super::keywords::Keywords;
 use super::labels::Labels;
+use super::names::Names;
 
 /// A shorter value may be any word, and is left where nothing names it.
 const LEAST_BYTES: usize = 10;
@@ -16,6 +18,7 @@ const PART_BYTES: usize = 14;
 pub(super) struct Known {
     table: Keywords,
     signs: Vec<(usize, End)>,
+    names: Names,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,16 +49,18 @@ impl Known {
         Known {
             table: Keywords::new(words.into_iter()),
             signs,
+            names: Names::new(labels, is_masked),
         }
     }
 
     /// Whether there are none.
     pub(super) fn is_empty(&self) -> bool {
-        self.signs.is_empty()
+        self.signs.is_empty() && self.names.is_empty()
     }
 
     /// Adds what of them a text holds.
     pub(super) fn find(&self, text: &str, labels: &Labels, all: &mut Vec<Found>) {
+        self.names.find(text, labels, all);
         if self.signs.is_empty() {
             return;
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chat_event::compaction::{Folded, refit};
 use chat_event::{ChatEvent, Payload};
 
-use super::find::{Found, Rank, apart};
+use super::find::{Found, apart};
 use super::known::Known;
 use super::labels::Labels;
 use super::line::{self, Text};
@@ -83,6 +83,22 @@ impl Masker {
         }
     }
 
+    /// A text that is told of the session elsewhere, as its title: what it would be in the session.
+    pub fn text(&mut self, text: &str) -> String {
+        let quoted = serde_json::Value::from(text).to_string();
+        let raw = quoted.get(1..quoted.len() - 1).unwrap_or_default();
+        let place = Text {
+            raw,
+            is_key: false,
+            path: &[],
+            before: None,
+        };
+        let Some(masked) = self.string(&place, "") else {
+            return text.to_owned();
+        };
+        serde_json::from_str(&format!("\"{masked}\"")).unwrap_or(masked)
+    }
+
     /// How often something was masked, by its kind and the type of the event.
     pub fn masked(&self) -> impl Iterator<Item = (&'static str, &str, u64)> {
         self.masked
@@ -98,16 +114,7 @@ impl Masker {
                 ..*text
             };
             let read = read(now.raw);
-            let mut all = found_in(&now, &read);
-            let before = all.len();
-            self.known.find(read.text(), &self.labels, &mut all);
-            if now.is_id() {
-                let mut nth = 0;
-                all.retain(|found| {
-                    nth += 1;
-                    nth <= before || found.rank >= Rank::Named
-                });
-            }
+            let mut all = found_in(&now, &read, Some(&self.known), &self.labels);
             all.retain(|found| self.plan.masks(found.kind));
             let all = apart(all);
             if all.is_empty() {

@@ -5,6 +5,9 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use super::find::{Found, Rank};
 use super::runs::{Class, Runs};
 
+/// What the name of a home folder is called.
+pub(super) const USER_NAME: &str = "user name";
+
 /// Where homes lie; the dashes are how agents name folders after folders.
 pub(super) const HOMES: &[&str] = &["/home/", "/Users/", "\\Users\\", "-home-", "-Users-"];
 
@@ -56,7 +59,7 @@ pub(super) fn home(text: &str, at: usize, all: &mut Vec<Found>) {
     if !name.is_empty() && !NOBODY.contains(&name) {
         all.push(Found {
             range: from..from + name.len(),
-            kind: "user name",
+            kind: USER_NAME,
             value: name.to_owned(),
             rank: Rank::Personal,
         });
@@ -68,6 +71,12 @@ const FILES: &[&str] = &[
     "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "js", "mjs", "ts", "tsx", "css", "html",
     "json", "map", "lock", "toml", "yaml", "yml", "txt",
 ];
+
+/// Whether it ends as files do.
+pub(super) fn is_file(name: &str) -> bool {
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+    ending.is_some_and(|ending| FILES.contains(&ending))
+}
 
 /// E-mail addresses.
 pub(super) fn mail(text: &str, runs: &mut Runs, all: &mut Vec<Found>) {

@@ -23,8 +23,8 @@ pub struct Scan {
     plan: Plan,
     /// Of the events with pieces that wait: what they are.
     types: BTreeMap<u64, String>,
-    /// Whether only texts in pieces are looked through, for what is known by now.
-    again: bool,
+    /// What is known by now, where it is looked for.
+    again: Option<Known>,
 }
 
 /// What there is to mask in a session, and what is to be left as it is.
@@ -77,10 +77,14 @@ impl Scan {
         let known = Known::new(&plan.labels, |_| true);
         plan.pieces.clear();
         plan.wholes.clear();
+        for kind in &mut plan.found {
+            kind.n_places = 0;
+            kind.places.iter_mut().for_each(|place| place.n_places = 0);
+        }
         Scan {
-            parts: Parts::knowing(known, plan.labels.clone()),
+            parts: Parts::knowing(known.clone(), plan.labels.clone()),
             plan,
-            again: true,
+            again: Some(known),
             ..Scan::default()
         }
     }
@@ -94,18 +98,17 @@ impl Scan {
             self.types.insert(ordinal, event.event_type().to_owned());
         }
         let event_type = event.event_type();
-        let plan = &mut self.plan;
-        if self.again {
-            if let Some(looked) = self.parts.push(ordinal, event) {
-                self.take(looked);
-            }
-            return;
-        }
+        let (plan, known) = (&mut self.plan, &self.again);
         line::change(&event.to_line(), &mut |text| {
             if is_piece(text, piece) {
                 return None;
             }
-            for found in apart(found_in(text, &read(text.raw))) {
+            for found in apart(found_in(
+                text,
+                &read(text.raw),
+                known.as_ref(),
+                &plan.labels,
+            )) {
                 plan.note(&found, ordinal, event_type);
             }
             None
@@ -126,7 +129,7 @@ impl Scan {
     fn take(&mut self, looked: Looked) {
         for (&ordinal, spans) in &looked.spans {
             let event_type = self.types.get(&ordinal).cloned().unwrap_or_default();
-            for span in spans.iter().filter(|span| span.begins && !self.again) {
+            for span in spans.iter().filter(|span| span.begins) {
                 self.plan.note(&span.found, ordinal, &event_type);
             }
         }
@@ -140,9 +143,9 @@ impl Scan {
 
 impl Plan {
     /// Whether the session is to be looked through once more: what only its name told, or what was found whole, may stand
-    /// in texts that came in pieces.
+    /// elsewhere, and in texts that came in pieces.
     pub fn asks_again(&self) -> bool {
-        !self.wholes.is_empty() && !Known::new(&self.labels, |_| true).is_empty()
+        !Known::new(&self.labels, |_| true).is_empty()
     }
 
     /// What was found, by kind, in the order in which it was.
@@ -236,8 +239,29 @@ pub(super) fn is_piece(text: &Text<'_>, field: Option<&'static str>) -> bool {
     matches!(text.path, [outer, inner] if outer == "payload" && inner == field) && !text.is_key
 }
 
-/// What is found in a string of an event.
-pub(super) fn found_in(text: &Text<'_>, read: &Read<'_>) -> Vec<Found> {
+/// What is found in a string of an event, and what is known by now.
+pub(super) fn found_in(
+    text: &Text<'_>,
+    read: &Read<'_>,
+    known: Option<&Known>,
+    labels: &Labels,
+) -> Vec<Found> {
+    let mut all = told_in(text, read);
+    if let Some(known) = known {
+        let n_told = all.len();
+        known.find(read.text(), labels, &mut all);
+        if text.is_id() {
+            let mut nth = 0;
+            all.retain(|found| {
+                nth += 1;
+                nth <= n_told || found.rank >= Rank::Named
+            });
+        }
+    }
+    all
+}
+
+fn told_in(text: &Text<'_>, read: &Read<'_>) -> Vec<Found> {
     let value = read.text();
     let mut all = find(value);
     if text.is_id() {

@@ -7,6 +7,7 @@ use chat_event::payload::FileEdit;
 use super::Scope;
 use crate::block::{BlockBody, BlockId, FileEditBlock};
 use crate::feed::Feed;
+use crate::file_place::moved_from;
 use crate::units;
 
 /// Deeper folders are one: a path may have thousands of separators, and no tree is read that deep.
@@ -122,8 +123,8 @@ pub fn files(feed: &Feed, scope: Scope) -> Files {
         let change = FileChange::of(edit);
         let old_path = edit.old_path.as_deref().filter(|old| *old != path);
         // A file that moves takes its history along, unless there is one at its new place.
-        let moved = old_path
-            .filter(|_| change == FileChange::Renamed && !by_path.contains_key(path))
+        let moved = moved_from(edit)
+            .filter(|_| !by_path.contains_key(path))
             .and_then(|old| by_path.remove(old));
         let at = match moved.or_else(|| by_path.get(path).copied()) {
             Some(at) => at,

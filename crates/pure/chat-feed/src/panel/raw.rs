@@ -7,12 +7,13 @@ use std::convert::Infallible;
 
 use chat_event::payload::{
     AgentCallback, AgentMessage, AssistantDone, ErrorEvent, Interrupt, Notice, Plan, Raw,
-    SessionEnd, ThinkingDone, ToolCall, ToolResult, TurnEnd, UserMessage,
+    SessionEnd, SessionStart, ThinkingDone, ToolCall, ToolResult, TurnEnd, UserMessage,
 };
 use chat_event::{BodyRef, ChatEvent, Json, Payload, bodies};
 
 use crate::block::{Block, BlockBody, BlockId, ToolCallBlock};
 use crate::feed::Feed;
+use crate::renderer::MODEL_NOTICE;
 
 /// An event behind a row.
 #[derive(Clone, Debug, PartialEq)]
@@ -110,8 +111,9 @@ fn payloads<'f>(feed: &'f Feed, block: &'f Block) -> Vec<Told<'f>> {
             .into()),
             None => Vec::new(),
         },
-        BlockBody::Text(_) => one(AssistantDone {
-            text: feed.text(block.id).into_string(),
+        // A paragraph is a row of its own; the event has all of them.
+        BlockBody::Text(text) => one(AssistantDone {
+            text: feed.stream(text.text).into_string(),
             ..AssistantDone::default()
         }
         .into()),
@@ -187,6 +189,14 @@ fn payloads<'f>(feed: &'f Feed, block: &'f Block) -> Vec<Told<'f>> {
         // Sound is not kept.
         BlockBody::Audio { .. } => Vec::new(),
         BlockBody::Compaction(compaction) => one(compaction.clone().into()),
+        BlockBody::Notice { text, source, .. } if source.as_deref() == Some("session_start") => {
+            let model = text.strip_prefix(MODEL_NOTICE).unwrap_or(text);
+            one(SessionStart {
+                model: Some(model.to_owned()),
+                ..SessionStart::default()
+            }
+            .into())
+        }
         BlockBody::Notice {
             warning,
             text,
@@ -214,8 +224,8 @@ fn payloads<'f>(feed: &'f Feed, block: &'f Block) -> Vec<Told<'f>> {
         .into()),
         BlockBody::Gap(gap) => one(gap.clone().into()),
         BlockBody::TurnEnd(end) => one(TurnEnd {
-            usage: end.usage.as_ref().and_then(|usage| {
-                let value = serde_json::to_value(usage).ok()?;
+            usage: end.tokens.and_then(|tokens| {
+                let value = serde_json::to_value(tokens).ok()?;
                 Some(Json::from(&value))
             }),
             cost_usd: end.cost_usd,

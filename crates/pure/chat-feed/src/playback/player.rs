@@ -129,6 +129,8 @@ pub struct Player {
     passed: Range<EventIdx>,
     /// How much of the session the bar is as long as.
     axis_ms: u64,
+    /// Whether the reader has the bar in the hand.
+    held: bool,
     last_frame_ms: Option<f64>,
 }
 
@@ -148,6 +150,7 @@ impl Default for Player {
             pauses_on_markers: false,
             passed: 0..0,
             axis_ms: 0,
+            held: false,
             last_frame_ms: None,
         }
     }
@@ -211,12 +214,26 @@ impl Player {
     }
 
     /// How long a bar is, in milliseconds of playing: the whole session, but while it goes on and the reader looks back as
-    /// much of it as there was then. So no place on the bar moves while events come in.
+    /// much of it as there was when the reader last did anything. So no place on the bar moves while events come in, and
+    /// what came since is on it as soon as anyone goes anywhere, plays, or points at it ([`Player::fit_axis`]).
     pub fn axis_ms(&self) -> u64 {
         match self.state {
             State::LiveFollowing => self.clock.length_ms(),
             _ => self.axis_ms.max(whole(self.played_ms.ceil())),
         }
+    }
+
+    /// The bar is to be as long as all of the session; where it is held, once it is let go.
+    pub fn fit_axis(&mut self) {
+        if !self.held {
+            self.axis_ms = self.clock.length_ms();
+        }
+    }
+
+    /// Whether the reader has the bar in the hand: then no place on it moves.
+    pub fn hold_axis(&mut self, held: bool) {
+        self.held = held;
+        self.fit_axis();
     }
 
     /// The speed.
@@ -307,7 +324,6 @@ impl Player {
             }
             Command::Live => {
                 self.go_to_end();
-                self.axis_ms = self.clock.length_ms();
                 self.state = match self.goes_on {
                     true => State::LiveFollowing,
                     false => State::ReplayPaused,
@@ -327,6 +343,9 @@ impl Player {
             Command::Loop(loops) => self.loops = loops,
             Command::PauseOnMarkers(pauses) => self.pauses_on_markers = pauses,
         }
+        if command.moves() {
+            self.fit_axis();
+        }
     }
 
     /// A frame is about to be drawn; whether there will be something else in the next.
@@ -339,6 +358,7 @@ impl Player {
             self.last_frame_ms = None;
             return false;
         }
+        self.fit_axis();
         let passed_ms = last_ms.map_or(0.0, |last_ms| {
             within(now_ms - last_ms, 0.0, LONGEST_FRAME_MS)
         });

@@ -14,7 +14,7 @@ pub(super) fn body_text(body: &Body) -> String {
     }
 }
 
-fn reference_text(body: &BodyRef) -> String {
+pub(crate) fn reference_text(body: &BodyRef) -> String {
     let here = body.preview.len() as u64;
     if !body.truncated && here >= body.bytes {
         return body.preview.clone();
@@ -78,7 +78,7 @@ pub(super) fn json_text(json: &Json) -> String {
 }
 
 /// The texts of content blocks, `[{"type": "text", "text": …}, …]`; `None` where these are none.
-fn blocks_text(value: &Value) -> Option<String> {
+pub(crate) fn blocks_text(value: &Value) -> Option<String> {
     let blocks = value.as_array().filter(|blocks| !blocks.is_empty())?;
     let mut texts = Vec::new();
     for block in blocks {

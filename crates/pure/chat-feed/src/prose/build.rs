@@ -94,7 +94,16 @@ pub(super) fn nodes(source: &str, block: &Block) -> Nodes {
     }
     let mut builder = Builder::new(block, source.trim_end().len());
     for (event, range) in parser.into_offset_iter() {
-        builder.take(event, range);
+        let strikes = matches!(
+            event,
+            Event::Start(Tag::Strikethrough) | Event::End(TagEnd::Strikethrough)
+        );
+        // GitHub strikes with one wave, too: in what agents and their users write it is the home folder.
+        if strikes && !source[range.start..].starts_with("~~") {
+            builder.text("~", range.end);
+        } else {
+            builder.take(event, range);
+        }
         if builder.nodes.len() > MOST_NODES {
             return plain(source);
         }

@@ -31,7 +31,12 @@ impl ChatRenderer {
         });
         if let BlockBody::AgentMessage(block) = &mut self.feed.slot(id).block.body {
             block.sender = sender.unwrap_or_default().into();
+            block.sender_hue = match &*block.sender {
+                "" => self.agent_hues.of("main"),
+                sender => self.agent_hues.of(sender),
+            };
             block.target = message.target_agent_id.as_str().into();
+            block.target_hue = self.agent_hues.of(&block.target);
             block.message = Some(message.message.clone());
             block.message_event = Some(event.id.as_str().into());
             block.wait = message.wait;
@@ -47,6 +52,7 @@ impl ChatRenderer {
             }
             if block.target.is_empty() {
                 block.target = callback.from_agent_id.as_str().into();
+                block.target_hue = self.agent_hues.of(&block.target);
             }
             block.result = Some(callback.result.clone());
             block.result_event = Some(event.id.as_str().into());
@@ -60,6 +66,8 @@ impl ChatRenderer {
                 message_id: message_id.into(),
                 sender: "".into(),
                 target: "".into(),
+                sender_hue: 1,
+                target_hue: 1,
                 message: None,
                 message_event: None,
                 wait: false,

@@ -8,6 +8,7 @@ use chat_event::payload::{FileEdit, ToolCall, ToolInputChunk, ToolOutputChunk, T
 use super::ChatRenderer;
 use super::place::Place;
 use crate::block::{BlockBody, BlockId, FileEditBlock, TextIdx, ToolCallBlock};
+use crate::file_place::moved_from;
 use crate::long_text::{OPEN_BYTES, is_over};
 use crate::terminal::Stream;
 use crate::took::took_ms;
@@ -157,9 +158,14 @@ impl ChatRenderer {
             place.response = self.feed.block(call).response;
             place.parent = Some(call);
         }
-        let known = self.edited_in.get(edit.file_path.as_str());
-        let is_new = known != Some(&place.turn);
-        if is_new {
+        let edited_here = |path: &str| self.edited_in.get(path) == Some(&place.turn);
+        let is_known = edited_here(&edit.file_path);
+        let moved = moved_from(edit).filter(|old| !is_known && edited_here(old));
+        let is_new = !is_known && moved.is_none();
+        if let Some(old) = moved {
+            self.edited_in.remove(old);
+        }
+        if !is_known {
             self.edited_in
                 .insert(edit.file_path.as_str().into(), place.turn);
         }

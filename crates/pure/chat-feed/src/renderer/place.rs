@@ -5,6 +5,7 @@ use chat_event::ChatEvent;
 use super::ChatRenderer;
 use super::texts::ResponseWork;
 use crate::block::{BlockBody, BlockId, Prompt, ResponseIdx, TurnIdx};
+use crate::patch::FeedPatch;
 use crate::session::Response;
 
 /// Deeper sub-agents are shown at this depth: no screen has room for more, and each level costs a step at every row.
@@ -182,6 +183,7 @@ impl ChatRenderer {
             spoken: false,
             attachments: None,
             trigger: turn.trigger.clone(),
+            before_ms: self.prompted_before(place.turn),
         };
         let at_top = Place {
             turn: place.turn,
@@ -190,7 +192,33 @@ impl ChatRenderer {
         };
         let after = self.end_of(&at_top);
         let id = self.insert_after(&at_top, after, BlockBody::Prompt(Box::new(prompt)));
-        self.feed.turn_mut(place.turn).prompt = Some(id);
-        self.turn_changed(place.turn);
+        self.set_prompt(place.turn, id);
+    }
+
+    /// When the nearest turn began before this one that has a prompt.
+    pub(super) fn prompted_before(&self, turn: TurnIdx) -> Option<i64> {
+        let before = self.prompted_turns.range(..turn).next_back();
+        before.and_then(|&before| self.feed.turn(before).started_ms)
+    }
+
+    /// This row is its turn's prompt: the turn behind it, whose prompt may have come earlier, has another one before it.
+    pub(super) fn set_prompt(&mut self, turn: TurnIdx, id: BlockId) {
+        let facts = self.feed.turn_mut(turn);
+        facts.prompt = Some(id);
+        let before_ms = facts.started_ms;
+        self.turn_changed(turn);
+        self.prompted_turns.insert(turn);
+        let behind = self.prompted_turns.range(TurnIdx(turn.0 + 1)..).next();
+        let Some(next) = behind.and_then(|&behind| self.feed.turn(behind).prompt) else {
+            return;
+        };
+        if self.feed.contains(next)
+            && let BlockBody::Prompt(prompt) = &mut self.feed.slot(next).block.body
+            && prompt.before_ms != before_ms
+        {
+            prompt.before_ms = before_ms;
+            // The event in hand came to another row.
+            self.patches.push(FeedPatch::Update { block: next });
+        }
     }
 }

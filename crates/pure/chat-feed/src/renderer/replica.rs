@@ -131,6 +131,7 @@ rest!(
     n_numbered_turns,
     turn_works,
     filled_turns,
+    prompted_turns,
     open_turns,
     response_ids,
     unnamed_responses,
@@ -139,6 +140,8 @@ rest!(
     edited_in,
     asks,
     newest_plans,
+    agent_hues,
+    begun,
     rows_of_ids,
     closed
 );

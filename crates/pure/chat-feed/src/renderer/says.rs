@@ -1,8 +1,7 @@
-//! Prompts, plans, progress, audio, notices and what is said of the session: rows that need few others.
+//! Prompts, plans, progress, audio and notices: rows that need few others.
 
 use chat_event::payload::{
-    AudioChunk, LogGap, LogStart, Notice, Plan, Progress, Retract, SessionStart, SessionStatus,
-    UserAudio, UserMessage,
+    AudioChunk, LogGap, Notice, Plan, Progress, Retract, UserAudio, UserMessage,
 };
 use chat_event::{Body, ChatEvent, Json, gist};
 use serde_json::json;
@@ -37,18 +36,23 @@ impl ChatRenderer {
             self.feed.session.title = gist::title(&text.head());
             self.session_changed();
         }
-        let prompt = Box::new(Prompt {
+        let known = self.feed.turn(place.turn).prompt;
+        let known = known.filter(|&id| !nested && self.feed.contains(id));
+        let mut prompt = Box::new(Prompt {
             text: Some(text),
             spoken,
             attachments,
             trigger,
+            before_ms: match nested || known.is_some() {
+                true => self.feed.turn(place.turn).started_ms,
+                false => self.prompted_before(place.turn),
+            },
         });
-        let known = self.feed.turn(place.turn).prompt;
-        let known = known.filter(|&id| !nested && self.feed.contains(id));
         if let Some(id) = known
             && let BlockBody::Prompt(known) = &mut self.feed.slot(id).block.body
             && known.text.is_none()
         {
+            prompt.before_ms = known.before_ms;
             *known = prompt;
             let event_id = self.event_id.as_str().into();
             self.feed.slot(id).block.event_id = event_id;
@@ -57,8 +61,7 @@ impl ChatRenderer {
         }
         let id = self.insert(&place, BlockBody::Prompt(prompt));
         if !nested && known.is_none() {
-            self.feed.turn_mut(place.turn).prompt = Some(id);
-            self.turn_changed(place.turn);
+            self.set_prompt(place.turn, id);
         }
     }
 
@@ -217,51 +220,6 @@ impl ChatRenderer {
         session.damaged_places = session.damaged_places.saturating_add(u64::from(n_lost > 0));
         self.session_changed();
         self.row(event, BlockBody::Gap(gap.clone()));
-    }
-
-    pub(super) fn log_start(&mut self, start: &LogStart) {
-        if start.schema > chat_event::SCHEMA {
-            self.feed.session.newer_schema = Some(start.schema);
-            self.session_changed();
-        }
-    }
-
-    pub(super) fn session_start(&mut self, event: &ChatEvent, start: &SessionStart) {
-        let session = &mut self.feed.session;
-        let tell = |known: &mut Option<String>, told: &Option<String>| {
-            if told.is_some() {
-                known.clone_from(told);
-            }
-        };
-        tell(&mut session.title, &start.title);
-        tell(&mut session.agent, &start.agent);
-        tell(&mut session.model, &start.model);
-        tell(&mut session.cwd, &start.cwd);
-        tell(&mut session.git_branch, &start.git_branch);
-        tell(&mut session.provider, &start.provider);
-        session.arrival_times |= start.timestamp_source.as_deref() == Some("arrival");
-        session.ended = None;
-        self.session_changed();
-        self.row(event, BlockBody::SessionStart(Box::new(start.clone())));
-    }
-
-    pub(super) fn session_status(&mut self, status: &SessionStatus) {
-        self.feed.session.status = Some(status.status.clone());
-        self.feed.session.status_message = status.message.clone();
-        self.session_changed();
-    }
-
-    pub(super) fn note_time(&mut self, event: &ChatEvent) {
-        let session = &mut self.feed.session;
-        if session.session_id.is_empty() && !event.session_id.is_empty() {
-            session.session_id.clone_from(&event.session_id);
-            self.patches.push(crate::patch::FeedPatch::Session);
-        }
-        if event.is_control() {
-            return;
-        }
-        session.first_ms = session.first_ms.or(event.timestamp);
-        session.last_ms = event.timestamp.or(session.last_ms);
     }
 
     /// Takes back the rows that the named events made.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use chat_event::ChatEvent;
 use chat_event::payload::{ErrorEvent, Interrupt, SessionEnd, TurnEnd, TurnStart, Usage};
-use chat_event::{ChatEvent, payload};
 
 use super::ChatRenderer;
 use super::texts::PartName;
@@ -33,6 +33,8 @@ pub(super) struct TurnWork {
     pub(super) open_asks: BTreeSet<BlockId>,
     /// Calls that were waited for and run now, and since when.
     pub(super) allowed: Vec<(BlockId, i64)>,
+    /// The model that answered last.
+    pub(super) model: Option<String>,
 }
 chat_event::pack_fields!(TurnWork {
     last,
@@ -43,7 +45,8 @@ chat_event::pack_fields!(TurnWork {
     open_calls,
     open_parts,
     open_asks,
-    allowed
+    allowed,
+    model
 });
 
 impl ChatRenderer {
@@ -81,6 +84,7 @@ impl ChatRenderer {
             trigger: trigger.into(),
             state: TurnState::Running,
             started_ms: self.now_ms,
+            ended: false,
             ended_ms: None,
             took_ms: None,
             prompt: None,
@@ -89,7 +93,6 @@ impl ChatRenderer {
             files: 0,
             lines_added: 0,
             lines_removed: 0,
-            usage: None,
         });
         if let Some(history) = &mut self.feed.history {
             history.turn_came();
@@ -133,27 +136,32 @@ impl ChatRenderer {
             of_agent: None,
         });
         let work = &mut self.turn_works[turn.0 as usize];
+        if let Some(model) = usage.and_then(|usage| usage.model) {
+            work.model = Some(model);
+        }
         let foot_before = work.foot;
         if foot_before.is_some() && (!work.guessed || guessed) {
+            self.tell_spent(turn);
             return;
         }
         work.guessed = guessed;
+        let model = work.model.clone();
+        let (tokens, cost_usd) = self.feed.spent_in(turn);
         let facts = self.feed.turn_mut(turn);
         facts.state = match (end.outcome.as_deref(), facts.state) {
             (Some("interrupted"), _) | (None, TurnState::Interrupted) => TurnState::Interrupted,
             (Some("failed"), _) | (None, TurnState::Failed) => TurnState::Failed,
             _ => TurnState::Completed,
         };
+        facts.ended = true;
         facts.ended_ms = self.now_ms;
         facts.took_ms = took_ms(end.duration_ms, facts.started_ms, self.now_ms);
-        if usage.is_some() {
-            facts.usage = usage;
-        }
         let foot = Box::new(TurnEndBlock {
             outcome: end.outcome.clone(),
             duration_ms: facts.took_ms,
-            cost_usd: end.cost_usd,
-            usage: facts.usage.clone(),
+            model,
+            tokens,
+            cost_usd,
         });
         let how = match facts.state {
             TurnState::Interrupted => ToolStatus::Interrupted,
@@ -296,22 +304,6 @@ impl ChatRenderer {
                 false => TurnState::Completed,
             };
         }
-        self.turn_changed(turn);
-    }
-
-    pub(super) fn usage(&mut self, event: &ChatEvent, usage: &payload::Usage) {
-        self.count_usage(event, usage);
-        if usage.scope == "session" {
-            self.feed.session.usage = Some(usage.clone());
-            self.session_changed();
-            return;
-        }
-        // What a sub-agent used is counted by its own call; the turn's figures are the main agent's.
-        if event.parent_tool_call_id.is_some() {
-            return;
-        }
-        let turn = self.turn_of(event);
-        self.feed.turn_mut(turn).usage = Some(usage.clone());
         self.turn_changed(turn);
     }
 }

@@ -8,7 +8,7 @@ use chat_event::payload::{PlanEntry, Usage};
 use super::ChatRenderer;
 use super::place::Place;
 use super::seen::hash;
-use crate::block::{BlockBody, BlockId};
+use crate::block::{BlockBody, BlockId, TurnIdx};
 use crate::feed::UsageCounted;
 use crate::projections::summary::usage::UsageNote;
 use crate::session::{PlanChange, PlanStep};
@@ -18,30 +18,61 @@ const NO_TURN: u64 = u64::MAX;
 
 impl ChatRenderer {
     /// Counts what a `usage` event says, once.
-    pub(super) fn count_usage(&mut self, event: &ChatEvent, usage: &Usage) {
+    pub(super) fn usage(&mut self, event: &ChatEvent, usage: &Usage) {
         let parent = event.parent_tool_call_id.as_deref();
         let response = event.response_id.as_deref().map(hash);
         let turn = match (usage.scope.as_str(), parent) {
             // The session's figures are of no turn, and make none.
-            ("session", _) => NO_TURN,
+            ("session", _) => None,
             // A sub-agent's figures make none either.
-            (_, Some(_)) => {
-                let named = event.turn_id.as_deref();
-                let known = match named {
-                    Some(id) => self.turn_ids.get(id).copied(),
-                    None => self.current_turn,
-                };
-                known.map_or(NO_TURN, |turn| turn.0.into())
-            }
-            (_, None) => self.turn_of(event).0.into(),
+            (_, Some(_)) => match event.turn_id.as_deref() {
+                Some(id) => self.turn_ids.get(id).copied(),
+                None => self.current_turn,
+            },
+            (_, None) => Some(self.turn_of(event)),
         };
+        let of_turn = turn.map_or(NO_TURN, |turn| turn.0.into());
         let call = parent.and_then(|call_id| self.calls.get(call_id)).copied();
         self.feed.count_usage(UsageCounted {
-            of_session: UsageNote::of(turn, response, parent.is_some(), usage),
+            of_session: UsageNote::of(of_turn, response, parent.is_some(), usage),
             of_agent: call.map(|call| UsageNote::of(call.0.into(), response, true, usage)),
         });
         if parent.is_none() {
             self.note_context(usage);
+        }
+        match turn {
+            Some(turn) => {
+                let work = &mut self.turn_works[turn.0 as usize];
+                if parent.is_none() && usage.model.is_some() {
+                    work.model.clone_from(&usage.model);
+                }
+                self.turn_changed(turn);
+                self.tell_spent(turn);
+            }
+            None if usage.scope == "session" => {
+                self.feed.session.usage = Some(usage.clone());
+                self.session_changed();
+            }
+            None => {}
+        }
+    }
+
+    /// What is said of tokens after a turn's end is told there, too.
+    pub(super) fn tell_spent(&mut self, turn: TurnIdx) {
+        let work = &self.turn_works[turn.0 as usize];
+        let Some(foot) = work.foot else {
+            return;
+        };
+        let model = work.model.clone();
+        let (tokens, cost_usd) = self.feed.spent_in(turn);
+        if let BlockBody::TurnEnd(end) = &self.feed.block(foot).body
+            && (&end.model, end.tokens, end.cost_usd) == (&model, tokens, cost_usd)
+        {
+            return;
+        }
+        if let BlockBody::TurnEnd(end) = &mut self.feed.slot(foot).block.body {
+            (end.model, end.tokens, end.cost_usd) = (model, tokens, cost_usd);
+            self.update(foot);
         }
     }
 

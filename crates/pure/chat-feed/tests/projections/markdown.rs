@@ -2,7 +2,7 @@
 
 use chat_event::ChatEvent;
 use chat_feed::projections::to_markdown;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{log, within};
 
@@ -178,6 +178,36 @@ fn fences_are_longer_than_what_they_hold() {
         "# Session\n\n- Started: 1970-01-01 00:00:01 UTC\n\n## Turn 1\n\n**Assistant**\n\n**Call** `Bash` (1.0 s)\n\n```sh\ncat x\n```\n\n\
          `````text\n````\n# no heading\n```red\n`````\n\n",
     );
+}
+
+#[test]
+fn a_call_took_what_its_source_says_else_what_its_events_say() {
+    let took = |told: Value, end_ms: i64| {
+        let mut events = log(&[
+            (
+                "tool_call",
+                "t1",
+                "r1",
+                json!({"toolCallId": "c1", "toolName": "Bash", "args": {}}),
+            ),
+            (
+                "tool_result",
+                "t1",
+                "r1",
+                json!({"toolCallId": "c1", "result": "", "durationMs": told}),
+            ),
+        ]);
+        (events[0].timestamp, events[1].timestamp) = (Some(5_000), Some(end_ms));
+        let text = to_markdown(&events);
+        let line = text.lines().find(|line| line.starts_with("**Call**"));
+        line.unwrap().to_owned()
+    };
+    assert_eq!(took(json!(850), 9_000), "**Call** `Bash` (850 ms)");
+    assert_eq!(took(json!(null), 9_000), "**Call** `Bash` (4.0 s)");
+    // Neither a clock that ran back nor one that stands still tells anything.
+    for untold in [1_000, 5_000] {
+        assert_eq!(took(json!(null), untold), "**Call** `Bash`");
+    }
 }
 
 #[test]

@@ -8,13 +8,13 @@
 
 use std::collections::BTreeMap;
 
-use chat_diff::{Change, diff_texts, from_unified, preview};
+use chat_diff::{Change, diff_texts, from_unified};
 use chat_event::payload::FileEdit;
 use serde_json::Value;
 
 use super::calls::Call;
 use super::session::Session;
-use crate::edit::{file_edit, shown_path, with_old_text};
+use crate::edit::{file_edit, piece_edit, shown_path, with_old_text};
 use crate::emit::Emitter;
 use crate::value::{list_of, str_of, text_of};
 use crate::{claude, opencode};
@@ -181,7 +181,7 @@ impl Session {
                 self.files.read(path, &after);
                 with_old_text(file_edit(&call.id, path, &diff), before.as_deref())
             }
-            None => of_piece(&call.id, path, &shown, old.unwrap_or(""), new.unwrap_or("")),
+            None => piece_edit(&call.id, path, &[(old.unwrap_or(""), new.unwrap_or(""))]),
         };
         edits.push(edit);
     }
@@ -262,28 +262,5 @@ fn of_written(call_id: &str, path: &str, shown: &str, written: &Written) -> File
             lines_added: u32::try_from(written.after.lines().count()).unwrap_or(u32::MAX),
             ..FileEdit::default()
         },
-    }
-}
-
-/// A piece of a file: where it stands is not known, so its lines bear no numbers.
-fn of_piece(call_id: &str, path: &str, shown: &str, old: &str, new: &str) -> FileEdit {
-    let diff = diff_texts(shown, Some(old), Some(new));
-    let mut made = String::new();
-    for line in diff.text.lines().skip_while(|line| !line.starts_with("@@")) {
-        if line.starts_with("@@") {
-            made.push_str("@@\n");
-        } else if !line.starts_with('\\') {
-            made.push_str(line);
-            made.push('\n');
-        }
-    }
-    FileEdit {
-        tool_call_id: call_id.to_owned(),
-        file_path: path.to_owned(),
-        change_type: Change::Modified.as_str().to_owned(),
-        lines_added: diff.lines_added,
-        lines_removed: diff.lines_removed,
-        diff_preview: preview(&made).into(),
-        ..FileEdit::default()
     }
 }

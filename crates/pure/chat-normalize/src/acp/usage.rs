@@ -47,13 +47,16 @@ impl Session {
             (None, Some(quota)) => (quota, ["input_tokens", "output_tokens"]),
             (None, None) => return,
         };
+        let thoughts = count_of(usage, "thoughtTokens");
+        let written = count_of(usage, names[1]).unwrap_or(0);
         let of_turn = Usage {
             scope: "turn".to_owned(),
             input_tokens: count_of(usage, names[0]).unwrap_or(0),
-            output_tokens: count_of(usage, names[1]).unwrap_or(0),
+            // What was thought is not among what it says was written.
+            output_tokens: written.saturating_add(thoughts.unwrap_or(0)),
             cache_read_tokens: count_of(usage, "cachedReadTokens"),
             cache_write_tokens: count_of(usage, "cachedWriteTokens"),
-            reasoning_tokens: count_of(usage, "thoughtTokens"),
+            reasoning_tokens: thoughts,
             ..Usage::default()
         };
         let mut now = self.spent.said.clone();

@@ -7,12 +7,12 @@
 //! - Texts are LF here even where the disk has CRLF: the program says them so.
 //! - Without what stood there before (1.0's stream, sub-agents), lines are counted from the call and nothing is promised.
 
-use chat_diff::{Change, FileDiff, Hunk, apply, diff_texts, from_hunks, preview};
+use chat_diff::{Change, FileDiff, Hunk, apply, diff_texts, from_hunks};
 use chat_event::payload::FileEdit;
 use serde_json::Value;
 
 use super::session::Call;
-use crate::edit::{file_edit, shown_path, with_old_text};
+use crate::edit::{file_edit, piece_edit, shown_path, with_old_text};
 use crate::emit::Place;
 use crate::recent::Recent;
 use crate::value::{count_of, is_true, list_of, str_of, text_of};
@@ -250,31 +250,9 @@ fn from_call(call: &Call, path: &str, shown: &str, text: &str, was_empty: bool) 
             .collect(),
         _ => Vec::new(),
     };
-    let mut made = String::new();
-    let (mut added, mut removed) = (0u32, 0u32);
-    for (old, new) in pieces {
-        let diff = diff_texts(shown, Some(old), Some(new));
-        added = added.saturating_add(diff.lines_added);
-        removed = removed.saturating_add(diff.lines_removed);
-        for line in diff.text.lines().skip_while(|line| !line.starts_with("@@")) {
-            // Where the piece stands in the file is not known, so its lines bear no numbers; nor is whether it ends the file.
-            if line.starts_with("@@") {
-                made.push_str("@@\n");
-            } else if !line.starts_with('\\') {
-                made.push_str(line);
-                made.push('\n');
-            }
-        }
+    let mut edit = piece_edit(&call.id, path, &pieces);
+    if text.contains("created successfully") {
+        Change::Created.as_str().clone_into(&mut edit.change_type);
     }
-    let created = text.contains("created successfully");
-    FileEdit {
-        tool_call_id: call.id.clone(),
-        file_path: path.to_owned(),
-        change_type: if created { "created" } else { "modified" }.to_owned(),
-        lines_added: added,
-        lines_removed: removed,
-        diff_preview: preview(&made).into(),
-        full_diff_available: false,
-        ..FileEdit::default()
-    }
+    edit
 }

@@ -135,9 +135,7 @@ impl Session {
         });
         said.or_else(|| {
             let known = self.has_times && !call.name.is_empty();
-            known
-                .then(|| u64::try_from(emitter.time_ms.saturating_sub(call.called_ms)).ok())
-                .flatten()
+            known.then(|| emitter.since(call.called_ms)).flatten()
         })
     }
 }

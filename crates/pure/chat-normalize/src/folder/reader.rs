@@ -22,7 +22,7 @@ use super::source::{Agent, Source, first_words};
 use super::{AgentPart, SessionParts};
 use crate::detect::NotASession;
 use crate::dialect::Dialect;
-use crate::emit::{Report, clean_id, hash};
+use crate::emit::{AT_REST, Report, clean_id, hash, known_time};
 use crate::reader::{Context, SessionReader};
 use crate::value::text_of;
 
@@ -94,6 +94,7 @@ pub struct FolderReader {
     session_id: Option<String>,
     native_id: Option<String>,
     time_ms: i64,
+    at_rest: bool,
     began: bool,
     finished: bool,
 }
@@ -160,7 +161,8 @@ impl FolderReader {
             forced: None,
             session_id: None,
             native_id: None,
-            time_ms: 0,
+            time_ms: AT_REST,
+            at_rest: false,
             began: false,
             finished: false,
         }
@@ -197,7 +199,7 @@ impl FolderReader {
         arrival_ms: i64,
         out: &mut Vec<ChatEvent>,
     ) -> Result<(), NotASession> {
-        self.time_ms = arrival_ms;
+        self.arrive(arrival_ms);
         let len = bytes.len() as u64;
         if !self.metas.is_empty() {
             self.take_meta(bytes);
@@ -237,7 +239,7 @@ impl FolderReader {
 
     /// What is wanted cannot be read; the rest is.
     pub fn missing(&mut self, why: &str, arrival_ms: i64, out: &mut Vec<ChatEvent>) {
-        self.time_ms = arrival_ms;
+        self.arrive(arrival_ms);
         let Some(want) = self.wants() else { return };
         let text = format!("{} could not be read: {why}", want.path);
         if !self.metas.is_empty() {
@@ -599,7 +601,17 @@ impl FolderReader {
             ));
             self.ids.insert(hash(event.id.as_bytes()));
         }
+        if self.at_rest {
+            self.time_ms = event.timestamp.unwrap_or(self.time_ms);
+        }
         out.push(event);
+    }
+
+    fn arrive(&mut self, arrival_ms: i64) {
+        self.at_rest = arrival_ms == AT_REST;
+        if !self.at_rest {
+            self.time_ms = arrival_ms;
+        }
     }
 
     fn say(&mut self, level: &str, text: String, out: &mut Vec<ChatEvent>) {
@@ -615,7 +627,9 @@ impl FolderReader {
             line: None,
             extra: Extra::default(),
         };
-        self.write(ChatEvent::new(id, self.time_ms, session_id, notice), out);
+        let mut event = ChatEvent::new(id, self.time_ms, session_id, notice);
+        event.timestamp = known_time(self.time_ms);
+        self.write(event, out);
     }
 }
 

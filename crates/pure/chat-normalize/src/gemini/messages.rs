@@ -75,11 +75,19 @@ pub(crate) fn thoughts(message: &Value) -> Vec<String> {
     texts
 }
 
-/// The tokens of a message; `input` counts what came from the cache.
+/// The tokens of a message; `input` counts what came from the cache, `output` counts the thoughts only where
+/// the sum says so.
 pub(crate) fn usage(message: &Value) -> Option<Usage> {
     let tokens = message.get("tokens").filter(|tokens| tokens.is_object())?;
     let cached = count_of(tokens, "cached");
     let input = count_of(tokens, "input").unwrap_or(0);
+    let thoughts = count_of(tokens, "thoughts");
+    let output = count_of(tokens, "output").unwrap_or(0);
+    let total = count_of(tokens, "total");
+    let written = match total == Some(input.saturating_add(output)) {
+        true => output,
+        false => output.saturating_add(thoughts.unwrap_or(0)),
+    };
     let mut extra = Extra::default();
     if let Some(of_tools) = count_of(tokens, "tool").filter(|n| *n > 0) {
         extra.insert("toolTokens", Json::from(Value::from(of_tools)));
@@ -87,10 +95,10 @@ pub(crate) fn usage(message: &Value) -> Option<Usage> {
     Some(Usage {
         scope: "response".to_owned(),
         input_tokens: input.saturating_sub(cached.unwrap_or(0)),
-        output_tokens: count_of(tokens, "output").unwrap_or(0),
+        output_tokens: written,
         cache_read_tokens: cached,
-        reasoning_tokens: count_of(tokens, "thoughts"),
-        context_used: count_of(tokens, "total"),
+        reasoning_tokens: thoughts,
+        context_used: total,
         model: text_of(message, "model").map(str::to_owned),
         extra,
         ..Usage::default()

@@ -246,6 +246,9 @@ impl GeminiStream {
         let input = count_of(stats, "input_tokens").unwrap_or(0);
         let cached = count_of(stats, "cached");
         let output = count_of(stats, "output_tokens").unwrap_or(0);
+        // The thoughts are told in the total alone.
+        let total = count_of(stats, "total_tokens").unwrap_or(0);
+        let output = output.max(total.saturating_sub(input));
         if input > 0 || output > 0 {
             let usage = Usage {
                 scope: "turn".to_owned(),

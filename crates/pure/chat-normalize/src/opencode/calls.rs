@@ -238,6 +238,20 @@ impl Session {
             Vec::new()
         };
         self.edited(emitter, message_id, id, &place, edits);
+        let exit_code = metadata.get("exit").and_then(Value::as_i64);
+        let summary = match &error {
+            Some(error) => Some(one_line(&error.message)).filter(|line| !line.is_empty()),
+            None => tools::summary(&name, state, output),
+        };
+        // What it changed until then it has changed.
+        let error = error.or_else(|| {
+            let code = exit_code.filter(|code| *code != 0 && tools::kind(&name) == "execute")?;
+            Some(ToolError {
+                code: Some("exit_code".to_owned()),
+                message: format!("exit code {code}"),
+                extra: Extra::default(),
+            })
+        });
         let mut extra = Extra::default();
         let attachments: Vec<Value> = list_of(state, "attachments")
             .iter()
@@ -249,17 +263,13 @@ impl Session {
         if let Some(path) = text_of(metadata, "outputPath") {
             extra.insert("outputPath", Json::string(path));
         }
-        let summary = match &error {
-            Some(error) => Some(one_line(&error.message)).filter(|line| !line.is_empty()),
-            None => tools::summary(&name, state, output),
-        };
         let payload = ToolResult {
             tool_call_id: call_id.clone(),
             result: Json::string(output),
             error,
             summary,
             duration_ms: took,
-            exit_code: metadata.get("exit").and_then(Value::as_i64),
+            exit_code,
             extra,
             ..ToolResult::default()
         };
@@ -363,7 +373,7 @@ impl Session {
     }
 }
 
-/// Why a call failed. A command that ends with another code than 0 did what it was asked.
+/// Why a call failed, though it may be a command that ran to its end: whether that failed its code tells.
 fn failure(part: &Value, state: &Value, output: &str) -> Option<ToolError> {
     let error = |code: &str, message: &str| {
         Some(ToolError {

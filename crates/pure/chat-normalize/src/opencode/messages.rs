@@ -292,6 +292,8 @@ impl Session {
         let count = |value: &Value, key: &str| count_of(value, key).unwrap_or(0);
         let (input, output) = (count(tokens, "input"), count(tokens, "output"));
         let reasoning = count(tokens, "reasoning");
+        // What was thought is not among what it says was written.
+        let output = output.saturating_add(reasoning);
         let (cache_read, cache_write) = (count(cache, "read"), count(cache, "write"));
         if [input, output, reasoning, cache_read, cache_write] == [0; 5] {
             return;

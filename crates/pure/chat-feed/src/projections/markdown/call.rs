@@ -8,6 +8,7 @@ use super::writer::{Writer, code};
 use crate::projections::TextSink;
 use crate::projections::conversation::Call;
 use crate::projections::plain::{result_text, value_of};
+use crate::took::took_ms;
 use crate::tool::ToolKind;
 
 /// Results are shown up to here: what a reader looks for is at the beginning, and the log has the rest.
@@ -32,9 +33,9 @@ pub(super) fn write_head<S: TextSink>(out: &mut Writer<'_, S>, call: &Call) {
         facts.push(format!("exit {exit_code}"));
     }
     let told_ms = call.result.as_ref().and_then(|result| result.duration_ms);
-    if let Some(duration_ms) = told_ms.or_else(|| between(call.called_ms, call.result_ms)) {
-        facts.push(super::times::duration(duration_ms));
-    }
+    // Sources without times of their own have the same one everywhere.
+    let took = took_ms(told_ms, call.called_ms, call.result_ms).filter(|&took| took > 0);
+    facts.extend(took.map(super::times::duration));
     let facts = match facts.is_empty() {
         true => String::new(),
         false => format!(" ({})", facts.join(", ")),
@@ -164,11 +165,4 @@ pub(super) fn write_cut<S: TextSink>(out: &mut Writer<'_, S>, info: &str, text: 
     let end = text[..end].rfind('\n').map_or(end, |at| at + 1);
     out.fence(info, &text[..end]);
     out.block(&format!("*The first {end} of {} bytes.*", text.len()));
-}
-
-/// The milliseconds between two times; `None` where there is none or the clock ran back.
-fn between(from_ms: Option<i64>, to_ms: Option<i64>) -> Option<u64> {
-    let between = u64::try_from(to_ms?.checked_sub(from_ms?)?).ok();
-    // Sources without times of their own have the same one everywhere.
-    between.filter(|&between| between > 0)
 }

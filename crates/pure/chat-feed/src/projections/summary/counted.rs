@@ -6,6 +6,7 @@ use chat_event::Payload;
 use chat_event::payload::FileEdit;
 
 use super::{FileSummary, ToolCallCounts};
+use crate::file_place::moved_from;
 use crate::projections::conversation::{Block, Call, CallKey, Entry, EntryBody};
 
 /// Files are listed up to here, and counted beyond.
@@ -102,7 +103,12 @@ impl Counted {
     }
 
     fn add_edit(&mut self, edit: &FileEdit) {
-        let known = self.files.contains_key(&edit.file_path);
+        let mut known = self.files.contains_key(&edit.file_path);
+        let moved = moved_from(edit).filter(|_| !known);
+        if let Some(file) = moved.and_then(|old| self.files.remove(old)) {
+            self.files.insert(edit.file_path.clone(), file);
+            known = true;
+        }
         let file = if known || self.files.len() < MOST_FILES {
             let file = self.files.entry(edit.file_path.clone()).or_default();
             file.path.clone_from(&edit.file_path);
@@ -111,7 +117,7 @@ impl Counted {
             self.n_more_files += 1;
             &mut self.more_files
         };
-        // A new file that is edited is still a new one.
+        // A new file that is edited or moved is still a new one.
         if file.change_type != "created" || edit.change_type == "deleted" {
             file.change_type.clone_from(&edit.change_type);
         }

@@ -58,7 +58,8 @@ impl TokenCounts {
         }
     }
 
-    fn total(self) -> u64 {
+    /// Read and written, without the cache.
+    pub fn total(self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }
 }
@@ -73,8 +74,10 @@ chat_event::pack_fields!(Figures { tokens, cost_usd });
 
 impl Figures {
     fn of(usage: &Usage) -> Self {
+        // A source that tells the cost alone says nothing of tokens.
+        let tokens = Some(TokenCounts::of(usage)).filter(|told| *told != TokenCounts::default());
         Figures {
-            tokens: Some(TokenCounts::of(usage)),
+            tokens,
             cost_usd: usage.cost_usd,
         }
     }
@@ -99,17 +102,57 @@ impl Figures {
             cost_usd: self.cost_usd.or(other.cost_usd),
         }
     }
+
+    /// Sums of money have noise in their last digits, which would make equal sessions differ.
+    fn cost_usd(self) -> Option<f64> {
+        let cost = self.cost_usd.filter(|cost| cost.is_finite())?;
+        Some((cost * 1e9).round() / 1e9)
+    }
 }
 
+/// Counts the figures of a turn: what it says of itself, else those of its own and its sub-agents' responses.
 #[derive(Clone, Debug, Default)]
-struct Turn {
+pub(crate) struct TurnUsage {
     told: Figures,
     responses: Figures,
     /// The newest response, whose figures may come again.
     newest: Option<(u64, Figures)>,
 }
 
-impl Turn {
+impl TurnUsage {
+    /// Takes what was said of the turn or of one of its responses.
+    pub(crate) fn take(&mut self, note: &UsageNote) {
+        let figures = note.figures;
+        let response = match note.said {
+            Said::OfSession { .. } => return,
+            Said::OfTurn | Said::AtEnd => {
+                self.told = figures.or(self.told);
+                return;
+            }
+            Said::OfResponse(response) => response,
+        };
+        match (&mut self.newest, response) {
+            (Some((known, newest)), Some(response)) if *known == response => {
+                *newest = figures.or(*newest);
+            }
+            (newest, response) => {
+                let before = std::mem::take(newest);
+                let before = before.map_or_else(Figures::default, |(_, figures)| figures);
+                self.responses = self.responses.plus(before);
+                match response {
+                    Some(response) => *newest = Some((response, figures)),
+                    None => self.responses = self.responses.plus(figures),
+                }
+            }
+        }
+    }
+
+    /// Tokens and cost.
+    pub(crate) fn spent(&self) -> (Option<TokenCounts>, Option<f64>) {
+        let figures = self.figures();
+        (figures.tokens, figures.cost_usd())
+    }
+
     fn figures(&self) -> Figures {
         let newest = self
             .newest
@@ -125,7 +168,7 @@ pub(crate) struct UsageCount {
     past_runs: Figures,
     session: Figures,
     past_turns: Figures,
-    turns: BTreeMap<u64, Turn>,
+    turns: BTreeMap<u64, TurnUsage>,
     /// The turns in the order they came.
     order: std::collections::VecDeque<u64>,
 }
@@ -191,30 +234,9 @@ impl UsageCount {
 
     /// Takes what was said.
     pub(crate) fn take(&mut self, note: &UsageNote) {
-        let figures = note.figures;
-        let response = match note.said {
-            Said::OfSession { cumulative } => return self.add_session(figures, cumulative),
-            Said::OfTurn | Said::AtEnd => {
-                let turn = self.turn(note.turn);
-                turn.told = figures.or(turn.told);
-                return;
-            }
-            Said::OfResponse(response) => response,
-        };
-        let turn = self.turn(note.turn);
-        match (&mut turn.newest, response) {
-            (Some((known, newest)), Some(response)) if *known == response => {
-                *newest = figures.or(*newest);
-            }
-            (newest, response) => {
-                let before = std::mem::take(newest);
-                let before = before.map_or_else(Figures::default, |(_, figures)| figures);
-                turn.responses = turn.responses.plus(before);
-                match response {
-                    Some(response) => *newest = Some((response, figures)),
-                    None => turn.responses = turn.responses.plus(figures),
-                }
-            }
+        match note.said {
+            Said::OfSession { cumulative } => self.add_session(note.figures, cumulative),
+            _ => self.turn(note.turn).take(note),
         }
     }
 
@@ -223,32 +245,31 @@ impl UsageCount {
         self.take(&UsageNote::at_end(turn, usage, cost_usd));
     }
 
-    /// What a turn, its own and its sub-agents' responses used; of one that is long past only its sum is kept.
+    /// What a turn used; of one that is long past only its sum with others is kept.
     pub(crate) fn of_turn(&self, turn: u64) -> (Option<TokenCounts>, Option<f64>) {
-        let figures = self.turns.get(&turn).map(Turn::figures).unwrap_or_default();
-        (figures.tokens, figures.cost_usd)
+        let turn = self.turns.get(&turn);
+        turn.map(TurnUsage::spent).unwrap_or_default()
     }
 
     pub(crate) fn tokens(&self) -> Option<TokenCounts> {
         self.figures().tokens
     }
 
-    /// Sums of money have noise in their last digits, which would make equal sessions differ.
     pub(crate) fn cost_usd(&self) -> Option<f64> {
-        let cost = self.figures().cost_usd.filter(|cost| cost.is_finite())?;
-        Some((cost * 1e9).round() / 1e9)
+        self.figures().cost_usd()
     }
 
     fn figures(&self) -> Figures {
-        let turns = self.turns.values().map(Turn::figures);
+        let turns = self.turns.values().map(TurnUsage::figures);
         let turns = turns.fold(self.past_turns, Figures::plus);
         self.past_runs.plus(self.session).or(turns)
     }
 
     fn add_session(&mut self, figures: Figures, cumulative: bool) {
-        let total = |figures: Figures| figures.tokens.map_or(0, TokenCounts::total);
+        let total = |figures: Figures| figures.tokens.map(TokenCounts::total);
         // Less than before means that the source began to count anew.
-        if !cumulative || total(figures) < total(self.session) {
+        let anew = total(figures).is_some_and(|told| Some(told) < total(self.session));
+        if !cumulative || anew {
             self.past_runs = self.past_runs.plus(self.session);
             self.session = figures;
         } else {
@@ -256,7 +277,7 @@ impl UsageCount {
         }
     }
 
-    fn turn(&mut self, turn: u64) -> &mut Turn {
+    fn turn(&mut self, turn: u64) -> &mut TurnUsage {
         if !self.turns.contains_key(&turn) {
             self.order.push_back(turn);
             if self.order.len() > OPEN_TURNS

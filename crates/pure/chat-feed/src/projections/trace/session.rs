@@ -234,7 +234,7 @@ impl SessionTrace {
             Payload::FileEdit(edit) => self.file_edit(turn, edit),
             Payload::Progress(progress) => self.progress(turn, progress),
             Payload::Plan(plan) => self.plan(turn, plan),
-            Payload::Usage(usage) => self.usage(turn, parent, usage),
+            Payload::Usage(usage) => self.usage(event, turn, usage),
             Payload::Interrupt(interrupt) => {
                 self.stop(turn, "interrupted", ToolStatus::Interrupted);
                 if turn.is_none() {

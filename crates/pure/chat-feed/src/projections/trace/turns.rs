@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
-use chat_event::payload::{TurnStart, Usage};
+use chat_event::payload::TurnStart;
 
 use super::answer::Answer;
 use super::calls::TurnNth;
 use super::clean::{first_line, one_line};
+use crate::projections::summary::usage::TurnUsage;
 use crate::renderer::hash;
 
 /// So many turns may be open at once; beyond them the oldest is ended.
@@ -31,7 +32,7 @@ pub(super) struct Turn {
     pub(super) prompted: bool,
     pub(super) started_ms: Option<i64>,
     pub(super) last_ms: Option<i64>,
-    pub(super) usage: Option<Usage>,
+    pub(super) usage: TurnUsage,
     /// `interrupted` or `failed`, where it was said before the turn's end.
     pub(super) stopped: Option<&'static str>,
     /// What it is doing, beside tool calls.
@@ -134,7 +135,7 @@ impl Turns {
             prompted: false,
             started_ms: now_ms,
             last_ms: now_ms,
-            usage: None,
+            usage: TurnUsage::default(),
             stopped: None,
             progress: None,
             answer: Answer::default(),

@@ -52,12 +52,13 @@ pub(super) struct Step {
 }
 
 impl Spent {
+    /// As OpenCode says it: what was thought is not among what was written.
     pub(super) fn of_json(usage: &Value) -> Self {
         let count = |key: &str| count_of(usage, key).unwrap_or(0);
         Spent {
             tokens: Tokens {
                 input: count("inputTokens"),
-                output: count("outputTokens"),
+                output: count("outputTokens").saturating_sub(count("reasoningTokens")),
                 reasoning: count("reasoningTokens"),
                 cache_read: count("cacheReadTokens"),
                 cache_write: count("cacheWriteTokens"),
@@ -67,11 +68,12 @@ impl Spent {
     }
 
     fn of(usage: &Usage) -> Self {
+        let reasoning = usage.reasoning_tokens.unwrap_or(0);
         Spent {
             tokens: Tokens {
                 input: usage.input_tokens,
-                output: usage.output_tokens,
-                reasoning: usage.reasoning_tokens.unwrap_or(0),
+                output: usage.output_tokens.saturating_sub(reasoning),
+                reasoning,
                 cache_read: usage.cache_read_tokens.unwrap_or(0),
                 cache_write: usage.cache_write_tokens.unwrap_or(0),
             },

@@ -1,8 +1,10 @@
 //! What stands beside the calls: notices, errors, questions, usage, the session's own words.
 
+use chat_event::ChatEvent;
 use chat_event::payload::{Notice, QuestionRequest, SessionStart, Usage};
 
 use super::{MAX_ASKS, SessionTrace};
+use crate::projections::summary::usage::UsageNote;
 use crate::projections::trace::calls::TurnNth;
 use crate::projections::trace::clean::{first_line, one_line};
 use crate::projections::trace::line::{LineKind, Severity, Verbosity};
@@ -26,21 +28,15 @@ impl SessionTrace {
         }
     }
 
-    pub(super) fn usage(&mut self, turn: Option<TurnNth>, parent: Option<&str>, usage: &Usage) {
+    pub(super) fn usage(&mut self, event: &ChatEvent, turn: Option<TurnNth>, usage: &Usage) {
         let scope = one_line(&usage.scope);
         let text = format!("[USAGE] {scope}: {}", words::usage(usage));
         self.verbose(LineKind::Usage, text);
-        // What a sub-agent used is its own call's; the session's is no turn's.
-        if parent.is_none()
-            && usage.scope != "session"
-            && let Some(turn) = turn.and_then(|nth| self.turns.get(nth))
-        {
-            turn.usage = Some(Usage {
-                input_tokens: usage.input_tokens,
-                output_tokens: usage.output_tokens,
-                cost_usd: usage.cost_usd,
-                ..Usage::default()
-            });
+        if let Some(turn) = turn.and_then(|nth| self.turns.get(nth)) {
+            let response = event.response_id.as_deref().map(hash);
+            let nested = event.parent_tool_call_id.is_some();
+            turn.usage
+                .take(&UsageNote::of(turn.nth, response, nested, usage));
         }
     }
 

@@ -3,6 +3,8 @@
 use chat_event::payload::{TurnEnd, Usage};
 
 use super::SessionTrace;
+use crate::projections::TokenCounts;
+use crate::projections::summary::usage::UsageNote;
 use crate::projections::trace::answer::Answer;
 use crate::projections::trace::calls::TurnNth;
 use crate::projections::trace::clean::{first_line, lines};
@@ -168,14 +170,13 @@ fn turn_facts(turn: &Turn, end: &TurnEnd, now_ms: Option<i64>) -> Vec<String> {
     let took = took_ms(end.duration_ms, turn.started_ms, now_ms.or(turn.last_ms));
     let mut facts: Vec<String> = words::told_duration(took).into_iter().collect();
     let said: Option<Usage> = end.usage.as_ref().and_then(|usage| usage.parse());
-    let usage = said.as_ref().or(turn.usage.as_ref());
-    let n_tokens = usage.map_or(0, |usage| {
-        usage.input_tokens.saturating_add(usage.output_tokens)
-    });
+    let mut usage = turn.usage.clone();
+    usage.take(&UsageNote::at_end(turn.nth, said.as_ref(), end.cost_usd));
+    let (tokens, cost_usd) = usage.spent();
+    let n_tokens = tokens.map_or(0, TokenCounts::total);
     if n_tokens > 0 {
         facts.push(format!("{} tokens", words::tokens(n_tokens)));
     }
-    let cost = end.cost_usd.or(usage.and_then(|usage| usage.cost_usd));
-    facts.extend(cost.filter(|&usd| usd > 0.0).map(words::dollars));
+    facts.extend(cost_usd.filter(|&usd| usd > 0.0).map(words::dollars));
     facts
 }

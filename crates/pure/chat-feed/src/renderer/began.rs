@@ -1,0 +1,106 @@
+//! What is said of the session: where it began, what is learned of it later, and when things happened.
+
+use chat_event::ChatEvent;
+use chat_event::payload::{LogStart, SessionStart, SessionStatus};
+
+use super::ChatRenderer;
+use crate::block::BlockBody;
+use crate::patch::FeedPatch;
+
+/// What the row of another model begins with.
+pub(crate) const MODEL_NOTICE: &str = "Model: ";
+
+impl ChatRenderer {
+    pub(super) fn log_start(&mut self, start: &LogStart) {
+        if start.schema > chat_event::SCHEMA {
+            self.feed.session.newer_schema = Some(start.schema);
+            self.session_changed();
+        }
+    }
+
+    pub(super) fn session_start(&mut self, event: &ChatEvent, start: &SessionStart) {
+        let session = &mut self.feed.session;
+        let tell = |known: &mut Option<String>, told: &Option<String>| {
+            if told.is_some() {
+                known.clone_from(told);
+            }
+        };
+        let model_before = session.model.clone();
+        tell(&mut session.title, &start.title);
+        tell(&mut session.agent, &start.agent);
+        tell(&mut session.model, &start.model);
+        tell(&mut session.cwd, &start.cwd);
+        tell(&mut session.git_branch, &start.git_branch);
+        tell(&mut session.provider, &start.provider);
+        session.arrival_times |= start.timestamp_source.as_deref() == Some("arrival");
+        let goes_on = session.ended.take().is_none();
+        self.session_changed();
+        let begun = self.begun.filter(|&begun| self.feed.contains(begun));
+        let nested = event.parent_tool_call_id.is_some();
+        let Some(begun) = begun.filter(|_| goes_on && !nested) else {
+            let mut start = Box::new(start.clone());
+            if !nested {
+                let session = &self.feed.session;
+                start.agent.clone_from(&session.agent);
+                start.model.clone_from(&session.model);
+                start.cwd.clone_from(&session.cwd);
+                start.git_branch.clone_from(&session.git_branch);
+            }
+            let place = self.place(event);
+            let row = self.insert(&place, BlockBody::SessionStart(start));
+            if !nested {
+                self.begun = Some(row);
+            }
+            return;
+        };
+        // It began once: what is learned later is told there, and what changes is told where a reader misses it otherwise.
+        if let (Some(_), Some(model)) = (&model_before, &start.model)
+            && model_before.as_ref() != Some(model)
+        {
+            let body = BlockBody::Notice {
+                warning: false,
+                text: format!("{MODEL_NOTICE}{model}"),
+                line: None,
+                source: Some("session_start".to_owned()),
+            };
+            self.row(event, body);
+        }
+        let BlockBody::SessionStart(known) = &self.feed.block(begun).body else {
+            return;
+        };
+        let mut more = known.clone();
+        let learn = |known: &mut Option<String>, told: &Option<String>| {
+            if known.is_none() {
+                known.clone_from(told);
+            }
+        };
+        learn(&mut more.agent, &start.agent);
+        learn(&mut more.model, &start.model);
+        learn(&mut more.cwd, &start.cwd);
+        learn(&mut more.git_branch, &start.git_branch);
+        if more != *known {
+            self.feed.slot(begun).block.body = BlockBody::SessionStart(more);
+            // The event in hand came to another row, or to none.
+            self.patches.push(FeedPatch::Update { block: begun });
+        }
+    }
+
+    pub(super) fn session_status(&mut self, status: &SessionStatus) {
+        self.feed.session.status = Some(status.status.clone());
+        self.feed.session.status_message = status.message.clone();
+        self.session_changed();
+    }
+
+    pub(super) fn note_time(&mut self, event: &ChatEvent) {
+        let session = &mut self.feed.session;
+        if session.session_id.is_empty() && !event.session_id.is_empty() {
+            session.session_id.clone_from(&event.session_id);
+            self.patches.push(FeedPatch::Session);
+        }
+        if event.is_control() {
+            return;
+        }
+        session.first_ms = session.first_ms.or(event.timestamp);
+        session.last_ms = event.timestamp.or(session.last_ms);
+    }
+}

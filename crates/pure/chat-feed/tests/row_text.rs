@@ -1,0 +1,162 @@
+//! Promises of what is copied of a row: its content, whole, and nothing of how it is shown.
+#![allow(clippy::unwrap_used)]
+
+use chat_event::{BodyRef, ChatEvent};
+use chat_feed::{BlockBody, BlockId, ChatRenderer, Feed, answer_text, row_text};
+use serde_json::{Value, json};
+
+fn session(lines: &[(&str, Value)]) -> ChatRenderer {
+    let mut renderer = ChatRenderer::new();
+    for (nth, (event_type, payload)) in lines.iter().enumerate() {
+        let line = json!({"id": format!("e{nth}"), "seq": nth + 1, "sessionId": "s", "timestamp": 1_000, "type": event_type, "turnId": "t", "responseId": "r", "payload": payload});
+        renderer.render_event(&ChatEvent::from_json(&line.to_string()).unwrap());
+    }
+    renderer
+}
+
+fn row(feed: &Feed, wanted: fn(&BlockBody) -> bool) -> BlockId {
+    feed.rows().find(|block| wanted(&block.body)).unwrap().id
+}
+
+fn copied(feed: &Feed, id: BlockId) -> String {
+    row_text(feed, id, &mut |_, _| None).unwrap()
+}
+
+fn is_call(body: &BlockBody) -> bool {
+    matches!(body, BlockBody::ToolCall(_))
+}
+
+fn is_text(body: &BlockBody) -> bool {
+    matches!(body, BlockBody::Text(_))
+}
+
+#[test]
+fn a_command_is_copied_with_all_that_it_printed() {
+    let printed: String = (1..=533)
+        .map(|nth| format!("\u{1b}[32mline\u{1b}[0m {nth}\n"))
+        .collect();
+    let renderer = session(&[
+        (
+            "tool_call",
+            json!({"toolCallId": "a", "toolName": "Bash", "kind": "execute", "args": {"command": "seq 533"}}),
+        ),
+        (
+            "tool_result",
+            json!({"toolCallId": "a", "result": printed, "exitCode": 0}),
+        ),
+    ]);
+    let text = copied(renderer.feed(), row(renderer.feed(), is_call));
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 534);
+    assert_eq!(
+        [lines[0], lines[1], lines[533]],
+        ["$ seq 533", "line 1", "line 533"]
+    );
+}
+
+#[test]
+fn a_command_of_words_or_by_another_name_is_copied_whole() {
+    let long = format!("echo {}", "x".repeat(500));
+    for args in [
+        json!({"cmd": long}),
+        json!({"command": ["bash", "-lc", long]}),
+    ] {
+        let renderer = session(&[
+            (
+                "tool_call",
+                json!({"toolCallId": "a", "toolName": "shell", "kind": "execute", "args": args}),
+            ),
+            (
+                "tool_result",
+                json!({"toolCallId": "a", "result": "", "error": {"message": "not found"}}),
+            ),
+        ]);
+        let text = copied(renderer.feed(), row(renderer.feed(), is_call));
+        assert_eq!(text, format!("$ {long}\nnot found"));
+    }
+}
+
+#[test]
+fn what_stands_elsewhere_is_asked_for_and_else_said_to_be_cut() {
+    let whole = "a long line of it\n".repeat(1_000);
+    let body = BodyRef::to(&whole, "00".repeat(32));
+    let renderer = session(&[
+        (
+            "tool_call",
+            json!({"toolCallId": "a", "toolName": "Read", "kind": "read", "args": {"file_path": "a.txt"}}),
+        ),
+        (
+            "tool_result",
+            json!({"toolCallId": "a", "result": {"$body": body}}),
+        ),
+    ]);
+    let feed = renderer.feed();
+    let call = row(feed, is_call);
+    let mut asked = Vec::new();
+    let text = row_text(feed, call, &mut |event_id, body| {
+        asked.push((event_id.to_owned(), body.sha256.clone()));
+        Some(whole.clone())
+    });
+    assert_eq!(text.unwrap(), format!("Read a.txt\n\n{}", whole.trim_end()));
+    assert_eq!(asked, [("e1".to_owned(), "00".repeat(32))]);
+    assert!(copied(feed, call).ends_with("of 18000 bytes.]"));
+}
+
+#[test]
+fn an_edit_is_copied_as_a_diff_with_its_signs_and_blank_lines() {
+    let diff = "@@ -1,3 +1,3 @@\n fn a() {}\n \n-fn b() {}\n+fn c() {}\n";
+    let edit = json!({"toolCallId": "a", "filePath": "/home/me/src/lib.rs", "changeType": "modified", "linesAdded": 1, "linesRemoved": 1, "diffPreview": diff, "fullDiffAvailable": false, "fullDiffSize": diff.len()});
+    let renderer = session(&[
+        ("session_start", json!({"cwd": "/home/me"})),
+        (
+            "tool_call",
+            json!({"toolCallId": "a", "toolName": "Edit", "kind": "edit", "args": {"file_path": "/home/me/src/lib.rs", "old_string": "fn b() {}"}}),
+        ),
+        ("file_edit", edit),
+        ("tool_result", json!({"toolCallId": "a", "result": "done"})),
+    ]);
+    let feed = renderer.feed();
+    let headed = format!("--- a/src/lib.rs\n+++ b/src/lib.rs\n{}", diff.trim_end());
+    let edit = row(feed, |body| matches!(body, BlockBody::FileEdit(_)));
+    assert_eq!(copied(feed, edit), headed);
+    let call = copied(feed, row(feed, is_call));
+    assert!(
+        call.contains(&headed) && !call.contains("old_string"),
+        "{call}"
+    );
+}
+
+#[test]
+fn a_row_of_an_answer_is_its_markdown_and_the_answer_all_of_it() {
+    let answer = "# Done\n\nTwo *things*:\n\n1. one\n2. two\n\n```rs\nfn a() {}\n```\n";
+    let renderer = session(&[
+        (
+            "assistant_done",
+            json!({"text": "I look first.", "part": 0}),
+        ),
+        (
+            "tool_call",
+            json!({"toolCallId": "a", "toolName": "Ask", "args": {"name": "x", "n": 2}}),
+        ),
+        (
+            "tool_result",
+            json!({"toolCallId": "a", "result": [{"type": "text", "text": "yes"}]}),
+        ),
+        ("assistant_done", json!({"text": answer, "part": 1})),
+    ]);
+    let feed = renderer.feed();
+    let texts: Vec<BlockId> = feed
+        .rows()
+        .filter(|block| is_text(&block.body))
+        .map(|block| block.id)
+        .collect();
+    assert_eq!(copied(feed, texts[2]), "Two *things*:");
+    for id in &texts[1..] {
+        assert_eq!(answer_text(feed, *id).unwrap(), answer.trim_end());
+    }
+    assert_eq!(answer_text(feed, texts[0]).unwrap(), "I look first.");
+    let call = row(feed, is_call);
+    assert_eq!(answer_text(feed, call), None);
+    let told = "Ask x\n\n{\"name\":\"x\",\"n\":2}\n\nyes";
+    assert_eq!(copied(feed, call), told);
+}

@@ -1,0 +1,198 @@
+//! What stands beside the rows and above them: a row's buttons, the panel, the find bar. None hides what another says or
+//! does, and on our own page keys reach the feed from wherever the focus is.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::SHORT;
+use crate::made_logs::{Writer, log_of};
+use crate::stage::{on_own_site, on_stage};
+
+const WHOLE_FEED: &str = "<agent-feed fold=\"none\" verbosity=\"verbose\"></agent-feed>";
+
+/// What a row's buttons cover of what any row says or does, one line a case.
+const COVERED: &str = "Promise.all(__test.rows().map((_, nth) => nth)).then(async (all) => { const covered = []; for (const nth of all) covered.push(...await (async (row) => {
+    row.focus();
+    await __test.drawn();
+    const actions = row.querySelector(':scope > .row-actions')?.getBoundingClientRect();
+    if (!actions?.width) return [`no buttons: ${row.className}`];
+    const meets = (at) => at.width > 1 && at.left < actions.right - 1 && at.right > actions.left + 1 && at.top + 3 < actions.bottom && at.bottom - 3 > actions.top;
+    const own = (element) => !element.closest('.row-actions');
+    return __test.all('.line__what > *, .line__outcome > *, .line__time, .icon, .prompt__head > *, .ask__head > *, .turn-end, .prose')
+        .filter(own).filter((element) => {
+            const range = document.createRange();
+            range.selectNodeContents(element);
+            return [...(element.matches('.icon') ? [element] : [range])].some((it) => [...it.getClientRects()].some(meets));
+        })
+        .map((element) => `${row.className} covers ${element.getAttribute('class')}: ${element.textContent}`);
+})(__test.rows()[nth])); return covered; })";
+
+/// A prompt, calls that did and did not fail, an edit, a question and an answer.
+fn all_kinds() -> String {
+    let mut writer = Writer::new("kinds");
+    writer.turn(1).turn(2);
+    let place = json!({"turnId": "t2", "responseId": "r2"});
+    let call = json!({"toolCallId": "long", "toolName": "Bash", "kind": "execute", "args": {"command": "grep -rn 'a long command that fills its line' src tests crates | sort | uniq -c | head"}});
+    writer.event("tool_call", &place, &call);
+    writer.event(
+        "tool_result",
+        &place,
+        &json!({"toolCallId": "long", "result": "1", "exitCode": 2, "durationMs": 4200}),
+    );
+    let asks = json!({"requestId": "p1", "toolName": "Bash", "args": {"command": "rm -rf build"},
+        "options": [{"id": "1", "label": "Allow once", "kind": "allow_once"}]});
+    writer.event("permission_request", &place, &asks);
+    writer.take()
+}
+
+#[test]
+fn the_buttons_of_a_row_cover_nothing_of_it() {
+    let files = vec![("/kinds.jsonl", all_kinds())];
+    on_stage("row_buttons", WHOLE_FEED, files, async |stage| {
+        stage.show("/kinds.jsonl").await;
+        for width_px in [1440, 1000, 390] {
+            stage.tab.look(false, (width_px, 2_000)).await;
+            stage.rest().await;
+            let mut covered: Vec<String> = stage.tab.eval(COVERED).await;
+            // Text that leaves no room beside it has them between its last line and what follows.
+            covered.retain(|case| width_px > 832 || !case.contains(" covers prose:"));
+            assert_eq!(covered, Vec::<String>::new(), "{width_px} px wide");
+        }
+        // What is clicked there is what is seen there.
+        stage.tab.look(false, (1000, 900)).await;
+        stage.rest().await;
+        stage
+            .tab
+            .run("window.line = __test.all('.tool-call > .line').find((it) => { const { top } = it.getBoundingClientRect(); return top > 150 && top < 600; })")
+            .await;
+        let line = "window.line";
+        let is_open = format!("{line}.getAttribute('aria-expanded')");
+        let before: String = stage.tab.eval(&is_open).await;
+        stage
+            .tab
+            .click(&format!("{line}.querySelector('.icon--chevron')"))
+            .await;
+        let toggled = format!("{is_open} !== '{before}'");
+        stage.tab.wait_for("the row to turn", SHORT, &toggled).await;
+    });
+}
+
+#[test]
+fn the_panel_hides_no_find_bar_and_goes_by_escape() {
+    let files = vec![("/log.jsonl", log_of("aside", 60))];
+    on_stage(
+        "panel_find",
+        "<agent-feed></agent-feed>",
+        files,
+        async |stage| {
+            let tab = &stage.tab;
+            tab.look(false, (1024, 768)).await;
+            stage.show("/log.jsonl").await;
+            let panel = |open: bool| format!("!!__test.visible('.panel') === {open}");
+            tab.run("__test.rows()[0].focus()").await;
+            tab.press("r").await;
+            tab.wait_for("the panel", SHORT, &panel(true)).await;
+            tab.press("/").await;
+            tab.wait_for("the bar", SHORT, "!!__test.visible('.find')")
+                .await;
+            tab.type_text("asked").await;
+            tab.wait_for(
+                "ticks",
+                SHORT,
+                "!!__test.one('.ticks__path')?.getAttribute('d')",
+            )
+            .await;
+            let hidden = "(() => { const left = __test.one('.panel-place').getBoundingClientRect().left;
+            return __test.all('.find button, .turn-header__facts').filter((it) => it.getBoundingClientRect().right > left + 0.5).map((it) => it.className); })()";
+            let hidden: Vec<String> = tab.eval(hidden).await;
+            assert_eq!(hidden, Vec::<String>::new(), "lies under the panel");
+            let beside = "(() => { const [a, b] = ['.ticks', '.scroller'].map((it) => __test.one(it).getBoundingClientRect());
+            return [a.top - b.top, a.bottom - b.bottom].map(Math.abs); })()";
+            let off_px: Vec<f64> = tab.eval(beside).await;
+            assert!(
+                off_px.iter().all(|px| *px < 1.0),
+                "ticks off the scrollbar: {off_px:?}"
+            );
+            // From the field the bar goes, from the row the panel.
+            tab.press("Escape").await;
+            tab.wait_for("the bar to go", SHORT, "!__test.visible('.find')")
+                .await;
+            assert!(tab.eval::<bool>(&panel(true)).await, "the panel stays");
+            tab.press("Escape").await;
+            tab.wait_for("the panel to go", SHORT, &panel(false)).await;
+            // Where the panel is all that is seen, finding puts it away.
+            tab.look(false, (390, 844)).await;
+            tab.run("__test.one('.panel-toggle').focus(); __test.one('.panel-toggle').click()")
+                .await;
+            tab.wait_for("the sheet", SHORT, &panel(true)).await;
+            tab.press("Escape").await;
+            tab.wait_for("the sheet to go", SHORT, &panel(false)).await;
+            tab.run("__test.one('.panel-toggle').click()").await;
+            tab.wait_for("the sheet again", SHORT, &panel(true)).await;
+            tab.press("/").await;
+            let in_field = "__test.feed().shadowRoot.activeElement?.className === 'find__field'";
+            tab.wait_for("the field", SHORT, in_field).await;
+            assert!(
+                tab.eval::<bool>(&panel(false)).await,
+                "the sheet is over the bar"
+            );
+        },
+    );
+}
+
+#[test]
+fn keys_beside_the_feed_are_for_the_feed_of_our_own_page() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("dist/index.html");
+    let files = vec![
+        (
+            "/log.jsonl",
+            "application/x-ndjson",
+            log_of("keys", 60).into_bytes(),
+        ),
+        (
+            "/app",
+            "text/html; charset=utf-8",
+            std::fs::read(page).unwrap_or_default(),
+        ),
+    ];
+    on_own_site("keys_beside", crate::FEED, files, async |site, tab| {
+        // The browser writes of the missing list in the console.
+        tab.expect_problems("404");
+        tab.goto(&format!("{}/app?src=/log.jsonl", site.url)).await;
+        tab.wait_for("the page", SHORT, "!!__test.one('#sessions-filter')")
+            .await;
+        tab.wait_for("what is around", SHORT, "!!__test.one('.panel-toggle')")
+            .await;
+        let leave = "document.activeElement.blur()";
+        let body = "document.activeElement === document.body";
+        for (key, shown) in [
+            ("r", "!!__test.visible('.panel')"),
+            ("?", "!!__test.one('dialog[open]')"),
+            ("j", "!!__test.one('.row:focus')"),
+            ("/", "!!__test.visible('.find__field:focus')"),
+        ] {
+            tab.run(leave).await;
+            assert!(tab.eval::<bool>(body).await, "nothing has the focus");
+            tab.press(key).await;
+            tab.wait_for(key, SHORT, shown).await;
+            tab.run("__test.one('dialog[open]')?.close()").await;
+        }
+        // In a field a key is a letter.
+        tab.press("r").await;
+        assert!(tab.eval::<bool>("!!__test.visible('.panel')").await);
+        // A key that a focused button is pressed by presses it alone.
+        tab.run("const button = document.createElement('button'); document.querySelector('#turnreel').append(button); button.focus(); window.heard = 0; __test.feed().addEventListener('play', () => heard += 1)")
+            .await;
+        tab.press(" ").await;
+        assert_eq!(tab.eval::<u32>("heard").await, 0, "it plays");
+        // Without a feed the slash leads to the filter of the list.
+        tab.goto(&format!("{}/app", site.url)).await;
+        tab.wait_for("the start", SHORT, "!!__test.one('#sessions-filter')")
+            .await;
+        tab.run("__test.one('.sessions').style.display = 'block'; document.querySelector('.app').removeAttribute('data-alone')").await;
+        tab.press("/").await;
+        let in_filter = "document.activeElement?.id === 'sessions-filter'";
+        tab.wait_for("the filter", SHORT, in_filter).await;
+    });
+}
