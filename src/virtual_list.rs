@@ -92,6 +92,8 @@ pub(crate) struct VirtualList {
     awaits_rest: Cell<bool>,
     /// When the end was last gone to, and where it was.
     followed: Cell<(f64, f64)>,
+    /// A screen of rows was mounted once.
+    filled: Cell<bool>,
     /// While set, the window is this stretch of ranks and not what the viewport says.
     forced: RefCell<Option<std::ops::Range<usize>>>,
     had_focus: Cell<Option<RowId>>,
@@ -145,6 +147,7 @@ impl VirtualList {
             moved_ms: Cell::new(None),
             awaits_rest: Cell::new(false),
             followed: Cell::new((0.0, 0.0)),
+            filled: Cell::new(false),
             forced: RefCell::new(None),
             had_focus: Cell::new(None),
         });

@@ -4,7 +4,11 @@ use chat_feed::viewport::RowId;
 
 use super::{Dress, MountedRow, VirtualList};
 use crate::platform::dom::{self, Element};
-use crate::platform::row;
+use crate::platform::{frame, row};
+
+/// So long the page's first rows are mounted in one frame: their code is compiled as it is called, and a screen of them
+/// would hold the page for three frames.
+const FILL_MS: f64 = 8.0;
 
 impl VirtualList {
     /// Returns whether any row was mounted, so that a measurement will follow.
@@ -13,6 +17,7 @@ impl VirtualList {
         if is_free {
             let mounted = ranks_of(&self.mounted.borrow());
             if self.viewport.borrow().will_do(&mounted) {
+                self.filled.set(true);
                 return false;
             }
         }
@@ -52,9 +57,17 @@ impl VirtualList {
             self.unmount(|row| !ids.contains(&row.id));
             let mut old: Vec<MountedRow> = std::mem::take(&mut *self.mounted.borrow_mut());
             let mut rows = Vec::with_capacity(ids.len());
+            let until_ms = frame::now_ms() + FILL_MS;
+            // Who follows the end looks at the last of them.
+            let fills = self.forced.borrow().is_none()
+                && !self.filled.get()
+                && !self.viewport.borrow().following();
             for id in &ids {
                 if let Some(at) = old.iter().position(|row| row.id == *id) {
                     rows.push(old.swap_remove(at));
+                } else if fills && old.is_empty() && mounted_any && frame::now_ms() >= until_ms {
+                    // The next frame goes on, since these will not do.
+                    break;
                 } else {
                     let rank = first_rank + rows.len();
                     rows.push(self.mount(*id, rank, n_rows));

@@ -157,10 +157,14 @@ fn entry_script(module: &str, wasm: &str) -> String {
         r#"// Defines <agent-feed>. Loading this more than once, under any address, starts it once.
 export default await ({STARTED} ??= start());
 
-function start() {{
+async function start() {{
   // Both are asked for at once.
   const module = fetch(new URL("./{wasm}", import.meta.url));
-  return import("./{module}").then(({{ default: init }}) => init({{ module_or_path: module }}));
+  const {{ default: init }} = await import("./{module}");
+  const program = await init({{ module_or_path: module }});
+  // To begin, and to do what the page asks for then, are two tasks: no frame waits for both.
+  await globalThis.scheduler?.yield?.();
+  return program;
 }}
 "#
     )
