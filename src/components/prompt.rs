@@ -99,7 +99,7 @@ enum Cut {
 /// The words that are shown.
 fn shown(context: &Context, id: BlockId, body: &Body) -> (String, Cut) {
     if let Some(text) = context.wholes.text(&(id, Spot::Text), body) {
-        let shown = long_text::shown_at_once(&text);
+        let shown = Spot::Text.shown(&text);
         let left = text.len() - shown.len();
         let note = (left > 0).then(|| format!("\n… ({} more)", units::bytes(left as u64)));
         return (format!("{shown}{}", note.unwrap_or_default()), Cut::Opened);
@@ -125,7 +125,7 @@ pub(super) fn more_view(ctx: Ctx, block: &Block, prompt: &Prompt) -> Option<AnyV
             let excerpt = body.excerpt();
             let label = match excerpt.bytes {
                 0..10_000 => ("Show more".to_owned(), None),
-                _ => long_text::ask_label(&excerpt),
+                _ => long_text::ask_label(&excerpt, Spot::Text.most_bytes()),
             };
             Some(long.ask_view(label, whole::missing(body), excerpt.bytes))
         }

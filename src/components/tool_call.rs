@@ -1,5 +1,7 @@
 //! A tool call: one line with kind, object, outcome and duration; opened, its arguments and what it gave.
 
+use std::borrow::Cow;
+
 use chat_event::gist::gist;
 use chat_event::{Body, Json};
 use chat_feed::loads::Spot;
@@ -260,10 +262,15 @@ fn is_exit_code(message: &str, exit_code: Option<i64>) -> bool {
         && code.is_some_and(|code: i64| exit_code == Some(code))
 }
 
+/// What a call runs in a shell, where all of it is here.
+fn command(call: &ToolCallBlock) -> Option<String> {
+    let command = call.args.get("command")?.to_body()?;
+    command.excerpt().whole().map(Cow::into_owned)
+}
+
 /// A command with what it printed, where that is text and short, or was asked for whole.
 fn terminal_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -> Option<AnyView> {
-    let command = call.args.get("command")?.to_body()?;
-    let command = command.excerpt().whole()?;
+    let command = command(call)?;
     let result = match &call.result {
         // While it runs, and where it gave nothing, what it printed is all there is.
         None => None,
@@ -285,10 +292,10 @@ fn terminal_text(ctx: Ctx, block: &Block, text: &Body) -> Option<String> {
     if let Some(whole) = text.excerpt().whole() {
         return Some(whole.into_owned());
     }
-    let place = (block.id, Spot::Result(0));
+    let place = (block.id, Spot::Printed);
     ctx.with_value(|context| {
         let whole = context.wholes.text(&place, text)?;
-        Some(long_text::shown_at_once(&whole).to_owned())
+        Some(Spot::Printed.shown(&whole).to_owned())
     })
 }
 
@@ -335,7 +342,8 @@ fn args_view(
 
 fn result_view(ctx: Ctx, block: &Block, call: &ToolCallBlock, result: &Json) -> AnyView {
     let event_id = call.result_event.as_deref().unwrap_or_default();
-    let long = |nth: usize, looks| Long::new(ctx, (block.id, Spot::Result(nth)), event_id, looks);
+    let long_at = |spot, looks| Long::new(ctx, (block.id, spot), event_id, looks);
+    let long = |nth, looks| long_at(Spot::Result(nth), looks);
     if let Some(parts) = Parts::of(result) {
         let texts = parts.texts.iter().enumerate();
         let texts = texts.map(|(nth, text)| long(nth, ("well", "Result")).view(text));
@@ -343,6 +351,10 @@ fn result_view(ctx: Ctx, block: &Block, call: &ToolCallBlock, result: &Json) -> 
         return (texts.collect::<Vec<_>>(), rest).into_any();
     }
     match long_text::texts(result) {
+        // All of it is drawn as a terminal would.
+        Some(texts) if texts.len() == 1 && command(call).is_some() => {
+            long_at(Spot::Printed, ("well", "Result")).view(&texts[0])
+        }
         Some(texts) => {
             let texts = texts.iter().enumerate();
             let views = texts.map(|(nth, text)| long(nth, ("well", "Result")).view(text));

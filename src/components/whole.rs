@@ -253,7 +253,7 @@ impl<'a> Long<'a> {
             return self.paper_view(long_text::on_paper(&excerpt, strip_controls));
         }
         if let Some(whole) = whole {
-            let shown = strip_controls(long_text::shown_at_once(&whole));
+            let shown = strip_controls(self.place.1.shown(&whole));
             let lines: Vec<&str> = shown.lines().collect();
             return self.whole_view(clip(&lines.join("\n")), body.byte_len());
         }
@@ -261,7 +261,7 @@ impl<'a> Long<'a> {
         match long_text::ends(&excerpt, strip_controls) {
             Ends::All(text) => well(self.class, self.label, clip(&text)),
             Ends::Both { head, tail } => {
-                let label = long_text::ask_label(&excerpt);
+                let label = long_text::ask_label(&excerpt, self.place.1.most_bytes());
                 let ask = self.ask_view(label, missing(body), excerpt.bytes);
                 let tail = (!tail.is_empty()).then(|| well(self.class, self.label, clip(&tail)));
                 div()
@@ -291,7 +291,7 @@ impl<'a> Long<'a> {
                 })
             });
             let text = long_text::indented(filled.as_ref().unwrap_or(value));
-            let shown = long_text::shown_at_once(&text).to_owned();
+            let shown = self.place.1.shown(&text).to_owned();
             return self.whole_view(shown, n_bytes);
         }
         let short = long_text::shortened(value);
@@ -326,8 +326,9 @@ impl<'a> Long<'a> {
     }
 
     fn whole_view(&self, text: String, n_bytes: u64) -> AnyView {
-        let cut = (n_bytes > long_text::WHOLE_BYTES as u64).then(|| {
-            let first = units::bytes(long_text::WHOLE_BYTES as u64);
+        let most_bytes = self.place.1.most_bytes();
+        let cut = (n_bytes > most_bytes).then(|| {
+            let first = units::bytes(most_bytes);
             let note = format!("The first {first} of {}", units::bytes(n_bytes));
             div().class("subtle").child(note)
         });

@@ -145,6 +145,34 @@ fn a_link_to_an_event_is_followed_in_the_page_that_has_one_feed() {
 }
 
 #[test]
+fn a_feed_that_a_page_gives_no_height_shows_a_screen_of_rows() {
+    let files = vec![("/log", log_of("bare", 2_000))];
+    let body =
+        "<article><p>before</p><agent-feed fold=\"none\"></agent-feed><p>behind</p></article>";
+    on_stage("embed_bare", body, files, async |stage| {
+        stage
+            .tab
+            .run("__test.feed().style.cssText = 'height: auto; flex: none'")
+            .await;
+        let shown = "__test.rest().then(() => [__test.feed().getBoundingClientRect().height, __test.all('[data-row]').length])";
+        let (empty_px, _): (f64, usize) = stage.tab.eval(shown).await;
+        stage.show("/log").await;
+        let (height_px, n_rows): (f64, usize) = stage.tab.eval(shown).await;
+        let window_px: f64 = stage.tab.eval("innerHeight").await;
+        assert!(
+            height_px > 300.0 && height_px < window_px + 200.0,
+            "{height_px} px"
+        );
+        assert!(n_rows > 5 && n_rows < 100, "{n_rows} rows are mounted");
+        // What stands below it is moved by its bars alone.
+        assert!(
+            (height_px - empty_px).abs() < 160.0,
+            "{empty_px}, then {height_px} px"
+        );
+    });
+}
+
+#[test]
 fn half_of_a_low_feed_is_rows() {
     let files = vec![("/log", log_of("low", 400))];
     on_stage("embed_low", FEED, files, async |stage| {
@@ -169,7 +197,7 @@ fn half_of_a_low_feed_is_rows() {
                 .wait_for(&format!("half of {width}×{height}"), SHORT, &half)
                 .await;
         }
-        // What is as high as its rows has room for all.
+        // Without a height of the page's it has one that has room for all.
         stage
             .tab
             .run("__test.feed().style.cssText = 'height: auto'; await __test.rest();")

@@ -26,6 +26,8 @@ const TICKS: usize = 500;
 const TICKS_EACH_MS: f64 = 250.0;
 /// What a row shows is in the page a frame or two after it changed.
 const FRAMES_UNTIL_SHOWN: u8 = 3;
+/// So often that is waited for what was asked to be shown, before it is said that a hit cannot be.
+const MOST_WAITS: u8 = 10;
 /// A hit stands at least this far from the edges of the scroller.
 const AWAY_FROM_EDGES_PX: f64 = 24.0;
 
@@ -52,6 +54,8 @@ struct Goal {
     step: Step,
     /// Frames to wait before looking whether that was enough.
     wait: u8,
+    /// How often to look again where it was not.
+    waits_left: u8,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -94,6 +98,7 @@ impl Marking {
             row: id,
             step: Step::Revealed,
             wait: FRAMES_UNTIL_SHOWN,
+            waits_left: MOST_WAITS,
         }));
         self.ask_anew();
     }
@@ -199,12 +204,19 @@ impl Marking {
             // What is elsewhere comes, or says why it does not.
             Step::Whole if context.wholes.awaits(goal.hit) => Step::Whole,
             Step::Whole if draw_part(context, goal.hit, &element) => Step::Drawn,
+            // A busy page is late.
+            step if goal.waits_left > 0 => {
+                goal.waits_left -= 1;
+                step
+            }
             Step::Whole | Step::Drawn => {
                 context.find.unseen.set(true);
                 return self.arrive(context);
             }
         };
-        list.scroll_to(goal.row, Align::Center);
+        if goal.waits_left == MOST_WAITS {
+            list.scroll_to(goal.row, Align::Center);
+        }
         goal.wait = FRAMES_UNTIL_SHOWN;
         self.due.set(FRAMES_UNTIL_SHOWN);
         self.goal.set(Some(goal));

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use chat_event::BodyRef;
+use chat_feed::loads::Spot;
 use chat_feed::panel::{RawEvent, raw_events};
-use chat_feed::{BlockId, long_text, units};
+use chat_feed::{BlockId, units};
 use leptos::ev;
 use leptos::html::{button, div, span};
 use leptos::prelude::*;
@@ -80,7 +81,7 @@ pub(super) fn view(ctx: Ctx) -> AnyView {
         let views: Vec<_> = events
             .into_iter()
             .map(|event| {
-                let shown = long_text::shown_at_once(&event.text);
+                let shown = Spot::Text.shown(&event.text);
                 let cut = (shown.len() < event.text.len()).then(|| {
                     let rest = units::bytes((event.text.len() - shown.len()) as u64);
                     div()

@@ -31,6 +31,8 @@ pub enum Spot {
     Argument(Box<str>),
     /// What a call gave; of several texts, which.
     Result(usize),
+    /// What a command gave, where that is one text.
+    Printed,
     /// What a call printed.
     Output,
     /// Why it failed.
@@ -48,13 +50,19 @@ pub enum Spot {
 }
 
 impl Spot {
-    /// How much of it is fetched: of a text what is shown at once, of anything else all or nothing.
-    fn most_bytes(&self) -> u64 {
+    /// How much of it is fetched and shown: of a text what a browser lays out at once.
+    pub fn most_bytes(&self) -> u64 {
         match self {
-            // Of a diff only what is on the screen is drawn, however long it is.
-            Spot::Attachment(_) | Spot::OldText | Spot::Diff => crate::media::MOST_BYTES,
+            Spot::Attachment(_) => crate::media::MOST_BYTES,
+            // Of these only what is on the screen is drawn, however long they are.
+            Spot::OldText | Spot::Diff | Spot::Printed => crate::media::MOST_BYTES,
             _ => WHOLE_BYTES as u64,
         }
+    }
+
+    /// The beginning of a text that is shown here, cut on a character.
+    pub fn shown<'t>(&self, text: &'t str) -> &'t str {
+        &text[..text.floor_char_boundary(self.most_bytes() as usize)]
     }
 }
 

@@ -104,16 +104,12 @@ pub fn more_lines(n_lines: u64) -> String {
     units::count(n_lines, "more line", "more lines")
 }
 
-/// The beginning of a text that is put into the page at once, cut on a character.
-pub fn shown_at_once(text: &str) -> &str {
-    &text[..text.floor_char_boundary(WHOLE_BYTES)]
-}
-
-/// The words of the button that shows the whole, and its size where that says something.
-pub fn ask_label(excerpt: &Excerpt<'_>) -> (String, Option<String>) {
+/// The words of the button that shows the whole, or as much of it as is shown there, and its size where that says
+/// something.
+pub fn ask_label(excerpt: &Excerpt<'_>, most_bytes: u64) -> (String, Option<String>) {
     let size = units::bytes(excerpt.bytes);
-    if excerpt.bytes > WHOLE_BYTES as u64 {
-        let first = units::bytes(WHOLE_BYTES as u64);
+    if excerpt.bytes > most_bytes {
+        let first = units::bytes(most_bytes);
         return (format!("Show the first {first} of {size}"), None);
     }
     match excerpt.lines.filter(|&lines| lines > 1) {
@@ -280,7 +276,7 @@ mod tests {
 
     #[test]
     fn the_button_says_how_much_it_shows() {
-        let label = |text: &str| ask_label(&Excerpt::of(text));
+        let label = |text: &str| ask_label(&Excerpt::of(text), WHOLE_BYTES as u64);
         assert_eq!(label(&lines(12_481)).0, "Show all 12,481 lines");
         assert_eq!(label(&lines(30)), ("Show all 30 lines".to_owned(), None));
         assert_eq!(label(&"x".repeat(60_000)).0, "Load full (60 KB)");

@@ -8,7 +8,9 @@ use std::convert::Infallible;
 
 use chat_event::{Body, BodyRef, ChatEvent, Excerpt, Json, PREVIEW_BYTES, bodies};
 use chat_feed::arrangement::{Arrangement, Row};
-use chat_feed::long_text::{ask_label, ends, indented, shortened, shows, texts, whole_bytes};
+use chat_feed::long_text::{
+    WHOLE_BYTES, ask_label, ends, indented, shortened, shows, texts, whole_bytes,
+};
 use chat_feed::{BlockBody, ChatRenderer, Feed};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -94,7 +96,7 @@ fn shown(feed: &Feed, whole: &dyn Fn(&Json) -> Option<Json>) -> Vec<String> {
                 format!(
                     "{:?} {:?}",
                     ends(&excerpt, str::to_owned),
-                    ask_label(&excerpt)
+                    ask_label(&excerpt, WHOLE_BYTES as u64)
                 )
             },
             |json| indented(&json),
