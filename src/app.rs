@@ -68,6 +68,7 @@ fn fill(laid: first::Laid) {
     .forget();
     mount_to(dom::as_html(&laid.top), move || top::view(reference, state)).forget();
     page.follow_frame(&laid);
+    page.follow_waiting();
     page.follow_list();
     page.go_back();
     page.open_from_address(laid.opened);
@@ -142,6 +143,8 @@ struct Page {
     title: RefCell<Option<String>>,
     /// Rows that came while the page was hidden.
     n_new: Cell<u32>,
+    /// Sessions that wait, and are not open.
+    n_waiting: Cell<u32>,
     /// The feed that had the focus last.
     turned_to: RefCell<Option<Element>>,
 }
@@ -191,6 +194,7 @@ impl Page {
             socket: RefCell::default(),
             title: RefCell::default(),
             n_new: Cell::new(0),
+            n_waiting: Cell::new(0),
             turned_to: RefCell::default(),
         }
     }
@@ -337,7 +341,21 @@ impl Page {
         std::mem::forget([commands, selected, moved, turned_to, placed]);
     }
 
-    /// The page's title: how much is new, and what is open.
+    /// Lets the title say how many sessions wait.
+    fn follow_waiting(self: &Rc<Self>) {
+        let (page, state) = (self.clone(), self.state);
+        let owner = Owner::current().unwrap_or_default();
+        owner.with(|| {
+            Effect::new(move |_| {
+                let n_waiting = u32::try_from(sessions::waiting(state)).unwrap_or(u32::MAX);
+                if page.n_waiting.replace(n_waiting) != n_waiting {
+                    page.write_title();
+                }
+            });
+        });
+    }
+
+    /// The page's title: how much is new or waits, and what is open.
     pub(super) fn write_title(&self) {
         let title = self.title.borrow().clone().filter(|it| !it.is_empty());
         let named = || {
@@ -362,8 +380,9 @@ impl Page {
             Some(title) => format!("{title} · Turnreel"),
             None => "Turnreel".to_owned(),
         };
-        if self.n_new.get() > 0 {
-            text = format!("({}) {text}", self.n_new.get());
+        let n_news = self.n_new.get().saturating_add(self.n_waiting.get());
+        if n_news > 0 {
+            text = format!("({n_news}) {text}");
         }
         location::set_title(&text);
     }

@@ -22,6 +22,7 @@ mod few;
 pub(crate) mod file_edit;
 pub(crate) mod find;
 pub(crate) mod help;
+mod hues;
 pub(crate) mod icon;
 pub(crate) mod keys;
 mod lacks;
@@ -42,6 +43,7 @@ pub(crate) mod raw;
 pub(crate) mod reading;
 pub(crate) mod rows;
 pub(crate) mod script;
+mod selecting;
 pub(crate) mod terminal;
 pub(crate) mod text;
 pub(crate) mod thinking;
@@ -117,6 +119,8 @@ pub(crate) struct Context {
     bodies_due: Cell<bool>,
     /// Whether texts are to be drawn when what reads markup comes.
     markup_due: Cell<bool>,
+    /// The calls that began sub-agents, in the order of these.
+    agents: RefCell<Vec<BlockId>>,
     /// What the side panel shows.
     pub(crate) panel: panel::PanelState,
     /// What the bar of the replay shows.
@@ -153,6 +157,7 @@ impl Context {
             surrounded: ArcRwSignal::new(false),
             bodies_due: Cell::new(false),
             markup_due: Cell::new(false),
+            agents: RefCell::default(),
             panel: panel::PanelState::default(),
             transport: transport::TransportState::default(),
         }
@@ -216,6 +221,13 @@ impl Context {
         self.pin(Row::Block(id));
     }
 
+    /// What is looked at in a row stays where it is while the row grows by so much above it.
+    pub(crate) fn raise(&self, id: BlockId, by_px: f64) {
+        if let (Some(list), Some(id)) = (&*self.list.borrow(), self.store.id_of(Row::Block(id))) {
+            list.raise(id, by_px);
+        }
+    }
+
     fn pin(&self, row: Row) {
         if let (Some(list), Some(id)) = (&*self.list.borrow(), self.store.id_of(row)) {
             list.pin(id);
@@ -235,6 +247,7 @@ impl Context {
         self.unread.forget();
         self.forget_found();
         self.forget_links();
+        self.agents.borrow_mut().clear();
         self.export.leave();
         self.panel.forget();
     }
@@ -249,7 +262,7 @@ pub(crate) fn block_view(ctx: Ctx, feed: &Feed, block: &Block) -> AnyView {
         BlockBody::Thinking(thinking) => thinking::view(ctx, feed, block, thinking),
         BlockBody::ToolCall(call) => tool_call::view(ctx, feed, block, call),
         BlockBody::FileEdit(edit) => file_edit::view(ctx, feed, block, edit),
-        BlockBody::TurnEnd(end) => turn_end::view(end),
+        BlockBody::TurnEnd(end) => turn_end::view(feed, block, end),
         _ => later::row(ctx, feed, block),
     }
 }

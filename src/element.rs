@@ -15,6 +15,7 @@ mod answering;
 mod connecting;
 mod export;
 mod handle;
+mod keys;
 mod opening;
 mod playing;
 mod taking;
@@ -38,6 +39,8 @@ use crate::transport::kept::Kept;
 use crate::transport::link::Server;
 use crate::transport::live::{Live, Retry};
 use crate::transport::pushed::Pushed;
+
+pub(crate) use keys::show_keys;
 
 /// The element's name.
 pub(crate) const NAME: &str = "agent-feed";

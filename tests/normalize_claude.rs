@@ -15,7 +15,7 @@ use std::path::Path;
 
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::Dialect;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 #[path = "support/normalized.rs"]
 mod normalized;
@@ -372,7 +372,10 @@ fn both_texts(details: &Value) -> Option<(String, String)> {
         return Some((text("original_file")?, text("updated_file")?));
     }
     if let Some(content) = text("content").filter(|_| details.get("filePath").is_some()) {
-        return Some((text("originalFile").unwrap_or_default(), content));
+        // 1.0 says no old text; an update without a hunk changed nothing.
+        let is_same = details["type"] == "update" && details["structuredPatch"] == json!([]);
+        let old = is_same.then(|| content.clone()).unwrap_or_default();
+        return Some((text("originalFile").unwrap_or(old), content));
     }
     let old = text("originalFile")?;
     let (from, to) = (text("oldString")?, text("newString")?);

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use super::{Open, PageRef, State};
 use crate::platform::{dom, folder};
 
-const COMMAND: &str = "claude -p \"…\" --output-format stream-json --verbose --include-partial-messages | turnreel pipe";
+const COMMAND: &str = "claude -p \"…\" --output-format stream-json --verbose --include-partial-messages | turnreel pipe --prompt \"…\"";
 
 /// The page while nothing is open, or what was to be open is none that can be read.
 pub(super) fn view(page: PageRef, state: State) -> impl IntoView {

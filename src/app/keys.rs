@@ -1,22 +1,32 @@
 //! Keys that are pressed beside a feed: our own page is there for it, so they are meant for it wherever the focus is, but in
 //! what has a use of its own for them.
 
+use leptos::prelude::GetUntracked;
+
 use super::{Page, first};
 use crate::element;
-use crate::platform::custom_element;
 use crate::platform::dom::{self, Element, Event};
+use crate::platform::{custom_element, frame};
+
+/// The rows of the list, and the button that shows it where it is hidden.
+const LIST: &str = ".sessions__list";
+const SHOW_LIST: &str = "#show-sessions";
 
 /// Keys that the browser scrolls by, where nothing else is done with them.
 const SCROLLS: [&str; 5] = ["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home"];
 
 impl Page {
-    /// Hands a key that nobody took to the feed that is open; without one `/` leads to the filter of the list.
+    /// Hands a key that nobody took to the feed that is open; without one `/` leads to the filter of the list, and `?` shows
+    /// the keys.
     pub(super) fn take_key(&self, event: &Event) {
         let Some(key) = dom::key_of(event) else {
             return;
         };
+        if dom::around_event(event, "dialog").is_some() {
+            return;
+        }
         if key.name == "b" && !key.control {
-            return self.state.toggle_list();
+            return self.toggle_list();
         }
         let from = dom::target(event);
         let is_beside = from.is_some_and(|from| from.tag_name() == "BODY");
@@ -27,13 +37,15 @@ impl Page {
             return;
         }
         let Some(feed) = self.feed_for_keys() else {
-            if key.name == "/"
-                && let Some(field) = dom::by_id("sessions-filter")
-            {
-                event.prevent_default();
-                dom::focus(&field);
+            match key.name.as_str() {
+                "?" => show_help(),
+                "/" => match dom::by_id("sessions-filter") {
+                    Some(field) => dom::focus(&field),
+                    None => return,
+                },
+                _ => return,
             }
-            return;
+            return event.prevent_default();
         };
         let Some(scroller) = dom::element_property(&feed, "scroller") else {
             return;
@@ -48,6 +60,27 @@ impl Page {
             // It scrolls what has the focus.
             dom::focus(&scroller);
         }
+    }
+
+    /// Shows or hides the list; the focus stays with it, or with the button that shows it again.
+    fn toggle_list(&self) {
+        let shown = self.state.list_shown.get_untracked();
+        let has_focus = |selector| {
+            let root = dom::by_id(first::ROOT_ID);
+            let place = root.and_then(|root| dom::first_in(&root, selector));
+            place.is_some_and(|place| dom::has_focus(&place))
+        };
+        let loses = has_focus(if shown { ".sessions" } else { SHOW_LIST });
+        self.state.toggle_list();
+        if loses {
+            focus_once_shown(if shown { &[SHOW_LIST] } else { &[LIST] });
+        }
+    }
+
+    /// Back from what is open; keys go on in what is there then.
+    pub(super) fn go_back_to_list(&self) {
+        self.leave();
+        focus_once_shown(&[LIST, ".empty input"]);
     }
 
     /// Of several feeds beside each other the one that was turned to last is meant.
@@ -67,6 +100,28 @@ impl Page {
         let shown = "agent-feed:not([hidden], [data-nothing])";
         last.filter(is_shown)
             .or_else(|| dom::first_in(&root, shown))
+    }
+}
+
+/// Gives the first of these that takes it the focus, once the page has changed.
+fn focus_once_shown(selectors: &'static [&'static str]) {
+    leptos::task::spawn_local(async move {
+        frame::yield_now().await;
+        let Some(root) = dom::by_id(first::ROOT_ID) else {
+            return;
+        };
+        let mut places = selectors.iter().filter_map(|it| dom::first_in(&root, it));
+        places.find(|place| {
+            dom::focus(place);
+            dom::has_focus(place)
+        });
+    });
+}
+
+/// Shows the keys where no feed is there to do it.
+pub(super) fn show_help() {
+    if let Some(root) = dom::by_id(first::ROOT_ID) {
+        element::show_keys(&root);
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use chat_feed::ChatRenderer;
+use chat_feed::sessions::folder_of;
 use chat_normalize::SessionParts;
 use leptos::prelude::*;
 
@@ -30,9 +31,16 @@ pub(super) struct LocalSession {
     main: Option<File>,
     bytes: f64,
     changed_ms: f64,
-    pub(super) title: Option<String>,
+    pub(super) head: Head,
     /// It was opened, and is none that can be read.
     pub(super) failed: bool,
+}
+
+/// What the beginning of a session says of it.
+#[derive(Clone, Default)]
+pub(super) struct Head {
+    pub(super) title: Option<String>,
+    cwd: Option<String>,
 }
 
 impl LocalSession {
@@ -45,8 +53,11 @@ impl LocalSession {
     /// What a row says: title, folder and size, and when it changed.
     pub(super) fn told(&self) -> (String, String, i64) {
         let short = self.name.rsplit('/').next().unwrap_or(&self.name);
-        let title = self.title.clone().unwrap_or_else(|| short.to_owned());
-        let folder = self.name.rsplit('/').nth(1).unwrap_or("file");
+        let Head { title, cwd } = &self.head;
+        let title = title.clone().unwrap_or_else(|| short.to_owned());
+        // Where a program keeps its sessions says less than where it worked.
+        let folder = cwd.as_deref().and_then(folder_of);
+        let folder = folder.unwrap_or_else(|| self.name.rsplit('/').nth(1).unwrap_or("file"));
         // A size is far below 2^53, a time too.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let (bytes, changed_ms) = (self.bytes as u64, self.changed_ms as i64);
@@ -97,7 +108,7 @@ fn session_of(parts: &SessionParts, by_path: &HashMap<String, NamedFile>) -> Loc
             .map(|named| named.file.last_modified())
             .fold(0.0, f64::max),
         files,
-        title: None,
+        head: Head::default(),
         failed: false,
     }
 }
@@ -131,9 +142,9 @@ pub(super) async fn first_of(
         let Some(file) = session.main.clone() else {
             return Ok(nth);
         };
-        match title_of(readers, &file).await {
-            Ok(title) => {
-                session.title = title;
+        match head_of(readers, &file).await {
+            Ok(head) => {
+                session.head = head;
                 return Ok(nth);
             }
             Err(why) => {
@@ -152,27 +163,27 @@ pub(super) async fn read_titles(
 ) {
     let wanted: Vec<(String, Option<File>)> = sessions.with_untracked(|sessions| {
         let wanted = sessions.iter().take(MOST_TITLED);
-        let wanted = wanted.filter(|session| session.title.is_none() && !session.failed);
+        let wanted = wanted.filter(|session| session.head.title.is_none() && !session.failed);
         wanted
             .map(|session| (session.name.clone(), session.main.clone()))
             .collect()
     });
     for (name, file) in wanted {
         let Some(file) = file else { continue };
-        let Ok(Some(title)) = title_of(readers, &file).await else {
+        let Ok(head) = head_of(readers, &file).await else {
             continue;
         };
         sessions.update(|sessions| {
             let found = sessions.iter_mut().find(|session| session.name == name);
             if let Some(session) = found {
-                session.title = Some(title);
+                session.head = head;
             }
         });
     }
 }
 
-/// The title that the first bytes of a session give it. An error says what is wrong with its file.
-async fn title_of(readers: Readers, file: &File) -> Result<Option<String>, String> {
+/// What the first bytes of a session say of it, up to its title. An error says what is wrong with its file.
+async fn head_of(readers: Readers, file: &File) -> Result<Head, String> {
     let broken = |why: &str| format!("cannot be read: {why}");
     // Who cannot be unpacked has no title.
     let nobody: Sink = Rc::new(|_| {});
@@ -186,7 +197,7 @@ async fn title_of(readers: Readers, file: &File) -> Result<Option<String>, Strin
         let piece = match bytes.next().await {
             Ok(piece) => piece,
             // What came before the damage is shown.
-            Err(_) if !renderer.feed().is_empty() => return Ok(None),
+            Err(_) if !renderer.feed().is_empty() => return Ok(Head::default()),
             Err(Broken::Source(why) | Broken::Packing(why)) => return Err(broken(&why)),
         };
         let read = match &piece {
@@ -201,9 +212,12 @@ async fn title_of(readers: Readers, file: &File) -> Result<Option<String>, Strin
         for event in events.drain(..) {
             renderer.render_event(&event);
         }
-        let title = &renderer.feed().session().title;
-        if title.is_some() || piece.is_none() || n_read >= HEAD_BYTES {
-            return Ok(title.clone());
+        let session = renderer.feed().session();
+        if session.title.is_some() || piece.is_none() || n_read >= HEAD_BYTES {
+            return Ok(Head {
+                title: session.title.clone(),
+                cwd: session.cwd.clone(),
+            });
         }
     }
 }

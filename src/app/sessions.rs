@@ -14,7 +14,7 @@ use leptos::ev;
 use leptos::html::{button, div, input, span};
 use leptos::prelude::*;
 
-use super::{Open, PageRef, State};
+use super::{Open, PageRef, State, keys};
 use crate::platform::{clock, dom, frame, local_storage};
 use crate::transport::Connection;
 
@@ -94,6 +94,7 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
         span()
             .class("sessions__today")
             .child(move || spent_today(state)),
+        help_button(),
         list_button(state, false),
     ));
     let field = input()
@@ -156,6 +157,18 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
     )
 }
 
+/// Shows the keys, where no feed is open whose bar does.
+fn help_button() -> impl IntoView {
+    button()
+        .attr("type", "button")
+        .attr("id", "sessions-help")
+        .class("icon-button")
+        .attr("aria-label", "Keys")
+        .attr("title", "Keys (?)")
+        .on(ev::click, |_| keys::show_help())
+        .child(glyph::question())
+}
+
 /// Hides the list beside what is open, or shows it again; the focus goes from one of these buttons to the other.
 pub(super) fn list_button(state: State, shows: bool) -> impl IntoView {
     const IDS: [&str; 2] = ["hide-sessions", "show-sessions"];
@@ -164,11 +177,12 @@ pub(super) fn list_button(state: State, shows: bool) -> impl IntoView {
     } else {
         "Hide sessions"
     };
+    let n_waiting = Memo::new(move |_| if shows { waiting(state) } else { 0 });
     button()
         .attr("type", "button")
         .attr("id", IDS[usize::from(shows)])
         .class("icon-button")
-        .attr("aria-label", name)
+        .attr("aria-label", move || named(name, n_waiting.get()))
         .attr("title", format!("{name} (b)"))
         .on(ev::click, move |_| {
             state.toggle_list();
@@ -180,7 +194,41 @@ pub(super) fn list_button(state: State, shows: bool) -> impl IntoView {
                 }
             });
         })
-        .child(glyph::list())
+        .child((glyph::list(), move || badge(n_waiting.get())))
+}
+
+/// How many sessions that are not open wait for the reader.
+pub(super) fn waiting(state: State) -> usize {
+    let now_ms = state.now_ms.get();
+    state.open.with(|open| {
+        let is_open = |id: &str| match open {
+            Open::Session(open) => open == id,
+            Open::Together(open) => open.iter().any(|open| open == id),
+            Open::Nothing | Open::Local(_) | Open::Other(_) => false,
+        };
+        state.rows.with(|rows| {
+            let waiting = rows
+                .iter()
+                .filter(|row| row.state(now_ms) == Stand::NeedsYou);
+            waiting
+                .filter(|row| !row.sample && !is_open(&row.id))
+                .count()
+        })
+    })
+}
+
+/// How many wait, on a button that leads to them.
+pub(super) fn badge(n_waiting: usize) -> Option<impl IntoView> {
+    (n_waiting > 0).then(|| span().class("back__badge").child(n_waiting))
+}
+
+/// The name of such a button.
+pub(super) fn named(way: &str, n_waiting: usize) -> String {
+    match n_waiting {
+        0 => way.to_owned(),
+        1 => format!("{way}, 1 needs you"),
+        n => format!("{way}, {n} need you"),
+    }
 }
 
 /// What the sessions that changed today have used, over all their time.
@@ -188,8 +236,7 @@ fn spent_today(state: State) -> Option<String> {
     let (today_ms, _) = clock::day_starts();
     let (n_tokens, usd) = state.rows.with(|rows| {
         rows.iter()
-            .take_while(|row| row.at_ms() >= today_ms)
-            .filter(|row| !row.sample)
+            .filter(|row| row.at_ms() >= today_ms && !row.sample)
             .fold((0_u64, 0.0), |(n_tokens, usd), row| {
                 (
                     n_tokens.saturating_add(row.tokens.unwrap_or(0)),
@@ -197,7 +244,7 @@ fn spent_today(state: State) -> Option<String> {
                 )
             })
     });
-    let tokens = (n_tokens > 0).then(|| units::tokens(n_tokens));
+    let tokens = (n_tokens > 0).then(|| format!("{} tokens", units::tokens(n_tokens)));
     let cost = (usd > 0.0).then(|| units::dollars(usd));
     let parts: Vec<String> = [tokens, cost].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| format!("Active today {}", parts.join(" · ")))
@@ -256,6 +303,10 @@ fn refused_note(page: PageRef) -> impl IntoView + use<> {
 
 /// What is wrong with the connection to the list, if anything is; the list stays.
 fn connection_note(state: State) -> Option<impl IntoView + use<>> {
+    // It answers, and with a word that stands above what is open.
+    if state.refused.get() {
+        return None;
+    }
     let text = match state.connection.get()? {
         Connection::Reconnecting { seconds, .. } => {
             format!("The server does not answer. Next try in {seconds}\u{a0}s.")

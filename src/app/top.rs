@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use chat_feed::sessions::State as Stand;
 use leptos::ev;
 use leptos::html::{button, code, div, form, h1, h2, input, p, span};
 use leptos::prelude::*;
@@ -56,50 +55,18 @@ fn back_button(page: PageRef, state: State) -> impl IntoView {
         true => "Open another",
         false => "Sessions",
     };
-    let n_waiting = Memo::new(move |_| waiting(state));
-    let others = move || {
-        let n_waiting = Some(n_waiting.get()).filter(|n| *n > 0)?;
-        let words = if n_waiting == 1 {
-            " needs you"
-        } else {
-            " need you"
-        };
-        let hidden = |words| span().class("visually-hidden").child(words);
-        let told = (hidden(", "), n_waiting, hidden(words));
-        Some(span().class("back__badge").child(told))
-    };
+    let n_waiting = Memo::new(move |_| sessions::waiting(state));
     button()
         .attr("type", "button")
         .class("back")
         .on(ev::click, move |_| {
-            page.with_value(|page| page.leave());
+            page.with_value(|page| page.go_back_to_list());
         })
         .attr("title", way)
-        .child((
-            sessions::back(),
-            span().class("visually-hidden").child(way),
-            others,
-        ))
-}
-
-/// How many sessions that are not open wait for the reader.
-fn waiting(state: State) -> usize {
-    let now_ms = state.now_ms.get();
-    state.open.with(|open| {
-        let is_open = |id: &str| match open {
-            Open::Session(open) => open == id,
-            Open::Together(open) => open.iter().any(|open| open == id),
-            Open::Nothing | Open::Local(_) | Open::Other(_) => false,
-        };
-        state.rows.with(|rows| {
-            let waiting = rows
-                .iter()
-                .filter(|row| row.state(now_ms) == Stand::NeedsYou);
-            waiting
-                .filter(|row| !row.sample && !is_open(&row.id))
-                .count()
+        .attr("aria-label", move || {
+            sessions::named(way(), n_waiting.get())
         })
-    })
+        .child((sessions::back(), move || sessions::badge(n_waiting.get())))
 }
 
 /// The way on from a session that is not there.
@@ -107,7 +74,9 @@ fn all_sessions(page: PageRef) -> impl IntoView {
     button()
         .attr("type", "button")
         .class("button onward")
-        .on(ev::click, move |_| page.with_value(|page| page.leave()))
+        .on(ev::click, move |_| {
+            page.with_value(|page| page.go_back_to_list())
+        })
         .child("All sessions")
 }
 
@@ -163,6 +132,7 @@ fn token_form(page: PageRef) -> impl IntoView {
 impl Page {
     pub(super) fn connect_with(self: &Rc<Self>, token: String) {
         self.state.refused.set(false);
+        self.state.connection.set(None);
         self.set_token(Some(token));
         self.follow_list();
     }

@@ -9,7 +9,8 @@ use leptos::prelude::*;
 use super::feed::FeedView;
 use super::reading::READING;
 use super::{
-    Context, Ctx, controls, find, help, links, low, panel, place, print, script, transport,
+    Context, Ctx, controls, feed, find, help, links, low, panel, place, print, script, selecting,
+    transport,
 };
 use crate::platform::dom::{self, Element, Event};
 use crate::platform::part::part;
@@ -81,7 +82,11 @@ fn mount(ctx: Ctx, places: Places) -> Box<dyn Any> {
     let for_help = help.clone();
     let menus = full.clone();
     Box::new((
-        place::keep(ctx),
+        (
+            place::keep(ctx),
+            selecting::watch(ctx, &full),
+            feed::open_kinds(ctx, &full),
+        ),
         print::listen(ctx, &full),
         ctx.with_value(|context| low::watch(context, &full)),
         // A menu would stay where its button stood.

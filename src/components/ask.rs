@@ -1,7 +1,7 @@
 //! A request for permission: while it waits, a card with its answers; answered, one neutral line. What the card of a
 //! question has in common with it is here too.
 //!
-//! Where the source takes no answers, the card says so and offers none. How an answer travels is for `answering`.
+//! Where the source takes no answers, or who asks hears of none, the card says so and offers none. How an answer travels is for `answering`.
 
 use chat_event::payload::{PermissionOption, PermissionRequest, PermissionResolved};
 use chat_feed::units;
@@ -14,6 +14,7 @@ use super::answering::{Answer, Progress, Unsent};
 use super::icon::{Icon, icon_with};
 use super::line::Line;
 use super::{Ctx, elapsed, raw};
+use crate::platform::dom;
 
 /// A request for permission.
 pub(crate) fn permission(ctx: Ctx, feed: &Feed, block: &Block, ask: &PermissionBlock) -> AnyView {
@@ -200,7 +201,7 @@ fn answers(ctx: Ctx, id: BlockId, request: &PermissionRequest) -> AnyView {
     let (offered, progress, draft) = ctx.with_value(|context| {
         let answering = &context.answering;
         (
-            answering.is_offered(),
+            answering.is_offered() && request.answerable != Some(false),
             answering.progress(id),
             answering.draft(id),
         )
@@ -265,7 +266,16 @@ fn answers(ctx: Ctx, id: BlockId, request: &PermissionRequest) -> AnyView {
                 }
             }
         });
-    let more = details().class("ask__more").child((
+    // Who opens it writes next; elsewhere letters are keys that act.
+    let write = |event: ev::Event| {
+        let details = event_target::<dom::Element>(&event);
+        if dom::attribute(&details, "open").is_some()
+            && let Some(field) = dom::first_in(&details, ".field")
+        {
+            dom::focus(&field);
+        }
+    };
+    let more = details().class("ask__more").on(ev::toggle, write).child((
         summary().class("link").child("Deny with a message…"),
         div().class("ask__row").child((
             words,

@@ -232,7 +232,7 @@ fn bar(ctx: Ctx, context: &Rc<Context>, state: &BarState) -> AnyView {
                     span()
                         .class("visually-hidden")
                         .attr("role", "status")
-                        .child((spoken(state), real)),
+                        .child((spoken(state), real.map(|real| format!(", {real}")))),
                 ))
         })
     };
@@ -291,7 +291,6 @@ fn spoken(state: &str) -> &'static str {
     match state {
         "reconnecting" => ", the connection is lost and is tried again",
         "catching-up" => ", catching up",
-        "replay" => ", ",
         _ => "",
     }
 }
@@ -363,10 +362,13 @@ fn turn_header(ctx: Ctx, context: &Rc<Context>, top: Option<TurnIdx>) -> Option<
     let files = (turn.files > 0).then(|| units::count(u64::from(turn.files), "file", "files"));
     let counts = (turn.edits > 0).then(|| {
         (
-            span().class("plus").child(format!("+{}", turn.lines_added)),
             span()
-                .class("minus")
-                .child(format!("−{}", turn.lines_removed)),
+                .class("plus")
+                .child(format!("+{}", units::grouped(u64::from(turn.lines_added)))),
+            span().class("minus").child(format!(
+                "−{}",
+                units::grouped(u64::from(turn.lines_removed))
+            )),
         )
     });
     let number = span()

@@ -65,8 +65,12 @@ pub(crate) fn view(ctx: Ctx, head: BlockId) -> AnyView {
             );
             let counts = (lines_added + lines_removed > 0).then(|| {
                 (
-                    span().class("plus").child(format!("+{lines_added}")),
-                    span().class("minus").child(format!("−{lines_removed}")),
+                    span()
+                        .class("plus")
+                        .child(format!("+{}", units::grouped(u64::from(lines_added)))),
+                    span()
+                        .class("minus")
+                        .child(format!("−{}", units::grouped(u64::from(lines_removed)))),
                 )
             });
             Line::new(Icon::Pencil, what).outcome((counts, failed))

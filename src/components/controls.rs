@@ -141,8 +141,9 @@ fn view_menu(ctx: Ctx) -> impl IntoView {
         .attr("aria-label", "View")
         // What is set may have been set elsewhere since.
         .on(ev::beforetoggle, move |event| {
-            dom::place_below(&event, "#view-opener");
-            version.update(|version| *version = version.wrapping_add(1));
+            if dom::place_below(&event, "#view-opener") {
+                version.update(|version| *version = version.wrapping_add(1));
+            }
         })
         .child(move || {
             version.track();

@@ -71,31 +71,34 @@ pub(crate) fn view(ctx: Ctx, text: &str, path: &str, old: Option<OldText>) -> Op
             is(now()).to_string()
         }
     };
-    let tool =
-        move |what: (Icon, &'static str), is: fn(Shown) -> bool, act: fn(&Choices, Shown)| {
-            button()
-                .attr("type", "button")
-                .class("icon-button diff__tool")
-                .attr("aria-label", what.1)
-                .attr("title", what.1)
-                .attr("aria-pressed", pressed(is))
-                .on(ev::click, move |_| press(act))
-                .child(icon(what.0))
-        };
+    let tool = move |what: (Icon, &'static str),
+                     [is, idle]: [fn(Shown) -> bool; 2],
+                     act: fn(&Choices, Shown)| {
+        button()
+            .attr("type", "button")
+            .class("icon-button diff__tool")
+            .attr("aria-label", what.1)
+            .attr("title", what.1)
+            .attr("aria-pressed", pressed(is))
+            .attr("aria-disabled", pressed(idle))
+            .on(ev::click, move |_| press(act))
+            .child(icon(what.0))
+    };
     let tools = div().class("diff__tools").child((
         tool(
             (Icon::Columns, "Side by side (s)"),
-            |shown| shown.split,
+            [|shown| shown.split, |_| false],
             Choices::toggle_split,
         ),
         tool(
             (Icon::Wrap, "Wrap long lines (w)"),
-            |shown| shown.wrap,
+            // Side by side lines always wrap.
+            [|shown| shown.wrap || shown.split, |shown| shown.split],
             Choices::toggle_wrap,
         ),
         tool(
             (Icon::Space, "Ignore white space"),
-            |shown| shown.space == Space::Ignored,
+            [|shown| shown.space == Space::Ignored, |_| false],
             Choices::toggle_space,
         ),
     ));
@@ -154,6 +157,8 @@ trait Restates {
     fn widen(&self);
     /// More or less of it is to be in the page.
     fn update(&self);
+    /// How it is shown, where that is within this element.
+    fn shown_within(&self, within: &Element) -> Option<Shown>;
     /// Shows the first line that is wanted, where it is shown within this element; whether it is, and has one.
     fn seek(&self, within: &Element, wanted: &dyn Fn(&str) -> bool) -> bool;
 }
@@ -207,7 +212,10 @@ impl Choices {
         self.choose();
     }
 
-    fn toggle_wrap(&self, _now: Shown) {
+    fn toggle_wrap(&self, now: Shown) {
+        if now.split {
+            return;
+        }
         self.set_wrap(!self.0.wrap.get());
         self.choose();
     }
@@ -259,6 +267,19 @@ impl Choices {
     pub(crate) fn seek(&self, within: &Element, wanted: &dyn Fn(&str) -> bool) -> bool {
         let mut open = self.open().into_iter();
         open.any(|window| window.seek(within, wanted))
+    }
+
+    /// Shows diffs side by side, or no more, or has them wrap, as it is not done within an element; whether a diff is there.
+    pub(crate) fn toggle_in(&self, within: &Element, wraps: bool) -> bool {
+        let mut open = self.open().into_iter();
+        let Some(shown) = open.find_map(|window| window.shown_within(within)) else {
+            return false;
+        };
+        match wraps {
+            true => self.toggle_wrap(shown),
+            false => self.toggle_split(shown),
+        }
+        true
     }
 
     /// See [`set_whole`](Choices::set_whole).

@@ -13,7 +13,8 @@ use leptos::prelude::*;
 
 use super::Ctx;
 use super::icon::{Icon, icon};
-use crate::platform::{dom, save};
+use crate::platform::dom::{self, Element};
+use crate::platform::save;
 
 /// How far an export is.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +44,8 @@ struct Shared {
     /// What a choice in the menu does; nothing where there is nothing to export.
     start: RefCell<Option<Start>>,
     plan: RefCell<Option<(Plan, Save)>>,
+    /// The button whose menu it was chosen in: it has the focus again when the review is over.
+    opener: RefCell<Option<Element>>,
     number: std::cell::Cell<u32>,
 }
 
@@ -96,8 +99,16 @@ impl ExportState {
     /// The reader wants none.
     pub(crate) fn leave(&self) {
         self.shared.plan.borrow_mut().take();
-        if self.review.read_untracked().is_some() {
-            self.review.set(None);
+        if self.review.read_untracked().is_none() {
+            return;
+        }
+        self.review.set(None);
+        if let Some(opener) = self.shared.opener.borrow().clone() {
+            leptos::task::spawn_local(async move {
+                // Until the dialog is gone nothing around it takes the focus.
+                leptos::task::tick().await;
+                dom::focus(&opener);
+            });
         }
     }
 }
@@ -138,6 +149,11 @@ pub(crate) fn menu(ctx: Ctx) -> impl IntoView {
         .attr("aria-label", "Export")
         .attr("title", "Export the session into a file")
         .attr("popovertarget", "export-menu")
+        .on(ev::click, move |event| {
+            ctx.with_value(|context| {
+                *context.export.shared.opener.borrow_mut() = dom::origin(&event);
+            });
+        })
         .child(icon(Icon::Save));
     let forms = Form::ALL.into_iter();
     let forms = forms.filter(|form| *form != Form::Html || save::can_make_pages());
@@ -148,6 +164,8 @@ pub(crate) fn menu(ctx: Ctx) -> impl IntoView {
                 .class("menu__item")
                 .attr("data-form", form.ending())
                 .attr("popovertarget", "export-menu")
+                // The dialog closes it first; it would be opened again.
+                .attr("popovertargetaction", "hide")
                 .on(ev::click, move |_| {
                     let start =
                         ctx.with_value(|context| context.export.shared.start.borrow().clone());
@@ -165,7 +183,7 @@ pub(crate) fn menu(ctx: Ctx) -> impl IntoView {
         .attr("role", "group")
         .attr("aria-label", "Export")
         .on(ev::beforetoggle, move |event| {
-            dom::place_below(&event, "#export-opener")
+            dom::place_below(&event, "#export-opener");
         })
         .child(items);
     span()
@@ -197,8 +215,11 @@ fn review(ctx: Ctx) -> impl IntoView {
             let step = move || review.get().map(|(_, _, step)| step_view(ctx, step));
             let place = NodeRef::<leptos::html::Dialog>::new();
             place.on_load(|dialog| dom::call_method(&dialog, "showModal"));
+            // What is asked changes under the reader; the title stays, and has the focus.
             let title = h2()
                 .attr("id", "export-title")
+                .attr("tabindex", "-1")
+                .attr("autofocus", "")
                 .child(format!("Export — {form}"));
             dialog()
                 .class("help export")

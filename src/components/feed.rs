@@ -21,10 +21,11 @@ use crate::feed_store::FeedStore;
 use crate::platform::clock;
 use crate::platform::dom::{self, Element, Listener};
 use crate::platform::frame::{self, Frame};
-use crate::platform::measure::HeightObserver;
+use crate::platform::measure::{self, HeightObserver};
 use crate::platform::turns;
 use crate::virtual_list::{View, VirtualList};
 use floating::pill;
+pub(super) use moves::open_kinds;
 
 /// A feed in the page.
 pub(crate) struct FeedView {
@@ -43,7 +44,7 @@ pub(crate) struct FeedView {
     /// The key that began something, until the next.
     began: Cell<Option<char>>,
     /// Watches what takes room above the rows.
-    above: RefCell<Option<HeightObserver>>,
+    above: RefCell<[Option<HeightObserver>; 2]>,
     /// What stands around the rows, before it is asked for.
     early: early::Early,
 }
@@ -57,11 +58,16 @@ const FLOOD_EVENTS: [u32; 2] = [150, 600];
 const READING_FRAME_MS: i32 = 100;
 
 /// Keeps the rows where they are on the screen when what stands above them takes room, or gives it back.
-fn room_above(list: &Rc<VirtualList>, place: &Element) -> Option<HeightObserver> {
+///
+/// The bar is there before there are rows, and grows as it is filled: who stands at the top sees that.
+fn room_above(list: &Rc<VirtualList>, place: &Element, is_bar: bool) -> Option<HeightObserver> {
     let (list, known_px) = (Rc::downgrade(list), Cell::new(0.0));
     let observer = HeightObserver::new(move |sizes| {
         if let (Some(list), Some((_, _, height_px))) = (list.upgrade(), sizes.last()) {
-            list.make_room(height_px - known_px.replace(*height_px));
+            let more_px = height_px - known_px.replace(*height_px);
+            if !is_bar || measure::scroll_top(list.scroller()) > 0.0 {
+                list.make_room(more_px);
+            }
         }
     })?;
     observer.watch(place);
@@ -193,7 +199,8 @@ impl FeedView {
             })
         };
         let bar = owner.with(|| BarState::new(following.clone(), context.lacks.clone()));
-        let top = element("div", "top", &[]);
+        let named = [("role", "region"), ("aria-label", "Session bar")];
+        let top = element("div", "top", &named);
         let bottom = element("div", "bottom", &[]);
         let find_place = element("div", "find-place", &[]);
         let dialog = element("dialog", "help", &[("aria-labelledby", "help-title")]);
@@ -247,11 +254,13 @@ impl FeedView {
             is_closed: Cell::new(false),
             shortcuts: Rc::new(Cell::new(true)),
             began: Cell::new(None),
-            above: RefCell::new(None),
+            above: RefCell::default(),
             early: early::Early::new(ctx, places),
         });
         view.listen_early(&grid, &top);
-        *view.above.borrow_mut() = room_above(&view.list, &find_beside);
+        let above = [(&find_beside, false), (&top, true)];
+        *view.above.borrow_mut() =
+            above.map(|(place, is_bar)| room_above(&view.list, place, is_bar));
         let for_rows = Rc::downgrade(&view.context);
         let on_row = move |note: fn(&Context, &dom::Event)| {
             let context = for_rows.clone();
@@ -387,7 +396,7 @@ impl FeedView {
         self.is_closed.set(true);
         self.listeners.borrow_mut().clear();
         self.list.close();
-        self.above.borrow_mut().take();
+        self.above.take();
         *self.context.list.borrow_mut() = None;
         self.content.borrow_mut().clear();
         self.grid.remove();

@@ -54,8 +54,14 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, edit: &FileEditBlock) -
             |strokes| {
                 // None are told of a change of which only the file is known.
                 if facts.lines_added + facts.lines_removed > 0 {
-                    strokes.span("plus", &format!("+{}", facts.lines_added));
-                    strokes.span("minus", &format!("−{}", facts.lines_removed));
+                    strokes.span(
+                        "plus",
+                        &format!("+{}", units::grouped(u64::from(facts.lines_added))),
+                    );
+                    strokes.span(
+                        "minus",
+                        &format!("−{}", units::grouped(u64::from(facts.lines_removed))),
+                    );
                 }
             },
             "",

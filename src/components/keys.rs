@@ -17,6 +17,7 @@ pub(crate) enum Command {
     PreviousError,
     NextWaiting,
     Toggle,
+    ToggleKind,
     CloseKind,
     Top,
     End,
@@ -30,6 +31,13 @@ pub(crate) enum Command {
     CopyAnswer,
     CopyLink,
     OpenFile,
+    Sides,
+    Wrap,
+    NextHunk,
+    PreviousHunk,
+    NextFile,
+    PreviousFile,
+    Viewed,
     Verbosity,
     Sessions,
     Panel,
@@ -49,6 +57,12 @@ pub(crate) enum Command {
     Slower,
     SkipIdle,
     Live,
+    Back,
+    On,
+    First,
+    Last,
+    TenthBack,
+    TenthOn,
 }
 
 /// One line of the table.
@@ -61,10 +75,23 @@ pub(crate) struct Binding {
     pub(crate) words: &'static str,
 }
 
+/// Where keys act; what the focus is in goes before what is around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Within {
+    /// All of a feed.
+    Feed,
+    /// The lines of a diff.
+    Diff,
+    /// The bar of a replay.
+    Bar,
+}
+
 /// Lines that belong together.
 pub(crate) struct Section {
     /// What they are about.
     pub(crate) title: &'static str,
+    /// Where they act.
+    pub(crate) within: Within,
     /// The lines.
     pub(crate) bindings: &'static [Binding],
 }
@@ -81,6 +108,7 @@ const fn bind(keys: &'static [&'static str], command: Command, words: &'static s
 pub(crate) const TABLE: &[Section] = &[
     Section {
         title: "Move",
+        within: Within::Feed,
         bindings: &[
             bind(&["j", "ArrowDown"], Command::NextRow, "Next item"),
             bind(&["k", "ArrowUp"], Command::PreviousRow, "Item before"),
@@ -118,6 +146,7 @@ pub(crate) const TABLE: &[Section] = &[
     },
     Section {
         title: "Find",
+        within: Within::Feed,
         bindings: &[
             bind(&["/", "Ctrl+f"], Command::Find, "Find in the session"),
             bind(&["n"], Command::NextHit, "Next hit"),
@@ -131,17 +160,37 @@ pub(crate) const TABLE: &[Section] = &[
     },
     Section {
         title: "Item",
+        within: Within::Feed,
         bindings: &[
             bind(&["Enter"], Command::Toggle, "Open or close"),
+            bind(
+                &["Shift+click"],
+                Command::ToggleKind,
+                "Open or close all of its kind",
+            ),
             bind(&["x"], Command::CloseKind, "Close all of this kind"),
             bind(&["y"], Command::Copy, "Copy its text"),
             bind(&["Y"], Command::CopyAnswer, "Copy the whole answer"),
             bind(&["l"], Command::CopyLink, "Copy a link to it"),
             bind(&["o"], Command::OpenFile, "Open its file, or copy the path"),
+            bind(&["s"], Command::Sides, "Its diff side by side, or not"),
+            bind(&["w"], Command::Wrap, "Wrap its diff's long lines, or not"),
+        ],
+    },
+    Section {
+        title: "In a diff",
+        within: Within::Diff,
+        bindings: &[
+            bind(&["n"], Command::NextHunk, "Next hunk"),
+            bind(&["p"], Command::PreviousHunk, "Hunk before"),
+            bind(&["]"], Command::NextFile, "Next file"),
+            bind(&["["], Command::PreviousFile, "File before"),
+            bind(&["v"], Command::Viewed, "Fold its file away, or show it"),
         ],
     },
     Section {
         title: "Replay",
+        within: Within::Feed,
         bindings: &[
             bind(&["Space"], Command::PlayOrPause, "Play or pause"),
             bind(&["ArrowRight"], Command::NextEvent, "Next event"),
@@ -164,7 +213,21 @@ pub(crate) const TABLE: &[Section] = &[
         ],
     },
     Section {
+        title: "In the bar of a replay",
+        within: Within::Bar,
+        bindings: &[
+            bind(&["k"], Command::PlayOrPause, "Play or pause"),
+            bind(&["j"], Command::Back, "10 seconds back"),
+            bind(&["l"], Command::On, "10 seconds on"),
+            bind(&["PageUp"], Command::TenthBack, "A tenth back"),
+            bind(&["PageDown"], Command::TenthOn, "A tenth on"),
+            bind(&["Home"], Command::First, "To the beginning"),
+            bind(&["End"], Command::Last, "To the end"),
+        ],
+    },
+    Section {
         title: "View",
+        within: Within::Feed,
         bindings: &[
             bind(&["d"], Command::Verbosity, "Show less, or more"),
             bind(&["b"], Command::Sessions, "Sessions"),
@@ -189,7 +252,19 @@ pub(crate) enum Letter {
     No,
 }
 
-/// What a key asks for, after `before` that began something.
+/// What a key asks for in a part of the feed that has keys of its own.
+pub(crate) fn asked_in(within: Within, name: &str) -> Option<Command> {
+    let mut all = of(within);
+    let binding = all.find(|binding| binding.keys.contains(&name))?;
+    Some(binding.command)
+}
+
+fn of(within: Within) -> impl Iterator<Item = &'static Binding> {
+    let sections = TABLE.iter().filter(move |section| section.within == within);
+    sections.flat_map(|section| section.bindings)
+}
+
+/// What a key asks for in all of the feed, after `before` that began something.
 pub(crate) fn asked(name: &str, control: bool, before: Option<char>) -> Option<Asked> {
     let written = match (name, control) {
         (" ", _) => "Space".to_owned(),
@@ -202,7 +277,7 @@ pub(crate) fn asked(name: &str, control: bool, before: Option<char>) -> Option<A
         Letter::No
     };
     let sequence = before.map(|before| format!("{before} {written}"));
-    let bindings = || TABLE.iter().flat_map(|section| section.bindings);
+    let bindings = || of(Within::Feed);
     let bound = |keys: &str| bindings().find(|binding| binding.keys.contains(&keys));
     if let Some(binding) = sequence
         .as_deref()

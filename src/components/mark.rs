@@ -129,10 +129,17 @@ pub(crate) fn agent_switch(switch: &AgentSwitch) -> AnyView {
 /// The context was made shorter.
 pub(crate) fn compaction(ctx: Ctx, block: &Block, compaction: &Compaction) -> AnyView {
     let id = block.id;
-    let before = compaction
-        .tokens_before
-        .map(|before| format!(" from {}", units::tokens(before)));
-    let label = format!("Context compacted{}", before.unwrap_or_default());
+    let after = compaction
+        .extra
+        .get("tokensAfter")
+        .and_then(|after| after.parse().map(units::tokens));
+    let tokens = match (compaction.tokens_before.map(units::tokens), after) {
+        (Some(before), Some(after)) => format!(" {before} → {after}"),
+        (Some(before), None) => format!(" from {before}"),
+        (None, Some(after)) => format!(" to {after}"),
+        (None, None) => String::new(),
+    };
+    let label = format!("Context compacted{tokens}");
     let Some(summary) = compaction
         .summary
         .as_deref()
@@ -182,7 +189,7 @@ pub(crate) fn session_end(reason: &str) -> AnyView {
         format!(": {}", units::first_line(reason, 120))
     };
     Line::new(
-        Icon::Done,
+        Icon::Dot,
         span().class("muted").child(format!("Session ended{why}")),
     )
     .view()

@@ -25,7 +25,7 @@ use leptos::prelude::*;
 use super::icon::{Icon, icon};
 use super::{Context, Ctx};
 use crate::platform::dom::{self, Element};
-use crate::platform::frame;
+use crate::platform::{frame, measure};
 
 /// What is shown of a session that goes on is this old at most.
 const REFRESH_MS: f64 = 1_000.0;
@@ -67,6 +67,8 @@ pub(crate) struct PanelState {
     /// The file whose diff is shown, by its path.
     file: ArcRwSignal<Option<String>>,
     closed_folders: ArcRwSignal<BTreeSet<String>>,
+    /// The row of the tree that Tab leads to, by its path.
+    tree_row: ArcRwSignal<Option<String>>,
     /// Files the reader has seen, with how many edits they had then: what changes again is to be seen again.
     viewed: ArcRwSignal<BTreeMap<String, usize>>,
     n_files_shown: ArcRwSignal<usize>,
@@ -96,6 +98,7 @@ impl Default for PanelState {
             scope: ArcRwSignal::new(Scope::Session),
             file: ArcRwSignal::new(None),
             closed_folders: ArcRwSignal::default(),
+            tree_row: ArcRwSignal::default(),
             viewed: ArcRwSignal::default(),
             n_files_shown: ArcRwSignal::new(files::FILES_AT_ONCE),
             selected: ArcRwSignal::new(None),
@@ -165,6 +168,19 @@ impl PanelState {
     /// Something is opened above the feed, which the panel would hide.
     pub(crate) fn make_way(&self) {
         self.put_away(NARROW_PX);
+    }
+
+    /// What a selector finds in the panel.
+    fn part(&self, selector: &str) -> Option<Element> {
+        dom::first_in(self.frame.borrow().as_ref()?, selector)
+    }
+
+    fn show_tab(&self, tab: Tab) {
+        self.tab.set(tab);
+        // Each begins at its beginning.
+        if let Some(place) = self.part(".panel__tab") {
+            measure::set_scroll_top(&place, 0.0);
+        }
     }
 
     fn refresh(&self) {
@@ -311,7 +327,7 @@ fn tabs(ctx: Ctx, tab: ArcRwSignal<Tab>) -> impl IntoView {
         })
     });
     let one = move |(this, name): (Tab, &'static str)| {
-        let (is_this, tab_index, choose) = (tab.clone(), tab.clone(), tab.clone());
+        let (is_this, tab_index) = (tab.clone(), tab.clone());
         let counts = counts.clone();
         let count = move || match (this, counts.get()) {
             (Tab::Plan, (n_done, n_entries @ 1.., _)) => format!(" {n_done}/{n_entries}"),
@@ -335,7 +351,9 @@ fn tabs(ctx: Ctx, tab: ArcRwSignal<Tab>) -> impl IntoView {
                 "tabindex",
                 move || if tab_index.get() == this { "0" } else { "-1" },
             )
-            .on(ev::click, move |_| choose.set(this))
+            .on(ev::click, move |_| {
+                ctx.with_value(|context| context.panel.show_tab(this))
+            })
             .child((name, span().class("panel__count").child(count)))
     };
     let names: Vec<_> = TABS.into_iter().map(one).collect();
@@ -358,7 +376,7 @@ fn tabs(ctx: Ctx, tab: ArcRwSignal<Tab>) -> impl IntoView {
             };
             event.prevent_default();
             event.stop_propagation();
-            ctx.with_value(|context| context.panel.tab.set(TABS[to].0));
+            ctx.with_value(|context| context.panel.show_tab(TABS[to].0));
             dom::focus_child(&event, to);
         })
         .child(names);

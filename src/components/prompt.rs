@@ -3,11 +3,13 @@
 use std::borrow::Cow;
 
 use chat_event::Body;
+use chat_event::gist::gist;
 use chat_feed::loads::Spot;
 use chat_feed::{Block, BlockId, Prompt, long_text, units};
 use leptos::html::{div, p, span};
 use leptos::prelude::*;
 
+use super::rows::NAME_CHARS;
 use super::whole::{self, Long};
 use super::{Context, Ctx, later, text};
 use crate::platform::{clock, turns};
@@ -45,6 +47,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, prompt: &Prompt) -> AnyView {
             .class("prompt__who")
             .attr("role", "heading")
             .attr("aria-level", "2")
+            .attr("aria-label", name(who, prompt))
             .child(who),
         told_ms(block).map(|at_ms| {
             let of_day = |before_ms| clock::day_of(before_ms) == clock::day_of(at_ms);
@@ -60,6 +63,16 @@ pub(crate) fn view(ctx: Ctx, block: &Block, prompt: &Prompt) -> AnyView {
             below,
         ))
         .into_any()
+}
+
+/// What a prompt is called by: who said it, and its first words.
+pub(super) fn name(who: &str, prompt: &Prompt) -> String {
+    let text = prompt.text.as_ref();
+    let words = text.map_or_else(String::new, |text| gist(&text.head(), NAME_CHARS));
+    match words.is_empty() {
+        true => who.to_owned(),
+        false => format!("{who}: {words}"),
+    }
 }
 
 /// When a row came, where that is told: a source without times has none but the beginning of all.
@@ -124,7 +137,13 @@ pub(super) fn more_view(ctx: Ctx, block: &Block, prompt: &Prompt) -> Option<AnyV
         Cut::End => {
             let excerpt = body.excerpt();
             let label = match excerpt.bytes {
-                0..10_000 => ("Show more".to_owned(), None),
+                0..10_000
+                    if excerpt
+                        .lines
+                        .is_none_or(|lines| lines <= SHOWN_LINES as u64) =>
+                {
+                    ("Show more".to_owned(), None)
+                }
                 _ => long_text::ask_label(&excerpt, Spot::Text.most_bytes()),
             };
             Some(long.ask_view(label, whole::missing(body), excerpt.bytes))

@@ -5,18 +5,18 @@ use std::collections::BTreeSet;
 
 use chat_event::Json;
 use chat_event::payload::{Question, QuestionResolved};
+use chat_feed::answers::{NOT_SHOWN, told_answers};
 use chat_feed::units;
 use chat_feed::{Block, BlockId, QuestionBlock};
 use leptos::ev;
-use leptos::html::{div, fieldset, input, label, legend, li, p, span, ul};
+use leptos::html::{dd, div, dl, dt, fieldset, input, label, legend, li, p, span, ul};
 use leptos::prelude::*;
-use serde_json::Value;
 
 use super::answering::{Answer, Choice, Draft, Progress};
 use super::ask::{answer_button, came_of_it, card_class, elsewhere, here, unanswered, waited};
 use super::icon::{Icon, icon_with};
 use super::line::Line;
-use super::{Ctx, elapsed, raw};
+use super::{Ctx, elapsed};
 
 /// An answer that is shown in one line is cut to this many characters.
 const SHOWN_CHARS: usize = 120;
@@ -28,32 +28,46 @@ pub(crate) fn view(ctx: Ctx, block: &Block, ask: &QuestionBlock) -> AnyView {
     let first = questions
         .first()
         .map_or("Question", |question| question.text.as_str());
-    let secret = questions
-        .iter()
-        .any(|question| question.secret == Some(true));
     if let Some(resolved) = &ask.resolved {
         let open = ctx.with_value(|context| context.store.is_open(id));
+        let answers = resolved.answers.as_ref();
+        let told = answers.map(|answers| told_answers(questions, answers));
+        let told = told.unwrap_or_default();
+        let said = told.iter().filter(|text| !text.is_empty());
+        let said: Vec<&str> = said.map(String::as_str).collect();
+        let said = units::first_line(&said.join(" · "), SHOWN_CHARS);
+        let said = (!said.is_empty()).then(|| match said == NOT_SHOWN {
+            true => format!(" — {said}"),
+            false => format!(" — “{said}”"),
+        });
         let what = (
             span().class("verb").child(outcome(resolved)),
             format!(" {}", units::first_line(first, 200)),
-            said(resolved, secret).map(|said| span().class("object").child(format!(" — {said}"))),
+            said.map(|said| span().class("object").child(said)),
         );
         let line = Line::new(Icon::Question, what).time(waited(block.at_ms, ask.answered_ms));
         let body = open.then(|| {
-            let answers = resolved
-                .answers
-                .as_ref()
-                .filter(|_| !secret)
-                .map(raw::fields);
-            let hidden = secret.then(|| p().class("muted").child("The answer is not shown"));
-            div().class("body").child((answers, hidden))
+            let none = String::new();
+            let asked: Vec<_> = questions
+                .iter()
+                .enumerate()
+                .map(|(nth, question)| {
+                    let said = told.get(nth).unwrap_or(&none).clone();
+                    (dt().child(question.text.clone()), dd().child(said))
+                })
+                .collect();
+            // Those that do not say to what they are.
+            let rest = told.get(questions.len()..).unwrap_or_default();
+            let rest: Vec<_> = rest.iter().map(|said| p().child(said.clone())).collect();
+            let asked = dl().class("well fields").child(asked);
+            div().class("body").child((asked, rest))
         });
         return (line.toggles(open), body).into_any();
     }
     let (offered, progress, draft) = ctx.with_value(|context| {
         let answering = &context.answering;
         (
-            answering.is_offered(),
+            answering.is_offered() && ask.request.answerable != Some(false),
             answering.progress(id),
             answering.draft(id),
         )
@@ -95,25 +109,6 @@ fn outcome(resolved: &QuestionResolved) -> &'static str {
         "rejected" => "Rejected",
         "expired" => "Not answered",
         _ => "Answered",
-    }
-}
-
-/// What was answered, in a line; nothing of what is secret.
-fn said(resolved: &QuestionResolved, secret: bool) -> Option<String> {
-    let answers = resolved.answers.as_ref().filter(|_| !secret)?;
-    let mut texts = Vec::new();
-    collect_texts(&answers.to_value(), &mut texts);
-    let text = units::first_line(&texts.join(", "), SHOWN_CHARS);
-    (!text.is_empty()).then(|| format!("“{text}”"))
-}
-
-/// Each provider has its own shape for answers; the texts in it are what was said.
-fn collect_texts(value: &Value, texts: &mut Vec<String>) {
-    match value {
-        Value::String(text) => texts.push(text.clone()),
-        Value::Array(items) => items.iter().for_each(|item| collect_texts(item, texts)),
-        Value::Object(members) => members.values().for_each(|item| collect_texts(item, texts)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -4,18 +4,22 @@
 use std::any::Any;
 use std::rc::Rc;
 
+use chat_event::gist::gist;
 use chat_feed::arrangement::Row;
 use chat_feed::viewport::{RowId, RowKind, RowShape};
-use chat_feed::{Block, BlockBody, BlockId, Feed, TextKind, ToolKind, TurnIdx};
+use chat_feed::{Block, BlockBody, BlockId, Feed, TextKind, ToolKind, ToolStatus, TurnIdx};
 use leptos::mount::mount_to;
 use leptos::prelude::*;
 
 use super::text::TextRow;
-use super::{Context, Ctx, block_view, company, exchange, markup};
+use super::{Context, Ctx, block_view, company, exchange, markup, prompt};
 use crate::feed_store::TextSink;
 use crate::platform::clock;
 use crate::platform::dom::{self, Element};
 use crate::virtual_list::{Dress, Group, Rows};
+
+/// Words that a row is called by are no longer.
+pub(super) const NAME_CHARS: usize = 80;
 
 /// The rows of one feed.
 pub(crate) struct FeedRows {
@@ -52,8 +56,14 @@ impl Rows for FeedRows {
         let store = &self.context.store;
         let mut dress = match store.row(id) {
             Row::Block(block) => {
-                let mut dress = dress(store.feed().block(block));
+                let mut dress = dress(&store.feed(), store.feed().block(block));
                 company::dress_member(store, block, &mut dress);
+                if let BlockBody::ToolCall(call) = &store.feed().block(block).body
+                    && call.kind == ToolKind::Agent
+                {
+                    let hue = self.context.agent_hue(&store.feed(), block);
+                    dress.attributes.push(("data-hue", hue.to_string()));
+                }
                 dress
             }
             Row::Company(head) => company::dress(store, head),
@@ -183,17 +193,17 @@ fn groups(feed: &Feed, block: &Block) -> Vec<Group> {
     groups
 }
 
-fn dress(block: &Block) -> Dress {
+fn dress(feed: &Feed, block: &Block) -> Dress {
     let mut attributes = vec![
         ("data-event-id", block.event_id.to_string()),
         ("data-depth", block.depth.min(3).to_string()),
     ];
     let (class, label) = match &block.body {
-        BlockBody::Prompt(_) => ("row user-message", "Prompt".to_owned()),
+        BlockBody::Prompt(prompt) => ("row user-message", prompt::name("Prompt", prompt)),
         BlockBody::Text(text) => match text.kind {
             TextKind::Code { .. } => (
                 "row assistant-text assistant-text--code",
-                "Answer, code".to_owned(),
+                name_of_part(feed, block, "code"),
             ),
             TextKind::Paragraph
             | TextKind::Heading(_)
@@ -201,17 +211,20 @@ fn dress(block: &Block) -> Dress {
             | TextKind::Quote
             | TextKind::Table { .. }
             | TextKind::Rule
-            | TextKind::LongLine => ("row assistant-text", "Answer".to_owned()),
+            | TextKind::LongLine => ("row assistant-text", name_of_part(feed, block, "")),
         },
         BlockBody::Thinking(_) => ("row rail thinking", "Thinking".to_owned()),
         BlockBody::ToolCall(call) => {
             attributes.push(("data-tool-call-id", call.tool_call_id.to_string()));
             attributes.push(("data-kind", call.kind.as_str().to_owned()));
-            attributes.push(("data-status", call.status.as_str().replace(' ', "-")));
-            (
-                "row rail tool-call",
-                format!("{}, {}", call.tool_name, call.status.as_str()),
-            )
+            let status = match (call.status, call.exit_code) {
+                (ToolStatus::Succeeded, Some(code)) if code != 0 => "failed",
+                (status, _) if status.runs() && call.waits => "waiting",
+                (status, _) => status.as_str(),
+            };
+            attributes.push(("data-status", status.replace(' ', "-")));
+            let label = format!("{}, {status}", call.tool_name);
+            ("row rail tool-call", label)
         }
         BlockBody::FileEdit(edit) => {
             attributes.push(("data-kind", "edit".to_owned()));
@@ -258,6 +271,22 @@ fn dress(block: &Block) -> Dress {
     Dress {
         class: class.to_owned(),
         attributes,
+    }
+}
+
+/// What a part of an answer is called by: its first words, and at the beginning that it is an answer.
+fn name_of_part(feed: &Feed, block: &Block, kind: &str) -> String {
+    let goes_on = feed.prev(block.id).is_some_and(|before| {
+        let before = feed.block(before);
+        matches!(before.body, BlockBody::Text(_)) && before.response == block.response
+    });
+    let begins = if goes_on { "" } else { "Answer" };
+    let words = gist(&feed.text(block.id), NAME_CHARS);
+    let parts = [begins, kind, &words].into_iter();
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    match parts.is_empty() {
+        true => "Answer".to_owned(),
+        false => parts.join(", "),
     }
 }
 

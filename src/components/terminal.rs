@@ -22,8 +22,8 @@ use super::line::failure_chip;
 use super::output::keeping_focus;
 use crate::platform::{dom, measure};
 
-/// A command up to this long stands whole in the line of its row, where that is wide enough to be read at all.
-const HEADLINE_CHARS: usize = 80;
+/// A command up to this long stands whole in the opened line of its row.
+const HEADLINE_CHARS: usize = 200;
 /// Lines shown of the beginning and the end of a long output; of a running command the end alone.
 const HEAD_LINES: usize = 12;
 const TAIL_LINES: usize = 8;
@@ -203,10 +203,11 @@ pub(crate) fn view(
         &kept,
         &script_of(command),
     );
-    // Below a short output the row's own line is still in sight, and says the same.
+    // The row's own line says the same, and is out of sight only above all lines of a long output.
     let is_said = matches!(call.status, ToolStatus::Succeeded | ToolStatus::Failed);
     let is_long = n_lines > HEAD_LINES + TAIL_LINES;
-    let foot = (is_long || !is_said).then(|| foot_view(call));
+    let is_away = is_long && ctx.with_value(|context| context.store.shows_whole(id));
+    let foot = (is_away || !is_said).then(|| foot_view(call));
     div()
         .class(if kept.wraps.get() {
             "terminal terminal--wraps"
@@ -543,7 +544,8 @@ fn foot_view(call: &ToolCallBlock) -> Option<AnyView> {
     Some(div().class("terminal__foot").child((exit, time)).into_any())
 }
 
-fn more_button(ctx: Ctx, id: BlockId, label: String) -> impl IntoView {
+/// A button that shows more of a row, or less.
+pub(super) fn more_button(ctx: Ctx, id: BlockId, label: String) -> impl IntoView {
     button()
         .attr("type", "button")
         .class("link more")

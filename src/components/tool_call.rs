@@ -6,7 +6,7 @@ use chat_event::gist::gist;
 use chat_event::{Body, Json};
 use chat_feed::loads::Spot;
 use chat_feed::media::{Attachment, Parts};
-use chat_feed::{Block, Feed, ToolCallBlock, ToolKind, ToolStatus};
+use chat_feed::{Block, BlockBody, Feed, ToolCallBlock, ToolKind, ToolStatus};
 use chat_feed::{long_text, units};
 use leptos::html::{div, span};
 use leptos::prelude::*;
@@ -16,7 +16,7 @@ use super::line::{
     DrawnLine, Line, draw_failure_chip, draw_path, draw_verb_and_object, verb_and_object,
 };
 use super::whole::Long;
-use super::{Ctx, attachments, elapsed, later, output, raw, terminal};
+use super::{Ctx, attachments, elapsed, later, output, raw, terminal, text};
 use crate::platform::row::Strokes;
 
 /// What came along with a result is numbered from here, what stands in the result itself from 0.
@@ -56,6 +56,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
                 verb_and_object(headline.verb, object, mono).into_any()
             };
             let word = match call.status {
+                _ if call.waits => "Waiting",
                 ToolStatus::Preparing => "Preparing",
                 _ => "Running",
             };
@@ -64,8 +65,9 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
                 .toggles(open)
         }
         _ => {
-            let class = match call.status {
-                ToolStatus::Failed => "icon icon--failed",
+            let class = match (call.status, call.exit_code) {
+                (ToolStatus::Failed, _) => "icon icon--failed",
+                (ToolStatus::Succeeded, Some(code)) if code != 0 => "icon icon--failed",
                 _ => "icon",
             };
             let time = call.duration_ms.and_then(units::told_duration);
@@ -105,11 +107,18 @@ fn said(call: &ToolCallBlock) -> Option<String> {
         return None;
     }
     let texts = long_text::texts(call.result.as_ref()?)?;
-    // Programs put tags and remarks above what an agent says.
+    // Programs put tags and remarks above what an agent says, and agents headings, which say nothing by themselves.
     let head = texts.first()?.head();
-    let is_above = |line: &str| line.trim().is_empty() || line.trim_start().starts_with(['<', '[']);
+    let is_above = |line: &str| {
+        let line = line.trim();
+        line.is_empty() || line.starts_with(['<', '[', '#'])
+    };
     let above = head.split_inclusive('\n').take_while(|line| is_above(line));
     let said = gist(&head[above.map(str::len).sum()..], SAID_CHARS);
+    let said = match said.is_empty() {
+        true => gist(&head, SAID_CHARS),
+        false => said,
+    };
     Some(said).filter(|said| !said.is_empty())
 }
 
@@ -144,6 +153,10 @@ fn draw_outcome(strokes: &mut Strokes, call: &ToolCallBlock, outcome: &str, open
         ToolStatus::Interrupted | ToolStatus::NoResult => {
             strokes.span("outcome--stopped", call.status.as_str());
         }
+        // Its agent took it as it is, but a command that says so did not do what it was to.
+        ToolStatus::Succeeded if call.exit_code.is_some_and(|code| code != 0) => {
+            draw_failure_chip(strokes, outcome);
+        }
         ToolStatus::Succeeded => {
             let outcome = match call.steps {
                 0 => units::first_line(outcome, 60),
@@ -157,19 +170,22 @@ fn draw_outcome(strokes: &mut Strokes, call: &ToolCallBlock, outcome: &str, open
 }
 
 fn running(ctx: Ctx, call: &ToolCallBlock, word: &'static str, outcome: String) -> AnyView {
-    let what = if outcome.is_empty() {
+    // That it began is no news of one that runs, and its line says what it does.
+    let what = if outcome.is_empty() || outcome.starts_with("started: ") || call.waits {
         word.to_owned()
     } else {
         units::first_line(&outcome, 60)
     };
-    span()
-        .class("running")
-        .child((
+    // How long it waits is told by who waits.
+    let (class, icon, since) = match call.waits {
+        true => ("running warn", icon_with(Icon::Clock, "icon warn"), None),
+        false => (
+            "running",
             icon_with(Icon::Running, "icon icon--running"),
-            what,
-            elapsed::view(ctx, call.called_ms),
-        ))
-        .into_any()
+            elapsed::view(ctx, call.allowed_ms.or(call.called_ms)),
+        ),
+    };
+    span().class(class).child((icon, what, since)).into_any()
 }
 
 /// What an opened call shows: its arguments and what it gave.
@@ -180,41 +196,69 @@ pub(super) fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlo
         true => terminal_view(ctx, feed, block, call),
         false => None,
     };
+    // What find looks for, or the reader, is shown also where it is said elsewhere.
+    let shows_all =
+        ctx.with_value(|context| context.store.shows_whole(block.id) || context.diffs.are_whole());
+    let inside = match shows_all {
+        true => Inside::default(),
+        false => Inside::of(feed, block, call),
+    };
+    // Why it failed comes first; what it was given is seldom why.
+    let gave = call.result.is_some() || call.error.is_some();
+    let is_behind = call.status == ToolStatus::Failed && gave && !command;
+    let has_args = !call.args.is_null() && call.args.as_text() != "{}";
+    let is_folded = is_behind && has_args && !shows_all;
     let args = match terminal {
+        _ if is_folded || inside.has_task => None,
         Some(_) => None,
         None => args_view(ctx, feed, block, call, command),
     };
-    let result = match (&call.result, &call.error) {
+    let fold = (is_behind && has_args).then(|| {
+        let label = match is_folded {
+            true => "Arguments",
+            false => "Hide arguments",
+        };
+        terminal::more_button(ctx, block.id, label.to_owned())
+    });
+    // An error's message stands above the result, and instead of one that says no more.
+    let message = call.failure().map(|error| error.message.as_str());
+    let message =
+        message.filter(|message| !message.is_empty() && !is_exit_code(message, call.exit_code));
+    let result = call.result.as_ref();
+    let (is_all, is_within) = match message.zip(result) {
+        Some((message, result)) => (
+            terminal.is_none() && long_text::says_only(result, message),
+            long_text::shows(result, message),
+        ),
+        None => (false, false),
+    };
+    let result = match result {
         _ if terminal.is_some() => terminal,
         _ if call.status.runs() && has_printed => {
             Some(output::tail_well("well", "Output", &feed.text(block.id)))
         }
-        (Some(result), _) if !result.is_null() && result.as_text() != "\"\"" => {
-            Some(result_view(ctx, block, call, result))
+        _ if is_all || inside.has_answer => None,
+        Some(result) if !result.is_null() && result.as_text() != "\"\"" => {
+            let class = match is_within {
+                true => "well well--failed",
+                false => "well",
+            };
+            Some(result_view(ctx, block, call, result, class))
         }
-        (_, _) if has_printed => {
+        _ if has_printed => {
             let place = (block.id, Spot::Output);
             let printed = feed.text(block.id);
             Some(output::text_well(ctx, place, "well", "Output", &printed))
         }
-        (_, _) => None,
+        _ => None,
     };
-    // Where an error has a message of its own that the result does not show, it stands above it.
-    let error = call.error.as_ref().filter(|error| {
-        !error.message.is_empty()
-            && !is_exit_code(&error.message, call.exit_code)
-            && call
-                .result
-                .as_ref()
-                .is_none_or(|result| !long_text::shows(result, &error.message))
-    });
-    let error = error.map(|error| {
+    let error = message.filter(|_| is_all || !is_within).map(|message| {
         output::text_well(
             ctx,
             (block.id, Spot::Error),
-            "well well--wrap",
+            "well well--wrap well--failed",
             "Error",
-            &error.message,
+            long_text::untagged(message),
         )
     });
     let result = (error.is_some() || result.is_some()).then(|| {
@@ -245,8 +289,65 @@ pub(super) fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlo
     });
     div()
         .class("body tool-body")
-        .child((orphan, args, result, along, conflicts))
+        .child(match is_behind {
+            true => (orphan, result, fold, args, along, conflicts).into_any(),
+            false => (orphan, args, result, along, conflicts).into_any(),
+        })
         .into_any()
+}
+
+/// What of an agent's call stands in the rows within it, which are shown below it: its task first, its answer last.
+#[derive(Default)]
+struct Inside {
+    has_task: bool,
+    has_answer: bool,
+}
+
+impl Inside {
+    fn of(feed: &Feed, block: &Block, call: &ToolCallBlock) -> Inside {
+        if call.kind != ToolKind::Agent || call.status == ToolStatus::Failed {
+            return Inside::default();
+        }
+        let first = feed.next(block.id);
+        let first = first.map(|id| feed.block(id));
+        let task = first.filter(|first| first.parent == Some(block.id));
+        let has_task = task.is_some_and(|task| match &task.body {
+            BlockBody::Prompt(prompt) => prompt.text.is_some(),
+            _ => false,
+        });
+        // Of the rows that follow, those within have it among their parents.
+        let follow = std::iter::successors(first, |row| feed.next(row.id).map(|id| feed.block(id)));
+        let within = follow.take_while(|row| row.depth > block.depth);
+        let texts = call.result.as_ref().and_then(long_text::texts);
+        let Some(answer) = texts.as_deref().and_then(|texts| texts.first()) else {
+            return Inside {
+                has_task,
+                has_answer: false,
+            };
+        };
+        let answer = answer.excerpt();
+        let answer = answer.whole().unwrap_or(answer.tail.into_cow());
+        let mut n_said = 0;
+        for row in within {
+            match &row.body {
+                BlockBody::Text(_) => {
+                    let text = feed.text(row.id);
+                    let text = text.trim();
+                    n_said = match answer.contains(text) {
+                        true => n_said + text.len(),
+                        false => 0,
+                    };
+                }
+                BlockBody::ToolCall(_) => n_said = 0,
+                _ => {}
+            }
+        }
+        // Programs write a line of their own below it, and texts in blocks are without what parts them.
+        Inside {
+            has_task,
+            has_answer: n_said * 10 > answer.len() * 7,
+        }
+    }
 }
 
 /// Whether an error says no more than the code that the line above has: `exit code 101`.
@@ -340,24 +441,40 @@ fn args_view(
     Some(div().class("tool-args").child(args).into_any())
 }
 
-fn result_view(ctx: Ctx, block: &Block, call: &ToolCallBlock, result: &Json) -> AnyView {
+fn result_view(
+    ctx: Ctx,
+    block: &Block,
+    call: &ToolCallBlock,
+    result: &Json,
+    class: &'static str,
+) -> AnyView {
     let event_id = call.result_event.as_deref().unwrap_or_default();
     let long_at = |spot, looks| Long::new(ctx, (block.id, spot), event_id, looks);
     let long = |nth, looks| long_at(Spot::Result(nth), looks);
     if let Some(parts) = Parts::of(result) {
         let texts = parts.texts.iter().enumerate();
-        let texts = texts.map(|(nth, text)| long(nth, ("well", "Result")).view(text));
+        let texts = texts.map(|(nth, text)| long(nth, (class, "Result")).view(text));
         let rest = attachments::list_view(ctx, block.id, event_id, (0, &parts.attachments));
         return (texts.collect::<Vec<_>>(), rest).into_any();
     }
     match long_text::texts(result) {
+        // What an agent answers is written to be read.
+        Some(texts)
+            if call.kind == ToolKind::Agent
+                && call.status == ToolStatus::Succeeded
+                && texts.iter().all(|text| text.excerpt().is_whole()) =>
+        {
+            let texts = texts.iter().filter_map(|text| text.excerpt().whole());
+            let views = texts.map(|answer| text::whole(&answer, "prose").into_any());
+            views.collect::<Vec<_>>().into_any()
+        }
         // All of it is drawn as a terminal would.
         Some(texts) if texts.len() == 1 && command(call).is_some() => {
             long_at(Spot::Printed, ("well", "Result")).view(&texts[0])
         }
         Some(texts) => {
             let texts = texts.iter().enumerate();
-            let views = texts.map(|(nth, text)| long(nth, ("well", "Result")).view(text));
+            let views = texts.map(|(nth, text)| long(nth, (class, "Result")).view(text));
             views.collect::<Vec<_>>().into_any()
         }
         None => long(0, ("well well--wrap", "JSON")).json_view(result),

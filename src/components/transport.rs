@@ -220,22 +220,25 @@ fn own_key(ctx: Ctx, event: &dom::Event) -> bool {
         ctx.with_value(|context| context.play(command));
         true
     };
-    match (key.name.as_str(), key.control) {
-        ("k", false) => ask(Command::Toggle),
-        ("j", false) => ask(Command::SeekBy(-10_000.0)),
-        ("l", false) => ask(Command::SeekBy(10_000.0)),
-        ("Home", false) => ask(Command::SeekTo(0)),
-        ("End", false) => {
+    if key.control {
+        return false;
+    }
+    match keys::asked_in(keys::Within::Bar, &key.name) {
+        Some(keys::Command::PlayOrPause) => ask(Command::Toggle),
+        Some(keys::Command::Back) => ask(Command::SeekBy(-10_000.0)),
+        Some(keys::Command::On) => ask(Command::SeekBy(10_000.0)),
+        Some(keys::Command::First) => ask(Command::SeekTo(0)),
+        Some(keys::Command::Last) => {
             // The bar stays although there is nothing to look back from: the focus is in it.
             ctx.with_value(|context| context.transport.opened.set(true));
             ask(Command::Live)
         }
-        ("PageUp" | "PageDown", false) => {
+        Some(by @ (keys::Command::TenthBack | keys::Command::TenthOn)) => {
             let length_ms =
                 ctx.with_value(|context| context.store.player(|player| player.clock().length_ms()));
             #[allow(clippy::cast_precision_loss)]
             let tenth_ms = length_ms as f64 / 10.0;
-            let by_ms = if key.name == "PageUp" {
+            let by_ms = if by == keys::Command::TenthBack {
                 -tenth_ms
             } else {
                 tenth_ms

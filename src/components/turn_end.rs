@@ -1,30 +1,44 @@
-//! The end of a turn: what it took, muted.
+//! The end of a turn: what it took, muted; that it was interrupted stands out, where no row above says so.
 
-use chat_feed::TurnEndBlock;
+use chat_feed::{Block, BlockBody, Feed, TurnEndBlock};
 use leptos::html::{div, span};
 use leptos::prelude::*;
 
 use chat_feed::units;
 
 /// Duration, tokens and cost, as far as they are known.
-pub(crate) fn view(end: &TurnEndBlock) -> AnyView {
-    let mut facts = Vec::new();
+pub(crate) fn view(feed: &Feed, block: &Block, end: &TurnEndBlock) -> AnyView {
     let took = end.duration_ms.and_then(units::told_duration);
-    let outcome = match end.outcome.as_deref() {
-        Some("failed") => Some("Failed · "),
-        Some("interrupted") => Some("Interrupted · "),
-        _ => None,
+    let before = feed.prev(block.id).map(|id| &feed.block(id).body);
+    let is_told = matches!(before, Some(BlockBody::Interrupt { .. }));
+    let (class, word) = match end.outcome.as_deref() {
+        Some("failed") => ("", "Failed"),
+        Some("interrupted") if !is_told => ("warn", "Interrupted"),
+        _ => ("", ""),
     };
+    let mut facts = Vec::new();
     facts.extend(end.model.clone());
     let n_tokens = end.tokens.map_or(0, |tokens| tokens.total());
     if n_tokens > 0 {
         facts.push(format!("{} tokens", units::tokens(n_tokens)));
     }
     facts.extend(end.cost_usd.map(units::dollars));
-    let separator = (took.is_some() && !facts.is_empty()).then_some(" · ");
-    let took = span().attr("data-time", "").child((took, separator));
+    let before_took = match (word, &took) {
+        ("", _) | (_, None) => "",
+        ("Interrupted", _) => " after ",
+        _ => " · ",
+    };
+    let before_facts = match word.is_empty() && took.is_none() || facts.is_empty() {
+        true => "",
+        false => " · ",
+    };
+    let took = span().attr("data-time", "").child((before_took, took));
     div()
         .class("turn-end")
-        .child((outcome, took, facts.join(" · ")))
+        .child((
+            span().class(class).child((word, took)),
+            before_facts,
+            facts.join(" · "),
+        ))
         .into_any()
 }

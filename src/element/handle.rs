@@ -73,6 +73,8 @@ impl Feed for FeedElement {
             "speed" | "loop" | "pause-on-markers" | "controls" => {
                 self.set_playing(name, value.as_deref())
             }
+            // One that is asked for stands over what is opened next.
+            "poster" if value.is_none() => self.view.context.close_poster(),
             "token" => {
                 *self.token.borrow_mut() = value;
                 if self.state.get() == "error" {
@@ -122,7 +124,6 @@ impl Feed for FeedElement {
         match pushed.push(bytes) {
             Ok(events) => {
                 self.pushed_bytes.borrow().add(bytes);
-                self.set_state("live");
                 self.take(Update::Events(events));
             }
             Err(failure) => self.fail(&failure),

@@ -108,6 +108,7 @@ impl FeedElement {
         self.pushed.borrow_mut().take();
         *self.pushed_bytes.borrow_mut() = Pieces::default();
         self.origin.borrow_mut().take();
+        self.view.context.close_poster();
         self.empty();
         self.view.keep_room(false);
         self.kept.take();

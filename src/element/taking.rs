@@ -48,6 +48,11 @@ impl FeedElement {
             Update::Events(events) => {
                 self.store.apply(&events);
                 bytes::give_back(events);
+                // Who pushes does not say whether more comes, but what is pushed may.
+                if self.pushed.borrow().is_some() {
+                    let has_ended = self.store.feed().session().ended.is_some();
+                    self.set_state(if has_ended { "ended" } else { "live" });
+                }
             }
             Update::Heard(told, hear, broken) => {
                 let heard = self

@@ -23,12 +23,15 @@ export function drawLines(root, codes, words) {
     else if (kind === 6) enter("button", length).type = "button";
     else if (kind === 7) here.setAttribute("data-file", take(length));
     else if (kind === 8) here.setAttribute("data-widen", take(length));
+    else if (kind === 9) here.setAttribute("aria-hidden", "true");
   }
 }
 
 const linesOf = (block) => block.querySelectorAll(":scope > .code__line");
 
-export const codeText = (block) => Array.from(linesOf(block), (line) => line.textContent).join("\n");
+// All but the last of a block end in a line break, for who copies them.
+const lineText = (text) => text.replace(/\n$/, "");
+export const codeText = (block) => Array.from(linesOf(block), (line) => lineText(line.textContent)).join("\n");
 
 // Puts coloured spans into lines of code that are one text node each; others are left as they are. `spans` is
 // [line, start, length, class] of each, in UTF-16 units.
@@ -40,7 +43,7 @@ export function colourLines(block, text, spans, classes) {
     let end = first;
     while (end < spans.length && spans[end] === line) end += 4;
     const element = lines[line], own = element?.firstChild;
-    if (own && own === element.lastChild && own.nodeType === Node.TEXT_NODE && own.data === expected[line]) {
+    if (own && own === element.lastChild && own.nodeType === Node.TEXT_NODE && lineText(own.data) === expected[line]) {
       const parts = [];
       let at = 0;
       for (let each = first; each < end; each += 4) {

@@ -1,11 +1,12 @@
 //! Nodes: making them, placing them, listening to them. Text goes in as text nodes and attributes only.
 //!
 //! What an event says is read in [`event`]; [`listening`] hears events and sends them; methods of an element's own class
-//! are called in [`calls`].
+//! are called in [`calls`]; what is selected is asked in [`selection`].
 
 mod calls;
 mod event;
 mod listening;
+mod selection;
 
 use std::cell::RefCell;
 
@@ -16,13 +17,14 @@ pub(crate) use calls::{
     set_text_property,
 };
 pub(crate) use event::{
-    around_event, attribute_at, began_in_control, child_at, has_shift, is_target, is_within,
-    key_of, origin, place_above, place_below, place_of, scrolled, target,
+    around_event, attribute_at, began_in_control, child_at, has_shift, has_shift_at, is_target,
+    is_within, key_of, origin, place_above, place_below, place_of, scrolled, target,
 };
 pub(crate) use listening::{
     Listener, Member, asks_leave, detail_of, dispatch, is_in_detail, listen, listen_document,
     listen_passive, listen_window, number_in_detail, object_of, value_of_json,
 };
+pub(crate) use selection::{has_selection, is_first_button};
 
 /// An element of the page.
 pub(crate) type Element = web_sys::Element;

@@ -90,6 +90,11 @@ pub(crate) fn height(element: &Element) -> f64 {
     element.get_bounding_client_rect().height()
 }
 
+/// Where the top edge of an element is in the window.
+pub(crate) fn top(element: &Element) -> f64 {
+    element.get_bounding_client_rect().top()
+}
+
 /// Device pixels per px.
 pub(crate) fn device_pixel_ratio() -> f64 {
     super::dom::window().device_pixel_ratio()

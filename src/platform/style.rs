@@ -31,6 +31,15 @@ thread_local! {
 
 /// Gives a shadow root a sheet behind those it has; the text is read once for all of them.
 pub(crate) fn adopt(root: &Root, css: &'static str) {
+    adopt_in(root, css);
+}
+
+/// Gives the page itself a sheet.
+pub(crate) fn adopt_in_page(css: &'static str) {
+    adopt_in(&super::dom::document(), css);
+}
+
+fn adopt_in(root: &JsValue, css: &'static str) {
     let sheet = SHEETS.with_borrow_mut(|sheets| {
         let known = sheets.iter().find(|(of, _)| *of == css);
         if let Some((_, sheet)) = known {
@@ -65,6 +74,15 @@ fn sheet_of(css: &str) -> Option<web_sys::CssStyleSheet> {
 
 /// Whether the reader wants nothing to move by itself.
 pub(crate) fn reduced_motion() -> bool {
-    let query = super::dom::window().match_media("(prefers-reduced-motion: reduce)");
+    says("(prefers-reduced-motion: reduce)")
+}
+
+/// Whether something can be pointed at without being pressed.
+pub(crate) fn can_hover() -> bool {
+    says("(hover: hover)")
+}
+
+fn says(query: &str) -> bool {
+    let query = super::dom::window().match_media(query);
     query.ok().flatten().is_some_and(|query| query.matches())
 }

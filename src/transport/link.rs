@@ -3,10 +3,14 @@
 //! What is asked of the server, and what its frames mean, is for `live` and `list`; when a socket is dead and when the
 //! next try is due, for `chat_feed::connection`.
 
-use std::task::{Context, Poll};
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 
 use chat_event::frame::{ClientFrame, SUBPROTOCOL, ServerFrame};
 use chat_feed::connection::{Backoff, Loss, Status};
+use futures_util::future::{Either, select};
 use futures_util::{SinkExt, StreamExt};
 use gloo_net::websocket::Message;
 use gloo_net::websocket::futures::WebSocket;
@@ -16,6 +20,63 @@ use crate::platform::location;
 
 /// While a wait goes on, what is left of it is told so often.
 const TICK_MS: u32 = 1_000;
+/// So often at most one that gets through has the others try: sockets that open and close would chase each other.
+const REACHED_MS: f64 = 5_000.0;
+
+#[derive(Default)]
+struct Reached {
+    count: u64,
+    at_ms: Option<f64>,
+    wakers: Vec<Waker>,
+}
+
+thread_local! {
+    /// The list and each feed wait for the server apart; where one gets through, it is there for all.
+    static REACHED: RefCell<Reached> = RefCell::default();
+}
+
+/// How often one got through.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SoFar(u64);
+
+impl SoFar {
+    /// From now on.
+    pub(crate) fn now() -> SoFar {
+        SoFar(REACHED.with_borrow(|reached| reached.count))
+    }
+
+    /// Whether one got through since; else it is waited for.
+    pub(crate) fn is_past(&mut self, context: &Context<'_>) -> bool {
+        REACHED.with_borrow_mut(|reached| {
+            if self.0 != reached.count {
+                self.0 = reached.count;
+                return true;
+            }
+            let waker = context.waker();
+            if !reached.wakers.iter().any(|known| known.will_wake(waker)) {
+                reached.wakers.push(waker.clone());
+            }
+            false
+        })
+    }
+}
+
+/// A socket is open: the server is there.
+fn note_reached() {
+    let now_ms = frame::now_ms();
+    let wakers = REACHED.with_borrow_mut(|reached| {
+        if reached
+            .at_ms
+            .is_some_and(|at_ms| now_ms - at_ms < REACHED_MS)
+        {
+            return Vec::new();
+        }
+        reached.at_ms = Some(now_ms);
+        reached.count += 1;
+        std::mem::take(&mut reached.wakers)
+    });
+    wakers.into_iter().for_each(Waker::wake);
+}
 
 /// Where a server is, and the secret that opens it.
 #[derive(Clone, Debug)]
@@ -116,6 +177,7 @@ impl Socket {
                 Poll::Pending => Poll::Pending,
                 Poll::Ready(Ok(())) => {
                     self.is_open = true;
+                    note_reached();
                     Poll::Ready(Heard::Opened)
                 }
                 Poll::Ready(Err(_)) => self.close(),
@@ -145,9 +207,10 @@ impl Socket {
     }
 }
 
-/// Waits for the next try, telling each second for how long yet.
+/// Waits for the next try, telling each second for how long yet; no longer than until another gets through.
 pub(crate) async fn wait(backoff: &mut Backoff, asked_ms: Option<u64>, tell: impl Fn(Status)) {
     backoff.begin(frame::now_ms(), frame::random(), asked_ms);
+    let mut so_far = SoFar::now();
     loop {
         let due_ms = backoff.due_ms(frame::is_hidden()).unwrap_or_default();
         let left_ms = due_ms - frame::now_ms();
@@ -170,7 +233,15 @@ pub(crate) async fn wait(backoff: &mut Backoff, asked_ms: Option<u64>, tell: imp
         } else {
             TICK_MS
         };
-        frame::sleep(pause_ms).await;
+        let reached = poll_fn(|context| match so_far.is_past(context) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        });
+        if let Either::Right(_) = select(frame::sleep(pause_ms), pin!(reached)).await
+            && asked_ms.is_none()
+        {
+            return;
+        }
     }
 }
 

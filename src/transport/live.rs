@@ -15,7 +15,7 @@ use chat_feed::loads::Wanted;
 use futures_util::future::{Either, select};
 
 use super::answer::{self, Refusal, Route};
-use super::link::{Heard, Server, Socket};
+use super::link::{Heard, Server, SoFar, Socket};
 use super::search::{self, Found};
 use super::{Failure, Running, Sink, Update};
 use crate::platform::dom::{self, Listener};
@@ -92,6 +92,7 @@ fn follow(server: Server, session: String, sink: Sink) -> (Running, Retry) {
         socket: None,
         timer: None,
         events,
+        so_far: SoFar::now(),
     };
     (Running::begin(driver.run(follower)), retry)
 }
@@ -157,6 +158,7 @@ struct Driver {
     socket: Option<Socket>,
     timer: Option<Sleep>,
     events: PageEvents,
+    so_far: SoFar,
 }
 
 impl Driver {
@@ -204,6 +206,9 @@ impl Driver {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Input> {
         if let Some(input) = self.events.next(context) {
             return Poll::Ready(input);
+        }
+        if self.so_far.is_past(context) {
+            return Poll::Ready(Input::Retry);
         }
         if let Some(page) = &mut self.page
             && let Poll::Ready(page) = page.as_mut().poll(context)

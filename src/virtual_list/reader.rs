@@ -37,6 +37,12 @@ impl VirtualList {
         (self.request_frame)();
     }
 
+    /// Has nothing move by itself while the reader's hand is on it.
+    pub(crate) fn hold(&self, held: bool) {
+        self.viewport.borrow_mut().hold(held);
+        (self.request_frame)();
+    }
+
     /// Goes to the top.
     pub(crate) fn go_home(&self) {
         self.viewport.borrow_mut().on_home();
@@ -97,6 +103,17 @@ impl VirtualList {
             .is_some_and(|top_px| top_px >= 0.0)
         {
             viewport.pin(id);
+        }
+    }
+
+    /// A row has grown by this much above what is looked at in it: that keeps its place, and the row's head moves
+    /// up. Who asks for more of a row reads it, and follows no end.
+    pub(crate) fn raise(&self, id: RowId, by_px: f64) {
+        self.stop_following();
+        self.viewport.borrow_mut().pin_raised(id, by_px);
+        // At the end there is room to go up only once its height is known.
+        if let Some(element) = self.element_of(id) {
+            self.measured(id, sizes::height(&element));
         }
     }
 

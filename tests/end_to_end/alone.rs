@@ -101,7 +101,7 @@ fn a_page_without_sessions_keeps_no_room_for_them() {
         tab.wait_for(
             "the way to something else",
             SHORT,
-            "__test.visible('.back')?.textContent === 'Open another'",
+            "__test.visible('.back')?.getAttribute('aria-label') === 'Open another'",
         )
         .await;
         let after_px: f64 = tab.eval(top_px).await;

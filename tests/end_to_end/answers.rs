@@ -283,6 +283,30 @@ fn an_answer_that_fails_can_be_given_again_and_one_that_was_late_is_told_the_fir
     });
 }
 
+/// No answer reaches an agent in a pipe, whoever gives it.
+#[test]
+fn what_is_answered_where_the_agent_runs_offers_nothing_here() {
+    with_server("elsewhere", 180, async |visit, program| {
+        let server = Server::start(&program).await;
+        server.send("r", &beginning()).await;
+        let mut permission = permission("p1");
+        permission["payload"]["answerable"] = json!(false);
+        let question = event(
+            "q1",
+            "question_request",
+            &json!({"requestId": "q1", "answerable": false, "questions": [{"id": "a", "text": "Which?", "options": [{"label": "One"}]}]}),
+        );
+        server.send("r", &json!([permission, question])).await;
+        let tab = visit.tab("owner").await;
+        open(&tab, &server.page_of("r"), 5).await;
+        let told = "__test.all('.asked--open').filter((it) => __test.text(it).toLowerCase().includes('answered where the agent runs')).length === 2 && !__test.one('.asked--open :is(button, input)')";
+        tab.wait_for("both to say where", SHORT, told).await;
+        let waits = "!!__test.visible('.session[data-session-id=\"r\"][data-needs-you]')";
+        tab.wait_for("the list to say that it waits", SHORT, waits)
+            .await;
+    });
+}
+
 #[test]
 fn answers_are_offered_only_to_who_may_give_them() {
     with_server("readers", 180, async |visit, program| {

@@ -118,6 +118,8 @@ fn the_panel_hides_no_find_bar_and_goes_by_escape() {
             tab.press("Escape").await;
             tab.wait_for("the bar to go", SHORT, "!__test.visible('.find')")
                 .await;
+            let ticks = "__test.one('.ticks__path').getAttribute('d')";
+            assert_eq!(tab.eval::<String>(ticks).await, "", "ticks of no search");
             assert!(tab.eval::<bool>(&panel(true)).await, "the panel stays");
             tab.press("Escape").await;
             tab.wait_for("the panel to go", SHORT, &panel(false)).await;
@@ -194,5 +196,15 @@ fn keys_beside_the_feed_are_for_the_feed_of_our_own_page() {
         tab.press("/").await;
         let in_filter = "document.activeElement?.id === 'sessions-filter'";
         tab.wait_for("the filter", SHORT, in_filter).await;
+        // And the question mark shows the keys.
+        tab.run(leave).await;
+        tab.press("?").await;
+        let keys = "__test.visible('#page-keys[open] kbd') !== null";
+        tab.wait_for("the keys", SHORT, keys).await;
+        let named: String = tab.eval("__test.one('#page-keys').textContent").await;
+        for what in ["Next hunk", "10 seconds back", "all of its kind"] {
+            assert!(named.contains(what), "{what}: {named}");
+        }
+        tab.press("Escape").await;
     });
 }

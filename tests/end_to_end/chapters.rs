@@ -122,6 +122,8 @@ fn each_prompt_is_a_chapter_to_go_to() {
         stage.tab.press("Enter").await;
         let second = told(&stage, CHAPTERS).await;
         assert_eq!(second["here"], "Chapter 2 of 3: <b>Second</b> thoughts");
+        let is_back = "!!__test.one('#chapters-opener:focus')";
+        assert!(stage.tab.eval::<bool>(is_back).await, "focus");
         stage.assert_no_request_out();
     });
 }
@@ -188,6 +190,24 @@ fn a_poster_stands_until_it_plays_or_is_read() {
             .await;
         stage.show("/third.jsonl").await;
         assert_eq!(told(&stage, POSTER).await["poster"], "");
+
+        // It goes with its attribute, and with its session.
+        let tab = &stage.tab;
+        let is_here = "!!__test.one('.poster')";
+        let set = "__test.feed().setAttribute('poster', 'end')";
+        tab.run(set).await;
+        stage.show("/three.jsonl").await;
+        assert!(tab.eval::<bool>(is_here).await);
+        tab.run("__test.feed().removeAttribute('poster'); await __test.frames(2)")
+            .await;
+        assert!(!tab.eval::<bool>(is_here).await, "it was taken back");
+        tab.run(set).await;
+        stage.show("/again.jsonl").await;
+        assert!(tab.eval::<bool>(is_here).await);
+        tab.run("__test.feed().src = '/nowhere.jsonl'").await;
+        let failed = "__test.feed().state === 'error'";
+        tab.wait_for("the error", SHORT, failed).await;
+        assert!(!tab.eval::<bool>(is_here).await, "it is of another session");
     });
 }
 

@@ -45,6 +45,24 @@ fn lines_stand_side_by_side_where_there_is_room() {
         .await;
         tab.press("w").await;
         tab.wait_for("wrapped lines", SHORT, "__test.feed().hasAttribute('wrap') && __test.one('.diff__lines').hasAttribute('data-wrap')").await;
+        tab.press("w").await;
+        tab.wait_for("long lines", SHORT, "!__test.feed().hasAttribute('wrap')")
+            .await;
+        // On the row they act as well; side by side lines wrap, whatever was chosen.
+        tab.run("__test.one('.file-edit').focus()").await;
+        tab.press("s").await;
+        tab.wait_for("two sides", SHORT, "__test.all('.diff__pair').length === 4")
+            .await;
+        let wraps = "__test.one('[aria-label^=\"Wrap\"]')";
+        let said: (String, String) = tab
+            .eval(&format!("[{wraps}.ariaPressed, {wraps}.ariaDisabled]"))
+            .await;
+        assert_eq!(said, ("true".to_owned(), "true".to_owned()));
+        // What is the same on both sides is said once.
+        let n_unsaid: usize = tab
+            .eval("__test.all('.diff__pair > [aria-hidden=true]').length")
+            .await;
+        assert_eq!(n_unsaid, 2);
     });
 }
 
@@ -133,7 +151,7 @@ fn code_in_an_answer_has_colours_as_well() {
     log.event(
         "assistant_done",
         &json!({"turnId": "t1", "responseId": "r9"}),
-        &json!({"text": "See:\n\n```rust\nfn main() {}\n```\n", "part": 1}),
+        &json!({"text": "See:\n\n```rust\n// One\nfn main() {}\nfn other() {}\n```\n", "part": 1}),
     );
     on_page("code", log.take(), None, async |tab| {
         let lines =
@@ -145,7 +163,11 @@ fn code_in_an_answer_has_colours_as_well() {
         )
         .await;
         let text: String = tab.eval(&format!("{lines}.textContent")).await;
-        assert_eq!(text.trim_end(), "fn main() {}");
+        assert_eq!(text, "fn main() {}\n");
+        let last: bool = tab
+            .eval("__test.all('.code__line').at(-1).querySelector('.syntax-keyword')?.textContent === 'fn'")
+            .await;
+        assert!(last, "the last line has colours, too");
     });
 }
 

@@ -281,6 +281,10 @@ fn the_page_exports_what_it_shows_after_a_review_and_uploads_nothing() {
         tab.click("__test.visible('[data-form=html]')").await;
         tab.wait_for("the review", SHORT, "__test.visible('.export__kind')")
             .await;
+        // Nothing lies above it, and keys go on in it.
+        let alone =
+            "!__test.one('#export-menu:popover-open') && !!__test.one('dialog.export :focus')";
+        assert!(tab.eval::<bool>(alone).await);
         let review: String = tab.eval("__test.one('dialog.export').textContent").await;
         assert!(
             review.contains("github token") && review.contains("ann@example.com"),
@@ -299,6 +303,8 @@ fn the_page_exports_what_it_shows_after_a_review_and_uploads_nothing() {
             "!__test.one('dialog.export')",
         )
         .await;
+        let back = "!!__test.one('#export-opener:focus')";
+        tab.wait_for("the focus on the button", SHORT, back).await;
         // The element gives the same to scripts.
         let html: String = tab
             .eval("__test.feed().exportAs('html').then((file) => file.text())")

@@ -47,6 +47,33 @@ fn rows_and_buttons_have_names_and_the_feed_is_one() {
 }
 
 #[test]
+fn parts_of_an_answer_are_told_apart_and_prompts_say_what_they_ask() {
+    with_server("told apart", 120, async |visit, program| {
+        let server = Server::start(&program).await;
+        server.send("apart", &beginning()).await;
+        let text = "First it was *built*.\n\nThen it ran.\n\n```sh\nmake\n```\n";
+        let done = event("d", "assistant_done", &json!({"text": text, "part": 1}));
+        let end = event("e", "turn_end", &json!({"outcome": "completed"}));
+        server.send("apart", &json!([done, end])).await;
+        let tab = visit.tab("page").await;
+        open(&tab, &server.page_of("apart"), 5).await;
+        tab.wait_for(
+            "the answer",
+            SHORT,
+            "__test.all('.assistant-text').length === 3",
+        )
+        .await;
+        let names: Vec<String> = tab
+            .eval("__test.all('.assistant-text').map((row) => row.ariaLabel)")
+            .await;
+        let expected = ["Answer, First it was built.", "Then it ran.", "code, make"];
+        assert_eq!(names, expected);
+        let head: String = tab.eval("__test.one('.prompt__who').ariaLabel").await;
+        assert_eq!(head, "You: Clean up, please");
+    });
+}
+
+#[test]
 fn what_ends_or_waits_is_spoken_and_what_streams_is_not() {
     with_server("heard", 120, async |visit, program| {
         let server = Server::start(&program).await;

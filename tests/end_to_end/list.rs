@@ -262,14 +262,27 @@ fn the_bar_says_which_moment_is_shown_and_has_the_ways_to_the_list() {
         let hidden =
             "!__test.visible('nav.sessions') && document.activeElement.id === 'show-sessions'";
         tab.wait_for("no list", SHORT, hidden).await;
+        // That another session waits is said without it, too.
+        let badge = "__test.visible('#show-sessions .back__badge')?.textContent === '1' && document.getElementById('show-sessions').ariaLabel === 'Show sessions, 1 needs you' && document.title.startsWith('(1) ')";
+        tab.wait_for("how many wait", SHORT, badge).await;
         tab.click("__test.visible('#show-sessions')").await;
         let shown =
             "!!__test.visible('nav.sessions') && document.activeElement.id === 'hide-sessions'";
         tab.wait_for("the list", SHORT, shown).await;
+        // By a key as well; who was in it is in it again.
+        tab.run("document.getElementById('sessions-list').focus()")
+            .await;
+        tab.press("b").await;
+        tab.wait_for("no list", SHORT, hidden).await;
+        tab.press("b").await;
+        let in_list =
+            "!!__test.visible('nav.sessions') && document.activeElement.id === 'sessions-list'";
+        tab.wait_for("the list and the focus in it", SHORT, in_list)
+            .await;
 
         // In a narrow window the way back is in the bar, and most else in a menu.
         tab.look(false, (390, 844)).await;
-        let narrow = "__test.visible('.back')?.textContent === 'Sessions, 1 needs you' && __test.feed().getBoundingClientRect().top === 0 && !__test.visible('#export-opener')";
+        let narrow = "__test.visible('.back')?.getAttribute('aria-label') === 'Sessions, 1 needs you' && __test.feed().getBoundingClientRect().top === 0 && !__test.visible('#export-opener')";
         tab.wait_for("the bar to be narrow", SHORT, narrow).await;
         tab.click("__test.visible('#more-opener')").await;
         tab.wait_for("the menu", SHORT, "!!__test.visible('#export-opener')")
@@ -278,7 +291,7 @@ fn the_bar_says_which_moment_is_shown_and_has_the_ways_to_the_list() {
         let closed = "!__test.visible('#export-opener') && !!__test.visible('.strip')";
         tab.wait_for("the menu to go", SHORT, closed).await;
         tab.click("__test.visible('.back')").await;
-        tab.wait_for("the list", SHORT, "!!__test.visible('nav.sessions')")
+        tab.wait_for("the list and the focus in it", SHORT, in_list)
             .await;
     });
 }

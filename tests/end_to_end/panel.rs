@@ -55,6 +55,30 @@ fn files_have_the_sum_of_their_edits_and_lead_to_each() {
             "__test.all('.file-sum .diff__line--added').some((line) => line.textContent.includes('fn c(y: u8) {}'))",
         )
         .await;
+        // The tree is one stop of Tab, and arrows go through it; what the file came to is in sight however long it is.
+        let stops = "__test.all('.tree button').filter((it) => it.tabIndex === 0).length";
+        assert_eq!(tab.eval::<usize>(stops).await, 1);
+        tab.run("__test.all('.tree__open')[0].focus()").await;
+        tab.press("ArrowDown").await;
+        let second = "__test.all('.tree__open')[1].matches(':focus') && __test.all('.tree__open')[1].tabIndex === 0";
+        assert!(tab.eval::<bool>(second).await);
+        assert_eq!(tab.eval::<usize>(stops).await, 1);
+        tab.press("ArrowLeft").await;
+        tab.press("ArrowLeft").await;
+        tab.wait_for(
+            "the folder to be closed",
+            SHORT,
+            "__test.one('.tree__row--folder:focus')?.ariaExpanded === 'false'",
+        )
+        .await;
+        tab.press("ArrowRight").await;
+        let open = format!("{FILES}.length === 3");
+        tab.wait_for("the folder to be open", SHORT, &open).await;
+        tab.run("__test.feed().style.height = '460px'; await __test.frames(2)")
+            .await;
+        let seen = "__test.one('.file-sum').getBoundingClientRect().bottom <= __test.one('.panel').getBoundingClientRect().bottom + 1 && __test.one('.file-sum').clientHeight > 80";
+        assert!(tab.eval::<bool>(seen).await, "the diff is in sight");
+        tab.run("__test.feed().style.height = ''").await;
         let sum: String = tab.eval("__test.one('.file-sum').textContent").await;
         assert!(
             !sum.contains("fn c() {}"),
@@ -76,7 +100,7 @@ fn files_have_the_sum_of_their_edits_and_lead_to_each() {
         tab.wait_for("the mark", SHORT, seen).await;
         tab.run("__test.one('.panel-toggle').click(); await __test.frames(3)")
             .await;
-        open(&stage, "Files").await;
+        self::open(&stage, "Files").await;
         tab.wait_for("the mark again", SHORT, seen).await;
     });
 }

@@ -53,13 +53,32 @@ fn a_diff_shows_as_much_of_its_file_as_is_asked_for_the_same_live_and_dropped() 
             let rows = "__test.feed().serializeRows({ maskTimes: true })";
             let mut seen: Vec<String> = vec![tab.eval(rows).await];
             for (what, line) in [("above:0", 977), ("below:0", 1023), ("below:1", 1223)] {
-                press(&tab, what).await;
+                // The line that the button stands beside stays where it is on the screen.
+                tab.run(&format!(
+                    "{ROW}.querySelector('[data-widen=\"{what}\"]').focus(); await __test.rest()"
+                ))
+                .await;
+                let beside = if what == "below:1" {
+                    "another"
+                } else {
+                    "changed"
+                };
+                let place = format!(
+                    "[...{ROW}.querySelectorAll('.diff__line--added')].find((line) => line.textContent.includes('{beside}()')).getBoundingClientRect().top"
+                );
+                let before: f64 = tab.eval(&place).await;
+                tab.press("Enter").await;
                 let here = format!(
                     "{ROW}.textContent.includes('line_{line}()') && !{ROW}.textContent.includes('Loading')"
                 );
                 tab.wait_for(what, SHORT, &here).await;
                 let calm: bool = tab.eval("__test.rest()").await;
                 assert!(calm, "the page comes to rest");
+                let after: f64 = tab.eval(&place).await;
+                assert!(
+                    (after - before).abs() <= 1.0,
+                    "{what}: from {before} to {after}"
+                );
                 let kept: bool = tab.eval(&format!("__test.feed().shadowRoot.activeElement === {ROW}.querySelector('.diff__scroller')")).await;
                 assert!(kept, "the focus stays in the diff");
                 seen.push(tab.eval(rows).await);

@@ -46,6 +46,15 @@ pub(super) fn search() -> AnyView {
     )
 }
 
+/// A question mark in a ring.
+pub(super) fn question() -> AnyView {
+    drawn(
+        "glyph",
+        "M14 8A6 6 0 1 1 2 8a6 6 0 0 1 12 0Z",
+        "M6.300 6.300a1.800 1.800 0 1 1 2.600 1.600c-.600.300-.900.700-.900 1.300M8 11.200v.100",
+    )
+}
+
 /// A page whose left part is the list.
 pub(super) fn list() -> AnyView {
     drawn(

@@ -343,7 +343,7 @@ fn arrange(state: State, is_table: bool) -> Shown {
         let found = sessions.iter().filter(|session| {
             finds(
                 &filter,
-                session.title.as_deref().unwrap_or_default(),
+                session.head.title.as_deref().unwrap_or_default(),
                 &session.name,
             )
         });

@@ -125,7 +125,8 @@ pub(super) fn session(row: &Rc<Row>, look: &Look) -> AnyView {
         },
         IntoAny::into_any,
     );
-    let answer = (state == State::NeedsYou).then(|| {
+    let elsewhere = row.ask.as_ref().and_then(|ask| ask.answerable) == Some(false);
+    let answer = (state == State::NeedsYou && !elsewhere).then(|| {
         div()
             .class("session__answer")
             .child(span().class("button").child("Answer…"))
@@ -175,7 +176,11 @@ fn facts(row: &Row, now_ms: i64, when: Option<String>) -> impl IntoView {
             ),
             span()
                 .class("gauge__text")
-                .child(format!("{percent}\u{a0}%")),
+                // Something is in it.
+                .child(match percent {
+                    0 => "<\u{a0}1\u{a0}%".to_owned(),
+                    percent => format!("{percent}\u{a0}%"),
+                }),
         ))
     });
     let tokens = row.tokens.filter(|n| *n > 0).map(units::tokens);

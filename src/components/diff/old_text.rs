@@ -60,10 +60,10 @@ impl OldText {
         }
     }
 
-    /// The row's head stays where it is while the diff grows.
-    pub(super) fn pin(self) {
+    /// What is looked at stays where it is while the diff grows by so much above it.
+    pub(super) fn raise(self, by_px: f64) {
         self.ctx
-            .try_with_value(|context| context.pin_block(self.block));
+            .try_with_value(|context| context.raise(self.block, by_px));
     }
 
     fn with<T>(self, read: impl FnOnce(&Rc<Context>, &Body, &str) -> Option<T>) -> Option<T> {

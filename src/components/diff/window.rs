@@ -10,10 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::rc::{Rc, Weak};
 
-use chat_feed::diff_list::{DiffList, HunkColours, Shown, Widening};
+use chat_feed::diff_list::{DiffList, HunkColours, Numbers, Shown, Widening};
 
 use super::{Choices, OldText, Restates};
 use crate::components::colours::Told;
+use crate::components::keys::{self, Command, Within};
 use crate::platform::code;
 use crate::platform::dom::{self, Element, Listener};
 use crate::platform::measure::{self, HeightObserver};
@@ -47,6 +48,8 @@ pub(super) struct Window {
     old: Option<OldText>,
     /// Something was asked for of a text that is not here.
     is_asked: Cell<bool>,
+    /// The line that is to stay where it is when that comes.
+    stays: Cell<Option<Numbers>>,
     list: RefCell<DiffList>,
     /// Where the scroller stands, as it last said: to ask it would lay out the page, which is done for the reader's acts
     /// alone.
@@ -83,6 +86,11 @@ impl Restates for Window {
         if self.is_asked.get() {
             self.widen_now();
         }
+    }
+
+    fn shown_within(&self, within: &Element) -> Option<Shown> {
+        let is_within = within.contains(Some(self.scroller.as_ref()));
+        is_within.then(|| self.shown())
     }
 
     fn seek(&self, within: &Element, wanted: &dyn Fn(&str) -> bool) -> bool {
@@ -123,6 +131,7 @@ impl Window {
             pairs,
             old,
             is_asked: Cell::new(false),
+            stays: Cell::default(),
             list: RefCell::new(list),
             top_px: Cell::new(0.0),
             width_px: Cell::new(choices.0.width_px.get()),
@@ -262,14 +271,16 @@ impl Window {
 
     fn on_key(&self, name: &str) -> bool {
         self.look();
-        match name {
-            "n" => self.step(true, false),
-            "p" => self.step(false, false),
-            "]" => self.step(true, true),
-            "[" => self.step(false, true),
-            "s" => self.choices.toggle_split(self.shown()),
-            "w" => self.choices.toggle_wrap(self.shown()),
-            "v" => {
+        let command =
+            keys::asked_in(Within::Diff, name).or_else(|| keys::asked_in(Within::Feed, name));
+        match command {
+            Some(Command::NextHunk) => self.step(true, false),
+            Some(Command::PreviousHunk) => self.step(false, false),
+            Some(Command::NextFile) => self.step(true, true),
+            Some(Command::PreviousFile) => self.step(false, true),
+            Some(Command::Sides) => self.choices.toggle_split(self.shown()),
+            Some(Command::Wrap) => self.choices.toggle_wrap(self.shown()),
+            Some(Command::Viewed) => {
                 let file = self.list.borrow().file_of(self.first_item());
                 if let Some(file) = file {
                     self.list.borrow_mut().toggle(file);

@@ -4,10 +4,13 @@ use chat_feed::arrangement::Row;
 use chat_feed::viewport::{Align, RowId};
 use chat_feed::{BlockBody, BlockId, Feed, ToolStatus};
 
+use leptos::prelude::WithValue;
+
 use super::FeedView;
 use crate::components::keys::{self, Asked, Command, Letter};
-use crate::components::{controls, panel, transport};
-use crate::platform::{dom, frame};
+use crate::components::{Context, Ctx, controls, panel, transport};
+use crate::platform::dom::{self, Element, Listener};
+use crate::platform::frame;
 
 /// So long it is said that a key did nothing.
 const SAID_MS: u32 = 3_000;
@@ -97,7 +100,8 @@ impl FeedView {
                 }
                 Some(_) | None => false,
             },
-            Command::CloseKind => here.map(|id| self.close_kind(id)).is_some(),
+            Command::ToggleKind => here.map(|id| self.context.open_kind(id)).is_some(),
+            Command::CloseKind => here.map(|id| self.context.set_kind(id, false)).is_some(),
             Command::Top => self.go_to_top(),
             Command::End => self.go_to_end(),
             Command::Before => dom::focus_beyond(self.list.scroller(), false),
@@ -128,6 +132,10 @@ impl FeedView {
             Command::CopyAnswer => here.map(|id| self.context.copy_answer(id)).is_some(),
             Command::CopyLink => here.map(|id| self.context.copy_link(id)).is_some(),
             Command::OpenFile => here.is_some_and(|id| self.context.open_file(id)),
+            Command::Sides | Command::Wrap => {
+                let row = here.and_then(|id| self.list.element_of(id));
+                row.is_some_and(|row| self.context.diffs.toggle_in(&row, command == Command::Wrap))
+            }
             Command::Verbosity => {
                 self.cycle_verbosity();
                 true
@@ -157,6 +165,18 @@ impl FeedView {
             | Command::Live => {
                 transport::on_key(&self.context, command, event, self.list.scroller())
             }
+            // These act where the focus is.
+            Command::NextHunk
+            | Command::PreviousHunk
+            | Command::NextFile
+            | Command::PreviousFile
+            | Command::Viewed
+            | Command::Back
+            | Command::On
+            | Command::First
+            | Command::Last
+            | Command::TenthBack
+            | Command::TenthOn => false,
             // What lies over the rest goes first.
             Command::Leave if self.context.panel.leave() => true,
             Command::Leave => {
@@ -324,35 +344,6 @@ impl FeedView {
             .is_some_and(|element| dom::is_target(event, &element))
     }
 
-    /// Closes all rows of the kind of this one.
-    fn close_kind(&self, id: RowId) {
-        let kind_of = |body: &BlockBody| {
-            let tool = match body {
-                BlockBody::ToolCall(call) => Some(call.kind),
-                _ => None,
-            };
-            (std::mem::discriminant(body), tool)
-        };
-        let store = &self.context.store;
-        self.list.pin(id);
-        let Some(block) = store.block_at(id) else {
-            return store.set_open(store.row(id), false);
-        };
-        let ids: Vec<BlockId> = {
-            let feed = store.feed();
-            let kind = kind_of(&feed.block(block).body);
-            feed.rows()
-                .filter(|block| kind_of(&block.body) == kind)
-                .map(|block| block.id)
-                .collect()
-        };
-        for id in ids {
-            if store.is_open(id) {
-                store.set_open(id, false);
-            }
-        }
-    }
-
     pub(in crate::components) fn focused_row(&self) -> Option<RowId> {
         self.list.focused()
     }
@@ -364,4 +355,68 @@ impl FeedView {
             None => dom::focus(self.list.scroller()),
         }
     }
+}
+
+impl Context {
+    /// Opens or closes all rows of the kind of this one as it is itself.
+    pub(in crate::components) fn open_kind(&self, id: RowId) {
+        let row = self.store.row(id);
+        self.set_kind(id, self.store.is_open(row));
+    }
+
+    /// Opens or closes all rows of the kind of this one, which stays where it is.
+    fn set_kind(&self, id: RowId, open: bool) {
+        let kind_of = |body: &BlockBody| {
+            let tool = match body {
+                BlockBody::ToolCall(call) => Some(call.kind),
+                _ => None,
+            };
+            (std::mem::discriminant(body), tool)
+        };
+        let store = &self.store;
+        self.pin(store.row(id));
+        let Some(block) = store.block_at(id) else {
+            return store.set_open(store.row(id), open);
+        };
+        let ids: Vec<BlockId> = {
+            let feed = store.feed();
+            let kind = kind_of(&feed.block(block).body);
+            feed.rows()
+                .filter(|block| kind_of(&block.body) == kind)
+                .map(|block| block.id)
+                .collect()
+        };
+        for id in ids {
+            if store.is_open(id) != open {
+                store.set_open(id, open);
+            }
+        }
+    }
+}
+
+/// Hears of lines that are pressed with Shift: all of their kind open or close with them.
+pub(in crate::components) fn open_kinds(ctx: Ctx, grid: &Element) -> [Listener; 2] {
+    let is_meant = |event: &dom::Event| {
+        dom::has_shift_at(event) && dom::is_within(event, ".row > button.line")
+    };
+    // Nor is text selected up to there.
+    let down = move |event: dom::Event| {
+        if is_meant(&event) {
+            event.prevent_default();
+        }
+    };
+    let click = move |event: dom::Event| {
+        if is_meant(&event) {
+            ctx.try_with_value(|context| {
+                // The list has heard of it before, and has opened or closed it.
+                if let Some((id, _)) = context.row_around(&event) {
+                    context.open_kind(id);
+                }
+            });
+        }
+    };
+    [
+        dom::listen(grid, "mousedown", down),
+        dom::listen(grid, "click", click),
+    ]
 }

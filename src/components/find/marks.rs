@@ -39,6 +39,8 @@ pub(super) struct Marking {
     mounted: RefCell<Vec<RowId>>,
     goal: Cell<Option<Goal>>,
     ticks_due: Cell<bool>,
+    /// Where ticks are drawn.
+    ticks: RefCell<Option<Element>>,
     ticked_ms: Cell<f64>,
     n_rows: Cell<usize>,
     /// Whether the page has the sheet that paints marks.
@@ -74,6 +76,9 @@ impl Marking {
         self.marks.clear();
         self.goal.set(None);
         self.due.set(0);
+        if let Some(ticks) = self.ticks.take() {
+            dom::write_attribute(&ticks, "d", "");
+        }
     }
 
     /// What is to be marked changed.
@@ -122,7 +127,7 @@ impl Marking {
         if self.ticks_due.get() && frame::now_ms() - self.ticked_ms.get() >= TICKS_EACH_MS {
             self.ticks_due.set(false);
             self.ticked_ms.set(frame::now_ms());
-            draw_ticks(context, list, root);
+            self.ticks.replace(draw_ticks(context, list, root));
         }
         self.due.get() == 0 && self.goal.get().is_none() && !self.ticks_due.get()
     }
@@ -272,11 +277,9 @@ pub(crate) fn ticks() -> impl IntoView {
         .child(svg::path().attr("class", "ticks__path"))
 }
 
-/// Draws a tick along the scrollbar for each place that has hits.
-fn draw_ticks(context: &Context, list: &VirtualList, root: &Element) {
-    let Some(path) = dom::first_in(root, ".ticks__path") else {
-        return;
-    };
+/// Draws a tick along the scrollbar for each place that has hits; where these are drawn.
+fn draw_ticks(context: &Context, list: &VirtualList, root: &Element) -> Option<Element> {
+    let path = dom::first_in(root, ".ticks__path")?;
     let samples = context.store.find(|find, _| {
         let step = find.len().div_ceil(TICK_SAMPLES).max(1);
         find.hits().step_by(step).collect::<Vec<BlockId>>()
@@ -302,4 +305,5 @@ fn draw_ticks(context: &Context, list: &VirtualList, root: &Element) {
         }
     }
     dom::write_attribute(&path, "d", &drawn);
+    Some(path)
 }

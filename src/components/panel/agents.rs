@@ -13,7 +13,7 @@ const MOST_AGENTS: usize = 300;
 
 /// The tab.
 pub(super) fn view(ctx: Ctx) -> AnyView {
-    of_feed(ctx, move |_, feed| {
+    of_feed(ctx, move |context, feed| {
         let agents = agents(feed);
         if agents.is_empty() {
             return empty(
@@ -35,7 +35,7 @@ pub(super) fn view(ctx: Ctx) -> AnyView {
         let rows: Vec<_> = agents
             .iter()
             .skip(n_left_out)
-            .map(|agent| row(ctx, agent))
+            .map(|agent| row(ctx, agent, context.agent_hue(feed, agent.block)))
             .collect();
         (
             div().class("panel__line").child(head),
@@ -45,7 +45,7 @@ pub(super) fn view(ctx: Ctx) -> AnyView {
     })
 }
 
-fn row(ctx: Ctx, agent: &AgentRow) -> impl IntoView + use<> {
+fn row(ctx: Ctx, agent: &AgentRow, hue: u8) -> impl IntoView + use<> {
     let used = agent
         .tokens
         .map(|counts| counts.input_tokens.saturating_add(counts.output_tokens));
@@ -63,9 +63,7 @@ fn row(ctx: Ctx, agent: &AgentRow) -> impl IntoView + use<> {
         .class("agents__state")
         .attr("data-state", agent.state.as_str())
         .child(agent.state.as_str());
-    let mark = span()
-        .class("agent-mark")
-        .attr("data-hue", (agent.nth % 3 + 1).to_string());
+    let mark = span().class("agent-mark").attr("data-hue", hue.to_string());
     let what = (
         div().class("agents__line").child((
             mark,

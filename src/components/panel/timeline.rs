@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use chat_feed::panel::{Bar, Timeline};
-use chat_feed::{BlockBody, Feed, ToolStatus, units};
+use chat_feed::{BlockBody, Feed, ToolKind, ToolStatus, units};
 use leptos::ev;
 use leptos::html::{button, div, span};
 use leptos::prelude::*;
@@ -15,7 +15,7 @@ use super::{empty, go_button, go_to, of_feed};
 use crate::components::icon::icon;
 use crate::components::tool_call::kind_icon;
 use crate::components::{Context, Ctx};
-use crate::platform::{clock, dom};
+use crate::platform::{clock, dom, style};
 
 /// Height of a lane.
 const LANE_PX: u32 = 16;
@@ -282,6 +282,10 @@ fn bars(ctx: Ctx, scale: Scale<'_>) -> Vec<AnyView> {
 
 fn bar_view(ctx: Ctx, bar: &Bar, from: f64, run: f64, to: f64) -> AnyView {
     let block = bar.block;
+    let hue = (bar.kind == ToolKind::Agent).then(|| {
+        ctx.with_value(|context| context.agent_hue(&context.store.feed(), block))
+            .to_string()
+    });
     let wait = (run - from >= 1.0).then(|| {
         span()
             .class("timeline__wait")
@@ -291,6 +295,7 @@ fn bar_view(ctx: Ctx, bar: &Bar, from: f64, run: f64, to: f64) -> AnyView {
     div()
         .class("timeline__bar")
         .attr("data-kind", bar.kind.as_str())
+        .attr("data-hue", hue)
         .attr("data-failed", failed.then_some(""))
         .attr("data-running", bar.status.runs().then_some(""))
         .style(("inset-inline-start", px(from)))
@@ -317,7 +322,10 @@ fn detail(context: &Rc<Context>, feed: &Feed, line: &Timeline) -> impl IntoView 
         Some(bar) => (call_line(feed, bar), times(feed, line, bar)),
         None => (
             String::new(),
-            "Point at a call to see it; click to go there.".to_owned(),
+            match style::can_hover() {
+                true => "Point at a call to see it; click to go there.".to_owned(),
+                false => "Tap a call to go there.".to_owned(),
+            },
         ),
     };
     let said = (

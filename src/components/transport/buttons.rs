@@ -175,7 +175,7 @@ fn back(ctx: Ctx) -> impl IntoView {
     let name = move || match (live.get(), back.get()) {
         (true, true) => "Return to live",
         (true, false) => "Close",
-        (false, _) => "To the end",
+        (false, _) => "End of session",
     };
     let behind = span().class("transport__behind").child(move || {
         moved.track();

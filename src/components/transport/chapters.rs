@@ -126,8 +126,9 @@ fn menu(ctx: Ctx) -> impl IntoView {
         .attr("aria-label", "Chapters")
         // They are listed when they are asked for: there may be thousands, and more come.
         .on(ev::beforetoggle, move |event| {
-            dom::place_above(&event, "#chapters-opener", ".transport", WIDTH_PX);
-            version.update(|version| *version = version.wrapping_add(1));
+            if dom::place_above(&event, "#chapters-opener", ".transport", WIDTH_PX) {
+                version.update(|version| *version = version.wrapping_add(1));
+            }
         })
         .child(move || (version.get() > 0).then(|| ctx.with_value(|context| list(ctx, context))))
 }

@@ -5,8 +5,8 @@
 
 use std::fmt::Write;
 
-use chat_feed::Feed;
 use chat_feed::playback::{self, Clock, MarkerKind, STRIP_KINDS, Stops};
+use chat_feed::{BlockId, Feed};
 use leptos::prelude::*;
 use leptos::svg;
 
@@ -18,6 +18,8 @@ const N_BARS: usize = 300;
 const WIDTH: f64 = 1200.0;
 /// Height of the bars in the strip's own units; the rest is for what stands below them.
 const BARS: f64 = 32.0;
+/// Where no more events than these are in a stretch, bars are lower than there is room for.
+const LOW: u32 = 4;
 /// Sub-agents beside each other that have a lane of their own.
 const MOST_LANES: usize = 3;
 /// Markers of a kind that are nearer to each other than this share of the bar are one.
@@ -46,7 +48,7 @@ pub(super) fn view(context: &Context) -> AnyView {
                     base,
                     cuts(clock, &share),
                     bars(feed, clock, axis_ms),
-                    lanes(stops, clock, &share),
+                    lanes(stops, clock, &share, |call| context.agent_hue(feed, call)),
                 ));
             (drawn, markers(stops, clock, &share)).into_any()
         })
@@ -56,14 +58,18 @@ pub(super) fn view(context: &Context) -> AnyView {
 fn bars(feed: &Feed, clock: &Clock, axis_ms: u64) -> Vec<AnyView> {
     let stretches = playback::strip(feed, clock, axis_ms, N_BARS);
     let sums = || stretches.iter().map(|kinds| kinds.iter().sum::<u32>());
-    let most = sums().max().unwrap_or(0).max(1);
+    // A few stretches in which very much happened are as high as the next ones: they must not make all others flat.
+    let mut sorted: Vec<u32> = sums().filter(|&sum| sum > 0).collect();
+    sorted.sort_unstable();
+    let most = sorted.iter().rev().nth(sorted.len() / 20);
+    let most = most.map_or(LOW, |&most| most.max(LOW));
     let mut paths: [String; STRIP_KINDS] = Default::default();
     for ((nth, kinds), sum) in stretches.iter().enumerate().zip(sums()) {
         if sum == 0 {
             continue;
         }
         // The square root: a burst of chunks must not make everything else flat.
-        let height = BARS * (f64::from(sum) / f64::from(most)).sqrt().max(0.08);
+        let height = BARS * (f64::from(sum) / f64::from(most)).sqrt().clamp(0.08, 1.0);
         let mut foot = BARS;
         for (path, &n_events) in paths.iter_mut().zip(kinds) {
             if n_events > 0 {
@@ -83,23 +89,31 @@ fn bars(feed: &Feed, clock: &Clock, axis_ms: u64) -> Vec<AnyView> {
         .collect()
 }
 
-fn lanes(stops: &Stops, clock: &Clock, share: &impl Fn(u64) -> f64) -> Vec<AnyView> {
-    let mut paths: [String; MOST_LANES] = Default::default();
+fn lanes(
+    stops: &Stops,
+    clock: &Clock,
+    share: &impl Fn(u64) -> f64,
+    hue: impl Fn(BlockId) -> u8,
+) -> Vec<AnyView> {
+    // A path a hue.
+    let mut paths: [String; 3] = Default::default();
     let mut ends = [-1.0; MOST_LANES];
     for span in stops.agents() {
         let from = share(clock.played_at(span.from + 1)) * WIDTH;
         let to = (share(clock.played_at(span.to + 1)) * WIDTH).max(from + 2.0);
-        let mut lanes = paths.iter_mut().zip(&mut ends).enumerate();
-        let free = lanes.find(|(_, (_, end))| **end <= from);
-        if let Some((lane, (path, end))) = free.filter(|(_, (path, _))| path.len() < LONGEST_PATH) {
+        let free = ends.iter_mut().enumerate().find(|(_, end)| **end <= from);
+        let of_hue = usize::from(hue(span.block)).checked_sub(1);
+        let path = of_hue.and_then(|at| paths.get_mut(at));
+        let path = path.filter(|path| path.len() < LONGEST_PATH);
+        if let (Some((lane, end)), Some(path)) = (free, path) {
             *end = to;
             let _ = write!(path, "M{from:.1} {}H{to:.1}", 34 + 2 * lane);
         }
     }
     (1..)
         .zip(paths)
-        .map(|(nth, path)| {
-            let class = format!("strip__lane strip__lane--{nth}");
+        .map(|(hue, path)| {
+            let class = format!("strip__lane strip__lane--{hue}");
             svg::path().attr("class", class).attr("d", path).into_any()
         })
         .collect()
@@ -121,7 +135,7 @@ fn cuts(clock: &Clock, share: &impl Fn(u64) -> f64) -> AnyView {
             break;
         }
         // A string takes whatever is written.
-        let _ = write!(path, "M{:.1} 17H{:.1}", from * WIDTH, end * WIDTH);
+        let _ = write!(path, "M{:.1} 28H{:.1}", from * WIDTH, end * WIDTH);
     }
     svg::path()
         .attr("class", "strip__cuts")

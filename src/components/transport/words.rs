@@ -7,6 +7,9 @@ use super::hover;
 use crate::components::Context;
 use crate::platform::clock;
 
+/// What is shown of a moment is said in no more characters.
+const SPOKEN_CHARS: usize = 80;
+
 /// How the time is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Said {
@@ -125,7 +128,9 @@ pub(super) fn spoken(context: &Context) -> String {
     });
     let n_events = context.store.player(Player::n_events);
     let what = hover::what(context, n_events);
-    let what = what.map(|what| format!(", {what}")).unwrap_or_default();
+    // It is heard with each step.
+    let what = what.map(|what| format!(", {}", units::first_line(&what, SPOKEN_CHARS)));
+    let what = what.unwrap_or_default();
     format!("{said}{}{what}", counted(context))
 }
 

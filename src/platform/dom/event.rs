@@ -3,7 +3,7 @@
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
 
-use super::{Element, Event, first_in, px, set_style, window};
+use super::{Element, Event, first_in, focus, has_focus, px, set_style, window};
 
 /// The element that listens to an event.
 pub(crate) fn origin(event: &Event) -> Option<Element> {
@@ -114,6 +114,12 @@ pub(crate) fn has_shift(event: &web_sys::KeyboardEvent) -> bool {
     event.shift_key()
 }
 
+/// Whether Shift was down, of any event that tells.
+pub(crate) fn has_shift_at(event: &Event) -> bool {
+    let shift = js_sys::Reflect::get(event, &"shiftKey".into());
+    shift.is_ok_and(|shift| shift == JsValue::TRUE)
+}
+
 /// How far the element an event came from is scrolled to the right, and how wide what is seen of it is.
 pub(crate) fn scrolled(event: &Event) -> Option<(f64, f64)> {
     let element = origin(event)?;
@@ -121,9 +127,10 @@ pub(crate) fn scrolled(event: &Event) -> Option<(f64, f64)> {
 }
 
 /// Puts the floating element an event is about above what a selector finds around it, its left edge in line with that of
-/// the one that another finds beside it, where it has room there.
-pub(crate) fn place_above(event: &Event, opener: &str, around: &str, width_px: f64) {
-    if let Some((floating, bounds)) = floating_by(event, opener) {
+/// the one that another finds beside it, where it has room there. False where it closes.
+pub(crate) fn place_above(event: &Event, opener: &str, around: &str, width_px: f64) -> bool {
+    let opens = floating_by(event, opener);
+    if let Some((floating, bounds)) = &opens {
         let around = floating.closest(around).ok().flatten();
         let top_px = around.map_or(bounds.top(), |it| it.get_bounding_client_rect().top());
         let size = |size: Result<JsValue, JsValue>| size.ok().and_then(|px| px.as_f64());
@@ -132,26 +139,38 @@ pub(crate) fn place_above(event: &Event, opener: &str, around: &str, width_px: f
         let left_px = bounds.left().min(window_px - width_px - 8.0).max(8.0);
         let bottom_px = height_px - top_px + 4.0;
         let place = format!("auto auto {} {}", px(bottom_px), px(left_px));
-        set_style(&floating, "inset", &place);
+        set_style(floating, "inset", &place);
     }
+    opens.is_some()
 }
 
 /// Puts the floating element an event is about below the one that a selector finds beside it, their right edges in line.
-pub(crate) fn place_below(event: &Event, opener: &str) {
-    if let Some((floating, bounds)) = floating_by(event, opener) {
+/// False where it closes.
+pub(crate) fn place_below(event: &Event, opener: &str) -> bool {
+    let opens = floating_by(event, opener);
+    if let Some((floating, bounds)) = &opens {
         let width = window().inner_width().ok().and_then(|width| width.as_f64());
         let right = width.unwrap_or_default() - bounds.right();
         set_style(
-            &floating,
+            floating,
             "inset",
             &format!("{} {} auto auto", px(bounds.bottom() + 4.0), px(right)),
         );
     }
+    opens.is_some()
 }
 
-/// The floating element an event is about, and where the one stands that a selector finds beside it.
+/// The floating element that is about to open, and where the one stands that a selector finds beside it.
+///
+/// Where it closes, what has the focus in it hands that over: browsers forget it in a shadow root.
 fn floating_by(event: &Event, opener: &str) -> Option<(Element, web_sys::DomRect)> {
     let floating = event.target()?.dyn_into::<Element>().ok()?;
     let opener = first_in(&floating.parent_element()?, opener)?;
+    if floating.closest(":popover-open").ok()?.as_ref() == Some(&floating) {
+        if has_focus(&floating) {
+            focus(&opener);
+        }
+        return None;
+    }
     Some((floating, opener.get_bounding_client_rect()))
 }

@@ -94,8 +94,8 @@ impl std::error::Error for Error {}
 /// What the server said of a batch.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Taken {
-    /// Items it refused, one line each.
-    pub(crate) refused: Vec<String>,
+    /// Items it refused: which of the batch, and why.
+    pub(crate) refused: Vec<(usize, String)>,
 }
 
 /// A client that keeps its connection.
@@ -136,13 +136,26 @@ impl Client {
         let answer = read_answer(sent)?;
         let items = answer["results"].as_array().into_iter().flatten();
         let refused = items
-            .filter_map(|item| match item["status"].as_str()? {
-                "rejected" => Some(text_of(&item["message"])),
-                "conflict" => Some(format!("another event has the id {}", text_of(&item["id"]))),
-                _ => None,
+            .enumerate()
+            .filter_map(|(at, item)| {
+                let why = match item["status"].as_str()? {
+                    "rejected" => text_of(&item["message"]),
+                    "conflict" => format!("another event has the id {}", text_of(&item["id"])),
+                    _ => return None,
+                };
+                Some((at, why))
             })
             .collect();
         Ok(Taken { refused })
+    }
+
+    /// Asks for what is at a route.
+    pub(crate) fn get(&self, endpoint: &Endpoint, route: &str) -> Result<Value, Error> {
+        check_endpoint(&endpoint.url)?;
+        let url = format!("{}/api/v1/{route}", endpoint.url.trim_end_matches('/'));
+        let asked = self.agent.get(&url);
+        let token = format!("Bearer {}", endpoint.token);
+        read_answer(asked.header("Authorization", token).call())
     }
 
     /// Sends one body, and gives its hash.

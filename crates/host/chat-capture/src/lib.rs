@@ -1,12 +1,14 @@
 //! The only code that touches agents.
 //!
 //! - [`Pipe`] passes an agent's output through, untouched and at once, and sends what it says to a server on the way.
+//! - [`Asked`] is a hook of an agent that asks, and waits for the answer.
 //! - [`Leftover`] is what an earlier pipe could not send: events that wait in the spool.
 //!
 //! What the output means is for `chat-normalize`; where events are kept is the server's business. Nothing here is
 //! async: an agent's output is one stream.
 
 mod client;
+mod hook;
 mod pipe;
 mod queue;
 mod sender;
@@ -14,5 +16,6 @@ mod spool;
 
 pub use chat_normalize::Dialect;
 pub use client::{Endpoint, Error, check_endpoint};
+pub use hook::Asked;
 pub use pipe::{FindEndpoint, Outcome, Pipe};
-pub use spool::{Batch, Leftover, leftovers};
+pub use spool::{Batch, Leftover, keep_refused, leftovers};

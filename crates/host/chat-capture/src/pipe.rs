@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use chat_event::ChatEvent;
+use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Dialect, SessionReader};
 
 use crate::client::Endpoint;
@@ -37,6 +37,12 @@ pub struct Pipe {
     pub prompt: Option<String>,
     /// The format, where it shall not be told from the input.
     pub dialect: Option<Dialect>,
+    /// What tells this run of the agent from others of its session, where the agent runs now.
+    pub run_id: Option<String>,
+    /// Where the agent runs, where its output does not say it.
+    pub cwd: Option<String>,
+    /// Whether somebody waits for the answers to what the agent asks, and hands them to it: no pipe can.
+    pub takes_answers: bool,
     /// Where events wait for the server.
     pub spool_dir: PathBuf,
     /// Where the server is.
@@ -92,18 +98,21 @@ impl Pipe {
             let context = Context {
                 session_id: self.session_id,
                 prompt: self.prompt,
+                run: self.run_id,
+                cwd: self.cwd,
             };
             let reader = match self.dialect {
                 Some(dialect) => SessionReader::with_dialect(context, dialect),
                 None => SessionReader::new(context),
             };
+            let takes_answers = self.takes_answers;
             move || {
                 let mut next = |timeout| shared.queue.pop(timeout);
                 let mut keep = |events: &[ChatEvent]| {
                     let kept = shared.spool.append(events);
                     kept.map_err(|why| why.to_string())
                 };
-                let outcome = read(reader, &mut next, &now_ms, &mut keep);
+                let outcome = read(reader, takes_answers, &mut next, &now_ms, &mut keep);
                 shared.spool.finish();
                 outcome
             }
@@ -148,7 +157,7 @@ struct Shared {
 
 impl Shared {
     fn send(&self) {
-        let mut sender = Sender::new(&self.find_endpoint);
+        let mut sender = Sender::new(&self.find_endpoint, self.spool.dir());
         let sent = |bytes| self.sent.store(bytes, Ordering::SeqCst);
         let note_refusal = |why: &str, asked: Option<Duration>| {
             *locked(&self.refusal) = Some(why.to_owned());
@@ -185,7 +194,7 @@ impl Shared {
     /// What earlier pipes could not send. It is tried once: the next one tries again.
     fn send_leftovers(&self, dir: &Path) {
         let ours = || self.spool.path();
-        let mut sender = Sender::new(&self.find_endpoint);
+        let mut sender = Sender::new(&self.find_endpoint, dir);
         for path in leftovers(dir) {
             if ours().is_some_and(|ours| ours == path) {
                 continue;
@@ -200,6 +209,7 @@ impl Shared {
                 self.note(why.to_string());
             }
         }
+        locked(&self.notes).append(&mut sender.take_notes());
     }
 
     fn note(&self, note: String) {
@@ -258,6 +268,7 @@ fn pass(mut input: impl Read, mut output: impl Write, shared: &Shared, spool_dir
 /// Bytes to events, events to where they are kept.
 fn read(
     mut reader: SessionReader,
+    takes_answers: bool,
     next: &mut dyn FnMut(Duration) -> std::io::Result<Popped>,
     now_ms: &dyn Fn() -> i64,
     keep: &mut dyn FnMut(&[ChatEvent]) -> Result<(), String>,
@@ -295,6 +306,10 @@ fn read(
             outcome.not_a_session = Some(why.to_string());
         }
         outcome.events += events.len() as u64;
+        // Who writes ChatEvents says by itself what can be answered.
+        if !takes_answers && reader.dialect() != Some(Dialect::ChatEvents) {
+            events.iter_mut().for_each(is_answered_elsewhere);
+        }
         if !events.is_empty()
             && !spool_failed
             && let Err(why) = keep(&events)
@@ -308,6 +323,15 @@ fn read(
         }
     }
     outcome
+}
+
+/// Answers go against the stream: what asks here would wait for ever for one that is given anywhere else.
+fn is_answered_elsewhere(event: &mut ChatEvent) {
+    match &mut event.payload {
+        Payload::PermissionRequest(it) => it.answerable = Some(false),
+        Payload::QuestionRequest(it) => it.answerable = Some(false),
+        _ => {}
+    }
 }
 
 fn spawn<T: Send + 'static>(
@@ -364,7 +388,7 @@ mod tests {
         let mut said = Vec::new();
         let mut keep = |events: &[ChatEvent]| {
             for event in events {
-                if let chat_event::Payload::SessionStatus(status) = &event.payload {
+                if let Payload::SessionStatus(status) = &event.payload {
                     let guessed = status.guessed == Some(true);
                     let at = event.timestamp.unwrap_or(0);
                     said.push((at, status.status.clone(), guessed));
@@ -373,7 +397,7 @@ mod tests {
             Ok(())
         };
         let reader = SessionReader::with_dialect(Context::default(), dialect);
-        read(reader, &mut next, &|| clock.get(), &mut keep);
+        read(reader, false, &mut next, &|| clock.get(), &mut keep);
         said
     }
 

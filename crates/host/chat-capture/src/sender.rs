@@ -1,12 +1,13 @@
 //! Sending what is in a spool, until the server has it.
 
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use chat_event::{BodyRef, ChatEvent, bodies};
 
 use crate::client::{Client, Endpoint, Error};
 use crate::pipe::FindEndpoint;
-use crate::spool::{Batch, Reader, Spool};
+use crate::spool::{Batch, Reader, Spool, keep_refused};
 
 /// Between the starts of two batches: a chunk leaves at once, and a flood in few requests.
 const PACE: Duration = Duration::from_millis(50);
@@ -26,8 +27,13 @@ const MAX_NOTES: usize = 10;
 pub(crate) struct Sender<'a> {
     find_endpoint: &'a FindEndpoint,
     client: Client,
+    /// Beside what is kept of what the server refuses.
+    spool_dir: PathBuf,
     tries: u32,
     notes: Vec<String>,
+    /// How many events were refused, and where they are kept.
+    n_refused: usize,
+    kept: Option<PathBuf>,
     /// The last reason for which the server has not taken something.
     pub(crate) last_refusal: Option<String>,
 }
@@ -41,12 +47,15 @@ pub(crate) struct Pause {
 }
 
 impl<'a> Sender<'a> {
-    pub(crate) fn new(find_endpoint: &'a FindEndpoint) -> Self {
+    pub(crate) fn new(find_endpoint: &'a FindEndpoint, spool_dir: &Path) -> Self {
         Sender {
             find_endpoint,
             client: Client::new(),
+            spool_dir: spool_dir.to_owned(),
             tries: 0,
             notes: Vec::new(),
+            n_refused: 0,
+            kept: None,
             last_refusal: None,
         }
     }
@@ -105,6 +114,8 @@ impl<'a> Sender<'a> {
                 Err(why @ (Error::TooLarge | Error::Refused { .. })) => {
                     // It would be refused each time, and hold up all that follows.
                     self.note(why.to_string());
+                    let lines: Vec<&str> = batch.lines.iter().map(String::as_str).collect();
+                    self.keep_refused(batch, &lines);
                     return;
                 }
                 Err(why) => why,
@@ -135,10 +146,26 @@ impl<'a> Sender<'a> {
         } else {
             self.client.post(&endpoint, batch)?
         };
-        for refused in taken.refused {
-            self.note(format!("the server refused an event: {refused}"));
+        let mut lines = Vec::new();
+        for (at, why) in taken.refused {
+            self.note(format!("the server refused an event: {why}"));
+            lines.extend(batch.lines.get(at).map(String::as_str));
+        }
+        if !lines.is_empty() {
+            self.keep_refused(batch, &lines);
         }
         Ok(())
+    }
+
+    /// What the server does not take is kept where it is no longer in the way.
+    fn keep_refused(&mut self, batch: &Batch, lines: &[&str]) {
+        match keep_refused(&self.spool_dir, &batch.session_id, lines) {
+            Ok(path) => {
+                self.n_refused += lines.len();
+                self.kept = Some(path);
+            }
+            Err(why) => self.note(format!("{} events are lost: {why}", lines.len())),
+        }
     }
 
     /// The batch with its large bodies uploaded and referred to.
@@ -164,7 +191,16 @@ impl<'a> Sender<'a> {
     }
 
     pub(crate) fn take_notes(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.notes)
+        let mut notes = std::mem::take(&mut self.notes);
+        if let Some(path) = self.kept.take() {
+            let n = std::mem::take(&mut self.n_refused);
+            let events = if n == 1 { "event is" } else { "events are" };
+            let path = path.display();
+            notes.push(format!(
+                "{n} {events} not in the session, for the server refused them; kept in {path}"
+            ));
+        }
+        notes
     }
 }
 

@@ -116,6 +116,11 @@ impl Spool {
             .unwrap_or_else(PoisonError::into_inner);
     }
 
+    /// Where it lies.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     pub(crate) fn written(&self) -> u64 {
         self.locked().written
     }
@@ -141,12 +146,7 @@ impl Spool {
         let pid = std::process::id();
         let mut n = 1;
         loop {
-            // An id that fits the wire fits a file name; anything else stays out of it.
-            let safe: String = session_id
-                .chars()
-                .filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
-                .take(64)
-                .collect();
+            let safe = safe_name(session_id);
             let again = if n == 1 {
                 String::new()
             } else {
@@ -328,6 +328,37 @@ pub fn leftovers(dir: &Path) -> Vec<PathBuf> {
         .collect();
     paths.sort();
     paths
+}
+
+/// Keeps events that the server refuses for good, beside the spool in `dir`, so that they are not lost; the file.
+///
+/// # Errors
+///
+/// Where the disk refuses.
+pub fn keep_refused(dir: &Path, session_id: &str, lines: &[&str]) -> Result<PathBuf, Error> {
+    let dir = dir.join("refused");
+    make_dir(&dir)?;
+    let path = dir.join(format!("{}.jsonl", safe_name(session_id)));
+    let mut options = File::options();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut text = lines.join("\n");
+    text.push('\n');
+    options
+        .open(&path)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|source| spool_error("keep what was refused beside", &path, source))?;
+    Ok(path)
+}
+
+/// An id that fits the wire fits a file name; anything else stays out of it.
+fn safe_name(session_id: &str) -> String {
+    session_id
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
+        .take(64)
+        .collect()
 }
 
 fn make_dir(dir: &Path) -> Result<(), Error> {

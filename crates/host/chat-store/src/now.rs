@@ -9,7 +9,7 @@ use chat_event::shell::script_of;
 use chat_event::{ChatEvent, Json, Payload};
 use serde::{Deserialize, Serialize};
 
-/// Requests and calls that are kept at once, each: far beyond what one agent has open.
+/// Requests, calls and names of turns that are kept at once, each: far beyond what one agent has open.
 const MOST_OPEN: usize = 64;
 /// A text longer than this is cut: a list has one line for it.
 const TEXT_CHARS: usize = 120;
@@ -29,6 +29,9 @@ pub struct Ask {
     /// Since when it waits, Unix epoch in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub since_ms: Option<i64>,
+    /// `false` where it is answered where the agent runs, and nowhere else.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub answerable: Option<bool>,
 }
 
 /// The newest tool call that runs.
@@ -52,6 +55,18 @@ pub(crate) struct Now {
     calls: VecDeque<Open<Doing>>,
     /// Answers whose requests have not come: either half may be first.
     early: VecDeque<(String, String)>,
+    /// The names of turns that began, the newest last: what comes late to one of them begins nothing.
+    turns: VecDeque<String>,
+    /// The turn that goes on, where one does.
+    turn: Option<Turn>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Turn {
+    Named,
+    Unnamed,
+    /// Without a name, and its prompt has not come.
+    Announced,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,9 +100,85 @@ impl Now {
                 self.asks.retain(|ask| !is_over(&ask.turn_id));
                 self.calls.retain(|call| !is_over(&call.turn_id));
             }
-            Payload::SessionEnd(_) => *self = Now::default(),
+            Payload::SessionEnd(_) => {
+                self.asks.clear();
+                self.calls.clear();
+                self.early.clear();
+            }
             _ => {}
         }
+    }
+
+    /// Whether the event begins a turn, said so or not: as in the feed, the first event of a turn does, where no
+    /// `turn_start` came before it.
+    pub(crate) fn begins_turn(&mut self, event: &ChatEvent) -> bool {
+        let is_prompt = matches!(
+            event.payload,
+            Payload::UserMessage(_) | Payload::UserAudio(_)
+        );
+        match &event.payload {
+            Payload::TurnEnd(_) => {
+                // A prompt may wait while the agent is busy with the one before: that one's end is not the newest's.
+                let goes_on = match self.turn {
+                    Some(Turn::Named) => self.turns.back() != event.turn_id.as_ref(),
+                    Some(Turn::Unnamed | Turn::Announced) => true,
+                    None => false,
+                };
+                if event.turn_id.is_none() || self.is_new_name(event) || !goes_on {
+                    self.turn = None;
+                }
+                return false;
+            }
+            Payload::SessionEnd(_) => {
+                self.turn = None;
+                return false;
+            }
+            _ if event.turn_id.is_some() => {}
+            Payload::TurnStart(_) => {}
+            Payload::UserMessage(_)
+            | Payload::UserAudio(_)
+            | Payload::AssistantChunk(_)
+            | Payload::AssistantDone(_)
+            | Payload::ThinkingChunk(_)
+            | Payload::ThinkingDone(_)
+            | Payload::ToolInputChunk(_)
+            | Payload::ToolCall(_)
+                if event.parent_tool_call_id.is_none() => {}
+            _ => return false,
+        }
+        let is_start = matches!(event.payload, Payload::TurnStart(_));
+        let (begins, turn) = match (&event.turn_id, self.turn) {
+            (Some(_), before) => match self.is_new_name(event) {
+                true => (true, Some(Turn::Named)),
+                false => (false, before),
+            },
+            (None, _) if is_start => (true, Some(Turn::Announced)),
+            (None, Some(Turn::Announced)) if is_prompt => (false, Some(Turn::Unnamed)),
+            (None, Some(Turn::Unnamed)) => (is_prompt, Some(Turn::Unnamed)),
+            (None, None) => (true, Some(Turn::Unnamed)),
+            (None, before) => (false, before),
+        };
+        self.turn = turn;
+        begins
+    }
+
+    /// Whether the newest turn goes on.
+    pub(crate) fn has_turn(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    fn is_new_name(&mut self, event: &ChatEvent) -> bool {
+        let Some(name) = &event.turn_id else {
+            return false;
+        };
+        let is_new = !self.turns.contains(name);
+        if is_new {
+            if self.turns.len() >= MOST_OPEN {
+                self.turns.pop_front();
+            }
+            self.turns.push_back(name.clone());
+        }
+        is_new
     }
 
     /// How many requests wait.
@@ -163,6 +254,7 @@ fn of_permission(request: &PermissionRequest) -> Ask {
         tool: one_line(&request.tool_name),
         text: one_line(&text),
         since_ms: None,
+        answerable: request.answerable,
     }
 }
 
@@ -176,6 +268,7 @@ fn of_question(request: &QuestionRequest) -> Ask {
         tool: String::new(),
         text: one_line(text),
         since_ms: None,
+        answerable: request.answerable,
     }
 }
 

@@ -40,6 +40,9 @@ pub struct Summary {
     pub sandbox_id: Option<String>,
     /// `busy`, `idle`, `retrying` or `ended`.
     pub status: String,
+    /// Since when it works, where it does, Unix epoch in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub works_since_ms: Option<i64>,
     /// How many requests wait for an answer.
     #[serde(skip_serializing_if = "is_zero")]
     pub asks: usize,
@@ -113,6 +116,15 @@ impl Summary {
 
     /// Takes the next event of the log.
     pub(crate) fn take(&mut self, event: &ChatEvent) {
+        self.take_facts(event);
+        if !matches!(self.status.as_str(), "busy" | "retrying") {
+            self.works_since_ms = None;
+        } else if self.works_since_ms.is_none() {
+            self.works_since_ms = event.recv.or(event.timestamp);
+        }
+    }
+
+    fn take_facts(&mut self, event: &ChatEvent) {
         if let Some(seq) = event.seq {
             self.head = self.head.max(seq);
         }
@@ -124,6 +136,7 @@ impl Summary {
         }
         self.last_event_ms = event.timestamp.or(self.last_event_ms);
         self.now.take(event);
+        let begins_turn = self.now.begins_turn(event);
         self.asks = self.now.n_asks();
         self.ask = self.now.first_ask();
         self.doing = self.now.doing();
@@ -137,14 +150,20 @@ impl Summary {
             self.pace.take(at_ms);
         }
         let has_failed = self.outcome.as_deref() == Some("failed");
-        self.note_outcome(event);
+        self.note_outcome(event, begins_turn);
         self.note_figures(event);
+        if begins_turn {
+            "busy".clone_into(&mut self.status);
+        }
         match &event.payload {
             Payload::SessionStart(start) => {
                 replace(&mut self.agent, &start.agent);
                 replace(&mut self.provider, &start.provider);
                 replace(&mut self.model, &start.model);
-                replace(&mut self.cwd, &start.cwd);
+                // Where it began; the agent may go elsewhere.
+                if self.cwd.is_none() {
+                    self.cwd.clone_from(&start.cwd);
+                }
                 replace(&mut self.git_branch, &start.git_branch);
                 replace(&mut self.sandbox_id, &start.sandbox_id);
                 if let Some(title) = start.title.as_deref().and_then(first_line) {
@@ -164,7 +183,7 @@ impl Summary {
             {
                 self.title = gist::title(&message.text.preview()).map(|title| one_line(&title));
             }
-            Payload::TurnStart(_) => "busy".clone_into(&mut self.status),
+            Payload::TurnEnd(_) if self.now.has_turn() => {}
             Payload::TurnEnd(_) | Payload::Interrupt(_) => "idle".clone_into(&mut self.status),
             // A turn that failed is over, unless the agent goes on with it: then its next call says so.
             Payload::ErrorEvent(_)
@@ -186,18 +205,20 @@ impl Summary {
     }
 
     /// How the newest turn ended, and what of.
-    fn note_outcome(&mut self, event: &ChatEvent) {
+    fn note_outcome(&mut self, event: &ChatEvent, begins_turn: bool) {
         let is_main = event.parent_tool_call_id.is_none();
+        if begins_turn {
+            self.turns += 1;
+            self.outcome = None;
+            self.failure = None;
+        }
         let outcome = match &event.payload {
-            Payload::TurnStart(_) => {
-                self.turns += 1;
-                None
-            }
             Payload::UserMessage(_) if is_main => None,
             Payload::ToolCall(_) => {
                 self.steps += 1;
                 None
             }
+            Payload::TurnEnd(_) if self.now.has_turn() => return,
             Payload::TurnEnd(end) => {
                 Some(match (end.outcome.as_deref(), self.outcome.as_deref()) {
                     (Some(said @ ("interrupted" | "failed")), _) => said,

@@ -6,7 +6,7 @@
 mod support;
 
 use chat_event::payload::{
-    ErrorEvent, SessionStart, ToolCall, TurnEnd, TurnStart, Usage, UserMessage,
+    AssistantChunk, ErrorEvent, SessionStart, ToolCall, TurnEnd, TurnStart, Usage, UserMessage,
 };
 use chat_event::{ChatEvent, Payload};
 use chat_store::Summary;
@@ -206,4 +206,70 @@ fn the_last_ten_minutes_are_counted_by_half_minutes() {
     assert_eq!((pace.counts.len(), pace.counts[0]), (20, 2));
     let pace = at(i64::MAX);
     assert_eq!(pace.counts, vec![1]);
+}
+
+/// As the feed has it: who works without saying that a turn began works all the same.
+#[test]
+fn a_turn_that_nobody_announced_goes_on_until_its_end() {
+    let prompt = || Payload::from(UserMessage::default());
+    let chunk = || Payload::from(AssistantChunk::default());
+    let end = || Payload::from(TurnEnd::default());
+    let stands = |events: Vec<(&str, Payload)>| {
+        let events = events.into_iter().map(|(turn, payload)| {
+            let mut event = ChatEvent::new("", 1, "s1", payload);
+            event.turn_id = Some(turn.to_owned()).filter(|id| !id.is_empty());
+            event
+        });
+        let mut summary = None;
+        let dir = tempfile::tempdir().unwrap();
+        let store = open(dir.path());
+        let session = store.session_or_new(&id("s1")).unwrap();
+        for (n, mut event) in events.enumerate() {
+            event.id = format!("e{n}");
+            session.append(vec![event], false, 1000).unwrap();
+            summary = Some(session.summary());
+        }
+        let summary = summary.unwrap();
+        (summary.status.clone(), summary.turns)
+    };
+    let busy = |turns| ("busy".to_owned(), turns);
+    let idle = |turns| ("idle".to_owned(), turns);
+    // The README's first events.
+    assert_eq!(stands(vec![("t1", prompt())]), busy(1));
+    assert_eq!(stands(vec![("t1", prompt()), ("t1", chunk())]), busy(1));
+    assert_eq!(stands(vec![("", prompt()), ("", chunk())]), busy(1));
+    // What comes late to a turn that is over begins none.
+    let over = || vec![("t1", prompt()), ("t1", end())];
+    let then = |turn, payload| {
+        let mut events = over();
+        events.push((turn, payload));
+        stands(events)
+    };
+    assert_eq!(stands(over()), idle(1));
+    assert_eq!(then("t1", chunk()), idle(1));
+    assert_eq!(then("t2", chunk()), busy(2));
+    assert_eq!(then("", prompt()), busy(2));
+    // Since when it works does not move with each event.
+    let since = |n: i64| {
+        let dir = tempfile::tempdir().unwrap();
+        let store = open(dir.path());
+        let session = store.session_or_new(&id("s1")).unwrap();
+        let payloads = [prompt(), chunk(), end(), prompt(), chunk()];
+        for (at, payload) in (1..=n).zip(payloads) {
+            let event = ChatEvent::new(format!("e{at}"), 1, "s1", payload);
+            session.append(vec![event], false, at * 1000).unwrap();
+        }
+        session.summary().works_since_ms
+    };
+    assert_eq!([since(1), since(2)], [Some(1000); 2]);
+    assert_eq!([since(3), since(4)], [None, Some(4000)]);
+    assert_eq!(since(5), Some(4000));
+    // One that was announced is begun once.
+    let start = || Payload::from(TurnStart::default());
+    assert_eq!(stands(vec![("t1", start()), ("t1", prompt())]), busy(1));
+    assert_eq!(stands(vec![("", start()), ("", prompt())]), busy(1));
+    assert_eq!(stands(vec![("t1", prompt()), ("t1", start())]), busy(1));
+    let mut events = over();
+    events.push(("t1", start()));
+    assert_eq!(stands(events), idle(1));
 }

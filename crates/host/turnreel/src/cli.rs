@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::{compact, config, convert, export, pipe, serve, token_command, trace};
+use crate::{compact, config, convert, export, hook, pipe, serve, token_command, trace};
 
 /// A live activity feed and session replay for coding agents.
 #[derive(Debug, Parser)]
@@ -34,6 +34,14 @@ enum Command {
         after_help = "Example:\n  claude -p \"…\" --output-format stream-json --verbose --include-partial-messages | turnreel pipe --prompt \"…\""
     )]
     Pipe(pipe::Args),
+    /// Ask on the page what Claude Code asks: as the command of its hook PermissionRequest.
+    ///
+    /// Waits for the answer and tells it to the agent. Where no server runs it says nothing, and the agent asks where it
+    /// runs.
+    #[command(
+        after_help = "In ~/.claude/settings.json:\n  {\"hooks\": {\"PermissionRequest\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"turnreel hook\", \"timeout\": 3600}]}]}}"
+    )]
+    Hook(hook::Args),
     /// Tell what agents do, line by line.
     ///
     /// What they are doing goes to standard error, their answers to standard output. Reads sessions where they lie, also
@@ -75,7 +83,10 @@ enum Command {
 
 /// Runs the program's command.
 pub fn main() -> ExitCode {
-    let program = Cli::command();
+    // What stands for one start of the server is nothing to be told of.
+    let program = Cli::command().mut_subcommand("config", |config| {
+        config.mut_arg("ready_json", |arg| arg.hide(true))
+    });
     let read = config::read(&program, std::env::args_os().collect());
     let given = match read {
         Ok(given) => given,
@@ -92,13 +103,14 @@ pub fn main() -> ExitCode {
         Some(Command::Serve(args)) => serve::command(*args),
         Some(Command::Config(_)) => config::command(&program, &given),
         Some(Command::Pipe(args)) => pipe::command(args),
+        Some(Command::Hook(args)) => hook::command(args),
         Some(Command::Trace(args)) => trace::command(args),
         Some(Command::Convert(args)) => convert::command(args),
         Some(Command::Compact(args)) => compact::command(args),
         Some(Command::Export(args)) => export::command(args),
         Some(Command::Token(command)) => token_command::command(command),
         None => {
-            let printed = Cli::command().print_long_help();
+            let printed = program.clone().print_long_help();
             ExitCode::from(u8::from(printed.is_err()))
         }
     }

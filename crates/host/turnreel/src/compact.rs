@@ -16,6 +16,7 @@ use chat_store::{Compaction, Folding, SessionId};
 
 use crate::cli::DataArg;
 use crate::data_dir;
+use crate::trace::{id_in, log_of};
 
 /// What `turnreel compact` is told.
 #[derive(Debug, clap::Args)]
@@ -52,7 +53,7 @@ pub(crate) fn command(args: Args) -> ExitCode {
 
 fn compact_session(session: &Path, data: DataArg) -> Result<String, String> {
     let told = session.to_string_lossy();
-    let id = SessionId::parse(&told).map_err(|why| match session.is_file() {
+    let mut id = SessionId::parse(&told).map_err(|why| match session.is_file() {
         true => format!(
             "{}: a file needs a place for what is made of it: -o",
             shown(session)
@@ -60,6 +61,10 @@ fn compact_session(session: &Path, data: DataArg) -> Result<String, String> {
         false => why.to_string(),
     })?;
     let dir = data_dir::resolve(data.data)?;
+    // The beginning of an id is enough, as it is elsewhere.
+    if let Some(whole) = log_of(&dir, id.as_str())?.and_then(|log| id_in(&log)) {
+        id = SessionId::parse(&whole).map_err(|why| why.to_string())?;
+    }
     let compaction = Compaction::prepare(&dir, &id).map_err(|why| why.to_string())?;
     if compaction.folding().is_shorter() {
         let of = |bytes: Result<_, chat_store::Error>| {

@@ -11,12 +11,13 @@ mod merged;
 mod output;
 mod progress;
 mod reading;
+mod timed;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use chat_normalize::{Context, Dialect, SessionReader};
+use chat_normalize::{AT_REST, Context, Dialect, SessionReader};
 
 use crate::pipe::parse_dialect;
 use forms::Form;
@@ -26,6 +27,7 @@ use merged::Merged;
 use output::{Outputs, Sheet};
 use progress::Progress;
 pub(crate) use reading::{Reading, Session, open, unix_ms};
+use timed::Timed;
 
 /// What `turnreel convert` is told.
 #[derive(Debug, clap::Args)]
@@ -146,11 +148,12 @@ struct Work<'a> {
 
 impl Work<'_> {
     fn convert(&mut self, input: &Input) -> Result<(), Stop> {
-        let Some((mut session, length)) = self.open(input) else {
+        let Some(opened) = self.open(input) else {
             return Ok(());
         };
-        self.progress.begin(&input.name(), length);
-        let is_read = self.write(input, session.as_mut())?;
+        self.progress.begin(&input.name(), opened.length);
+        let mut session = Timed::new(opened.session, opened.written_ms);
+        let is_read = self.write(input, &mut session)?;
         let unread = session.unread();
         for agent in input.flat_agents() {
             let Some(path) = agent.path.clone() else {
@@ -175,26 +178,30 @@ impl Work<'_> {
         };
         let mut sources = Vec::new();
         let mut sum = Some(0);
+        let mut written_ms = i64::MAX;
         for input in inputs {
             // Without one of its sources it would not be the run.
-            let Some((session, length)) = self.open(input) else {
+            let Some(opened) = self.open(input) else {
                 return Ok(());
             };
-            sum = sum.zip(length).map(|(sum, length)| sum + length);
-            sources.push((input, session));
+            sum = sum.zip(opened.length).map(|(sum, length)| sum + length);
+            written_ms = written_ms.min(opened.written_ms);
+            sources.push((input, opened.session));
         }
         self.progress.begin(&first.name(), sum);
         let named = Input {
             origin: Origin::Named,
             ..first.clone()
         };
-        self.write(&named, &mut Merged::new(sources))?;
+        // A source without times has those of the others.
+        let mut session = Timed::new(Box::new(Merged::new(sources)), written_ms);
+        self.write(&named, &mut session)?;
         Ok(())
     }
 
-    /// Opens an input, with its length where that is known; `None`, and a word, where it cannot be opened.
-    fn open(&mut self, input: &Input) -> Option<(Box<dyn Session>, Option<u64>)> {
-        open_input(input, self.args.from)
+    /// Opens an input; `None`, and a word, where it cannot be opened.
+    fn open(&mut self, input: &Input) -> Option<Opened> {
+        open_untimed(input, self.args.from)
             .map_err(|why| {
                 self.progress.clear();
                 eprintln!("turnreel convert: could not open: {why}: {}", input.name());
@@ -239,25 +246,43 @@ impl Work<'_> {
     }
 }
 
-/// Opens an input, with its length where that is known.
+/// An input that was opened.
+struct Opened {
+    session: Box<dyn Session>,
+    length: Option<u64>,
+    /// When it was written.
+    written_ms: i64,
+}
+
+/// Opens an input, each of whose events has a time.
 ///
 /// # Errors
 ///
 /// Where it refuses.
-pub(crate) fn open_input(
-    input: &Input,
-    from: Option<Dialect>,
-) -> std::io::Result<(Box<dyn Session>, Option<u64>)> {
+pub(crate) fn open_input(input: &Input, from: Option<Dialect>) -> std::io::Result<Timed> {
+    let opened = open_untimed(input, from)?;
+    Ok(Timed::new(opened.session, opened.written_ms))
+}
+
+fn open_untimed(input: &Input, from: Option<Dialect>) -> std::io::Result<Opened> {
     if let Some(joined) = &input.joined {
         let (reading, length) = JoinedReading::open(joined, from)?;
-        return Ok((Box::new(reading), length));
+        return Ok(Opened {
+            written_ms: reading.written_ms(),
+            session: Box::new(reading),
+            length,
+        });
     }
-    let (bytes, length, arrival_ms) = open(input.path.as_deref())?;
+    let (bytes, length, written_ms) = open(input.path.as_deref())?;
     let reader = match from {
         Some(dialect) => SessionReader::with_dialect(Context::default(), dialect),
         None => SessionReader::new(Context::default()),
     };
-    Ok((Box::new(Reading::new(reader, bytes, arrival_ms)), length))
+    Ok(Opened {
+        session: Box::new(Reading::new(reader, bytes, AT_REST)),
+        length,
+        written_ms,
+    })
 }
 
 fn stop(why: &std::io::Error, outputs: &Outputs) -> Stop {

@@ -32,6 +32,14 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// Which items were not stored, and are not in the session.
+    pub(crate) fn refused(&self) -> Vec<usize> {
+        let items = self.results.iter().enumerate();
+        let refused =
+            items.filter(|(_, item)| matches!(item, Item::Conflict { .. } | Item::Rejected(_)));
+        refused.map(|(at, _)| at).collect()
+    }
+
     /// To a numbered batch that was stored before.
     pub(crate) fn repeated(epoch: String, n_items: usize) -> Self {
         Answer {

@@ -46,15 +46,26 @@ async fn take_in_one(state: &State, path: &Path) -> Result<(), String> {
         let items =
             ingest::read_batch(batch.body().as_bytes(), &id, state).map_err(|why| why.message)?;
         n_events += items.len();
-        match ingest::ingest(state, id, items, false).await {
-            Ok(_) => {}
-            // Bad through and through: it would be bad each time.
+        let (refused, code) = match ingest::ingest(state, id, items, false).await {
+            Ok(answer) => (answer.refused(), "some are refused"),
+            // Bad through and through: it would be bad each time. The message may quote what was sent; the code does not.
             Err(why) if why.status.is_client_error() => {
-                // The message may quote what was sent; the code does not.
-                let code = why.code;
-                tracing::warn!("some events of {} are left out: {code}", path.display());
+                ((0..batch.lines.len()).collect(), why.code)
             }
             Err(why) => return Err(why.message),
+        };
+        if !refused.is_empty() {
+            let lines = refused.iter().filter_map(|at| batch.lines.get(*at));
+            let lines: Vec<&str> = lines.map(String::as_str).collect();
+            let dir = path.parent().unwrap_or(path);
+            let kept = chat_capture::keep_refused(dir, &batch.session_id, &lines);
+            let kept = kept.map_err(|why| why.to_string())?;
+            tracing::warn!(
+                "{} events of {} are left out, and kept in {}: {code}",
+                lines.len(),
+                path.display(),
+                kept.display()
+            );
         }
     }
     tracing::info!(events = n_events, "took in {}", path.display());

@@ -3,7 +3,7 @@
 //! - [`run`] serves until it is told to stop; `serve` opens the world for it: folder, token, address.
 //! - `access` decides who may ask, `routes` answer, `ingest` stores and publishes, `live` holds what readers follow,
 //!   `socket` and `sse` send it to them, in the log's words or in others' (`agent_form`).
-//! - `pipe` is the other end: an agent's output on its way through.
+//! - `pipe` is the other end: an agent's output on its way through; `hook` brings an answer back to it.
 //! - `convert` and `trace` read sessions where they lie, for files and for the terminal.
 //!
 //! Bytes are kept by `chat-store`; agents are touched by `chat-capture`; what is shown is the page's own business.
@@ -22,6 +22,7 @@ mod error;
 mod examples;
 mod export;
 mod follow;
+mod hook;
 mod hosts;
 mod ingest;
 mod leftovers;

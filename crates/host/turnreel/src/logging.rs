@@ -1,6 +1,10 @@
 //! What the server says on stderr: lines for people, or one JSON object a line.
 //!
+//! Lines for people are coloured where a terminal shows them.
+//!
 //! No payload and no token is ever said; `observe` says why a request is told by its route and not by its address.
+
+use std::io::IsTerminal as _;
 
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
@@ -22,7 +26,9 @@ pub(crate) enum Format {
 
 /// Says from now on what is at least of that level.
 pub(crate) fn begin(level: LevelFilter, format: Format) {
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|it| !it.is_empty());
     let logging = tracing_subscriber::fmt()
+        .with_ansi(!plain && std::io::stderr().is_terminal())
         .with_max_level(level)
         .with_writer(std::io::stderr)
         .with_target(false);

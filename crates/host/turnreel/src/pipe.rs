@@ -1,12 +1,11 @@
 //! `turnreel pipe`: the command around `chat_capture::Pipe`.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use chat_capture::{Dialect, Endpoint, Outcome, Pipe};
+use chat_capture::{Dialect, Endpoint, FindEndpoint, Outcome, Pipe};
 
 use crate::cli::DataArg;
 use crate::data_dir::{self, ServerFile};
@@ -23,6 +22,25 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID", value_parser = parse_session)]
     session: Option<String>,
 
+    #[command(flatten)]
+    server: EndpointArgs,
+
+    /// Read the input as this format [default: told from its first lines].
+    #[arg(long, value_name = "DIALECT", value_parser = parse_dialect)]
+    from: Option<Dialect>,
+
+    /// Offer answers to what the agent asks: the program that runs it waits for them and hands them to it.
+    #[arg(long)]
+    takes_answers: bool,
+
+    /// Wait at the end so many seconds for a server that takes nothing; what it has not taken then is sent later.
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    wait: u64,
+}
+
+/// Which server.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct EndpointArgs {
     /// The server's address [default: the one that serves the data folder].
     #[arg(long, value_name = "URL", env = "TURNREEL_ENDPOINT")]
     endpoint: Option<String>,
@@ -38,14 +56,6 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     data: DataArg,
-
-    /// Read the input as this format [default: told from its first lines].
-    #[arg(long, value_name = "DIALECT", value_parser = parse_dialect)]
-    from: Option<Dialect>,
-
-    /// Wait at the end so many seconds for a server that takes nothing; what it has not taken then is sent later.
-    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
-    wait: u64,
 }
 
 fn parse_session(text: &str) -> Result<String, String> {
@@ -74,23 +84,51 @@ pub(crate) fn command(args: Args) -> ExitCode {
 }
 
 fn run(args: Args) -> Result<ExitCode, String> {
-    if let Some(url) = &args.endpoint {
-        chat_capture::check_endpoint(url).map_err(|why| why.to_string())?;
-    }
-    let dir = data_dir::resolve(args.data.data)?;
+    let dir = data_dir::resolve(args.server.data.data.clone())?;
+    let find_endpoint = endpoint_finder(args.server)?;
     let stops = Arc::new(AtomicUsize::new(0));
     count_signals(&stops)?;
+    // What comes from a file is a run that was recorded: it is the same each time, and went on anywhere.
+    let is_live = !is_file();
     let pipe = Pipe {
         session_id: args.session,
         prompt: args.prompt,
         dialect: args.from,
+        run_id: is_live.then(run_id),
+        cwd: is_live.then(working_directory).flatten(),
+        takes_answers: args.takes_answers,
         spool_dir: spool_dir(&dir),
-        find_endpoint: endpoint_finder(dir, args.endpoint, args.token),
+        find_endpoint,
         wait: Duration::from_secs(args.wait),
         stops,
     };
     let outcome = pipe.run(std::io::stdin(), std::io::stdout())?;
     Ok(report(&outcome))
+}
+
+/// Whether standard input is a file.
+fn is_file() -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        let input = std::io::stdin().as_fd().try_clone_to_owned();
+        let about = input.and_then(|input| std::fs::File::from(input).metadata());
+        about.is_ok_and(|about| about.is_file())
+    }
+    #[cfg(not(unix))]
+    false
+}
+
+/// No other run has it.
+fn run_id() -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = now.map_or(0, |now| now.as_nanos());
+    format!("{now} {}", std::process::id())
+}
+
+fn working_directory() -> Option<String> {
+    let here = std::env::current_dir().ok()?;
+    Some(here.to_str()?.to_owned())
 }
 
 fn report(outcome: &Outcome) -> ExitCode {
@@ -111,12 +149,17 @@ fn report(outcome: &Outcome) -> ExitCode {
 }
 
 /// Looks for the server anew each time: it may have been started again on another port.
-fn endpoint_finder(
-    dir: PathBuf,
-    endpoint: Option<String>,
-    token: Option<String>,
-) -> Box<dyn Fn() -> Result<Endpoint, String> + Send + Sync> {
-    Box::new(move || {
+pub(crate) fn endpoint_finder(args: EndpointArgs) -> Result<FindEndpoint, String> {
+    let EndpointArgs {
+        endpoint,
+        token,
+        data,
+    } = args;
+    if let Some(url) = &endpoint {
+        chat_capture::check_endpoint(url).map_err(|why| why.to_string())?;
+    }
+    let dir = data_dir::resolve(data.data)?;
+    Ok(Box::new(move || {
         let url = match &endpoint {
             Some(url) => url.clone(),
             None => {
@@ -136,7 +179,7 @@ fn endpoint_finder(
                 .to_owned(),
         };
         Ok(Endpoint { url, token })
-    })
+    }))
 }
 
 /// Ctrl-c reaches the agent too, whose last words are still to come: the second one is for us. So is SIGTERM.

@@ -191,7 +191,7 @@ impl Task {
     fn new(id: &SessionId, session: Option<&Session>) -> Result<Self, ApiError> {
         let context = Context {
             session_id: Some(id.as_str().to_owned()),
-            prompt: None,
+            ..Context::default()
         };
         let mut task = Task {
             reader: SessionReader::with_dialect(context, Dialect::AgentEvents),

@@ -132,7 +132,7 @@ fn row(record: &Record) -> String {
         None => "-".to_owned(),
         Some(end_ms) => match end_ms - now_ms() {
             ..=0 => "over".to_owned(),
-            left_ms => format!("{} min", left_ms / 60_000 + 1),
+            left_ms => left(left_ms),
         },
     };
     // A label is for one line, whatever is in it.
@@ -150,9 +150,32 @@ fn row(record: &Record) -> String {
     )
 }
 
+/// How long yet, in the unit that `--expires` would take: `7 d`, `30 h`, `90 min`.
+fn left(left_ms: i64) -> String {
+    let minutes = (left_ms - 1) / 60_000 + 1;
+    match minutes {
+        ..=120 => format!("{minutes} min"),
+        121..=2_880 => format!("{} h", (minutes - 1) / 60 + 1),
+        _ => format!("{} d", (minutes - 1) / 1_440 + 1),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_left_is_told_as_it_was_given() {
+        for (given, told) in [
+            ("7d", "7 d"),
+            ("12h", "12 h"),
+            ("30m", "30 min"),
+            ("90s", "2 min"),
+        ] {
+            // A moment has passed.
+            assert_eq!(left(parse_duration_ms(given).unwrap() - 5), told);
+        }
+    }
 
     #[test]
     fn times_have_a_unit_and_are_not_nothing() {

@@ -20,7 +20,7 @@ use crate::data_dir;
 use crate::pipe::parse_dialect;
 use screen::Screen;
 use source::Source;
-pub(crate) use source::log_of;
+pub(crate) use source::{id_in, log_of};
 
 /// A file that is followed is looked at so often.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

@@ -75,6 +75,16 @@ fn what_is_told_is_a_file_that_says_the_same() {
 }
 
 #[test]
+fn its_help_offers_nothing_that_is_for_one_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let help = told(dir.path(), &[], &["--help"]);
+    assert!(
+        help.contains("--listen") && !help.contains("--ready-json"),
+        "{help}"
+    );
+}
+
+#[test]
 fn a_file_that_says_what_is_no_option_stops_the_start() {
     let dir = tempfile::tempdir().unwrap();
     for (file, why) in [

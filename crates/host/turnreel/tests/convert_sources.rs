@@ -401,3 +401,79 @@ fn what_is_not_one_run_is_not_merged() {
     let output = convert(&[&one, &one], &["--merge", "--from", "claude-hooks"]);
     assert_eq!(output.status.code(), Some(2));
 }
+
+/// Hooks, stream and transcript of a run, in every order.
+#[test]
+fn it_does_not_matter_which_source_is_named_first() {
+    let Some(folder) = recordings("claude-code") else {
+        return;
+    };
+    for story in [
+        "read-edit",
+        "bash",
+        "multi-turn",
+        "parallel",
+        "subagent",
+        "denied",
+    ] {
+        let transcript = std::fs::read_dir(&folder).unwrap().find_map(|entry| {
+            let path = entry.unwrap().path();
+            let name = path.file_name()?.to_str()?.to_owned();
+            let is_it =
+                name.starts_with(&format!("{story}.transcript.")) && name.ends_with(".jsonl");
+            is_it.then_some(path)
+        });
+        let [hooks, stream] =
+            ["hooks", "stream"].map(|kind| folder.join(format!("{story}.{kind}.jsonl")));
+        let paths: Vec<PathBuf> = [Some(hooks), Some(stream), transcript]
+            .into_iter()
+            .flatten()
+            .filter(|path| path.is_file())
+            .collect();
+        if paths.len() < 2 {
+            continue;
+        }
+        let mut told: Vec<(Vec<usize>, Vec<String>)> = Vec::new();
+        for order in orders(paths.len()) {
+            let named: Vec<&Path> = order.iter().map(|at| paths[*at].as_path()).collect();
+            let merged = events(&named, &["--merge"]);
+            let said = merged.iter().filter_map(|event| {
+                let kind = event["type"].as_str()?;
+                let lasting = [
+                    "turn_start",
+                    "user_message",
+                    "thinking_done",
+                    "assistant_done",
+                    "tool_call",
+                    "tool_result",
+                    "file_edit",
+                    "turn_end",
+                ];
+                let about = ["text", "toolCallId", "outcome"];
+                let about = about.map(|key| event["payload"][key].to_string());
+                lasting
+                    .contains(&kind)
+                    .then(|| format!("{kind} {}", about.join(" ")))
+            });
+            told.push((order, said.collect()));
+            let turns = count(&merged, "turn_start");
+            assert_eq!(count(&merged, "turn_end"), turns, "{story} {named:?}");
+        }
+        for (order, said) in &told[1..] {
+            assert_eq!(said, &told[0].1, "{story} {order:?}");
+        }
+    }
+}
+
+fn orders(n: usize) -> Vec<Vec<usize>> {
+    let mut orders = vec![Vec::new()];
+    for _ in 0..n {
+        let longer = orders.into_iter().flat_map(|order: Vec<usize>| {
+            let rest = (0..n).filter(|at| !order.contains(at)).collect::<Vec<_>>();
+            rest.into_iter()
+                .map(move |at| [order.clone(), vec![at]].concat())
+        });
+        orders = longer.collect();
+    }
+    orders
+}

@@ -41,6 +41,7 @@ fn make_examples() {
         let mut reader = SessionReader::new(Context {
             session_id: Some(session.to_owned()),
             prompt: Some(prompt.to_owned()),
+            ..Context::default()
         });
         let mut events = Vec::new();
         let mut now_ms = FIRST_MS;

@@ -261,3 +261,138 @@ fn a_wrong_token_and_a_far_endpoint_are_said() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("https"), "{said}");
 }
+
+/// What a pipe hands on goes one way: nobody is to be asked for an answer that would never arrive.
+#[test]
+fn what_an_agent_asks_in_a_pipe_is_answered_where_it_runs() {
+    let Some(path) = support::shared("recordings/claude-code/approvals.stream.jsonl") else {
+        return;
+    };
+    let input = std::fs::read_to_string(path).unwrap();
+    // Up to the first thing it asks: it waits.
+    let n_lines = 1 + input
+        .lines()
+        .position(|line| line.contains("can_use_tool"))
+        .unwrap();
+    let asked: String = input.split_inclusive('\n').take(n_lines).collect();
+    for (more, answerable, status) in [
+        (&[][..], serde_json::json!(false), 409),
+        (&["--takes-answers"], serde_json::Value::Null, 200),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let server = Server::start(dir.path());
+        let mut child = start(dir.path(), more);
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(asked.as_bytes()).unwrap();
+        let mut request = serde_json::Value::Null;
+        soon("the request arrives", || {
+            let row = server.get("/api/v1/sessions").1["sessions"][0].clone();
+            let Some(id) = row["id"].as_str() else {
+                return false;
+            };
+            let (_, page) = server.get(&format!("/api/v1/sessions/{id}/events"));
+            let events = page["events"].as_array().unwrap();
+            let found = events
+                .iter()
+                .find(|event| event["type"] == "permission_request");
+            request = found.cloned().unwrap_or_default();
+            found.is_some()
+        });
+        assert_eq!(request["payload"]["answerable"], answerable, "{request}");
+        let session = request["sessionId"].as_str().unwrap();
+        let id = request["payload"]["requestId"].as_str().unwrap();
+        let (answered, said) = server.ask(
+            "POST",
+            &format!("/api/v1/sessions/{session}/permissions/{id}"),
+            &server.token,
+            r#"{"decision": "allow"}"#,
+        );
+        assert_eq!(answered, status, "{said}");
+        drop(stdin);
+        assert!(child.wait().unwrap().success());
+    }
+}
+
+/// `codex exec resume` says of each run what the run before said: nothing in its stream tells them apart.
+#[test]
+fn runs_that_say_the_same_are_turns_of_one_session() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let input = concat!(
+        r#"{"type":"thread.started","thread_id":"0199a213-81c0-7800-8aa1-bbab2a035a53"}"#,
+        "\n",
+        r#"{"type":"turn.started"}"#,
+        "\n",
+        r#"{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"Done."}}"#,
+        "\n",
+        r#"{"type":"turn.completed","usage":{"input_tokens":9,"cached_input_tokens":0,"output_tokens":1}}"#,
+        "\n",
+    );
+    let more: [&[&str]; 4] = [&["--prompt", "Go on"], &["--prompt", "Go on"], &[], &[]];
+    for more in more {
+        let output = run(dir.path(), more, input.as_bytes());
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    }
+    let row = server.get("/api/v1/sessions").1["sessions"][0].clone();
+    let here = std::env::current_dir().unwrap();
+    assert_eq!(row["cwd"], here.to_str().unwrap(), "{row}");
+    assert_eq!(row["status"], "ended", "{row}");
+    let path = format!(
+        "/api/v1/sessions/{}/events?limit=1000",
+        row["id"].as_str().unwrap()
+    );
+    let page = server.get(&path).1;
+    let count = |kind: &str| {
+        let events = page["events"].as_array().unwrap();
+        events.iter().filter(|event| event["type"] == kind).count()
+    };
+    let told = ["turn_start", "user_message", "assistant_done", "turn_end"].map(count);
+    assert_eq!(told, [4, 2, 4, 4], "{page}");
+    // A file is a run that was recorded: read again it is the same.
+    let file = dir.path().join("run.jsonl");
+    std::fs::write(&file, input).unwrap();
+    let read = || {
+        let child = Command::new(PROGRAM)
+            .args(["pipe", "--session", "file", "--data"])
+            .arg(dir.path())
+            .stdin(std::fs::File::open(&file).unwrap())
+            .output()
+            .unwrap();
+        assert!(child.status.success());
+        server.all("file", 1000).len()
+    };
+    assert_eq!(read(), read());
+}
+
+#[test]
+fn what_the_server_refuses_is_kept_and_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let event = |id: &str, text: &str| {
+        format!(
+            r#"{{"id":"{id}","timestamp":1,"sessionId":"s1","type":"user_message","payload":{{"text":"{text}"}}}}"#
+        ) + "\n"
+    };
+    run(dir.path(), &[], event("a", "One").as_bytes());
+    let other = event("a", "Other");
+    let refused = [other.clone(), event("b", "Two") + &other];
+    for (n, input) in refused.iter().enumerate() {
+        let output = run(dir.path(), &[], input.as_bytes());
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("1 event is not in the session"), "{said}");
+        let kept = dir.path().join("spool/refused/s1.jsonl");
+        assert!(said.contains(&kept.display().to_string()), "{said}");
+        let kept = std::fs::read_to_string(kept).unwrap();
+        assert_eq!(kept.matches(r#""text":"Other""#).count(), n + 1, "{kept}");
+    }
+    assert_eq!(server.all("s1", 10).len(), 2);
+    assert_eq!(spooled(dir.path()), 0);
+    // What waits for a server to start is not lost either.
+    drop(server);
+    run(dir.path(), &["--wait", "0"], other.as_bytes());
+    let server = Server::start(dir.path());
+    soon("it is taken in", || spooled(dir.path()) == 0);
+    let kept = std::fs::read_to_string(dir.path().join("spool/refused/s1.jsonl")).unwrap();
+    assert_eq!(kept.matches(r#""text":"Other""#).count(), 3, "{kept}");
+    assert_eq!(server.all("s1", 10).len(), 2);
+}

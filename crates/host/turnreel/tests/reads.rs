@@ -191,8 +191,8 @@ fn the_list_is_paged_and_filtered() {
         let mut events = vec![
             json!({"id": "u", "timestamp": 1, "type": "user_message", "turnId": "t", "payload": {"text": format!("Fix the {} test", ["FAST", "slow"][n % 2])}}),
         ];
-        if n < 3 {
-            events.push(json!({"id": "b", "timestamp": 2, "type": "session_status", "payload": {"status": "busy"}}));
+        if n >= 3 {
+            events.push(json!({"id": "b", "timestamp": 2, "type": "turn_end", "turnId": "t", "payload": {}}));
         }
         assert_eq!(server.post(&format!("s{n}"), &json!(events)).0, 200);
     }

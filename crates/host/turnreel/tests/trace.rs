@@ -317,6 +317,20 @@ fn a_session_is_read_while_the_server_holds_the_folder() {
     assert_eq!(text(&output.stderr), "[1] ▶ Hello\n[1] ✓ Hello\n");
     assert_eq!(text(&output.stdout), "Hi\n");
     assert_eq!(output.status.code(), Some(0));
+    // The beginning of an id is enough where it is one session's; where not, it says which there are.
+    let other =
+        json!([{"id": "a", "timestamp": 1, "type": "user_message", "payload": {"text": "x"}}]);
+    assert_eq!(server.post("Abc-1", &other).0, 200);
+    assert_eq!(
+        text(&trace(&["--data", data, "abc"]).stderr),
+        "[1] ▶ x\n[1] ✓ x\n"
+    );
+    assert_eq!(server.post("Abc-2", &other).0, 200);
+    let said = text(&trace(&["--data", data, "abc"]).stderr);
+    assert!(
+        said.ends_with("several sessions begin with abc: Abc-1, Abc-2\n"),
+        "{said}"
+    );
     // And as it goes on.
     let following = Following::start(&["--follow", "--data", data, "s1"], Stdio::null());
     assert_eq!(following.next(), "[1] ▶ Hello");

@@ -40,11 +40,40 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// What is wrong with a payload: `payload.text: expected a string`, ``payload: missing field `text` ``.
+pub(crate) fn in_payload(message: &str) -> String {
+    let message = without_position(message);
+    let names_a_field = message
+        .split_once(": ")
+        .is_some_and(|(name, _)| !name.contains(' '));
+    match names_a_field {
+        true => format!("payload.{message}"),
+        false => format!("payload: {message}"),
+    }
+}
+
 /// serde_json's message without its " at line 1 column 17": a log's reader knows the line better, and the column of a
 /// payload read apart would be wrong.
 pub(crate) fn without_position(message: &str) -> &str {
     match message.rfind(" at line ") {
         Some(at) => &message[..at],
         None => message,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_payload;
+
+    #[test]
+    fn a_field_is_named_by_its_place() {
+        assert_eq!(
+            in_payload("text: expected a string at line 1 column 9"),
+            "payload.text: expected a string"
+        );
+        assert_eq!(
+            in_payload("missing field `text` at line 1 column 2"),
+            "payload: missing field `text`"
+        );
     }
 }

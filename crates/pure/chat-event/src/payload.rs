@@ -400,6 +400,8 @@ payload_struct! {
         options: Vec<PermissionOption> = "options" default,
         /// Why it asks.
         reason: Option<String> = "reason" optional,
+        /// `false` where no answer from here reaches who asks, as `turnreel pipe` says: it is given where the agent runs.
+        answerable: Option<bool> = "answerable" optional,
     }
 }
 payload_struct! {
@@ -437,6 +439,8 @@ payload_struct! {
         tool_call_id: Option<String> = "toolCallId" optional,
         /// The questions in order.
         questions: Vec<Question> = "questions" required,
+        /// `false` where no answer from here reaches who asks, as `turnreel pipe` says: it is given where the agent runs.
+        answerable: Option<bool> = "answerable" optional,
     }
 }
 payload_struct! {

@@ -231,7 +231,7 @@ macro_rules! payloads {
                 read.unwrap_or_else(|why| $enum::Malformed {
                     event_type: event_type.to_owned(),
                     value,
-                    reason: format!("payload.{}", crate::error::without_position(&why.to_string())),
+                    reason: crate::error::in_payload(&why.to_string()),
                 })
             }
         }

@@ -19,7 +19,7 @@ mod shown;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use crate::block::{Block, BlockId, TurnIdx};
+use crate::block::{Block, BlockBody, BlockId, TurnIdx};
 use crate::feed::Feed;
 use crate::patch::FeedPatch;
 use crate::viewport::RowId;
@@ -267,6 +267,22 @@ impl Arrangement {
         if let Some(call) = self.kept(block).call {
             self.block_changed(feed, call, changes);
         }
+        self.weigh_calls(feed, block, changes);
+    }
+
+    /// Calls say nothing beside the plan that they made, nor beside the question that they ask.
+    fn weigh_calls(&mut self, feed: &Feed, block: BlockId, changes: &mut Vec<RowChange>) {
+        match &feed.block(block).body {
+            BlockBody::Plan(_) => {
+                self.due.insert(self.kept(block).turn);
+            }
+            BlockBody::Question(_) => {
+                if let Some(before) = self.sibling_before(feed, block) {
+                    self.weigh_anew(feed, before, changes);
+                }
+            }
+            _ => {}
+        }
     }
 
     fn block_went(&mut self, block: BlockId, changes: &mut Vec<RowChange>) {
@@ -310,6 +326,7 @@ impl Arrangement {
             return;
         }
         self.weigh_anew(feed, block, changes);
+        self.weigh_calls(feed, block, changes);
         // Wherever it comes to stand, it shows something else.
         if let Some(row) = self.id_of(Row::Block(block)) {
             changes.push(RowChange::Changed(row));

@@ -319,8 +319,12 @@ pub struct ToolCallBlock {
     pub progress: Option<payload::Progress>,
     /// Where it stands.
     pub status: ToolStatus,
+    /// Whether it has to wait until somebody answers.
+    pub waits: bool,
     /// When it was called, Unix epoch in milliseconds.
     pub called_ms: Option<i64>,
+    /// When that was answered, from where on it runs.
+    pub allowed_ms: Option<i64>,
     /// How long it took, in milliseconds: as the source says, else by the events' times.
     pub duration_ms: Option<u64>,
     /// The event that gave its result, or ended it without one.
@@ -350,7 +354,9 @@ chat_event::pack_fields!(ToolCallBlock {
     exit_code,
     progress,
     status,
+    waits,
     called_ms,
+    allowed_ms,
     duration_ms,
     settled_event,
     steps,
@@ -457,6 +463,21 @@ pub struct TurnEndBlock {
     /// Cost in US dollars.
     pub cost_usd: Option<f64>,
 }
+
+impl TurnEndBlock {
+    /// Whether nothing is known of what it took, and nothing went wrong.
+    pub fn says_nothing(&self) -> bool {
+        let went_on = !matches!(self.outcome.as_deref(), Some("failed" | "interrupted"));
+        let n_tokens = self.tokens.map_or(0, |tokens| tokens.total());
+        let took = self.duration_ms.and_then(crate::units::told_duration);
+        went_on
+            && took.is_none()
+            && n_tokens == 0
+            && self.model.is_none()
+            && self.cost_usd.is_none()
+    }
+}
+
 chat_event::pack_fields!(TurnEndBlock {
     outcome,
     duration_ms,

@@ -18,7 +18,7 @@ use crate::syntax::{self, Lines};
 use crate::units;
 
 pub use draw::Strokes;
-pub use widening::Widening;
+pub use widening::{Numbers, Widening};
 
 /// Among several files, one with more lines is folded.
 pub const FOLDED_LINES: usize = 400;

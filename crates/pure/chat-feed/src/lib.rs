@@ -15,6 +15,7 @@
 //!
 //! Events come in as values and times as numbers; who fetches the ones and draws the others is for `agent-feed`.
 
+pub mod answers;
 pub mod arrangement;
 mod block;
 pub mod connection;
@@ -40,6 +41,7 @@ pub mod projections;
 pub mod prose;
 mod renderer;
 mod replica;
+mod retries;
 mod row_text;
 mod session;
 pub mod sessions;

@@ -217,6 +217,28 @@ pub fn shows(result: &Json, needle: &str) -> bool {
     }
 }
 
+/// Whether a result is these words and nothing more, but for a pair of tags around them.
+pub fn says_only(result: &Json, words: &str) -> bool {
+    let Some(body) = result.to_body() else {
+        return false;
+    };
+    let whole = body.excerpt().whole();
+    whole.is_some_and(|whole| untagged(&whole) == untagged(words))
+}
+
+/// A text without the tags around it: `<error>No such file.</error>`.
+pub fn untagged(text: &str) -> &str {
+    let text = text.trim();
+    let within = || {
+        let (name, rest) = text.strip_prefix('<')?.split_once('>')?;
+        let is_name = |char: char| char.is_ascii_alphanumeric() || "_-".contains(char);
+        let is_tag = !name.is_empty() && name.chars().all(is_name);
+        let rest = rest.strip_suffix('>')?.strip_suffix(name)?;
+        rest.strip_suffix("</").filter(|_| is_tag)
+    };
+    within().map_or(text, str::trim)
+}
+
 /// The text of an attachment's field, of which the beginning is enough.
 pub fn field_text<'v>(value: &'v Value, key: &str) -> Option<Cow<'v, str>> {
     let field = value.get(key)?;
@@ -284,6 +306,21 @@ mod tests {
             label(&"x\n".repeat(1_000_000)).0,
             "Show the first 524 KB of 2.0 MB"
         );
+    }
+
+    #[test]
+    fn a_result_that_is_the_error_in_tags_says_no_more_than_it() {
+        let says = |result: &str, words: &str| says_only(&Json::string(result), words);
+        assert!(says(
+            "<tool_use_error>Read it\nfirst.</tool_use_error>\n",
+            "Read it\nfirst."
+        ));
+        assert!(says("No such file", "No such file"));
+        assert!(!says("<a>One</a> <b>Two</b>", "One"));
+        assert!(!says("<error>No such file</error>\nmore", "No such file"));
+        assert_eq!(untagged(" <a-b>\nx\n</a-b>"), "x");
+        assert_eq!(untagged("<a href=x>y</a>"), "<a href=x>y</a>");
+        assert_eq!(untagged("<>x</>"), "<>x</>");
     }
 
     #[test]

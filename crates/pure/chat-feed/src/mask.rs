@@ -13,6 +13,7 @@
 //! characters. What a rule knows is in `rules`; how a text is taken apart, in `views` and `line`; pieces are put together
 //! in `parts`.
 
+mod answers;
 mod context;
 mod entropy;
 mod find;

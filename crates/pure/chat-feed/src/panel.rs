@@ -10,7 +10,7 @@ mod raw;
 mod statistics;
 mod timeline;
 
-pub use agents::{AgentRow, AgentState, agents};
+pub use agents::{AgentRow, AgentState, agent_calls, agents};
 pub use files::{
     ChangedFile, EditDiff, FileChange, Files, Sum, TreeRow, TreeRowKind, edits_of, files,
 };

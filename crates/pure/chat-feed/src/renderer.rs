@@ -29,6 +29,7 @@ use crate::feed::{Feed, Link, NO_ROW, Slot};
 use crate::history::History;
 use crate::patch::FeedPatch;
 use crate::piece::Piece;
+use crate::retries::Retries;
 use asks::Ask;
 pub(crate) use began::MODEL_NOTICE;
 use hues::Hues;
@@ -90,6 +91,8 @@ pub struct ChatRenderer {
     begun: Option<BlockId>,
     /// The row an event came to, by the hash of its id: for sources that take back what they sent.
     rows_of_ids: ByHash<BlockId>,
+    /// A provider that is asked again, with the row that says so.
+    retries: Option<(BlockId, Retries)>,
     /// Nothing more is taken.
     closed: bool,
 }
@@ -247,6 +250,9 @@ impl ChatRenderer {
         {
             self.work_begins(event);
         }
+        if self.retries.is_some() && Retries::end_with(&event.payload) {
+            self.retries_end();
+        }
         match &event.payload {
             Payload::TurnStart(start) => self.turn_start(event, start),
             Payload::TurnEnd(end) => self.turn_end(event, end),
@@ -289,7 +295,7 @@ impl ChatRenderer {
             }
             Payload::SessionStart(start) => self.session_start(event, start),
             Payload::SessionEnd(end) => self.session_end(event, end),
-            Payload::SessionStatus(status) => self.session_status(status),
+            Payload::SessionStatus(status) => self.session_status(event, status),
             Payload::Usage(usage) => self.usage(event, usage),
             Payload::Retract(retract) => self.retract(retract),
             Payload::LogGap(gap) => self.log_gap(event, gap),

@@ -5,6 +5,7 @@ use chat_event::shell::script_of;
 use chat_event::{Body, BodyRef, Json, bodies};
 use serde_json::Value;
 
+use crate::answers::told_answers;
 use crate::block::{Block, BlockBody, BlockId, FileEditBlock, ToolCallBlock};
 use crate::feed::Feed;
 use crate::long_text;
@@ -66,19 +67,27 @@ pub fn row_text(feed: &Feed, id: BlockId, find: FindBody<'_>) -> Option<String> 
             joined(parts.into_iter().flatten(), "\n")
         }
         BlockBody::Question(ask) => {
-            let is_secret =
-                |question: &chat_event::payload::Question| question.secret == Some(true);
             let questions = &ask.request.questions;
+            let answers = ask.resolved.as_ref().and_then(|told| told.answers.as_ref());
+            let told = answers.map(|answers| told_answers(questions, answers));
+            let mut told = told.unwrap_or_default();
+            // Those that do not say to what they are stand at the end.
+            let rest = told.split_off(questions.len().min(told.len()));
+            let answer = |text: String| match text.is_empty() {
+                true => text,
+                false => format!("→ {text}"),
+            };
+            let mut told = told.into_iter().chain(std::iter::repeat(String::new()));
             let mut parts = Vec::new();
             for question in questions {
-                parts.push(question.text.clone());
                 let options = question.options.iter();
-                parts.extend(options.map(|option| format!("- {}", option.label)));
+                let options = options.map(|option| format!("- {}", option.label));
+                let asked = [question.text.clone()].into_iter().chain(options);
+                let said = told.next().map(answer);
+                parts.push(joined(asked.chain(said), "\n"));
             }
-            let answers = ask.resolved.as_ref().and_then(|told| told.answers.as_ref());
-            let answers = answers.filter(|_| !questions.iter().any(is_secret));
-            parts.extend(answers.map(long_text::indented));
-            joined(parts, "\n")
+            parts.extend(rest.into_iter().map(answer));
+            joined(parts, "\n\n")
         }
         BlockBody::Error { message, .. } => message.clone(),
         BlockBody::Notice { text, .. } => text.clone(),
@@ -159,10 +168,10 @@ fn call_text(feed: &Feed, block: &Block, call: &ToolCallBlock, find: FindBody<'_
         Some(result) => result.clone(),
         None => printed_text(&feed.output(block.id)),
     };
-    let error = call.error.as_ref().map(|error| error.message.as_str());
+    let error = call.failure();
+    let error = error.map(|error| printed_text(&Output::text(&error.message)));
     // Most results of calls that failed say why in their own words.
-    let error = error.filter(|error| !output.contains(error.trim()));
-    parts.extend(error.map(str::to_owned));
+    parts.extend(error.filter(|error| !output.contains(error.trim())));
     parts.push(output);
     joined(parts, if is_command { "\n" } else { "\n\n" })
 }

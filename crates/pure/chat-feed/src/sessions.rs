@@ -36,6 +36,8 @@ pub struct Row {
     pub git_branch: Option<String>,
     /// `busy`, `idle`, `retrying` or `ended`.
     pub status: String,
+    /// Since when it works, where it does.
+    pub works_since_ms: Option<i64>,
     /// How many requests wait for an answer.
     pub asks: u32,
     /// The one that waits longest.
@@ -84,6 +86,8 @@ pub struct Ask {
     pub text: String,
     /// Since when it waits.
     pub since_ms: Option<i64>,
+    /// `false` where it is answered where the agent runs, and nowhere else.
+    pub answerable: Option<bool>,
 }
 
 /// A tool call that runs.
@@ -163,7 +167,7 @@ impl State {
 impl Row {
     /// How it stands.
     pub fn state(&self, now_ms: i64) -> State {
-        let works = matches!(self.status.as_str(), "busy" | "retrying");
+        let works = self.works();
         match self.outcome.as_deref() {
             _ if self.asks > 0 && self.status != "ended" && !self.sample => State::NeedsYou,
             _ if works && now_ms.saturating_sub(self.at_ms()) >= QUIET_MS => State::Quiet,
@@ -172,6 +176,17 @@ impl Row {
             Some("interrupted") => State::Cancelled,
             _ => State::Done,
         }
+    }
+
+    fn works(&self) -> bool {
+        matches!(self.status.as_str(), "busy" | "retrying")
+    }
+
+    /// The time that it stands in its section by: of its last change. One that works stands by when it began to: each of
+    /// its events is a change, and rows that move at each cannot be pointed at.
+    pub fn order_ms(&self) -> i64 {
+        let since_ms = self.works_since_ms.filter(|_| self.works());
+        since_ms.unwrap_or_else(|| self.at_ms())
     }
 
     /// What it is called.
@@ -214,7 +229,8 @@ impl Row {
     }
 }
 
-fn folder_of(cwd: &str) -> Option<&str> {
+/// A folder's last name: what a project is called.
+pub fn folder_of(cwd: &str) -> Option<&str> {
     cwd.rsplit(['/', '\\']).find(|part| !part.is_empty())
 }
 

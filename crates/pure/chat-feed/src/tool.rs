@@ -1,9 +1,11 @@
 //! Tool calls: what kinds there are, where a call stands, and the one line that is shown of it.
 
 use chat_event::Json;
+use chat_event::payload::ToolError;
 use chat_event::shell::{script_of, script_of_words};
 
 use crate::block::ToolCallBlock;
+use crate::long_text;
 
 /// A line that is shown of a call is cut to this many characters; the component cuts it further to its width.
 const LINE_CHARS: usize = 200;
@@ -100,6 +102,18 @@ impl ToolStatus {
         matches!(self, ToolStatus::Preparing | ToolStatus::Running)
     }
 
+    /// Where a call stands that gave this error, or none. Sources, and those who read them, say also of a call without a
+    /// result that it failed.
+    pub(crate) fn of_result(error: Option<&ToolError>, interrupted: bool) -> ToolStatus {
+        match error.map(|error| error.code.as_deref()) {
+            None => ToolStatus::Succeeded,
+            Some(Some("interrupted")) => ToolStatus::Interrupted,
+            Some(Some("no_result")) if interrupted => ToolStatus::Interrupted,
+            Some(Some("no_result")) => ToolStatus::NoResult,
+            Some(_) => ToolStatus::Failed,
+        }
+    }
+
     /// The word that is shown for it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -145,7 +159,9 @@ impl ToolCallBlock {
             exit_code: None,
             progress: None,
             status: ToolStatus::Running,
+            waits: false,
             called_ms: None,
+            allowed_ms: None,
             duration_ms: None,
             settled_event: None,
             steps: 0,
@@ -154,13 +170,51 @@ impl ToolCallBlock {
         }
     }
 
+    /// What its arguments plan, where that is a list of things to do: how many there are, how many of them are done, and what
+    /// is done now.
+    pub(crate) fn plan(&self) -> Option<(usize, usize, Option<String>)> {
+        let list = PLANS.iter().find_map(|name| self.args.get(name));
+        let entries = list?.parse::<Vec<serde_json::Value>>()?;
+        let is = |entry: &serde_json::Value, status: &str| {
+            entry.get("status").and_then(serde_json::Value::as_str) == Some(status)
+        };
+        if !entries.iter().all(|entry| entry.get("status").is_some()) {
+            return None;
+        }
+        let now = entries.iter().find(|entry| is(entry, "in_progress"));
+        let now = now.and_then(|entry| {
+            let mut words = ["content", "step", "title"].iter();
+            words.find_map(|name| entry.get(*name)?.as_str().map(str::to_owned))
+        });
+        let n_done = entries.iter().filter(|entry| is(entry, "completed"));
+        Some((entries.len(), n_done.count(), now))
+    }
+
+    /// Whether it asks for leave to do as it plans, in words.
+    pub(crate) fn proposes_plan(&self) -> bool {
+        self.kind == ToolKind::Plan
+            && self.plan().is_none()
+            && text_of(&self.args, "plan").is_some()
+    }
+
+    /// Why it failed; that it has no result, or was interrupted, is no failure.
+    pub fn failure(&self) -> Option<&ToolError> {
+        let failed = self.status == ToolStatus::Failed;
+        self.error.as_ref().filter(|_| failed)
+    }
+
     /// The one line that is shown of this call.
     pub fn headline(&self) -> Headline {
         let (verb, object) = self.what();
+        let says_all = self.status == ToolStatus::Succeeded && verb.starts_with("Plan ");
+        let outcome = match says_all {
+            true => String::new(),
+            false => one_line(&self.outcome()),
+        };
         Headline {
             verb,
             object,
-            outcome: one_line(&self.outcome()),
+            outcome,
         }
     }
 
@@ -289,11 +343,34 @@ impl ToolCallBlock {
                     searched(&pattern, told(&PLACES), quotes),
                 )
             }),
+            ToolKind::Fetch if self.first_of(&FETCHED) == Some("query") => {
+                told(&["query"]).map(|query| {
+                    (
+                        tense(["Searched", "Search"]),
+                        searched(&query, None, quotes),
+                    )
+                })
+            }
             ToolKind::Fetch => told(&FETCHED).map(|what| (tense(["Fetched", "Fetch"]), what)),
             ToolKind::Agent => {
                 let kind = self.agent();
-                told(&["description", "title", "prompt"])
+                told(&["description", "title", "prompt", "message"])
                     .map(|what| (kind.unwrap_or_else(|| name.clone()), what))
+            }
+            ToolKind::Other if quotes == Quotes::Around => {
+                server_tool(&name).map(|name| (name, format!("({})", first_arg(&self.args))))
+            }
+            ToolKind::Plan if quotes == Quotes::Around => {
+                let counted = self.plan().map(|(n_entries, n_done, now)| {
+                    let now = now.map_or_else(String::new, |now| format!("— now: {now}"));
+                    (format!("Plan {n_done}/{n_entries}"), now)
+                });
+                let proposed = || {
+                    let plan = text_of(&self.args, "plan")?;
+                    let line = first_line(&plan).trim_start_matches(['#', ' ']);
+                    Some(("Plan".to_owned(), line.to_owned()))
+                };
+                counted.or_else(proposed)
             }
             ToolKind::Plan | ToolKind::Think | ToolKind::Other => None,
         };
@@ -328,12 +405,64 @@ impl ToolCallBlock {
             (ToolStatus::Interrupted, ..) => "interrupted".to_owned(),
             (ToolStatus::NoResult, ..) => "no result".to_owned(),
             (_, Some(exit_code), ..) => format!("exit {exit_code}"),
-            (_, None, Some(summary), _) => summary.clone(),
-            (_, None, None, Some(error)) => first_line(&error.message).to_owned(),
+            (_, None, Some(summary), _) => match summary.starts_with(['<', '{', '[']) {
+                true => self.told_plainly(summary),
+                false => summary.clone(),
+            },
+            (_, None, None, Some(error)) => {
+                first_line(long_text::untagged(&error.message)).to_owned()
+            }
             (_, None, None, None) => self.result.as_ref().map_or_else(String::new, size_of),
         }
     }
 }
+
+impl ToolCallBlock {
+    /// A summary that is the first of what the tool gave, where that is written for programs: what of it is words, else
+    /// how much there is.
+    fn told_plainly(&self, summary: &str) -> String {
+        let size = || self.result.as_ref().map_or_else(String::new, size_of);
+        if summary.starts_with('<') {
+            let words = without_tags(first_line(summary));
+            let words = words.trim();
+            return match words.is_empty() {
+                true => size(),
+                false => words.to_owned(),
+            };
+        }
+        // The summary is cut; all of it may be in the result.
+        let result = self.result.as_ref();
+        let members = result.and_then(|result| match result.as_str() {
+            Some(text) => serde_json::from_str(&text).ok(),
+            None => result.parse::<serde_json::Map<String, serde_json::Value>>(),
+        });
+        let told = members.and_then(|members| {
+            let mut words = TOLD.iter().filter_map(|name| members.get(*name)?.as_str());
+            words.next().map(|words| first_line(words).to_owned())
+        });
+        told.unwrap_or_else(size)
+    }
+}
+
+/// What programs call the part of their answer that is for people.
+const TOLD: [&str; 5] = ["message", "summary", "error", "status", "title"];
+
+/// A line without its tags: `<status>running</status>`.
+fn without_tags(line: &str) -> String {
+    let mut words = String::new();
+    let mut rest = line;
+    while let Some((before, tag)) = rest.split_once('<') {
+        words.push_str(before);
+        match tag.split_once('>') {
+            Some((_, behind)) => rest = behind,
+            None => break,
+        }
+    }
+    words + rest
+}
+
+/// What arguments are called that are a list of things to do.
+const PLANS: [&str; 4] = ["todos", "plan", "entries", "items"];
 
 /// What arguments are called that name a file, what is looked for and where, what is fetched, and the lines that are read.
 const PATHS: [&str; 5] = ["file_path", "filePath", "path", "notebook_path", "filename"];
@@ -421,6 +550,27 @@ fn text_of(args: &Json, key: &str) -> Option<String> {
         return Some(script_of_words(&words).map_or_else(|| words.join(" "), str::to_owned));
     }
     beginning(&value)
+}
+
+/// `server.tool`, of a tool that a server offers by the Model Context Protocol; agents name them `mcp__server__tool`.
+fn server_tool(name: &str) -> Option<String> {
+    let (server, tool) = name.strip_prefix("mcp__")?.split_once("__")?;
+    (!server.is_empty() && !tool.is_empty()).then(|| format!("{server}.{tool}"))
+}
+
+/// The first argument, and that there are more.
+fn first_arg(args: &Json) -> String {
+    let members = args.parse::<serde_json::Map<String, serde_json::Value>>();
+    let mut values = members.iter().flat_map(|members| members.values());
+    let Some(first) = values.next() else {
+        return String::new();
+    };
+    let first = Json::from(first);
+    let first = beginning(&first).unwrap_or_else(|| first.as_text().to_string());
+    match values.next() {
+        Some(_) => format!("{first}, …"),
+        None => first,
+    }
 }
 
 /// The first argument that is a text: what a reader would recognise the call by.

@@ -23,6 +23,8 @@
 //! | yes | the user scrolls up, `stop_following`, `scroll_to`, `on_home` | no |
 //! | no | the user scrolls down to within 64 px of the end, `follow_end` | yes |
 //! | either | any change of layout | the same |
+//!
+//! While [held](Viewport::hold) it stays where it is; whether it follows does not change by that.
 
 mod anchor;
 mod estimator;
@@ -57,6 +59,8 @@ pub struct Viewport {
     device_pixel_ratio: f64,
     overscan_viewports: f64,
     following: bool,
+    /// While set nothing moves by itself, also not to the end that is followed.
+    held: bool,
     /// `None`: the list's top, until the reader or a row says otherwise.
     anchor: Option<Anchor>,
     /// It stands in for a row that is not measured yet.
@@ -92,6 +96,7 @@ impl Viewport {
             device_pixel_ratio: 1.0,
             overscan_viewports: 1.0,
             following: true,
+            held: false,
             anchor: None,
             stands_in: false,
             goal: None,
@@ -125,7 +130,7 @@ impl Viewport {
         self.aim();
         let space = self.space();
         let list_px = self.list_top_px();
-        if !self.following {
+        if !self.keeps_to_end() {
             // Where the list became too short to stay, the place it fell to is the reader's place now.
             let stands = self
                 .anchor_list_px()
@@ -154,7 +159,7 @@ impl Viewport {
     #[must_use]
     pub fn list_top_px(&self) -> f64 {
         let max_px = (self.heights.total_px() - self.height_px).max(0.0);
-        if self.following {
+        if self.keeps_to_end() {
             return max_px;
         }
         within(self.anchor_list_px().unwrap_or(0.0), 0.0, max_px)
@@ -178,6 +183,10 @@ impl Viewport {
     }
 
     // Parts.
+
+    fn keeps_to_end(&self) -> bool {
+        self.following && !self.held
+    }
 
     fn space(&self) -> ScrollSpace {
         ScrollSpace::new(

@@ -334,7 +334,104 @@ fn a_turn_that_does_not_say_when_it_ended_folds_as_well() {
     shown.step("a", "Read");
     shown.step("b", "Bash");
     shown.answer();
+    // Of its end there is nothing to tell.
+    assert_eq!(shown.words(), ["prompt", "work of 2 steps", "text"]);
+}
+
+#[test]
+fn hooks_and_notes_behind_an_answer_do_not_fold_it_away() {
+    let hook = |shown: &mut Shown| {
+        shown.event("progress", "t1", None, json!({"message": "hook Stop"}));
+        let note = json!({"level": "info", "text": "hook Stop wrote"});
+        shown.event("notice", "t1", None, note);
+    };
+    let end = |shown: &mut Shown| {
+        let outcome = json!({"outcome": "completed"});
+        shown.event("turn_end", "t1", None, outcome);
+    };
+    let says = |shown: &mut Shown, text: &str| {
+        shown.event("assistant_done", "t1", None, json!({ "text": text }));
+    };
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    shown.step("a", "Read");
+    shown.step("b", "Bash");
+    says(&mut shown, "Done.");
+    hook(&mut shown);
+    end(&mut shown);
     assert_eq!(shown.words(), ["prompt", "work of 2 steps", "text", "end"]);
+    let work = shown.arrangement.row(shown.list[1]);
+    shown.set_open(work, true);
+    assert_eq!(shown.words().len(), 8, "{:?}", shown.words());
+
+    // Without work before the answer there is no line that could stand for them.
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    says(&mut shown, "Done.");
+    hook(&mut shown);
+    end(&mut shown);
+    let words = shown.words();
+    assert_eq!((&*words[1], words.len()), ("text", 5), "{words:?}");
+
+    // A hook that sent the agent on: what it said before is no answer any more.
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    shown.step("a", "Bash");
+    says(&mut shown, "Done.");
+    hook(&mut shown);
+    says(&mut shown, "Now it is done.");
+    hook(&mut shown);
+    end(&mut shown);
+    assert_eq!(shown.words(), ["prompt", "work of 1 steps", "text", "end"]);
+}
+
+#[test]
+fn a_plan_and_a_question_stand_for_the_calls_that_made_them() {
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    let todos = json!([{"content": "Read", "status": "completed"}, {"content": "Edit", "status": "in_progress"}]);
+    let args = json!({"toolCallId": "a", "toolName": "TodoWrite", "args": {"todos": todos}});
+    shown.event("tool_call", "t1", None, args);
+    shown.result("a", false);
+    let words = shown.words();
+    assert_eq!(words, ["prompt", "TodoWrite a"], "there is no plan yet");
+    let call = shown.feed().rows().last().unwrap();
+    let BlockBody::ToolCall(call) = &call.body else {
+        panic!("{call:?}");
+    };
+    let line = call.headline();
+    let line = (&*line.verb, &*line.object, &*line.outcome);
+    assert_eq!(line, ("Plan 1/2", "— now: Edit", ""));
+    shown.event("plan", "t1", None, json!({"entries": todos}));
+    assert_eq!(shown.words().len(), 2, "{:?}", shown.words());
+    assert!(shown.words()[1].starts_with("Plan("), "{:?}", shown.words());
+
+    shown.call("b", "AskUserQuestion", None);
+    let asked = json!({"requestId": "q", "toolCallId": "b", "questions": [{"text": "Which?"}]});
+    shown.event("question_request", "t1", None, asked);
+    let words = shown.words();
+    assert_eq!(words.len(), 3, "{words:?}");
+    assert!(words[2].starts_with("Question("), "{words:?}");
+    let answered = json!({"requestId": "q", "answers": ["A"], "outcome": "answered"});
+    shown.event("question_resolved", "t1", None, answered);
+    shown.result("b", false);
+    assert_eq!(shown.words().len(), 3, "{:?}", shown.words());
+}
+
+#[test]
+fn a_plan_that_is_proposed_is_open_with_its_first_line() {
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    let plan = "# Make it small\n\n1. Read\n2. Edit";
+    let args = json!({"toolCallId": "a", "toolName": "ExitPlanMode", "kind": "plan", "args": {"plan": plan}});
+    shown.event("tool_call", "t1", None, args);
+    shown.result("a", false);
+    let id = shown.feed().rows().last().unwrap().id;
+    let BlockBody::ToolCall(call) = &shown.feed().block(id).body else {
+        panic!("no call");
+    };
+    assert_eq!(call.what(), ("Plan".to_owned(), "Make it small".to_owned()));
+    assert!(shown.arrangement.is_open(shown.feed(), Row::Block(id)));
 }
 
 #[test]

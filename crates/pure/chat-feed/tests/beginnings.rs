@@ -69,12 +69,12 @@ fn what_is_learned_later_is_told_where_the_session_began() {
             "started: Agent 1 m /w",
             "Model: other",
             "ended",
-            "started: Agent 1 other /w/src"
+            "started: Agent 1 other /w"
         ]
     );
     let session = renderer.feed().session();
     assert_eq!(session.model.as_deref(), Some("other"));
-    assert_eq!(session.cwd.as_deref(), Some("/w/src"));
+    assert_eq!(session.cwd.as_deref(), Some("/w"));
     assert_eq!(session.title.as_deref(), Some("Greeting"));
     let changed = renderer
         .feed()

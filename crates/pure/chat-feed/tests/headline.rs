@@ -71,3 +71,102 @@ fn what_it_cuts_off_or_changes_is_not_told() {
     let other = json!({"query": "weather"});
     assert_eq!(told("mcp__x__ask", "other", other).1, [""; 0]);
 }
+
+/// How the line of a call ends that gave this.
+fn ended(payload: Value) -> String {
+    let event = |at: u64, kind: &str, payload: Value| {
+        let event = json!({"seq": at, "id": at.to_string(), "timestamp": at, "sessionId": "s", "type": kind, "turnId": "t",
+            "responseId": "r", "payload": payload});
+        ChatEvent::from_json(&event.to_string()).unwrap()
+    };
+    let call = json!({"toolCallId": "c", "toolName": "BashOutput", "kind": "execute", "args": {"bash_id": "b"}});
+    let mut result = json!({"toolCallId": "c"});
+    for (name, value) in payload.as_object().unwrap() {
+        result[name] = value.clone();
+    }
+    let mut renderer = ChatRenderer::new();
+    renderer.replay_events(&[event(1, "tool_call", call), event(2, "tool_result", result)]);
+    let mut rows = renderer.feed().rows();
+    let call = rows.find_map(|block| match &block.body {
+        BlockBody::ToolCall(call) => Some(call.headline().outcome),
+        _ => None,
+    });
+    call.unwrap()
+}
+
+#[test]
+fn what_is_written_for_programs_ends_no_line() {
+    let answer = |text: &str, first: &str| ended(json!({"result": text, "summary": first}));
+    let tags = "<status>running</status>\n\n<stdout>x</stdout>";
+    assert_eq!(answer(tags, "<status>running</status>"), "running");
+    let json = r#"{"success":true,"message":"Killed shell: b\n(npm run dev)"}"#;
+    // The summary of a long one is cut.
+    assert_eq!(answer(json, &json[..30]), "Killed shell: b");
+    assert_eq!(answer("{\"ok\":true}", "{\"ok\":true}"), "1 line");
+    assert_eq!(answer("<html>\n<body>", "<html>"), "2 lines");
+    let whole = json!({"result": {"status": "done"}, "summary": "{\"status\":"});
+    assert_eq!(ended(whole), "done");
+    let failed =
+        json!({"result": "", "error": {"message": "<error>No such file.\nLook again.</error>"}});
+    assert_eq!(ended(failed), "No such file.");
+    assert_eq!(answer("a < b", "a < b"), "a < b");
+}
+
+/// Verb and object of a call that was made and gave nothing yet, and of one that went well.
+fn said(tool: &str, kind: &str, args: Value) -> [String; 2] {
+    let event = |n: u32, kind: &str, payload: Value| {
+        let event = json!({"seq": n, "id": format!("e{n}"), "timestamp": n, "sessionId": "s", "type": kind,
+            "turnId": "t", "payload": payload});
+        ChatEvent::from_json(&event.to_string()).unwrap()
+    };
+    let call = event(
+        1,
+        "tool_call",
+        json!({"toolCallId": "c", "toolName": tool, "kind": kind, "args": args}),
+    );
+    let result = event(2, "tool_result", json!({"toolCallId": "c", "result": "x"}));
+    [vec![call.clone()], vec![call, result]].map(|events| {
+        let mut renderer = ChatRenderer::new();
+        renderer.replay_events(&events);
+        let mut rows = renderer.feed().rows();
+        let call = rows.find_map(|block| match &block.body {
+            BlockBody::ToolCall(call) => Some(call),
+            _ => None,
+        });
+        let (verb, object) = call.unwrap().what();
+        format!("{verb} {object}")
+    })
+}
+
+#[test]
+fn a_search_of_the_web_is_none_that_fetches_and_a_servers_tool_bears_its_name() {
+    assert_eq!(
+        said(
+            "web_search",
+            "fetch",
+            json!({"type": "search", "query": "unified diff"})
+        ),
+        ["Search \"unified diff\"", "Searched \"unified diff\""]
+    );
+    assert_eq!(
+        said(
+            "WebFetch",
+            "fetch",
+            json!({"url": "https://a.example/", "prompt": "what"})
+        ),
+        ["Fetch https://a.example/", "Fetched https://a.example/"]
+    );
+    assert_eq!(
+        said("mcp__toy__add", "other", json!({"a": 2, "b": 3}))[1],
+        "toy.add (2, …)"
+    );
+    assert_eq!(said("mcp__toy__list", "other", json!({}))[1], "toy.list ()");
+    assert_eq!(
+        said(
+            "spawn_agent",
+            "agent",
+            json!({"message": "Count", "agent": "Lorentz"})
+        )[1],
+        "Lorentz Count"
+    );
+}

@@ -41,6 +41,53 @@ fn told(kind: &str, text: &str) -> String {
     masked(&[event(1, kind, &payload)]).concat()
 }
 
+#[test]
+fn an_answer_to_a_secret_question_is_masked_whatever_it_looks_like() {
+    let asked = json!({"requestId": "q", "toolCallId": "c", "questions": [
+        {"id": "a", "text": "Where?", "options": []},
+        {"id": "b", "text": "Which password?", "options": [], "secret": true},
+    ]});
+    let shapes = [
+        json!([["staging"], ["hunter2"]]),
+        json!({"a": "staging", "b": "hunter2"}),
+        json!({"answers": {"b": {"answers": ["hunter2"]}, "a": {"answers": ["staging"]}}}),
+    ];
+    for answers in shapes {
+        let lines = masked(&[
+            event(1, "question_request", &asked),
+            event(
+                2,
+                "question_resolved",
+                &json!({"requestId": "q", "answers": answers, "outcome": "answered"}),
+            ),
+            event(
+                3,
+                "tool_result",
+                &json!({"toolCallId": "c", "result": "They said staging and hunter2."}),
+            ),
+        ]);
+        let all = lines.concat();
+        assert!(!all.contains("hunter2"), "{all}");
+        assert_eq!(all.matches("staging").count(), 2, "{all}");
+        assert_eq!(all.matches("[masked: secret answer").count(), 2, "{all}");
+    }
+    // A number is one as well, and what does not say to which question it is may be the secret.
+    for answers in [
+        json!([["staging"], [4711]]),
+        json!({"x": 4711, "y": "staging"}),
+    ] {
+        let lines = masked(&[
+            event(1, "question_request", &asked),
+            event(
+                2,
+                "question_resolved",
+                &json!({"requestId": "q", "answers": answers, "outcome": "answered"}),
+            ),
+        ]);
+        assert!(!lines[1].contains("4711"), "{}", lines[1]);
+    }
+}
+
 /// Secrets of many shapes: what is planted, and what must not be left of it.
 fn secret() -> impl Strategy<Value = String> {
     prop_oneof![

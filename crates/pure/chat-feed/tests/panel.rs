@@ -776,3 +776,56 @@ fn a_paragraph_has_the_event_with_all_of_the_answer() {
         assert_eq!(told["payload"]["text"], text);
     }
 }
+
+#[test]
+fn what_turns_took_is_what_they_say_else_what_lies_between() {
+    let (events, renderer) = session(&[
+        (
+            "turn_start",
+            json!({"timestamp": 1_000, "turnId": "a", "trigger": "user"}),
+        ),
+        (
+            "assistant_done",
+            json!({"timestamp": 3_000, "turnId": "a", "responseId": "r", "text": "x"}),
+        ),
+        (
+            "turn_end",
+            json!({"timestamp": 4_000, "turnId": "a", "guessed": true}),
+        ),
+        (
+            "turn_start",
+            json!({"timestamp": 900_000, "turnId": "b", "trigger": "user"}),
+        ),
+        (
+            "assistant_done",
+            json!({"timestamp": 901_000, "turnId": "b", "responseId": "q", "text": "x"}),
+        ),
+        (
+            "turn_end",
+            json!({"timestamp": 902_000, "turnId": "b", "guessed": true}),
+        ),
+        // What is known comes after the guess, and is not given up for another.
+        (
+            "turn_end",
+            json!({"timestamp": 903_000, "turnId": "b", "durationMs": 2_500}),
+        ),
+        (
+            "turn_end",
+            json!({"timestamp": 990_000, "turnId": "b", "guessed": true}),
+        ),
+    ]);
+    let (figures, summary) = (statistics(renderer.feed()), to_session_summary(&events));
+    assert_eq!((figures.busy_ms, summary.busy_ms), (5_500, 5_500));
+}
+
+#[test]
+fn a_session_is_where_it_began() {
+    let (_, renderer) = session(&[
+        ("session_start", json!({"provider": "a", "cwd": "/w/demo"})),
+        (
+            "session_start",
+            json!({"provider": "a", "cwd": "/w/demo/sub"}),
+        ),
+    ]);
+    assert_eq!(renderer.feed().session().cwd.as_deref(), Some("/w/demo"));
+}

@@ -55,6 +55,46 @@ fn a_command_is_copied_with_all_that_it_printed() {
 }
 
 #[test]
+fn a_command_that_failed_in_colours_is_copied_once() {
+    let printed = "Exit code 3\n\u{1b}[31mred\u{1b}[0m \u{1b}[1;32mgreen\u{1b}[0m\noops";
+    let renderer = session(&[
+        (
+            "tool_call",
+            json!({"toolCallId": "a", "toolName": "Bash", "args": {"command": "paint"}}),
+        ),
+        (
+            "tool_result",
+            json!({"toolCallId": "a", "result": printed, "exitCode": 3, "error": {"code": "exit_code", "message": printed}}),
+        ),
+    ]);
+    let text = copied(renderer.feed(), row(renderer.feed(), is_call));
+    assert_eq!(text, "$ paint\nExit code 3\nred green\noops");
+}
+
+#[test]
+fn answers_are_copied_below_their_questions_but_for_secret_ones() {
+    let renderer = session(&[
+        (
+            "question_request",
+            json!({"requestId": "q", "questions": [
+                {"id": "a", "text": "Which colour?", "options": [{"label": "Blue"}]},
+                {"id": "b", "text": "Which password?", "options": [], "secret": true},
+            ]}),
+        ),
+        (
+            "question_resolved",
+            json!({"requestId": "q", "answers": [["Blue"], ["hunter2"]], "outcome": "answered"}),
+        ),
+    ]);
+    let asks = |body: &BlockBody| matches!(body, BlockBody::Question(_));
+    let text = copied(renderer.feed(), row(renderer.feed(), asks));
+    assert_eq!(
+        text,
+        "Which colour?\n- Blue\n→ Blue\n\nWhich password?\n→ not shown"
+    );
+}
+
+#[test]
 fn a_command_of_words_or_by_another_name_is_copied_whole() {
     let long = format!("echo {}", "x".repeat(500));
     for args in [

@@ -38,9 +38,10 @@ fn any_row() -> impl Strategy<Value = Row> {
         title,
         0_u32..3,
         any::<bool>(),
+        prop::option::of(NOW_MS - 1_000..NOW_MS),
     )
         .prop_map(
-            |(id, status, outcome, last_activity_ms, title, asks, sample)| Row {
+            |(id, status, outcome, last_activity_ms, title, asks, sample, works_since_ms)| Row {
                 id: format!("s{id}"),
                 status: status.to_owned(),
                 outcome: outcome.map(str::to_owned),
@@ -48,9 +49,31 @@ fn any_row() -> impl Strategy<Value = Row> {
                 asks,
                 sample,
                 last_activity_ms,
+                works_since_ms,
                 ..Row::default()
             },
         )
+}
+
+#[test]
+fn rows_that_work_hold_still_and_move_when_they_are_done() {
+    let works = |id: &str, ago_ms, since_ms| Row {
+        works_since_ms: Some(NOW_MS - since_ms),
+        ..row(id, "busy", ago_ms)
+    };
+    let mut rows = of(vec![works("a", 10, 900), works("b", 20, 800)]);
+    let running = |rows: &Rows| ids(rows, "").first().unwrap().1.clone();
+    assert_eq!(running(&rows), ["b", "a"]);
+    for id in ["a", "b", "a"] {
+        let since_ms = if id == "a" { 900 } else { 800 };
+        rows.take(vec![works(id, 0, since_ms)], &[]);
+        assert_eq!(running(&rows), ["b", "a"], "the newest event is of {id}");
+    }
+    // Those that are over stand by their last change.
+    rows.take(vec![row("c", "idle", 500), row("a", "idle", 400)], &[]);
+    let over = ids(&rows, "");
+    assert_eq!(over[0].1, ["b"]);
+    assert_eq!(over[1].1, ["a", "c"]);
 }
 
 #[test]
@@ -120,7 +143,7 @@ proptest! {
             prop_assert!(last < Some(*section), "sections in their order");
             last = Some(*section);
             prop_assert!(!rows.is_empty());
-            prop_assert!(rows.is_sorted_by_key(|row| (std::cmp::Reverse(row.at_ms()), row.id.clone())));
+            prop_assert!(rows.is_sorted_by_key(|row| (std::cmp::Reverse(row.order_ms()), row.id.clone())));
             for row in rows {
                 prop_assert!(found.insert(row.id.clone()), "{} stands twice", row.id);
                 prop_assert_eq!(&**row, &expected[&row.id]);

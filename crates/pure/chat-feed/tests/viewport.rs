@@ -439,6 +439,36 @@ fn following_keeps_the_last_row_at_the_bottom() {
 }
 
 #[test]
+fn what_is_held_stays_where_it_is_and_following_goes_on_once_it_is_let_go() {
+    let mut page = Page::with_rows(50, 40.0, |_| 40.0);
+    let row = page.viewport.heights().at_rank(40).unwrap();
+    let held_px = page.on_screen_px(row);
+    page.viewport.hold(true);
+    for _ in 0..5 {
+        page.append(7, 40.0, |_| 55.0);
+        page.settle();
+        assert_eq!(page.on_screen_px(row), held_px);
+    }
+    assert!(page.viewport.following());
+    page.viewport.hold(false);
+    page.settle();
+    page.check();
+    assert!(page.viewport.at_end());
+    let row = page.viewport.heights().at_rank(80).unwrap();
+    let held_px = page.on_screen_px(row);
+    page.viewport.hold(true);
+    page.append(7, 40.0, |_| 55.0);
+    page.settle();
+    // Text is selected meanwhile.
+    page.viewport.stop_following();
+    page.viewport.hold(false);
+    page.append(7, 40.0, |_| 55.0);
+    page.settle();
+    assert_eq!(page.on_screen_px(row), held_px);
+    assert!(!page.viewport.following());
+}
+
+#[test]
 fn a_short_list_stands_at_the_top_and_follows_once_it_is_longer() {
     let mut page = Page::with_rows(3, 50.0, |_| 50.0);
     assert_eq!(page.on_screen_px(RowId(0)), Some(0.0));
@@ -706,6 +736,11 @@ fn a_pinned_row_keeps_its_top_while_it_opens() {
     page.settle();
     assert_eq!(page.on_screen_px(card), before_px);
     assert!(!page.viewport.pin(RowId(u32::MAX)));
+    // What is looked at stays where the row has grown above it.
+    assert!(page.viewport.pin_raised(card, 120.0));
+    page.real_px[card.0 as usize] = 820.0;
+    page.settle();
+    assert_eq!(page.on_screen_px(card), before_px.map(|px| px - 120.0));
 }
 
 #[test]

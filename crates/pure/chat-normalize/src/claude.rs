@@ -9,6 +9,7 @@ mod hooks;
 mod lines;
 mod permissions;
 mod plan;
+mod queue;
 mod results;
 mod said;
 mod seen;

@@ -7,6 +7,7 @@
 mod app_server;
 mod asks;
 mod changes;
+mod collab;
 mod content;
 mod exec;
 mod items;

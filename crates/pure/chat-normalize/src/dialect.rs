@@ -190,7 +190,7 @@ pub(crate) static TABLE: &[Row] = &[
         tells_turn_end: true,
         recognise: |value| codex::is_exec_line(value).then_some(true),
         session_of: codex::session_of,
-        make: |context| Box::new(codex::CodexExec::new(context.prompt.clone())),
+        make: |context| Box::new(codex::CodexExec::new(context)),
     },
     Row {
         dialect: Dialect::CodexRollout,
@@ -220,7 +220,7 @@ pub(crate) static TABLE: &[Row] = &[
         tells_turn_end: true,
         recognise: gemini::is_stream_line,
         session_of: |_| None,
-        make: |context| Box::new(gemini::GeminiStream::new(context.prompt.clone())),
+        make: |context| Box::new(gemini::GeminiStream::new(context)),
     },
     Row {
         dialect: Dialect::GeminiChat,
@@ -389,6 +389,20 @@ impl Dialect {
     pub fn from_word(word: &str) -> Option<Dialect> {
         let row = TABLE.iter().find(|row| row.word == word)?;
         Some(row.dialect)
+    }
+
+    /// Whether it is what one run of a program prints. A file that is read again while it grows is the same each time.
+    pub(crate) fn is_of_a_run(self) -> bool {
+        matches!(
+            self,
+            Dialect::ClaudeStream
+                | Dialect::CodexExec
+                | Dialect::CodexAppServer
+                | Dialect::OpenCodeRun
+                | Dialect::GeminiStream
+                | Dialect::PiStream
+                | Dialect::Acp
+        )
     }
 
     /// Whether the source says when a turn is over. Where it does not, [`SessionReader::quiet`](crate::SessionReader::quiet)

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use chat_event::payload::{Notice, Raw};
+use chat_event::payload::{Notice, Raw, SessionEnd};
 use chat_event::{ChatEvent, Extra, Json, Payload};
 use serde_json::Value;
 
@@ -22,6 +22,9 @@ const MAX_ID_BYTES: usize = 128;
 /// The arrival of what lies at rest: when it is read says nothing of when it happened. What has no time of its own has
 /// that of what stands before it, else none.
 pub const AT_REST: i64 = i64::MIN;
+
+/// A stream whose own times lie so far before its arrival was recorded: it does not go on now.
+const RECORDED_MS: i64 = 60_000;
 
 /// What was read so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,11 +73,16 @@ pub(crate) struct Emitter {
     pub(crate) time_ms: i64,
     /// Whether what is read lies at rest.
     pub(crate) at_rest: bool,
+    /// When what is read now arrived, and the last event's time with how long after it that arrived.
+    arrival_ms: i64,
+    last: Option<(i64, i64)>,
     /// What was made and not yet taken.
     pub(crate) out: Vec<ChatEvent>,
     /// Counts.
     pub(crate) report: Report,
     line_id: String,
+    /// What tells this run of the program from others, in ids that name lines by their numbers.
+    pub(crate) run: Option<String>,
     n_of_line: u32,
     /// Hashes of all ids of the session: what grows with it, by eight bytes an event.
     used_ids: HashSet<u64>,
@@ -95,9 +103,12 @@ impl Emitter {
             line_no: 0,
             time_ms: AT_REST,
             at_rest: false,
+            arrival_ms: AT_REST,
+            last: None,
             out: Vec::new(),
             report: Report::default(),
             line_id: "0".to_owned(),
+            run: None,
             n_of_line: 0,
             used_ids: HashSet::new(),
             repeats: Recent::default(),
@@ -112,8 +123,20 @@ impl Emitter {
     /// What is read now arrived at this time.
     pub(crate) fn arrive(&mut self, arrival_ms: i64) {
         self.at_rest = arrival_ms == AT_REST;
+        self.arrival_ms = arrival_ms;
         if !self.at_rest {
             self.time_ms = arrival_ms;
+        }
+    }
+
+    /// The end arrived at this time. What was recorded ended when it last said something.
+    pub(crate) fn arrive_at_end(&mut self, arrival_ms: i64) {
+        match self.last {
+            Some((last_ms, after_ms)) if after_ms > RECORDED_MS => {
+                self.arrive(AT_REST);
+                self.time_ms = last_ms;
+            }
+            _ => self.arrive(arrival_ms),
         }
     }
 
@@ -128,7 +151,10 @@ impl Emitter {
     pub(crate) fn begin_line(&mut self, native_id: Option<&str>) {
         self.line_id = match native_id {
             Some(id) if !id.is_empty() => clean_id(id),
-            _ => format!("l{}", self.line_no),
+            _ => match &self.run {
+                Some(run) => format!("l{}.{run}", self.line_no),
+                None => format!("l{}", self.line_no),
+            },
         };
         self.n_of_line = 0;
     }
@@ -226,6 +252,8 @@ impl Emitter {
         self.report.events += 1;
         if self.at_rest {
             self.time_ms = event.timestamp.unwrap_or(self.time_ms);
+        } else if let Some(time_ms) = event.timestamp {
+            self.last = Some((time_ms, self.arrival_ms.saturating_sub(time_ms)));
         }
         let at = self.out.len();
         self.out.push(event);
@@ -269,6 +297,20 @@ impl Emitter {
             extra: Extra::default(),
         };
         self.add(&tag, place, raw);
+    }
+
+    /// The output of the program that works on the session is at its end; `cut_off`, in the middle of a turn.
+    pub(crate) fn end_of_stream(&mut self, cut_off: bool) {
+        let reason = if cut_off {
+            "the stream stopped before the turn was over"
+        } else {
+            "end of stream"
+        };
+        let end = SessionEnd {
+            reason: reason.to_owned(),
+            extra: Extra::default(),
+        };
+        self.add("session-end", &Place::default(), end);
     }
 
     /// Counts a line that a rule passes over on purpose.
@@ -357,6 +399,11 @@ pub(crate) fn is_line_number(id: &str) -> bool {
     let head = head.strip_prefix("end.").unwrap_or(head);
     head.strip_prefix('l')
         .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// What tells one text from others: short, for it stands in many ids.
+pub(crate) fn short_hash(text: &str) -> String {
+    format!("{:08x}", hash(text.as_bytes()) >> 32)
 }
 
 /// FNV-1a, 64 bits: the same on every machine and in every version, which std's hashers do not promise.

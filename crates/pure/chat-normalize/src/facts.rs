@@ -46,7 +46,8 @@ impl Facts {
         any |= renew(
             &mut self.said.git_branch,
             &mut news.git_branch,
-            facts.git_branch,
+            // A tree that is on no branch is said to be on this.
+            facts.git_branch.filter(|branch| branch != "HEAD"),
         );
         any |= renew(&mut self.said.provider, &mut news.provider, facts.provider);
         any |= renew(&mut self.said.tools, &mut news.tools, facts.tools);

@@ -144,6 +144,12 @@ impl Merge {
         }
     }
 
+    /// These turns of sources are one turn: who reads them side by side may know it before their events tell.
+    pub fn same_turn(&mut self, turns: impl Iterator<Item = (usize, Option<String>)>) {
+        let known = turns.filter_map(|(source, turn)| Some((source.min(MAX_SOURCES - 1), turn?)));
+        self.turns.same(known.collect());
+    }
+
     /// A source is at its end.
     pub fn end(&mut self, source: usize, out: &mut Vec<ChatEvent>) {
         let source = source.min(MAX_SOURCES - 1);

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::detect::{Detector, HEAD_BYTES, NotASession, foreign};
 use crate::dialect::{Dialect, Form, Normalizer, TABLE};
-use crate::emit::{Emitter, Place, Report, hash};
+use crate::emit::{Emitter, Place, Report, hash, short_hash};
 use crate::value::{event_data, is_event_field, parse_document, parse_line, text_of};
 
 /// How many lines are held at most for one that names the session, once the dialect is known.
@@ -23,6 +23,19 @@ pub struct Context {
     pub session_id: Option<String>,
     /// What the user asked, where the source does not say it (`claude -p`).
     pub prompt: Option<String>,
+    /// What tells this run of the program from others of the same session, where it is read while it runs: ids that a
+    /// source only counts bear it, for a session that goes on in another run counts anew. What is read from a file has none,
+    /// and gives the same ids each time.
+    pub run: Option<String>,
+    /// Where the program runs, where the source does not say it.
+    pub cwd: Option<String>,
+}
+
+impl Context {
+    /// [`Context::run`], short enough to stand in many ids.
+    pub(crate) fn run_mark(&self) -> Option<String> {
+        self.run.as_deref().map(short_hash)
+    }
 }
 
 /// Makes ChatEvents of the bytes of one session.
@@ -299,6 +312,9 @@ impl Core {
             normalizer: (dialect.row().make)(&self.context),
             form: dialect.form(),
         };
+        if dialect.is_of_a_run() {
+            running.emitter.run = self.context.run_mark();
+        }
         running.emitter.untold_edits.is_off = dialect.tells_edits_late();
         for held in std::mem::take(&mut self.held) {
             running.line(&held);
@@ -443,7 +459,7 @@ impl Running {
 
     fn finish(&mut self, arrival_ms: i64) {
         let emitter = &mut self.emitter;
-        emitter.arrive(arrival_ms);
+        emitter.arrive_at_end(arrival_ms);
         // A session that is resumed ends more than once; the last line makes the ends different.
         let last = format!("end.{}", emitter.line_id());
         emitter.begin_line(Some(&last));

@@ -209,7 +209,7 @@ fn tools_of_the_service_say_how_they_ended() {
     let expected = [
         "turn user",
         "call a bash_code_execution",
-        "result a {\"type\":\"bash_code_execution_result\",\"stdout\":\"x\",\"stderr\":\"y\",\"return_code\":1}",
+        "result a x\ny",
         "call b web_search",
         "failed b max_uses_exceeded",
         "call c ask",
@@ -296,4 +296,73 @@ fn what_goes_wrong_is_said_and_what_is_open_is_closed() {
     ]
     .concat();
     assert!(said(&unknown)[1].starts_with("raw "));
+}
+
+/// Citations split a text into blocks, which the reader would take for paragraphs.
+#[test]
+fn a_text_that_citations_split_is_one_and_searches_tell_what_they_found() {
+    let text = |index: u64, start: Value, pieces: &[&str]| {
+        let deltas: Vec<Value> = pieces
+            .iter()
+            .map(|piece| json!({"type": "text_delta", "text": piece}))
+            .collect();
+        block(index, start, &deltas)
+    };
+    let plain = || json!({"type": "text", "text": ""});
+    let cited = || json!({"type": "text", "text": "", "citations": []});
+    let found = json!([
+        {"type": "web_search_result", "title": "One", "url": "https://one.example/", "encrypted_content": "x", "page_age": "May 1"},
+        {"type": "web_search_result", "title": "Two", "url": "https://two.example/", "encrypted_content": "x", "page_age": null},
+    ]);
+    let lines = [
+        vec![start("m1")],
+        text(0, plain(), &["Let me look."]),
+        block(1, json!({"type": "server_tool_use", "id": "a", "name": "web_search", "input": {"query": "q"}}), &[]),
+        block(2, json!({"type": "web_search_tool_result", "tool_use_id": "a", "content": found}), &[]),
+        text(3, plain(), &["It is "]),
+        text(4, cited(), &["so", " and so"]),
+        text(5, plain(), &[". You may."]),
+        text(6, plain(), &["Another text."]),
+        block(7, json!({"type": "mcp_tool_use", "id": "b", "name": "ask", "server_name": "wiki", "input": {}}), &[]),
+        end("tool_use"),
+    ]
+    .concat();
+    let done: Vec<String> = said(&lines)
+        .into_iter()
+        .filter(|line| !line.starts_with("chunk") && !line.starts_with("usage"))
+        .collect();
+    assert_eq!(
+        done,
+        [
+            "turn user",
+            "done Let me look.",
+            "call a web_search",
+            "result a One (May 1)\nhttps://one.example/\n\nTwo\nhttps://two.example/",
+            "done It is so and so. You may.",
+            "done Another text.",
+            "call b mcp__wiki__ask",
+            "failed b no_result",
+            "end interrupted",
+        ]
+    );
+    let summary = read(&lines)
+        .events
+        .iter()
+        .find_map(|event| match &event.payload {
+            Payload::ToolResult(result) => result.summary.clone(),
+            _ => None,
+        });
+    assert_eq!(summary.as_deref(), Some("2 results"));
+    // The whole message says the same.
+    let whole = json!({"type": "message", "id": "m1", "role": "assistant", "stop_reason": "end_turn", "usage": {}, "content": [
+        {"type": "text", "text": "It is "},
+        {"type": "text", "text": "so", "citations": [{"type": "web_search_result_location", "url": "u"}]},
+        {"type": "text", "text": "."},
+        {"type": "text", "text": "Another text."},
+    ]});
+    let texts: Vec<String> = said(&[whole])
+        .into_iter()
+        .filter(|line| line.starts_with("done"))
+        .collect();
+    assert_eq!(texts, ["done It is so.", "done Another text."]);
 }

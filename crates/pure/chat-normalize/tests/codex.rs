@@ -100,6 +100,100 @@ fn what_was_asked_tells_runs_apart_and_lets_the_turn_begin_at_once() {
     assert_ne!(answers(&one), answers(&other));
 }
 
+/// Two runs may say the same, word for word. Who reads them while they run tells them apart.
+#[test]
+fn runs_that_say_the_same_are_told_apart_by_who_reads_them() {
+    let lines = [
+        json!({"type": "thread.started", "thread_id": "t"}),
+        json!({"type": "turn.started"}),
+        json!({"type": "item.completed", "item": {"id": "item_0", "type": "agent_message", "text": "A."}}),
+        json!({"type": "turn.completed", "usage": {"input_tokens": 1, "output_tokens": 1}}),
+    ]
+    .map(|line| format!("{line}\n"))
+    .concat();
+    let read = |run: Option<&str>, prompt: Option<&str>| {
+        let context = Context {
+            run: run.map(str::to_owned),
+            prompt: prompt.map(str::to_owned),
+            ..Context::default()
+        };
+        let mut reader = SessionReader::with_dialect(context, Dialect::CodexExec);
+        let mut events = Vec::new();
+        reader.push(lines.as_bytes(), 0, &mut events).unwrap();
+        reader.finish(0, &mut events).unwrap();
+        events
+    };
+    let all = |events: &[ChatEvent]| -> BTreeSet<String> {
+        events.iter().map(|event| event.id.clone()).collect()
+    };
+    for prompt in [None, Some("Go")] {
+        let (one, other) = (read(Some("1"), prompt), read(Some("2"), prompt));
+        assert!(all(&one).is_disjoint(&all(&other)));
+        assert_eq!(read(Some("1"), prompt), one);
+        assert_eq!(told(&one), told(&other));
+        assert_eq!(read(None, prompt), read(None, prompt));
+        assert_eq!(one.last().unwrap().event_type(), "session_end");
+    }
+    // A file is the same for whoever reads it again while it grows.
+    let file =
+        r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"session_meta","payload":{"id":"t"}}"#;
+    let ids = ["1", "2"].map(|run| {
+        let context = Context {
+            run: Some(run.to_owned()),
+            ..Context::default()
+        };
+        let mut reader = SessionReader::with_dialect(context, Dialect::CodexRollout);
+        let mut events = Vec::new();
+        reader.push(file.as_bytes(), 0, &mut events).unwrap();
+        reader.finish(0, &mut events).unwrap();
+        all(&events)
+    });
+    assert_eq!(ids[0], ids[1]);
+}
+
+/// `turn.completed` tells the sum of the thread.
+#[test]
+fn a_turn_used_what_the_thread_used_since_the_one_before() {
+    // Made at 1,759,000,000,000 ms.
+    let thread = "01998cb5-5e00-7532-b60a-a52c82ab0f22";
+    let lines = [
+        json!({"type": "thread.started", "thread_id": thread}),
+        json!({"type": "turn.started"}),
+        json!({"type": "turn.completed", "usage": {"input_tokens": 10, "cached_input_tokens": 4, "output_tokens": 1}}),
+        json!({"type": "turn.started"}),
+        json!({"type": "turn.completed", "usage": {"input_tokens": 30, "cached_input_tokens": 4, "output_tokens": 3}}),
+    ]
+    .map(|line| format!("{line}\n"))
+    .concat();
+    let used = |arrival_ms: i64| -> Vec<Option<(u64, u64, u64)>> {
+        let mut reader = SessionReader::new(Context::default());
+        let mut events = Vec::new();
+        reader
+            .push(lines.as_bytes(), arrival_ms, &mut events)
+            .unwrap();
+        reader.finish(arrival_ms, &mut events).unwrap();
+        let ends = events.iter().filter_map(|event| match &event.payload {
+            Payload::TurnEnd(end) => Some(end.usage.as_ref()),
+            _ => None,
+        });
+        let count = |usage: &chat_event::Json, key: &str| {
+            usage
+                .get(key)
+                .and_then(|count| count.parse::<u64>())
+                .unwrap()
+        };
+        ends.map(|usage| {
+            let keys = ["inputTokens", "cacheReadTokens", "outputTokens"];
+            usage.map(|usage| keys.map(|key| count(usage, key)).into())
+        })
+        .collect()
+    };
+    let made_ms = 0x0199_8cb5_5e00;
+    assert_eq!(used(made_ms + 400), [Some((6, 4, 1)), Some((20, 0, 2))]);
+    // Whether the thread had turns before is not known.
+    assert_eq!(used(made_ms + 60_000), [None, Some((20, 0, 2))]);
+}
+
 #[test]
 fn a_turn_without_a_prompt_is_told_whatever_comes_first() {
     let started = json!({"type": "turn.started"});
@@ -131,6 +225,155 @@ fn a_turn_without_a_prompt_is_told_whatever_comes_first() {
         of(&[&thread, &started, &thread, &started, &failed]),
         ["turn user", "error turn_failed no", "end failed"]
     );
+}
+
+fn rollout(items: &[serde_json::Value]) -> Vec<String> {
+    let line = |kind: &str, payload: &serde_json::Value| json!({"timestamp": "2026-01-01T00:00:00.000Z", "type": kind, "payload": payload});
+    let mut lines = vec![line(
+        "session_meta",
+        &json!({"id": "01998cb5-5e00-7532-b60a-a52c82ab0f22", "cwd": "/w", "cli_version": "0.169.0"}),
+    )];
+    for item in items {
+        let kind = match item["type"].as_str() {
+            Some("item_completed" | "task_started" | "task_complete") => "event_msg",
+            _ => "response_item",
+        };
+        lines.push(line(kind, item));
+    }
+    let events = read_lines(Dialect::CodexRollout, &lines).events;
+    support::assert_sound("codex-rollout", &events);
+    let kinds = events.iter().filter_map(|event| match &event.payload {
+        Payload::ToolCall(call) => {
+            let (kind, args) = (call.kind.clone().unwrap_or_default(), call.args.as_text());
+            Some(format!("{kind} {} {args}", call.tool_name))
+        }
+        _ => None,
+    });
+    let kinds: Vec<String> = kinds.collect();
+    let mut told = told(&events);
+    told.retain(|line| !line.starts_with("turn") && !line.starts_with("call"));
+    [kinds, told].concat()
+}
+
+fn item(item: serde_json::Value) -> serde_json::Value {
+    json!({"type": "item_completed", "turn_id": "turn-long-1", "item": item})
+}
+
+fn function(name: &str, call: &str, args: &serde_json::Value) -> serde_json::Value {
+    json!({"type": "function_call", "name": name, "call_id": call, "arguments": args.to_string()})
+}
+
+fn output(call: &str, text: &str) -> serde_json::Value {
+    json!({"type": "function_call_output", "call_id": call, "output": text})
+}
+
+/// Who waits for an agent or closes it is none, and what they say is words.
+#[test]
+fn an_agent_is_who_was_started_and_is_called_by_its_name() {
+    let states = json!({"t2": {"completed": "3 words."}});
+    let agents = json!([{"thread_id": "t2", "agent_nickname": "Lorentz"}]);
+    let collab = |id: &str, tool: &str, states: &serde_json::Value| {
+        item(
+            json!({"type": "CollabAgentToolCall", "id": id, "tool": tool, "status": "completed",
+            "receiver_thread_ids": ["t2"], "receiver_agents": agents, "agents_states": states}),
+        )
+    };
+    assert_eq!(
+        rollout(&[
+            json!({"type": "task_started", "turn_id": "turn-long-1"}),
+            function("spawn_agent", "a", &json!({"message": "Count"})),
+            collab("a", "spawn_agent", &json!({"t2": "pending_init"})),
+            output("a", "{\"agent_id\":\"t2\"}"),
+            function("wait_agent", "b", &json!({"targets": ["t2"]})),
+            collab("b", "wait", &states),
+            function("close_agent", "c", &json!({"target": "t2"})),
+            output("c", "{\"previous_status\":{\"completed\":\"3 words.\"}}"),
+            function(
+                "spawn_agent",
+                "d",
+                &json!({"message": "Sort", "task_name": "sort"})
+            ),
+            output("d", "{\"task_name\":\"/root/sort\"}"),
+        ]),
+        [
+            r#"agent spawn_agent {"message":"Count","agent":"Lorentz"}"#,
+            r#"other wait_agent {"targets":["t2"]}"#,
+            r#"other close_agent {"target":"t2"}"#,
+            r#"agent spawn_agent {"message":"Sort","task_name":"sort","agent":"sort"}"#,
+            "result a started Lorentz",
+            "result b 3 words.",
+            "result c 3 words.",
+            "result d started sort",
+            "end interrupted",
+        ]
+    );
+}
+
+/// A script's calls stand there by themselves; the script does where it failed, or did nothing else.
+#[test]
+fn a_script_is_told_by_the_calls_it_makes() {
+    let script = |call: &str| json!({"type": "custom_tool_call", "name": "exec", "call_id": call, "input": "await x()"});
+    let given = |call: &str, text: &str| {
+        json!({"type": "custom_tool_call_output", "call_id": call,
+            "output": [{"type": "input_text", "text": "Script completed\nWall time 0.1 seconds\nOutput:\n"}, {"type": "input_text", "text": text}]})
+    };
+    assert_eq!(
+        rollout(&[
+            json!({"type": "task_started", "turn_id": "turn-long-1"}),
+            script("a"),
+            item(
+                json!({"type": "CommandExecution", "id": "exec-1", "command": ["ls"], "status": "completed", "exit_code": 0, "aggregated_output": "x\n"})
+            ),
+            given("a", "{\"output\":\"x\\n\"}"),
+            script("b"),
+            given("b", "5"),
+            function("write_stdin", "c", &json!({"session_id": 1, "chars": "q"})),
+            output(
+                "c",
+                "Wall time: 1 seconds\nProcess exited with code 4\nOutput:\nbye"
+            ),
+        ]),
+        [
+            r#"execute shell {"command":"ls"}"#,
+            r#"execute exec {"input":"await x()"}"#,
+            r#"execute write_stdin {"session_id":1,"chars":"q"}"#,
+            "result exec-1 x\n",
+            "result b \n5",
+            "result c bye",
+            "end interrupted",
+        ]
+    );
+}
+
+/// What is looked for may be known when it was found only; that the results are not told does not say there are none.
+#[test]
+fn a_search_says_what_was_looked_for() {
+    let search = |method: &str, query: &str, action: serde_json::Value| {
+        json!({"method": method, "params": {"threadId": "t", "turnId": "turn-long-1",
+            "item": {"type": "webSearch", "id": "ws", "query": query, "action": action, "results": null}}})
+    };
+    let lines = [
+        json!({"method": "turn/started", "params": {"threadId": "t", "turn": {"id": "turn-long-1", "status": "inProgress", "items": []}}}),
+        search("item/started", "", json!({"type": "other"})),
+        search(
+            "item/completed",
+            "diffs",
+            json!({"type": "search", "query": "diffs"}),
+        ),
+        search("item/started", "", json!({"type": "other"})),
+    ];
+    let events = read_lines(Dialect::CodexAppServer, &lines).events;
+    support::assert_sound("codex-app-server", &events);
+    let call = events.iter().find_map(|event| match &event.payload {
+        Payload::ToolCall(call) => Some((call.title.clone(), call.args.get("query").is_some())),
+        _ => None,
+    });
+    assert_eq!(call, Some((Some("diffs".to_owned()), true)));
+    let result = events.iter().find_map(|event| match &event.payload {
+        Payload::ToolResult(result) => Some(result.result.is_null()),
+        _ => None,
+    });
+    assert_eq!(result, Some(true));
 }
 
 /// The diff of a turn tells what its items do not, and nothing a second time.

@@ -9,7 +9,8 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chat_normalize::{Detection, detect};
+use chat_event::Payload;
+use chat_normalize::{AT_REST, Context, Detection, SessionReader, detect};
 use support::shared;
 
 /// Folders of recordings and fixtures, and the dialects that their files are told to be. Files in them that are no
@@ -152,4 +153,34 @@ fn no_dialect_takes_the_files_of_another() {
         wrong.extend(missing.map(|word| format!("{folder}: nothing is told to be {word}")));
     }
     assert_eq!(wrong, Vec::<String>::new());
+}
+
+/// What lies at rest arrived at no time: all times are those that the source says.
+#[test]
+fn what_lies_at_rest_took_no_longer_than_the_source_says() {
+    const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+    let years = 1_577_836_800_000..2_240_524_800_000_i64;
+    for kind in ["fixtures", "recordings"] {
+        let Some(root) = shared(kind) else { continue };
+        for path in files(&root) {
+            let bytes = std::fs::read(&path).unwrap();
+            if bytes.len() > 1 << 20 {
+                continue;
+            }
+            let mut reader = SessionReader::new(Context::default());
+            let mut events = Vec::new();
+            let _ = reader.push(&bytes, AT_REST, &mut events);
+            let _ = reader.finish(AT_REST, &mut events);
+            for event in events {
+                let said = event.timestamp.is_none_or(|said| years.contains(&said));
+                let took = match &event.payload {
+                    Payload::ToolResult(result) => result.duration_ms,
+                    Payload::TurnEnd(end) => end.duration_ms,
+                    _ => None,
+                };
+                let fits = said && took.is_none_or(|took| took < 365 * DAY_MS);
+                assert!(fits, "{}: {} {took:?}", path.display(), event.to_line());
+            }
+        }
+    }
 }

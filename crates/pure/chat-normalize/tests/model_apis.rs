@@ -257,14 +257,24 @@ fn events_of_messages_say_what_their_pieces_make() {
                 _ => {}
             }
         }
+        // Whether the block before is a text, and one that has citations.
+        let mut before = (false, false);
         for (block, built) in blocks.into_values() {
+            let now = (block["type"] == "text", block["citations"].is_array());
+            let (is_split, last) = (before.0 && (before.1 || now.1), answer.texts.last_mut());
+            before = now;
             match block["type"].as_str().unwrap() {
+                "text" if is_split => last.unwrap().push_str(&built),
                 "text" => answer.texts.push(built),
                 "thinking" | "redacted_thinking" => answer.thoughts.push(built),
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
                     let text = |name: &str| block[name].as_str().unwrap().to_owned();
                     let input = serde_json::from_str(&built).unwrap_or(block["input"].clone());
-                    answer.calls.push((text("id"), text("name"), input));
+                    let name = match block["server_name"].as_str() {
+                        Some(server) => format!("mcp__{server}__{}", text("name")),
+                        None => text("name"),
+                    };
+                    answer.calls.push((text("id"), name, input));
                 }
                 _ => {}
             }

@@ -316,7 +316,7 @@ fn tools_that_the_service_runs_have_their_results() {
         "call m2 mcp__s__ask",
         "failed m2 http_error",
         "call f1 file_search",
-        "result f1 ",
+        "result f1 null",
         "call i1 code_interpreter",
         "result i1 1\n",
         "call g1 image_generation",

@@ -246,7 +246,8 @@ fn a_run_is_given_its_prompt_from_outside() {
             "user_message",
             "assistant_done",
             "turn_end",
-            "session_status"
+            "session_status",
+            "session_end"
         ]
     );
     // It never came to its end.

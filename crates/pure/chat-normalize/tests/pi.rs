@@ -113,6 +113,8 @@ fn lasting(events: &[ChatEvent]) -> BTreeMap<String, String> {
         "tool_output_chunk",
         "session_start",
         "session_status",
+        // A file may go on.
+        "session_end",
     ];
     let lasting = events
         .iter()

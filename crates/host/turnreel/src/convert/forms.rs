@@ -29,7 +29,8 @@ pub(crate) enum Form {
     Trace,
     /// A transcript to read.
     Markdown,
-    /// What the page shows, every fact of it, one row a line.
+    /// What the page shows, every fact of it, one row a line, as the program's own tests compare it.
+    #[value(hide = true)]
     Feed,
 }
 

@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 use chat_event::ChatEvent;
-use chat_normalize::{Context, Dialect, FolderReader};
+use chat_normalize::{AT_REST, Context, Dialect, FolderReader};
 
 use super::inputs::Joined;
 use super::reading::{Failed, PIECE_BYTES, Session, unix_ms};
@@ -19,8 +19,8 @@ pub(super) struct JoinedReading {
     reader: FolderReader,
     folder: PathBuf,
     main: Option<String>,
-    /// The time of the session's own file, for all that has none.
-    arrival_ms: i64,
+    /// When the session's own file was written.
+    written_ms: i64,
     open: BTreeMap<String, File>,
     piece: Vec<u8>,
     n_bytes: u64,
@@ -52,7 +52,7 @@ impl JoinedReading {
             reader,
             folder: folder.clone(),
             main: parts.main.clone(),
-            arrival_ms: written.map_or(0, unix_ms),
+            written_ms: written.map_or(0, unix_ms),
             open: BTreeMap::new(),
             piece: vec![0; PIECE_BYTES],
             n_bytes: 0,
@@ -64,6 +64,10 @@ impl JoinedReading {
                 .insert(main.clone(), File::open(folder.join(main))?);
         }
         Ok((reading, facts.map(|facts| facts.len())))
+    }
+
+    pub(super) fn written_ms(&self) -> i64 {
+        self.written_ms
     }
 
     /// Reads the next piece of a file, from where it is wanted.
@@ -102,7 +106,7 @@ impl Session for JoinedReading {
             Ok(n_bytes) => {
                 self.n_bytes += n_bytes as u64;
                 let piece = self.piece.get(..n_bytes).unwrap_or_default();
-                let pushed = self.reader.push(piece, self.arrival_ms, events);
+                let pushed = self.reader.push(piece, AT_REST, events);
                 pushed.map_err(Failed::NotASession)?;
             }
             Err(why) if self.main.as_deref() == Some(&path) => return Err(Failed::Io(why)),
@@ -110,8 +114,7 @@ impl Session for JoinedReading {
                 let shown = super::shown(&self.folder.join(&path));
                 self.missing
                     .push(format!("could not read: {why}: {shown}, a part"));
-                self.reader
-                    .missing(&why.to_string(), self.arrival_ms, events);
+                self.reader.missing(&why.to_string(), AT_REST, events);
             }
         }
         Ok(self.reader.wants().is_some())

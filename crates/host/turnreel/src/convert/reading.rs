@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use chat_event::{ChatEvent, Payload};
-use chat_normalize::{NotASession, Report, SessionReader};
+use chat_normalize::{Dialect, NotASession, Report, SessionReader};
 use chat_store::LogBytes;
 
 use crate::unpack::unpacked;
@@ -16,13 +16,10 @@ pub(super) const PIECE_BYTES: usize = 256 * 1024;
 /// So many numbers of unreadable lines are told.
 const TOLD_LINES: usize = 10;
 
-/// Bytes as they are unpacked, their number where it is known, and when they arrived.
+/// Bytes as they are unpacked, their number where it is known, and when they arrived or were written.
 type Opened = (Box<dyn Read>, Option<u64>, i64);
 
 /// Opens a file, or standard input.
-///
-/// Where a source has no times of its own, the file's time stands for them, so that the same file gives the same events
-/// whenever it is read.
 pub(crate) fn open(path: Option<&Path>) -> io::Result<Opened> {
     let Some(path) = path else {
         let (bytes, _) = unpacked(Box::new(io::stdin()))?;
@@ -87,6 +84,11 @@ pub(crate) trait Session {
         0
     }
 
+    /// Whether it is a log of ChatEvents.
+    fn is_log(&self) -> bool {
+        false
+    }
+
     /// Files that lie beside the session, and are not of it.
     fn unread(&self) -> Vec<PathBuf> {
         Vec::new()
@@ -108,6 +110,10 @@ impl Session for Reading {
 
     fn faults(&self) -> Vec<String> {
         self.unreadable().into_iter().collect()
+    }
+
+    fn is_log(&self) -> bool {
+        self.reader.dialect() == Some(Dialect::ChatEvents)
     }
 }
 

@@ -9,7 +9,7 @@ use chat_store::Blobs;
 use tempfile::NamedTempFile;
 
 use crate::convert::inputs::{self, Input};
-use crate::convert::{open_input, shown};
+use crate::convert::{Session, open_input, shown};
 use crate::data_dir;
 use crate::trace::log_of;
 
@@ -91,7 +91,7 @@ impl Source {
         show: &mut dyn FnMut(&ChatEvent) -> Result<(), String>,
     ) -> Result<(), String> {
         let name = &self.name;
-        let (mut session, _) = open_input(&self.input, self.from)
+        let mut session = open_input(&self.input, self.from)
             .map_err(|why| format!("could not open: {why}: {name}"))?;
         let most = self.n_events.unwrap_or(u64::MAX);
         let mut n_events = 0;

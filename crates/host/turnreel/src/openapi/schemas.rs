@@ -138,6 +138,7 @@ fn session(text: &Value, count: &Value) -> Value {
             "id": text, "title": text, "agent": text, "provider": text, "model": text, "cwd": text,
             "gitBranch": text, "sandboxId": text,
             "status": {"enum": ["busy", "idle", "retrying", "ended"]},
+            "worksSinceMs": {"type": "integer"},
             "startedMs": {"type": "integer"},
             "lastEventMs": {"type": "integer"},
             "lastActivityMs": {"type": "integer"},
@@ -150,6 +151,7 @@ fn session(text: &Value, count: &Value) -> Value {
                 "properties": {
                     "kind": {"enum": ["permission", "question"]},
                     "tool": text, "text": text, "sinceMs": {"type": "integer"},
+                    "answerable": {"type": "boolean"},
                 },
             },
             "doing": {

@@ -171,6 +171,15 @@ async fn answer(
             }
             return Err(refusal);
         }
+        if is_answered_elsewhere(request) {
+            let message =
+                "it is answered where the agent runs: an answer from here would not reach it";
+            return Err(ApiError::new(
+                StatusCode::CONFLICT,
+                "answered_elsewhere",
+                message,
+            ));
+        }
         let mut id = format!("{request_id}:{}:answer", payload.event_type());
         if !ingest::is_event_id(&id) {
             // The log gives it one. That it is stored once is seen to here, not by its id.
@@ -190,6 +199,15 @@ async fn answer(
         Ok(Json(answer_of(&request_id, &asked.unwrap_or_default())))
     });
     storing.await?
+}
+
+fn is_answered_elsewhere(request: &ChatEvent) -> bool {
+    let answerable = match &request.payload {
+        Payload::PermissionRequest(it) => it.answerable,
+        Payload::QuestionRequest(it) => it.answerable,
+        _ => None,
+    };
+    answerable == Some(false)
 }
 
 fn answer_of(request_id: &str, asked: &Asked) -> Value {

@@ -164,6 +164,17 @@ impl Source {
     }
 }
 
+/// The id of the session whose log that is, as its first line has it.
+pub(crate) fn id_in(log: &Path) -> Option<String> {
+    use std::io::{BufRead, BufReader, Read};
+    let mut line = Vec::new();
+    let file = std::fs::File::open(log).ok()?;
+    let mut first = BufReader::new(file.take(64 * 1024));
+    first.read_until(b'\n', &mut line).ok()?;
+    let event = ChatEvent::from_json(std::str::from_utf8(&line).ok()?).ok()?;
+    Some(event.session_id).filter(|id| !id.is_empty())
+}
+
 /// The log of the session of that id; where there is none, of the only one whose id begins so.
 pub(crate) fn log_of(data: &Path, id: &str) -> Result<Option<PathBuf>, String> {
     let Ok(session) = SessionId::parse(id) else {
@@ -184,9 +195,14 @@ pub(crate) fn log_of(data: &Path, id: &str) -> Result<Option<PathBuf>, String> {
     match &*found {
         [] => Ok(None),
         [one] => Ok(Some(data.join(one))),
-        [first, second, ..] => Err(format!(
-            "several sessions begin with {id}: {first}, {second}{}",
-            if found.len() > 2 { ", …" } else { "" }
-        )),
+        [first, second, ..] => {
+            let told = |name: &String| id_in(&data.join(name)).unwrap_or_else(|| name.clone());
+            Err(format!(
+                "several sessions begin with {id}: {}, {}{}",
+                told(first),
+                told(second),
+                if found.len() > 2 { ", …" } else { "" }
+            ))
+        }
     }
 }

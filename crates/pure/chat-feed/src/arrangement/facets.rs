@@ -2,8 +2,9 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::block::{Block, BlockBody, BlockId};
+use crate::block::{Block, BlockBody, BlockId, ToolCallBlock};
 use crate::feed::Feed;
+use crate::retries::RETRY_NOTICE;
 use crate::tool::{ToolKind, ToolStatus};
 
 /// What a block is to its neighbours.
@@ -28,12 +29,16 @@ pub(super) struct Facet {
     pub(super) stands_out: bool,
     /// It waits for an answer: nothing hides it.
     pub(super) waits: bool,
-    /// Its changed file says it all.
+    /// Its changed file, the plan or the question says it all.
     pub(super) absorbed: bool,
+    /// There is nothing to be shown of it.
+    pub(super) blank: bool,
     /// A settled turn may fold it away.
     pub(super) foldable: bool,
-    /// It is part of an answer, where nothing but answers and marks stands behind it.
+    /// It is part of an answer, where nothing but answers, marks and notes stands behind it.
     pub(super) answers: bool,
+    /// It is no work of the agent's, but said beside it: a hook that ran, a note, what nobody has a rule for.
+    pub(super) notes: bool,
     /// It is shown even when little is.
     pub(super) matters: bool,
 }
@@ -46,7 +51,9 @@ impl Facet {
             BlockBody::ToolCall(call) => {
                 facet.foldable = true;
                 facet.stands_out = call.status.runs() || call.status == ToolStatus::Failed;
-                facet.absorbed = stands_for(feed, id) != id;
+                facet.absorbed = absorbed_by(feed, id).is_some();
+                // Else there is nothing to see of an agent that works.
+                facet.matters = block.depth == 0 && call.status.runs();
                 facet.run = match call.kind {
                     ToolKind::Read | ToolKind::Search => Run::Explore,
                     ToolKind::Edit | ToolKind::Plan | ToolKind::Think => Run::Alone,
@@ -72,8 +79,12 @@ impl Facet {
             BlockBody::AgentMessage(message) => {
                 facet.foldable = message.result.is_some() || !message.wait;
             }
-            BlockBody::Notice { warning, .. } => {
-                facet.foldable = !warning;
+            BlockBody::Notice {
+                warning, source, ..
+            } => {
+                // Why a turn was slow is told also when its work is folded.
+                facet.foldable = !warning && source.as_deref() != Some(RETRY_NOTICE);
+                facet.notes = true;
                 facet.matters = *warning;
             }
             BlockBody::Text(_) => {
@@ -88,14 +99,20 @@ impl Facet {
             | BlockBody::Plan(_)
             | BlockBody::Progress(_)
             | BlockBody::AgentSwitch(_)
-            | BlockBody::Raw { .. } => facet.foldable = true,
+            | BlockBody::Raw { .. } => {
+                facet.foldable = true;
+                facet.notes = true;
+            }
+            BlockBody::TurnEnd(end) => {
+                facet.matters = block.depth == 0;
+                facet.blank = end.says_nothing();
+            }
             BlockBody::Prompt(_)
             | BlockBody::Interrupt { .. }
             | BlockBody::Error { .. }
             | BlockBody::Compaction(_)
             | BlockBody::SessionEnd { .. }
-            | BlockBody::Gap(_)
-            | BlockBody::TurnEnd(_) => facet.matters = block.depth == 0,
+            | BlockBody::Gap(_) => facet.matters = block.depth == 0,
             BlockBody::SessionStart(_) => {}
         }
         facet
@@ -122,6 +139,42 @@ pub(crate) fn stands_for(feed: &Feed, id: BlockId) -> BlockId {
                 .unwrap_or(id)
         }
         _ => id,
+    }
+}
+
+/// The row that says what a call has to say: of an edit that was done its changed file, of a list of things to do the plan
+/// of its turn, of one that asks the question.
+pub(super) fn absorbed_by(feed: &Feed, id: BlockId) -> Option<BlockId> {
+    let block = feed.block(id);
+    let BlockBody::ToolCall(call) = &block.body else {
+        return None;
+    };
+    let done = call.status == ToolStatus::Succeeded;
+    match call.kind {
+        ToolKind::Edit => Some(stands_for(feed, id)).filter(|&by| by != id),
+        ToolKind::Plan if done && call.plan().is_some() => {
+            let steps = feed.plan_steps().iter().rev().map(|step| step.block);
+            let mut plans = steps.filter(|&plan| feed.contains(plan));
+            plans.find(|&plan| {
+                let plan = feed.block(plan);
+                (plan.turn, plan.parent) == (block.turn, block.parent)
+            })
+        }
+        _ if done || call.status.runs() => {
+            let behind = feed.next(feed.tail(id));
+            behind.filter(|&behind| asks_for(feed, behind, call))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a row is the question that a call asks.
+fn asks_for(feed: &Feed, id: BlockId, call: &ToolCallBlock) -> bool {
+    match &feed.block(id).body {
+        BlockBody::Question(ask) => {
+            ask.request.tool_call_id.as_deref() == Some(&*call.tool_call_id)
+        }
+        _ => false,
     }
 }
 

@@ -1,7 +1,8 @@
 //! Folding: when a turn settles, what led to its answer becomes one line.
 //!
 //! Never folded are the prompt, the answer, what failed or waits, and what says where the session was cut. The answer is
-//! the text at the turn's end; where the turn ends with work, all text in between is work too.
+//! the text at the turn's end; where the turn ends with work, all text in between is work too. Behind an answer hooks may
+//! run and notes be written: they are no work, and fold with it where there is any.
 
 use super::{Arrangement, Row, RowChange, TurnIdx, Verbosity};
 use crate::block::{Block, BlockBody, BlockId};
@@ -62,27 +63,33 @@ impl Arrangement {
             std::iter::successors(Some(first), |&id| feed.next(id))
                 .take_while(|&id| feed.block(id).turn == turn)
         };
-        // The answer begins behind the last row that is neither answer nor mark.
-        let answer = rows().fold(None, |answer, id| {
+        // The answer begins behind the last row that is neither answer nor mark; of notes behind it, it does not matter.
+        let (answer, _) = rows().fold((None, false), |(answer, noted), id| {
             let facet = &self.kept(id).facet;
             match (facet.answers, facet.foldable) {
-                (true, _) => answer.or(Some(id)),
-                (false, true) => None,
-                (false, false) => answer,
+                (true, _) => (answer.filter(|_| !noted).or(Some(id)), false),
+                (false, true) if facet.notes => (answer, true),
+                (false, true) => (None, false),
+                (false, false) => (answer, noted),
             }
         });
         let mut work: Option<Work> = None;
         let mut n_rows = 0;
         let mut paths = std::collections::BTreeSet::new();
+        let mut answered = false;
         for id in rows() {
-            if Some(id) == answer {
-                break;
+            answered |= Some(id) == answer;
+            let facet = self.kept(id).facet;
+            if !facet.foldable || answered && facet.answers {
+                continue;
             }
-            if !self.kept(id).facet.foldable {
+            if answered {
+                // Alone behind the answer they stand as they are.
+                self.kept[id.0 as usize].work = work.is_some();
                 continue;
             }
             self.kept[id.0 as usize].work = true;
-            n_rows += u32::from(!self.kept(id).facet.absorbed);
+            n_rows += u32::from(!facet.absorbed);
             let work = work.get_or_insert(Work {
                 first: id,
                 steps: 0,

@@ -72,14 +72,14 @@ impl Arrangement {
         self.id_of(row).map(|_| row)
     }
 
-    /// The row that says what an absorbed call has to say: its changed file.
+    /// The row that says what an absorbed call has to say.
     fn stand_in(&self, feed: &Feed, block: BlockId) -> BlockId {
         let absorbed = self
             .kept
             .get(block.0 as usize)
             .is_some_and(|kept| kept.facet.absorbed);
         match absorbed && self.mode.verbosity != Verbosity::Verbose {
-            true => feed.next(block).unwrap_or(block),
+            true => super::facets::absorbed_by(feed, block).unwrap_or(block),
             false => block,
         }
     }
@@ -97,6 +97,7 @@ impl Arrangement {
     fn block_opens_by_itself(&self, feed: &Feed, id: BlockId) -> bool {
         let verbose = self.mode.verbosity == Verbosity::Verbose;
         match &feed.block(id).body {
+            BlockBody::ToolCall(call) if call.proposes_plan() => is_of_a_size_to_open(feed, id),
             BlockBody::ToolCall(call) => match call.status {
                 ToolStatus::Failed => is_of_a_size_to_open(feed, id),
                 ToolStatus::Running => {

@@ -182,7 +182,7 @@ impl Arrangement {
         Rows {
             work: work.is_some_and(|work| work.first == id),
             company: visible && company == Some(id),
-            block: visible && !hidden_in_company && !absorbed,
+            block: visible && !hidden_in_company && !absorbed && !kept.facet.blank,
         }
     }
 

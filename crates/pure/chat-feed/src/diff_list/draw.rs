@@ -42,6 +42,8 @@ impl Strokes {
     pub const FILE: u32 = 7;
     /// What of the file a button shows.
     pub const WIDEN: u32 = 8;
+    /// What stands beside it says the same to who listens.
+    pub const UNSAID: u32 = 9;
 
     fn put(&mut self, kind: u32, words: &str) {
         let units = words.encode_utf16().count();
@@ -217,6 +219,14 @@ impl<'a> Coloured<'a> {
     }
 }
 
+fn line_class(changed: bool, old: bool) -> &'static str {
+    match (changed, old) {
+        (false, _) => "diff__line",
+        (true, true) => "diff__line diff__line--removed",
+        (true, false) => "diff__line diff__line--added",
+    }
+}
+
 struct LineOf<'a> {
     list: &'a DiffList,
     hunk: &'a PatchHunk,
@@ -241,6 +251,10 @@ impl LineOf<'_> {
             ] {
                 match at {
                     Some(at) => {
+                        to.put(Strokes::DIV, line_class(changed, old));
+                        if old && !changed {
+                            to.put(Strokes::UNSAID, "");
+                        }
                         self.line(at, old, changed, &[number(self.number(at, old))], tint, to)
                     }
                     None => {
@@ -266,9 +280,11 @@ impl LineOf<'_> {
         let both = format!("{:>width$} {:>width$}", number(old_no), number(new_no));
         let one = number(new_no.or(old_no));
         let tint = if old { &tints.0 } else { &tints.1 };
+        to.put(Strokes::DIV, line_class(changed, old));
         self.line(at, old, changed, &[both, one], tint, to);
     }
 
+    /// Fills the element of a line, and closes it.
     fn line(
         &self,
         at: u32,
@@ -278,12 +294,11 @@ impl LineOf<'_> {
         tint: &[Range<usize>],
         to: &mut Strokes,
     ) {
-        let (class, word) = match (changed, old) {
-            (false, _) => ("diff__line", ""),
-            (true, true) => ("diff__line diff__line--removed", "removed "),
-            (true, false) => ("diff__line diff__line--added", "added "),
+        let word = match (changed, old) {
+            (false, _) => "",
+            (true, true) => "removed ",
+            (true, false) => "added ",
         };
-        to.put(Strokes::DIV, class);
         for (kind, number) in [Strokes::NUMBERS, Strokes::NUMBER].into_iter().zip(numbers) {
             to.put(kind, number);
         }

@@ -13,7 +13,7 @@ fn shown(split: bool, space: Space) -> Shown {
     }
 }
 
-/// A chunk as text: each `div` on a line of its own, with its numbers in front.
+/// A chunk as text: each `div` on a line of its own, with its numbers in front; `~` stands before what is not said.
 fn drawn(list: &DiffList, colours: &BTreeMap<(u32, u32), HunkColours>) -> Vec<String> {
     let strokes = list.draw(0, colours);
     let units: Vec<u16> = strokes.words.encode_utf16().collect();
@@ -25,6 +25,7 @@ fn drawn(list: &DiffList, colours: &BTreeMap<(u32, u32), HunkColours>) -> Vec<St
         at += length;
         match code & 0xff {
             Strokes::DIV => lines.push(String::new()),
+            Strokes::UNSAID => lines.last_mut().unwrap().push('~'),
             Strokes::NUMBERS => lines.last_mut().unwrap().push_str(&format!("[{words}]")),
             Strokes::TEXT => lines.last_mut().unwrap().push_str(&words),
             _ => {}
@@ -108,6 +109,31 @@ fn more_of_the_file_is_offered_where_its_text_can_be_had_and_shown_where_it_was_
 }
 
 #[test]
+fn the_line_beside_a_button_is_found_again_when_more_is_shown() {
+    for split in [false, true] {
+        let (mut list, old) = of_a_file();
+        list.offer_widening();
+        list.show(shown(split, Space::Counts));
+        // Three lines around the changes in lines 30 and 80.
+        for (what, line, n_above) in [
+            (Widening::Above(0), 27, 20),
+            (Widening::Below(0), 33, 0),
+            (Widening::AllAbove(1), 77, 22),
+            (Widening::AllBelow(0), 83, 0),
+        ] {
+            let beside = list.beside(what).unwrap();
+            assert_eq!(beside, [Some(line); 2], "{what:?}");
+            let before = list.place_of_line(beside).unwrap();
+            list.ask(what);
+            list.widen(&old).unwrap();
+            let after = list.place_of_line(beside).unwrap();
+            assert_eq!(after - before, n_above, "{what:?}");
+        }
+        assert_eq!(list.beside(Widening::Above(9)), None);
+    }
+}
+
+#[test]
 fn another_text_is_not_shown_as_the_files() {
     let (mut list, old) = of_a_file();
     list.offer_widening();
@@ -139,7 +165,7 @@ fn unified_and_split_tell_the_same_lines() {
         [
             "@@ -1,3 +1,4 @@ fn a",
             "",
-            "[1]let x = 1;",
+            "~[1]let x = 1;",
             "[1]let x = 1;",
             "",
             "[2]removed old(word);",
@@ -148,7 +174,7 @@ fn unified_and_split_tell_the_same_lines() {
             "",
             "[3]added more();",
             "",
-            "[3]}",
+            "~[3]}",
             "[4]}",
         ]
     );

@@ -5,7 +5,7 @@
 
 use chat_diff::{Around, Change, Error, Patch, widen};
 
-use super::{DiffList, digits};
+use super::{DiffList, Item, Side, digits};
 use crate::units;
 
 /// How many lines one button shows.
@@ -49,6 +49,9 @@ impl Widening {
         }
     }
 }
+
+/// A line, or two side by side, by the numbers in the old and the new file: the same however much of the file is shown.
+pub type Numbers = [Option<u32>; 2];
 
 /// What is shown of the file beyond its diff.
 #[derive(Debug, Default)]
@@ -145,6 +148,41 @@ impl DiffList {
         self.widened.left_out = widened.left_out;
         self.arrange();
         Ok(())
+    }
+
+    /// The line beside what is asked for, which is looked at and is there afterwards as well: below the button where more
+    /// comes above, and else above it.
+    pub fn beside(&self, what: Widening) -> Option<Numbers> {
+        let of_hunk = |hunk: u32| move |item: &&Item| matches!(item, Item::Line(_, of_hunk, ..) if *of_hunk == hunk);
+        let item = match what {
+            Widening::Above(hunk) | Widening::AllAbove(hunk) => {
+                self.items.iter().find(of_hunk(hunk))
+            }
+            Widening::Below(hunk) | Widening::AllBelow(hunk) => {
+                self.items.iter().rfind(of_hunk(hunk))
+            }
+        };
+        self.numbers(*item?)
+    }
+
+    /// Where a line stands now.
+    pub fn place_of_line(&self, numbers: Numbers) -> Option<usize> {
+        let is_it = |item: &Item| self.numbers(*item) == Some(numbers);
+        self.items.iter().position(is_it)
+    }
+
+    fn numbers(&self, item: Item) -> Option<Numbers> {
+        let Item::Line(file, hunk, row, side) = item else {
+            return None;
+        };
+        let [old, new] = self.sides(file, hunk, row);
+        let line = |of_side: Option<(bool, u32)>| self.line(file, hunk, of_side?.1);
+        let old = line(old.filter(|_| side != Side::New));
+        let new = line(new.filter(|_| side != Side::Old));
+        Some([
+            old.and_then(|line| line.old_no),
+            new.and_then(|line| line.new_no),
+        ])
     }
 
     /// Whether the file may go on below the last hunk.

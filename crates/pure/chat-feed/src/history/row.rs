@@ -52,7 +52,9 @@ struct CallWas {
     input: Option<TextIdx>,
     output: Option<TextIdx>,
     exit_code: Option<i64>,
+    waits: bool,
     called_ms: Option<i64>,
+    allowed_ms: Option<i64>,
     duration_ms: Option<u64>,
     settled_ms: Option<i64>,
     settled_event: Option<EventIdx>,
@@ -69,7 +71,9 @@ chat_event::pack_fields!(CallWas {
     input,
     output,
     exit_code,
+    waits,
     called_ms,
+    allowed_ms,
     duration_ms,
     settled_ms,
     settled_event,
@@ -278,7 +282,9 @@ fn same_but_settled(old: &ToolCallBlock, now: &ToolCallBlock) -> bool {
         exit_code: _,
         progress,
         status: _,
+        waits,
         called_ms,
+        allowed_ms,
         duration_ms: _,
         settled_event: _,
         steps,
@@ -288,6 +294,7 @@ fn same_but_settled(old: &ToolCallBlock, now: &ToolCallBlock) -> bool {
     (tool_call_id, tool_name, kind) == (&now.tool_call_id, &now.tool_name, &now.kind)
         && (title, args, args_event) == (&now.title, &now.args, &now.args_event)
         && (input, output, called_ms) == (&now.input, &now.output, &now.called_ms)
+        && (waits, allowed_ms) == (&now.waits, &now.allowed_ms)
         && (progress, steps) == (&now.progress, &now.steps)
         && (orphan, conflicts) == (&now.orphan, &now.conflicts)
 }
@@ -340,7 +347,9 @@ impl CallWas {
             input: call.input,
             output: call.output,
             exit_code: call.exit_code,
+            waits: call.waits,
             called_ms: call.called_ms,
+            allowed_ms: call.allowed_ms,
             duration_ms: call.duration_ms,
             settled_ms,
             settled_event: call.settled_event,
@@ -365,7 +374,9 @@ impl CallWas {
         call.input = self.input;
         call.output = self.output;
         call.exit_code = self.exit_code;
+        call.waits = self.waits;
         call.called_ms = self.called_ms;
+        call.allowed_ms = self.allowed_ms;
         call.duration_ms = self.duration_ms;
         call.settled_event = self.settled_event;
         call.progress = self.progress.as_deref().cloned();

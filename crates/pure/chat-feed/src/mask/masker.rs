@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chat_event::compaction::{Folded, refit};
 use chat_event::{ChatEvent, Payload};
 
+use super::answers::Answers;
 use super::find::{Found, apart};
 use super::known::Known;
 use super::labels::Labels;
@@ -24,6 +25,7 @@ pub struct Masker {
     /// The input of calls whose pieces say where they stand, though what stands before them is shorter now.
     moved: BTreeSet<u64>,
     n_events: u64,
+    answers: Answers,
     masked: BTreeMap<(&'static str, String), u64>,
 }
 
@@ -44,6 +46,7 @@ impl Masker {
             labels: plan.labels.clone(),
             moved,
             n_events: 0,
+            answers: Answers::default(),
             masked: BTreeMap::new(),
             plan,
         }
@@ -53,7 +56,8 @@ impl Masker {
     pub fn line(&mut self, event: &ChatEvent) -> String {
         let ordinal = self.n_events;
         self.n_events += 1;
-        let mut event = event.clone();
+        self.answers.note(event);
+        let mut event = self.answers.as_texts(event).into_owned();
         event.extra.remove("c");
         if self.moved.contains(&ordinal)
             && let Payload::ToolInputChunk(chunk) = &mut event.payload
@@ -114,7 +118,12 @@ impl Masker {
                 ..*text
             };
             let read = read(now.raw);
-            let mut all = found_in(&now, &read, Some(&self.known), &self.labels);
+            let mut all = found_in(
+                &now,
+                &read,
+                Some(&self.known),
+                (&self.labels, &self.answers),
+            );
             all.retain(|found| self.plan.masks(found.kind));
             let all = apart(all);
             if all.is_empty() {

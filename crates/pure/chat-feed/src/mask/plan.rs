@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chat_event::ChatEvent;
 
+use super::answers::Answers;
 use super::context;
 use super::find::{Found, Rank, apart, find};
 use super::known::Known;
@@ -23,6 +24,7 @@ pub struct Scan {
     plan: Plan,
     /// Of the events with pieces that wait: what they are.
     types: BTreeMap<u64, String>,
+    answers: Answers,
     /// What is known by now, where it is looked for.
     again: Option<Known>,
 }
@@ -98,8 +100,9 @@ impl Scan {
             self.types.insert(ordinal, event.event_type().to_owned());
         }
         let event_type = event.event_type();
-        let (plan, known) = (&mut self.plan, &self.again);
-        line::change(&event.to_line(), &mut |text| {
+        self.answers.note(event);
+        let (plan, known, answers) = (&mut self.plan, &self.again, &self.answers);
+        line::change(&answers.as_texts(event).to_line(), &mut |text| {
             if is_piece(text, piece) {
                 return None;
             }
@@ -107,7 +110,7 @@ impl Scan {
                 text,
                 &read(text.raw),
                 known.as_ref(),
-                &plan.labels,
+                (&plan.labels, answers),
             )) {
                 plan.note(&found, ordinal, event_type);
             }
@@ -244,9 +247,10 @@ pub(super) fn found_in(
     text: &Text<'_>,
     read: &Read<'_>,
     known: Option<&Known>,
-    labels: &Labels,
+    (labels, answers): (&Labels, &Answers),
 ) -> Vec<Found> {
     let mut all = told_in(text, read);
+    answers.find(text, read.text(), &mut all);
     if let Some(known) = known {
         let n_told = all.len();
         known.find(read.text(), labels, &mut all);

@@ -44,8 +44,6 @@ pub struct AgentRow {
     pub name: String,
     /// What it was asked to do.
     pub task: String,
-    /// Its place in the order they began, from 0: what its colour goes by.
-    pub nth: usize,
     /// How many agents it was begun by.
     pub depth: u16,
     /// Where it stands.
@@ -73,7 +71,7 @@ pub fn agents(feed: &Feed) -> Vec<AgentRow> {
             let host = host_of(&known, block);
             let depth = host.map_or(0, |host| rows[host].depth + 1);
             known.insert(block.id, rows.len());
-            rows.push(agent(feed, block, call, rows.len(), depth));
+            rows.push(agent(feed, block, call, depth));
         }
         let waits = match &block.body {
             BlockBody::Permission(ask) => ask.resolved.is_none() && !ask.expired,
@@ -95,6 +93,13 @@ pub fn agents(feed: &Feed) -> Vec<AgentRow> {
     rows
 }
 
+/// The calls that began them, in that order.
+pub fn agent_calls(feed: &Feed) -> impl Iterator<Item = BlockId> + '_ {
+    let is_one =
+        |block: &&Block| matches!(&block.body, BlockBody::ToolCall(call) if is_agent(call));
+    feed.rows().filter(is_one).map(|block| block.id)
+}
+
 fn is_agent(call: &ToolCallBlock) -> bool {
     call.kind == ToolKind::Agent || call.steps > 0
 }
@@ -104,14 +109,13 @@ fn host_of(known: &HashMap<BlockId, usize>, block: &Block) -> Option<usize> {
     block.parent.and_then(|parent| known.get(&parent)).copied()
 }
 
-fn agent(feed: &Feed, block: &Block, call: &ToolCallBlock, nth: usize, depth: u16) -> AgentRow {
+fn agent(feed: &Feed, block: &Block, call: &ToolCallBlock, depth: u16) -> AgentRow {
     let (name, task) = call.what();
     let (tokens, cost_usd) = feed.spent_by(block.id);
     AgentRow {
         block: block.id,
         name,
         task,
-        nth,
         depth,
         state: match call.status {
             ToolStatus::Preparing | ToolStatus::Running => AgentState::Running,

@@ -123,6 +123,7 @@ pub fn statistics(feed: &Feed) -> Statistics {
     // The fastest of the slowest is on top; of equals the later gives way.
     let mut slowest: BinaryHeap<(Reverse<u64>, BlockId)> = BinaryHeap::new();
     let mut failures: Vec<(BlockId, u32)> = Vec::new();
+    let mut waits: Vec<(i64, i64)> = Vec::new();
     for block in feed.rows() {
         match &block.body {
             BlockBody::ToolCall(call) => {
@@ -131,14 +132,15 @@ pub fn statistics(feed: &Feed) -> Statistics {
                     continue;
                 }
                 let took_ms = call.duration_ms.unwrap_or(0);
-                let failed = call.result.is_some() && call.error.is_some();
+                let failed = call.status == ToolStatus::Failed;
+                let unknown = matches!(call.status, ToolStatus::Interrupted | ToolStatus::NoResult);
                 for count in [
                     by_kind.entry(call.kind.as_str()).or_default(),
                     &mut figures.calls,
                 ] {
                     count.total += 1;
                     count.failed += u64::from(failed);
-                    count.without_result += u64::from(call.result.is_none());
+                    count.without_result += u64::from(unknown || call.result.is_none());
                     count.duration_ms = count.duration_ms.saturating_add(took_ms);
                 }
                 if call.status == ToolStatus::Failed {
@@ -152,20 +154,15 @@ pub fn statistics(feed: &Feed) -> Statistics {
                 }
             }
             BlockBody::Error { count, .. } => failures.push((block.id, *count)),
-            BlockBody::Permission(ask) => {
-                let waited_ms = between(block.at_ms, ask.answered_ms);
-                figures.waited_ms = figures.waited_ms.saturating_add(waited_ms.unwrap_or(0));
-            }
-            BlockBody::Question(ask) => {
-                let waited_ms = between(block.at_ms, ask.answered_ms);
-                figures.waited_ms = figures.waited_ms.saturating_add(waited_ms.unwrap_or(0));
-            }
+            BlockBody::Permission(ask) => waits.extend(block.at_ms.zip(ask.answered_ms)),
+            BlockBody::Question(ask) => waits.extend(block.at_ms.zip(ask.answered_ms)),
             BlockBody::TurnEnd(end) => {
                 figures.busy_ms = figures.busy_ms.saturating_add(end.duration_ms.unwrap_or(0));
             }
             _ => {}
         }
     }
+    figures.waited_ms = together_ms(waits);
     figures.by_kind = by_kind.into_iter().collect();
     figures
         .by_kind
@@ -196,6 +193,19 @@ pub fn statistics(feed: &Feed) -> Statistics {
     figures.lines_removed = files.lines_removed;
     figures.turns = turns(feed);
     figures
+}
+
+/// How long something lasted that may have gone on in several places at once.
+fn together_ms(mut spans: Vec<(i64, i64)>) -> u64 {
+    spans.sort_unstable();
+    let mut end = i64::MIN;
+    let mut sum_ms = 0_u64;
+    for (from_ms, to_ms) in spans {
+        let more_ms = between(Some(from_ms.max(end)), Some(to_ms)).unwrap_or(0);
+        sum_ms = sum_ms.saturating_add(more_ms);
+        end = end.max(to_ms);
+    }
+    sum_ms
 }
 
 fn turns(feed: &Feed) -> Vec<TurnFigures> {
@@ -235,5 +245,17 @@ fn line_of(feed: &Feed, id: BlockId) -> String {
             }
         }
         _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::together_ms;
+
+    #[test]
+    fn waits_at_the_same_time_are_counted_once() {
+        assert_eq!(together_ms(vec![(20, 30), (0, 10), (5, 12), (6, 7)]), 22);
+        assert_eq!(together_ms(vec![(9, 3)]), 0);
+        assert_eq!(together_ms(Vec::new()), 0);
     }
 }

@@ -11,14 +11,20 @@ mod prose;
 mod times;
 mod writer;
 
-use chat_event::payload::TurnStart;
+use std::collections::VecDeque;
+
+use chat_event::payload::{Notice, Question, TurnStart};
 use chat_event::{ChatEvent, Payload};
 
 use super::TextSink;
 use super::conversation::{Block, Conversation, Entry, EntryBody, Tree};
 use super::plain::body_text;
+use crate::retries::{Retries, is_retry};
 use times::{duration, utc};
 use writer::{Writer, code, words};
+
+/// So many questions may wait for their answers.
+const MOST_ASKED: usize = 256;
 
 /// Lines that no rule knows are shown up to here.
 const RAW_BYTES: usize = 2 * 1024;
@@ -51,6 +57,8 @@ pub fn to_markdown(events: &[ChatEvent]) -> String {
 pub struct Markdown {
     conversation: Conversation,
     transcript: Transcript,
+    /// A provider that is asked again, since this event.
+    retries: Option<(ChatEvent, Retries)>,
 }
 
 impl Markdown {
@@ -63,7 +71,7 @@ impl Markdown {
     pub fn with_window(window_bytes: usize) -> Self {
         Markdown {
             conversation: Conversation::with_window(window_bytes),
-            transcript: Transcript::default(),
+            ..Markdown::default()
         }
     }
 
@@ -73,6 +81,7 @@ impl Markdown {
             return;
         }
         self.transcript.facts.note(event);
+        self.note_retries(event, sink);
         // Of the moment, or said elsewhere.
         if matches!(
             event.payload,
@@ -89,8 +98,39 @@ impl Markdown {
             .push(event, &mut |tree| transcript.tree(&tree, sink));
     }
 
+    /// Where a provider was asked again, that is told once it answered, or was asked no more.
+    fn note_retries(&mut self, event: &ChatEvent, sink: &mut impl TextSink) {
+        if let Payload::SessionStatus(status) = &event.payload
+            && is_retry(status)
+        {
+            let (_, retries) = self
+                .retries
+                .get_or_insert_with(|| (event.clone(), Retries::default()));
+            return retries.note(status, event.timestamp);
+        }
+        if Retries::end_with(&event.payload) {
+            self.tell_retries(event.timestamp, sink);
+        }
+    }
+
+    fn tell_retries(&mut self, to_ms: Option<i64>, sink: &mut impl TextSink) {
+        let Some((mut event, retries)) = self.retries.take() else {
+            return;
+        };
+        event.payload = Notice {
+            level: "info".to_owned(),
+            text: retries.words(to_ms),
+            ..Notice::default()
+        }
+        .into();
+        let transcript = &mut self.transcript;
+        self.conversation
+            .push(&event, &mut |tree| transcript.tree(&tree, sink));
+    }
+
     /// The log is at its end: gives what is left.
     pub fn finish(&mut self, sink: &mut impl TextSink) {
+        self.tell_retries(None, sink);
         let transcript = &mut self.transcript;
         self.conversation
             .finish(&mut |tree| transcript.tree(&tree, sink));
@@ -153,6 +193,8 @@ struct Transcript {
     turn: Option<u64>,
     /// Whether the last that was said was said by the assistant, so that its name need not be said again.
     assistant_speaks: bool,
+    /// Questions that wait for their answers, by their request.
+    asked: VecDeque<(String, Vec<Question>)>,
 }
 
 impl Transcript {
@@ -323,8 +365,21 @@ impl Transcript {
             Payload::Plan(told) => event::plan(told, out),
             Payload::PermissionRequest(request) => event::permission_request(request, out),
             Payload::PermissionResolved(resolved) => event::permission_resolved(resolved, out),
-            Payload::QuestionRequest(request) => event::question_request(request, out),
-            Payload::QuestionResolved(resolved) => event::question_resolved(resolved, out),
+            Payload::QuestionRequest(request) => {
+                event::question_request(request, out);
+                let asked = (request.request_id.clone(), request.questions.clone());
+                self.asked.push_back(asked);
+                if self.asked.len() > MOST_ASKED {
+                    self.asked.pop_front();
+                }
+            }
+            Payload::QuestionResolved(resolved) => {
+                let asked = |(id, _): &(String, _)| *id == resolved.request_id;
+                let nth = self.asked.iter().position(asked);
+                let asked = nth.and_then(|nth| self.asked.remove(nth));
+                let questions = asked.map_or_else(Vec::new, |(_, questions)| questions);
+                event::question_resolved(resolved, &questions, out);
+            }
             Payload::Compaction(told) => {
                 out.block(format!("**Context compacted** {}", words(&told.trigger)).trim_end());
                 if let Some(summary) = &told.summary {

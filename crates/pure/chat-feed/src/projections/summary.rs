@@ -50,7 +50,7 @@ pub struct SessionSummary {
     /// From the one to the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// How long its turns took, where these say so.
+    /// How long its turns took together.
     pub busy_ms: u64,
     /// How its newest turn ended; none where there is no turn.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -131,7 +131,7 @@ impl ToolTrace {
     /// Nothing more will come: what still runs is told as it stands.
     pub fn finish(&mut self, out: &mut Vec<TraceLine>) {
         for (id, traced) in &mut self.sessions {
-            traced.trace.finish();
+            traced.trace.finish(false);
             traced.hand_on(id, self.tagged, out);
         }
     }
@@ -139,7 +139,7 @@ impl ToolTrace {
     /// Nothing more will come of one session.
     pub fn finish_session(&mut self, session_id: &str, out: &mut Vec<TraceLine>) {
         if let Some((id, mut traced)) = self.sessions.remove_entry(session_id) {
-            traced.trace.finish();
+            traced.trace.finish(false);
             traced.hand_on(&id, self.tagged, out);
             self.sessions.insert(id, traced);
         }
@@ -154,7 +154,7 @@ impl ToolTrace {
             if let Some(silent) = silent.map(|(id, _)| id.clone())
                 && let Some(mut traced) = self.sessions.remove(&silent)
             {
-                traced.trace.finish();
+                traced.trace.finish(false);
                 traced.hand_on(&silent, self.tagged, out);
             }
         }

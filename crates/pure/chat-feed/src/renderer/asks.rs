@@ -95,29 +95,42 @@ impl ChatRenderer {
             block.resolved = Some(resolved.clone());
             block.answered_ms = event.timestamp;
             block.expired = false;
-            let call = block.request.tool_call_id.as_deref();
-            let call = call.and_then(|call| self.calls.get(call)).copied();
-            if let (Some(call), Some(answered_ms)) = (call, event.timestamp) {
-                self.allowed(call, answered_ms);
-            }
         }
         self.asked_or_answered(id);
     }
 
-    /// A call runs from here on: its wait is told by the row of who waited.
-    fn allowed(&mut self, call: BlockId, at_ms: i64) {
-        let block = self.feed.block(call);
-        let BlockBody::ToolCall(of) = &block.body else {
+    /// The call that has to wait for what is asked.
+    fn asking_call(&self, ask: BlockId) -> Option<&str> {
+        match &self.feed.block(ask).body {
+            BlockBody::Permission(block) => block.request.tool_call_id.as_deref(),
+            BlockBody::Question(block) => block.request.tool_call_id.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Whether something that a call has to wait for is open.
+    pub(super) fn is_asked_for(&self, call: BlockId, call_id: &str) -> bool {
+        let turn = self.feed.block(call).turn;
+        let mut open = self.turn_works[turn.0 as usize].open_asks.iter();
+        open.any(|&ask| self.asking_call(ask) == Some(call_id))
+    }
+
+    /// A call waits from here on, or runs: its wait is told by the row of who waited.
+    fn asking_call_changed(&mut self, ask: BlockId, waits: bool) {
+        let call = self.asking_call(ask);
+        let Some(&call) = call.and_then(|call| self.calls.get(call)) else {
             return;
         };
-        if of.result.is_some() {
+        let answered_ms = self.now_ms.filter(|_| !waits);
+        let block = self.call(call);
+        let allowed_ms = answered_ms.max(block.allowed_ms);
+        if block.result.is_some() || (block.waits, block.allowed_ms) == (waits, allowed_ms) {
             return;
         }
-        let allowed = &mut self.turn_works[block.turn.0 as usize].allowed;
-        match allowed.iter_mut().find(|(known, _)| *known == call) {
-            Some((_, allowed_ms)) => *allowed_ms = at_ms.max(*allowed_ms),
-            None => allowed.push((call, at_ms)),
-        }
+        let block = self.call_mut(call);
+        block.waits = waits;
+        block.allowed_ms = allowed_ms;
+        self.update_quietly(call);
     }
 
     fn permission(&mut self, event: &ChatEvent, request_id: &str) -> BlockId {
@@ -203,6 +216,8 @@ impl ChatRenderer {
         } else {
             work.open_asks.insert(id);
         }
+        let waits = waits && !self.turn_works[turn.0 as usize].closed;
+        self.asking_call_changed(id, waits);
     }
 
     /// The turn is over: no answer can come any more.

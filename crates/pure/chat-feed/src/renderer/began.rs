@@ -6,6 +6,7 @@ use chat_event::payload::{LogStart, SessionStart, SessionStatus};
 use super::ChatRenderer;
 use crate::block::BlockBody;
 use crate::patch::FeedPatch;
+use crate::retries::{RETRY_NOTICE, Retries, is_retry};
 
 /// What the row of another model begins with.
 pub(crate) const MODEL_NOTICE: &str = "Model: ";
@@ -29,7 +30,10 @@ impl ChatRenderer {
         tell(&mut session.title, &start.title);
         tell(&mut session.agent, &start.agent);
         tell(&mut session.model, &start.model);
-        tell(&mut session.cwd, &start.cwd);
+        // Where it began; the agent may go elsewhere.
+        if session.cwd.is_none() {
+            tell(&mut session.cwd, &start.cwd);
+        }
         tell(&mut session.git_branch, &start.git_branch);
         tell(&mut session.provider, &start.provider);
         session.arrival_times |= start.timestamp_source.as_deref() == Some("arrival");
@@ -43,7 +47,9 @@ impl ChatRenderer {
                 let session = &self.feed.session;
                 start.agent.clone_from(&session.agent);
                 start.model.clone_from(&session.model);
-                start.cwd.clone_from(&session.cwd);
+                if start.cwd.is_none() {
+                    start.cwd.clone_from(&session.cwd);
+                }
                 start.git_branch.clone_from(&session.git_branch);
             }
             let place = self.place(event);
@@ -85,10 +91,47 @@ impl ChatRenderer {
         }
     }
 
-    pub(super) fn session_status(&mut self, status: &SessionStatus) {
+    pub(super) fn session_status(&mut self, event: &ChatEvent, status: &SessionStatus) {
         self.feed.session.status = Some(status.status.clone());
         self.feed.session.status_message = status.message.clone();
         self.session_changed();
+        if !is_retry(status) {
+            return;
+        }
+        // Tries in a row are one row.
+        let place = self.place(event);
+        let known = self.retries.take().filter(|(row, _)| {
+            let block = self.feed.block(*row);
+            self.feed.contains(*row) && (block.turn, block.parent) == (place.turn, place.parent)
+        });
+        let (row, mut retries) = match known {
+            Some((row, retries)) => (Some(row), retries),
+            None => (None, Retries::default()),
+        };
+        retries.note(status, self.now_ms);
+        let body = retried(&retries, self.now_ms);
+        let row = match row {
+            Some(row) => {
+                self.feed.slot(row).block.body = body;
+                self.update(row);
+                row
+            }
+            None => self.insert(&place, body),
+        };
+        self.retries = Some((row, retries));
+    }
+
+    /// The provider answered, or is asked no more.
+    pub(super) fn retries_end(&mut self) {
+        let Some((row, retries)) = self.retries.take() else {
+            return;
+        };
+        let body = retried(&retries, self.now_ms);
+        if self.feed.contains(row) && self.feed.block(row).body != body {
+            self.feed.slot(row).block.body = body;
+            // The event in hand comes to another row, or to none.
+            self.patches.push(FeedPatch::Update { block: row });
+        }
     }
 
     pub(super) fn note_time(&mut self, event: &ChatEvent) {
@@ -102,5 +145,14 @@ impl ChatRenderer {
         }
         session.first_ms = session.first_ms.or(event.timestamp);
         session.last_ms = event.timestamp.or(session.last_ms);
+    }
+}
+
+fn retried(retries: &Retries, to_ms: Option<i64>) -> BlockBody {
+    BlockBody::Notice {
+        warning: false,
+        text: retries.words(to_ms),
+        line: None,
+        source: Some(RETRY_NOTICE.to_owned()),
     }
 }

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use chat_event::ChatEvent;
 use chat_event::payload::{FileEdit, ToolCall, ToolInputChunk, ToolOutputChunk, ToolResult};
+use chat_event::{ChatEvent, Json};
 
 use super::ChatRenderer;
 use super::place::Place;
 use crate::block::{BlockBody, BlockId, FileEditBlock, TextIdx, ToolCallBlock};
 use crate::file_place::moved_from;
 use crate::long_text::{OPEN_BYTES, is_over};
+use crate::session::TurnState;
 use crate::terminal::Stream;
 use crate::took::took_ms;
 use crate::tool::{ToolKind, ToolStatus};
@@ -30,6 +31,7 @@ impl ChatRenderer {
         };
         let now_ms = self.now_ms;
         let running = self.running_status(id);
+        let waits = self.is_asked_for(id, &call.tool_call_id);
         let block = self.call_mut(id);
         block.orphan = false;
         block.tool_name = call.tool_name.as_str().into();
@@ -38,6 +40,7 @@ impl ChatRenderer {
         block.args = call.args.clone();
         block.args_event = Some(event.id.as_str().into());
         block.called_ms = now_ms;
+        block.waits = waits;
         if block.result.is_none() && block.error.is_none() {
             block.status = running;
         }
@@ -105,9 +108,24 @@ impl ChatRenderer {
         body.text.open().push_str(&chunk.chunk);
         self.feed.note_growth(output, self.event);
         match known {
-            Some(_) => self.grew(id, before),
-            None => self.update(id),
+            Some(_) if !self.says_less_than_printed(id) => self.grew(id, before),
+            _ => self.update(id),
         }
+    }
+
+    /// A call that was stopped has for its result what it had printed by then: where it prints on, that says more.
+    fn says_less_than_printed(&mut self, id: BlockId) -> bool {
+        let call = self.call(id);
+        if !matches!(call.status, ToolStatus::Interrupted | ToolStatus::NoResult) {
+            return false;
+        }
+        let printed = self.feed.output(id);
+        let result = call.result.as_ref().and_then(|result| result.as_str());
+        let less = result.is_some_and(|text| !text.is_empty() && printed.text.starts_with(&*text));
+        if less {
+            self.call_mut(id).result = Some(Json::default());
+        }
+        less
     }
 
     pub(super) fn tool_result(&mut self, event: &ChatEvent, result: &ToolResult) {
@@ -122,7 +140,8 @@ impl ChatRenderer {
             }
             return;
         }
-        let allowed_ms = self.allowed_ms(id);
+        let turn = self.feed.turn(self.feed.block(id).turn);
+        let interrupted = turn.state == TurnState::Interrupted;
         let slot = self.feed.slot_to_settle(id);
         slot.settled_ms = now_ms;
         if let BlockBody::ToolCall(block) = &mut slot.block.body {
@@ -133,13 +152,14 @@ impl ChatRenderer {
             block.error = result.error.clone();
             block.summary = result.summary.clone();
             block.exit_code = result.exit_code;
-            block.duration_ms = took_ms(result.duration_ms, allowed_ms.or(block.called_ms), now_ms);
+            block.duration_ms = took_ms(
+                result.duration_ms,
+                block.allowed_ms.or(block.called_ms),
+                now_ms,
+            );
             block.progress = None;
             block.settled_event.get_or_insert(event_idx);
-            block.status = match result.error {
-                Some(_) => ToolStatus::Failed,
-                None => ToolStatus::Succeeded,
-            };
+            block.status = ToolStatus::of_result(result.error.as_ref(), interrupted);
         }
         let call = self.call(id);
         for text in [call.input, call.output].into_iter().flatten() {
@@ -220,14 +240,6 @@ impl ChatRenderer {
     }
 
     /// Keeps the turn's list of running calls.
-    /// When it was allowed to run, where it waited for that; asked once, when it has run.
-    fn allowed_ms(&mut self, id: BlockId) -> Option<i64> {
-        let turn = self.feed.block(id).turn;
-        let allowed = &mut self.turn_works[turn.0 as usize].allowed;
-        let nth = allowed.iter().position(|(call, _)| *call == id)?;
-        Some(allowed.swap_remove(nth).1)
-    }
-
     fn mark_running(&mut self, id: BlockId) {
         let runs = self.call(id).status.runs();
         let turn = self.feed.block(id).turn;

@@ -143,5 +143,6 @@ rest!(
     agent_hues,
     begun,
     rows_of_ids,
+    retries,
     closed
 );

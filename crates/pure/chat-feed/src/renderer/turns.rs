@@ -31,8 +31,6 @@ pub(super) struct TurnWork {
     pub(super) open_calls: BTreeSet<BlockId>,
     pub(super) open_parts: BTreeSet<PartName>,
     pub(super) open_asks: BTreeSet<BlockId>,
-    /// Calls that were waited for and run now, and since when.
-    pub(super) allowed: Vec<(BlockId, i64)>,
     /// The model that answered last.
     pub(super) model: Option<String>,
 }
@@ -45,7 +43,6 @@ chat_event::pack_fields!(TurnWork {
     open_calls,
     open_parts,
     open_asks,
-    allowed,
     model
 });
 

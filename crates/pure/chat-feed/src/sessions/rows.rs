@@ -25,7 +25,7 @@ struct Entry {
 
 impl Entry {
     fn key(&self) -> (Reverse<i64>, &str) {
-        (Reverse(self.row.at_ms()), &self.row.id)
+        (Reverse(self.row.order_ms()), &self.row.id)
     }
 }
 

@@ -48,17 +48,26 @@ impl Viewport {
         let Some(top_px) = self.screen_top_px(id) else {
             return false;
         };
-        if !self.following {
+        if !self.keeps_to_end() {
             self.goal = None;
             self.anchor = Some(Anchor { id, top_px });
         }
         true
     }
 
-    /// The row that keeps its place, while not following.
+    /// The same for a row that grows above what is looked at: its top edge moves up by so much meanwhile.
+    pub fn pin_raised(&mut self, id: RowId, by_px: f64) -> bool {
+        let pinned = self.pin(id);
+        if let Some(anchor) = self.anchor.as_mut().filter(|anchor| anchor.id == id) {
+            anchor.top_px -= by_px;
+        }
+        pinned
+    }
+
+    /// The row that keeps its place, while it does not keep to the end.
     #[must_use]
     pub fn anchor(&self) -> Option<Anchor> {
-        if self.following { None } else { self.anchor }
+        self.anchor.filter(|_| !self.keeps_to_end())
     }
 
     pub(super) fn anchor_list_px(&self) -> Option<f64> {

@@ -42,7 +42,7 @@ impl Viewport {
             ECHO_PX
         };
         // At the end of a list that became shorter the browser has moved up, not the user.
-        let kept_at_end = self.following && (!by_user || dom_px >= space.max_dom_px - ECHO_PX);
+        let kept_at_end = self.keeps_to_end() && (!by_user || dom_px >= space.max_dom_px - ECHO_PX);
         if kept_at_end || delta_px.abs() < rounding_px {
             self.dom_top_px = dom_px;
             return;
@@ -79,6 +79,7 @@ impl Viewport {
     /// End, or the pill: to the end, and stay there.
     pub fn follow_end(&mut self) {
         self.following = true;
+        self.held = false;
         self.goal = None;
     }
 
@@ -90,6 +91,14 @@ impl Viewport {
             self.seen = self.heights.last();
             self.anchor_at(list_px);
         }
+    }
+
+    /// The reader's hand is on a row, which is to stay under it: until it is off again nothing moves by itself.
+    pub fn hold(&mut self, held: bool) {
+        if held && self.keeps_to_end() {
+            self.anchor_at(self.list_top_px());
+        }
+        self.held = held;
     }
 
     /// Whether it moves, so that `on_rest` is due once it does not.

@@ -59,6 +59,7 @@ impl Viewport {
         self.goal = None;
         self.seen = None;
         self.following = true;
+        self.held = false;
     }
 
     /// Says what the browser measured; see [`HeightIndex::set_measured`].

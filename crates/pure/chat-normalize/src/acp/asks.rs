@@ -96,6 +96,7 @@ impl Acp {
         let args = call.get("rawInput").filter(|args| !args.is_null());
         let title = text_of(params, "title").or_else(|| text_of(call, "title"));
         let payload = PermissionRequest {
+            answerable: None,
             request_id: request_id.clone(),
             tool_call_id: about,
             title: title
@@ -152,6 +153,7 @@ impl Acp {
             None => session.place(emitter, None),
         };
         let payload = QuestionRequest {
+            answerable: None,
             request_id: request_id.clone(),
             tool_call_id: call.clone(),
             questions: questions(params),

@@ -225,6 +225,7 @@ impl AgUi {
                 extra.insert("responseSchema", Json::from(schema));
             }
             let payload = QuestionRequest {
+                answerable: None,
                 request_id: id.clone(),
                 tool_call_id: call.map(str::to_owned),
                 questions: vec![Question {

@@ -154,7 +154,10 @@ impl AgentEventsOut {
             .calls
             .remove(&result.tool_call_id)
             .unwrap_or((String::new(), Value::Null));
-        let text = result.result.display_text();
+        let text = match result.result.is_null() {
+            true => std::borrow::Cow::Borrowed(""),
+            false => result.result.display_text(),
+        };
         let summary = result
             .summary
             .clone()

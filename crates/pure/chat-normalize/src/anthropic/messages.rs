@@ -15,7 +15,7 @@ use chat_event::payload::{ErrorEvent, SessionStart, TurnEnd, UserMessage};
 use chat_event::{Extra, Json};
 use serde_json::{Map, Value, json};
 
-use super::stream::Writing;
+use super::stream::{Writing, put_together};
 use crate::claude::{Session, attachments, usage_of};
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, hash};
@@ -206,7 +206,8 @@ impl AnthropicMessages {
         }
         emitter.begin_line(Some(&id));
         let place = self.session.place(None, None);
-        self.session.assistant_blocks(emitter, &place, message);
+        self.session
+            .assistant_blocks(emitter, &place, &put_together(message));
         let stop_reason = text_of(message, "stop_reason").unwrap_or("end_turn");
         self.end_answer(emitter, Some(stop_reason));
     }
@@ -259,7 +260,8 @@ impl AnthropicMessages {
                 }
                 emitter.begin_line(Some(stem));
                 let place = self.session.place(None, None);
-                self.session.assistant_blocks(emitter, &place, message);
+                self.session
+                    .assistant_blocks(emitter, &place, &put_together(message));
                 let calls = list_of(message, "content").iter();
                 let calls = calls.filter(|block| str_of(block, "type") == Some("tool_use"));
                 self.asked = calls

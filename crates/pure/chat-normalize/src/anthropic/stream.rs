@@ -23,6 +23,8 @@ pub(super) struct Writing {
     /// Calls for the client.
     pub(super) asked: Vec<String>,
     blocks: BTreeMap<u64, Piece>,
+    /// A text that is whole unless a citation split it from what comes next.
+    run: Option<Run>,
     n_events: u64,
 }
 
@@ -33,6 +35,17 @@ struct Piece {
     /// What its pieces built: text, thinking, a summary; the input of calls is kept with the call.
     built: String,
     call: Option<String>,
+    cited: bool,
+}
+
+/// Texts that adjoin and are one, for citations split them.
+#[derive(Debug)]
+struct Run {
+    /// Of the first.
+    index: u64,
+    block: Value,
+    /// Whether the last one is cited.
+    cited: bool,
 }
 
 impl Writing {
@@ -117,7 +130,15 @@ impl AnthropicMessages {
     fn block_start(&mut self, emitter: &mut Emitter, event: &Value) {
         let index = count_of(event, "index").unwrap_or(0);
         self.block_stop(emitter, index);
-        let block = event.get("content_block").cloned().unwrap_or_default();
+        let mut block = event.get("content_block").cloned().unwrap_or_default();
+        name_server(&mut block);
+        let is_text = str_of(&block, "type") == Some("text");
+        let cited = is_cited(&block);
+        let run = self.writing.as_ref().and_then(|it| it.run.as_ref());
+        let goes_on = is_text && run.is_some_and(|run| run.cited || cited);
+        if !goes_on {
+            self.end_run(emitter);
+        }
         if text_of(&block, "tool_use_id").is_none() {
             self.is_late(&block);
         }
@@ -130,6 +151,7 @@ impl AnthropicMessages {
         let place = place.in_response(&message.response_id);
         let mut call = None;
         match str_of(&block, "type").unwrap_or("") {
+            "text" if goes_on => {}
             "text" => message.text.begin(),
             "thinking" | "redacted_thinking" => message.thinking.begin(),
             "tool_use" | "server_tool_use" | "mcp_tool_use" => {
@@ -148,7 +170,12 @@ impl AnthropicMessages {
             self.session.thinking_chunk(emitter, &place, &id, thinking);
         }
         emitter.pass_over("content_block_start");
-        let piece = Piece { block, built, call };
+        let piece = Piece {
+            block,
+            built,
+            call,
+            cited,
+        };
         if let Some(writing) = &mut self.writing {
             writing.blocks.insert(index, piece);
         }
@@ -176,6 +203,7 @@ impl AnthropicMessages {
                     block,
                     built: String::new(),
                     call: None,
+                    cited: false,
                 })
             }
             _ => match writing.blocks.get_mut(&index) {
@@ -205,7 +233,11 @@ impl AnthropicMessages {
                 }
                 None => emitter.raw(&place, FORMAT, "input of no call", event),
             },
-            "signature_delta" | "citations_delta" => emitter.pass_over(kind),
+            "citations_delta" => {
+                piece.cited = true;
+                emitter.pass_over(kind);
+            }
+            "signature_delta" => emitter.pass_over(kind),
             kind => emitter.raw(&place, FORMAT, &format!("delta {kind}"), event),
         }
     }
@@ -219,6 +251,7 @@ impl AnthropicMessages {
             mut block,
             built,
             call,
+            cited,
         }) = writing.blocks.remove(&index)
         else {
             return emitter.pass_over("content_block_stop");
@@ -241,17 +274,48 @@ impl AnthropicMessages {
             block["id"] = Value::from(call);
         }
         writing.note(&block);
+        if str_of(&block, "type") == Some("text") {
+            match &mut writing.run {
+                Some(run) => {
+                    join_texts(&mut run.block, &block);
+                    run.cited = cited;
+                }
+                None => {
+                    writing.run = Some(Run {
+                        index,
+                        block,
+                        cited,
+                    });
+                }
+            }
+            return emitter.pass_over("content_block_stop");
+        }
+        self.whole_block(emitter, index, &block);
+    }
+
+    /// No more text goes on with the one that waits.
+    fn end_run(&mut self, emitter: &mut Emitter) {
+        let run = self.writing.as_mut().and_then(|it| it.run.take());
+        if let Some(Run { index, block, .. }) = run {
+            self.whole_block(emitter, index, &block);
+        }
+    }
+
+    fn whole_block(&mut self, emitter: &mut Emitter, index: u64, block: &Value) {
+        let Some(writing) = &self.writing else {
+            return;
+        };
         let id = writing.id.clone();
-        let late = self.is_late(&block);
+        let late = self.is_late(block);
         emitter.begin_line(Some(&id));
         let place = self.session.place(None, None);
         if late {
-            return emitter.raw(&place, FORMAT, "result of no open call", &block);
+            return emitter.raw(&place, FORMAT, "result of no open call", block);
         }
         let response_id = self.session.message(&id, &place).response_id.clone();
         let place = place.in_response(&response_id);
         self.session
-            .block(emitter, &place, &id, &block, &format!("b{index}"));
+            .block(emitter, &place, &id, block, &format!("b{index}"));
     }
 
     /// The blocks that did not stop will not any more; calls among them stay open, for their input is not whole.
@@ -264,5 +328,63 @@ impl AnthropicMessages {
         for index in open.map(|(index, _)| *index).collect::<Vec<_>>() {
             self.block_stop(emitter, index);
         }
+        self.end_run(emitter);
+    }
+}
+
+/// The message with texts that citations split as one, and its servers' tools named as everywhere.
+pub(super) fn put_together(message: &Value) -> Value {
+    let mut message = message.clone();
+    let Some(content) = message.get_mut("content").and_then(Value::as_array_mut) else {
+        return message;
+    };
+    let mut cited_before = false;
+    let mut joined: Vec<Value> = Vec::with_capacity(content.len());
+    for mut block in std::mem::take(content) {
+        name_server(&mut block);
+        let is_text = str_of(&block, "type") == Some("text");
+        let cited = is_cited(&block);
+        let before = joined.last_mut();
+        let before = before.filter(|before| str_of(before, "type") == Some("text"));
+        match before {
+            Some(before) if is_text && (cited || cited_before) => join_texts(before, &block),
+            _ => joined.push(block),
+        }
+        cited_before = cited;
+    }
+    *content = joined;
+    message
+}
+
+/// Whether a text says what it was taken from; as it begins, whether it will.
+fn is_cited(block: &Value) -> bool {
+    block.get("citations").is_some_and(Value::is_array)
+}
+
+fn join_texts(text: &mut Value, more: &Value) {
+    let joined = format!(
+        "{}{}",
+        str_of(text, "text").unwrap_or(""),
+        str_of(more, "text").unwrap_or("")
+    );
+    if let Some(text) = text.as_object_mut() {
+        text.insert("text".to_owned(), Value::from(joined));
+        let citations = more.get("citations").and_then(Value::as_array);
+        if let Some(citations) = citations.filter(|citations| !citations.is_empty()) {
+            let all = text.entry("citations").or_insert_with(|| json!([]));
+            if let Some(all) = all.as_array_mut() {
+                all.extend(citations.iter().cloned());
+            }
+        }
+    }
+}
+
+/// A server's tool bears the server's name, as agents name them.
+fn name_server(block: &mut Value) {
+    if str_of(block, "type") != Some("mcp_tool_use") {
+        return;
+    }
+    if let (Some(server), Some(tool)) = (text_of(block, "server_name"), text_of(block, "name")) {
+        block["name"] = Value::from(format!("mcp__{server}__{tool}"));
     }
 }

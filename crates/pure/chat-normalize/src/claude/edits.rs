@@ -107,6 +107,7 @@ fn from_details<'a>(
     }
     let before =
         str_of(details, "originalFile").or_else(|| str_of(details, "originalFileContents"));
+    let kind = str_of(details, "type");
     let hunks: Vec<Hunk> = list_of(details, "structuredPatch")
         .iter()
         .map(hunk)
@@ -114,7 +115,8 @@ fn from_details<'a>(
     let after = after(call, details, before);
     let created = match call.name.as_str() {
         "Write" => {
-            str_of(details, "type") == Some("create") || (before.is_none() && hunks.is_empty())
+            kind == Some("create")
+                || (before.is_none() && hunks.is_empty() && kind != Some("update"))
         }
         // An Edit with nothing to look for makes the file.
         _ => {
@@ -138,6 +140,13 @@ fn from_details<'a>(
         if fits {
             return Some((diff, before));
         }
+    }
+    // 1.0 does not tell what stood there; without a hunk it was the same.
+    if let Some(after) = after.as_deref().filter(|_| call.name == "Write")
+        && before.is_none()
+        && hunks.is_empty()
+    {
+        return Some((diff_texts(shown, Some(after), Some(after)), None));
     }
     match (before, after) {
         (Some(old), Some(after)) => Some((diff_texts(shown, before, Some(&after)), Some(old))),

@@ -66,8 +66,13 @@ impl Session {
     }
 
     fn can_use_tool(&mut self, emitter: &mut Emitter, request_id: &str, request: &Value) {
+        let name = str_of(request, "tool_name").unwrap_or("");
+        let input = request.get("input").unwrap_or(&Value::Null);
         let native_id = text_of(request, "tool_use_id");
-        let call = native_id.and_then(|id| self.calls.get(id));
+        let call = match native_id {
+            Some(id) => self.calls.get(id),
+            None => self.call_like(name, input),
+        };
         let place = call.map_or_else(
             || self.place(None, text_of(request, "agent_id")),
             |call| call.place.clone(),
@@ -75,8 +80,6 @@ impl Session {
         let call_id = call
             .map(|call| call.id.clone())
             .or_else(|| native_id.map(|id| self.call_id(id)));
-        let name = str_of(request, "tool_name").unwrap_or("");
-        let input = request.get("input").unwrap_or(&Value::Null);
         if name == "AskUserQuestion" {
             self.asks
                 .ask_question(emitter, request_id, call_id, &place, input);
@@ -88,6 +91,7 @@ impl Session {
         }
         options.push(option("deny", "Deny", "reject_once"));
         let payload = PermissionRequest {
+            answerable: None,
             request_id: request_id.to_owned(),
             tool_call_id: call_id.clone(),
             tool_name: name.to_owned(),
@@ -110,6 +114,20 @@ impl Session {
                 question: false,
             },
         );
+    }
+
+    /// The oldest open call with this input that nothing was asked about: before 2.0 a request names no call.
+    fn call_like(&self, name: &str, input: &Value) -> Option<&Call> {
+        let is_like = |call: &&Call| {
+            call.announced
+                && call.name == name
+                && call.args == *input
+                && !self.asks.by_call.contains(&call.id)
+        };
+        self.calls
+            .values()
+            .filter(is_like)
+            .min_by_key(|call| call.order)
     }
 
     /// `control_response`: an answer, where the recording holds both directions.
@@ -193,6 +211,7 @@ impl Asks {
     ) {
         let questions = list_of(input, "questions").iter().map(question).collect();
         let payload = QuestionRequest {
+            answerable: None,
             request_id: request_id.to_owned(),
             tool_call_id: call_id.clone(),
             questions,

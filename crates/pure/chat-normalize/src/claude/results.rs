@@ -89,9 +89,14 @@ impl Session {
         });
         let mut result = ToolResult {
             tool_call_id: call.id.clone(),
-            result: result_json(content, text),
+            result: match server_tools::text_of_result(content) {
+                Some(text) => Json::from(Value::from(text)),
+                None => result_json(content, text),
+            },
             error,
-            summary: tools::summary(&call.name, &call.args, details, text, failed, exit_code),
+            summary: server_tools::summary_of_result(content).or_else(|| {
+                tools::summary(&call.name, &call.args, details, text, failed, exit_code)
+            }),
             duration_ms: self.duration_ms(emitter, call, details),
             exit_code,
             ..ToolResult::default()

@@ -7,7 +7,6 @@ use chat_event::payload::{Progress, SessionStart, UserMessage};
 use chat_event::{Body, Json, Payload};
 use serde_json::{Map, Value};
 
-use super::said::{Said, pieces};
 use super::transcript::ClaudeTranscript;
 use super::usage::session_usage;
 use crate::emit::{Emitter, Place};
@@ -160,13 +159,7 @@ impl ClaudeTranscript {
                     ),
                 );
             }
-            "queue-operation" => match (str_of(line, "operation"), text_of(line, "content")) {
-                // What is taken from the queue comes again as the user's line; what is withdrawn does not.
-                (Some("remove" | "popAll"), Some(text)) => {
-                    emitter.notice("info", &place, "queue", format!("withdrawn: {text}"));
-                }
-                _ => emitter.pass_over("queue-operation"),
-            },
+            "queue-operation" => self.queue_operation(emitter, line),
             _ => return false,
         }
         true
@@ -192,12 +185,13 @@ impl ClaudeTranscript {
         let attachment = line.get("attachment").unwrap_or(&Value::Null);
         let kind = str_of(attachment, "type").unwrap_or("");
         let place = self.session.place(None, text_of(line, "agentId"));
+        self.queue.writes_attachments = true;
         if SURROUNDINGS.contains(&kind) {
             emitter.pass_over(&format!("attachment/{kind}"));
             return true;
         }
         match kind {
-            "queued_command" => self.queued(emitter, attachment, &place),
+            "queued_command" => self.queued_attachment(emitter, attachment, &place),
             "hook_success"
             | "hook_non_blocking_error"
             | "hook_blocking_error"
@@ -277,29 +271,6 @@ impl ClaudeTranscript {
             _ => return false,
         }
         true
-    }
-
-    /// What a person typed, or a task reported, while the agent worked.
-    fn queued(&mut self, emitter: &mut Emitter, attachment: &Value, place: &Place) {
-        let prompt =
-            super::results::text_of_content(attachment.get("prompt").unwrap_or(&Value::Null));
-        let pictures = attachment
-            .get("prompt")
-            .and_then(Value::as_array)
-            .and_then(|blocks| super::transcript::attachments(blocks));
-        let mut pictures = pictures;
-        for (at, said) in pieces(&prompt).into_iter().enumerate() {
-            match said {
-                Said::Words(text) | Said::Command(text) | Said::Shell(text) => {
-                    self.session.need_turn(emitter);
-                    let tag = format!("said{at}");
-                    self.user_message(emitter, &tag, &text, pictures.take(), true);
-                }
-                Said::TaskNotification(text) => task_notification(emitter, place, &text),
-                Said::Output(text) | Said::Injected(text) => said_by_program(emitter, place, &text),
-                Said::Interrupt => self.session.interrupt(emitter, place, "user_cancel"),
-            }
-        }
     }
 }
 

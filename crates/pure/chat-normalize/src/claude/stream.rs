@@ -14,6 +14,7 @@ mod assistant;
 mod partial;
 mod result;
 mod system;
+mod tasks;
 mod user;
 
 use chat_event::payload::{Compaction, Progress, SessionEnd};
@@ -45,6 +46,10 @@ pub(crate) struct ClaudeStream {
     has_version: bool,
     inits: u64,
     woken: bool,
+    /// What the last tasks do, by their id.
+    tasks: Recent<String, LATE_LARGE>,
+    /// Those that ended, of which the main agent does not know yet.
+    ended_tasks: Vec<tasks::Ended>,
     status: Option<String>,
     retrying: bool,
     open_hooks: std::collections::BTreeMap<String, String>,
@@ -63,6 +68,8 @@ impl ClaudeStream {
             has_version: false,
             inits: 0,
             woken: false,
+            tasks: Recent::default(),
+            ended_tasks: Vec::new(),
             status: None,
             retrying: false,
             open_hooks: std::collections::BTreeMap::new(),
@@ -139,6 +146,7 @@ impl Normalizer for ClaudeStream {
 
     fn finish(&mut self, emitter: &mut Emitter) {
         self.flush_compaction(emitter);
+        self.tell_ended_tasks(emitter);
         for (_, name) in std::mem::take(&mut self.open_hooks) {
             emitter.notice(
                 "info",

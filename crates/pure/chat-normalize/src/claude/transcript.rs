@@ -7,6 +7,8 @@
 //! | `system/turn_duration` | the open one ends |
 //! | the file ends | the open one ends: interrupted where a call has no result |
 //!
+//! An end that no line tells is when the turn was last worked in: until the next prompt the person was away.
+//!
 //! The file is read in its order. Turns that a person went back behind are named by a `notice`; calls that an ended
 //! turn left open wait for their results to the end. Sub-agents stand in the file itself (1.0: `isSidechain`, tied to
 //! the call with the same prompt), in `progress` lines (2.0 to 2.1.42), or in files of their own, whose lines are then
@@ -25,6 +27,7 @@ use chat_event::Extra;
 use chat_event::payload::{Compaction, SessionEnd, SessionStart};
 use serde_json::{Map, Value};
 
+use super::queue::Queue;
 use super::seen::Met;
 use super::session::Session;
 use super::tree::Tree;
@@ -32,7 +35,7 @@ use super::usage::Pending;
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place};
 use crate::recent::{LATE_LARGE, Recent};
-use crate::value::{is_true, millis_of_rfc3339, str_of, text_of};
+use crate::value::{is_true, list_of, millis_of_rfc3339, str_of, text_of};
 
 pub(crate) use user::attachments;
 
@@ -44,6 +47,9 @@ pub(crate) struct ClaudeTranscript {
     pub(crate) session: Session,
     tree: Tree,
     last_ms: Option<i64>,
+    /// When the open turn was last worked in: between that and the next prompt the person was away.
+    worked_ms: Option<i64>,
+    pub(crate) queue: Queue,
     /// A main line was seen; before that, a sub-agent's lines are a file of its own.
     has_main: bool,
     own_agent: Option<String>,
@@ -66,6 +72,8 @@ impl ClaudeTranscript {
             session: Session::new(FORMAT, true),
             tree: Tree::default(),
             last_ms: None,
+            worked_ms: None,
+            queue: Queue::default(),
             has_main: false,
             own_agent: None,
             chain_of: Recent::default(),
@@ -160,6 +168,15 @@ impl Normalizer for ClaudeTranscript {
         if !is_true(line, "isCompactSummary") {
             self.flush_compaction(emitter);
         }
+        self.tell_taken(emitter, |taken_ms| match kind {
+            // What answers to it was asked after it was taken.
+            "assistant" => {
+                !is_true(line, "isSidechain") && said_ms.is_none_or(|said_ms| said_ms > taken_ms)
+            }
+            "user" => !is_true(line, "isSidechain") && !is_meta(line) && !has_result(line),
+            "system" => str_of(line, "subtype") == Some("turn_duration"),
+            _ => false,
+        });
         let known = match kind {
             "user" | "assistant" if line.get("message").is_some_and(Value::is_object) => {
                 self.conversation(emitter, line, kind);
@@ -176,6 +193,9 @@ impl Normalizer for ClaudeTranscript {
         };
         if !known {
             emitter.raw(&self.session.place(None, None), FORMAT, kind, line);
+        }
+        if is_work(line, kind) {
+            self.worked_ms = self.worked_ms.max(self.last_ms);
         }
         if let Some(uuid) = text_of(line, "uuid") {
             if !self.tree.knows(uuid) {
@@ -195,7 +215,9 @@ impl Normalizer for ClaudeTranscript {
             emitter.time_ms = last_ms;
         }
         self.flush_compaction(emitter);
+        self.tell_taken(emitter, |_| true);
         self.flush_usage(emitter);
+        emitter.time_ms = self.worked_ms.unwrap_or(emitter.time_ms);
         let has_open_call = self
             .session
             .calls
@@ -209,6 +231,7 @@ impl Normalizer for ClaudeTranscript {
                 (false, false) => "completed",
             }
         });
+        emitter.time_ms = self.last_ms.unwrap_or(emitter.time_ms);
         self.session.asks.expire_all(emitter);
         emitter.add(
             "session-end",
@@ -219,4 +242,32 @@ impl Normalizer for ClaudeTranscript {
             },
         );
     }
+}
+
+/// Whether a line shows that its turn still went on when it was written.
+fn is_work(line: &Value, kind: &str) -> bool {
+    match kind {
+        "assistant" | "progress" => true,
+        "user" => !is_meta(line),
+        "system" => matches!(
+            str_of(line, "subtype"),
+            Some("stop_hook_summary" | "api_error")
+        ),
+        _ => false,
+    }
+}
+
+/// Whether a `user` line is the program's own.
+fn is_meta(line: &Value) -> bool {
+    is_true(line, "isMeta") || is_true(line, "isCompactSummary")
+}
+
+fn has_result(line: &Value) -> bool {
+    let content = line
+        .get("message")
+        .map(|message| list_of(message, "content"))
+        .unwrap_or_default();
+    content
+        .iter()
+        .any(|block| str_of(block, "type") == Some("tool_result"))
 }

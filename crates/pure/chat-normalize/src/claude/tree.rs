@@ -2,7 +2,8 @@
 //!
 //! A file is read in its order; the tree only says what must be told beside it. A prompt whose parent lies in an earlier
 //! turn than the latest one leaves the turns between on a dead branch. Nothing is concluded from a parent that is not
-//! in the file, and a line can have no parent that comes after it, so there are no cycles to walk.
+//! in the file: such a line, and one without a parent, stands in the latest turn. A line can have no parent that comes
+//! after it, so there are no cycles to walk.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -39,11 +40,9 @@ impl Tree {
 
     /// A line that begins no turn.
     pub(crate) fn line(&mut self, uuid: &str, parent: Option<&str>) {
-        let turn = parent
-            .and_then(|parent| self.turn_of.get(parent))
-            .copied()
-            .flatten();
-        self.turn_of.insert(uuid, turn);
+        let latest = (self.n_forgotten + self.turns.len()).checked_sub(1);
+        let known = parent.and_then(|parent| self.turn_of.get(parent)).copied();
+        self.turn_of.insert(uuid, known.unwrap_or(latest));
     }
 
     /// A line that begins the turn `id`; the turns that are left behind by it.
@@ -138,5 +137,24 @@ mod tests {
         assert!(tree.turn("u3", None, "t3").is_empty());
         assert!(tree.turn("u4", Some("lost"), "t4").is_empty());
         assert!(tree.turn("u5", Some("u5"), "t5").is_empty());
+    }
+
+    #[test]
+    fn a_line_whose_parent_is_lost_stands_in_the_latest_turn() {
+        let mut tree = Tree::default();
+        tree.line("head", None);
+        tree.turn("u1", Some("head"), "t1");
+        tree.turn("u2", Some("u1"), "t2");
+        tree.line("a2", Some("lost"));
+        tree.line("b2", Some("a2"));
+        assert!(tree.turn("u3", Some("b2"), "t3").is_empty());
+        tree.line("root", None);
+        assert!(tree.turn("u4", Some("root"), "t4").is_empty());
+        assert_eq!(tree.turn("u5", Some("b2"), "t5"), ["t3", "t4"]);
+        assert_eq!(
+            tree.turn("u6", Some("head"), "t6"),
+            ["t1", "t2", "t5"],
+            "above the first turn"
+        );
     }
 }

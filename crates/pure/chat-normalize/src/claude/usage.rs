@@ -1,10 +1,10 @@
 //! Tokens and cost.
 //!
 //! `total_cost_usd` and `modelUsage` count from the session's beginning, over resumed runs too; `usage` of a `result`
-//! is the turn's. The `usage` on `assistant` lines of a stream is that of `message_start` and is not used.
+//! is that of the turn's main agent, without its sub-agents and without what the program asks beside them. The `usage` on `assistant` lines of a stream is that of `message_start` and is not used.
 
-use chat_event::Extra;
 use chat_event::payload::Usage;
+use chat_event::{Extra, Json};
 use serde_json::Value;
 
 use crate::value::{amount_of, count_of, rounded, str_of};
@@ -13,9 +13,96 @@ use crate::value::{amount_of, count_of, rounded, str_of};
 #[derive(Debug, Default)]
 pub(crate) struct Spent {
     total_cost_usd: Option<f64>,
+    total: Option<Sums>,
+}
+
+/// Tokens of several models together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    input: u64,
+    output: u64,
+    cache_read: u64,
+    cache_write: u64,
+}
+
+impl Sums {
+    /// Of an object that has the figures of each model by its name.
+    fn of(models: &Value) -> Option<Sums> {
+        let models = models.as_object()?;
+        let sum = |key: &str| {
+            models
+                .values()
+                .filter_map(|model| count_of(model, key))
+                .fold(0, u64::saturating_add)
+        };
+        Some(Sums {
+            input: sum("inputTokens"),
+            output: sum("outputTokens"),
+            cache_read: sum("cacheReadInputTokens"),
+            cache_write: sum("cacheCreationInputTokens"),
+        })
+    }
+
+    fn less(self, before: Sums) -> Sums {
+        Sums {
+            input: self.input.saturating_sub(before.input),
+            output: self.output.saturating_sub(before.output),
+            cache_read: self.cache_read.saturating_sub(before.cache_read),
+            cache_write: self.cache_write.saturating_sub(before.cache_write),
+        }
+    }
+
+    fn total(self) -> u64 {
+        [self.input, self.output, self.cache_read, self.cache_write]
+            .into_iter()
+            .fold(0, u64::saturating_add)
+    }
+
+    fn usage(self, scope: &str) -> Usage {
+        Usage {
+            scope: scope.to_owned(),
+            input_tokens: self.input,
+            output_tokens: self.output,
+            cache_read_tokens: Some(self.cache_read),
+            cache_write_tokens: Some(self.cache_write),
+            ..Usage::default()
+        }
+    }
 }
 
 impl Spent {
+    /// The tokens of the turn that `result` ends, those of its sub-agents with them: its cost has them too.
+    pub(crate) fn turn_usage(&mut self, result: &Value) -> Option<Usage> {
+        let total = result.get("modelUsage").and_then(Sums::of);
+        let before = self.total;
+        self.total = total.or(before);
+        let of_all = result
+            .get("model_usage_since_last_result")
+            .and_then(Sums::of)
+            .or_else(|| Some(total?.less(before.unwrap_or_default())));
+        let of_main = result.get("usage").filter(|usage| usage.is_object());
+        let of_main = of_main.map(|tokens| usage("turn", tokens, None));
+        // A result that was held back is told with the figures of the one before it.
+        let more = |sums: &Sums| {
+            let known = of_main.as_ref().map_or(0, |usage| {
+                [
+                    Some(usage.input_tokens),
+                    Some(usage.output_tokens),
+                    usage.cache_read_tokens,
+                    usage.cache_write_tokens,
+                ]
+                .into_iter()
+                .flatten()
+                .fold(0, u64::saturating_add)
+            });
+            sums.total() > known
+        };
+        of_all
+            .filter(more)
+            .map(|sums| sums.usage("turn"))
+            .or(of_main)
+    }
+
     /// The cost of the turn that `result` ends.
     pub(crate) fn turn_cost(&mut self, result: &Value) -> Option<f64> {
         let total = amount_of(result, "total_cost_usd");
@@ -48,6 +135,15 @@ pub(crate) fn usage(scope: &str, tokens: &Value, model: Option<&str>) -> Usage {
     }
 }
 
+/// How many tokens a compaction left in the context, under the name it is told by.
+pub(crate) fn tokens_after(about: &Value, key: &str) -> Extra {
+    let mut extra = Extra::default();
+    if let Some(after) = count_of(about, key) {
+        extra.insert("tokensAfter", Json::from(Value::from(after)));
+    }
+    extra
+}
+
 /// The session's sums, from `modelUsage` and `total_cost_usd`.
 pub(crate) fn session_usage(result: &Value) -> Option<Usage> {
     let models = result.get("modelUsage").and_then(Value::as_object);
@@ -56,14 +152,7 @@ pub(crate) fn session_usage(result: &Value) -> Option<Usage> {
     if models.is_none_or(serde_json::Map::is_empty) && cost_usd.is_none() {
         return None;
     }
-    let sum = |key: &str| {
-        models.map(|models| {
-            models
-                .values()
-                .filter_map(|model| count_of(model, key))
-                .fold(0, u64::saturating_add)
-        })
-    };
+    let sums = result.get("modelUsage").and_then(Sums::of);
     let context_size = models.and_then(|models| {
         models
             .values()
@@ -74,17 +163,13 @@ pub(crate) fn session_usage(result: &Value) -> Option<Usage> {
         .filter(|models| models.len() == 1)
         .and_then(|models| models.keys().next().cloned());
     Some(Usage {
-        scope: "session".to_owned(),
         cumulative: Some(true),
-        input_tokens: sum("inputTokens").unwrap_or(0),
-        output_tokens: sum("outputTokens").unwrap_or(0),
-        cache_read_tokens: sum("cacheReadInputTokens"),
-        cache_write_tokens: sum("cacheCreationInputTokens"),
+        cache_read_tokens: sums.map(|sums| sums.cache_read),
+        cache_write_tokens: sums.map(|sums| sums.cache_write),
         context_size: context_size.filter(|size| *size > 0),
         cost_usd,
         model,
-        extra: Extra::default(),
-        ..Usage::default()
+        ..sums.unwrap_or_default().usage("session")
     })
 }
 

@@ -67,6 +67,7 @@ impl Asks {
                 .collect();
         }
         let payload = PermissionRequest {
+            answerable: None,
             request_id: request_id.clone(),
             tool_call_id: about.call_id,
             tool_name: about.tool_name,
@@ -98,6 +99,7 @@ impl Asks {
             });
         }
         let payload = QuestionRequest {
+            answerable: None,
             request_id: request_id.clone(),
             tool_call_id: call_id,
             questions,

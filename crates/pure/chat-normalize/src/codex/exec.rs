@@ -10,16 +10,24 @@
 //! Where the program is stopped the stream just ends.
 //!
 //! Turns and items have no ids but their numbers, and these begin anew with each run, though `codex exec resume` goes on
-//! with the thread. So the ids of a run's turns bear a hash of what was asked, or where that is not known, of what came
-//! first; those of its items a hash of both. Without what was asked, a turn is told when its first item comes.
+//! with the thread. So they bear what tells the run from others, where the reader is told that ([`Context::run`]). Of a
+//! stream that was recorded nothing is known but what it says: there the ids of a run's turns bear a hash of what was
+//! asked, or where that is not known, of what came first; those of its items a hash of both. Without what was asked, a
+//! turn is told when its first item comes.
+//!
+//! `usage` tells the sum of all the thread's runs. It is what the turn used where that before it is known: of the stream's
+//! later turns, and of a thread that was made as the stream began.
 
-use chat_event::payload::SessionStart;
+use chat_event::Json;
+use chat_event::payload::{SessionStart, TurnEnd};
 use serde_json::{Map, Value};
 
 use super::items::{Phase, item_kind};
 use super::session::{Session, ended};
+use super::tokens;
 use crate::dialect::Normalizer;
-use crate::emit::{Emitter, hash};
+use crate::emit::{Emitter, short_hash};
+use crate::reader::Context;
 use crate::value::{fingerprint, str_of, text_of};
 
 /// Whether a line is of this dialect.
@@ -43,20 +51,59 @@ pub(crate) fn is_exec_line(value: &Value) -> bool {
 pub(crate) struct CodexExec {
     session: Session,
     prompt: Option<String>,
+    /// What tells this run of the program from others, where that is known; and how many threads it began.
+    mark: Option<String>,
+    n_begun: u64,
+    /// Where the program runs, which the stream does not say.
+    cwd: Option<String>,
     is_begun: bool,
     /// A turn began that is not told yet.
     waits: bool,
+    thread: Option<String>,
+    /// What the thread used so far, where that is known; `null` is nothing.
+    spent: Option<Value>,
 }
 
 impl CodexExec {
-    /// `prompt` is what the user asked, where that is known.
-    pub(crate) fn new(prompt: Option<String>) -> Self {
-        CodexExec {
+    pub(crate) fn new(context: &Context) -> Self {
+        let mut exec = CodexExec {
             session: Session::new("codex-exec"),
-            prompt,
+            prompt: context.prompt.clone(),
+            mark: context.run_mark(),
+            n_begun: 0,
+            cwd: context.cwd.clone(),
             is_begun: false,
             waits: false,
+            thread: None,
+            spent: None,
+        };
+        exec.begin_run();
+        exec
+    }
+
+    /// What tells the turns and items that follow from those of other runs.
+    fn begin_run(&mut self) {
+        self.n_begun += 1;
+        let run = match (&self.mark, self.n_begun) {
+            (Some(mark), ..=2) => Some(mark.clone()),
+            (Some(mark), n) => Some(format!("{mark}.{}", n - 1)),
+            (None, _) => None,
+        };
+        self.session.item_run.clone_from(&run);
+        self.session.run = run.or_else(|| self.prompt.as_deref().map(short_hash));
+    }
+
+    /// What the turn used, of what the thread did.
+    fn turn_end(&mut self, tokens: Option<&Value>) -> TurnEnd {
+        let mut end = ended("completed");
+        let before = std::mem::replace(&mut self.spent, tokens.cloned());
+        if let (Some(tokens), Some(before)) = (tokens, before) {
+            let usage = tokens::between(&before, tokens);
+            let told = usage.input_tokens > 0 || usage.output_tokens > 0;
+            let usage = serde_json::to_value(usage).ok().filter(|_| told);
+            end.usage = usage.map(Json::from);
         }
+        end
     }
 
     /// Tells the run from others by the first line that says something.
@@ -71,13 +118,13 @@ impl CodexExec {
         if says_something && self.session.item_run.is_none() {
             let before = self.session.run.as_deref().unwrap_or("");
             let first = format!("{before}{:016x}", fingerprint(line));
-            let run = short(&first);
+            let run = short_hash(&first);
             self.session.run.get_or_insert_with(|| run.clone());
             self.session.item_run = Some(run);
         }
         if kind == "error" && self.waits {
             // Other runs may have failed in these words, so only the turn is named by them.
-            self.session.run = str_of(line, "message").map(short);
+            self.session.run = str_of(line, "message").map(short_hash);
         }
         if self.waits && self.session.run.is_some() {
             self.waits = false;
@@ -117,6 +164,7 @@ impl CodexExec {
 
     fn close(&mut self, emitter: &mut Emitter) {
         if self.session.turn("").is_some() {
+            self.spent = None;
             self.session.close_turn(emitter, "", ended("interrupted"));
         }
     }
@@ -131,6 +179,7 @@ impl Normalizer for CodexExec {
             let facts = SessionStart {
                 agent: Some("Codex".to_owned()),
                 native_id: text_of(line, "thread_id").map(str::to_owned),
+                cwd: self.cwd.take(),
                 provider: Some("codex".to_owned()),
                 timestamp_source: Some("arrival".to_owned()),
                 ..SessionStart::default()
@@ -142,8 +191,12 @@ impl Normalizer for CodexExec {
             "thread.started" => {
                 self.close(emitter);
                 self.waits = false;
-                self.session.run = self.prompt.as_deref().map(short);
-                self.session.item_run = None;
+                self.begin_run();
+                let thread = str_of(line, "thread_id").unwrap_or("");
+                if self.thread.as_deref() != Some(thread) {
+                    self.spent = is_made_now(thread, emitter).then_some(Value::Null);
+                    self.thread = Some(thread.to_owned());
+                }
             }
             "turn.started" if self.session.run.is_none() => self.waits = true,
             "turn.started" => {
@@ -152,17 +205,19 @@ impl Normalizer for CodexExec {
             }
             "turn.completed" => {
                 let scope = self.session.scope("", None);
-                let tokens = line.get("usage").filter(|usage| usage.is_object());
-                if let Some(tokens) =
-                    tokens.filter(|tokens| self.session.tokens.is_news(Some(tokens)))
+                let total = line.get("usage").filter(|usage| usage.is_object());
+                if let Some(tokens) = total
+                    && self.session.tokens.is_news(Some(tokens))
                 {
-                    let mut usage = super::tokens::usage("session", tokens, None);
+                    let mut usage = tokens::usage("session", tokens, None);
                     usage.cumulative = Some(true);
                     emitter.add("usage", &scope.place, usage);
                 }
-                self.session.close_turn(emitter, "", ended("completed"));
+                let end = self.turn_end(total);
+                self.session.close_turn(emitter, "", end);
             }
             "turn.failed" => {
+                self.spent = None;
                 let message = line.get("error").and_then(|error| str_of(error, "message"));
                 self.session.error(
                     emitter,
@@ -194,11 +249,23 @@ impl Normalizer for CodexExec {
         if std::mem::take(&mut self.waits) {
             self.session.open_turn(emitter, "", None, true);
         }
+        let cut_off = self.session.turn("").is_some();
         self.session.close_all(emitter, "interrupted");
+        emitter.end_of_stream(cut_off);
     }
 }
 
-/// What tells one run from others: short, for it stands in many ids.
-fn short(text: &str) -> String {
-    format!("{:08x}", hash(text.as_bytes()) >> 32)
+/// How long after a thread was made its stream begins at most.
+const MADE_NOW_MS: u64 = 1_500;
+
+/// Whether the thread was made as the stream began: the ids of threads begin with the time at which they were made
+/// (UUID, version 7).
+fn is_made_now(thread: &str, emitter: &Emitter) -> bool {
+    let digits: String = thread.chars().filter(|c| *c != '-').collect();
+    let is_dated = digits.len() == 32 && digits.as_bytes().get(12) == Some(&b'7');
+    let made_ms = digits
+        .get(..12)
+        .and_then(|digits| i64::from_str_radix(digits, 16).ok());
+    let passed_ms = made_ms.and_then(|made_ms| emitter.since(made_ms));
+    is_dated && passed_ms.is_some_and(|passed_ms| passed_ms < MADE_NOW_MS)
 }

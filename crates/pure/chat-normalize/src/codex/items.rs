@@ -9,6 +9,7 @@ use chat_event::{Extra, Json};
 use serde_json::Value;
 
 use super::changes;
+use super::collab::{agent_of_output, is_collab, output_words};
 use super::content::{content_of, message_text, texts_of};
 use super::outcome::{MAX_ERROR_BYTES, Outcome, outcome, summary, write_result};
 use super::session::{Call, Ended, Scope, Session};
@@ -239,11 +240,14 @@ impl Session {
         phase: Phase,
     ) {
         if phase != Phase::Completed {
-            if !self.is_called(id) {
-                self.call(emitter, scope, id, spec);
+            match self.is_called(id) {
+                true => {}
+                false if spec.is_untold() => self.hold(scope, id, spec),
+                false => self.call(emitter, scope, id, spec),
             }
             return;
         }
+        self.tell_held(emitter, id, |held| held.learn(&spec));
         match self.ended(id) {
             // 0.77 ends a declined command twice, and the first end is the true one.
             Some(Ended::Told) => {
@@ -306,9 +310,17 @@ impl Session {
         given: Given,
         failed: bool,
     ) {
+        self.tell_held(emitter, id, |held| match agent_of_output(&given.text) {
+            Some(agent) => held.of_agent(&agent),
+            None => held,
+        });
+        let mut given = given;
         let Some(call) = self.take_call(id) else {
             return;
         };
+        if is_collab(&call.spec.name) {
+            given.text = output_words(&given.text).unwrap_or(given.text);
+        }
         let code = given.exit_code.filter(|code| *code != 0);
         let failed = failed || given.failed;
         let error = (failed || code.is_some()).then(|| ToolError {
@@ -442,9 +454,14 @@ impl Session {
                 if let Some(name) = name {
                     self.spawned.insert(name.to_owned(), id.to_owned());
                 }
+                if let Some(name) = name {
+                    self.tell_held(emitter, id, |held| held.of_agent(name));
+                }
+                self.tell_held(emitter, id, |held| held);
                 if !self.is_called(id) {
-                    let args = serde_json::json!({"agent": name.unwrap_or(thread)});
-                    let mut spec = Spec::of_call("spawn_agent", args);
+                    let args = serde_json::json!({});
+                    let mut spec =
+                        Spec::of_call("spawn_agent", args).of_agent(name.unwrap_or(thread));
                     spec.title = name.map(one_line);
                     self.call(emitter, scope, id, spec);
                 }

@@ -81,14 +81,24 @@ pub(crate) fn outcome(kind: &str, item: &Value, call: &Call) -> Outcome {
         }
         "websearch" | "extension" => {
             let results = item.get("results").filter(|results| !results.is_null());
-            made.result = results.map_or_else(|| Json::string(""), Json::from);
+            // That they are not told does not say that nothing was found.
+            made.result = results.map_or_else(Json::default, Json::from);
             made.summary = results
                 .and_then(Value::as_array)
                 .map(|results| counted(results.len(), "result", "results"));
         }
         "collabtoolcall" | "collabagenttoolcall" => {
             let states = member(item, "agents_states", "agentsStates");
-            made.result = states.map_or_else(|| Json::string(""), Json::from);
+            let started = super::collab::agent_of(item).filter(|_| call.spec.kind == "agent");
+            made.text = match (started, states) {
+                (Some(agent), _) if !failed => format!("started {agent}"),
+                (_, Some(states)) => super::collab::state_words(states, Some(item)),
+                (_, None) => String::new(),
+            };
+            made.result = match made.text.as_str() {
+                "" => Json::default(),
+                text => Json::string(text),
+            };
         }
         "imagegeneration" => {
             let saved = member(item, "saved_path", "savedPath").and_then(Value::as_str);

@@ -38,6 +38,8 @@ pub(crate) struct Session {
     pub(crate) texts: Texts,
     pub(crate) asks: Asks,
     pub(crate) calls: BTreeMap<String, Call>,
+    /// Calls that began without saying what they are about: what comes next of them says it.
+    held: BTreeMap<String, Held>,
     pub(crate) model: Option<String>,
     threads: BTreeMap<String, Thread>,
     main: Option<String>,
@@ -102,6 +104,16 @@ pub(crate) struct Call {
     pub(crate) n_chunks: u64,
     /// What it gave, though it runs on.
     pub(crate) so_far: Option<Given>,
+}
+
+/// A call that is not written yet.
+#[derive(Debug)]
+struct Held {
+    order: u64,
+    scope: Scope,
+    spec: Spec,
+    /// How many calls of a script stand there by themselves.
+    n_inside: u32,
 }
 
 /// Where a line belongs.
@@ -345,11 +357,72 @@ impl Session {
 
     /// Whether the call stands.
     pub(crate) fn is_called(&self, id: &str) -> bool {
-        self.calls.contains_key(id) || self.ended.contains(id)
+        self.calls.contains_key(id) || self.ended.contains(id) || self.held.contains_key(id)
+    }
+
+    /// Keeps a call until more is known of it.
+    pub(crate) fn hold(&mut self, scope: &Scope, id: &str, spec: Spec) {
+        self.n_calls += 1;
+        let held = Held {
+            order: self.n_calls,
+            scope: scope.clone(),
+            spec,
+            n_inside: 0,
+        };
+        self.held.insert(id.to_owned(), held);
+    }
+
+    /// Writes the call that was kept, with what is known of it now.
+    pub(crate) fn tell_held(
+        &mut self,
+        emitter: &mut Emitter,
+        id: &str,
+        learn: impl FnOnce(Spec) -> Spec,
+    ) {
+        if let Some(Held { scope, spec, .. }) = self.held.remove(id) {
+            self.call(emitter, &scope, id, learn(spec));
+        }
+    }
+
+    /// A call came that the newest script made.
+    pub(crate) fn called_by_script(&mut self) {
+        let scripts = self.held.values_mut().filter(|held| held.spec.is_script());
+        if let Some(script) = scripts.max_by_key(|held| held.order) {
+            script.n_inside += 1;
+        }
+    }
+
+    /// Whether the call is a script that did nothing but calls which stand there by themselves; then it is told by them.
+    pub(crate) fn is_told_by_its_calls(&mut self, id: &str) -> bool {
+        let told = self.held.get(id).is_some_and(|held| held.n_inside > 0);
+        if told {
+            self.held.remove(id);
+            self.ended.insert(id, Ended::Told);
+        }
+        told
+    }
+
+    fn tell_all_held(&mut self, emitter: &mut Emitter, turn: Option<&str>) {
+        let mut held: Vec<(u64, String)> = self
+            .held
+            .iter()
+            .filter(|(_, held)| turn.is_none_or(|turn| held.scope.turn == turn))
+            .map(|(id, held)| (held.order, id.clone()))
+            .collect();
+        held.sort();
+        for (_, id) in held {
+            self.tell_held(emitter, &id, |spec| spec);
+        }
     }
 
     /// Writes a call.
-    pub(crate) fn call(&mut self, emitter: &mut Emitter, scope: &Scope, id: &str, spec: Spec) {
+    pub(crate) fn call(&mut self, emitter: &mut Emitter, scope: &Scope, id: &str, mut spec: Spec) {
+        if spec.kind == "edit"
+            && let (Some(title), Some(cwd)) = (&mut spec.title, self.facts.cwd())
+        {
+            // Patches name files both ways.
+            *title = title.replace(&format!("{}/", cwd.trim_end_matches('/')), "");
+        }
         let payload = ToolCall {
             tool_call_id: id.to_owned(),
             tool_name: spec.name.clone(),
@@ -380,6 +453,7 @@ impl Session {
     }
 
     fn close_calls(&mut self, emitter: &mut Emitter, turn: Option<&str>) {
+        self.tell_all_held(emitter, turn);
         let mut open: Vec<(u64, String)> = self
             .calls
             .iter()

@@ -50,6 +50,23 @@ pub(crate) fn usage(scope: &str, tokens: &Value, model: Option<String>) -> Usage
     }
 }
 
+/// What a turn used, between two sums of its thread.
+pub(crate) fn between(before: &Value, after: &Value) -> Usage {
+    let (before, after) = (usage("turn", before, None), usage("turn", after, None));
+    let rest = |after: u64, before: u64| after.saturating_sub(before);
+    let rest_of = |after: Option<u64>, before: Option<u64>| {
+        after.map(|after| rest(after, before.unwrap_or(0)))
+    };
+    Usage {
+        input_tokens: rest(after.input_tokens, before.input_tokens),
+        output_tokens: rest(after.output_tokens, before.output_tokens),
+        cache_read_tokens: rest_of(after.cache_read_tokens, before.cache_read_tokens),
+        cache_write_tokens: rest_of(after.cache_write_tokens, before.cache_write_tokens),
+        reasoning_tokens: rest_of(after.reasoning_tokens, before.reasoning_tokens),
+        ..after
+    }
+}
+
 /// As [`usage`], of one response and with how full the context is after it.
 pub(crate) fn response_usage(last: &Value, window: Option<u64>, model: Option<String>) -> Usage {
     Usage {

@@ -74,24 +74,34 @@ impl Spec {
             }
             "collabtoolcall" | "collabagenttoolcall" => {
                 let tool = snake(str_of(item, "tool").unwrap_or("agent"));
+                let mut args = serde_json::Map::new();
+                args.insert(
+                    "prompt".to_owned(),
+                    item.get("prompt").cloned().unwrap_or_default(),
+                );
                 let receivers = item
                     .get("receiver_thread_ids")
                     .or_else(|| item.get("receiverThreadIds"));
-                Spec {
-                    name: tool.clone(),
-                    kind: "agent",
+                args.insert(
+                    "receivers".to_owned(),
+                    receivers.cloned().unwrap_or_default(),
+                );
+                let spec = Spec {
+                    kind: kind(&tool),
+                    name: tool,
                     title: text("prompt", "prompt").map(one_line),
-                    args: serde_json::json!({
-                        "prompt": item.get("prompt").unwrap_or(&Value::Null),
-                        "receivers": receivers.unwrap_or(&Value::Null),
-                    }),
+                    args: Value::Object(args),
+                };
+                match super::collab::agent_of(item) {
+                    Some(agent) if spec.kind == "agent" => spec.of_agent(agent),
+                    Some(_) | None => spec,
                 }
             }
             "websearch" => Spec {
                 name: "web_search".to_owned(),
                 kind: "fetch",
                 title: search_title(item),
-                args: item.get("action").cloned().unwrap_or(Value::Null),
+                args: search_args(item),
             },
             "imageview" => Spec::of_call(
                 "view_image",
@@ -128,6 +138,23 @@ fn search_title(item: &Value) -> Option<String> {
         .map(one_line)
 }
 
+/// What is looked for, whichever way it is said.
+fn search_args(item: &Value) -> Value {
+    let mut args = item.get("action").cloned().unwrap_or(Value::Null);
+    let is_told = ["query", "url"]
+        .iter()
+        .any(|key| text_of(&args, key).is_some());
+    if let Some(query) = search_title(item).filter(|_| !is_told) {
+        if !args.is_object() {
+            args = Value::Object(Map::new());
+        }
+        if let Some(args) = args.as_object_mut() {
+            args.insert("query".to_owned(), Value::from(query));
+        }
+    }
+    args
+}
+
 /// `spawnAgent` as `spawn_agent`.
 fn snake(name: &str) -> String {
     let mut made = String::new();
@@ -161,8 +188,8 @@ pub(crate) fn kind(name: &str) -> &'static str {
         "view_image" | "read_file" => "read",
         "list_dir" | "grep_files" | "tool_search" => "search",
         "web_search" => "fetch",
-        "spawn_agent" | "wait_agent" | "wait" | "send_input" | "close_agent" | "resume_agent"
-        | "send_message" => "agent",
+        // The others wait for an agent, or speak to one, that this one started.
+        "spawn_agent" => "agent",
         _ => "other",
     }
 }

@@ -450,7 +450,7 @@ impl FolderReader {
                 .session_id
                 .clone()
                 .or_else(|| self.context.session_id.clone()),
-            prompt: None,
+            ..Context::default()
         };
         let call = call.map(|call| {
             self.waiting.remove(&call);

@@ -19,6 +19,7 @@ use super::tools;
 use crate::dialect::Normalizer;
 use crate::edit::named_edit;
 use crate::emit::Emitter;
+use crate::reader::Context;
 use crate::track::{NewCall, Said, Track, ended, tool_error};
 use crate::value::{count_of, is_true, millis_of_rfc3339, str_of, text_of};
 
@@ -52,6 +53,8 @@ pub(crate) struct GeminiStream {
     track: Track,
     /// What the user asked, where the stream does not say it.
     prompt: Option<String>,
+    /// Where the program runs, which the stream does not say.
+    cwd: Option<String>,
     /// The response that is open, and how many the turn had.
     response: Option<String>,
     n_responses: u64,
@@ -62,10 +65,11 @@ pub(crate) struct GeminiStream {
 }
 
 impl GeminiStream {
-    pub(crate) fn new(prompt: Option<String>) -> Self {
+    pub(crate) fn new(context: &Context) -> Self {
         GeminiStream {
             track: Track::new(),
-            prompt,
+            prompt: context.prompt.clone(),
+            cwd: context.cwd.clone(),
             response: None,
             n_responses: 0,
             text: None,
@@ -291,6 +295,7 @@ impl Normalizer for GeminiStream {
                     agent: Some("Gemini CLI".to_owned()),
                     native_id: text_of(line, "session_id").map(str::to_owned),
                     model: text_of(line, "model").map(str::to_owned),
+                    cwd: self.cwd.take(),
                     provider: Some("gemini".to_owned()),
                     ..SessionStart::default()
                 };
@@ -322,6 +327,8 @@ impl Normalizer for GeminiStream {
         if let Some(time_ms) = self.last_ms {
             emitter.time_ms = time_ms;
         }
+        let cut_off = self.track.turn_id().is_some();
         self.close(emitter, "interrupted");
+        emitter.end_of_stream(cut_off);
     }
 }

@@ -37,6 +37,8 @@ pub(super) struct Turns {
     shares_responses: BTreeSet<usize>,
     waiting: BTreeMap<usize, Waiting>,
     open: BTreeSet<usize>,
+    /// The turns that are one, of those that are told now.
+    same: Vec<(usize, String)>,
 }
 
 #[derive(Debug, Default)]
@@ -152,6 +154,24 @@ impl Turns {
         }
     }
 
+    /// These turns are one; said before their events come.
+    pub(super) fn same(&mut self, turns: Vec<(usize, String)>) {
+        self.same = turns;
+    }
+
+    /// The turn that another source calls otherwise, as far as that was said.
+    fn known(&self, source: usize, id: &str) -> Option<usize> {
+        let is_one = self
+            .same
+            .iter()
+            .any(|(of, turn)| *of == source && turn == id);
+        let mut others = self.same.iter().filter(|_| is_one);
+        others.find_map(|other| {
+            let at = self.of_source.get(other).copied()?;
+            self.lacks(at, source).then_some(at)
+        })
+    }
+
     /// Nothing more will tell which turn a source's newest one is.
     pub(super) fn settle(&mut self, source: usize, ready: &mut Vec<ChatEvent>) {
         if let Some(waiting) = self.waiting.get(&source) {
@@ -187,6 +207,9 @@ impl Turns {
             && !is_number(&waiting.id)
         {
             return Some(*at);
+        }
+        if let Some(at) = self.known(source, &waiting.id) {
+            return Some(at);
         }
         if matches!(clue, Clue::Response | Clue::Call | Clue::Line)
             && let Some(at) = self.by_key.get(&key)

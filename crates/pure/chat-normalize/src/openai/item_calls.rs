@@ -95,7 +95,8 @@ pub(super) fn given_by_service(item: &Value) -> Option<Given> {
             let code = error.and_then(|error| text_of(error, "type"));
             (code.or(Some(status)).map(str::to_owned), message)
         }),
-        ..Given::of(result.unwrap_or_else(|| Value::from("")))
+        // That it is not told does not say that there was nothing.
+        ..Given::of(result.unwrap_or_default())
     })
 }
 

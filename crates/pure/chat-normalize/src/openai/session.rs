@@ -197,6 +197,13 @@ impl Session {
             && self.clock.is_none_or(|(before, _)| before != said)
         {
             self.clock = Some((said, arrival_ms));
+            if emitter.at_rest {
+                emitter.time_ms = said;
+            }
+        }
+        // What lies at rest arrived at no time: it goes on from where it was.
+        if emitter.at_rest {
+            return;
         }
         if let Some((said, arrived_ms)) = self.clock {
             let later_ms = arrival_ms.saturating_sub(arrived_ms).max(0);

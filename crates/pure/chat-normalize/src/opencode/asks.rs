@@ -69,6 +69,7 @@ impl Session {
             .or_else(|| text_of(properties, "type"))
             .unwrap_or("");
         let payload = PermissionRequest {
+            answerable: None,
             request_id: request_id.clone(),
             tool_call_id: call_id.clone(),
             tool_name: tool_name.to_owned(),
@@ -144,6 +145,7 @@ impl Session {
             .map(|(at, value)| question(at, value))
             .collect();
         let payload = QuestionRequest {
+            answerable: None,
             request_id: request_id.clone(),
             tool_call_id: call_id.clone(),
             questions,

@@ -1,5 +1,7 @@
 //! Parts: which rule is for which, and the prompt that is put together of its own.
 
+use chat_event::payload::Notice;
+use chat_event::{Extra, Json};
 use serde_json::{Value, json};
 
 use super::session::Session;
@@ -82,6 +84,22 @@ impl Session {
                 }
             }
             "compaction" => self.compaction_begins(part),
+            "file" => {
+                if self.first_time(message_id, id) {
+                    let name = text_of(part, "filename").or_else(|| text_of(part, "url"));
+                    let mut extra = Extra::default();
+                    let attached = Value::Array(vec![attachment(part)]);
+                    extra.insert("attachments", Json::from(attached));
+                    let notice = Notice {
+                        level: "info".to_owned(),
+                        text: name.unwrap_or("a file").to_owned(),
+                        source: Some("agent".to_owned()),
+                        extra,
+                        ..Notice::default()
+                    };
+                    self.add(emitter, id, "file", &place, notice);
+                }
+            }
             _ => emitter.raw(&place, self.format, &format!("part {kind}"), part),
         }
     }

@@ -86,6 +86,8 @@ impl Normalizer for OpenCodeRun {
         if let Some(time_ms) = self.last_ms {
             emitter.time_ms = time_ms;
         }
+        let cut_off = self.session.is_cut_off();
         self.session.close_all(emitter, false);
+        emitter.end_of_stream(cut_off);
     }
 }

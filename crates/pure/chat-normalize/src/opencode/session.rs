@@ -363,11 +363,10 @@ impl Session {
             emitter.time_ms = turn.last_ms.unwrap_or(now_ms);
         }
         let spent = (turn.spent.steps > 0).then(|| turn.spent.to_json());
-        let took = emitter.time_ms.saturating_sub(turn.began_ms);
         let end = TurnEnd {
             usage: spent,
             cost_usd: (turn.spent.steps > 0).then(|| rounded(turn.spent.cost_usd)),
-            duration_ms: u64::try_from(took).ok(),
+            duration_ms: emitter.since(turn.began_ms),
             outcome: Some(outcome.to_owned()),
             ..TurnEnd::default()
         };
@@ -391,6 +390,12 @@ impl Session {
         }
         self.close_parts(emitter, &|_| true);
         self.close_calls(emitter, &|_| true);
+    }
+
+    /// Whether a turn waits for more of its answer.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        let is_whole = |turn: &Turn| turn.answered && turn.open_messages.is_empty();
+        self.turns.iter().any(|turn| !turn.idle && !is_whole(turn))
     }
 
     /// Writes the prompt that was put together.

@@ -6,7 +6,7 @@ use chat_event::{ChatEvent, Json};
 use super::{
     Block, Conversation, EntryBody, EntryKey, Joins, MAX_DEPTH, OVERHEAD_BYTES, Owner, Response,
 };
-use crate::tool::ToolKind;
+use crate::tool::{ToolKind, ToolStatus};
 
 /// Names a call; apart from its id, which a source may use again in another turn.
 pub(in crate::projections) type CallKey = u64;
@@ -109,7 +109,7 @@ impl Conversation {
         let Some(call) = self.calls.get_mut(&key) else {
             return;
         };
-        if call.result.as_ref().is_some_and(says_something) {
+        if call.result.as_ref().is_some_and(says_something) && !call.was_stopped() {
             return;
         }
         call.output.push_str(&chunk.chunk);
@@ -129,10 +129,11 @@ impl Conversation {
             }
             return;
         }
-        if says_something(result) {
+        call.result = Some(result.clone());
+        // One that was stopped may print on.
+        if says_something(result) && !call.was_stopped() {
             call.output = String::new();
         }
-        call.result = Some(result.clone());
         call.result_ms = event.timestamp;
         let home = call.home;
         let called = call.called;
@@ -310,6 +311,29 @@ impl Conversation {
 }
 
 /// Whether a result has a text of its own, beside what the call printed.
+impl Call {
+    /// What became of it.
+    pub(in crate::projections) fn status(&self) -> ToolStatus {
+        match &self.result {
+            Some(result) => ToolStatus::of_result(result.error.as_ref(), false),
+            None => ToolStatus::NoResult,
+        }
+    }
+
+    /// Whether it was stopped before it gave a result of its own.
+    pub(in crate::projections) fn was_stopped(&self) -> bool {
+        !matches!(self.status(), ToolStatus::Succeeded | ToolStatus::Failed)
+    }
+
+    /// What was printed, where that is more than the result of one that was stopped says.
+    pub(in crate::projections) fn printed_more(&self) -> Option<&str> {
+        let result = self.result.as_ref().filter(|_| self.was_stopped())?;
+        let text = result.result.as_str()?;
+        let printed = &*self.output;
+        (!printed.is_empty() && printed.starts_with(&*text)).then_some(printed)
+    }
+}
+
 fn says_something(result: &ToolResult) -> bool {
     !matches!(&*result.result.as_text(), "null" | "\"\"")
 }

@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::writer::{Writer, code};
 use crate::projections::TextSink;
 use crate::projections::conversation::Call;
-use crate::projections::plain::{result_text, value_of};
+use crate::projections::plain::{json_text, result_text, value_of};
 use crate::took::took_ms;
-use crate::tool::ToolKind;
+use crate::tool::{ToolKind, ToolStatus};
 
 /// Results are shown up to here: what a reader looks for is at the beginning, and the log has the rest.
 const RESULT_BYTES: usize = 16 * 1024;
@@ -24,10 +24,9 @@ pub(super) fn write_head<S: TextSink>(out: &mut Writer<'_, S>, call: &Call) {
         name => code(name),
     };
     let mut facts = Vec::new();
-    match &call.result {
-        Some(result) if result.error.is_some() => facts.push("failed".to_owned()),
-        Some(_) => {}
-        None => facts.push("no result".to_owned()),
+    match call.status() {
+        ToolStatus::Succeeded => {}
+        status => facts.push(status.as_str().to_owned()),
     }
     if let Some(exit_code) = call.result.as_ref().and_then(|result| result.exit_code) {
         facts.push(format!("exit {exit_code}"));
@@ -58,6 +57,11 @@ pub(super) fn write_outcome<S: TextSink>(out: &mut Writer<'_, S>, call: &Call) {
         write_edit(out, edit);
     }
     let text = match &call.result {
+        // That there is none is said above.
+        Some(result) if call.was_stopped() => match call.printed_more() {
+            Some(printed) => printed.to_owned(),
+            None => json_text(&result.result),
+        },
         Some(result) => result_text(result, &call.output),
         None => call.output.clone(),
     };

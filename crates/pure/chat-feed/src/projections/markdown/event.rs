@@ -2,14 +2,15 @@
 
 use chat_event::Json;
 use chat_event::payload::{
-    PermissionRequest, PermissionResolved, Plan, PlanEntry, QuestionRequest, QuestionResolved,
-    TurnEnd, Usage, UserMessage,
+    PermissionRequest, PermissionResolved, Plan, PlanEntry, Question, QuestionRequest,
+    QuestionResolved, TurnEnd, Usage, UserMessage,
 };
 
 use super::RAW_BYTES;
 use super::call::write_cut;
 use super::times::duration;
 use super::writer::{Writer, code, words};
+use crate::answers::{answer_texts, answers_to};
 use crate::media::Attachment;
 use crate::projections::TextSink;
 use crate::projections::plain::{body_text, json_text};
@@ -100,14 +101,29 @@ pub(super) fn question_request<S: TextSink>(request: &QuestionRequest, out: &mut
     }
 }
 
-pub(super) fn question_resolved<S: TextSink>(resolved: &QuestionResolved, out: &mut Writer<'_, S>) {
+pub(super) fn question_resolved<S: TextSink>(
+    resolved: &QuestionResolved,
+    questions: &[Question],
+    out: &mut Writer<'_, S>,
+) {
     out.block(format!("**Question** {}", words(&resolved.outcome)).trim_end());
-    if let Some(answers) = resolved
-        .answers
-        .as_ref()
-        .filter(|answers| !answers.is_null())
-    {
-        write_cut(out, "text", &json_text(answers), RAW_BYTES);
+    let answers = resolved.answers.as_ref();
+    let Some(answers) = answers.filter(|answers| !answers.is_null()) else {
+        return;
+    };
+    let told = match answers_to(questions, answers) {
+        Some(told) => told.into_iter().map(|texts| texts.join(", ")).collect(),
+        None => vec![answer_texts(answers).join(", ")],
+    };
+    for (nth, said) in told.iter().enumerate() {
+        let asked = questions.get(nth).filter(|_| told.len() > 1);
+        let asked = asked.map_or_else(String::new, |asked| format!("{}: ", words(&asked.text)));
+        if said.contains('\n') || said.len() > RAW_BYTES {
+            out.block(asked.trim_end());
+            write_cut(out, "text", said, RAW_BYTES);
+        } else {
+            out.quoted(|out| out.block(&format!("{asked}{}", words(said))));
+        }
     }
 }
 

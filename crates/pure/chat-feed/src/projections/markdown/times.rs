@@ -2,15 +2,13 @@
 
 /// A duration in words.
 pub(super) fn duration(duration_ms: u64) -> String {
-    let tenths = duration_ms / 100;
+    // Rounded as on the page.
+    let tenths = duration_ms.saturating_add(50) / 100;
+    let seconds = duration_ms.saturating_add(500) / 1_000;
     match duration_ms {
         0..1_000 => format!("{duration_ms} ms"),
-        1_000..60_000 => format!("{}.{} s", tenths / 10, tenths % 10),
-        _ => format!(
-            "{} min {} s",
-            duration_ms / 60_000,
-            duration_ms / 1_000 % 60
-        ),
+        1_000..59_950 => format!("{}.{} s", tenths / 10, tenths % 10),
+        _ => format!("{} min {} s", seconds / 60, seconds % 60),
     }
 }
 

@@ -8,6 +8,7 @@ use chat_event::payload::FileEdit;
 use super::{FileSummary, ToolCallCounts};
 use crate::file_place::moved_from;
 use crate::projections::conversation::{Block, Call, CallKey, Entry, EntryBody};
+use crate::tool::ToolStatus;
 
 /// Files are listed up to here, and counted beyond.
 const MOST_FILES: usize = 10_000;
@@ -95,10 +96,10 @@ impl Counted {
         let counts = &mut self.tool_calls;
         counts.total += 1;
         *counts.by_kind.entry(call.kind.as_str()).or_default() += 1;
-        match &call.result {
-            Some(result) if result.error.is_some() => counts.failed += 1,
-            Some(_) => {}
-            None => counts.without_result += 1,
+        match call.status() {
+            ToolStatus::Succeeded => {}
+            ToolStatus::Failed => counts.failed += 1,
+            _ => counts.without_result += 1,
         }
     }
 

@@ -1,12 +1,13 @@
 //! What events say of a session for themselves, taken as they come: names, times, turns, outcome, tokens.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use chat_event::{ChatEvent, Payload};
 
 use super::SessionOutcome;
 use super::usage::UsageCount;
 use crate::renderer::seen::hash;
+use crate::took::took_ms;
 
 /// No session has as many models or agents; a list of more is not read.
 const MOST_NAMES: usize = 64;
@@ -25,12 +26,22 @@ pub(super) struct Told {
     pub(super) busy_ms: u64,
     pub(super) outcome: Option<SessionOutcome>,
     pub(super) turns: HashSet<u64>,
+    times: HashMap<u64, TurnTime>,
     /// Calls of the newest turn less their results.
     n_running_calls: i64,
     pub(super) interrupts: u64,
     pub(super) compactions: u64,
     pub(super) lost_events: u64,
     pub(super) usage: UsageCount,
+}
+
+/// When a turn began, and how long it took by its end that counts.
+#[derive(Clone, Debug)]
+struct TurnTime {
+    began_ms: Option<i64>,
+    took_ms: u64,
+    ended: bool,
+    guessed: bool,
 }
 
 impl Told {
@@ -44,6 +55,17 @@ impl Told {
         }
         let turn = event.turn_id.as_deref().map_or(current_turn, hash);
         let main = event.parent_tool_call_id.is_none();
+        let works = matches!(
+            event.payload,
+            Payload::TurnStart(_)
+                | Payload::UserMessage(_)
+                | Payload::AssistantChunk(_)
+                | Payload::AssistantDone(_)
+                | Payload::ToolCall(_)
+        );
+        if event.turn_id.is_some() || works {
+            self.time_of(turn, event);
+        }
         match &event.payload {
             Payload::TurnStart(_) => self.go_on(turn),
             Payload::UserMessage(_)
@@ -64,7 +86,18 @@ impl Told {
             Payload::ToolResult(_) => self.n_running_calls -= 1,
             Payload::TurnEnd(end) => {
                 self.turns.insert(turn);
-                self.busy_ms = self.busy_ms.saturating_add(end.duration_ms.unwrap_or(0));
+                let guessed = end.extra.get("guessed").is_some();
+                let time = self.time_of(turn, event);
+                // What is known of its end is not given up for a guess.
+                if !time.ended || (time.guessed && !guessed) {
+                    let took_ms = took_ms(end.duration_ms, time.began_ms, event.timestamp);
+                    let before_ms = std::mem::replace(&mut time.took_ms, took_ms.unwrap_or(0));
+                    (time.ended, time.guessed) = (true, guessed);
+                    self.busy_ms = self
+                        .busy_ms
+                        .saturating_sub(before_ms)
+                        .saturating_add(took_ms.unwrap_or(0));
+                }
                 let usage = end.usage.as_ref().and_then(|usage| usage.parse());
                 self.usage.end_turn(turn, usage.as_ref(), end.cost_usd);
                 self.outcome = Some(match (end.outcome.as_deref(), self.outcome) {
@@ -119,6 +152,16 @@ impl Told {
             _ => {}
         }
         add_name(&mut self.agents, event.agent_id.as_deref());
+    }
+
+    /// The time of a turn, which begins with its first event.
+    fn time_of(&mut self, turn: u64, event: &ChatEvent) -> &mut TurnTime {
+        self.times.entry(turn).or_insert(TurnTime {
+            began_ms: event.timestamp,
+            took_ms: 0,
+            ended: false,
+            guessed: false,
+        })
     }
 
     /// Something happens in a turn.

@@ -168,6 +168,17 @@ impl Calls {
         }
     }
 
+    /// A call has to wait for an answer, or was given it and runs.
+    pub(super) fn waits(&mut self, call_id: &str, waits: bool, now_ms: Option<i64>) {
+        let open = self.by_id.get(&hash(call_id));
+        let Some(open) = open.and_then(|nth| self.open.get_mut(nth)) else {
+            return;
+        };
+        let block = &mut open.block;
+        block.waits = waits;
+        block.allowed_ms = now_ms.filter(|_| !waits).max(block.allowed_ms);
+    }
+
     /// Notes what a running call printed.
     pub(super) fn printed(&mut self, call_id: &str, chunk: &str) {
         let open = self
@@ -209,6 +220,10 @@ impl Calls {
             (Some(nth), _) => nth,
             (None, Some(finished)) => {
                 // The first result stands.
+                let status = ToolStatus::of_result(result.error.as_ref(), false);
+                if !matches!(status, ToolStatus::Succeeded | ToolStatus::Failed) {
+                    return CallStep::Nothing;
+                }
                 let Some(mut call) = finished.late.take() else {
                     return CallStep::Nothing;
                 };
@@ -333,12 +348,13 @@ fn note_result(block: &mut ToolCallBlock, result: &ToolResult, now_ms: Option<i6
     block.error.clone_from(&result.error);
     block.summary.clone_from(&result.summary);
     block.exit_code = result.exit_code;
-    block.duration_ms = crate::took::took_ms(result.duration_ms, block.called_ms, now_ms);
+    block.duration_ms = crate::took::took_ms(
+        result.duration_ms,
+        block.allowed_ms.or(block.called_ms),
+        now_ms,
+    );
     block.progress = None;
-    block.status = match result.error {
-        Some(_) => ToolStatus::Failed,
-        None => ToolStatus::Succeeded,
-    };
+    block.status = ToolStatus::of_result(result.error.as_ref(), false);
 }
 
 fn target(block: &ToolCallBlock, cwd: Option<&str>) -> String {
@@ -371,6 +387,7 @@ impl OpenCall {
         let figures = one_line(&block.figures());
         let outcome = match block.status {
             ToolStatus::Preparing => " (preparing…)".to_owned(),
+            ToolStatus::Running if block.waits => " (waiting…)".to_owned(),
             ToolStatus::Running if figures.is_empty() => " (running…)".to_owned(),
             ToolStatus::Running => format!(" ({figures}…)"),
             ToolStatus::Succeeded if figures.is_empty() => String::new(),

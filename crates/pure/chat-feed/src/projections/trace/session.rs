@@ -14,15 +14,25 @@ use chat_event::payload::TurnEnd;
 use chat_event::{ChatEvent, Payload};
 
 use super::calls::{CallPlace, CallStep, Calls, TurnNth};
-use super::clean::{first_line, one_line};
+use super::clean::{clean, first_line, one_line};
 use super::line::{LineKind, Severity, Stream, Verbosity};
 use super::turns::Turns;
 use super::{Running, words};
 use crate::renderer::Seen;
+use crate::retries::{Retries, is_retry};
 use crate::tool::ToolStatus;
 
 /// So many questions may wait for their answer.
 const MAX_ASKS: usize = 256;
+
+/// What waits for an answer.
+#[derive(Debug)]
+struct Asked {
+    what: String,
+    turn: Option<TurnNth>,
+    /// The call that has to wait for it.
+    call_id: Option<String>,
+}
 
 /// A line before it gets its session and tag.
 #[derive(Debug)]
@@ -40,10 +50,12 @@ pub(super) struct SessionTrace {
     seen: Seen,
     turns: Turns,
     calls: Calls,
-    asks: BTreeMap<u64, String>,
+    asks: BTreeMap<u64, Asked>,
     cwd: Option<String>,
     /// What it is doing outside of turns.
     status: Option<String>,
+    /// The provider is asked again, in this turn.
+    retries: Option<(Option<TurnNth>, Retries)>,
     n_unknown: u64,
     pub(super) told: Vec<Told>,
 }
@@ -75,16 +87,26 @@ impl SessionTrace {
     }
 
     /// Nothing more will come: what runs is told as it stands.
-    pub(super) fn finish(&mut self) {
+    pub(super) fn finish(&mut self, ended: bool) {
+        self.tell_retries(None);
         let open: Vec<_> = self.turns.open().iter().map(|turn| turn.nth).collect();
         for nth in open {
             let runs = self.calls.running().any(|call| call.turn == Some(nth));
+            let waits = self.asks.values().any(|ask| ask.turn == Some(nth));
+            if !ended && (runs || waits) {
+                self.leave_turn(nth, waits);
+                continue;
+            }
             if let Some(turn) = self.turns.get(nth).filter(|_| runs) {
                 turn.stopped = turn.stopped.or(Some("interrupted"));
             }
             self.end_turn(nth, &TurnEnd::default(), None);
         }
-        for call in self.calls.settle(None, ToolStatus::NoResult) {
+        let how = match ended {
+            true => ToolStatus::NoResult,
+            false => ToolStatus::Running,
+        };
+        for call in self.calls.settle(None, how) {
             self.tell_call(&call);
         }
         self.asks.clear();
@@ -97,6 +119,14 @@ impl SessionTrace {
                 Severity::Detail,
                 format!("[INFO] {n} {what} of a kind that is not known"),
             );
+        }
+    }
+
+    /// The provider answered, or is asked no more.
+    fn tell_retries(&mut self, to_ms: Option<i64>) {
+        if let Some((turn, retries)) = self.retries.take() {
+            let retried = clean(&retries.words(to_ms));
+            self.notable(turn, LineKind::Notice, format!("[INFO] {retried}"));
         }
     }
 
@@ -114,7 +144,10 @@ impl SessionTrace {
         let mut running: Vec<_> = self
             .calls
             .running()
-            .map(|call| line(LineKind::ToolRunning, call.line(), call.block.called_ms))
+            .map(|call| {
+                let since_ms = call.block.allowed_ms.or(call.block.called_ms);
+                line(LineKind::ToolRunning, call.line(), since_ms)
+            })
             .collect();
         for turn in self.turns.open() {
             let busy = self.calls.running().any(|call| call.turn == Some(turn.nth));
@@ -171,6 +204,9 @@ impl SessionTrace {
     fn take(&mut self, event: &ChatEvent, turn: Option<TurnNth>) {
         let parent = event.parent_tool_call_id.as_deref();
         let response = event.response_id.as_deref();
+        if Retries::end_with(&event.payload) {
+            self.tell_retries(event.timestamp);
+        }
         match &event.payload {
             Payload::TurnStart(start) => {
                 if let Some(turn) = turn.and_then(|nth| self.turns.get(nth)) {
@@ -279,7 +315,8 @@ impl SessionTrace {
                     Some(title) => format!("{tool}: {title}"),
                     None => tool,
                 };
-                self.ask(turn, &request.request_id, what);
+                let call_id = request.tool_call_id.as_deref();
+                self.ask(turn, &request.request_id, what, call_id);
             }
             Payload::PermissionResolved(resolved) => {
                 let decision = match &*resolved.decision {
@@ -290,22 +327,32 @@ impl SessionTrace {
                 };
                 let by = resolved.by.as_deref().map(one_line);
                 let by = by.map_or_else(String::new, |by| format!(" by {by}"));
-                self.answered(turn, &resolved.request_id, &format!("{decision}{by}"));
+                self.answered(
+                    event,
+                    turn,
+                    &resolved.request_id,
+                    &format!("{decision}{by}"),
+                );
             }
             Payload::QuestionRequest(request) => self.question(turn, request),
             Payload::QuestionResolved(resolved) => {
-                self.answered(turn, &resolved.request_id, &one_line(&resolved.outcome));
+                let outcome = one_line(&resolved.outcome);
+                self.answered(event, turn, &resolved.request_id, &outcome);
             }
             Payload::SessionStart(start) => self.session_start(start),
             Payload::SessionEnd(end) => {
-                self.finish();
+                self.finish(true);
                 let why = one_line(&end.reason);
                 self.verbose(LineKind::Session, format!("[SESSION] ended: {why}"));
             }
             Payload::SessionStatus(status) => {
                 let told = status.message.as_deref().map(one_line);
-                let retries = status.status == "retrying";
+                let retries = is_retry(status);
                 self.status = retries.then(|| told.unwrap_or_else(|| "retrying".to_owned()));
+                if retries {
+                    let (_, retries) = self.retries.get_or_insert((turn, Retries::default()));
+                    retries.note(status, event.timestamp);
+                }
             }
             Payload::Compaction(told) => {
                 let how = one_line(&told.trigger);

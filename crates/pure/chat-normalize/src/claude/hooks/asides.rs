@@ -157,6 +157,7 @@ impl ClaudeHooks {
             ..Question::default()
         };
         let payload = QuestionRequest {
+            answerable: None,
             request_id: request_id.clone(),
             tool_call_id: None,
             questions: vec![question],

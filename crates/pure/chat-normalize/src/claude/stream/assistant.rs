@@ -15,6 +15,7 @@ impl ClaudeStream {
                 self.session.need_turn(emitter);
                 place = self.place(line);
             }
+            self.tell_ended_tasks(emitter);
         }
         let message = line.get("message").unwrap_or(&Value::Null);
         if is_true(line, "is_api_error_message") || text_of(line, "error").is_some() {

@@ -27,6 +27,7 @@ impl ClaudeStream {
                     self.woken = false;
                     self.retrying = false;
                     self.session.need_turn(emitter);
+                    self.tell_ended_tasks(emitter);
                 }
                 let place = self.place(line);
                 // What an attempt that broke off left open is closed by the next one.

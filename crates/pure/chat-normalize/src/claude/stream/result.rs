@@ -27,10 +27,7 @@ impl ClaudeStream {
                 .denied(emitter, &id, name, denial.get("tool_input"), "rule", None);
         }
         let outcome = self.outcome(emitter, line, &place);
-        let usage_of_turn = line
-            .get("usage")
-            .filter(|usage| usage.is_object())
-            .map(|tokens| usage::usage("turn", tokens, None));
+        let usage_of_turn = self.session.spent.turn_usage(line);
         let cost_usd = self.session.spent.turn_cost(line);
         if let Some(sums) = usage::session_usage(line) {
             emitter.add("usage", &place, sums);

@@ -1,7 +1,7 @@
 //! `system` lines: the beginning of a turn, hooks, background tasks, and what the program says of the session.
 
+use chat_event::Json;
 use chat_event::payload::{Compaction, SessionStart};
-use chat_event::{Extra, Json};
 use serde_json::{Map, Value};
 
 use super::{ClaudeStream, FORMAT, progress};
@@ -34,7 +34,7 @@ impl ClaudeStream {
                     trigger: str_of(about, "trigger").unwrap_or("auto").to_owned(),
                     summary: None,
                     tokens_before: count_of(about, "pre_tokens"),
-                    extra: Extra::default(),
+                    extra: crate::claude::usage::tokens_after(about, "post_tokens"),
                 };
                 let id = format!("{}:compaction", emitter.line_id());
                 self.pending_compaction = Some((id, place.clone(), compaction));
@@ -82,6 +82,7 @@ impl ClaudeStream {
                 );
             }
             "task_started" => {
+                self.task_started(line);
                 let text = format!("started: {}", str_of(line, "description").unwrap_or(""));
                 self.task_progress(emitter, line, place, text);
             }
@@ -103,10 +104,7 @@ impl ClaudeStream {
                 }
             }
             "task_notification" => {
-                self.woken = true;
-                let status = str_of(line, "status").unwrap_or("ended");
-                let text = format!("{status}: {}", str_of(line, "summary").unwrap_or(""));
-                self.task_progress(emitter, line, place, text);
+                self.task_ended(emitter, line, place);
             }
             "background_tasks_changed" => {
                 emitter.in_background(!list_of(line, "tasks").is_empty());
@@ -163,6 +161,7 @@ impl ClaudeStream {
         };
         let id = emitter.line_id().to_owned();
         self.session.open_turn(emitter, &id, trigger);
+        self.tell_ended_tasks(emitter);
         if let Some(prompt) = self.prompt.take() {
             self.user_message(emitter, "prompt", &prompt, None);
             self.said_prompt = Some(prompt);
@@ -219,18 +218,5 @@ impl ClaudeStream {
                 }
             }
         }
-    }
-
-    fn task_progress(&mut self, emitter: &mut Emitter, line: &Value, place: &Place, text: String) {
-        let native = text_of(line, "tool_use_id");
-        let call_id = native.map(|id| self.session.call_id(id));
-        let place = match native {
-            Some(_) => Place {
-                turn_id: self.session.place(native, None).turn_id,
-                ..place.clone()
-            },
-            None => place.clone(),
-        };
-        progress(emitter, &place, text, call_id);
     }
 }

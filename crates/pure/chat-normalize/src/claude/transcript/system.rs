@@ -1,6 +1,5 @@
 //! `system` lines: what the program says of the session.
 
-use chat_event::Extra;
 use chat_event::payload::Compaction;
 use serde_json::Value;
 
@@ -29,7 +28,7 @@ impl ClaudeTranscript {
                     trigger: str_of(about, "trigger").unwrap_or("auto").to_owned(),
                     summary: None,
                     tokens_before: count_of(about, "preTokens"),
-                    extra: Extra::default(),
+                    extra: crate::claude::usage::tokens_after(about, "postTokens"),
                 };
                 let id = format!("{}:compaction", emitter.line_id());
                 self.pending_compaction = Some((id, emitter.time_ms, place, compaction));

@@ -32,6 +32,7 @@ impl ClaudeTranscript {
                 }
             }
         }
+        self.worked_ms = self.last_ms;
         let at = emitter.out.len();
         self.session.open_turn(emitter, &id, trigger);
         // Hooks name the turn by its prompt.
@@ -57,10 +58,13 @@ impl ClaudeTranscript {
             duration_ms,
             ..TurnEnd::default()
         };
-        // That the next prompt came shows that this turn is over, not how it went.
+        let now_ms = emitter.time_ms;
+        // That the next prompt came shows that this turn is over, not how it went, nor that it went on until then.
         if duration_ms.is_none() {
             end.extra.insert("guessed", Json::from(Value::Bool(true)));
+            emitter.time_ms = self.worked_ms.unwrap_or(now_ms);
         }
         self.session.close_turn_leaving_calls(emitter, end);
+        emitter.time_ms = now_ms;
     }
 }

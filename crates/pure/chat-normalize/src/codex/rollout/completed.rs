@@ -37,7 +37,13 @@ impl CodexRollout {
             // The line `compacted` says it with the summary.
             "contextcompaction" => emitter.pass_over("item contextcompaction"),
             "websearch" => self.renamed_item(emitter, "web_search", item, Source::Item),
-            _ => self.session.item(emitter, "", turn, item, Phase::Completed),
+            _ => {
+                // So the calls are named that a script makes.
+                if text_of(item, "id").is_some_and(|id| id.starts_with("exec-")) {
+                    self.session.called_by_script();
+                }
+                self.session.item(emitter, "", turn, item, Phase::Completed);
+            }
         }
     }
 

@@ -77,8 +77,11 @@ impl CodexRollout {
                 (name, args.unwrap_or(said))
             }
         };
-        self.session
-            .call(emitter, &scope, &id, Spec::of_call(&name, args));
+        let spec = Spec::of_call(&name, args);
+        if spec.is_untold() || spec.is_script() {
+            return self.session.hold(&scope, &id, spec);
+        }
+        self.session.call(emitter, &scope, &id, spec);
     }
 
     fn output(&mut self, emitter: &mut Emitter, item: &Value) {
@@ -105,14 +108,22 @@ impl CodexRollout {
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
         };
-        let given = given(&text);
+        let mut given = given(&text);
+        let failed = output.get("success") == Some(&Value::Bool(false)) || is_refusal(&text);
+        if !failed && !given.failed && self.session.is_told_by_its_calls(&id) {
+            return emitter.pass_over("output of a script whose calls are items");
+        }
+        let call = self.session.calls.get(&id);
+        if self.has_items && call.is_some_and(|call| call.spec.name == "write_stdin") {
+            // How the command ended is said by its own item.
+            given.exit_code = None;
+        }
         if given.runs_on {
             if let Some(call) = self.session.calls.get_mut(&id) {
                 call.so_far = Some(given);
             }
             return;
         }
-        let failed = output.get("success") == Some(&Value::Bool(false)) || is_refusal(&text);
         self.session.result_text(emitter, &id, given, failed);
     }
 }

@@ -3,7 +3,7 @@
 use chat_event::ChatEvent;
 use chat_event::payload::{Notice, QuestionRequest, SessionStart, Usage};
 
-use super::{MAX_ASKS, SessionTrace};
+use super::{Asked, MAX_ASKS, SessionTrace};
 use crate::projections::summary::usage::UsageNote;
 use crate::projections::trace::calls::TurnNth;
 use crate::projections::trace::clean::{first_line, one_line};
@@ -13,7 +13,7 @@ use crate::renderer::hash;
 
 impl SessionTrace {
     pub(super) fn session_start(&mut self, start: &SessionStart) {
-        if start.cwd.is_some() {
+        if self.cwd.is_none() {
             self.cwd.clone_from(&start.cwd);
         }
         let facts = [&start.agent, &start.model, &start.cwd, &start.git_branch];
@@ -81,21 +81,47 @@ impl SessionTrace {
             .iter()
             .map(|question| first_line(&question.text))
             .collect();
-        let what = format!("question: {}", one_line(&texts.join(" ")));
-        self.ask(turn, &request.request_id, what);
+        let what = format!("question: {}", one_line(&texts.join(" · ")));
+        let call_id = request.tool_call_id.as_deref();
+        self.ask(turn, &request.request_id, what, call_id);
     }
 
-    pub(super) fn ask(&mut self, turn: Option<TurnNth>, request_id: &str, what: String) {
+    pub(super) fn ask(
+        &mut self,
+        turn: Option<TurnNth>,
+        request_id: &str,
+        what: String,
+        call_id: Option<&str>,
+    ) {
         if self.asks.len() == MAX_ASKS {
             self.asks.pop_first();
         }
         self.notable(turn, LineKind::Ask, format!("[ASK] {what}"));
-        self.asks.insert(hash(request_id), what);
+        if let Some(call_id) = call_id {
+            self.calls.waits(call_id, true, None);
+        }
+        let call_id = call_id.map(str::to_owned);
+        let asked = Asked {
+            what,
+            turn,
+            call_id,
+        };
+        self.asks.insert(hash(request_id), asked);
     }
 
-    pub(super) fn answered(&mut self, turn: Option<TurnNth>, request_id: &str, answer: &str) {
-        let what = self.asks.remove(&hash(request_id));
-        let what = what.unwrap_or_else(|| one_line(request_id));
+    pub(super) fn answered(
+        &mut self,
+        event: &ChatEvent,
+        turn: Option<TurnNth>,
+        request_id: &str,
+        answer: &str,
+    ) {
+        let asked = self.asks.remove(&hash(request_id));
+        let call_id = asked.as_ref().and_then(|asked| asked.call_id.as_deref());
+        if let Some(call_id) = call_id {
+            self.calls.waits(call_id, false, event.timestamp);
+        }
+        let what = asked.map_or_else(|| one_line(request_id), |asked| asked.what);
         self.notable(turn, LineKind::Ask, format!("[ASK] {what} → {answer}"));
     }
 }

@@ -125,6 +125,26 @@ impl SessionTrace {
         self.tell_result(&texts);
     }
 
+    /// The log goes no further, and the turn was not over.
+    pub(super) fn leave_turn(&mut self, nth: TurnNth, waits: bool) {
+        self.tell_turn(Some(nth));
+        self.settle(Some(nth), ToolStatus::Running);
+        let Some(mut turn) = self.turns.end(nth) else {
+            return;
+        };
+        let doing = match waits {
+            true => "waiting for an answer",
+            false => "running",
+        };
+        if self.verbosity >= Verbosity::Normal {
+            let facts = turn_facts(&turn, &TurnEnd::default(), None);
+            let facts: String = facts.iter().map(|fact| format!(", {fact}")).collect();
+            let text = format!("{} ⋯ {} ({doing}{facts})", turn.tag(), turn.name());
+            self.tell(LineKind::TurnEnd, Severity::Warning, text);
+        }
+        self.tell_result(&turn.answer.take());
+    }
+
     /// The first line of a turn, once it is known what it is called or something is told of it.
     pub(super) fn tell_turn(&mut self, turn: Option<TurnNth>) {
         let Some(turn) = turn.and_then(|nth| self.turns.get(nth)) else {

@@ -1,0 +1,66 @@
+//! `turnreel hook`: the command around `chat_capture::Asked`.
+
+use std::io::{Read, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use chat_capture::Asked;
+
+use crate::pipe::{EndpointArgs, endpoint_finder};
+
+/// More than a hook is ever handed.
+const INPUT_BYTES: u64 = 16 * 1024 * 1024;
+
+/// What `turnreel hook` is told.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    server: EndpointArgs,
+}
+
+/// Runs the command. It never fails: an agent whose hook fails is stopped, or warned, for nothing.
+pub(crate) fn command(args: Args) -> ExitCode {
+    if let Err(why) = run(args) {
+        eprintln!("turnreel hook: {why}");
+    }
+    ExitCode::SUCCESS
+}
+
+fn run(args: Args) -> Result<(), String> {
+    let mut input = String::new();
+    std::io::stdin()
+        .take(INPUT_BYTES)
+        .read_to_string(&mut input)
+        .map_err(|why| format!("could not read the input: {why}"))?;
+    let endpoint = endpoint_finder(args.server)?()?;
+    let Some(asked) = Asked::ask(&input, endpoint)?.map(Arc::new) else {
+        return Ok(());
+    };
+    take_back_when_stopped(&asked)?;
+    if let Some(told) = asked.wait() {
+        let mut stdout = std::io::stdout();
+        let written = writeln!(stdout, "{told}").and_then(|()| stdout.flush());
+        written.map_err(|why| format!("could not tell the answer: {why}"))?;
+    }
+    Ok(())
+}
+
+/// An agent that has its answer elsewhere, or goes, ends its hook: nobody is to be asked any more.
+fn take_back_when_stopped(asked: &Arc<Asked>) -> Result<(), String> {
+    #[cfg(unix)]
+    {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
+            .map_err(|why| format!("could not listen for signals: {why}"))?;
+        let asked = asked.clone();
+        std::thread::spawn(move || {
+            if signals.forever().next().is_some() {
+                if let Err(why) = asked.take_back() {
+                    eprintln!("turnreel hook: {why}");
+                }
+                std::process::exit(0);
+            }
+        });
+    }
+    Ok(())
+}

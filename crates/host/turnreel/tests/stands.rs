@@ -1,0 +1,83 @@
+//! How a session stands: the list and the feed say the same of each moment.
+
+// Helpers of tests may panic as the tests do.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod support;
+
+use std::path::PathBuf;
+
+use chat_event::{ChatEvent, Payload};
+use chat_feed::{ChatRenderer, TurnState};
+use chat_normalize::{Context, SessionReader};
+use chat_store::{Options, SessionId, Store, SyncPolicy};
+
+/// The recordings, where they are.
+fn recordings() -> Vec<PathBuf> {
+    let Some(folder) = support::shared("recordings") else {
+        return Vec::new();
+    };
+    let entries = |folder: PathBuf| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path())
+    };
+    let files = entries(folder).flat_map(entries);
+    files
+        .filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"))
+        .collect()
+}
+
+fn events_of(bytes: &[u8]) -> Vec<ChatEvent> {
+    let mut reader = SessionReader::new(Context::default());
+    let mut events = Vec::new();
+    let read = reader
+        .push(bytes, 1, &mut events)
+        .and_then(|()| reader.finish(1, &mut events));
+    match read {
+        Ok(()) => events,
+        Err(_) => Vec::new(),
+    }
+}
+
+#[test]
+fn the_list_and_the_feed_agree_on_what_works() {
+    for path in recordings() {
+        let events = events_of(&std::fs::read(&path).unwrap());
+        // Without what says so outright, the turns decide.
+        let events: Vec<ChatEvent> = events
+            .into_iter()
+            .filter(|event| {
+                !matches!(
+                    event.payload,
+                    Payload::TurnStart(_) | Payload::SessionStatus(_) | Payload::SessionEnd(_)
+                )
+            })
+            .collect();
+        let Some(first) = events.first() else {
+            continue;
+        };
+        let id = SessionId::parse(&first.session_id).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options {
+            sync: SyncPolicy::Never,
+            ..Options::default()
+        };
+        let store = Store::open(dir.path(), options).unwrap();
+        let session = store.session_or_new(&id).unwrap();
+        let mut renderer = ChatRenderer::new();
+        for event in events {
+            if event.session_id != id.as_str() {
+                continue;
+            }
+            let kind = event.payload.event_type().to_owned();
+            renderer.render_event(&event);
+            session.append(vec![event], false, 1).unwrap();
+            let turns = renderer.feed().turns();
+            let feed = turns
+                .last()
+                .is_some_and(|turn| turn.state == TurnState::Running && turn.number > 0);
+            let list = session.summary().status == "busy";
+            assert_eq!(list, feed, "{}: after a {kind}", path.display());
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! A turn whose provider was asked again says so when it is over: in the feed, in its transcript, in its trace.
+
+// Helpers of tests may panic as the tests do.
+#![allow(clippy::unwrap_used)]
+
+use chat_event::ChatEvent;
+use chat_feed::arrangement::{Arrangement, Mode, Row};
+use chat_feed::projections::trace::Verbosity;
+use chat_feed::projections::{to_markdown, to_tool_trace};
+use chat_feed::{BlockBody, ChatRenderer};
+use serde_json::{Value, json};
+
+fn log(lines: &[(i64, &str, Value)]) -> Vec<ChatEvent> {
+    let event = |(nth, (at_ms, kind, payload)): (usize, &(i64, &str, Value))| {
+        let line = json!({"id": format!("e{nth}"), "timestamp": at_ms, "sessionId": "s", "turnId": "t", "type": kind, "payload": payload});
+        ChatEvent::from_json(&line.to_string()).unwrap()
+    };
+    lines.iter().enumerate().map(event).collect()
+}
+
+fn retried() -> Vec<ChatEvent> {
+    let retry = |n: u32| json!({"status": "retrying", "message": format!("attempt {n} of 10: overloaded 529")});
+    log(&[
+        (0, "turn_start", json!({"trigger": "user"})),
+        (0, "user_message", json!({"text": "go"})),
+        (1_000, "session_status", retry(1)),
+        (3_000, "session_status", retry(2)),
+        (9_000, "session_status", json!({"status": "busy"})),
+        (
+            9_000,
+            "tool_call",
+            json!({"toolCallId": "a", "toolName": "Read", "args": {}}),
+        ),
+        (
+            9_100,
+            "tool_result",
+            json!({"toolCallId": "a", "result": "x"}),
+        ),
+        (
+            9_200,
+            "tool_call",
+            json!({"toolCallId": "b", "toolName": "Bash", "args": {}}),
+        ),
+        (
+            9_300,
+            "tool_result",
+            json!({"toolCallId": "b", "result": "x"}),
+        ),
+        (10_000, "session_status", retry(1)),
+        (12_500, "assistant_done", json!({"text": "Done."})),
+        (12_600, "turn_end", json!({"outcome": "completed"})),
+    ])
+}
+
+const WORDS: [&str; 2] = [
+    "Retried 2 times over 8.0 s: overloaded 529",
+    "Retried once over 2.5 s: overloaded 529",
+];
+
+#[test]
+fn the_feed_has_a_quiet_row_for_each_time_that_is_not_folded() {
+    let mut renderer = ChatRenderer::new();
+    let patches = renderer.replay_events(&retried());
+    renderer.check().unwrap();
+    let feed = renderer.feed();
+    let mut arrangement = Arrangement::new(Mode::default());
+    arrangement.apply(feed, &patches, &mut Vec::new());
+    let told: Vec<&str> = arrangement
+        .shown(feed)
+        .filter_map(|row| match row {
+            Row::Block(id) => match &feed.block(id).body {
+                BlockBody::Notice {
+                    text,
+                    warning: false,
+                    ..
+                } => Some(&**text),
+                BlockBody::ToolCall(_) => Some("a call that is not folded"),
+                _ => None,
+            },
+            Row::Work(_) | Row::Company(_) => None,
+        })
+        .collect();
+    assert_eq!(told, WORDS);
+}
+
+#[test]
+fn while_it_is_asked_again_the_row_counts() {
+    let mut renderer = ChatRenderer::new();
+    let mut told = Vec::new();
+    for event in &retried()[..4] {
+        renderer.render_event(event);
+        let last = renderer.feed().rows().last().map(|block| &block.body);
+        if let Some(BlockBody::Notice { text, .. }) = last {
+            told.push(text.clone());
+        }
+    }
+    let counted = [
+        "Retried once: overloaded 529",
+        "Retried 2 times over 2.0 s: overloaded 529",
+    ];
+    assert_eq!(told, counted);
+}
+
+#[test]
+fn the_transcript_and_the_trace_tell_it() {
+    let transcript = to_markdown(&retried());
+    let trace = to_tool_trace(&retried(), Verbosity::Normal);
+    for words in WORDS {
+        assert!(
+            transcript.contains(&format!("*Note:* {words}")),
+            "{transcript}"
+        );
+        let words = words.replacen('R', "[INFO] R", 1);
+        assert!(trace.contains(&words), "{trace}");
+    }
+}

@@ -1,0 +1,172 @@
+//! Calls that were stopped, or have no result in their file: nothing failed, and what they print later is not lost. And calls
+//! that wait for an answer: they do not run meanwhile.
+
+// Helpers of tests may panic as the tests do.
+#![allow(clippy::unwrap_used)]
+
+use chat_event::ChatEvent;
+use chat_feed::panel::statistics;
+use chat_feed::projections::trace::Verbosity;
+use chat_feed::projections::{to_markdown, to_tool_trace};
+use chat_feed::{BlockBody, ChatRenderer, ToolCallBlock, ToolStatus, row_text};
+use serde_json::{Value, json};
+
+fn log(lines: &[(&str, Value)]) -> Vec<ChatEvent> {
+    let event = |(nth, (kind, payload)): (usize, &(&str, Value))| {
+        let line = json!({"id": format!("e{nth}"), "timestamp": 1_000 + nth, "sessionId": "s", "turnId": "t", "type": kind, "payload": payload});
+        ChatEvent::from_json(&line.to_string()).unwrap()
+    };
+    lines.iter().enumerate().map(event).collect()
+}
+
+/// A command that prints, is stopped, and prints once more.
+fn stopped(interrupted: bool) -> Vec<ChatEvent> {
+    let mut lines = vec![
+        ("turn_start", json!({"trigger": "user"})),
+        (
+            "tool_call",
+            json!({"toolCallId": "c", "toolName": "shell", "kind": "execute", "args": {"command": "count"}}),
+        ),
+        (
+            "tool_output_chunk",
+            json!({"toolCallId": "c", "chunk": "step 2\n"}),
+        ),
+        (
+            "tool_output_chunk",
+            json!({"toolCallId": "c", "chunk": "step 3\n"}),
+        ),
+    ];
+    if interrupted {
+        lines.push(("interrupt", json!({"reason": "user_cancel"})));
+    }
+    lines.extend([
+        ("tool_result", json!({"toolCallId": "c", "result": "step 2\nstep 3\n", "error": {"code": "no_result", "message": "no result recorded"}})),
+        ("turn_end", json!({"outcome": "interrupted"})),
+        ("tool_output_chunk", json!({"toolCallId": "c", "chunk": "step 4\n"})),
+    ]);
+    log(&lines)
+}
+
+fn call(renderer: &ChatRenderer) -> ToolCallBlock {
+    let mut rows = renderer.feed().rows();
+    let call = rows.find_map(|block| match &block.body {
+        BlockBody::ToolCall(call) => Some((**call).clone()),
+        _ => None,
+    });
+    call.unwrap()
+}
+
+#[test]
+fn it_is_no_failure() {
+    for (interrupted, status) in [
+        (true, ToolStatus::Interrupted),
+        (false, ToolStatus::NoResult),
+    ] {
+        let mut renderer = ChatRenderer::new();
+        renderer.replay_events(&stopped(interrupted));
+        let call = call(&renderer);
+        assert_eq!((call.status, call.failure()), (status, None));
+        let figures = statistics(renderer.feed());
+        assert_eq!((figures.calls.failed, figures.calls.without_result), (0, 1));
+        assert_eq!(figures.n_failures, 0);
+    }
+}
+
+#[test]
+fn what_it_prints_after_it_was_stopped_is_shown() {
+    let mut renderer = ChatRenderer::with_history();
+    renderer.replay_events(&stopped(true));
+    renderer.check().unwrap();
+    let feed = renderer.feed();
+    let row = feed
+        .rows()
+        .find(|block| matches!(block.body, BlockBody::ToolCall(_)));
+    let text = row_text(feed, row.unwrap().id, &mut |_, _| None).unwrap();
+    assert_eq!(text, "$ count\nstep 2\nstep 3\nstep 4");
+    let transcript = to_markdown(&stopped(true));
+    assert!(transcript.contains("step 3\nstep 4\n"), "{transcript}");
+    assert!(transcript.contains("(no result"), "{transcript}");
+    assert!(!transcript.contains("failed"), "{transcript}");
+}
+
+/// A command that has to wait for leave from 1 s on, has it at 31 s, and is done at 32.4 s.
+fn asked() -> Vec<ChatEvent> {
+    let at = |ms: i64, mut event: ChatEvent| {
+        event.timestamp = Some(ms);
+        event
+    };
+    let events = log(&[
+        ("turn_start", json!({"trigger": "user"})),
+        (
+            "tool_call",
+            json!({"toolCallId": "c", "toolName": "Bash", "args": {"command": "make"}}),
+        ),
+        (
+            "permission_request",
+            json!({"requestId": "p", "toolCallId": "c", "toolName": "Bash"}),
+        ),
+        (
+            "permission_resolved",
+            json!({"requestId": "p", "decision": "allow", "by": "user"}),
+        ),
+        (
+            "tool_result",
+            json!({"toolCallId": "c", "result": "made", "exitCode": 0}),
+        ),
+        ("turn_end", json!({"outcome": "completed"})),
+    ]);
+    let times = [0, 800, 1_000, 31_000, 32_400, 32_500];
+    times
+        .into_iter()
+        .zip(events)
+        .map(|(ms, event)| at(ms, event))
+        .collect()
+}
+
+#[test]
+fn a_call_that_waits_for_leave_does_not_run() {
+    let mut renderer = ChatRenderer::with_history();
+    let mut waits = Vec::new();
+    for event in asked() {
+        renderer.render_event(&event);
+        renderer.check().unwrap();
+        let rows = renderer.feed().rows();
+        let mut calls = rows.filter(|block| matches!(block.body, BlockBody::ToolCall(_)));
+        waits.push(calls.next().is_some().then(|| call(&renderer).waits));
+    }
+    let yes_then_no = [
+        None,
+        Some(false),
+        Some(true),
+        Some(false),
+        Some(false),
+        Some(false),
+    ];
+    assert_eq!(waits, yes_then_no);
+    assert_eq!(call(&renderer).duration_ms, Some(1_400));
+    // Told afterwards, the call waits from its first row on.
+    let mut events = asked();
+    events.swap(1, 2);
+    events.truncate(3);
+    let mut renderer = ChatRenderer::new();
+    renderer.replay_events(&events);
+    assert!(call(&renderer).waits);
+}
+
+#[test]
+fn a_trace_tells_that_it_waits_and_how_long_it_ran() {
+    let trace = to_tool_trace(&asked(), Verbosity::Normal);
+    assert!(
+        trace.contains("[TOOL] bash: make (exit 0) — 1.4s"),
+        "{trace}"
+    );
+    let trace = to_tool_trace(&asked()[..3], Verbosity::Normal);
+    assert!(trace.contains("[TOOL] bash: make (waiting…)"), "{trace}");
+    assert!(trace.contains("(waiting for an answer, 1.0s)"), "{trace}");
+    assert!(
+        !trace.contains('✓') && !trace.contains("interrupted"),
+        "{trace}"
+    );
+    let trace = to_tool_trace(&asked()[..2], Verbosity::Normal);
+    assert!(trace.contains("[TOOL] bash: make (running…)"), "{trace}");
+}

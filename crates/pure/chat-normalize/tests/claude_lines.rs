@@ -1,0 +1,407 @@
+//! What single lines of Claude Code mean beside the others: where a turn ends, what was queued, what ended behind a call.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a promise that is not kept fails its test"
+)]
+
+mod support;
+
+use chat_event::{ChatEvent, Payload};
+use chat_normalize::{Context, Dialect, SessionReader};
+use serde_json::{Value, json};
+use support::{assert_sound, read_lines};
+
+/// Seconds of a day, as a transcript says them.
+fn at(seconds: u32) -> String {
+    let (minutes, seconds) = (seconds / 60, seconds % 60);
+    format!(
+        "2026-01-01T{:02}:{:02}:{seconds:02}.000Z",
+        minutes / 60,
+        minutes % 60
+    )
+}
+
+fn ms(seconds: u32) -> i64 {
+    1_767_225_600_000 + i64::from(seconds) * 1000
+}
+
+fn said(kind: &str, uuid: &str, seconds: u32, content: Value) -> Value {
+    json!({"type": kind, "uuid": uuid, "sessionId": "s1", "version": "2.1.29", "timestamp": at(seconds),
+        "message": {"id": format!("m-{uuid}"), "role": kind, "content": content}})
+}
+
+fn queue(operation: &str, seconds: u32, content: Option<&str>) -> Value {
+    let mut line = json!({"type": "queue-operation", "operation": operation, "timestamp": at(seconds), "sessionId": "s1"});
+    if let Some(content) = content {
+        line["content"] = json!(content);
+    }
+    line
+}
+
+fn transcript(lines: &[Value]) -> Vec<ChatEvent> {
+    let events = read_lines(Dialect::ClaudeTranscript, lines).events;
+    assert_sound("a transcript", &events);
+    events
+}
+
+/// When the turns ended.
+fn ends(events: &[ChatEvent]) -> Vec<i64> {
+    let ends = events
+        .iter()
+        .filter(|event| matches!(event.payload, Payload::TurnEnd(_)));
+    ends.filter_map(|event| event.timestamp).collect()
+}
+
+/// What people said, and the notices about the queue and about tasks.
+fn words(events: &[ChatEvent]) -> Vec<String> {
+    let words = |event: &ChatEvent| match &event.payload {
+        Payload::UserMessage(message) => {
+            let mark = message.extra.get("steering").map_or("", |_| "> ");
+            Some(format!("{mark}{}", message.text.preview()))
+        }
+        Payload::AssistantDone(done) => Some(format!("= {}", done.text)),
+        Payload::Notice(notice) if notice.source.as_deref() != Some("hook") => {
+            Some(format!("({})", notice.text))
+        }
+        _ => None,
+    };
+    events.iter().filter_map(words).collect()
+}
+
+#[test]
+fn a_turn_ends_with_its_last_work_not_with_the_next_prompt() {
+    let hook = json!({"type": "system", "subtype": "stop_hook_summary", "uuid": "h1", "sessionId": "s1", "timestamp": at(12)});
+    let away = json!({"type": "system", "subtype": "away_summary", "content": "You were away", "uuid": "w1",
+        "sessionId": "s1", "timestamp": at(300)});
+    let command = "<command-name>/ide</command-name><command-args></command-args>";
+    let mut caveat = said("user", "c1", 400, json!("Caveat"));
+    caveat["isMeta"] = json!(true);
+    let events = transcript(&[
+        said("user", "u1", 0, json!("one")),
+        said(
+            "assistant",
+            "a1",
+            10,
+            json!([{"type": "text", "text": "first"}]),
+        ),
+        hook,
+        away,
+        caveat,
+        said("user", "u2", 400, json!(command)),
+        said(
+            "user",
+            "o2",
+            400,
+            json!("<local-command-stdout>Connected</local-command-stdout>"),
+        ),
+        said("user", "u3", 900, json!("three")),
+        said(
+            "assistant",
+            "a3",
+            905,
+            json!([{"type": "text", "text": "third"}]),
+        ),
+        json!({"type": "system", "subtype": "informational", "content": "late", "uuid": "i3", "sessionId": "s1", "timestamp": at(2000)}),
+    ]);
+    assert_eq!(ends(&events), [ms(12), ms(400), ms(905)]);
+    let idle = events.iter().filter(
+        |event| matches!(&event.payload, Payload::SessionStatus(status) if status.status == "idle"),
+    );
+    let idle: Vec<_> = idle.filter_map(|event| event.timestamp).collect();
+    assert_eq!(idle, ends(&events), "it rests from then on");
+}
+
+#[test]
+fn what_a_turn_takes_from_the_queue_is_told_once_and_before_its_answer() {
+    let call =
+        json!([{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make"}}]);
+    let result = json!([{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}]);
+    let answer = json!([{"type": "text", "text": "None yet"}]);
+    let attachment = json!({"type": "attachment", "uuid": "q1", "sessionId": "s1", "version": "2.1.197", "timestamp": at(4),
+        "attachment": {"type": "queued_command", "prompt": "Any tests?"}});
+    let date = json!({"type": "attachment", "uuid": "d1", "sessionId": "s1", "timestamp": at(0), "attachment": {"type": "date"}});
+    let story = |between: &[Value]| {
+        let mut lines = vec![
+            said("user", "u1", 0, json!("Build it")),
+            queue("enqueue", 2, Some("Any tests?")),
+        ];
+        lines.extend_from_slice(between);
+        lines.push(said("assistant", "a2", 9, answer.clone()));
+        words(&transcript(&lines))
+    };
+    // What it asked for before it was taken is written behind that.
+    let called = said("assistant", "a1", 3, call);
+    let done = said("user", "r1", 3, result);
+    let told = ["Build it", "> Any tests?", "= None yet"];
+    let remove = queue("remove", 4, None);
+    let before = [remove.clone(), called.clone(), done.clone()];
+    assert_eq!(story(&before), told, "before 2.1.101");
+    let with = |line: &Value| {
+        vec![
+            date.clone(),
+            called.clone(),
+            done.clone(),
+            line.clone(),
+            attachment.clone(),
+        ]
+    };
+    assert_eq!(story(&with(&remove)), told);
+    let named = queue("remove", 4, Some("Any tests?"));
+    assert_eq!(story(&with(&named)), told);
+    let mut late = with(&remove);
+    late.swap(3, 4);
+    assert_eq!(story(&late), told, "the attachment first");
+    // One that writes attachments wrote none: it was taken back.
+    let withdrawn = ["Build it", "(withdrawn: Any tests?)", "= None yet"];
+    assert_eq!(story(&[date.clone(), remove.clone()]), withdrawn);
+    assert_eq!(story(&[queue("popAll", 4, None)]), withdrawn);
+    assert_eq!(story(&[queue("popAll", 4, Some("Any tests?"))]), withdrawn);
+    let mut absorbed = remove.clone();
+    absorbed["reason"] = json!("absorbed_mid_turn");
+    assert_eq!(story(&[date, absorbed]), told);
+    // It waits for the turn's end and comes again.
+    let next = [
+        queue("dequeue", 5, None),
+        said("user", "u2", 5, json!("Any tests?")),
+    ];
+    assert_eq!(story(&next), ["Build it", "Any tests?", "= None yet"]);
+    // The file ends before the answer.
+    let cut = [
+        said("user", "u1", 0, json!("Build it")),
+        queue("enqueue", 2, Some("Any tests?")),
+        queue("remove", 4, None),
+    ];
+    assert_eq!(words(&transcript(&cut)), ["Build it", "> Any tests?"]);
+}
+
+#[test]
+fn a_file_written_again_as_it_was_is_not_made_anew() {
+    let write = |id: &str| json!([{"type": "tool_use", "id": id, "name": "Write", "input": {"file_path": "/w/a.ts", "content": "1\n2\n"}}]);
+    let wrote = |uuid: &str, id: &str, kind: &str| {
+        let content = json!([{"type": "tool_result", "tool_use_id": id, "content": "done"}]);
+        let mut line = said("user", uuid, 2, content);
+        line["toolUseResult"] = json!({"type": kind, "filePath": "/w/a.ts", "content": "1\n2\n", "structuredPatch": []});
+        line
+    };
+    let events = transcript(&[
+        said("user", "u1", 0, json!("Write it")),
+        said("assistant", "a1", 1, write("t1")),
+        wrote("r1", "t1", "create"),
+        said("assistant", "a2", 3, write("t2")),
+        wrote("r2", "t2", "update"),
+    ]);
+    let edits = events.iter().filter_map(|event| match &event.payload {
+        Payload::FileEdit(edit) => Some((
+            edit.change_type.as_str(),
+            edit.lines_added,
+            edit.lines_removed,
+        )),
+        _ => None,
+    });
+    assert_eq!(
+        edits.collect::<Vec<_>>(),
+        [("created", 2, 0), ("modified", 0, 0)]
+    );
+}
+
+fn stream(lines: &[Value]) -> Vec<ChatEvent> {
+    let init =
+        json!({"type": "system", "subtype": "init", "session_id": "s1", "cwd": "/w", "uuid": "i1"});
+    let lines: Vec<Value> = [init].into_iter().chain(lines.iter().cloned()).collect();
+    let events = read_lines(Dialect::ClaudeStream, &lines).events;
+    assert_sound("a stream", &events);
+    events
+}
+
+fn calls(id: &str, name: &str, input: Value) -> Value {
+    json!({"type": "assistant", "uuid": format!("a-{id}"), "session_id": "s1", "message": {"id": format!("m-{id}"),
+        "role": "assistant", "content": [{"type": "tool_use", "id": id, "name": name, "input": input}]}})
+}
+
+fn gets(id: &str, text: &str, is_error: bool) -> Value {
+    json!({"type": "user", "uuid": format!("r-{id}"), "session_id": "s1", "message": {"role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": id, "content": text, "is_error": is_error}]}})
+}
+
+#[test]
+fn a_request_that_names_no_call_is_about_the_open_one_with_its_input() {
+    let asks = |id: &str, input: Value| {
+        json!({"type": "control_request", "request_id": id,
+            "request": {"subtype": "can_use_tool", "tool_name": "Bash", "input": input}})
+    };
+    let touch = json!({"command": "touch b"});
+    let events = stream(&[
+        calls("t1", "Bash", touch.clone()),
+        calls("t2", "Bash", touch.clone()),
+        calls("t3", "Bash", json!({"command": "ls"})),
+        asks("q1", touch.clone()),
+        asks("q2", touch),
+        gets("t1", "", false),
+        gets("t2", "No, not that.", true),
+        gets("t3", "b", false),
+        json!({"type": "result", "subtype": "success", "session_id": "s1", "uuid": "e1",
+            "permission_denials": [{"tool_name": "Bash", "tool_use_id": "t2", "tool_input": {}}]}),
+    ]);
+    let told = events.iter().filter_map(|event| match &event.payload {
+        Payload::PermissionRequest(it) => Some(format!(
+            "{} of {}",
+            it.request_id,
+            it.tool_call_id.as_deref().unwrap_or("-")
+        )),
+        Payload::PermissionResolved(it) => Some(format!(
+            "{} {} by {}",
+            it.request_id,
+            it.decision,
+            it.by.as_deref().unwrap_or("-")
+        )),
+        _ => None,
+    });
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        [
+            "q1 of t1",
+            "q2 of t2",
+            "q1 allow by user",
+            "q2 deny by user"
+        ]
+    );
+}
+
+#[test]
+fn the_end_of_what_runs_in_the_background_is_told_where_the_agent_learns_of_it() {
+    let task = |subtype: &str, more: Value| {
+        let mut line = json!({"type": "system", "subtype": subtype, "session_id": "s1", "uuid": format!("{subtype}-{more}"), "tool_use_id": "t1"});
+        let fields = line.as_object_mut().unwrap();
+        fields.extend(more.as_object().unwrap().clone());
+        line
+    };
+    let ended = json!({"task_id": "k1", "status": "completed", "summary": "Command \"make\" completed (exit code 0)"});
+    let result = json!({"type": "result", "subtype": "success", "session_id": "s1", "uuid": "e1"});
+    let answer = json!({"type": "assistant", "uuid": "a2", "session_id": "s1",
+        "message": {"id": "m2", "role": "assistant", "content": [{"type": "text", "text": "It is built"}]}});
+    let woken = json!({"type": "system", "subtype": "init", "session_id": "s1", "cwd": "/w/sub", "uuid": "i2"});
+    let events = stream(&[
+        calls("t1", "Bash", json!({"command": "make"})),
+        gets("t1", "moved to the background", false),
+        result.clone(),
+        task("task_notification", ended.clone()),
+        woken,
+        answer.clone(),
+    ]);
+    let told = [
+        "(Command \"make\" completed (exit code 0))",
+        "= It is built",
+    ];
+    assert_eq!(words(&events), told);
+    let of_notice = events.iter().find_map(|event| match &event.payload {
+        Payload::Notice(notice) => Some((event.turn_id.as_deref(), notice.extra.get("toolCallId"))),
+        _ => None,
+    });
+    let (turn, call) = of_notice.unwrap();
+    assert_eq!(turn, Some("i2"));
+    assert_eq!(call.unwrap().as_text(), "\"t1\"");
+    // A call that waits shows the end itself; an agent's report does not say whose it is.
+    let events = stream(&[
+        calls("t1", "Agent", json!({"description": "Count"})),
+        task(
+            "task_started",
+            json!({"task_id": "k1", "task_type": "local_agent", "description": "Count"}),
+        ),
+        task("task_notification", ended),
+        gets("t1", "2", false),
+        task(
+            "task_notification",
+            json!({"task_id": "k1", "status": "completed", "summary": "There are 2", "summary_is_report": true}),
+        ),
+        answer,
+        result,
+    ]);
+    assert_eq!(
+        words(&events),
+        ["(Agent \"Count\" finished)", "= It is built"]
+    );
+}
+
+#[test]
+fn the_tokens_of_a_turn_are_those_of_its_sub_agents_too() {
+    let result = |uuid: &str, usage: u64, total: u64, since: Option<u64>| {
+        let mut line = json!({"type": "result", "subtype": "success", "session_id": "s1", "uuid": uuid,
+            "usage": {"input_tokens": usage, "output_tokens": 1}, "modelUsage": {"m": {"inputTokens": total, "outputTokens": 2}}});
+        if let Some(since) = since {
+            line["model_usage_since_last_result"] =
+                json!({"m": {"inputTokens": since, "outputTokens": 2}});
+        }
+        line
+    };
+    let init =
+        json!({"type": "system", "subtype": "init", "session_id": "s1", "cwd": "/w", "uuid": "i2"});
+    let tokens = |results: [Value; 2]| -> Vec<u64> {
+        let [first, second] = results;
+        let events = stream(&[first, init.clone(), second]);
+        let ends = events.iter().filter_map(|event| match &event.payload {
+            Payload::TurnEnd(end) => end.usage.as_ref(),
+            _ => None,
+        });
+        ends.map(|usage| usage.to_value()["inputTokens"].as_u64().unwrap())
+            .collect()
+    };
+    assert_eq!(
+        tokens([result("e1", 100, 500, None), result("e2", 50, 900, None)]),
+        [500, 400]
+    );
+    // A resumed session counts on; a result that was held back is told with the one before.
+    assert_eq!(
+        tokens([
+            result("e1", 100, 9000, Some(500)),
+            result("e2", 50, 9000, Some(0))
+        ]),
+        [500, 50]
+    );
+}
+
+#[test]
+fn a_compaction_says_what_it_left() {
+    let boundary = json!({"type": "system", "subtype": "compact_boundary", "session_id": "s1", "uuid": "b1",
+        "compact_metadata": {"trigger": "auto", "pre_tokens": 168_000, "post_tokens": 24_000}});
+    let streamed = stream(&[boundary]);
+    let line = json!({"type": "system", "subtype": "compact_boundary", "sessionId": "s1", "uuid": "b1", "timestamp": at(1),
+        "compactMetadata": {"trigger": "auto", "preTokens": 168_000, "postTokens": 24_000}});
+    let written = transcript(&[said("user", "u1", 0, json!("Go")), line]);
+    for events in [streamed, written] {
+        let told = events.iter().find_map(|event| match &event.payload {
+            Payload::Compaction(told) => Some((
+                told.tokens_before,
+                told.extra
+                    .get("tokensAfter")
+                    .map(|after| after.as_text().to_string()),
+            )),
+            _ => None,
+        });
+        assert_eq!(told, Some((Some(168_000), Some("24000".to_owned()))));
+    }
+}
+
+/// A file that is handed to a pipe arrives now, and ended long ago; what runs now ends now.
+#[test]
+fn a_recorded_run_ends_when_it_last_said_something() {
+    let rollout = |seconds| {
+        [
+            json!({"timestamp": at(seconds), "type": "session_meta", "payload": {"id": "0199a213-81c0-7800-8aa1-bbab2a035a53", "cwd": "/w"}}),
+            json!({"timestamp": at(seconds), "type": "event_msg", "payload": {"type": "user_message", "message": "Go"}}),
+            json!({"timestamp": at(seconds), "type": "event_msg", "payload": {"type": "agent_message", "message": "Done"}}),
+        ]
+    };
+    for (seconds, ended) in [(0, ms(0)), (9_990, ms(10_010))] {
+        let mut reader = SessionReader::with_dialect(Context::default(), Dialect::CodexRollout);
+        let mut events = Vec::new();
+        for line in rollout(seconds) {
+            let line = format!("{line}\n");
+            reader
+                .push(line.as_bytes(), ms(10_000), &mut events)
+                .unwrap();
+        }
+        reader.finish(ms(10_010), &mut events).unwrap();
+        assert_eq!(ends(&events), [ended]);
+    }
+}
