@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::APP;
 use crate::element;
-use crate::platform::dom::{self, Element};
+use crate::platform::dom::{self, Element, Event};
 use crate::platform::part::Lack;
 use crate::platform::turns;
 use crate::platform::{frame, local_storage, location, tab_storage};
@@ -28,6 +28,8 @@ pub(crate) struct Laid {
     pub(super) feed: Element,
     pub(super) token: Option<String>,
     pub(super) opened: Opened,
+    /// The key that asked for all of the page, for who is then there to take it.
+    pub(super) key: Option<Event>,
 }
 
 /// What the address asked for of what is opened at once.
@@ -107,6 +109,7 @@ fn lay_out(root: &Element) {
         feed,
         token,
         opened,
+        key: None,
     };
     if reads {
         fill_when_asked(laid);
@@ -119,15 +122,15 @@ fn lay_out(root: &Element) {
 fn fill_when_asked(laid: Laid) {
     let laid = Rc::new(Cell::new(Some(laid)));
     let listeners = Rc::new(RefCell::new(Vec::new()));
-    let fill_once = move || {
+    let fill_once = move |key| {
         if let Some(laid) = laid.take() {
-            fill(laid);
+            fill(Laid { key, ..laid });
         }
     };
     for asks in ["pointerover", "focusin", "keydown", "dragenter"] {
         let (fill_once, kept) = (fill_once.clone(), Rc::downgrade(&listeners));
-        let asked = move |_| {
-            fill_once();
+        let asked = move |event| {
+            fill_once((asks == "keydown").then_some(event));
             // A listener is not dropped while it is called.
             if let Some(listeners) = kept.upgrade() {
                 wasm_bindgen_futures::spawn_local(async move { listeners.borrow_mut().clear() });
@@ -139,7 +142,7 @@ fn fill_when_asked(laid: Laid) {
     }
     turns::unasked(move || {
         listeners.borrow_mut().clear();
-        fill_once();
+        fill_once(None);
     });
 }
 

@@ -161,7 +161,15 @@ fn keys_beside_the_feed_are_for_the_feed_of_our_own_page() {
     on_own_site("keys_beside", crate::FEED, files, async |site, tab| {
         // The browser writes of the missing list in the console.
         tab.expect_problems("404");
-        tab.goto(&format!("{}/app?src=/log.jsonl", site.url)).await;
+        let address = format!("{}/app?src=/log.jsonl", site.url);
+        // The first key has all of the page come, and is not lost on the way.
+        tab.goto(&address).await;
+        let ready = "__test.feed()?.getAttribute('state') === 'ready'";
+        tab.wait_for("the log", SHORT, ready).await;
+        tab.press("?").await;
+        tab.wait_for("the keys", SHORT, "!!__test.one('dialog[open]')")
+            .await;
+        tab.goto(&address).await;
         tab.wait_for("the page", SHORT, "!!__test.one('#sessions-filter')")
             .await;
         tab.wait_for("what is around", SHORT, "!!__test.one('.panel-toggle')")
