@@ -374,7 +374,11 @@ fn both_texts(details: &Value) -> Option<(String, String)> {
     if let Some(content) = text("content").filter(|_| details.get("filePath").is_some()) {
         // 1.0 says no old text; an update without a hunk changed nothing.
         let is_same = details["type"] == "update" && details["structuredPatch"] == json!([]);
-        let old = is_same.then(|| content.clone()).unwrap_or_default();
+        let old = if is_same {
+            content.clone()
+        } else {
+            Default::default()
+        };
         return Some((text("originalFile").unwrap_or(old), content));
     }
     let old = text("originalFile")?;
