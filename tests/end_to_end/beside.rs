@@ -18,7 +18,8 @@ const COVERED: &str = "Promise.all(__test.rows().map((_, nth) => nth)).then(asyn
     const actions = row.querySelector(':scope > .row-actions')?.getBoundingClientRect();
     if (!actions?.width) return [`no buttons: ${row.className}`];
     const meets = (at) => at.width > 1 && at.left < actions.right - 1 && at.right > actions.left + 1 && at.top + 3 < actions.bottom && at.bottom - 3 > actions.top;
-    const own = (element) => !element.closest('.row-actions');
+    // What stands around the rows is over them, buttons and all.
+    const own = (element) => element.closest('.row') && !element.closest('.row-actions');
     return __test.all('.line__what > *, .line__outcome > *, .line__time, .icon, .prompt__head > *, .ask__head > *, .turn-end, .prose')
         .filter(own).filter((element) => {
             const range = document.createRange();
