@@ -239,11 +239,10 @@ fn a_secret_is_in_no_form_of_an_export() {
         let tab = visit.tab("file").await;
         open(&tab, &folder.path().join("out.html"), n_events).await;
         let rows: String = tab.eval(ROWS).await;
-        assert_eq!(
-            rows.matches("[masked: github token #1]").count(),
-            3,
-            "{rows}"
-        );
+        // Names for who listens say them again.
+        let texts = rows.lines().filter(|it| it.trim_start().starts_with('"'));
+        let masked = texts.map(|text| text.matches("[masked: github token #1]").count());
+        assert_eq!(masked.sum::<usize>(), 3, "{rows}");
         assert!(
             !rows.contains("gwendolyn") && rows.contains("/home/[masked: user name #1]/work"),
             "{rows}"
