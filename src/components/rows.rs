@@ -281,7 +281,11 @@ fn name_of_part(feed: &Feed, block: &Block, kind: &str) -> String {
         matches!(before.body, BlockBody::Text(_)) && before.response == block.response
     });
     let begins = if goes_on { "" } else { "Answer" };
-    let words = gist(&feed.text(block.id), NAME_CHARS);
+    let words = match &block.body {
+        // Each piece that comes would change them.
+        BlockBody::Text(text) if text.streaming => String::new(),
+        _ => gist(&feed.text(block.id), NAME_CHARS),
+    };
     let parts = [begins, kind, &words].into_iter();
     let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
     match parts.is_empty() {
