@@ -31,24 +31,31 @@ pub(crate) fn view(ctx: Ctx, head: BlockId) -> AnyView {
             elapsed::view(ctx, company.running_since_ms),
         ))
     });
+    let waiting = (company.waiting > 0).then(|| {
+        let word = format!("{} waiting", company.waiting);
+        span()
+            .class("running warn")
+            .child((icon_with(Icon::Clock, "icon warn"), word))
+    });
+    let is_done = company.running == 0 && company.waiting == 0;
     let failed = (company.failed > 0).then(|| failure_chip(format!("{} failed", company.failed)));
     let line = match company.kind {
         CompanyKind::Parallel => {
-            let took = took.filter(|_| company.running == 0).map(lasted);
+            let took = took.filter(|_| is_done).map(lasted);
             let words = format!("{} in parallel", company.members);
             return div().class("parallel-line").child((words, took)).into_any();
         }
         CompanyKind::Explored { reads, searches } => {
-            let verb = match company.running {
-                0 => "Explored",
-                _ => "Exploring",
+            let verb = match is_done {
+                true => "Explored",
+                false => "Exploring",
             };
             let reads = (reads > 0).then(|| units::count(u64::from(reads), "file", "files"));
             let searches =
                 (searches > 0).then(|| units::count(u64::from(searches), "search", "searches"));
             let parts: Vec<String> = reads.into_iter().chain(searches).collect();
             let what = (span().class("verb").child(verb), " ", parts.join(", "));
-            Line::new(Icon::Search, what).outcome((running, failed))
+            Line::new(Icon::Search, what).outcome((waiting, running, failed))
         }
         CompanyKind::Edited {
             file_path,

@@ -34,8 +34,7 @@ impl FeedStore {
     }
 
     pub(super) fn is_shown(&self, id: RowId) -> bool {
-        let arrangement = self.arrangement.borrow();
-        arrangement.id_of(arrangement.row(id)) == Some(id)
+        self.arrangement.borrow().is_shown(id)
     }
 
     /// The row that shows a block, or else the nearest before it.

@@ -429,6 +429,58 @@ fn the_sessions_of_a_dropped_folder_are_listed_and_each_opens() {
     });
 }
 
+/// What an opened session still fetches is drawn when it is here: by then another session may be open, whose rows bear
+/// the same names.
+#[test]
+fn a_session_that_is_left_while_it_is_drawn_leaves_nothing_behind() {
+    with_server("left", 90, async |visit, program| {
+        let server = Server::start(&program).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut n_events = Vec::new();
+        for (name, n_turns) in [("short", 1), ("long", 40)] {
+            let (log, events) = small_log(name, n_turns);
+            std::fs::write(folder.path().join(format!("{name}.jsonl")), log)
+                .expect("a log is written");
+            n_events.push((name, events));
+        }
+        let tab = visit.tab("left").await;
+        tab.goto(&format!("{}/#token={}", server.url, server.token))
+            .await;
+        tab.wait_for("the place to drop a file", SHORT, "__test.one('.drop')")
+            .await;
+        // The newest is opened by itself. It is left once the first of its rows are drawn again, before the others are.
+        tab.run(
+            "const lacking = () => __test.feed()?.shadowRoot?.querySelectorAll('[data-unmarked]').length ?? 0;
+            const seen = { most: 0 };
+            window.__left = new Promise((left) => {
+                const look = () => {
+                    const now = lacking();
+                    if (now >= seen.most) {
+                        seen.most = now;
+                        return setTimeout(look, 1);
+                    }
+                    [...document.querySelectorAll('.session')].find((row) => row.title.endsWith('/short')).click();
+                    left(now);
+                };
+                look();
+            });",
+        )
+        .await;
+        tab.drop_files(&[folder.path()]).await;
+        let n_lacking: usize = tab.eval("window.__left").await;
+        assert!(n_lacking > 0, "all was drawn before it was left");
+        let (name, events) = n_events[0];
+        tab.wait_for(
+            &format!("{name}: its {events} events alone"),
+            SHORT,
+            &format!(
+                "__test.feed()?.eventCount === {events} && __test.feed().getAttribute('state') === 'ready'"
+            ),
+        )
+        .await;
+    });
+}
+
 #[test]
 fn a_line_that_cannot_be_read_is_shown_where_it_stands() {
     with_server("bad_line", 60, async |visit, program| {

@@ -9,6 +9,7 @@ use super::{empty, go_button, of_feed};
 use crate::components::Ctx;
 use crate::components::icon::icon_with;
 use crate::components::plan::mark;
+use crate::components::text;
 use crate::platform::clock;
 
 /// Steps of the history; the newest.
@@ -21,7 +22,17 @@ const MOST_ENTRIES: usize = 300;
 pub(super) fn view(ctx: Ctx) -> AnyView {
     of_feed(ctx, move |_, feed| {
         let plan = plan(feed, MOST_STEPS);
+        let proposed = plan.proposed.map(|(block, words)| {
+            let head = div().class("panel__line").child((
+                span().child("Proposed"),
+                go_button(ctx, block, "link panel__end", "Go to it"),
+            ));
+            (head, text::whole(&words, "prose panel__proposed"))
+        });
         let Some(block) = plan.block else {
+            if proposed.is_some() {
+                return proposed.into_any();
+            }
             return empty(
                 "No plan yet",
                 "What the agent sets out to do is listed here once it makes a plan.",
@@ -74,6 +85,7 @@ pub(super) fn view(ctx: Ctx) -> AnyView {
             head,
             ul().class("plan__list panel__plan").child(entries),
             more,
+            proposed,
             history,
         )
             .into_any()

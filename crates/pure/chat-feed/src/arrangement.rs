@@ -176,6 +176,13 @@ impl Arrangement {
         self.rows[id.0 as usize]
     }
 
+    /// Whether a name is of a row that is in the list. Names that were kept while the feed was cleared are of none, as long
+    /// as they are not given again.
+    pub fn is_shown(&self, id: RowId) -> bool {
+        let row = self.rows.get(id.0 as usize);
+        row.is_some_and(|row| self.id_of(*row) == Some(id))
+    }
+
     /// The name of a row that is in the list.
     pub fn id_of(&self, row: Row) -> Option<RowId> {
         let kept = self.kept.get(self.block_of(row)?.0 as usize)?;

@@ -514,6 +514,20 @@ fn quiet_shows_prompts_and_answers_and_verbose_everything() {
 }
 
 #[test]
+fn names_from_before_everything_went_are_of_no_row() {
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    shown.answer();
+    let last = *shown.list.last().unwrap();
+    assert!(shown.arrangement.is_shown(last));
+    let mut changes = Vec::new();
+    let empty = ChatRenderer::default();
+    let Shown { arrangement, .. } = &mut shown;
+    arrangement.apply(empty.feed(), &[FeedPatch::Clear], &mut changes);
+    assert!(!arrangement.is_shown(last));
+}
+
+#[test]
 fn a_hidden_row_can_be_revealed_from_any_depth() {
     let mut shown = Shown::new(Mode::default());
     shown.prompt();

@@ -6,11 +6,17 @@
 )]
 
 use chat_event::ChatEvent;
-use chat_feed::{BlockBody, ChatRenderer};
+use chat_feed::{BlockBody, ChatRenderer, ToolCallBlock};
 use serde_json::{Value, json};
 
 /// Headline of a call, and the arguments that it tells.
 fn told(tool: &str, kind: &str, args: Value) -> (String, Vec<&'static str>) {
+    of_call(tool, kind, args, |call| {
+        (call.headline().object, call.told_by_headline())
+    })
+}
+
+fn of_call<T>(tool: &str, kind: &str, args: Value, read: impl Fn(&ToolCallBlock) -> T) -> T {
     let event = json!({"seq": 1, "id": "e", "timestamp": 1, "sessionId": "s", "type": "tool_call", "turnId": "t",
         "responseId": "r", "payload": {"toolCallId": "c", "toolName": tool, "kind": kind, "args": args}});
     let mut renderer = ChatRenderer::new();
@@ -21,7 +27,24 @@ fn told(tool: &str, kind: &str, args: Value) -> (String, Vec<&'static str>) {
         _ => None,
     });
     let call = call.unwrap_or_else(|| panic!("{tool} has no row"));
-    (call.headline().object, call.told_by_headline())
+    read(call)
+}
+
+#[test]
+fn what_is_said_beside_a_command_is_remarked() {
+    let remarks = |args: Value| of_call("Bash", "execute", args, ToolCallBlock::remarks);
+    let all = json!({"command": "cargo test", "description": "Run the tests\n", "timeout": 120_000, "run_in_background": true});
+    assert_eq!(
+        remarks(all),
+        ["Run the tests", "in the background", "for 2m 00s at most"]
+    );
+    let of_others =
+        json!({"command": ["ls"], "workdir": "/w", "timeout": 5, "run_in_background": false});
+    assert_eq!(remarks(of_others), ["in /w", "for 5.0 s at most"]);
+    let twice = json!({"command": "ls", "description": "ls"});
+    assert_eq!(remarks(twice), [""; 0], "the command is said above");
+    let odd = json!({"command": "ls", "description": {"a": 1}, "timeout": "soon", "workdir": ""});
+    assert_eq!(remarks(odd), [""; 0]);
 }
 
 #[test]

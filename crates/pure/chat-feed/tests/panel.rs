@@ -302,6 +302,32 @@ fn one_turn_has_its_own_files() {
 }
 
 #[test]
+fn the_newest_plan_that_was_proposed_in_words_is_told() {
+    let call = |id: &str, name: &str, args: Value| {
+        let payload = json!({"toolCallId": id, "toolName": name, "kind": "plan", "args": args});
+        ("tool_call", payload)
+    };
+    let (_, renderer) = session(&[
+        call("a", "ExitPlanMode", json!({"plan": "# First"})),
+        call("b", "ExitPlanMode", json!({"plan": "# Second\n\n- Read"})),
+        call(
+            "c",
+            "TodoWrite",
+            json!({"todos": [{"content": "Read", "status": "pending"}]}),
+        ),
+        call("d", "ExitPlanMode", json!({})),
+    ]);
+    let plan = plan(renderer.feed(), 10);
+    let (block, words) = plan.proposed.unwrap();
+    assert_eq!(words, "# Second\n\n- Read");
+    let BlockBody::ToolCall(call) = &renderer.feed().block(block).body else {
+        panic!("no call");
+    };
+    assert_eq!(&*call.tool_call_id, "b");
+    assert_eq!(plan.block, None);
+}
+
+#[test]
 fn the_plan_has_its_newest_state_and_its_steps() {
     let entries = |list: &[(&str, &str)]| {
         let entries: Vec<Value> = list

@@ -41,6 +41,8 @@ pub struct Company {
     pub members: u32,
     /// How many of them run.
     pub running: u32,
+    /// How many of them wait for leave.
+    pub waiting: u32,
     /// How many of them failed.
     pub failed: u32,
     /// Of a group the sum of its members' durations, of parallel calls the longest, in milliseconds.
@@ -69,6 +71,7 @@ impl Arrangement {
             kind,
             members: u32::try_from(members.len()).unwrap_or(u32::MAX),
             running: 0,
+            waiting: 0,
             failed: 0,
             duration_ms: None,
             running_since_ms: None,
@@ -237,7 +240,9 @@ impl Company {
             (CompanyKind::Explored { reads, .. }, _) => *reads += 1,
             _ => {}
         }
-        if call.status.runs() {
+        if call.waits {
+            self.waiting += 1;
+        } else if call.status.runs() {
             self.running += 1;
             self.running_since_ms = self.running_since_ms.or(call.called_ms);
         }

@@ -9,6 +9,8 @@ use crate::session::PlanStep;
 /// The plan as it is, and its steps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlanView {
+    /// The newest call that asks for leave to do as it plans, and the plan in its words, where there is any.
+    pub proposed: Option<(BlockId, String)>,
     /// The row of the newest plan.
     pub block: Option<BlockId>,
     /// Its entries.
@@ -26,9 +28,13 @@ pub fn plan(feed: &Feed, most_steps: usize) -> PlanView {
     let here = |step: &&PlanStep| feed.contains(step.block);
     let main = |step: &&PlanStep| feed.block(step.block).parent.is_none();
     let steps = feed.plan_steps();
+    let proposed = proposed(feed);
     let newest = steps.iter().rev().filter(here).find(main);
     let Some(newest) = newest.or_else(|| steps.iter().rev().find(here)) else {
-        return PlanView::default();
+        return PlanView {
+            proposed,
+            ..PlanView::default()
+        };
     };
     let parent = feed.block(newest.block).parent;
     let same = |step: &&PlanStep| feed.block(step.block).parent == parent;
@@ -46,10 +52,19 @@ pub fn plan(feed: &Feed, most_steps: usize) -> PlanView {
     };
     let is_done = |entry: &&PlanEntry| entry.status == "completed";
     PlanView {
+        proposed,
         block: Some(newest.block),
         n_done: entries.iter().filter(is_done).count(),
         entries,
         n_older_steps: n_steps - shown.len(),
         steps: shown,
     }
+}
+
+fn proposed(feed: &Feed) -> Option<(BlockId, String)> {
+    let mut rows = std::iter::successors(feed.last(), |block| feed.prev(*block));
+    rows.find_map(|block| match &feed.block(block).body {
+        BlockBody::ToolCall(call) => Some((block, call.proposed_plan()?)),
+        _ => None,
+    })
 }

@@ -1,0 +1,123 @@
+//! What came of a call, in the words at the end of its line.
+
+use chat_event::Json;
+
+use super::line::first_line;
+use super::{ToolKind, ToolStatus};
+use crate::block::ToolCallBlock;
+use crate::long_text;
+
+/// What programs call the part of their answer that is for people.
+const TOLD: [&str; 5] = ["message", "summary", "error", "status", "title"];
+
+impl ToolCallBlock {
+    /// The headline's outcome and, of what was read, its size: `890 lines, 35KB`.
+    pub fn figures(&self) -> String {
+        let outcome = self.outcome();
+        let read = self.kind == ToolKind::Read && self.status == ToolStatus::Succeeded;
+        let n_bytes = match &self.result {
+            Some(result) if read && self.summary.is_some() => match result.body_ref() {
+                Some(body) => body.bytes,
+                None => result.as_str().map_or(0, |text| text.len() as u64),
+            },
+            _ => 0,
+        };
+        if n_bytes == 0 {
+            return outcome;
+        }
+        format!("{outcome}, {}", short_size(n_bytes))
+    }
+
+    pub(super) fn outcome(&self) -> String {
+        if let Some(progress) = self.progress.as_ref().filter(|_| self.status.runs()) {
+            return match progress.percent {
+                // In whole numbers: what prints others is large, and is needed for nothing else that is shown at first.
+                #[allow(clippy::cast_possible_truncation)]
+                Some(percent) => {
+                    format!(
+                        "{} {} %",
+                        progress.message,
+                        percent.round_ties_even() as i64
+                    )
+                }
+                None => progress.message.clone(),
+            };
+        }
+        match (self.status, self.exit_code, &self.summary, &self.error) {
+            (ToolStatus::Preparing | ToolStatus::Running, ..) => String::new(),
+            (ToolStatus::Interrupted, ..) => "interrupted".to_owned(),
+            (ToolStatus::NoResult, ..) => "no result".to_owned(),
+            (_, Some(exit_code), ..) => format!("exit {exit_code}"),
+            (_, None, Some(summary), _) => match summary.starts_with(['<', '{', '[']) {
+                true => self.told_plainly(summary),
+                false => summary.clone(),
+            },
+            (_, None, None, Some(error)) => {
+                first_line(long_text::untagged(&error.message)).to_owned()
+            }
+            (_, None, None, None) => self.result.as_ref().map_or_else(String::new, size_of),
+        }
+    }
+
+    /// A summary that is the first of what the tool gave, where that is written for programs: what of it is words, else
+    /// how much there is.
+    pub(super) fn told_plainly(&self, summary: &str) -> String {
+        let size = || self.result.as_ref().map_or_else(String::new, size_of);
+        if summary.starts_with('<') {
+            let words = without_tags(first_line(summary));
+            let words = words.trim();
+            return match words.is_empty() {
+                true => size(),
+                false => words.to_owned(),
+            };
+        }
+        // The summary is cut; all of it may be in the result.
+        let result = self.result.as_ref();
+        let members = result.and_then(|result| match result.as_str() {
+            Some(text) => serde_json::from_str(&text).ok(),
+            None => result.parse::<serde_json::Map<String, serde_json::Value>>(),
+        });
+        let told = members.and_then(|members| {
+            let mut words = TOLD.iter().filter_map(|name| members.get(*name)?.as_str());
+            words.next().map(|words| first_line(words).to_owned())
+        });
+        told.unwrap_or_else(size)
+    }
+}
+
+/// A line without its tags: `<status>running</status>`.
+fn without_tags(line: &str) -> String {
+    let mut words = String::new();
+    let mut rest = line;
+    while let Some((before, tag)) = rest.split_once('<') {
+        words.push_str(before);
+        match tag.split_once('>') {
+            Some((_, behind)) => rest = behind,
+            None => break,
+        }
+    }
+    words + rest
+}
+
+/// A size as a terminal's line has it, without a space: `640B`, `35KB`, `2.5MB`.
+fn short_size(n_bytes: u64) -> String {
+    match n_bytes {
+        0..=999 => format!("{n_bytes}B"),
+        1_000..=999_499 => format!("{}KB", (n_bytes + 500) / 1_000),
+        _ => format!("{}.{}MB", n_bytes / 1_000_000, n_bytes / 100_000 % 10),
+    }
+}
+
+/// How much a result is, in a word or two.
+fn size_of(result: &Json) -> String {
+    let Some(body) = result.to_body() else {
+        return String::new();
+    };
+    let excerpt = body.excerpt();
+    match excerpt.lines {
+        None => format!("{} KB", excerpt.bytes.div_ceil(1024)),
+        Some(0) => "empty".to_owned(),
+        Some(1) => "1 line".to_owned(),
+        Some(n_lines) => format!("{n_lines} lines"),
+    }
+}
