@@ -7,22 +7,13 @@ mod support;
 
 use std::io::Write;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 
 use serde_json::{Value, json};
-use support::{PROGRAM, Server, soon};
+use support::{Server, command, soon};
 
 fn start(data: &Path, input: &Value) -> Child {
-    let mut child = Command::new(PROGRAM)
-        .args(["hook", "--data"])
-        .arg(data)
-        .env_remove("TURNREEL_ENDPOINT")
-        .env_remove("TURNREEL_TOKEN")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = command::start_at(data, "hook", &[]);
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(input.to_string().as_bytes()).unwrap();
     child

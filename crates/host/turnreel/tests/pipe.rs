@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use support::{PROGRAM, Server, soon};
+use support::{PROGRAM, Server, command, soon};
 
 const SMALL: &str = concat!(
     r#"{"id":"a","timestamp":1,"sessionId":"s1","type":"turn_start","payload":{"trigger":"user"}}"#,
@@ -22,29 +22,11 @@ const SMALL: &str = concat!(
 );
 
 fn start(data: &Path, more: &[&str]) -> Child {
-    Command::new(PROGRAM)
-        .args(["pipe", "--data"])
-        .arg(data)
-        .args(more)
-        .env_remove("TURNREEL_ENDPOINT")
-        .env_remove("TURNREEL_TOKEN")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
+    command::start_at(data, "pipe", more)
 }
 
 fn run(data: &Path, more: &[&str], input: &[u8]) -> Output {
-    let mut child = start(data, more);
-    let mut stdin = child.stdin.take().unwrap();
-    let input = input.to_vec();
-    let writing = std::thread::spawn(move || {
-        let _ = stdin.write_all(&input);
-    });
-    let output = child.wait_with_output().unwrap();
-    writing.join().unwrap();
-    output
+    command::finish(start(data, more), input)
 }
 
 fn spooled(data: &Path) -> usize {

@@ -1,20 +1,26 @@
 //! The program as a command: what it is given, and what it says.
 
 use std::io::Write;
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
 
 use super::PROGRAM;
 
 /// Runs one of the program's commands with these arguments and this standard input, to its end.
 pub(crate) fn run(command: &str, args: &[&str], stdin: &[u8]) -> Output {
-    let mut child = Command::new(PROGRAM)
-        .arg(command)
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    finish(piped(Command::new(PROGRAM).arg(command).args(args)), stdin)
+}
+
+/// Starts one that sends events to the server of this data folder, and to no other.
+pub(crate) fn start_at(data: &Path, command: &str, args: &[&str]) -> Child {
+    let mut sender = Command::new(PROGRAM);
+    sender.args([command, "--data"]).arg(data).args(args);
+    let sender = sender.env_remove("TURNREEL_ENDPOINT");
+    piped(sender.env_remove("TURNREEL_TOKEN"))
+}
+
+/// Gives it this standard input, and waits for its end.
+pub(crate) fn finish(mut child: Child, stdin: &[u8]) -> Output {
     let mut pipe = child.stdin.take().unwrap();
     let bytes = stdin.to_vec();
     let writing = std::thread::spawn(move || {
@@ -24,6 +30,15 @@ pub(crate) fn run(command: &str, args: &[&str], stdin: &[u8]) -> Output {
     let output = child.wait_with_output().unwrap();
     writing.join().unwrap();
     output
+}
+
+fn piped(command: &mut Command) -> Child {
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
 }
 
 /// What was written, as text.

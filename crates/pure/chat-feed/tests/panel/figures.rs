@@ -1,0 +1,295 @@
+//! Counts, tokens, costs and durations: one figure is the same wherever it is told.
+
+use super::*;
+
+#[test]
+fn one_duration_is_told_everywhere() {
+    let asked = |call: &str, at_ms: i64| {
+        [
+            (
+                "tool_call",
+                json!({"timestamp": at_ms, "turnId": "t", "toolCallId": call, "toolName": "Bash", "args": {"command": call}}),
+            ),
+            (
+                "permission_request",
+                json!({"timestamp": at_ms + 100, "turnId": "t", "requestId": call, "toolCallId": call, "toolName": "Bash"}),
+            ),
+            (
+                "permission_resolved",
+                json!({"timestamp": at_ms + 5_100, "turnId": "t", "requestId": call, "decision": "allow"}),
+            ),
+        ]
+    };
+    let mut lines = vec![(
+        "turn_start",
+        json!({"timestamp": 0, "turnId": "t", "trigger": "user"}),
+    )];
+    lines.extend(asked("measured", 1_000));
+    lines.push((
+        "tool_result",
+        json!({"timestamp": 9_100, "turnId": "t", "toolCallId": "measured", "result": "x"}),
+    ));
+    lines.extend(asked("told", 10_000));
+    lines.push((
+        "tool_result",
+        json!({"timestamp": 18_000, "turnId": "t", "toolCallId": "told", "result": "x", "durationMs": 1_200}),
+    ));
+    lines.push((
+        "turn_end",
+        json!({"timestamp": 18_000, "turnId": "t", "outcome": "completed", "durationMs": 4_200}),
+    ));
+    let (_, renderer) = session(&lines);
+    let feed = renderer.feed();
+    let rows = feed.rows().filter_map(|block| match &block.body {
+        BlockBody::ToolCall(call) => call.duration_ms,
+        BlockBody::TurnEnd(end) => end.duration_ms,
+        _ => None,
+    });
+    // What waited is told by the row of who was asked.
+    assert_eq!(rows.collect::<Vec<_>>(), [3_000, 1_200, 4_200]);
+    let bars = timeline(feed).bars;
+    let of_bars: Vec<_> = bars.iter().map(|bar| bar.took_ms).collect();
+    assert_eq!(of_bars, [Some(3_000), Some(1_200)]);
+    let figures = statistics(feed);
+    let of_calls: Vec<_> = figures
+        .slowest
+        .iter()
+        .map(|slow| slow.duration_ms)
+        .collect();
+    assert_eq!(of_calls, [3_000, 1_200]);
+    assert_eq!(figures.calls.duration_ms, 4_200);
+    assert_eq!(
+        (figures.busy_ms, figures.turns[0].duration_ms),
+        (4_200, Some(4_200))
+    );
+    assert_eq!(feed.turns()[0].took_ms, Some(4_200));
+}
+
+#[test]
+fn a_turn_counts_each_file_once() {
+    let edit = |turn: &str, path: &str| {
+        (
+            "file_edit",
+            json!({"turnId": turn, "filePath": path, "changeType": "modified", "linesAdded": 1, "linesRemoved": 0}),
+        )
+    };
+    let (_, renderer) = session(&[
+        ("turn_start", json!({"turnId": "t", "trigger": "user"})),
+        edit("t", "a"),
+        edit("t", "b"),
+        edit("t", "a"),
+        ("turn_start", json!({"turnId": "u", "trigger": "user"})),
+        edit("u", "a"),
+    ]);
+    let turns = renderer.feed().turns();
+    let counted: Vec<_> = turns.iter().map(|turn| (turn.edits, turn.files)).collect();
+    assert_eq!(counted, [(3, 2), (1, 1)]);
+}
+
+#[test]
+fn a_file_that_moves_is_counted_once_everywhere() {
+    let edit = |turn: &str, path: &str, change: &str, old: Option<&str>| {
+        let mut edit = json!({"turnId": turn, "filePath": path, "changeType": change, "linesAdded": 1, "linesRemoved": 0});
+        if let Some(old) = old {
+            edit["oldPath"] = old.into();
+        }
+        ("file_edit", edit)
+    };
+    let (events, renderer) = session(&[
+        ("turn_start", json!({"turnId": "t", "trigger": "user"})),
+        edit("t", "a", "modified", None),
+        edit("t", "b", "modified", None),
+        edit("t", "c", "renamed", Some("b")),
+        edit("t", "c", "modified", None),
+        // It takes the place of another one, which stays.
+        edit("t", "a", "renamed", Some("c")),
+        // Of an earlier turn, or of nobody knows when.
+        ("turn_start", json!({"turnId": "u", "trigger": "user"})),
+        edit("u", "d", "renamed", Some("a")),
+        edit("u", "f", "renamed", Some("e")),
+        edit("u", "a", "created", None),
+    ]);
+    let feed = renderer.feed();
+    let counted = |scope| files(feed, scope).files.len();
+    let turn = |nth| Scope::Turn(chat_feed::TurnIdx(nth));
+    let of_turns: Vec<_> = feed
+        .turns()
+        .iter()
+        .map(|turn| turn.files as usize)
+        .collect();
+    assert_eq!(of_turns, [2, 3]);
+    assert_eq!([counted(turn(0)), counted(turn(1))], [2, 3]);
+    let n_files = counted(Scope::Session);
+    assert_eq!(statistics(feed).files_changed, n_files);
+    assert_eq!(to_session_summary(&events).files_changed, n_files as u64);
+}
+
+#[test]
+fn the_figures_are_those_of_the_summary() {
+    let (events, renderer) = session(&[
+        ("turn_start", json!({"turnId": "t", "trigger": "user"})),
+        (
+            "tool_call",
+            json!({"turnId": "t", "toolCallId": "a", "toolName": "Bash", "args": {"command": "make"}}),
+        ),
+        (
+            "tool_result",
+            json!({"turnId": "t", "toolCallId": "a", "result": "no", "error": {"message": "exit 1"}, "durationMs": 9_000}),
+        ),
+        (
+            "tool_call",
+            json!({"turnId": "t", "toolCallId": "b", "toolName": "Read", "args": {"file_path": "x"}}),
+        ),
+        (
+            "usage",
+            json!({"turnId": "t", "responseId": "r", "scope": "response", "inputTokens": 100, "outputTokens": 20, "cacheReadTokens": 7, "contextSize": 1000}),
+        ),
+        (
+            "usage",
+            json!({"turnId": "t", "responseId": "q", "scope": "response", "inputTokens": 1, "outputTokens": 2, "costUsd": 0.5}),
+        ),
+        (
+            "error",
+            json!({"turnId": "t", "code": "overloaded", "message": "busy"}),
+        ),
+        (
+            "turn_end",
+            json!({"turnId": "t", "outcome": "failed", "durationMs": 12_000}),
+        ),
+    ]);
+    let feed = renderer.feed();
+    let (figures, summary) = (statistics(feed), to_session_summary(&events));
+    assert_eq!(figures.tokens, summary.usage);
+    assert_eq!(figures.cost_usd, summary.cost_usd);
+    assert_eq!(figures.busy_ms, summary.busy_ms);
+    assert_eq!(figures.calls.total, summary.tool_calls.total);
+    assert_eq!(figures.calls.failed, summary.tool_calls.failed);
+    assert_eq!(
+        figures.calls.without_result,
+        summary.tool_calls.without_result
+    );
+    assert_eq!(figures.turns[0].tokens, summary.usage);
+    assert_eq!(figures.n_failures, 2);
+    assert_eq!(figures.failures[0].line, "overloaded: busy");
+    assert_eq!(
+        (
+            figures.slowest[0].line.as_str(),
+            figures.slowest[0].duration_ms
+        ),
+        ("$ make", 9_000)
+    );
+    assert_eq!(feed.context().used, Some(3));
+    assert_eq!(feed.context().size, Some(1000));
+}
+
+#[test]
+fn a_turns_end_tells_what_all_of_its_answers_used() {
+    let usage = |parent: Option<&str>, response: &str, n_read: u32| {
+        let mut usage = json!({"turnId": "t", "responseId": response, "scope": "response", "inputTokens": n_read, "outputTokens": 20, "costUsd": 0.1, "model": "m"});
+        if let Some(parent) = parent {
+            usage["parentToolCallId"] = parent.into();
+        }
+        ("usage", usage)
+    };
+    let call = json!({"turnId": "t", "toolCallId": "a", "toolName": "Task", "args": {}});
+    let (events, renderer) = session(&[
+        ("turn_start", json!({"turnId": "t", "trigger": "user"})),
+        ("tool_call", call),
+        usage(None, "r", 1),
+        // The same again, now whole.
+        usage(None, "r", 100),
+        usage(Some("a"), "of the sub-agent", 50),
+        ("turn_end", json!({"turnId": "t", "durationMs": 12_000})),
+        // The figures of the last answer come after the end.
+        usage(None, "q", 7),
+        (
+            "usage",
+            json!({"scope": "session", "inputTokens": 157, "outputTokens": 60, "costUsd": 0.3}),
+        ),
+    ]);
+    let feed = renderer.feed();
+    let ends: Vec<_> = feed
+        .rows()
+        .filter_map(|block| match &block.body {
+            BlockBody::TurnEnd(end) => Some(end),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ends.len(), 1);
+    assert_eq!(ends[0].tokens.unwrap().total(), 217);
+    assert_eq!(ends[0].tokens, feed.tokens());
+    assert_eq!(ends[0].tokens, statistics(feed).turns[0].tokens);
+    assert_eq!(ends[0].cost_usd, Some(0.3));
+    assert_eq!(ends[0].model.as_deref(), Some("m"));
+    assert_eq!(to_session_summary(&events).usage, ends[0].tokens);
+}
+
+#[test]
+fn a_session_that_tells_its_cost_alone_has_the_tokens_of_its_turns() {
+    let (_, renderer) = session(&[
+        (
+            "usage",
+            json!({"turnId": "t", "responseId": "r", "scope": "response", "inputTokens": 100, "outputTokens": 20}),
+        ),
+        (
+            "usage",
+            json!({"scope": "session", "inputTokens": 0, "outputTokens": 0, "costUsd": 0.5}),
+        ),
+    ]);
+    let feed = renderer.feed();
+    assert_eq!(feed.tokens().unwrap().total(), 120);
+    assert_eq!(feed.cost_usd(), Some(0.5));
+}
+
+#[test]
+fn what_turns_took_is_what_they_say_else_what_lies_between() {
+    let (events, renderer) = session(&[
+        (
+            "turn_start",
+            json!({"timestamp": 1_000, "turnId": "a", "trigger": "user"}),
+        ),
+        (
+            "assistant_done",
+            json!({"timestamp": 3_000, "turnId": "a", "responseId": "r", "text": "x"}),
+        ),
+        (
+            "turn_end",
+            json!({"timestamp": 4_000, "turnId": "a", "guessed": true}),
+        ),
+        (
+            "turn_start",
+            json!({"timestamp": 900_000, "turnId": "b", "trigger": "user"}),
+        ),
+        (
+            "assistant_done",
+            json!({"timestamp": 901_000, "turnId": "b", "responseId": "q", "text": "x"}),
+        ),
+        (
+            "turn_end",
+            json!({"timestamp": 902_000, "turnId": "b", "guessed": true}),
+        ),
+        // What is known comes after the guess, and is not given up for another.
+        (
+            "turn_end",
+            json!({"timestamp": 903_000, "turnId": "b", "durationMs": 2_500}),
+        ),
+        (
+            "turn_end",
+            json!({"timestamp": 990_000, "turnId": "b", "guessed": true}),
+        ),
+    ]);
+    let (figures, summary) = (statistics(renderer.feed()), to_session_summary(&events));
+    assert_eq!((figures.busy_ms, summary.busy_ms), (5_500, 5_500));
+}
+
+#[test]
+fn a_session_is_where_it_began() {
+    let (_, renderer) = session(&[
+        ("session_start", json!({"provider": "a", "cwd": "/w/demo"})),
+        (
+            "session_start",
+            json!({"provider": "a", "cwd": "/w/demo/sub"}),
+        ),
+    ]);
+    assert_eq!(renderer.feed().session().cwd.as_deref(), Some("/w/demo"));
+}

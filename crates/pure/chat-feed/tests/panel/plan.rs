@@ -1,0 +1,88 @@
+//! The plan, and what was proposed.
+
+use super::*;
+
+#[test]
+fn the_newest_plan_that_was_proposed_in_words_is_told() {
+    let call = |id: &str, name: &str, args: Value| {
+        let payload = json!({"toolCallId": id, "toolName": name, "kind": "plan", "args": args});
+        ("tool_call", payload)
+    };
+    let (_, renderer) = session(&[
+        call("a", "ExitPlanMode", json!({"plan": "# First"})),
+        call("b", "ExitPlanMode", json!({"plan": "# Second\n\n- Read"})),
+        call(
+            "c",
+            "TodoWrite",
+            json!({"todos": [{"content": "Read", "status": "pending"}]}),
+        ),
+        call("d", "ExitPlanMode", json!({})),
+    ]);
+    let plan = plan(renderer.feed(), 10);
+    let (block, words) = plan.proposed.unwrap();
+    assert_eq!(words, "# Second\n\n- Read");
+    let BlockBody::ToolCall(call) = &renderer.feed().block(block).body else {
+        panic!("no call");
+    };
+    assert_eq!(&*call.tool_call_id, "b");
+    assert_eq!(plan.block, None);
+}
+
+#[test]
+fn the_plan_has_its_newest_state_and_its_steps() {
+    let entries = |list: &[(&str, &str)]| {
+        let entries: Vec<Value> = list
+            .iter()
+            .map(|(content, status)| json!({"content": content, "status": status}))
+            .collect();
+        json!({"entries": entries})
+    };
+    let (_, renderer) = session(&[
+        (
+            "plan",
+            entries(&[("read", "in_progress"), ("write", "pending")]),
+        ),
+        (
+            "plan",
+            entries(&[
+                ("read", "completed"),
+                ("write", "in_progress"),
+                ("test", "pending"),
+            ]),
+        ),
+        (
+            "plan",
+            entries(&[("write", "in_progress"), ("test", "pending")]),
+        ),
+    ]);
+    let plan = plan(renderer.feed(), 2);
+    assert_eq!(
+        (
+            plan.n_done,
+            plan.entries.len(),
+            plan.steps.len(),
+            plan.n_older_steps
+        ),
+        (0, 2, 2, 1)
+    );
+    let told: Vec<(&str, Option<&str>, Option<&str>)> = plan.steps[1]
+        .changes
+        .iter()
+        .map(|change| {
+            (
+                change.content.as_str(),
+                change.before.as_deref(),
+                change.now.as_deref(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("read", Some("in_progress"), Some("completed")),
+            ("write", Some("pending"), Some("in_progress")),
+            ("test", None, Some("pending")),
+        ]
+    );
+    assert_eq!(plan.steps[0].changes[0].now, None);
+}
