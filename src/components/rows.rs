@@ -220,6 +220,7 @@ fn dress(feed: &Feed, block: &Block) -> Dress {
             let status = match (call.status, call.exit_code) {
                 (ToolStatus::Succeeded, Some(code)) if code != 0 => "failed",
                 (status, _) if status.runs() && call.waits => "waiting",
+                (status, _) if status.runs() && call.denied => "denied",
                 (status, _) => status.as_str(),
             };
             attributes.push(("data-status", status.replace(' ', "-")));

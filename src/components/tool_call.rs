@@ -52,6 +52,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
             };
             let word = match call.status {
                 _ if call.waits => "Waiting",
+                _ if call.denied => "Denied",
                 ToolStatus::Preparing => "Preparing",
                 _ => "Running",
             };
@@ -166,15 +167,17 @@ fn draw_outcome(strokes: &mut Strokes, call: &ToolCallBlock, outcome: &str, open
 
 fn running(ctx: Ctx, call: &ToolCallBlock, word: &'static str, outcome: String) -> AnyView {
     // That it began is no news of one that runs, and its line says what it does.
-    let what = if outcome.is_empty() || outcome.starts_with("started: ") || call.waits {
-        word.to_owned()
-    } else {
-        units::first_line(&outcome, 60)
-    };
+    let what =
+        if outcome.is_empty() || outcome.starts_with("started: ") || call.waits || call.denied {
+            word.to_owned()
+        } else {
+            units::first_line(&outcome, 60)
+        };
     // How long it waits is told by who waits.
-    let (class, icon, since) = match call.waits {
-        true => ("running warn", icon_with(Icon::Clock, "icon warn"), None),
-        false => (
+    let (class, icon, since) = match (call.waits, call.denied) {
+        (true, _) => ("running warn", icon_with(Icon::Clock, "icon warn"), None),
+        (_, true) => ("running", icon_with(Icon::Shield, "icon"), None),
+        _ => (
             "running",
             icon_with(Icon::Running, "icon icon--running"),
             elapsed::view(ctx, call.allowed_ms.or(call.called_ms)),

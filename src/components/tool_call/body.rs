@@ -203,6 +203,12 @@ fn args_view(
     if call.args.as_text() == "{}" {
         return None;
     }
+    // A plan is written to be read; who looks for something in it sees it as it was given.
+    let is_sought =
+        ctx.with_value(|context| context.store.shows_whole(block.id) || context.diffs.are_whole());
+    if let Some(plan) = call.proposed_plan().filter(|_| !is_sought) {
+        return Some(text::whole(&plan, "prose tool-args").into_any());
+    }
     // The line above shows a short command whole.
     let event_id = call.args_event.as_deref().unwrap_or_default();
     let text = call.args.get("command").and_then(|text| text.to_body());

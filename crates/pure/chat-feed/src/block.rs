@@ -321,6 +321,8 @@ pub struct ToolCallBlock {
     pub status: ToolStatus,
     /// Whether it has to wait until somebody answers.
     pub waits: bool,
+    /// Whether that was answered by no: it does not run, and what it gives is still to come.
+    pub denied: bool,
     /// When it was called, Unix epoch in milliseconds.
     pub called_ms: Option<i64>,
     /// When that was answered, from where on it runs.
@@ -355,6 +357,7 @@ chat_event::pack_fields!(ToolCallBlock {
     progress,
     status,
     waits,
+    denied,
     called_ms,
     allowed_ms,
     duration_ms,

@@ -151,6 +151,7 @@ impl ToolCallBlock {
             progress: None,
             status: ToolStatus::Running,
             waits: false,
+            denied: false,
             called_ms: None,
             allowed_ms: None,
             duration_ms: None,

@@ -4,7 +4,7 @@
 // Helpers of tests may panic as the tests do.
 #![allow(clippy::unwrap_used)]
 
-use chat_event::ChatEvent;
+use chat_event::{ChatEvent, Payload};
 use chat_feed::panel::statistics;
 use chat_feed::projections::trace::Verbosity;
 use chat_feed::projections::{to_markdown, to_tool_trace};
@@ -151,6 +151,26 @@ fn a_call_that_waits_for_leave_does_not_run() {
     let mut renderer = ChatRenderer::new();
     renderer.replay_events(&events);
     assert!(call(&renderer).waits);
+}
+
+#[test]
+fn a_call_that_was_denied_does_not_run_either() {
+    let mut renderer = ChatRenderer::with_history();
+    let mut denied = Vec::new();
+    for mut event in asked() {
+        if let Payload::PermissionResolved(resolved) = &mut event.payload {
+            resolved.decision = "deny".to_owned();
+        }
+        renderer.render_event(&event);
+        renderer.check().unwrap();
+        let rows = renderer.feed().rows();
+        let mut calls = rows.filter(|block| matches!(block.body, BlockBody::ToolCall(_)));
+        denied.push(calls.next().is_some() && call(&renderer).denied);
+    }
+    assert_eq!(denied, [false, false, false, true, true, true]);
+    let mut renderer = ChatRenderer::new();
+    renderer.replay_events(&asked());
+    assert!(!call(&renderer).denied, "it was allowed");
 }
 
 #[test]

@@ -242,7 +242,7 @@ impl Company {
         }
         if call.waits {
             self.waiting += 1;
-        } else if call.status.runs() {
+        } else if call.status.runs() && !call.denied {
             self.running += 1;
             self.running_since_ms = self.running_since_ms.or(call.called_ms);
         }

@@ -53,6 +53,7 @@ struct CallWas {
     output: Option<TextIdx>,
     exit_code: Option<i64>,
     waits: bool,
+    denied: bool,
     called_ms: Option<i64>,
     allowed_ms: Option<i64>,
     duration_ms: Option<u64>,
@@ -72,6 +73,7 @@ chat_event::pack_fields!(CallWas {
     output,
     exit_code,
     waits,
+    denied,
     called_ms,
     allowed_ms,
     duration_ms,
@@ -283,6 +285,7 @@ fn same_but_settled(old: &ToolCallBlock, now: &ToolCallBlock) -> bool {
         progress,
         status: _,
         waits,
+        denied,
         called_ms,
         allowed_ms,
         duration_ms: _,
@@ -294,7 +297,7 @@ fn same_but_settled(old: &ToolCallBlock, now: &ToolCallBlock) -> bool {
     (tool_call_id, tool_name, kind) == (&now.tool_call_id, &now.tool_name, &now.kind)
         && (title, args, args_event) == (&now.title, &now.args, &now.args_event)
         && (input, output, called_ms) == (&now.input, &now.output, &now.called_ms)
-        && (waits, allowed_ms) == (&now.waits, &now.allowed_ms)
+        && (waits, denied, allowed_ms) == (&now.waits, &now.denied, &now.allowed_ms)
         && (progress, steps) == (&now.progress, &now.steps)
         && (orphan, conflicts) == (&now.orphan, &now.conflicts)
 }
@@ -348,6 +351,7 @@ impl CallWas {
             output: call.output,
             exit_code: call.exit_code,
             waits: call.waits,
+            denied: call.denied,
             called_ms: call.called_ms,
             allowed_ms: call.allowed_ms,
             duration_ms: call.duration_ms,
@@ -375,6 +379,7 @@ impl CallWas {
         call.output = self.output;
         call.exit_code = self.exit_code;
         call.waits = self.waits;
+        call.denied = self.denied;
         call.called_ms = self.called_ms;
         call.allowed_ms = self.allowed_ms;
         call.duration_ms = self.duration_ms;

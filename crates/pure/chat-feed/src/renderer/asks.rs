@@ -108,6 +108,16 @@ impl ChatRenderer {
         }
     }
 
+    fn is_denied(&self, ask: BlockId) -> bool {
+        match &self.feed.block(ask).body {
+            BlockBody::Permission(block) => {
+                let resolved = block.resolved.as_ref();
+                resolved.is_some_and(|resolved| resolved.decision == "deny")
+            }
+            _ => false,
+        }
+    }
+
     /// Whether something that a call has to wait for is open.
     pub(super) fn is_asked_for(&self, call: BlockId, call_id: &str) -> bool {
         let turn = self.feed.block(call).turn;
@@ -122,13 +132,16 @@ impl ChatRenderer {
             return;
         };
         let answered_ms = self.now_ms.filter(|_| !waits);
+        let denied = self.is_denied(ask);
         let block = self.call(call);
         let allowed_ms = answered_ms.max(block.allowed_ms);
-        if block.result.is_some() || (block.waits, block.allowed_ms) == (waits, allowed_ms) {
+        let now = (waits, denied, allowed_ms);
+        if block.result.is_some() || (block.waits, block.denied, block.allowed_ms) == now {
             return;
         }
         let block = self.call_mut(call);
         block.waits = waits;
+        block.denied = denied;
         block.allowed_ms = allowed_ms;
         self.update_quietly(call);
     }

@@ -35,7 +35,7 @@ impl ToolCallBlock {
     }
 
     /// The plan that it asks for leave to do, in words.
-    pub(crate) fn proposed_plan(&self) -> Option<String> {
+    pub fn proposed_plan(&self) -> Option<String> {
         let proposes = self.kind == ToolKind::Plan && self.plan().is_none();
         text_of(&self.args, "plan").filter(|_| proposes)
     }
