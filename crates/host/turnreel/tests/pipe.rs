@@ -7,7 +7,7 @@ mod support;
 
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Output};
 use std::time::{Duration, Instant};
 
 use support::{PROGRAM, Server, command, soon};
