@@ -174,8 +174,6 @@ impl ClaudeTranscript {
             return;
         }
         let notice = emitter.notice("info", place, "summary", title.clone());
-        // It is of another file, older than this one; when it arrived says nothing of it.
-        notice.timestamp = None;
         if let Payload::Notice(notice) = &mut notice.payload {
             notice.extra.insert("leafUuid", Json::string(leaf));
         }
