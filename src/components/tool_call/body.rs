@@ -40,7 +40,7 @@ pub(crate) fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlo
     let args = match terminal {
         _ if is_folded || inside.has_task => None,
         Some(_) => None,
-        None => args_view(ctx, feed, block, call, command),
+        None => args_view(ctx, feed, block, call, [command, shows_all]),
     };
     let fold = (is_behind && has_args).then(|| {
         let label = match is_folded {
@@ -190,7 +190,7 @@ fn args_view(
     feed: &Feed,
     block: &Block,
     call: &ToolCallBlock,
-    command: bool,
+    [command, shows_all]: [bool; 2],
 ) -> Option<AnyView> {
     if call.args.is_null() {
         let coming = call
@@ -204,9 +204,7 @@ fn args_view(
         return None;
     }
     // A plan is written to be read; who looks for something in it sees it as it was given.
-    let is_sought =
-        ctx.with_value(|context| context.store.shows_whole(block.id) || context.diffs.are_whole());
-    if let Some(plan) = call.proposed_plan().filter(|_| !is_sought) {
+    if let (false, Some((plan, true))) = (shows_all, call.proposed_plan()) {
         return Some(text::whole(&plan, "prose tool-args").into_any());
     }
     // The line above shows a short command whole.

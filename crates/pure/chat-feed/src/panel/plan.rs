@@ -9,7 +9,8 @@ use crate::session::PlanStep;
 /// The plan as it is, and its steps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlanView {
-    /// The newest call that asks for leave to do as it plans, and the plan in its words, where there is any.
+    /// The newest call that asks for leave to do as it plans, and the plan in its words, where there is any; of a long
+    /// one the beginning.
     pub proposed: Option<(BlockId, String)>,
     /// The row of the newest plan.
     pub block: Option<BlockId>,
@@ -64,7 +65,11 @@ pub fn plan(feed: &Feed, most_steps: usize) -> PlanView {
 fn proposed(feed: &Feed) -> Option<(BlockId, String)> {
     let mut rows = std::iter::successors(feed.last(), |block| feed.prev(*block));
     rows.find_map(|block| match &feed.block(block).body {
-        BlockBody::ToolCall(call) => Some((block, call.proposed_plan()?)),
+        BlockBody::ToolCall(call) => {
+            let (words, is_all) = call.proposed_plan()?;
+            let words = if is_all { words } else { words + "…" };
+            Some((block, words))
+        }
         _ => None,
     })
 }

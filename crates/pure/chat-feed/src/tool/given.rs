@@ -34,10 +34,15 @@ impl ToolCallBlock {
         Some((entries.len(), n_done.count(), now))
     }
 
-    /// The plan that it asks for leave to do, in words.
-    pub fn proposed_plan(&self) -> Option<String> {
-        let proposes = self.kind == ToolKind::Plan && self.plan().is_none();
-        text_of(&self.args, "plan").filter(|_| proposes)
+    /// The plan that it asks for leave to do, in words, and whether that is all of it and not the beginning of a long one.
+    pub fn proposed_plan(&self) -> Option<(String, bool)> {
+        // Most calls plan nothing: their arguments are not looked at.
+        if self.kind != ToolKind::Plan || self.plan().is_some() {
+            return None;
+        }
+        let words = text_of(&self.args, "plan")?;
+        let body = self.args.get("plan").and_then(|plan| plan.to_body());
+        Some((words, body.is_none_or(|body| body.excerpt().is_whole())))
     }
 
     /// Whether it asks for leave to do as it plans, in words.

@@ -28,8 +28,8 @@ impl ToolCallBlock {
     /// The one line that is shown of this call.
     pub fn headline(&self) -> Headline {
         let (verb, object) = self.what();
-        let is_plan = verb.starts_with("Plan ") || self.proposes_plan();
-        let says_all = self.status == ToolStatus::Succeeded && is_plan;
+        let is_done = self.status == ToolStatus::Succeeded;
+        let says_all = is_done && (verb.starts_with("Plan ") || self.proposes_plan());
         let outcome = match says_all {
             true => String::new(),
             false => one_line(&self.outcome()),
