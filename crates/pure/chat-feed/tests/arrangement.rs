@@ -23,7 +23,7 @@ struct Shown {
     /// What each row of the list showed when it was last drawn.
     drawn: BTreeMap<u32, String>,
     heights: HeightIndex,
-    n_events: u64,
+    log: Vec<ChatEvent>,
     /// Whether events say when they were.
     timed: bool,
 }
@@ -36,7 +36,7 @@ impl Shown {
             list: Vec::new(),
             drawn: BTreeMap::new(),
             heights: HeightIndex::new(),
-            n_events: 0,
+            log: Vec::new(),
             timed: true,
         }
     }
@@ -126,17 +126,18 @@ impl Shown {
     }
 
     fn event(&mut self, event_type: &str, turn: &str, parent: Option<&str>, payload: Value) {
-        self.n_events += 1;
+        let nth = self.log.len() + 1;
         let mut event = ChatEvent::new(
-            format!("e{}", self.n_events),
-            1_000 * i64::try_from(self.n_events).unwrap(),
+            format!("e{nth}"),
+            1_000 * i64::try_from(nth).unwrap(),
             "s",
             Payload::from_json(event_type, payload.into()),
         );
         event.timestamp = event.timestamp.filter(|_| self.timed);
         event.turn_id = Some(turn.to_owned());
         event.parent_tool_call_id = parent.map(str::to_owned);
-        self.apply(&[event]);
+        self.apply(std::slice::from_ref(&event));
+        self.log.push(event);
     }
 
     fn call(&mut self, id: &str, tool: &str, parent: Option<&str>) {
@@ -416,6 +417,37 @@ fn a_plan_and_a_question_stand_for_the_calls_that_made_them() {
     shown.event("question_resolved", "t1", None, answered);
     shown.result("b", false);
     assert_eq!(shown.words().len(), 3, "{:?}", shown.words());
+}
+
+#[test]
+fn a_call_gives_way_to_a_question_of_its_own_turn_only() {
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    shown.call("a", "AskUserQuestion", None);
+    let asked = json!({"requestId": "q", "toolCallId": "a", "questions": [{"text": "Which?"}]});
+    shown.event("question_request", "t2", None, asked);
+    let words = shown.words();
+    assert_eq!(words[..2], ["prompt", "AskUserQuestion a"]);
+    assert!(words[2].starts_with("Question("), "{words:?}");
+    // What comes between them changes nothing.
+    shown.edit("c", "a.rs");
+    assert_eq!(shown.words()[1], "AskUserQuestion a");
+}
+
+#[test]
+fn a_call_that_came_with_its_question_is_in_nobodys_company() {
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    shown.call("a", "Bash", None);
+    shown.call("b", "AskUserQuestion", None);
+    assert_eq!(shown.words()[1], "2 in parallel");
+    let asked = json!({"requestId": "q", "toolCallId": "b", "questions": [{"text": "Which?"}]});
+    shown.event("question_request", "t1", None, asked);
+    let words = shown.words();
+    assert_eq!(words.len(), 3, "{words:?}");
+    let mut at_once = Shown::new(Mode::default());
+    at_once.apply(&shown.log);
+    assert_eq!(at_once.words(), words);
 }
 
 #[test]

@@ -113,6 +113,7 @@ impl Arrangement {
             before = self.sibling_before(feed, id);
         }
         if let Some(before) = before
+            && !facet.absorbed
             && self.kept(before).placed
             && self.are_company(feed, before, block)
         {

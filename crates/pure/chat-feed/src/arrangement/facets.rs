@@ -162,7 +162,10 @@ pub(super) fn absorbed_by(feed: &Feed, id: BlockId) -> Option<BlockId> {
         }
         _ if done || call.status.runs() => {
             let behind = feed.next(feed.tail(id));
-            behind.filter(|&behind| asks_for(feed, behind, call))
+            // Only beside the call: of a row of another turn or another level it is not told when it stops being the next.
+            let beside =
+                |by| (feed.block(by).turn, feed.block(by).parent) == (block.turn, block.parent);
+            behind.filter(|&behind| beside(behind) && asks_for(feed, behind, call))
         }
         _ => None,
     }
