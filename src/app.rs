@@ -1,10 +1,9 @@
 //! Our own page: the list of sessions at the left, one `<agent-feed>` beside it, a place to drop a file on.
 //!
-//! What the address says: `?src=` opens a log of the same origin, `?live=` a plain socket of lines, `#session=` a
-//! session of the server, `#sessions=` several beside each other, `#e=` an event in what is opened, or with `.2` behind
-//! its id the second of its rows, which follows the row that has the focus; `#token=` is moved from the address into
-//! memory at once, and kept for this tab until it is closed or refused: a reload does not ask for it again. A reload leaves
-//! the reader at the same place.
+//! What the address says: `?src=` opens a log of the same origin, `#session=` a session of the server, `#sessions=`
+//! several beside each other, `#e=` an event in what is opened, or with `.2` behind its id the second of its rows, which
+//! follows the row that has the focus; `#token=` is moved from the address into memory at once, and kept for this tab
+//! until it is closed or refused: a reload does not ask for it again. A reload leaves the reader at the same place.
 
 mod empty;
 mod first;
@@ -92,8 +91,8 @@ enum Open {
     Together(Vec<String>),
     /// Dropped files: by the name of their session.
     Local(String),
-    /// An address, a socket: by a name for people.
-    Other(String),
+    /// A log of this origin, by its address.
+    Address(String),
 }
 
 /// The page's state. Signals are handles, so a clone of it is the same page.
@@ -141,7 +140,6 @@ struct Page {
     feed: Element,
     token: RefCell<Option<String>>,
     following: RefCell<Option<Running>>,
-    socket: RefCell<Option<Running>>,
     /// Of the session that is open.
     title: RefCell<Option<String>>,
     /// Rows that came while the page was hidden.
@@ -194,7 +192,6 @@ impl Page {
             feed: laid.feed.clone(),
             token: RefCell::new(laid.token.clone()),
             following: RefCell::default(),
-            socket: RefCell::default(),
             title: RefCell::default(),
             n_new: Cell::new(0),
             n_waiting: Cell::new(0),
@@ -373,7 +370,7 @@ impl Page {
                     let found = local.iter().find(|session| session.name == name)?;
                     Some(found.told().0)
                 }),
-                Open::Other(address) => address
+                Open::Address(address) => address
                     .rsplit('/')
                     .find(|part| !part.is_empty())
                     .map(str::to_owned),

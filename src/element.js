@@ -94,8 +94,13 @@ export function defineElement(name, observed, connect) {
     async #read(source) {
       const from = source.getReader?.() ?? source[Symbol.asyncIterator]();
       for (;;) {
-        const { done, value } = await (from.read?.() ?? from.next());
+        let next;
+        try { next = await (from.read?.() ?? from.next()); } catch (why) {
+          if (this.#source === source) this.#when((feed) => feed.attributeChanged("broken", String(why?.message ?? why)));
+          return;
+        }
         if (this.#source !== source) return (from.cancel ?? from.return)?.call(from);
+        const { done, value } = next;
         // A line may end in another piece; the last may end in none.
         this.append(done ? encoder.encode("\n") : typeof value === "string" ? encoder.encode(value) : value);
         if (done) return;

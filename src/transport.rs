@@ -8,7 +8,6 @@ pub(crate) mod aside;
 pub(crate) mod bytes;
 mod folder;
 pub(crate) mod kept;
-pub(crate) mod lines;
 pub(crate) mod link;
 pub(crate) mod list;
 pub(crate) mod live;

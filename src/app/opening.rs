@@ -7,7 +7,6 @@ use leptos::prelude::*;
 use super::{Open, Page, State, first, local, sessions};
 use crate::element::NOTHING;
 use crate::platform::{clock, dom, folder, location};
-use crate::transport::lines;
 use crate::transport::readers::READERS;
 
 impl Page {
@@ -45,8 +44,8 @@ impl Page {
             return Open::Local(name);
         }
         let src = location::query("src").filter(|src| first::address_of_log(src).is_some());
-        if let Some(other) = src.or_else(|| location::query("live")) {
-            return Open::Other(other);
+        if let Some(src) = src {
+            return Open::Address(src);
         }
         if let Some(sessions) = location::fragment("sessions") {
             let ids = sessions.split(',').filter(|id| !id.is_empty());
@@ -74,19 +73,18 @@ impl Page {
             Open::Session(id) => location::step(&[("session", id)], None),
             Open::Together(ids) => location::step(&[("sessions", &ids.join(","))], None),
             Open::Local(name) => location::step(&[], Some(name)),
-            Open::Nothing | Open::Other(_) => location::step(&[], None),
+            Open::Nothing | Open::Address(_) => location::step(&[], None),
         }
         self.enter(open);
     }
 
     /// Shows what the address says already.
     fn enter(&self, open: Open) {
-        self.socket.borrow_mut().take();
         self.show(open.clone());
         if !matches!(open, Open::Session(_)) {
             dom::remove_attribute(&self.feed, "session");
         }
-        let src = location::query("src").filter(|_| matches!(open, Open::Other(_)));
+        let src = location::query("src").filter(|_| matches!(open, Open::Address(_)));
         match src.as_deref().and_then(first::address_of_log) {
             // It may be read already.
             Some(address) => dom::write_attribute(&self.feed, "src", &address),
@@ -95,14 +93,7 @@ impl Page {
         match open {
             Open::Session(id) => dom::write_attribute(&self.feed, "session", &id),
             Open::Local(name) => self.load(&name),
-            Open::Other(address) if src.is_none() => {
-                let feed = self.feed.clone();
-                let socket = lines::of_socket(&address, move |bytes| {
-                    dom::call_with_bytes(&feed, "append", bytes)
-                });
-                *self.socket.borrow_mut() = socket;
-            }
-            Open::Other(_) | Open::Together(_) | Open::Nothing => {}
+            Open::Address(_) | Open::Together(_) | Open::Nothing => {}
         }
     }
 
@@ -206,7 +197,7 @@ impl Page {
         let open = match open.get_untracked() {
             Open::Session(id) => vec![id],
             Open::Together(ids) => ids,
-            Open::Nothing | Open::Local(_) | Open::Other(_) => return,
+            Open::Nothing | Open::Local(_) | Open::Address(_) => return,
         };
         let now_ms = clock::epoch_ms();
         let mut kept = false;
@@ -229,7 +220,7 @@ impl Page {
         self.state.open.with_untracked(|open| match open {
             Open::Session(open) => ids.any(|id| id == open),
             Open::Together(open) => ids.any(|id| open.iter().any(|open| id == open)),
-            Open::Nothing | Open::Local(_) | Open::Other(_) => false,
+            Open::Nothing | Open::Local(_) | Open::Address(_) => false,
         })
     }
 }

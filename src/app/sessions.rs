@@ -138,7 +138,7 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
     ));
     let note = move || connection_note(state);
     let refused = move || {
-        let elsewhere = matches!(state.open.get(), Open::Local(_) | Open::Other(_));
+        let elsewhere = matches!(state.open.get(), Open::Local(_) | Open::Address(_));
         (state.refused.get() && elsewhere).then(|| refused_note(page))
     };
     let live = move || matches!(state.connection.get(), Some(Connection::Live));
@@ -204,7 +204,7 @@ pub(super) fn waiting(state: State) -> usize {
         let is_open = |id: &str| match open {
             Open::Session(open) => open == id,
             Open::Together(open) => open.iter().any(|open| open == id),
-            Open::Nothing | Open::Local(_) | Open::Other(_) => false,
+            Open::Nothing | Open::Local(_) | Open::Address(_) => false,
         };
         state.rows.with(|rows| {
             let waiting = rows

@@ -13,7 +13,7 @@ use crate::element;
 pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
     let ids = Memo::new(move |_| match state.open.get() {
         Open::Together(ids) => ids,
-        Open::Nothing | Open::Session(_) | Open::Local(_) | Open::Other(_) => Vec::new(),
+        Open::Nothing | Open::Session(_) | Open::Local(_) | Open::Address(_) => Vec::new(),
     });
     let is_shown = Memo::new(move |_| !ids.with(Vec::is_empty));
     // Keyed, so that the others stay as they are when one is closed.
@@ -76,7 +76,7 @@ fn column(page: PageRef, state: State, id: String) -> impl IntoView {
         .on(ev::click, move |_| {
             let mut ids = match state.open.get_untracked() {
                 Open::Together(ids) => ids,
-                Open::Nothing | Open::Session(_) | Open::Local(_) | Open::Other(_) => return,
+                Open::Nothing | Open::Session(_) | Open::Local(_) | Open::Address(_) => return,
             };
             ids.retain(|id| *id != for_close);
             page.with_value(|page| page.watch(ids));

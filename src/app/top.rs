@@ -14,7 +14,7 @@ use crate::transport::link::Server;
 pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
     // It is not put before what is read without the server: the list says it then.
     let asks = Memo::new(move |_| {
-        let elsewhere = matches!(state.open.get(), Open::Local(_) | Open::Other(_));
+        let elsewhere = matches!(state.open.get(), Open::Local(_) | Open::Address(_));
         state.refused.get() && !elsewhere
     });
     // The list and the feed are refused each for itself: what was typed after the first stays.
@@ -33,9 +33,11 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
         let failed = state.failed.get();
         match state.open.get() {
             Open::Nothing => Some(empty::view(page, state).into_any()),
-            Open::Local(_) | Open::Other(_) if failed => Some(empty::view(page, state).into_any()),
+            Open::Local(_) | Open::Address(_) if failed => {
+                Some(empty::view(page, state).into_any())
+            }
             Open::Session(_) if failed => Some(all_sessions(page).into_any()),
-            Open::Session(_) | Open::Together(_) | Open::Local(_) | Open::Other(_) => None,
+            Open::Session(_) | Open::Together(_) | Open::Local(_) | Open::Address(_) => None,
         }
     };
     (

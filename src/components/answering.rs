@@ -3,7 +3,7 @@
 //! Kept by row, so it outlives the row's place on the screen. Nothing here changes the feed: an answer goes up, and what
 //! it changes comes back as an event.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
@@ -89,6 +89,8 @@ pub(crate) struct Answering {
     send: RefCell<Option<SendAnswer>>,
     drafts: RefCell<Few<BlockId, Draft>>,
     progress: RefCell<Few<BlockId, Progress>>,
+    /// Counts how often the rows came anew: the same name is another row's then.
+    round: Cell<u32>,
 }
 
 impl Answering {
@@ -128,6 +130,7 @@ impl Answering {
     pub(crate) fn begin_anew(&self) {
         self.drafts.borrow_mut().clear();
         self.progress.borrow_mut().clear();
+        self.round.set(self.round.get().wrapping_add(1));
     }
 }
 
@@ -152,8 +155,13 @@ impl Context {
         self.keep_focus(id);
         let sent = send(answer);
         let context = self.clone();
+        let round = self.answering.round.get();
         leptos::task::spawn_local(async move {
-            match sent.await {
+            let sent = sent.await;
+            if context.answering.round.get() != round {
+                return;
+            }
+            match sent {
                 // The event is on its way; until it is here the answer is.
                 Ok(()) => {}
                 Err(Unsent::TakenOver) => context.set_progress(id, None),

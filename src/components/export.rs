@@ -22,7 +22,12 @@ pub(crate) enum Step {
     /// The session is looked through.
     Looking,
     /// What was found; the reader decides.
-    Asking(Vec<KindFound>),
+    Asking {
+        /// By its kind.
+        found: Vec<KindFound>,
+        /// Why only the beginning of the session could be read, where there is more.
+        cut_off: Option<String>,
+    },
     /// The file is written.
     Writing,
     /// It could not be done.
@@ -128,10 +133,10 @@ impl Review {
     }
 
     /// Shows what was found, and waits for the reader, who may leave some of it as it is.
-    pub(crate) fn ask(&self, plan: Plan, save: impl Fn(Plan) + 'static) {
+    pub(crate) fn ask(&self, plan: Plan, cut_off: Option<String>, save: impl Fn(Plan) + 'static) {
         let found = plan.found().to_vec();
         *self.state.shared.plan.borrow_mut() = Some((plan, Box::new(save)));
-        self.set(Step::Asking(found));
+        self.set(Step::Asking { found, cut_off });
     }
 
     /// It is done.
@@ -243,7 +248,7 @@ fn step_view(ctx: Ctx, step: Step) -> AnyView {
         Step::Looking => said(ctx, "Looking for secrets …".to_owned()).into_any(),
         Step::Writing => said(ctx, "Writing the file …".to_owned()).into_any(),
         Step::Failed(why) => said(ctx, format!("Could not export: {why}")).into_any(),
-        Step::Asking(found) => asking(ctx, found).into_any(),
+        Step::Asking { found, cut_off } => asking(ctx, found, cut_off).into_any(),
     }
 }
 
@@ -260,7 +265,12 @@ fn cancel(ctx: Ctx) -> impl IntoView {
         .child("Cancel")
 }
 
-fn asking(ctx: Ctx, found: Vec<KindFound>) -> impl IntoView {
+fn asking(ctx: Ctx, found: Vec<KindFound>, cut_off: Option<String>) -> impl IntoView {
+    let cut_off = cut_off.map(|why| {
+        p().child(format!(
+            "The file will have what could be read of the session: {why}."
+        ))
+    });
     let n_places: u64 = found.iter().map(|kind| kind.n_places).sum();
     let told = match n_places {
         0 => "Nothing was found to mask.".to_owned(),
@@ -278,6 +288,7 @@ fn asking(ctx: Ctx, found: Vec<KindFound>) -> impl IntoView {
         })
         .child("Save");
     (
+        cut_off,
         p().child(told),
         ul().class("export__kinds").child(kinds),
         div().class("export__buttons").child((cancel(ctx), save)),

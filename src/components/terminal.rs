@@ -182,7 +182,9 @@ pub(crate) fn view(
     let reading = (!whole && !runs && n_bytes > BYTES_A_FRAME).then(|| {
         // The rest in the frames that follow.
         ctx.with_value(|context| context.store.touch(id));
-        let share = kept.terminal.borrow().n_read() * 100 / n_bytes.max(1);
+        let n_read = kept.terminal.borrow().n_read();
+        // 32 bits would hold this of 42 MB and no more.
+        let share = n_read as u64 * 100 / n_bytes.max(1) as u64;
         div().class("subtle").child(format!("Reading, {share} %"))
     });
     let n_lines = kept.n_lines(printed);

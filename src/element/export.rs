@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
 
+use chat_event::ChatEvent;
 use chat_feed::export::{
     Form, PAGE_END, PAGE_PIECE, PAGE_PIECE_BYTES, PAGE_PIECE_END, Writer, file_name,
 };
@@ -16,8 +17,8 @@ use crate::components::export::{Review, Step};
 use crate::platform::part::part;
 use crate::platform::save::{self, Pieces};
 use crate::platform::stream::Blob;
-use crate::transport::Update;
 use crate::transport::again::Origin;
+use crate::transport::{Sink, Update};
 
 part! {
     /// What looks through a session and writes it.
@@ -32,22 +33,41 @@ type Reviewed = Pin<Box<dyn Future<Output = ()>>>;
 /// What the part can do.
 #[derive(Clone, Copy)]
 struct Export {
-    /// What there is to mask in a session, and how many events it has.
-    plan: fn(Origin) -> Soon<(Plan, u64)>,
-    /// Writes the session as it was when it was looked through.
-    write: fn(Origin, Form, Option<Plan>, u64) -> Soon<Blob>,
+    /// Looks through a session.
+    plan: fn(Session) -> Soon<Planned>,
+    /// Writes the session as it was when it was looked through: so many events of it.
+    write: fn(Session, Form, Option<Plan>, u64) -> Soon<Blob>,
     /// Looks through the session, asks the reader, and writes what is wanted of it; given its title.
-    review: fn(Weak<FeedElement>, Origin, Form, Review, String) -> Reviewed,
+    review: fn(Weak<FeedElement>, Session, Form, Review, String) -> Reviewed,
+}
+
+/// A session to be read again.
+#[derive(Clone)]
+struct Session {
+    origin: Origin,
+    /// Hears of parts of the page that do not come.
+    asker: Sink,
+    /// Whether somebody still waits for it.
+    is_wanted: Rc<dyn Fn() -> bool>,
+}
+
+/// What was found in it.
+struct Planned {
+    /// What there is to mask.
+    plan: Plan,
+    n_events: u64,
+    /// Why only its beginning could be read, where there is more.
+    cut_off: Option<String>,
 }
 
 fn table() -> Export {
     Export {
-        plan: |origin| Box::pin(async move { plan(&origin).await }),
-        write: |origin, form, plan, n_events| {
-            Box::pin(async move { write(&origin, form, plan, n_events).await })
+        plan: |session| Box::pin(async move { plan(&session).await }),
+        write: |session, form, plan, n_events| {
+            Box::pin(async move { write(&session, form, plan, n_events).await })
         },
-        review: |me, origin, form, review, title| {
-            Box::pin(async move { ask_and_save(me, origin, form, review, title).await })
+        review: |me, session, form, review, title| {
+            Box::pin(async move { ask_and_save(me, session, form, review, title).await })
         },
     }
 }
@@ -76,9 +96,15 @@ impl FeedElement {
         let review = self.view.context.export.begin(form);
         let title = self.title();
         let (me, sink) = (self.me.clone(), self.sink());
+        let asked = review.clone();
+        let session = Session {
+            origin,
+            asker: sink.clone(),
+            is_wanted: Rc::new(move || asked.is_wanted()),
+        };
         wasm_bindgen_futures::spawn_local(async move {
             let export = EXPORT.needed(|lack| sink(Update::Lacks(lack))).await;
-            (export.review)(me, origin, form, review, title).await;
+            (export.review)(me, session, form, review, title).await;
         });
     }
 
@@ -90,10 +116,14 @@ impl FeedElement {
     ) -> impl Future<Output = Result<Blob, String>> + use<> {
         let (origin, sink) = (self.origin(), self.sink());
         async move {
-            let origin = origin.ok_or("nothing is shown")?;
+            let session = Session {
+                origin: origin.ok_or("nothing is shown")?,
+                asker: sink.clone(),
+                is_wanted: Rc::new(|| true),
+            };
             let export = EXPORT.needed(|lack| sink(Update::Lacks(lack))).await;
-            let (plan, n_events) = (export.plan)(origin.clone()).await?;
-            (export.write)(origin, form, masked.then_some(plan), n_events).await
+            let Planned { plan, n_events, .. } = (export.plan)(session.clone()).await?;
+            (export.write)(session, form, masked.then_some(plan), n_events).await
         }
     }
 
@@ -106,23 +136,27 @@ impl FeedElement {
 /// What follows the choice of a form.
 async fn ask_and_save(
     me: Weak<FeedElement>,
-    origin: Origin,
+    session: Session,
     form: Form,
     review: Review,
     title: String,
 ) {
-    let planned = plan(&origin).await;
+    let planned = plan(&session).await;
     if me.strong_count() == 0 || !review.is_wanted() {
         return;
     }
     match planned {
         Err(why) => review.set(Step::Failed(why)),
-        Ok((plan, n_events)) => {
+        Ok(Planned {
+            plan,
+            n_events,
+            cut_off,
+        }) => {
             let told = review.clone();
-            review.ask(plan, move |plan| {
+            review.ask(plan, cut_off, move |plan| {
                 if me.strong_count() > 0 {
-                    let (origin, title, told) = (origin.clone(), title.clone(), told.clone());
-                    write_and_save(origin, form, plan, n_events, title, told);
+                    let (session, title, told) = (session.clone(), title.clone(), told.clone());
+                    write_and_save(session, form, plan, n_events, title, told);
                 }
             });
         }
@@ -130,7 +164,7 @@ async fn ask_and_save(
 }
 
 fn write_and_save(
-    origin: Origin,
+    session: Session,
     form: Form,
     plan: Plan,
     n_events: u64,
@@ -140,49 +174,55 @@ fn write_and_save(
     wasm_bindgen_futures::spawn_local(async move {
         // What is masked in the file stands in its name neither.
         let title = Masker::new(plan.clone()).text(&title);
-        match write(&origin, form, Some(plan), n_events).await {
-            // The reader may have left meanwhile.
-            Ok(file) if review.is_wanted() => {
+        let written = write(&session, form, Some(plan), n_events).await;
+        // The reader may have left meanwhile.
+        if !review.is_wanted() {
+            return;
+        }
+        match written {
+            Ok(file) => {
                 save::save(&file, &file_name(&title, form));
                 review.close();
             }
-            Ok(_) => {}
             Err(why) => review.set(Step::Failed(why)),
         }
     });
 }
 
-/// What there is to mask, and how many events there are.
-async fn plan(origin: &Origin) -> Result<(Plan, u64), String> {
-    let (scan, n_events) = look(origin, Scan::new(), u64::MAX).await?;
-    if n_events == 0 {
+async fn plan(session: &Session) -> Result<Planned, String> {
+    let mut planned = look(session, Scan::new(), u64::MAX).await?;
+    if planned.n_events == 0 {
         return Err("there is nothing in the session".to_owned());
     }
-    let mut plan = scan.finish();
-    if plan.asks_again() {
-        plan = look(origin, Scan::again(plan), n_events).await?.0.finish();
+    if planned.plan.asks_again() {
+        let scan = Scan::again(planned.plan);
+        planned.plan = look(session, scan, planned.n_events).await?.plan;
     }
-    Ok((plan, n_events))
+    Ok(planned)
 }
 
-async fn look(origin: &Origin, scan: Scan, most: u64) -> Result<(Scan, u64), String> {
+async fn look(session: &Session, scan: Scan, most: u64) -> Result<Planned, String> {
     let looked = Rc::new(RefCell::new(scan));
     let n_events = Rc::new(Cell::new(0));
     let (scan, count) = (looked.clone(), n_events.clone());
-    origin
-        .read(move |event| {
-            scan.borrow_mut().push(event);
-            count.set(count.get() + 1);
-            count.get() < most
-        })
-        .await?;
-    let scan = looked.take();
-    Ok((scan, n_events.get()))
+    let is_wanted = session.is_wanted.clone();
+    let take = move |event: &ChatEvent| {
+        scan.borrow_mut().push(event);
+        count.set(count.get() + 1);
+        count.get() < most && is_wanted()
+    };
+    let cut_off = session.origin.read(take, &session.asker).await?;
+    let plan = looked.take().finish();
+    Ok(Planned {
+        plan,
+        n_events: n_events.get(),
+        cut_off,
+    })
 }
 
 /// Writes a session as it was when it was looked through.
 async fn write(
-    origin: &Origin,
+    session: &Session,
     form: Form,
     plan: Option<Plan>,
     n_events: u64,
@@ -193,14 +233,14 @@ async fn write(
     )));
     let written = sheet.clone();
     let mut n_written = 0;
-    origin
-        .read(move |event| {
-            let (writer, sheet) = &mut *written.borrow_mut();
-            writer.push(event, sheet);
-            n_written += 1;
-            n_written < n_events
-        })
-        .await?;
+    let is_wanted = session.is_wanted.clone();
+    let take = move |event: &ChatEvent| {
+        let (writer, sheet) = &mut *written.borrow_mut();
+        writer.push(event, sheet);
+        n_written += 1;
+        n_written < n_events && is_wanted()
+    };
+    session.origin.read(take, &session.asker).await?;
     let pieces = {
         let (writer, sheet) = &mut *sheet.borrow_mut();
         writer.finish(sheet);

@@ -15,7 +15,7 @@ use crate::platform::stream::Blob;
 use crate::transport::again::Origin;
 use crate::transport::pushed::Pushed;
 use crate::transport::readers::READERS;
-use crate::transport::{Running, Update, replay};
+use crate::transport::{Failure, Running, Update, replay};
 
 /// Rows mounted at once while the whole session is written out.
 const STRETCH_ROWS: usize = 100;
@@ -87,6 +87,11 @@ impl Feed for FeedElement {
                 let known =
                     !self.opening.get() && matches!(self.state.get(), "ready" | "live" | "ended");
                 self.go_on(known && self.store.event_count() > 0);
+            }
+            // A stream that the page gave.
+            "broken" => {
+                let why = value.unwrap_or_default();
+                self.fail(&Failure::new(format!("the stream broke off: {why}"), ""));
             }
             "group" => self.arrange(|mode| mode.group = value.as_deref() != Some("none")),
             _ => {}

@@ -13,8 +13,7 @@ use std::cell::RefCell;
 use wasm_bindgen::JsCast;
 
 pub(crate) use calls::{
-    call_method, call_with_bytes, call_with_files, call_with_text, element_property, play,
-    set_text_property,
+    call_method, call_with_files, call_with_text, element_property, play, set_text_property,
 };
 pub(crate) use event::{
     around_event, attribute_at, began_in_control, child_at, has_shift, has_shift_at, is_target,

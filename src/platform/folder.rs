@@ -84,6 +84,8 @@ impl Dropped {
     /// Reads through the folders. `true` with it where there were more files than are listed.
     pub(crate) async fn files(self) -> (Vec<NamedFile>, bool) {
         let mut files = self.files;
+        let too_many = files.len() > MOST_FILES;
+        files.truncate(MOST_FILES);
         let mut waiting: Vec<(web_sys::FileSystemEntry, usize)> =
             self.entries.into_iter().map(|entry| (entry, 0)).collect();
         while let Some((entry, depth)) = waiting.pop() {
@@ -107,7 +109,7 @@ impl Dropped {
                 }
             }
         }
-        (files, false)
+        (files, too_many)
     }
 }
 

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use chat_event::ChatEvent;
 use chat_feed::connection::Page;
 use chat_normalize::{AT_REST, SessionFolder};
+use futures_util::future::{AbortHandle, Abortable};
 
 use super::link::Server;
 use super::live::encoded;
@@ -26,72 +27,81 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    /// Shows each event to `take` until it says that it has enough.
+    /// Shows each event to `take` until it says that it has enough; nothing is read on then. What is damaged is read as
+    /// far as it goes: why it goes no further. `asker` hears of parts of the page that do not come.
     ///
     /// # Errors
     ///
-    /// Why it could not be read to its end, for people.
+    /// Why it could not be read, for people.
     pub(crate) async fn read(
         &self,
         take: impl FnMut(&ChatEvent) -> bool + 'static,
-    ) -> Result<(), String> {
-        let take = Rc::new(RefCell::new(take));
+        asker: &Sink,
+    ) -> Result<Option<String>, String> {
+        let take = RefCell::new(take);
         let failed: Rc<RefCell<Option<String>>> = Rc::default();
-        let enough = Rc::new(Cell::new(false));
+        let cut_off: Rc<RefCell<Option<String>>> = Rc::default();
+        let (stop, registration) = AbortHandle::new_pair();
         let sink: Sink = {
-            let (failed, enough) = (failed.clone(), enough.clone());
+            let (failed, cut_off, asker) = (failed.clone(), cut_off.clone(), asker.clone());
+            let enough = Cell::new(false);
             Rc::new(move |update| match update {
                 Update::Events(events) => {
                     let mut take = take.borrow_mut();
                     for event in &events {
                         if !enough.get() && !take(event) {
                             enough.set(true);
+                            stop.abort();
                         }
                     }
                 }
                 Update::Failed(failure) => *failed.borrow_mut() = Some(failure.what),
+                Update::Stopped(damage) => *cut_off.borrow_mut() = Some(damage.what),
+                Update::Lacks(_) => asker(update),
                 // What else is told is for those who show it.
                 _ => {}
             })
         };
+        // Who has enough wants to hear of nothing more.
+        match Abortable::new(self.read_all(&sink), registration).await {
+            Ok(read) => read?,
+            Err(_) => return Ok(None),
+        }
+        match failed.take() {
+            Some(why) => Err(why),
+            None => Ok(cut_off.take()),
+        }
+    }
+
+    async fn read_all(&self, sink: &Sink) -> Result<(), String> {
         match self {
             Origin::Files(files) => match files.as_slice() {
                 [(_, file)] => {
                     let source = Source::File(file.clone());
-                    replay::read_here(source, AT_REST, None, &sink).await;
+                    replay::read_here(source, AT_REST, None, sink).await;
                 }
                 files => {
                     let files = folder::named(files.to_vec());
                     let folder = SessionFolder::group(files.iter().map(|(path, _)| path.as_str()));
                     for parts in folder.sessions {
-                        folder::read_parts(parts, files.clone(), None, &sink).await;
+                        folder::read_parts(parts, files.clone(), None, sink).await;
                     }
                 }
             },
             Origin::Address(address, token) => {
                 let source = Source::Address(address.clone(), token.clone());
-                replay::read_here(source, AT_REST, None, &sink).await;
+                replay::read_here(source, AT_REST, None, sink).await;
             }
-            Origin::Session(server, session) => {
-                read_session(server, session, &sink, &enough).await?;
-            }
+            Origin::Session(server, session) => read_session(server, session, sink).await?,
         }
-        match failed.take() {
-            Some(why) => Err(why),
-            None => Ok(()),
-        }
+        Ok(())
     }
 }
 
 /// Pages of a session of a server, with their bodies where they were.
-async fn read_session(
-    server: &Server,
-    session: &str,
-    sink: &Sink,
-    enough: &Cell<bool>,
-) -> Result<(), String> {
+async fn read_session(server: &Server, session: &str, sink: &Sink) -> Result<(), String> {
     let mut after = 0;
-    while !enough.get() {
+    loop {
         let route = format!(
             "sessions/{}/events?after={after}&bodies=full",
             encoded(session)
@@ -106,10 +116,9 @@ async fn read_session(
             page.events.is_empty() || next.is_none_or(|next| next <= after || next >= page.head);
         sink(Update::Events(page.events));
         if is_last {
-            break;
+            return Ok(());
         }
         after = next.unwrap_or(after);
         frame::yield_now().await;
     }
-    Ok(())
 }

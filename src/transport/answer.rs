@@ -3,7 +3,7 @@
 use chat_event::Json;
 use serde::Deserialize;
 
-use super::link::Server;
+use super::link::{Server, in_time};
 use super::live::encoded;
 use crate::platform::stream::post_json;
 
@@ -54,9 +54,12 @@ pub(crate) async fn send(
         encoded(&session),
         encoded(&request_id)
     );
-    let (status, bytes) = post_json(&server.route(&path), server.token.as_deref(), &json)
-        .await
-        .map_err(|_| Refusal::Failed(format!("{} does not answer", server.name())))?;
+    let address = server.route(&path);
+    let posted = in_time(post_json(&address, server.token.as_deref(), &json)).await;
+    let Some(Ok((status, bytes))) = posted else {
+        let why = format!("{} does not answer", server.name());
+        return Err(Refusal::Failed(why));
+    };
     if (200..300).contains(&status) {
         return Ok(());
     }

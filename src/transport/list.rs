@@ -10,7 +10,7 @@ use futures_util::future::{Either, select};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::link::{self, Heard, Server, Socket};
+use super::link::{self, Heard, Server, Socket, in_time};
 use super::{Connection, Running};
 use crate::platform::frame;
 use crate::platform::stream::{FetchError, fetch_bytes};
@@ -74,7 +74,12 @@ async fn stretch(
     was_live: &mut bool,
 ) -> Result<Option<u64>, End> {
     // A socket does not say why it was refused; a request does.
-    match fetch_bytes(&server.route("sessions?limit=1"), server.token.as_deref()).await {
+    let address = server.route("sessions?limit=1");
+    let asked = in_time(fetch_bytes(&address, server.token.as_deref())).await;
+    let Some(answer) = asked else {
+        return Ok(None);
+    };
+    match answer {
         Ok(bytes) if is_list(&bytes) => {}
         // Some hosts answer whatever they do not have with their first page, others with 403.
         Ok(_)

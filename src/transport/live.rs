@@ -5,17 +5,16 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use chat_event::cursor::Cursor;
 use chat_feed::connection::{Command, Failure as Why, Follower, Input, Page, PageError};
 use chat_feed::loads::Wanted;
-use futures_util::future::{Either, select};
 
 use super::answer::{self, Refusal, Route};
-use super::link::{Heard, Server, SoFar, Socket};
+use super::link::{Heard, Server, SoFar, Socket, in_time};
 use super::search::{self, Found};
 use super::{Failure, Running, Sink, Update};
 use crate::platform::dom::{self, Listener};
@@ -25,8 +24,6 @@ use crate::platform::stream::{ByteStream, FetchError, fetch_bytes};
 
 /// Events asked for in one page.
 const PAGE_EVENTS: u32 = 1_000;
-/// A page that takes longer does not come: it has a few megabytes at most.
-const PAGE_LIMIT_MS: u32 = 45_000;
 /// Timers of a browser count in 32 bits; nothing here waits for a day.
 const LONGEST_SLEEP_MS: f64 = 86_400_000.0;
 
@@ -296,11 +293,9 @@ async fn fetch_page(
     // Pages follow each other at once: the browser gets to its own work in between.
     frame::yield_now().await;
     let address = server.route(&route);
-    let fetched = pin!(fetch_bytes(&address, server.token.as_deref()));
-    let bytes = match select(fetched, frame::sleep(PAGE_LIMIT_MS)).await {
-        Either::Left((bytes, _)) => bytes,
-        // Nothing says that a connection has died under a request.
-        Either::Right(_) => return Err(PageError::NoAnswer),
+    let fetched = fetch_bytes(&address, server.token.as_deref());
+    let Some(bytes) = in_time(fetched).await else {
+        return Err(PageError::NoAnswer);
     };
     let bytes = bytes.map_err(|why| match why {
         FetchError::Status {

@@ -156,7 +156,7 @@ pub(super) fn view(
                 (Open::Session(open), Item::Session(..)) => open == id,
                 (Open::Together(open), Item::Session(..)) => open.iter().any(|one| one == id),
                 (Open::Local(open), Item::Local(_)) => open == id,
-                (Open::Nothing | Open::Other(_), _)
+                (Open::Nothing | Open::Address(_), _)
                 | (Open::Session(_) | Open::Together(_), Item::Local(_) | Item::Heading(..))
                 | (Open::Local(_), Item::Session(..) | Item::Heading(..)) => false,
             };

@@ -29,11 +29,6 @@ pub(crate) fn call_with_text(element: &Element, method: &str, text: &str) {
     call_with(element, method, &text.into());
 }
 
-/// Calls a method of an element's own class with bytes.
-pub(crate) fn call_with_bytes(element: &Element, method: &str, bytes: &[u8]) {
-    call_with(element, method, &js_sys::Uint8Array::from(bytes));
-}
-
 /// Calls a method of an element's own class with files, each with its path.
 pub(crate) fn call_with_files(element: &Element, method: &str, files: &[NamedFile]) {
     let list = js_sys::Array::new();

@@ -75,17 +75,14 @@ impl Asked {
             };
             events.push(asked.event("start", start.into()));
         }
-        let option = |id: &str, label: &str| PermissionOption {
-            id: id.to_owned(),
-            label: label.to_owned(),
-            kind: format!("{id}_once"),
-            ..PermissionOption::default()
-        };
         let request = PermissionRequest {
             request_id: asked.request_id.clone(),
             tool_name: input.tool_name,
             args: input.tool_input.as_ref().map(Json::from),
-            options: vec![option("allow", "Allow"), option("reject", "Deny")],
+            options: vec![
+                PermissionOption::new("allow", "Allow", "allow_once"),
+                PermissionOption::new("reject", "Deny", "reject_once"),
+            ],
             ..PermissionRequest::default()
         };
         events.push(asked.event("ask", request.into()));

@@ -46,19 +46,6 @@ impl Blobs {
         Ok(sha256)
     }
 
-    /// Keeps `body` under the hash it is said to have.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::HashMismatch`] where it has another, and where the disk refuses.
-    pub fn put_checked(&self, sha256: &str, body: &[u8]) -> Result<(), Error> {
-        check_hash(sha256)?;
-        if sha256_hex(body) != sha256 {
-            return Err(Error::HashMismatch);
-        }
-        self.put_as(sha256, body)
-    }
-
     /// Begins to keep a body that comes in pieces, under the hash it is said to have.
     ///
     /// # Errors

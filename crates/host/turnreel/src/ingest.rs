@@ -3,11 +3,11 @@
 mod batch;
 
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use axum::http::StatusCode;
 use chat_event::ChatEvent;
-use chat_store::{Appended, ItemResult, SessionId};
+use chat_store::{Appended, ItemResult, SessionId, now_ms};
 use serde::Serialize;
 
 use crate::error::ApiError;
@@ -331,14 +331,6 @@ fn refuse_batch(
         refusal.more = Some(Box::new(more));
     }
     refusal
-}
-
-/// The server's clock, Unix epoch in milliseconds.
-pub(crate) fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-    })
 }
 
 #[cfg(test)]

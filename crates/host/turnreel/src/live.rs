@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Instant;
 
 use chat_event::frame::MAX_SERVER_BYTES;
@@ -16,6 +16,7 @@ use chat_store::{Gap, PageRequest, Session, Summary};
 use tokio::sync::watch;
 
 use crate::error::ApiError;
+use crate::locked::locked;
 use crate::rings::{self, Rings, Share};
 use crate::shared_frame::{SharedFrame, SharedFrames};
 use crate::tiers::Urgency;
@@ -429,10 +430,6 @@ impl List {
     pub(crate) fn follow(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -11,11 +11,10 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use axum::extract::ws::Message;
-use chat_store::ItemResult;
+use chat_store::{ItemResult, now_ms};
 
 use kinds::{BATCH_EVENTS, Counter, Family, Histogram, MESSAGE_BYTES, TIMES_US, Text};
 
-use crate::ingest::now_ms;
 use crate::state::State;
 
 /// Sandboxes that have lines of their own; the others share one.

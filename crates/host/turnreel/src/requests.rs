@@ -3,8 +3,8 @@
 //! The log decides. A session's requests are read from it when somebody first asks for one, and kept up with what is
 //! stored from then on, whoever resolves them: the page, a hook, or the agent itself.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::{Arc, Mutex};
 
 use chat_event::{ChatEvent, Payload};
 use chat_store::{PageRequest, SessionId, Stored};
@@ -13,6 +13,7 @@ use tokio::sync::watch;
 
 use crate::error::ApiError;
 use crate::live::Live;
+use crate::locked::locked;
 
 /// Sessions whose requests are kept; they can be read again.
 const MAX_SESSIONS: usize = 256;
@@ -38,16 +39,43 @@ type OfSession = BTreeMap<(Kind, String), Asked>;
 /// The requests of the sessions that were asked about.
 #[derive(Default)]
 pub(crate) struct Requests {
-    sessions: Mutex<HashMap<SessionId, OfSession>>,
+    sessions: Mutex<Sessions>,
     /// Counts answers; waking is all it is for.
     answered: watch::Sender<u64>,
+}
+
+/// Those that are kept; the one that was read the longest ago makes room.
+#[derive(Default)]
+struct Sessions {
+    requests: HashMap<SessionId, OfSession>,
+    /// In the order in which they were read.
+    order: VecDeque<SessionId>,
+}
+
+impl Sessions {
+    fn keep(&mut self, id: &SessionId, requests: OfSession) {
+        self.forget(id);
+        if self.order.len() == MAX_SESSIONS
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.requests.remove(&oldest);
+        }
+        self.order.push_back(id.clone());
+        self.requests.insert(id.clone(), requests);
+    }
+
+    fn forget(&mut self, id: &SessionId) {
+        if self.requests.remove(id).is_some() {
+            self.order.retain(|other| other != id);
+        }
+    }
 }
 
 impl Requests {
     /// Takes what was stored.
     pub(crate) fn note(&self, id: &SessionId, stored: &[Stored]) {
-        let mut sessions = self.locked();
-        let Some(requests) = sessions.get_mut(id) else {
+        let mut sessions = locked(&self.sessions);
+        let Some(requests) = sessions.requests.get_mut(id) else {
             return;
         };
         let mut n_answers = 0;
@@ -76,11 +104,11 @@ impl Requests {
         kind: Kind,
         request_id: &str,
     ) -> Result<Option<Asked>, ApiError> {
-        if !self.locked().contains_key(live.session.id()) {
-            let _writer = live.writer.lock().await;
-            self.load(live).await?;
+        if let Some(known) = self.known(live, kind, request_id) {
+            return Ok(known);
         }
-        Ok(self.known(live, kind, request_id))
+        let _writer = live.writer.lock().await;
+        self.find_as_writer(live, kind, request_id).await
     }
 
     /// As [`Requests::find`], for who holds the session's `writer`.
@@ -90,61 +118,55 @@ impl Requests {
         kind: Kind,
         request_id: &str,
     ) -> Result<Option<Asked>, ApiError> {
-        if !self.locked().contains_key(live.session.id()) {
-            self.load(live).await?;
+        if let Some(known) = self.known(live, kind, request_id) {
+            return Ok(known);
         }
-        Ok(self.known(live, kind, request_id))
+        let requests = read(live).await?;
+        let asked = requests.get(&(kind, request_id.to_owned())).cloned();
+        locked(&self.sessions).keep(live.session.id(), requests);
+        Ok(asked)
     }
 
     /// Its log is read anew when something of it is asked for: it may have more than we were told of.
     pub(crate) fn forget(&self, session: &SessionId) {
-        self.locked().remove(session);
+        locked(&self.sessions).forget(session);
     }
 
-    fn known(&self, live: &Live, kind: Kind, request_id: &str) -> Option<Asked> {
-        let sessions = self.locked();
-        let requests = sessions.get(live.session.id())?;
-        requests.get(&(kind, request_id.to_owned())).cloned()
+    /// The request, as far as is known without reading the log; `None` where nothing of its session is.
+    fn known(&self, live: &Live, kind: Kind, request_id: &str) -> Option<Option<Asked>> {
+        let sessions = locked(&self.sessions);
+        let requests = sessions.requests.get(live.session.id())?;
+        Some(requests.get(&(kind, request_id.to_owned())).cloned())
     }
+}
 
-    /// Reads the session's log. The caller holds its `writer`, so nothing is stored beside it.
-    async fn load(self: &Arc<Self>, live: &Arc<Live>) -> Result<(), ApiError> {
-        let session = live.session.clone();
-        let reading = move || -> Result<OfSession, ApiError> {
-            let mut requests = OfSession::new();
-            let mut after = 0;
-            loop {
-                let page = session.page(PageRequest {
-                    after,
-                    limit: 1000,
-                    max_bytes: 1024 * 1024,
-                })?;
-                for line in &page.lines {
-                    // Lines are compact, so this finds all there are, and spares the others the parser.
-                    let may_be = line.contains(r#""type":"permission_"#)
-                        || line.contains(r#""type":"question_"#);
-                    if may_be && let Ok(event) = ChatEvent::from_json(line) {
-                        take(&mut requests, &event);
-                    }
+/// Reads the requests of a session's log. The caller holds its `writer`, so nothing is stored beside it.
+async fn read(live: &Live) -> Result<OfSession, ApiError> {
+    let session = live.session.clone();
+    let reading = move || -> Result<OfSession, ApiError> {
+        let mut requests = OfSession::new();
+        let mut after = 0;
+        loop {
+            let page = session.page(PageRequest {
+                after,
+                limit: 1000,
+                max_bytes: 1024 * 1024,
+            })?;
+            for line in &page.lines {
+                // Lines are compact, so this finds all there are, and spares the others the parser.
+                let may_be = line.contains(r#""type":"permission_"#)
+                    || line.contains(r#""type":"question_"#);
+                if may_be && let Ok(event) = ChatEvent::from_json(line) {
+                    take(&mut requests, &event);
                 }
-                if page.next <= after || page.next >= page.head {
-                    return Ok(requests);
-                }
-                after = page.next;
             }
-        };
-        let requests = tokio::task::spawn_blocking(reading).await??;
-        let mut sessions = self.locked();
-        if sessions.len() >= MAX_SESSIONS {
-            sessions.clear();
+            if page.next <= after || page.next >= page.head {
+                return Ok(requests);
+            }
+            after = page.next;
         }
-        sessions.insert(live.session.id().clone(), requests);
-        Ok(())
-    }
-
-    fn locked(&self) -> MutexGuard<'_, HashMap<SessionId, OfSession>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    };
+    tokio::task::spawn_blocking(reading).await?
 }
 
 /// Whether the event is the first answer to a request.
@@ -167,4 +189,29 @@ fn take(requests: &mut OfSession, event: &ChatEvent) -> bool {
     let mut line = serde_json::to_value(event).unwrap_or_default();
     asked.outcome = Some((line["payload"].take(), event.seq.unwrap_or_default()));
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_session_that_was_read_first_makes_room_and_no_other() {
+        let mut sessions = Sessions::default();
+        let ids: Vec<_> = (0..=MAX_SESSIONS)
+            .filter_map(|nth| SessionId::parse(&format!("s{nth}")).ok())
+            .collect();
+        ids[..MAX_SESSIONS]
+            .iter()
+            .for_each(|id| sessions.keep(id, OfSession::new()));
+        // Read again, the first is the newest.
+        sessions.keep(&ids[0], OfSession::new());
+        sessions.keep(&ids[MAX_SESSIONS], OfSession::new());
+        let gone: Vec<_> = ids
+            .iter()
+            .filter(|id| !sessions.requests.contains_key(id))
+            .collect();
+        assert_eq!(gone, [&ids[1]]);
+        assert_eq!(sessions.order.len(), sessions.requests.len());
+    }
 }

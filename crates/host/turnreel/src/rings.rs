@@ -4,7 +4,9 @@
 //! and has all of it does not notice; who is behind is told so, and reads on from the log.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+
+use crate::locked::locked;
 
 /// Something whose memory is counted here, and that can do without it.
 pub(crate) trait Ring: Send + Sync {
@@ -81,7 +83,7 @@ impl Rings {
     }
 
     fn locked(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.held)
     }
 }
 

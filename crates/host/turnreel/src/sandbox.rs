@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Dialect, SessionReader};
-use chat_store::{ItemResult, PageRequest, Session, SessionId, random_base64url};
+use chat_store::{ItemResult, PageRequest, Session, SessionId, now_ms, random_base64url};
 use serde_json::{Map, Value, json};
 
 use crate::error::ApiError;
-use crate::ingest::{self, now_ms};
+use crate::ingest;
 use crate::state::{State, stopped};
 
 /// Tasks whose readers are kept; the others' can be made again.

@@ -3,11 +3,10 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use chat_store::SessionId;
+use chat_store::{SessionId, now_ms};
 
 use crate::cli::DataArg;
 use crate::data_dir;
-use crate::ingest::now_ms;
 use crate::scope::Scope;
 use crate::tokens::{self, Record, Wanted};
 

@@ -8,12 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use chat_store::{SessionId, random_base64url, sha256_hex};
+use chat_store::{SessionId, now_ms, random_base64url, sha256_hex};
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 
 use crate::data_dir::write_private;
-use crate::ingest::now_ms;
 use crate::scope::{Grant, Scope};
 
 /// How often a running server looks whether the file has changed.

@@ -8,13 +8,15 @@
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+
+use crate::locked::locked;
 
 /// What a client that is too slow with its head is told.
 const TOO_SLOW: &[u8] =
@@ -242,10 +244,6 @@ impl Heads {
     fn is_within(&self) -> bool {
         !self.blind && self.body_left == 0 && (self.n_lines > 0 || !self.line.is_empty())
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -415,6 +415,22 @@ payload_struct! {
         kind: String = "kind" default,
     }
 }
+impl PermissionOption {
+    /// One that is known by what is sent back, what is shown, and its kind.
+    ///
+    /// ```
+    /// let option = chat_event::payload::PermissionOption::new("yes", "Allow once", "allow_once");
+    /// assert_eq!(option.label, "Allow once");
+    /// ```
+    pub fn new(id: &str, label: &str, kind: &str) -> PermissionOption {
+        PermissionOption {
+            id: id.to_owned(),
+            label: label.to_owned(),
+            kind: kind.to_owned(),
+            extra: Extra::default(),
+        }
+    }
+}
 payload_struct! {
     /// The answer to a [`PermissionRequest`].
     PermissionResolved {

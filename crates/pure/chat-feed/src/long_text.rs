@@ -3,10 +3,8 @@
 //!
 //! Where bodies come from is for the page, what was asked for and how far it has come for `loads`.
 
-use std::borrow::Cow;
 
 use chat_event::{Body, BodyRef, Excerpt, Json, bodies};
-use serde_json::Value;
 
 use crate::units;
 
@@ -237,19 +235,6 @@ pub fn untagged(text: &str) -> &str {
         rest.strip_suffix("</").filter(|_| is_tag)
     };
     within().map_or(text, str::trim)
-}
-
-/// The text of an attachment's field, of which the beginning is enough.
-pub fn field_text<'v>(value: &'v Value, key: &str) -> Option<Cow<'v, str>> {
-    let field = value.get(key)?;
-    match field.as_str() {
-        Some(text) => Some(Cow::Borrowed(
-            &text[..text.floor_char_boundary(chat_event::PREVIEW_BYTES)],
-        )),
-        None => Json::from(field)
-            .body_ref()
-            .map(|body| Cow::Owned(body.preview)),
-    }
 }
 
 #[cfg(test)]

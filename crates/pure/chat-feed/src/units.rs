@@ -10,15 +10,18 @@ pub fn duration(duration_ms: u64) -> String {
             (duration_ms + 50) / 100 % 10
         ),
         9_950..=59_499 => format!("{} s", (duration_ms + 500) / 1_000),
-        _ => {
-            let seconds = (duration_ms + 500) / 1_000;
-            let (minutes, hours) = (seconds / 60 % 60, seconds / 3_600);
-            if hours > 0 {
-                format!("{hours}h {minutes:02}m")
-            } else {
-                format!("{minutes}m {:02}s", seconds % 60)
-            }
-        }
+        _ => minutes(duration_ms),
+    }
+}
+
+/// A duration of a minute or more: `1m 40s`, `2h 05m`
+pub(crate) fn minutes(duration_ms: u64) -> String {
+    let seconds = duration_ms.saturating_add(500) / 1_000;
+    let (minutes, hours) = (seconds / 60 % 60, seconds / 3_600);
+    if hours > 0 {
+        format!("{hours}h {minutes:02}m")
+    } else {
+        format!("{minutes}m {:02}s", seconds % 60)
     }
 }
 

@@ -171,17 +171,6 @@ impl Viewport {
         Some(self.heights.top_of(id)? - self.list_top_px())
     }
 
-    /// Where a scroll position, such as one under the pointer on a minimap, is in the whole list.
-    #[must_use]
-    pub fn list_px_at(&self, scroll_top_px: f64) -> f64 {
-        let space = self.space();
-        space.moved(
-            self.dom_top_px,
-            self.list_top_px(),
-            within(scroll_top_px, 0.0, space.max_dom_px),
-        )
-    }
-
     // Parts.
 
     fn keeps_to_end(&self) -> bool {

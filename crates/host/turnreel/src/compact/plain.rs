@@ -10,6 +10,7 @@ use chat_event::{ChatEvent, Payload};
 use chat_store::{Folding, LogBytes, fold, has_checksum};
 
 use super::{report, shown, view_of};
+use crate::draft;
 use crate::unpack::unpacked;
 
 /// Compacts `what` into `output`, or to standard output.
@@ -48,13 +49,7 @@ pub(super) fn compact(what: &Path, output: Option<&Path>) -> Result<String, Stri
     if same(what, output) == Some(true) {
         return Err(format!("the input and the output are one file: {name}"));
     }
-    let folder = output.parent().filter(|path| !path.as_os_str().is_empty());
-    let mut builder = tempfile::Builder::new();
-    let named = builder
-        .prefix(".turnreel-")
-        .suffix(".new")
-        .tempfile_in(folder.unwrap_or(Path::new(".")))
-        .map_err(could_not_write)?;
+    let named = draft::beside(output).map_err(could_not_write)?;
     let mut said = Said::default();
     let folding = {
         let mut to = BufWriter::new(named.as_file());

@@ -12,6 +12,7 @@ use tempfile::NamedTempFile;
 
 use super::forms::Form;
 use super::inputs::Input;
+use crate::draft;
 
 /// Where all outputs go.
 #[derive(Debug)]
@@ -90,12 +91,8 @@ impl Outputs {
             }
         };
         let told = |why: io::Error| format!("could not write: {why}: {}", super::shown(&path));
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        std::fs::create_dir_all(folder).map_err(told)?;
-        let file = new_file(folder).map_err(told)?;
+        std::fs::create_dir_all(draft::folder_of(&path)).map_err(told)?;
+        let file = draft::beside(&path).map_err(told)?;
         Ok(Sheet {
             writer: Writer::File(BufWriter::new(file), path),
             failed: None,
@@ -135,18 +132,6 @@ impl Outputs {
             .find(|path| !self.taken.contains(path))
             .unwrap_or_else(|| folder.join(whole))
     }
-}
-
-/// A file beside the one it will be, with the rights a new file has.
-fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".turnreel-").suffix(".new");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder)
 }
 
 /// What one session is written on. A failure is kept until [`Sheet::check`] asks.

@@ -54,7 +54,7 @@ impl Output {
         let told = |why: io::Error| format!("could not write: {why}: {name}");
         let (file, handle) = match path {
             Some(path) => {
-                let file = new_file(path).map_err(told)?;
+                let file = crate::draft::beside(path).map_err(told)?;
                 let handle = file.reopen().map_err(told)?;
                 (Some((file, path.to_owned())), handle)
             }
@@ -145,22 +145,6 @@ impl TextSink for Output {
     fn restart(&mut self) {
         // No form that is exported begins again.
     }
-}
-
-/// A file beside the one it will be, with the rights a new file has.
-fn new_file(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".turnreel-").suffix(".new");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder)
 }
 
 /// Standard output as a file of its own, so that both are written in one way.

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
+
+use crate::locked::locked;
 
 /// Bounds for times in microseconds: from a write into the page cache to a disk that hangs.
 pub(super) const TIMES_US: &[u64] = &[
@@ -104,8 +106,7 @@ impl<K: Ord + Clone, V> Family<K, V> {
     }
 
     pub(super) fn locked(&self) -> MutexGuard<'_, BTreeMap<K, V>> {
-        let map = self.by_labels.lock();
-        map.unwrap_or_else(PoisonError::into_inner)
+        locked(&self.by_labels)
     }
 }
 

@@ -9,14 +9,14 @@ use axum::extract::State as FromState;
 use axum::http::{HeaderMap, StatusCode};
 use chat_event::payload::{PermissionResolved, QuestionResolved};
 use chat_event::{ChatEvent, Payload};
-use chat_store::SessionId;
+use chat_store::{SessionId, now_ms};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::address::{Path, Query};
 use super::body;
 use crate::error::ApiError;
-use crate::ingest::{self, now_ms};
+use crate::ingest;
 use crate::live::Live;
 use crate::requests::{Asked, Kind};
 use crate::state::{State, stopped};

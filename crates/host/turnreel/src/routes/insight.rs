@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use axum::Json;
 use axum::extract::State as FromState;
@@ -22,6 +22,7 @@ use super::address::{Path, Query};
 use super::{body, ranged};
 use crate::error::ApiError;
 use crate::live::Live;
+use crate::locked::locked;
 use crate::search::{self, Asked};
 use crate::socket::parse_cursor;
 use crate::state::State;
@@ -142,10 +143,6 @@ fn sum_up(live: &Live, counted: &Mutex<Counted>) -> Result<(String, String), Api
         summary.insert("head".to_owned(), (*head).into());
     }
     Ok((summary.to_string(), format!("\"summary.{epoch}.{head}\"")))
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[derive(Debug, Deserialize)]

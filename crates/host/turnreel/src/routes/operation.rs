@@ -1,6 +1,6 @@
 //! What an operator asks: the figures, and whether the server can do its work.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use axum::Json;
@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use crate::error::ApiError;
+use crate::locked::locked;
 use crate::state::State;
 
 /// The text format of Prometheus, version 0.0.4.
@@ -95,7 +96,7 @@ pub(super) async fn ready(FromState(state): FromState<State>) -> (StatusCode, Js
 }
 
 async fn look(state: &State) -> StoreFound {
-    let last = *locked(&state.readiness);
+    let last = *locked(&state.readiness.0);
     if let Some((at, found)) = last
         && at.elapsed() < KEPT
     {
@@ -103,7 +104,7 @@ async fn look(state: &State) -> StoreFound {
     }
     // Kept before it is known: those who ask meanwhile do not all wait for a disk that hangs.
     let before = last.map(|(_, found)| found).unwrap_or_default();
-    *locked(&state.readiness) = Some((Instant::now(), before));
+    *locked(&state.readiness.0) = Some((Instant::now(), before));
     let looked = state.clone();
     let looking = tokio::task::spawn_blocking(move || {
         let probed = looked.store.probe();
@@ -131,13 +132,8 @@ async fn look(state: &State) -> StoreFound {
         Ok(Ok(found)) => found,
         Ok(Err(_)) | Err(_) => hangs,
     };
-    *locked(&state.readiness) = Some((Instant::now(), found));
+    *locked(&state.readiness.0) = Some((Instant::now(), found));
     found
-}
-
-fn locked(readiness: &Readiness) -> std::sync::MutexGuard<'_, Option<(Instant, StoreFound)>> {
-    let last = readiness.0.lock();
-    last.unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What there is to ask, for programs. It is the same for all and says nothing of what is kept here.

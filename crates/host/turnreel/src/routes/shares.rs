@@ -4,7 +4,7 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::State as FromState;
 use axum::http::{HeaderMap, StatusCode, header};
-use chat_store::SessionId;
+use chat_store::{SessionId, now_ms};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -12,7 +12,6 @@ use super::address::{Path, Query};
 use super::body;
 use crate::error::ApiError;
 use crate::hosts::only;
-use crate::ingest::now_ms;
 use crate::scope::Scope;
 use crate::state::State;
 use crate::tokens::{self, Record, Wanted};

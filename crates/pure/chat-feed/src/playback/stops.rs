@@ -104,6 +104,12 @@ impl Stops {
                 }
             }
         }
+        let n_turns = self.turns.len();
+        self.turns.extend(history.turns_from(n_turns));
+        // A frame in which nothing came asks, too.
+        if feed.slots.len() == self.n_rows && history.n_changes() == self.n_changes {
+            return;
+        }
         let n_known_rows = self.n_blocks_taken;
         let mut events = self.blocks.get(n_known_rows..).unwrap_or_default().to_vec();
         for (event, row) in history.changes(self.n_changes) {
@@ -129,7 +135,6 @@ impl Stops {
         self.n_blocks_taken = self.blocks.len();
         self.n_rows = feed.slots.len();
         self.n_changes = history.n_changes();
-        self.turns.extend(history.turns_from(self.turns.len()));
     }
 
     /// What is worth going to, in order.

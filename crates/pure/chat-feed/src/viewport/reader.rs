@@ -1,6 +1,6 @@
 //! What the reader does: scrolling, following the end, and which rows were seen.
 
-use super::{RowId, Viewport, within};
+use super::{Viewport, within};
 
 /// Within this distance the reader counts as being at the end.
 pub const NEAR_END_PX: f64 = 64.0;
@@ -136,23 +136,6 @@ impl Viewport {
             .and_then(|seen| self.heights.rank_of(seen))
             .map_or(0, |rank| rank + 1);
         self.heights.len() - n_seen
-    }
-
-    /// The first row that `unseen` counts.
-    #[must_use]
-    pub fn first_unseen(&self) -> Option<RowId> {
-        if self.unseen() == 0 {
-            return None;
-        }
-        match self.seen {
-            Some(seen) => self.heights.next(seen),
-            None => self.heights.first(),
-        }
-    }
-
-    /// Counts every row there is as seen: after a recording was loaded, or the session changed.
-    pub fn mark_all_seen(&mut self) {
-        self.seen = self.heights.last();
     }
 
     pub(super) fn mark_seen_rows(&mut self, list_px: f64) {

@@ -75,11 +75,9 @@ impl Acp {
         };
         let options: Vec<PermissionOption> = list_of(params, "options")
             .iter()
-            .map(|option| PermissionOption {
-                id: text_of(option, "optionId").unwrap_or("").to_owned(),
-                label: text_of(option, "name").unwrap_or("").to_owned(),
-                kind: text_of(option, "kind").unwrap_or("").to_owned(),
-                extra: Extra::default(),
+            .map(|option| {
+                let text = |key| text_of(option, key).unwrap_or("");
+                PermissionOption::new(text("optionId"), text("name"), text("kind"))
             })
             .collect();
         let ask = Ask {

@@ -199,12 +199,7 @@ impl AgUi {
             .any(|word| lower.contains(word))
             || (call.is_some() && interrupt.get("responseSchema").is_none());
         if wants_leave {
-            let option = |id: &str, label: &str, kind: &str| PermissionOption {
-                id: id.to_owned(),
-                label: label.to_owned(),
-                kind: kind.to_owned(),
-                extra: Extra::default(),
-            };
+            let option = PermissionOption::new;
             let payload = PermissionRequest {
                 request_id: id.clone(),
                 tool_call_id: call.map(str::to_owned),

@@ -85,11 +85,15 @@ impl Session {
                 .ask_question(emitter, request_id, call_id, &place, input);
             return;
         }
-        let mut options = vec![option("allow", "Allow", "allow_once")];
+        let mut options = vec![PermissionOption::new("allow", "Allow", "allow_once")];
         if !list_of(request, "permission_suggestions").is_empty() {
-            options.push(option("allow_always", "Allow and remember", "allow_always"));
+            options.push(PermissionOption::new(
+                "allow_always",
+                "Allow and remember",
+                "allow_always",
+            ));
         }
-        options.push(option("deny", "Deny", "reject_once"));
+        options.push(PermissionOption::new("deny", "Deny", "reject_once"));
         let payload = PermissionRequest {
             answerable: None,
             request_id: request_id.to_owned(),
@@ -419,15 +423,6 @@ fn known(value: Option<&Value>) -> Option<Json> {
 /// Whether the text of a failure shows that the tool ran.
 fn ran(text: &str) -> bool {
     text.starts_with("Exit code ") || text.starts_with("Error: Exit code ")
-}
-
-fn option(id: &str, label: &str, kind: &str) -> PermissionOption {
-    PermissionOption {
-        id: id.to_owned(),
-        label: label.to_owned(),
-        kind: kind.to_owned(),
-        extra: Extra::default(),
-    }
 }
 
 fn question(question: &Value) -> Question {

@@ -290,12 +290,7 @@ fn option(said: &Value) -> Option<PermissionOption> {
         "cancel" => ("Deny and stop", "reject_once"),
         other => (other, "other"),
     };
-    Some(PermissionOption {
-        id: word.to_owned(),
-        label: label.to_owned(),
-        kind: kind.to_owned(),
-        extra: Extra::default(),
-    })
+    Some(PermissionOption::new(word, label, kind))
 }
 
 fn question(said: &Value) -> Question {

@@ -355,12 +355,7 @@ impl OpenAiResponses {
         let place = answer.place.clone();
         let id = text_of(item, "id").unwrap_or(key).to_owned();
         let args = args_of(item);
-        let option = |id: &str, label: &str, kind: &str| PermissionOption {
-            id: id.to_owned(),
-            label: label.to_owned(),
-            kind: kind.to_owned(),
-            extra: Extra::default(),
-        };
+        let option = PermissionOption::new;
         let request = PermissionRequest {
             request_id: id.clone(),
             tool_name: mcp_name(item),

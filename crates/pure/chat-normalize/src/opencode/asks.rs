@@ -76,9 +76,9 @@ impl Session {
             title,
             args: (!metadata.is_null()).then(|| Json::from(metadata)),
             options: vec![
-                option("once", "Allow once", "allow_once"),
-                option("always", "Always allow", "allow_always"),
-                option("reject", "Reject", "reject_once"),
+                PermissionOption::new("once", "Allow once", "allow_once"),
+                PermissionOption::new("always", "Always allow", "allow_always"),
+                PermissionOption::new("reject", "Reject", "reject_once"),
             ],
             reason: None,
             extra: Extra::default(),
@@ -222,15 +222,6 @@ impl Asks {
                 emitter.add_as(&id, &ask.place, payload);
             }
         }
-    }
-}
-
-fn option(id: &str, label: &str, kind: &str) -> PermissionOption {
-    PermissionOption {
-        id: id.to_owned(),
-        label: label.to_owned(),
-        kind: kind.to_owned(),
-        extra: Extra::default(),
     }
 }
 

@@ -186,12 +186,7 @@ impl Session {
         let Some(call) = self.track.waiting(id) else {
             return;
         };
-        let option = |id: &str, label: &str, kind: &str| PermissionOption {
-            id: id.to_owned(),
-            label: label.to_owned(),
-            kind: kind.to_owned(),
-            extra: Extra::default(),
-        };
+        let option = PermissionOption::new;
         let payload = PermissionRequest {
             request_id: format!("{}:ask", call.id),
             tool_call_id: Some(call.id.clone()),

@@ -4,7 +4,7 @@ use chat_event::payload::{
     PermissionOption, PermissionRequest, PermissionResolved, Question, QuestionOption,
     QuestionRequest, QuestionResolved,
 };
-use chat_event::{Extra, Json};
+use chat_event::Json;
 use serde_json::Value;
 
 use super::events::SandboxAgent;
@@ -62,12 +62,7 @@ impl SandboxAgent {
             let call = ["toolUseId", "tool_use_id", "call_id"]
                 .iter()
                 .find_map(|key| text_of(metadata, key));
-            let option = |id: &str, label: &str, kind: &str| PermissionOption {
-                id: id.to_owned(),
-                label: label.to_owned(),
-                kind: kind.to_owned(),
-                extra: Extra::default(),
-            };
+            let option = PermissionOption::new;
             let payload = PermissionRequest {
                 request_id: id.clone(),
                 tool_call_id: call.map(str::to_owned),

@@ -12,6 +12,7 @@ use super::words;
 use crate::block::ToolCallBlock;
 use crate::renderer::hash;
 use crate::tool::{ToolKind, ToolStatus};
+use crate::units;
 
 /// So many calls may be open in a session; beyond them the oldest is told as it stands.
 const MAX_OPEN: usize = 1024;
@@ -360,7 +361,7 @@ fn note_result(block: &mut ToolCallBlock, result: &ToolResult, now_ms: Option<i6
 fn target(block: &ToolCallBlock, cwd: Option<&str>) -> String {
     let target = block.target();
     let shown = match block.kind {
-        ToolKind::Read | ToolKind::Edit => words::below(&target, cwd),
+        ToolKind::Read | ToolKind::Edit => units::below(&target, cwd),
         _ => &target,
     };
     one_line(shown)

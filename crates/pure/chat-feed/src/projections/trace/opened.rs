@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::clean::{clean, lines, one_line};
 use super::line::LineKind;
-use super::words;
+use crate::units;
 
 /// The rule of a diff's box.
 const RULE: &str = "─────────────────────────────────────────────";
@@ -91,9 +91,9 @@ fn text_parts(value: &Value) -> Option<String> {
 
 /// What a file is called and what became of it: `src/lib.rs (modified, +2 −0)`.
 pub(super) fn file(edit: &FileEdit, cwd: Option<&str>) -> String {
-    let path = one_line(words::below(&edit.file_path, cwd));
+    let path = one_line(units::below(&edit.file_path, cwd));
     let path = match &edit.old_path {
-        Some(old) => format!("{} → {path}", one_line(words::below(old, cwd))),
+        Some(old) => format!("{} → {path}", one_line(units::below(old, cwd))),
         None => path,
     };
     let mut facts = vec![one_line(&edit.change_type)];

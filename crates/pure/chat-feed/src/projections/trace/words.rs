@@ -2,19 +2,15 @@
 
 use chat_event::payload::Usage;
 
+use crate::units::{self, dollars, tokens};
+
 /// A duration in a line: `0.2s`, `15.3s`, `1m 40s`, `2h 05m`.
 pub(super) fn duration(duration_ms: u64) -> String {
     if duration_ms < 59_950 {
         let tenths = (duration_ms + 50) / 100;
         return format!("{}.{}s", tenths / 10, tenths % 10);
     }
-    let seconds = duration_ms.saturating_add(500) / 1_000;
-    let (minutes, hours) = (seconds / 60 % 60, seconds / 3_600);
-    if hours > 0 {
-        format!("{hours}h {minutes:02}m")
-    } else {
-        format!("{minutes}m {:02}s", seconds % 60)
-    }
+    units::minutes(duration_ms)
 }
 
 /// A duration where it says anything: below a twentieth of a second there is none, as on the page.
@@ -22,24 +18,6 @@ pub(super) fn told_duration(duration_ms: Option<u64>) -> Option<String> {
     duration_ms
         .filter(|&duration_ms| duration_ms >= 50)
         .map(duration)
-}
-
-/// A count of tokens, as on the page: `912`, `31k`, `1.2M`.
-pub(super) fn tokens(n_tokens: u64) -> String {
-    match n_tokens {
-        0..=999 => n_tokens.to_string(),
-        1_000..=999_499 => format!("{}k", (n_tokens + 500) / 1_000),
-        _ => format!("{}.{}M", n_tokens / 1_000_000, n_tokens / 100_000 % 10),
-    }
-}
-
-/// Dollars, as on the page: `$0.22`.
-pub(super) fn dollars(usd: f64) -> String {
-    if usd > 0.0 && usd < 0.01 {
-        "<$0.01".to_owned()
-    } else {
-        format!("${usd:.2}")
-    }
 }
 
 /// All that a usage says: `3,600 in, 120 out, 600 cached, $0.02, model`.
@@ -64,16 +42,6 @@ pub(super) fn usage(usage: &Usage) -> String {
     facts.extend(usage.cost_usd.map(dollars));
     facts.extend(usage.model.as_deref().map(super::clean::one_line));
     facts.join(", ")
-}
-
-/// A part below the folder a session works in is shown without it, as on the page.
-pub(super) fn below<'a>(path: &'a str, folder: Option<&str>) -> &'a str {
-    folder
-        .filter(|folder| folder.len() > 1)
-        .and_then(|folder| path.strip_prefix(folder))
-        .and_then(|rest| rest.strip_prefix(['/', '\\']))
-        .filter(|rest| !rest.is_empty())
-        .unwrap_or(path)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use crate::projections::trace::turns::Turn;
 use crate::projections::trace::words;
 use crate::took::took_ms;
 use crate::tool::ToolStatus;
+use crate::units;
 
 impl SessionTrace {
     pub(super) fn prompt(&mut self, turn: Option<TurnNth>, parent: Option<&str>, text: &str) {
@@ -195,8 +196,8 @@ fn turn_facts(turn: &Turn, end: &TurnEnd, now_ms: Option<i64>) -> Vec<String> {
     let (tokens, cost_usd) = usage.spent();
     let n_tokens = tokens.map_or(0, TokenCounts::total);
     if n_tokens > 0 {
-        facts.push(format!("{} tokens", words::tokens(n_tokens)));
+        facts.push(format!("{} tokens", units::tokens(n_tokens)));
     }
-    facts.extend(cost_usd.filter(|&usd| usd > 0.0).map(words::dollars));
+    facts.extend(cost_usd.filter(|&usd| usd > 0.0).map(units::dollars));
     facts
 }
