@@ -8,6 +8,7 @@
 mod empty;
 mod first;
 mod keys;
+mod liking;
 mod local;
 mod opening;
 mod sessions;
@@ -336,9 +337,15 @@ impl Page {
             let kept = place.map(|place| format!("{} {place}", location::address()));
             tab_storage::set(PLACE_KEY, kept.as_deref());
         });
+        let liked = dom::listen(&self.feed, "af-view", |event| {
+            let chosen = dom::detail_of(&event, "attribute").zip(dom::detail_of(&event, "value"));
+            if let Some((attribute, value)) = chosen {
+                liking::keep(&attribute, &value);
+            }
+        });
         // They are needed as long as the page is there.
         std::mem::forget([over, dropped, keys, title, refused, badge]);
-        std::mem::forget([commands, selected, moved, turned_to, placed]);
+        std::mem::forget([commands, selected, moved, turned_to, placed, liked]);
     }
 
     /// Lets the title say how many sessions wait.

@@ -27,6 +27,7 @@ use chat_feed::arrangement::Mode;
 use leptos::prelude::Set;
 
 use crate::components::feed::FeedView;
+use crate::components::links::tell_choice;
 use crate::feed_store::FeedStore;
 use crate::platform::custom_element;
 use crate::platform::dom::{self, Element, Member};
@@ -160,6 +161,8 @@ impl FeedElement {
         view.context.diffs.on_choice(move |split, wrap| {
             dom::write_attribute(&told_host, "diff-view", split.as_str());
             dom::toggle_attribute(&told_host, "wrap", wrap);
+            tell_choice(&told_host, "diff-view", split.as_str());
+            tell_choice(&told_host, "wrap", if wrap { "true" } else { "false" });
         });
         let element = Rc::new_cyclic(|me| FeedElement {
             me: me.clone(),

@@ -74,7 +74,7 @@ fn code_can_be_read_on_every_tint_of_both_palettes() {
     let usual = colours(CSS);
     let mut cvd = usual.clone();
     let (_, palette) = CSS
-        .split_once("data-diff-palette=\"cvd\"")
+        .split_once("diff-palette=\"cvd\"")
         .expect("there is a palette for the colour-blind");
     cvd.extend(colours(palette));
     assert_ne!(cvd["diff-added"], usual["diff-added"]);

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use super::APP;
+use super::{APP, liking};
 use crate::element;
 use crate::platform::dom::{self, Element, Event};
 use crate::platform::part::Lack;
@@ -69,6 +69,7 @@ fn lay_out(root: &Element) {
     let feed = dom::create(element::NAME);
     // On a small screen too: what is small by itself is a feed in somebody's page.
     dom::write_attribute(&feed, "density", "cozy");
+    liking::restore(&feed);
     // Of a recorded session the moment to begin at; one that goes on is shown as it is.
     if let Some(time) = location::fragment("t") {
         dom::write_attribute(&feed, "start-at", &time);

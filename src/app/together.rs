@@ -87,6 +87,7 @@ fn column(page: PageRef, state: State, id: String) -> impl IntoView {
         .attr("session", id.clone())
         .attr("density", "compact")
         .attr("verbosity", "normal")
+        .attr("diff-palette", super::liking::kept("diff-palette"))
         .attr("bar", "none")
         .prop("token", token);
     section()

@@ -22,6 +22,8 @@ const DENSITIES: &[(&str, &str)] = &[
     ("cozy", "Cozy"),
     ("comfortable", "Comfortable"),
 ];
+/// Colours of what diffs add and remove, by those of `diff-palette`; the style knows `cvd`.
+const DIFF_PALETTES: &[(&str, &str)] = &[("usual", "Green and red"), ("cvd", "Blue and orange")];
 
 /// A feed that says nothing of it is compact where it is narrower; the style says so too.
 const SMALL_PX: i32 = 600;
@@ -156,6 +158,7 @@ fn view_menu(ctx: Ctx) -> impl IntoView {
             (
                 choice(ctx, "Shown", "verbosity", "normal", VERBOSITIES),
                 choice(ctx, "Density", "density", usual, DENSITIES),
+                choice(ctx, "Diffs", "diff-palette", "usual", DIFF_PALETTES),
             )
         });
     span().class("controls__menu").child((opener, menu))
@@ -182,7 +185,7 @@ fn choice(
                 .attr("name", attribute)
                 .attr("checked", value == chosen)
                 .on(ev::change, move |_| {
-                    ctx.with_value(|context| context.set_attribute(attribute, value));
+                    ctx.with_value(|context| context.choose(attribute, value));
                 });
             label().class("menu__option").child((radio, words))
         })

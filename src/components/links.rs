@@ -49,14 +49,15 @@ impl Context {
             .is_some_and(|host| !dom::asks_leave(host, "af-command", &detail))
     }
 
-    /// An attribute of the element, for what can be set in the page as well.
-    pub(crate) fn set_attribute(&self, name: &str, value: &str) {
+    /// The reader wants it shown in another way; the page around may keep that for the next time.
+    pub(crate) fn choose(&self, attribute: &str, value: &str) {
         if let Some(host) = &*self.links.host.borrow() {
-            dom::write_attribute(host, name, value);
+            dom::write_attribute(host, attribute, value);
+            tell_choice(host, attribute, value);
         }
     }
 
-    /// The same, read.
+    /// An attribute of the element, for what can be set in the page as well.
     pub(crate) fn attribute(&self, name: &str) -> Option<String> {
         dom::attribute(self.links.host.borrow().as_ref()?, name)
     }
@@ -411,4 +412,13 @@ pub(super) fn actions(ctx: Ctx) -> impl IntoView {
             },
         ),
     )
+}
+
+/// Tells the page around how the reader wants it shown: as an attribute that does so.
+pub(crate) fn tell_choice(host: &Element, attribute: &str, value: &str) {
+    let detail = [
+        ("attribute", Member::Text(attribute)),
+        ("value", Member::Text(value)),
+    ];
+    dom::dispatch(host, "af-view", &dom::object_of(&detail));
 }

@@ -111,6 +111,23 @@ fn what_is_damaged_is_shown_as_far_as_it_goes() {
             let rows: String = stage.tab.eval(ROWS).await;
             assert!(rows.contains("Prompt 20"), "{path}: {}", rows.len());
         }
+        // Who hands it on is told that it is not all.
+        let bytes = packed[..cut].to_vec();
+        stage
+            .site
+            .put("/cut-off", "application/octet-stream", bytes);
+        stage.show("/cut-off").await;
+        stage.tab.click("__test.visible('#export-opener')").await;
+        stage.tab.click("__test.visible('[data-form=jsonl]')").await;
+        let review = "__test.one('dialog.export')?.textContent ?? ''";
+        let told = format!(
+            "({review}).includes('what could be read of the session') && ({review}).includes('cut off after {cut} bytes')"
+        );
+        stage.tab.wait_for("the review", SHORT, &told).await;
+        stage
+            .tab
+            .click("__test.all('dialog.export .button').find((button) => button.textContent === 'Cancel')")
+            .await;
         // Nothing can be read of it.
         stage
             .site

@@ -296,3 +296,48 @@ fn a_reload_leaves_the_reader_where_it_was() {
         }
     });
 }
+
+#[test]
+fn how_the_reader_likes_it_is_kept_for_the_next_time() {
+    with_server("liking", 121, async |visit, program| {
+        let server = Server::start(&program).await;
+        let text = json!({"text": "Change it"});
+        let event = json!({
+            "id": "s-1", "timestamp": 1_700_000_000_000_u64, "sessionId": "s", "turnId": "t", "type": "user_message", "payload": text,
+        });
+        server.send("s", &json!([event])).await;
+        let tab = visit.tab("liking").await;
+        tab.goto(&format!("{}/#token={}&session=s", server.url, server.token))
+            .await;
+        tab.wait_for("the session", LOAD_LIMIT, LIVE).await;
+        let added = "getComputedStyle(__test.feed()).getPropertyValue('--af-diff-added').trim()";
+        let usual: String = tab.eval(added).await;
+        tab.click("__test.visible('#view-opener')").await;
+        for (title, option) in [("Diffs", "Blue and orange"), ("Density", "Comfortable")] {
+            let choice = format!(
+                "__test.all('#view-menu fieldset').find((choice) => choice.textContent.startsWith('{title}'))"
+            );
+            tab.click(&format!(
+                "[...{choice}.querySelectorAll('label')].find((label) => label.textContent === '{option}').querySelector('input')"
+            ))
+            .await;
+        }
+        let chosen: String = tab.eval(added).await;
+        assert_ne!(chosen, usual);
+        // What a page sets by itself is not the reader's.
+        tab.run("__test.feed().setAttribute('verbosity', 'quiet')")
+            .await;
+        tab.run("window.__left = true; setTimeout(() => location.reload(), 0)")
+            .await;
+        let back = format!("!window.__left && __test.feed() && {LIVE}");
+        tab.wait_for("the session again", LOAD_LIMIT, &back).await;
+        let again: String = tab.eval(added).await;
+        assert_eq!(again, chosen);
+        let attributes: Value = tab
+            .eval(
+                "[__test.feed().getAttribute('density'), __test.feed().getAttribute('verbosity')]",
+            )
+            .await;
+        assert_eq!(attributes, json!(["comfortable", null]));
+    });
+}

@@ -405,3 +405,27 @@ fn a_script_sets_and_reads_properties_and_gives_events_as_a_stream() {
         stage.tab.wait_for("the failure", SHORT, &is("error")).await;
     });
 }
+
+#[test]
+fn a_stream_that_breaks_off_is_told_and_what_came_stays() {
+    let line = log_of("stream", 1)
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned();
+    on_stage("script_stream", FEED, Vec::new(), async |stage| {
+        listen(&stage, &["af-error"]).await;
+        let give = format!(
+            "__test.feed().events = (async function* () {{ yield {}; throw new Error('the cable is out'); }})()",
+            json!(format!("{line}\n"))
+        );
+        stage.tab.run(&give).await;
+        wait_for_told(&stage, "af-error").await;
+        let told: Value = stage.tab.eval("window.told[0][1].message").await;
+        assert_eq!(told, "the stream broke off: the cable is out");
+        let kept: usize = stage.tab.eval("__test.feed().eventCount").await;
+        assert_eq!(kept, 1);
+        let state: String = stage.tab.eval("__test.feed().state").await;
+        assert_eq!(state, "error");
+    });
+}

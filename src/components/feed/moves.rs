@@ -199,7 +199,7 @@ impl FeedView {
         let at = words.iter().position(|word| Some(*word) == now.as_deref());
         // Without the attribute it is the middle one.
         let next = words[(at.unwrap_or(1) + 1) % words.len()];
-        self.context.set_attribute("verbosity", next);
+        self.context.choose("verbosity", next);
     }
 
     /// Keys go on from the hit that was gone to.

@@ -2,6 +2,7 @@
 //!
 //! Where there is nothing to ask, or nobody to ask, it says nothing: then the agent asks where it runs, as without us.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::client::{Client, Endpoint, Error};
-use crate::spool::Batch;
+use crate::spool::{Batch, Spool};
 
 /// So long the server holds one question for the answer; then it is asked again.
 const WAIT: &str = "30s";
@@ -90,8 +91,12 @@ impl Asked {
         Ok(Some(asked))
     }
 
-    /// Waits for the answer; what the agent is told of it. `None` where it was taken back, or the server went away.
-    pub fn wait(&self) -> Option<String> {
+    /// Waits for the answer; what the agent is told of it. `None` where it was taken back.
+    ///
+    /// # Errors
+    ///
+    /// Where the server went away and does not come back.
+    pub fn wait(&self) -> Result<Option<String>, Error> {
         let Asked {
             session_id,
             request_id,
@@ -99,38 +104,43 @@ impl Asked {
         } = self;
         let path = format!("sessions/{session_id}/permissions/{request_id}?wait={WAIT}");
         let mut n_failures = 0;
-        while n_failures < MOST_FAILURES {
+        loop {
             let answer = self.client.get(&self.endpoint, &path);
             if self.is_over.load(Ordering::SeqCst) {
-                return None;
+                return Ok(None);
             }
             match answer {
                 Ok(answer) if answer["status"] == "resolved" => {
-                    return Some(told(&answer["outcome"]));
+                    return Ok(Some(told(&answer["outcome"])));
                 }
                 Ok(_) => n_failures = 0,
+                Err(why) if n_failures + 1 == MOST_FAILURES => return Err(why),
                 Err(_) => {
                     n_failures += 1;
                     std::thread::sleep(PAUSE);
                 }
             }
         }
-        None
     }
 
-    /// The agent waits no longer: it was answered where it runs, or stopped.
+    /// The agent waits no longer: it was answered where it runs, or stopped. Where the server is away, that is kept in
+    /// `spool_dir`, and taken in when it starts, or sent by the next pipe.
     ///
     /// # Errors
     ///
-    /// Where the server does not take it.
-    pub fn take_back(&self) -> Result<(), Error> {
+    /// Where neither takes it.
+    pub fn take_back(&self, spool_dir: &Path) -> Result<(), Error> {
         self.is_over.store(true, Ordering::SeqCst);
         let resolved = PermissionResolved {
             request_id: self.request_id.clone(),
             decision: "cancel".to_owned(),
             ..PermissionResolved::default()
         };
-        self.post(&[self.event("answer", resolved.into())])
+        let events = [self.event("answer", resolved.into())];
+        match self.post(&events) {
+            Ok(()) => Ok(()),
+            Err(_) => Spool::new(spool_dir.to_owned()).append(&events),
+        }
     }
 
     fn is_known(&self) -> Result<bool, Error> {

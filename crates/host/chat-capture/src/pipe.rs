@@ -275,6 +275,7 @@ fn read(
 ) -> Outcome {
     let mut outcome = Outcome::default();
     let mut spool_failed = false;
+    let mut came = false;
     let mut events: Vec<ChatEvent> = Vec::new();
     loop {
         let result = match next(QUIET) {
@@ -284,6 +285,7 @@ fn read(
             }
             Ok(Popped::Closed) => None,
             Ok(Popped::Piece { bytes, arrival_ms }) => {
+                came = true;
                 if outcome.not_a_session.is_some() {
                     continue;
                 }
@@ -300,6 +302,10 @@ fn read(
         let result = match result {
             Some(result) => result,
             None if outcome.not_a_session.is_some() => Ok(()),
+            None if !came => {
+                outcome.not_a_session = Some("the input ended before anything came".to_owned());
+                Ok(())
+            }
             None => reader.finish(now_ms(), &mut events),
         };
         if let Err(why) = result {

@@ -1,12 +1,15 @@
 //! `turnreel hook`: the command around `chat_capture::Asked`.
 
 use std::io::{Read, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use chat_capture::Asked;
 
+use crate::data_dir;
 use crate::pipe::{EndpointArgs, endpoint_finder};
+use crate::serve::spool_dir;
 
 /// More than a hook is ever handed.
 const INPUT_BYTES: u64 = 16 * 1024 * 1024;
@@ -32,30 +35,40 @@ fn run(args: Args) -> Result<(), String> {
         .take(INPUT_BYTES)
         .read_to_string(&mut input)
         .map_err(|why| format!("could not read the input: {why}"))?;
+    let spool = spool_dir(&data_dir::resolve(args.server.data_arg())?);
     let endpoint = endpoint_finder(args.server)?()?;
     let Some(asked) = Asked::ask(&input, endpoint)?.map(Arc::new) else {
         return Ok(());
     };
-    take_back_when_stopped(&asked)?;
-    if let Some(told) = asked.wait() {
-        let mut stdout = std::io::stdout();
-        let written = writeln!(stdout, "{told}").and_then(|()| stdout.flush());
-        written.map_err(|why| format!("could not tell the answer: {why}"))?;
+    take_back_when_stopped(&asked, &spool)?;
+    match asked.wait() {
+        Ok(Some(told)) => {
+            let mut stdout = std::io::stdout();
+            let written = writeln!(stdout, "{told}").and_then(|()| stdout.flush());
+            written.map_err(|why| format!("could not tell the answer: {why}"))
+        }
+        Ok(None) => Ok(()),
+        Err(why) => {
+            // The agent asks where it runs, and nobody is to answer here any more.
+            asked.take_back(&spool).map_err(|why| why.to_string())?;
+            Err(format!(
+                "waits no longer for an answer from the page: {why}"
+            ))
+        }
     }
-    Ok(())
 }
 
 /// An agent that has its answer elsewhere, or goes, ends its hook: nobody is to be asked any more.
-fn take_back_when_stopped(asked: &Arc<Asked>) -> Result<(), String> {
+fn take_back_when_stopped(asked: &Arc<Asked>, spool: &Path) -> Result<(), String> {
     #[cfg(unix)]
     {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
         let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
             .map_err(|why| format!("could not listen for signals: {why}"))?;
-        let asked = asked.clone();
+        let (asked, spool) = (asked.clone(), spool.to_owned());
         std::thread::spawn(move || {
             if signals.forever().next().is_some() {
-                if let Err(why) = asked.take_back() {
+                if let Err(why) = asked.take_back(&spool) {
                     eprintln!("turnreel hook: {why}");
                 }
                 std::process::exit(0);

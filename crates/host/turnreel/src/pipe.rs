@@ -1,5 +1,6 @@
 //! `turnreel pipe`: the command around `chat_capture::Pipe`.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -58,6 +59,13 @@ pub(crate) struct EndpointArgs {
     data: DataArg,
 }
 
+impl EndpointArgs {
+    /// The data folder that is named, where one is.
+    pub(crate) fn data_arg(&self) -> Option<PathBuf> {
+        self.data.data.clone()
+    }
+}
+
 fn parse_session(text: &str) -> Result<String, String> {
     chat_store::SessionId::parse(text)
         .map(|id| id.as_str().to_owned())
@@ -84,7 +92,7 @@ pub(crate) fn command(args: Args) -> ExitCode {
 }
 
 fn run(args: Args) -> Result<ExitCode, String> {
-    let dir = data_dir::resolve(args.server.data.data.clone())?;
+    let dir = data_dir::resolve(args.server.data_arg())?;
     let find_endpoint = endpoint_finder(args.server)?;
     let stops = Arc::new(AtomicUsize::new(0));
     count_signals(&stops)?;

@@ -186,6 +186,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
             Ok(Message::Ping(_) | Message::Pong(_) | Message::Close(_)) => return Ok(()),
             Err(why) => return Err(closing_for(&why)),
         };
+        self.still_holds()?;
         match ClientFrame::read(&text) {
             Ok(Some(ClientFrame::Open(open))) => self.open(open).await,
             Ok(Some(ClientFrame::Close { sub })) => {

@@ -133,6 +133,7 @@ impl Teller {
                 () = stopped(&mut self.stopping) => text = self.say_bye(),
                 _ = self.heartbeat.tick() => text = self.beat(),
                 news = self.follower.next() => match news {
+                    Ok(_) if !self.still_holds() => text = self.over(),
                     Ok(news) => self.tell(&news, &mut text),
                     Err(why) => text = self.fail(why.code, &why.message),
                 },
@@ -165,10 +166,19 @@ impl Teller {
     }
 
     fn beat(&mut self) -> String {
-        if !self.state.access.tokens.holds(&self.grant) {
-            return self.fail("unauthorized", "the token is over");
+        match self.still_holds() {
+            true => self.form.heartbeat(self.follower.head()),
+            false => self.over(),
         }
-        self.form.heartbeat(self.follower.head())
+    }
+
+    /// Whether the reader's token still opens what it did: nothing is told to one that was taken back.
+    fn still_holds(&self) -> bool {
+        self.state.access.tokens.holds(&self.grant)
+    }
+
+    fn over(&mut self) -> String {
+        self.fail("unauthorized", "the token is over")
     }
 
     fn fail(&mut self, code: &str, msg: &str) -> String {

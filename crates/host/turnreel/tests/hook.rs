@@ -97,3 +97,22 @@ fn it_says_nothing_where_nothing_is_asked_or_nobody_is_there() {
     assert!(silent(&asks("PreToolUse")));
     assert!(!silent(&json!("else")));
 }
+
+#[test]
+fn who_waits_no_longer_takes_the_request_back_though_the_server_is_away() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = Server::start(dir.path());
+    let child = start(dir.path(), &asks("PermissionRequest"));
+    asked(&server);
+    server.stop();
+    // It tries for ten seconds, and then the agent asks where it runs.
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stdout.is_empty());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("waits no longer for an answer"), "{said}");
+    let server = Server::start(dir.path());
+    soon("nobody is asked any more", || {
+        let row = server.get("/api/v1/sessions").1["sessions"][0].clone();
+        row["asks"].as_u64().unwrap_or(0) == 0
+    });
+}

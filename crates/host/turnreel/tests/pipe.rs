@@ -161,6 +161,23 @@ fn input_that_is_no_agents_goes_through_and_is_named() {
 }
 
 #[test]
+fn an_agent_that_ends_before_it_says_anything_is_told_of_as_such() {
+    let dir = tempfile::tempdir().unwrap();
+    for more in [
+        &["--wait", "0"][..],
+        &["--wait", "0", "--from", "codex-exec"],
+    ] {
+        let output = run(dir.path(), more, b"");
+        assert_eq!(output.status.code(), Some(2), "{more:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(
+            said,
+            "turnreel pipe: the input ended before anything came\n"
+        );
+    }
+}
+
+#[test]
 fn a_reader_that_leaves_ends_the_pipe_and_what_was_said_arrives() {
     let dir = tempfile::tempdir().unwrap();
     let server = Server::start(dir.path());

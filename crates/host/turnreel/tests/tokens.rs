@@ -6,6 +6,7 @@
 mod support;
 
 use serde_json::json;
+use support::events::Stream;
 use support::{Server, chunks, make_token, soon, token_command};
 use tungstenite::client::IntoClientRequest;
 
@@ -43,6 +44,48 @@ fn a_token_is_made_listed_used_and_taken_back() {
             .success()
     );
     assert!(!token_command(dir.path(), "create", &[]).status.success());
+}
+
+#[test]
+fn who_follows_by_a_token_that_is_taken_back_is_told_nothing_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    server.post("s1", &chunks(1, 1));
+    let token = make_token(&server, &["--scope", "read", "--label", "follower"]);
+    let events = "/api/v1/sessions/s1/events";
+    let paths = [
+        "sse?after=head",
+        "sse?after=head&format=agent",
+        "opencode/event",
+    ];
+    let mut streams = paths.map(|path| {
+        let path = format!("/api/v1/sessions/s1/{path}");
+        let mut stream = Stream::open(&server.address(), &token, &path, None);
+        assert_eq!(stream.status, 200, "{path}");
+        stream.next();
+        stream
+    });
+    let mut sockets = ["s1", "*"].map(|session| {
+        let mut socket = server.socket_with(&token);
+        socket.open(1, session, None);
+        socket
+    });
+    let list = text(&token_command(dir.path(), "list", &[]));
+    let id = list.split('\t').next().unwrap();
+    assert!(token_command(dir.path(), "revoke", &[id]).status.success());
+    soon("the token is refused", || {
+        server.ask("GET", events, &token, "").0 == 401
+    });
+    let secret = json!([{"id": "after", "timestamp": 2, "type": "user_message", "turnId": "t", "payload": {"text": "a secret"}}]);
+    assert_eq!(server.post("s1", &secret).0, 200);
+    for stream in &mut streams {
+        let said = std::iter::from_fn(|| stream.next());
+        let said: Vec<_> = said.map(|news| news.data.to_string()).collect();
+        assert!(!said.iter().any(|said| said.contains("secret")), "{said:?}");
+    }
+    for socket in &mut sockets {
+        assert_eq!(socket.close_code(), Some(4001));
+    }
 }
 
 #[cfg(unix)]

@@ -3,7 +3,6 @@
 //!
 //! Where bodies come from is for the page, what was asked for and how far it has come for `loads`.
 
-
 use chat_event::{Body, BodyRef, Excerpt, Json, bodies};
 
 use crate::units;

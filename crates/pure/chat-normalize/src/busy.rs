@@ -6,7 +6,7 @@
 //! | the last open turn ends, nothing runs in the background | `idle`, once |
 //! | what ran in the background ended, no turn is open | `idle`, once |
 //! | the provider is asked again | `retrying`; `busy` when an answer comes |
-//! | a quiet period in a source that does not say when turns end | `idle` with `guessed`; `busy` when work comes |
+//! | a quiet period in a source that does not say when turns end, nor that more comes | `idle` with `guessed`; `busy` when work comes |
 //!
 //! The end of the program says nothing more where a session that was busy then had its turns closed first; `idle` where
 //! it worked outside of turns, as a damaged source may tell.
@@ -26,6 +26,8 @@ pub(crate) struct Busy {
     is_busy: bool,
     retrying: bool,
     background: bool,
+    /// The source told that more comes, however long that takes.
+    goes_on: bool,
 }
 
 impl Busy {
@@ -119,9 +121,15 @@ impl Emitter {
         }
     }
 
+    /// Whether the source told that more comes: then a quiet period is no end.
+    pub(crate) fn more_comes(&mut self, comes: bool) {
+        self.busy.goes_on = comes;
+    }
+
     /// Nothing came for a while from a source that does not say when turns end.
     pub(crate) fn quiet(&mut self) {
-        if self.busy.is_busy && self.open_calls.is_empty() && !self.busy.background {
+        let runs = self.busy.background || self.busy.goes_on || !self.open_calls.is_empty();
+        if self.busy.is_busy && !runs {
             self.busy.is_busy = false;
             let place = Place {
                 turn_id: self.busy.turns.last().cloned(),

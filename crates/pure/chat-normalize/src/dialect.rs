@@ -170,7 +170,12 @@ pub(crate) static TABLE: &[Row] = &[
         tells_turn_end: false,
         recognise: |value| opencode::is_of(value, opencode::Shape::Run),
         session_of: opencode::session_of,
-        make: |context| Box::new(opencode::OpenCodeRun::new(context.prompt.clone())),
+        make: |context| {
+            Box::new(opencode::OpenCodeRun::new(
+                context.prompt.clone(),
+                context.cwd.clone(),
+            ))
+        },
     },
     Row {
         dialect: Dialect::OpenCodeExport,

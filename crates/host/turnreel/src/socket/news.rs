@@ -22,6 +22,7 @@ const LIST_WINDOW: Duration = Duration::from_millis(200);
 impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
     /// Sends all that the sub has not had.
     pub(super) async fn send_news(&mut self, sub: u64) -> Result<(), End> {
+        self.still_holds()?;
         loop {
             let Some(entry) = self.subs.get_mut(&sub) else {
                 return Ok(());
@@ -94,6 +95,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
 
     /// Sends what was told, where the subscription it was told for is still there.
     pub(super) async fn send_agent(&mut self, frame: AgentFrame) -> Result<(), End> {
+        self.still_holds()?;
         let is_there = self.subs.get(&frame.sub).is_some_and(
             |sub| matches!(sub.follows, Follows::Agent { opened, .. } if opened == frame.opened),
         );

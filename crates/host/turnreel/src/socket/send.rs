@@ -9,13 +9,19 @@ use futures_util::{Sink, SinkExt};
 use super::{End, Follows, Socket, reconnect_after_ms};
 
 impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
-    pub(super) async fn send_heartbeats(&mut self) -> Result<(), End> {
-        if !self.state.access.tokens.holds(&self.grant) {
-            return Err(End::Close {
+    /// Whether the client's token still opens what it did: nothing is told to one that was taken back.
+    pub(super) fn still_holds(&self) -> Result<(), End> {
+        match self.state.access.tokens.holds(&self.grant) {
+            true => Ok(()),
+            false => Err(End::Close {
                 code: 4001,
                 why: "the token is over",
-            });
+            }),
         }
+    }
+
+    pub(super) async fn send_heartbeats(&mut self) -> Result<(), End> {
+        self.still_holds()?;
         let beats: Vec<String> = self
             .subs
             .iter()

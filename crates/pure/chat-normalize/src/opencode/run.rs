@@ -2,7 +2,7 @@
 
 use chat_event::Extra;
 use chat_event::payload::UserMessage;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::session::Session;
 use super::times;
@@ -15,15 +15,17 @@ use crate::value::{str_of, text_of};
 pub(crate) struct OpenCodeRun {
     session: Session,
     prompt: Option<String>,
+    cwd: Option<String>,
     last_ms: Option<i64>,
 }
 
 impl OpenCodeRun {
-    /// `prompt` is what the user asked, which the source does not say.
-    pub(crate) fn new(prompt: Option<String>) -> Self {
+    /// `prompt` is what the user asked, `cwd` where it runs, which the source does not say.
+    pub(crate) fn new(prompt: Option<String>, cwd: Option<String>) -> Self {
         OpenCodeRun {
             session: Session::new("opencode-run", true),
             prompt,
+            cwd,
             last_ms: None,
         }
     }
@@ -43,7 +45,8 @@ impl Normalizer for OpenCodeRun {
             return emitter.raw(&Place::default(), session.format, kind, line);
         }
         session.root = Some(native_id.clone());
-        session.about(emitter, &native_id, None);
+        let info = self.cwd.take().map(|cwd| json!({"directory": cwd}));
+        session.about(emitter, &native_id, info.as_ref());
         if session.turns.is_empty() {
             let stem = text_of(part, "messageID").unwrap_or(&native_id);
             let turn_id = session.open_turn(emitter, &format!("t-{stem}"), "user");
@@ -62,6 +65,15 @@ impl Normalizer for OpenCodeRun {
         }
         match kind {
             "step_start" | "text" | "reasoning" | "tool_use" | "step_finish" => {
+                // A call comes with its result, so that it runs is told by the step that has begun; after one that ended
+                // with calls the model is asked again.
+                match kind {
+                    "step_start" => emitter.more_comes(true),
+                    "step_finish" => {
+                        emitter.more_comes(str_of(part, "reason") == Some("tool-calls"));
+                    }
+                    _ => {}
+                }
                 session.part(emitter, &native_id, part, true);
                 if kind == "step_finish"
                     && let Some(message_id) = text_of(part, "messageID")
@@ -71,6 +83,7 @@ impl Normalizer for OpenCodeRun {
                 }
             }
             "error" => {
+                emitter.more_comes(false);
                 let place = session.place(&native_id);
                 let error = line.get("error").unwrap_or(&Value::Null);
                 session.failed(emitter, &native_id, &place, error);

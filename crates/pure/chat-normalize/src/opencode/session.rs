@@ -132,7 +132,11 @@ impl Session {
         let model = info.get("model").and_then(|model| text_of(model, "id"));
         self.says_model |= model.is_some();
         let facts = SessionStart {
-            agent: text_of(info, "version").map(|version| format!("OpenCode {version}")),
+            agent: match text_of(info, "version") {
+                Some(version) => Some(format!("OpenCode {version}")),
+                // It never says which.
+                None => (self.format == "opencode-run").then(|| "OpenCode".to_owned()),
+            },
             native_id: Some(native_id.to_owned()),
             model: model.map(str::to_owned),
             cwd: text_of(info, "directory").map(str::to_owned),

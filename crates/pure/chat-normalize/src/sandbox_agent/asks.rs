@@ -1,10 +1,10 @@
 //! Permissions and questions: asked, and answered by the same id.
 
+use chat_event::Json;
 use chat_event::payload::{
     PermissionOption, PermissionRequest, PermissionResolved, Question, QuestionOption,
     QuestionRequest, QuestionResolved,
 };
-use chat_event::Json;
 use serde_json::Value;
 
 use super::events::SandboxAgent;
