@@ -131,7 +131,14 @@ pub(crate) fn view(ctx: Ctx, state: BarState) -> impl IntoView {
             let top = top.get();
             shown
                 .get()
-                .then(|| ctx.with_value(|context| turn_header(ctx, context, top)))
+                .then(|| {
+                    ctx.with_value(|context| {
+                        let header = turn_header(ctx, context, top);
+                        // Who steps through hits finds the buttons where they were.
+                        let room = || div().class("turn-header").attr("aria-hidden", "true");
+                        header.or_else(|| context.finds_now().then(|| room().into_any()))
+                    })
+                })
                 .flatten()
         }
     };

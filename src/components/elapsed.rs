@@ -69,15 +69,16 @@ fn since(
     let moved = ctx.with_value(|context| context.store.moved());
     let text = move || {
         moved.track();
-        // A moment passes at its own pace, and not by the second.
-        let passed_ms = match moment_ms() {
-            Some(_) => passed(),
-            None => now.get(),
+        let looks_back = ctx.try_with_value(|context| context.store.looks_back());
+        // A moment passes at its own pace, and not by the second; of one without a time nobody knows.
+        let passed_ms = match (moment_ms(), looks_back) {
+            (None, Some(true)) => return None,
+            (Some(_), _) => passed(),
+            (None, _) => now.get(),
         };
-        let goes_on =
-            ctx.try_with_value(|context| context.live.get() || context.store.looks_back());
-        let text = match goes_on {
-            Some(true) => units::passed(passed_ms),
+        let goes_on = ctx.try_with_value(|context| context.live.get());
+        let text = match goes_on.zip(looks_back) {
+            Some((true, _) | (_, true)) => units::passed(passed_ms),
             _ => rest.clone(),
         };
         text.map(|text| {

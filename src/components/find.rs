@@ -184,6 +184,11 @@ impl Context {
         self.find.shown.get_untracked()
     }
 
+    /// The same, for what is drawn by it.
+    pub(crate) fn finds_now(&self) -> bool {
+        self.find.shown.get()
+    }
+
     /// Takes the find bar away and shows everything again; the focus goes to the hit that was gone to, or
     /// else back to where it was.
     pub(crate) fn close_find(&self) {

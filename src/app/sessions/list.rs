@@ -121,6 +121,27 @@ pub(super) fn view(
             });
         }
     });
+    // What is opened is seen in the list, once it is there: by a link or a reload it may be anywhere.
+    let seen = StoredValue::new(None::<String>);
+    Effect::new(move |_| {
+        let open = match state.open.get() {
+            Open::Session(id) | Open::Local(id) => id,
+            Open::Nothing | Open::Together(_) | Open::Address(_) => return,
+        };
+        let index =
+            shown.with(|shown| shown.items.iter().position(|item| item.id() == Some(&open)));
+        if index.is_some() && size.get().1 > 0.0 && seen.get_value().as_ref() != Some(&open) {
+            seen.set_value(Some(open.clone()));
+            leptos::task::spawn_local(async move {
+                // The list has its height with the next tick.
+                leptos::task::tick().await;
+                let shown = shown.get_untracked();
+                if let Some(index) = shown.items.iter().position(|item| item.id() == Some(&open)) {
+                    reveal(&shown, index);
+                }
+            });
+        }
+    });
     let (all, at_row) = (shown, at);
     let rows = move || {
         let shown = shown.get();

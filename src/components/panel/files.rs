@@ -382,12 +382,23 @@ fn file_view(
         );
         go_button(ctx, last, "panel__go", what)
     });
+    // The tree counts what each edit did.
+    let is_net = (added, removed) != (file.lines_added, file.lines_removed);
+    let net = is_net.then(|| {
+        let by_edits = format!(
+            "What is left of all its edits, +{} −{} one by one",
+            units::grouped(file.lines_added),
+            units::grouped(file.lines_removed)
+        );
+        span().class("muted").attr("title", by_edits).child("net")
+    });
     let head = div().class("file-sum__head").child((
         span()
             .class("file-sum__path mono")
             .attr("title", file.path.clone())
             .child(file.shown_path.clone()),
         counts(added, removed),
+        net,
         go,
     ));
     let edits = (file.edits.len() > 1).then(|| edit_links(ctx, file));

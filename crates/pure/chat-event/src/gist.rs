@@ -45,11 +45,56 @@ pub fn gist(text: &str, most_chars: usize) -> String {
     String::new()
 }
 
+/// What is typed to the program, and says nothing of what the session is about.
+const OF_THE_PROGRAM: [&str; 20] = [
+    "/agents",
+    "/clear",
+    "/compact",
+    "/config",
+    "/context",
+    "/cost",
+    "/doctor",
+    "/exit",
+    "/help",
+    "/hooks",
+    "/login",
+    "/logout",
+    "/mcp",
+    "/memory",
+    "/model",
+    "/permissions",
+    "/quit",
+    "/resume",
+    "/status",
+    "/usage",
+];
+
 /// The title of a session that begins with this prompt; `None` where it says nothing.
+///
+/// ```
+/// use chat_event::gist::title;
+///
+/// assert_eq!(title("Fix the **parser**\n\nIt fails.").as_deref(), Some("Fix the parser"));
+/// assert_eq!(title("Implement this plan:\n\n# One lock").as_deref(), Some("One lock"));
+/// assert_eq!(title("/exit"), None);
+/// ```
 pub fn title(prompt: &str) -> Option<String> {
     /// It is one line of a list.
     const TITLE_CHARS: usize = 120;
-    Some(gist(prompt, TITLE_CHARS)).filter(|title| !title.is_empty())
+    if OF_THE_PROGRAM.contains(&prompt.trim()) {
+        return None;
+    }
+    let mut title = gist(prompt, TITLE_CHARS);
+    // A line that only leads to what follows tells less than that.
+    if title.ends_with(':')
+        && let Some((_, after)) = prompt.split_once(":\n")
+    {
+        let next = gist(after, TITLE_CHARS);
+        if !next.is_empty() {
+            title = next;
+        }
+    }
+    Some(title).filter(|title| !title.is_empty())
 }
 
 /// The line, cut to so many characters; where something is missing it says so.

@@ -277,11 +277,15 @@ impl Arrangement {
         self.weigh_calls(feed, block, changes);
     }
 
-    /// Calls say nothing beside the plan that they made, nor beside the question that they ask.
+    /// Calls say nothing beside the plan that they made, nor beside the question that they ask, and of plans one is open.
     fn weigh_calls(&mut self, feed: &Feed, block: BlockId, changes: &mut Vec<RowChange>) {
         match &feed.block(block).body {
             BlockBody::Plan(_) => {
                 self.due.insert(self.kept(block).turn);
+                // The one before closes.
+                let before = opened::newest_plans(feed, block).find(|&plan| plan != block);
+                let row = before.and_then(|before| self.id_of(Row::Block(before)));
+                changes.extend(row.map(RowChange::Changed));
             }
             BlockBody::Question(_) => {
                 if let Some(before) = self.sibling_before(feed, block) {

@@ -190,3 +190,53 @@ fn a_trace_tells_that_it_waits_and_how_long_it_ran() {
     let trace = to_tool_trace(&asked()[..2], Verbosity::Normal);
     assert!(trace.contains("[TOOL] bash: make (running…)"), "{trace}");
 }
+
+#[test]
+fn a_refusal_that_two_sources_tell_of_is_one_row() {
+    let args = json!({"command": "rm -rf build"});
+    let told = |answer: &str, offered: Value| {
+        let lines = [
+            ("turn_start", json!({"trigger": "user"})),
+            (
+                "tool_call",
+                json!({"toolCallId": "c", "toolName": "Bash", "kind": "execute", "args": args}),
+            ),
+            // The hook asks; it knows of no call.
+            (
+                "permission_request",
+                json!({"requestId": "hook-1", "toolName": "Bash", "args": args, "options": [{"id": "allow"}]}),
+            ),
+            (
+                "permission_resolved",
+                json!({"requestId": "hook-1", "decision": answer, "by": "user"}),
+            ),
+            // What the agent's own stream says of the same.
+            (
+                "permission_request",
+                json!({"requestId": "c:denied", "toolCallId": "c", "toolName": "Bash", "args": args, "options": offered}),
+            ),
+            (
+                "permission_resolved",
+                json!({"requestId": "c:denied", "decision": "deny", "by": "hook"}),
+            ),
+        ];
+        let mut renderer = ChatRenderer::new();
+        let mut patches = Vec::new();
+        for event in log(&lines) {
+            renderer.apply(&event, &mut patches);
+        }
+        let rows = renderer.feed().rows();
+        let asks = rows.filter_map(|block| match &block.body {
+            BlockBody::Permission(ask) => Some(ask.resolved.clone().unwrap().by),
+            _ => None,
+        });
+        (asks.collect::<Vec<_>>(), call(&renderer).denied)
+    };
+    let by_user = Some("user".to_owned());
+    let by_hook = Some("hook".to_owned());
+    assert_eq!(told("deny", json!([])), (vec![by_user.clone()], true));
+    // Another request is another row: one that can be answered, and one after a yes.
+    let both = vec![by_user, by_hook];
+    assert_eq!(told("deny", json!([{"id": "allow"}])).0, both);
+    assert_eq!(told("allow", json!([])).0, both);
+}

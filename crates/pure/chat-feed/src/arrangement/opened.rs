@@ -117,7 +117,11 @@ impl Arrangement {
             }
             BlockBody::Permission(ask) => ask.resolved.is_none() && !ask.expired,
             BlockBody::Question(ask) => ask.resolved.is_none() && !ask.expired,
-            BlockBody::Plan(entries) => entries.iter().any(|entry| entry.status != "completed"),
+            // One that another took the place of is no list of what is to be done.
+            BlockBody::Plan(entries) => {
+                entries.iter().any(|entry| entry.status != "completed")
+                    && newest_plans(feed, id).next() == Some(id)
+            }
             BlockBody::Error { .. } | BlockBody::AgentMessage(_) => true,
             BlockBody::Thinking(_) => verbose && feed.text(id).len() <= OPEN_BYTES,
             BlockBody::Prompt(_)
@@ -135,6 +139,13 @@ impl Arrangement {
             | BlockBody::TurnEnd(_) => false,
         }
     }
+}
+
+/// The rows of the plans that were made where this one was, the newest first.
+pub(super) fn newest_plans(feed: &Feed, plan: BlockId) -> impl Iterator<Item = BlockId> {
+    let parent = feed.block(plan).parent;
+    let steps = feed.plan_steps().iter().rev().map(|step| step.block);
+    steps.filter(move |&step| feed.contains(step) && feed.block(step).parent == parent)
 }
 
 /// The same whether what it gave is here or elsewhere.

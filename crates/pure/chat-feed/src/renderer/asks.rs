@@ -1,10 +1,10 @@
 //! What waits for an answer: permissions, questions, messages to other agents. Either half may come first.
 
-use chat_event::ChatEvent;
 use chat_event::payload::{
     AgentCallback, AgentMessage, PermissionRequest, PermissionResolved, QuestionRequest,
     QuestionResolved,
 };
+use chat_event::{ChatEvent, Json};
 
 use super::ChatRenderer;
 use crate::block::{AgentMessageBlock, BlockBody, BlockId, PermissionBlock, QuestionBlock};
@@ -78,11 +78,55 @@ impl ChatRenderer {
     }
 
     pub(super) fn permission_request(&mut self, event: &ChatEvent, request: &PermissionRequest) {
+        if let Some(told) = self.refusal_told_before(event, request) {
+            self.asks
+                .insert((Ask::Permission, request.request_id.as_str().into()), told);
+            if let BlockBody::Permission(block) = &mut self.feed.slot(told).block.body {
+                block.request.tool_call_id.clone_from(&request.tool_call_id);
+            }
+            return self.asked_or_answered(told);
+        }
         let id = self.permission(event, &request.request_id);
         if let BlockBody::Permission(block) = &mut self.feed.slot(id).block.body {
             block.request = request.clone();
         }
         self.asked_or_answered(id);
+    }
+
+    /// Two sources may tell of one refusal: a hook that asks knows no call, and what the agent says of the call later knows
+    /// no hook. The row of the first, where this request is the second: it offers no answers, and its turn has a refused
+    /// request of no call for the same tool with the same arguments.
+    fn refusal_told_before(
+        &self,
+        event: &ChatEvent,
+        request: &PermissionRequest,
+    ) -> Option<BlockId> {
+        /// What was asked just before is what the agent speaks of.
+        const LOOKED_AT_ROWS: usize = 100;
+        let named = (Ask::Permission, request.request_id.as_str().into());
+        if !request.options.is_empty()
+            || request.tool_call_id.is_none()
+            || self.asks.contains_key(&named)
+        {
+            return None;
+        }
+        let turn = *self.turn_ids.get(event.turn_id.as_deref()?)?;
+        let args = request.args.as_ref().map(Json::to_value);
+        let last = self.turn_works[turn.0 as usize].last?;
+        let rows = std::iter::successors(Some(last), |&row| self.feed.prev(row));
+        let mut rows = rows.take(LOOKED_AT_ROWS);
+        rows.find(|&row| {
+            let block = self.feed.block(row);
+            let BlockBody::Permission(told) = &block.body else {
+                return false;
+            };
+            let refused = told.resolved.as_ref();
+            block.turn == turn
+                && refused.is_some_and(|told| told.decision != "allow")
+                && told.request.tool_call_id.is_none()
+                && told.request.tool_name == request.tool_name
+                && told.request.args.as_ref().map(Json::to_value) == args
+        })
     }
 
     pub(super) fn permission_resolved(&mut self, event: &ChatEvent, resolved: &PermissionResolved) {

@@ -90,7 +90,13 @@ impl ClaudeTranscript {
             return;
         }
         if is_true(line, "isMeta") || is_true(line, "turnCompanion") {
-            side_lines::said_by_program(emitter, place, text);
+            let said = pieces(text);
+            let said = match said.as_slice() {
+                // Around all of it the tag says no more than that.
+                [Said::Injected(inner)] => inner,
+                _ => text,
+            };
+            side_lines::said_by_program(emitter, place, said);
             return;
         }
         if side {
@@ -122,6 +128,10 @@ impl ClaudeTranscript {
                     side_lines::task_notification(emitter, &self.place(None), &text);
                 }
                 Said::Output(text) => {
+                    // Who typed a command has their answer.
+                    if let Some(turn) = self.session.turns.last_mut() {
+                        turn.answered = true;
+                    }
                     emitter.notice("info", &self.place(None), "command output", text);
                 }
                 Said::Injected(text) => {
