@@ -1,13 +1,7 @@
 //! `<agent-feed>`: a session in any page, from one script.
 //!
-//! Attributes: `src` (the address of a log) or `session` with `endpoint` (a server); `theme`, `density`, `follow`,
-//! `bar`, `shortcuts`, `readonly`, `memory`; `state` is written here: `loading`, `ready`, `live`, `ended`, `error`.
-//! DOM events: `af-ready`, `af-error`, `af-state`, `af-connection`, `af-session`, `af-badge`; and `af-permission` and
-//! `af-question` before an answer is sent, which is not where they are cancelled; `af-select` (a row has the focus),
-//! `af-link`, `af-copy` and `af-open-file` (a link, a text, a path is copied, unless cancelled), `af-marker` (playing passed
-//! one), `af-command` (a key for the page around), `af-event`, `af-follow` and `af-filter` (more came, following began or
-//! ended, other hits), and those of media elements: `play`, `pause`,
-//! `ended`, `seeked`, `ratechange`, `timeupdate`. Properties and methods: `element.js`.
+//! Its attributes are those of `ATTRIBUTES`, and `state`, which is written here: `loading`, `ready`, `live`, `ended`, `error`.
+//! Properties and methods are those of `element.js`. The README tells what each of them is for, and each DOM event.
 //!
 //! Brings transport, store and view together; what each does is its own.
 

@@ -189,3 +189,26 @@ fn module_named_by(path: &[String], depth: usize) -> Option<&'static str> {
         .map(|(module, _)| *module)
         .find(|module| module == name)
 }
+
+#[test]
+fn the_readme_tells_what_each_attribute_of_the_element_is_for() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).expect("it is there");
+    let (element, readme) = (read("src/element.rs"), read("README.md"));
+    let (_, list) = element
+        .split_once("const ATTRIBUTES: &[&str] = &[")
+        .expect("the element lists its attributes");
+    let (list, _) = list.split_once("];").expect("the list ends");
+    let names: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
+    assert!(names.len() > 20, "{names:?}");
+    // They stand in the first column of a table.
+    let told: Vec<&str> = readme
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next())
+        .collect();
+    let untold: Vec<_> = names
+        .into_iter()
+        .filter(|name| !told.iter().any(|told| told.contains(&format!("`{name}`"))))
+        .collect();
+    assert_eq!(untold, Vec::<&str>::new());
+}

@@ -116,7 +116,7 @@ const DOCS: &[Doc] = &[
             (
                 "q",
                 "Text",
-                "Sessions whose title, id, agent, model or folder has this.",
+                "Sessions whose title, id, agent, model, folder or sandbox has this.",
             ),
         ],
     ),

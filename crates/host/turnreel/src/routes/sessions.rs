@@ -21,7 +21,7 @@ pub(super) struct ListQuery {
     /// Sessions of this status.
     #[serde(default)]
     status: Option<String>,
-    /// Sessions whose title, id, agent, model or folder has this, in capitals or not.
+    /// Sessions whose title, id, agent, model, folder or sandbox has this, in capitals or not.
     #[serde(default)]
     q: Option<String>,
 }
