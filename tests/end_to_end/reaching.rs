@@ -312,7 +312,9 @@ fn how_the_reader_likes_it_is_kept_for_the_next_time() {
         tab.wait_for("the session", LOAD_LIMIT, LIVE).await;
         let added = "getComputedStyle(__test.feed()).getPropertyValue('--af-diff-added').trim()";
         let usual: String = tab.eval(added).await;
-        tab.click("__test.visible('#view-opener')").await;
+        let menu = "__test.visible('#view-opener')";
+        tab.wait_for("the controls", LOAD_LIMIT, menu).await;
+        tab.click(menu).await;
         for (title, option) in [("Diffs", "Blue and orange"), ("Density", "Comfortable")] {
             let choice = format!(
                 "__test.all('#view-menu fieldset').find((choice) => choice.textContent.startsWith('{title}'))"
