@@ -29,6 +29,9 @@ const TICK: Duration = Duration::from_millis(20);
 /// After this long without input, a session whose format does not say when a turn ends is taken to be idle.
 const QUIET: Duration = Duration::from_secs(10);
 
+/// A first event older than this was not made just now.
+const RECENT_MS: i64 = 60_000;
+
 /// One run of an agent.
 pub struct Pipe {
     /// The session the events shall belong to.
@@ -276,6 +279,7 @@ fn read(
     let mut outcome = Outcome::default();
     let mut spool_failed = false;
     let mut came = false;
+    let mut timed = false;
     let mut events: Vec<ChatEvent> = Vec::new();
     loop {
         let result = match next(QUIET) {
@@ -289,7 +293,11 @@ fn read(
                 if outcome.not_a_session.is_some() {
                     continue;
                 }
-                Some(reader.push(&bytes, arrival_ms, &mut events))
+                let pushed = reader.push(&bytes, arrival_ms, &mut events);
+                if !timed {
+                    timed = time_the_first(&mut events, arrival_ms);
+                }
+                Some(pushed)
             }
             Err(why) => {
                 outcome
@@ -329,6 +337,26 @@ fn read(
         }
     }
     outcome
+}
+
+/// The first lines of a file may have no time, as the names of Claude Code's sessions: they bear that of their arrival
+/// then, and the session would go on from now to long ago. They get the time of the first that has one. Whether one had.
+fn time_the_first(events: &mut [ChatEvent], arrival_ms: i64) -> bool {
+    let own = |event: &ChatEvent| event.timestamp.filter(|&at_ms| at_ms != arrival_ms);
+    let Some((at, first_ms)) = events
+        .iter()
+        .enumerate()
+        .find_map(|(at, event)| Some((at, own(event)?)))
+    else {
+        return false;
+    };
+    // What is new has its arrival for its time, near enough.
+    if first_ms < arrival_ms - RECENT_MS {
+        for event in &mut events[..at] {
+            event.timestamp = Some(first_ms);
+        }
+    }
+    true
 }
 
 /// Answers go against the stream: what asks here would wait for ever for one that is given anywhere else.
@@ -407,18 +435,68 @@ mod tests {
         said
     }
 
+    /// The end of the step, and why it ended.
+    fn finished(reason: &str, at_ms: i64) -> String {
+        format!(
+            r#"{{"type":"step_finish","timestamp":{at_ms},"sessionID":"ses_1","part":{{"id":"prt_9","messageID":"msg_1","sessionID":"ses_1","type":"step-finish","reason":"{reason}","cost":0,"tokens":{{"input":1,"output":1}}}}}}"#
+        ) + "\n"
+    }
+
     #[test]
     fn a_quiet_period_tells_the_end_of_a_turn_where_nothing_else_does() {
+        let step = format!("{STEP}{}", finished("stop", 1_002));
         let more = STEP.replace("prt_2", "prt_3").replace("1001", "30000");
-        let input = [Some(STEP), None, None, None, Some(&more)];
+        let more = format!(
+            "{more}{}",
+            finished("stop", 30_001).replace("prt_9", "prt_8")
+        );
+        let input = [Some(step.as_str()), None, None, None, Some(&more)];
         assert_eq!(
             said(Dialect::OpenCodeRun, &input),
             [
                 (1000, "busy".to_owned(), false),
                 (15_000, "idle".to_owned(), true),
                 (30_000, "busy".to_owned(), false),
-                (30_000, "idle".to_owned(), false),
+                (30_001, "idle".to_owned(), false),
             ]
+        );
+    }
+
+    #[test]
+    fn a_step_that_has_begun_or_ended_with_calls_goes_on() {
+        let calls = format!("{STEP}{}", finished("tool-calls", 1_002));
+        for input in [STEP, &calls] {
+            let said = said(Dialect::OpenCodeRun, &[Some(input), None, None]);
+            let said: Vec<&str> = said.iter().map(|(_, status, _)| status.as_str()).collect();
+            assert_eq!(said, ["busy", "idle"], "only at its end");
+        }
+    }
+
+    #[test]
+    fn first_lines_without_a_time_get_that_of_the_first_that_has_one() {
+        let named = r#"{"type":"summary","summary":"A name","leafUuid":"u1"}"#;
+        let asked = r#"{"type":"user","uuid":"u1","sessionId":"s","timestamp":"2025-09-03T00:52:31.217Z","message":{"role":"user","content":"Hello"}}"#;
+        let mut pieces = vec![format!("{named}\n{asked}\n").into_bytes()].into_iter();
+        let mut next = |_: Duration| {
+            Ok(match pieces.next() {
+                Some(bytes) => Popped::Piece {
+                    bytes,
+                    arrival_ms: 1_795_697_824_523,
+                },
+                None => Popped::Closed,
+            })
+        };
+        let mut times = Vec::new();
+        let mut keep = |events: &[ChatEvent]| {
+            times.extend(events.iter().map(|event| event.timestamp));
+            Ok(())
+        };
+        let reader = SessionReader::new(Context::default());
+        read(reader, false, &mut next, &|| 1_795_697_824_523, &mut keep);
+        assert!(times.len() > 3, "{times:?}");
+        assert!(
+            times.iter().all(|at| *at == Some(1_756_860_751_217)),
+            "{times:?}"
         );
     }
 
