@@ -128,7 +128,7 @@ impl Asked {
     ///
     /// # Errors
     ///
-    /// Where neither takes it.
+    /// Where the server refuses it, or it cannot be kept.
     pub fn take_back(&self, spool_dir: &Path) -> Result<(), Error> {
         self.is_over.store(true, Ordering::SeqCst);
         let resolved = PermissionResolved {
@@ -138,8 +138,9 @@ impl Asked {
         };
         let events = [self.event("answer", resolved.into())];
         match self.post(&events) {
-            Ok(()) => Ok(()),
-            Err(_) => Spool::new(spool_dir.to_owned()).append(&events),
+            Err(Error::Later { .. }) => Spool::new(spool_dir.to_owned()).append(&events),
+            // What it refuses now it refuses later.
+            taken => taken,
         }
     }
 

@@ -4,10 +4,11 @@
 //! stored from then on, whoever resolves them: the page, a hook, or the agent itself.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use chat_event::{ChatEvent, Payload};
-use chat_store::{PageRequest, SessionId, Stored};
+use chat_store::{SessionId, Stored};
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -145,26 +146,16 @@ async fn read(live: &Live) -> Result<OfSession, ApiError> {
     let session = live.session.clone();
     let reading = move || -> Result<OfSession, ApiError> {
         let mut requests = OfSession::new();
-        let mut after = 0;
-        loop {
-            let page = session.page(PageRequest {
-                after,
-                limit: 1000,
-                max_bytes: 1024 * 1024,
-            })?;
-            for line in &page.lines {
-                // Lines are compact, so this finds all there are, and spares the others the parser.
-                let may_be = line.contains(r#""type":"permission_"#)
-                    || line.contains(r#""type":"question_"#);
-                if may_be && let Ok(event) = ChatEvent::from_json(line) {
-                    take(&mut requests, &event);
-                }
+        session.walk(0, &mut |_, line| {
+            // Lines are compact, so this finds all there are, and spares the others the parser.
+            let may_be =
+                line.contains(r#""type":"permission_"#) || line.contains(r#""type":"question_"#);
+            if may_be && let Ok(event) = ChatEvent::from_json(line) {
+                take(&mut requests, &event);
             }
-            if page.next <= after || page.next >= page.head {
-                return Ok(requests);
-            }
-            after = page.next;
-        }
+            ControlFlow::Continue(())
+        })?;
+        Ok(requests)
     };
     tokio::task::spawn_blocking(reading).await?
 }
