@@ -169,6 +169,7 @@ fn together(sentences: &[String]) -> String {
 fn ended(call: &ToolCallBlock) -> String {
     let verb = match call.status {
         ToolStatus::Failed => "failed",
+        ToolStatus::Denied => "was denied",
         ToolStatus::Interrupted | ToolStatus::NoResult => "was stopped",
         ToolStatus::Succeeded | ToolStatus::Preparing | ToolStatus::Running => "finished",
     };

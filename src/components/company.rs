@@ -38,7 +38,7 @@ pub(crate) fn view(ctx: Ctx, head: BlockId) -> AnyView {
             .child((icon_with(Icon::Clock, "icon warn"), word))
     });
     let is_done = company.running == 0 && company.waiting == 0;
-    let failed = (company.failed > 0).then(|| failure_chip(format!("{} failed", company.failed)));
+    let failed = did_not_go_well(company.failed, company.denied);
     let line = match company.kind {
         CompanyKind::Parallel => {
             let took = took.filter(|_| is_done).map(lasted);
@@ -84,6 +84,17 @@ pub(crate) fn view(ctx: Ctx, head: BlockId) -> AnyView {
         }
     };
     line.time(took.unwrap_or_default()).toggles(open)
+}
+
+/// How many calls failed, and how many were not let run.
+fn did_not_go_well(failed: u32, denied: u32) -> impl IntoView {
+    let failed = (failed > 0).then(|| failure_chip(format!("{failed} failed")));
+    let denied = (denied > 0).then(|| {
+        span()
+            .class("outcome--stopped")
+            .child(format!("{denied} denied"))
+    });
+    (failed, denied)
 }
 
 /// How the header of a company is dressed.
@@ -133,7 +144,7 @@ pub(crate) fn work_view(ctx: Ctx, turn: TurnIdx) -> AnyView {
     let Some((work, open, quiet)) = told else {
         return ().into_any();
     };
-    let failed = (work.failed > 0).then(|| failure_chip(format!("{} failed", work.failed)));
+    let failed = did_not_go_well(work.failed, work.denied);
     let took = work.duration_ms.and_then(units::told_duration).map(lasted);
     let words = match quiet {
         true => format!("{} hidden", told_steps(&work)),

@@ -206,7 +206,10 @@ pub(crate) fn view(
         &script_of(command),
     );
     // The row's own line says the same, and is out of sight only above all lines of a long output.
-    let is_said = matches!(call.status, ToolStatus::Succeeded | ToolStatus::Failed);
+    let is_said = matches!(
+        call.status,
+        ToolStatus::Succeeded | ToolStatus::Failed | ToolStatus::Denied
+    );
     let is_long = n_lines > HEAD_LINES + TAIL_LINES;
     let is_away = is_long && ctx.with_value(|context| context.store.shows_whole(id));
     let foot = (is_away || !is_said).then(|| foot_view(call));

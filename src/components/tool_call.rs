@@ -146,7 +146,7 @@ fn draw_outcome(strokes: &mut Strokes, call: &ToolCallBlock, outcome: &str, open
                 draw_failure_chip(strokes, &units::first_line(outcome, 60));
             }
         }
-        ToolStatus::Interrupted | ToolStatus::NoResult => {
+        ToolStatus::Denied | ToolStatus::Interrupted | ToolStatus::NoResult => {
             strokes.span("outcome--stopped", call.status.as_str());
         }
         // Its agent took it as it is, but a command that says so did not do what it was to.

@@ -115,6 +115,7 @@ fn kinds(figures: &Statistics) -> Option<impl IntoView + use<>> {
 
 fn not_well(count: &CallCount) -> Option<impl IntoView + use<>> {
     let failed = (count.failed > 0).then(|| format!("{} failed", units::grouped(count.failed)));
+    let denied = (count.denied > 0).then(|| format!("{} denied", units::grouped(count.denied)));
     let open = (count.without_result > 0)
         .then(|| format!("{} open", units::grouped(count.without_result)));
     let class = if failed.is_some() {
@@ -122,7 +123,7 @@ fn not_well(count: &CallCount) -> Option<impl IntoView + use<>> {
     } else {
         "subtle"
     };
-    let words: Vec<String> = [failed, open].into_iter().flatten().collect();
+    let words: Vec<String> = [failed, denied, open].into_iter().flatten().collect();
     (!words.is_empty()).then(|| span().class(class).child(words.join(", ")))
 }
 

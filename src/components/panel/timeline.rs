@@ -380,6 +380,7 @@ fn took(bar: &Bar) -> String {
         ToolStatus::Failed => Some("failed".to_owned()),
         ToolStatus::Preparing
         | ToolStatus::Running
+        | ToolStatus::Denied
         | ToolStatus::Interrupted
         | ToolStatus::NoResult => Some(bar.status.as_str().to_owned()),
     };

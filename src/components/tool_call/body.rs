@@ -32,9 +32,10 @@ pub(crate) fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlo
         true => Inside::default(),
         false => Inside::of(feed, block, call),
     };
-    // Why it failed comes first; what it was given is seldom why.
+    // Why it failed, or was denied, comes first; what it was given is seldom why.
     let gave = call.result.is_some() || call.error.is_some();
-    let is_behind = call.status == ToolStatus::Failed && gave && !command;
+    let failed = call.status == ToolStatus::Failed;
+    let is_behind = (failed || call.status == ToolStatus::Denied) && gave && !command;
     let has_args = !call.args.is_null() && call.args.as_text() != "{}";
     let is_folded = is_behind && has_args && !shows_all;
     let args = match terminal {
@@ -78,8 +79,8 @@ pub(crate) fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlo
         _ if is_all || inside.has_answer => None,
         Some(result) if !result.is_null() && result.as_text() != "\"\"" => {
             let class = match is_within {
-                true => "well well--failed",
-                false => "well",
+                true if failed => "well well--failed",
+                true | false => "well",
             };
             Some(result_view(ctx, block, call, result, class))
         }
@@ -94,8 +95,12 @@ pub(crate) fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlo
         output::text_well(
             ctx,
             (block.id, Spot::Error),
-            "well well--wrap well--failed",
-            "Error",
+            if failed {
+                "well well--wrap well--failed"
+            } else {
+                "well well--wrap"
+            },
+            if failed { "Error" } else { "Reason" },
             long_text::untagged(message),
         )
     });

@@ -11,7 +11,9 @@ pub(super) struct Inside {
 
 impl Inside {
     pub(super) fn of(feed: &Feed, block: &Block, call: &ToolCallBlock) -> Inside {
-        if call.kind != ToolKind::Agent || call.status == ToolStatus::Failed {
+        if call.kind != ToolKind::Agent
+            || matches!(call.status, ToolStatus::Failed | ToolStatus::Denied)
+        {
             return Inside::default();
         }
         let first = feed.next(block.id);

@@ -91,12 +91,14 @@ pub enum ToolStatus {
     Succeeded,
     /// It gave an error.
     Failed,
+    /// Somebody, or a rule, did not let it run.
+    Denied,
     /// The turn was stopped before a result came.
     Interrupted,
     /// The turn ended without a result.
     NoResult,
 }
-chat_event::pack_variants!(ToolStatus { 0 => Preparing, 1 => Running, 2 => Succeeded, 3 => Failed, 4 => Interrupted, 5 => NoResult });
+chat_event::pack_variants!(ToolStatus { 0 => Preparing, 1 => Running, 2 => Succeeded, 3 => Failed, 4 => Interrupted, 5 => NoResult, 6 => Denied });
 
 impl ToolStatus {
     /// Whether something is still to come.
@@ -112,6 +114,7 @@ impl ToolStatus {
             Some(Some("interrupted")) => ToolStatus::Interrupted,
             Some(Some("no_result")) if interrupted => ToolStatus::Interrupted,
             Some(Some("no_result")) => ToolStatus::NoResult,
+            Some(Some("rejected" | "declined" | "denied")) => ToolStatus::Denied,
             Some(_) => ToolStatus::Failed,
         }
     }
@@ -123,6 +126,7 @@ impl ToolStatus {
             ToolStatus::Running => "running",
             ToolStatus::Succeeded => "done",
             ToolStatus::Failed => "failed",
+            ToolStatus::Denied => "denied",
             ToolStatus::Interrupted => "interrupted",
             ToolStatus::NoResult => "no result",
         }
@@ -162,9 +166,9 @@ impl ToolCallBlock {
         }
     }
 
-    /// Why it failed; that it has no result, or was interrupted, is no failure.
+    /// Why it failed or was denied; that it has no result, or was interrupted, is neither.
     pub fn failure(&self) -> Option<&ToolError> {
-        let failed = self.status == ToolStatus::Failed;
-        self.error.as_ref().filter(|_| failed)
+        let said = matches!(self.status, ToolStatus::Failed | ToolStatus::Denied);
+        self.error.as_ref().filter(|_| said)
     }
 }

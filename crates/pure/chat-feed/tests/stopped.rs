@@ -7,7 +7,7 @@
 use chat_event::{ChatEvent, Payload};
 use chat_feed::panel::statistics;
 use chat_feed::projections::trace::Verbosity;
-use chat_feed::projections::{to_markdown, to_tool_trace};
+use chat_feed::projections::{to_markdown, to_session_summary, to_tool_trace};
 use chat_feed::{BlockBody, ChatRenderer, ToolCallBlock, ToolStatus, row_text};
 use serde_json::{Value, json};
 
@@ -239,4 +239,41 @@ fn a_refusal_that_two_sources_tell_of_is_one_row() {
     let both = vec![by_user, by_hook];
     assert_eq!(told("deny", json!([{"id": "allow"}])).0, both);
     assert_eq!(told("allow", json!([])).0, both);
+}
+
+#[test]
+fn a_call_that_was_refused_did_not_fail() {
+    for code in ["rejected", "declined", "denied"] {
+        let log = log(&[
+            ("turn_start", json!({"trigger": "user"})),
+            (
+                "tool_call",
+                json!({"toolCallId": "c", "toolName": "Bash", "kind": "execute", "args": {"command": "rm -r build"}}),
+            ),
+            (
+                "tool_result",
+                json!({"toolCallId": "c", "result": "", "error": {"code": code, "message": "not that folder"}}),
+            ),
+            ("turn_end", json!({"outcome": "completed"})),
+        ]);
+        let mut renderer = ChatRenderer::with_history();
+        renderer.replay_events(&log);
+        renderer.check().unwrap();
+        assert_eq!(call(&renderer).status, ToolStatus::Denied);
+        let figures = statistics(renderer.feed());
+        assert_eq!((figures.calls.failed, figures.calls.denied), (0, 1));
+        assert_eq!(figures.n_failures, 0);
+        let counts = to_session_summary(&log).tool_calls;
+        assert_eq!((counts.failed, counts.denied), (0, 1));
+        let feed = renderer.feed();
+        let mut rows = feed.rows();
+        let row = rows.find(|block| matches!(block.body, BlockBody::ToolCall(_)));
+        let text = row_text(feed, row.unwrap().id, &mut |_, _| None).unwrap();
+        assert!(text.contains("not that folder"), "why is told: {text}");
+        let trace = to_tool_trace(&log, Verbosity::Normal);
+        assert!(
+            trace.contains("[TOOL] bash: rm -r build (denied)"),
+            "{trace}"
+        );
+    }
 }

@@ -405,3 +405,40 @@ fn a_recorded_run_ends_when_it_last_said_something() {
         assert_eq!(ends(&events), [ended]);
     }
 }
+
+#[test]
+fn a_call_that_is_interrupted_was_not_refused() {
+    let call = json!([{"type": "tool_use", "id": "c", "name": "Bash", "input": {"command": "sleep 60"}}]);
+    let told = json!([{"type": "tool_result", "tool_use_id": "c", "is_error": true,
+        "content": "The user doesn't want to proceed with this tool use."}]);
+    let ask = json!({"type": "control_request", "request_id": "r", "request":
+        {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "sleep 60"}, "tool_use_id": "c"}});
+    let answer = |behavior: &str| {
+        json!({"type": "control_response", "response":
+            {"subtype": "success", "request_id": "r", "response": {"behavior": behavior}}})
+    };
+    let read = |between: &[Value]| {
+        let mut result = said("user", "u2", 3, told.clone());
+        result["tool_result_meta"] = json!([{"id": "c", "non_execution_kind": "user-rejected"}]);
+        let mut lines = vec![said("assistant", "a1", 1, call.clone())];
+        lines.extend_from_slice(between);
+        lines.push(result);
+        let events = read_lines(Dialect::ClaudeStream, &lines).events;
+        assert_sound("a stream", &events);
+        let code = events.iter().find_map(|event| match &event.payload {
+            Payload::ToolResult(result) => result.error.clone()?.code,
+            _ => None,
+        });
+        let answers = events.iter().filter_map(|event| match &event.payload {
+            Payload::PermissionResolved(resolved) => Some(resolved.decision.clone()),
+            _ => None,
+        });
+        (code.unwrap(), answers.collect::<Vec<_>>().join(" "))
+    };
+    let stopped = |decisions: &str| ("interrupted".to_owned(), decisions.to_owned());
+    let refused = ("rejected".to_owned(), "deny".to_owned());
+    assert_eq!(read(&[]), stopped(""), "nobody was asked");
+    assert_eq!(read(&[ask.clone(), answer("allow")]), stopped("allow"));
+    assert_eq!(read(&[ask.clone(), answer("deny")]), refused, "told once");
+    assert_eq!(read(&[ask]), refused);
+}

@@ -45,6 +45,8 @@ pub struct Company {
     pub waiting: u32,
     /// How many of them failed.
     pub failed: u32,
+    /// How many of them were not let run.
+    pub denied: u32,
     /// Of a group the sum of its members' durations, of parallel calls the longest, in milliseconds.
     pub duration_ms: Option<u64>,
     /// When the first of those that run was called, Unix epoch in milliseconds.
@@ -73,6 +75,7 @@ impl Arrangement {
             running: 0,
             waiting: 0,
             failed: 0,
+            denied: 0,
             duration_ms: None,
             running_since_ms: None,
         };
@@ -248,6 +251,7 @@ impl Company {
             self.running_since_ms = self.running_since_ms.or(call.called_ms);
         }
         self.failed += u32::from(call.status == ToolStatus::Failed);
+        self.denied += u32::from(call.status == ToolStatus::Denied);
         let so_far = self.duration_ms.unwrap_or(0);
         if let Some(duration_ms) = call.duration_ms {
             self.duration_ms = Some(match self.kind {

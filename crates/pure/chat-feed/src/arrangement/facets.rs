@@ -50,7 +50,8 @@ impl Facet {
         match &block.body {
             BlockBody::ToolCall(call) => {
                 facet.foldable = true;
-                facet.stands_out = call.status.runs() || call.status == ToolStatus::Failed;
+                facet.stands_out = call.status.runs()
+                    || matches!(call.status, ToolStatus::Failed | ToolStatus::Denied);
                 facet.absorbed = absorbed_by(feed, id).is_some();
                 // Else there is nothing to see of an agent that works.
                 facet.matters = block.depth == 0 && call.status.runs();

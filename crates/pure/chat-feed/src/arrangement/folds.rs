@@ -29,6 +29,8 @@ pub struct Work {
     pub commands: u32,
     /// Calls that failed.
     pub failed: u32,
+    /// Calls that were not let run.
+    pub denied: u32,
     /// How long the turn took, in milliseconds.
     pub duration_ms: Option<u64>,
 }
@@ -97,6 +99,7 @@ impl Arrangement {
                 reads: 0,
                 commands: 0,
                 failed: 0,
+                denied: 0,
                 duration_ms: None,
             });
             work.count(feed.block(id));
@@ -144,5 +147,6 @@ impl Work {
         self.commands += u32::from(call.kind == ToolKind::Execute);
         self.reads += u32::from(call.kind == ToolKind::Read);
         self.failed += u32::from(call.status == ToolStatus::Failed);
+        self.denied += u32::from(call.status == ToolStatus::Denied);
     }
 }

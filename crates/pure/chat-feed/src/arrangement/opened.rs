@@ -105,6 +105,7 @@ impl Arrangement {
                 }
                 ToolStatus::Preparing
                 | ToolStatus::Succeeded
+                | ToolStatus::Denied
                 | ToolStatus::Interrupted
                 | ToolStatus::NoResult => verbose && is_of_a_size_to_open(feed, id),
             },

@@ -114,9 +114,10 @@ impl Kinds {
                 let status = match call.status {
                     ToolStatus::Preparing | ToolStatus::Running => Kinds::RUNNING,
                     ToolStatus::Failed => Kinds::ERROR,
-                    ToolStatus::Succeeded | ToolStatus::Interrupted | ToolStatus::NoResult => {
-                        Kinds::default()
-                    }
+                    ToolStatus::Succeeded
+                    | ToolStatus::Denied
+                    | ToolStatus::Interrupted
+                    | ToolStatus::NoResult => Kinds::default(),
                 };
                 Kinds::TOOL.with(kind).with(status)
             }

@@ -121,7 +121,9 @@ fn agent(feed: &Feed, block: &Block, call: &ToolCallBlock, depth: u16) -> AgentR
             ToolStatus::Preparing | ToolStatus::Running => AgentState::Running,
             ToolStatus::Succeeded => AgentState::Done,
             ToolStatus::Failed => AgentState::Failed,
-            ToolStatus::Interrupted | ToolStatus::NoResult => AgentState::Stopped,
+            ToolStatus::Denied | ToolStatus::Interrupted | ToolStatus::NoResult => {
+                AgentState::Stopped
+            }
         },
         steps: 0,
         started_ms: call.called_ms.or(block.at_ms),

@@ -24,6 +24,8 @@ pub struct CallCount {
     pub total: u64,
     /// Those that gave an error.
     pub failed: u64,
+    /// Those that were not let run.
+    pub denied: u64,
     /// Those without a result.
     pub without_result: u64,
     /// How long they took together.
@@ -140,10 +142,11 @@ pub fn statistics(feed: &Feed) -> Statistics {
                 ] {
                     count.total += 1;
                     count.failed += u64::from(failed);
+                    count.denied += u64::from(call.status == ToolStatus::Denied);
                     count.without_result += u64::from(unknown || call.result.is_none());
                     count.duration_ms = count.duration_ms.saturating_add(took_ms);
                 }
-                if call.status == ToolStatus::Failed {
+                if failed {
                     failures.push((block.id, 1));
                 }
                 if took_ms > 0 {

@@ -111,6 +111,8 @@ pub struct ToolCallCounts {
     pub total: u64,
     /// Those that gave an error.
     pub failed: u64,
+    /// Those that were not let run.
+    pub denied: u64,
     /// Those without a result.
     pub without_result: u64,
     /// By kind: `read`, `edit`, `search` …

@@ -113,6 +113,7 @@ impl ToolCallBlock {
             ToolStatus::Preparing
             | ToolStatus::Running
             | ToolStatus::Failed
+            | ToolStatus::Denied
             | ToolStatus::Interrupted
             | ToolStatus::NoResult => doing.to_owned(),
         };

@@ -253,7 +253,7 @@ impl Asks {
         self.open.insert(request_id.to_owned(), ask);
     }
 
-    /// What the result of `call` tells of the answer.
+    /// What the result of `call` tells of the answer; whether the call was stopped, in truth, while it ran.
     pub(crate) fn settle(
         &mut self,
         emitter: &mut Emitter,
@@ -262,7 +262,7 @@ impl Asks {
         text: &str,
         details: Option<&Value>,
         meta: &Value,
-    ) {
+    ) -> bool {
         if call.name == "AskUserQuestion" && self.of_call(&call.id).is_none() {
             let request_id = call.id.clone();
             self.ask_question(
@@ -300,10 +300,11 @@ impl Asks {
                 message,
                 answers,
             );
-            if refused {
-                self.denied.insert(&call.id, ());
-            }
         } else if refused_kind.is_some() && !self.denied.contains(&call.id) {
+            // The program calls it a rejection also where a user interrupts a call that was let run.
+            if refused_kind == Some("user-rejected") && decision.is_null() {
+                return true;
+            }
             self.refuse(
                 emitter,
                 &call.id,
@@ -314,6 +315,7 @@ impl Asks {
                 Some(cut(text, 500)),
             );
         }
+        false
     }
 
     /// `call` gets no result: what was asked about it is no longer open.
@@ -362,7 +364,6 @@ impl Asks {
         by: &str,
         message: Option<&str>,
     ) {
-        self.denied.insert(call_id, ());
         let request_id = format!("{call_id}:denied");
         let request = PermissionRequest {
             request_id: request_id.clone(),
@@ -392,6 +393,9 @@ impl Asks {
         message: Option<&str>,
         answers: Option<&Value>,
     ) {
+        if let Some(call_id) = ask.call_id.as_deref().filter(|_| !allowed) {
+            self.denied.insert(call_id, ());
+        }
         let id = format!("{request_id}:answer");
         if ask.question {
             let payload = QuestionResolved {

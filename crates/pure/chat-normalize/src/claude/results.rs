@@ -6,7 +6,7 @@
 
 use chat_event::payload::{ToolError, ToolResult};
 use chat_event::{Extra, Json};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::edits;
 use super::session::{Call, Session};
@@ -58,9 +58,13 @@ impl Session {
         let text =
             server_tools::text_of_result(content).unwrap_or_else(|| text_of_content(content));
         let failed = is_true(block, "is_error") || server_tools::error_of(content).is_some();
-        let meta = line.map_or(Value::Null, |line| meta_of(line, &native_id));
-        self.asks
+        let mut meta = line.map_or(Value::Null, |line| meta_of(line, &native_id));
+        let stopped = self
+            .asks
             .settle(emitter, call, failed, &text, details, &meta);
+        if stopped {
+            meta = json!({"non_execution_kind": "interrupted"});
+        }
         self.write_result(emitter, call, content, &text, failed, details, &meta);
         if !failed {
             self.after_success(emitter, call, details, &text);
@@ -174,6 +178,7 @@ fn error_code(meta: &Value, text: &str, exit_code: Option<i64>) -> Option<&'stat
     match text_of(meta, "non_execution_kind") {
         Some("user-rejected") => return Some("rejected"),
         Some("permission-rule") => return Some("denied"),
+        Some("interrupted") => return Some("interrupted"),
         Some(_) => return Some("not_run"),
         None => {}
     }

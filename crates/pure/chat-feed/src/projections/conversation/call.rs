@@ -322,7 +322,10 @@ impl Call {
 
     /// Whether it was stopped before it gave a result of its own.
     pub(in crate::projections) fn was_stopped(&self) -> bool {
-        !matches!(self.status(), ToolStatus::Succeeded | ToolStatus::Failed)
+        matches!(
+            self.status(),
+            ToolStatus::Interrupted | ToolStatus::NoResult
+        )
     }
 
     /// What was printed, where that is more than the result of one that was stopped says.

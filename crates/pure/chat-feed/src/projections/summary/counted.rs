@@ -99,6 +99,7 @@ impl Counted {
         match call.status() {
             ToolStatus::Succeeded => {}
             ToolStatus::Failed => counts.failed += 1,
+            ToolStatus::Denied => counts.denied += 1,
             _ => counts.without_result += 1,
         }
     }

@@ -222,7 +222,7 @@ impl Calls {
             (None, Some(finished)) => {
                 // The first result stands.
                 let status = ToolStatus::of_result(result.error.as_ref(), false);
-                if !matches!(status, ToolStatus::Succeeded | ToolStatus::Failed) {
+                if matches!(status, ToolStatus::Interrupted | ToolStatus::NoResult) {
                     return CallStep::Nothing;
                 }
                 let Some(mut call) = finished.late.take() else {
@@ -397,6 +397,7 @@ impl OpenCall {
             ToolStatus::Failed if block.exit_code.is_none() && !figures.starts_with("failed") => {
                 format!(" (failed: {figures})")
             }
+            ToolStatus::Denied => " (denied)".to_owned(),
             ToolStatus::Succeeded
             | ToolStatus::Failed
             | ToolStatus::Interrupted

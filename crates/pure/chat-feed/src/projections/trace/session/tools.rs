@@ -49,7 +49,9 @@ impl SessionTrace {
     pub(super) fn tell_call(&mut self, call: &OpenCall) {
         let severity = match call.block.status {
             ToolStatus::Failed => Severity::Failure,
-            ToolStatus::Interrupted | ToolStatus::NoResult => Severity::Warning,
+            ToolStatus::Denied | ToolStatus::Interrupted | ToolStatus::NoResult => {
+                Severity::Warning
+            }
             ToolStatus::Preparing | ToolStatus::Running | ToolStatus::Succeeded => Severity::Good,
         };
         if self.verbosity == Verbosity::Quiet {
