@@ -408,7 +408,8 @@ fn a_recorded_run_ends_when_it_last_said_something() {
 
 #[test]
 fn a_call_that_is_interrupted_was_not_refused() {
-    let call = json!([{"type": "tool_use", "id": "c", "name": "Bash", "input": {"command": "sleep 60"}}]);
+    let call =
+        json!([{"type": "tool_use", "id": "c", "name": "Bash", "input": {"command": "sleep 60"}}]);
     let told = json!([{"type": "tool_result", "tool_use_id": "c", "is_error": true,
         "content": "The user doesn't want to proceed with this tool use."}]);
     let ask = json!({"type": "control_request", "request_id": "r", "request":
