@@ -4,7 +4,9 @@ mod choice;
 mod facets;
 mod glyph;
 mod list;
+mod list_keys;
 mod row;
+mod shown;
 
 use std::rc::Rc;
 
@@ -66,13 +68,13 @@ pub(super) fn keep_seen(seen: &Seen) {
 /// The list with its head.
 pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
     let n_rows = Memo::new(move |_| state.rows.with(|rows| rows.len()));
-    let shown: RwSignal<Rc<list::Shown>, LocalStorage> = RwSignal::new_local(Rc::default());
+    let shown: RwSignal<Rc<shown::Shown>, LocalStorage> = RwSignal::new_local(Rc::default());
     let is_filtered = Memo::new(move |_| !state.filter.with(|text| Filter::parse(text).is_empty()));
     let count = move || {
         if is_filtered.get() {
             let n_all = n_rows.get() + state.local.with(Vec::len);
             let [n_shown, n_all] =
-                [shown.get().n_sessions(), n_all].map(|n| units::grouped(n as u64));
+                [shown.get().n_sessions, n_all].map(|n| units::grouped(n as u64));
             return format!("{n_shown} of {n_all}");
         }
         let now_ms = state.now_ms.get();

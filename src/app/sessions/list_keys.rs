@@ -1,0 +1,79 @@
+//! The keys of the list of sessions.
+
+use leptos::ev;
+use leptos::prelude::*;
+
+use super::list::{List, reveal};
+use super::shown::Item;
+use crate::platform::dom;
+
+/// How far a page key goes, in rows.
+const PAGE_ROWS: usize = 8;
+
+impl List {
+    pub(super) fn take_key(self, event: &ev::KeyboardEvent) {
+        if event.alt_key() || event.meta_key() {
+            return;
+        }
+        let shown = self.shown.get_untracked();
+        let at = self.at.get_untracked();
+        let here = at.as_deref().and_then(|at| shown.index_of(at));
+        let item = here.and_then(|here| shown.items.get(here));
+        let go = match event.key().as_str() {
+            "ArrowDown" | "j" => shown.beside(here, 1, true),
+            "ArrowUp" | "k" => shown.beside(here, 1, false),
+            "PageDown" => shown.beside(here, PAGE_ROWS, true),
+            "PageUp" => shown.beside(here, PAGE_ROWS, false),
+            "Home" => shown.beside(None, 1, true),
+            "End" => shown.beside(None, 1, false),
+            "Enter" => {
+                if let Some(item) = item {
+                    self.open_item(item);
+                }
+                None
+            }
+            " " => {
+                if let Some(Item::Session(_, row)) = item {
+                    self.choice.toggle(&row.id);
+                }
+                None
+            }
+            "/" => {
+                if let Some(field) = dom::by_id("sessions-filter") {
+                    dom::focus(&field);
+                }
+                None
+            }
+            "Escape"
+                if self
+                    .state
+                    .chosen
+                    .with_untracked(|chosen| !chosen.is_empty()) =>
+            {
+                self.state.chosen.set(Vec::new());
+                None
+            }
+            _ => return,
+        };
+        // Else the browser scrolls, or types the slash.
+        event.prevent_default();
+        event.stop_propagation();
+        if let Some(index) = go {
+            if let (true, Item::Session(_, row)) = (event.shift_key(), &shown.items[index]) {
+                self.choice.extend(&shown.ids(), at.as_deref(), &row.id);
+            }
+            self.at.set(shown.items[index].id().map(str::to_owned));
+            reveal(&shown, index);
+        }
+    }
+
+    /// Keys begin at the first session, where they are at none that is shown.
+    pub(super) fn take_focus(self) {
+        let shown = self.shown.get_untracked();
+        let at = self.at.get_untracked();
+        if at.and_then(|at| shown.index_of(&at)).is_none() {
+            let first = shown.items.iter().find_map(Item::id);
+            self.at.set(first.map(str::to_owned));
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What the list shows: sections with their sessions, and where each row lies.
+
+use std::rc::Rc;
+
+use chat_feed::sessions::{Filter, Row, Section, Stack};
+use leptos::prelude::*;
+
+use super::super::State;
+use super::super::local::LocalSession;
+use super::{finds, now, row};
+
+/// One row of the list.
+#[derive(Clone)]
+pub(super) enum Item {
+    /// A section and how many are in it.
+    Heading(&'static str, usize),
+    /// A session of dropped files.
+    Local(LocalSession),
+    /// A session of the server.
+    Session(Section, Rc<Row>),
+}
+
+impl Item {
+    fn height_px(&self, is_table: bool, now_ms: i64) -> u32 {
+        match self {
+            Item::Heading(..) if is_table => 56,
+            Item::Heading(..) => 36,
+            Item::Session(Section::NeedsYou, _) if is_table => 100,
+            Item::Local(_) | Item::Session(..) if is_table => 64,
+            Item::Session(_, session) if row::has_now(session, now_ms) => 72,
+            Item::Local(_) | Item::Session(..) => 52,
+        }
+    }
+
+    pub(super) fn id(&self) -> Option<&str> {
+        match self {
+            Item::Heading(..) => None,
+            Item::Local(session) => Some(&session.name),
+            Item::Session(_, session) => Some(&session.id),
+        }
+    }
+}
+
+/// All that is shown, whether it is on the screen or not.
+#[derive(Default)]
+pub(super) struct Shown {
+    pub(super) items: Vec<Item>,
+    pub(super) stack: Stack,
+    pub(super) n_sessions: usize,
+    pub(super) is_table: bool,
+}
+
+impl Shown {
+    /// The sessions of the server, in their order.
+    pub(super) fn ids(&self) -> Vec<&str> {
+        let ids = self.items.iter().filter_map(|item| match item {
+            Item::Session(_, row) => Some(row.id.as_str()),
+            Item::Heading(..) | Item::Local(_) => None,
+        });
+        ids.collect()
+    }
+
+    /// What the filter shows, in sections; dropped files first.
+    pub(super) fn of(state: State, is_table: bool) -> Shown {
+        let filter = state.filter.with(|text| Filter::parse(text));
+        let clock = now(state.now_ms.get());
+        // What was looked at changes what is unread.
+        state.seen.track();
+        let mut items = Vec::new();
+        state.local.with(|sessions| {
+            let found = sessions.iter().filter(|session| {
+                finds(
+                    &filter,
+                    session.head.title.as_deref().unwrap_or_default(),
+                    &session.name,
+                )
+            });
+            items.extend(found.cloned().map(Item::Local));
+        });
+        let n_local = items.len();
+        if n_local > 0 {
+            items.insert(0, Item::Heading("Your files", n_local));
+        }
+        let arranged = state.rows.with(|rows| rows.arrange(&filter, clock));
+        for (section, rows) in arranged.sections {
+            items.push(Item::Heading(section.title(), rows.len()));
+            items.extend(rows.into_iter().map(|row| Item::Session(section, row)));
+        }
+        Shown {
+            stack: Stack::of(
+                items
+                    .iter()
+                    .map(|item| item.height_px(is_table, clock.now_ms)),
+            ),
+            n_sessions: n_local + arranged.n_shown,
+            items,
+            is_table,
+        }
+    }
+
+    /// So many sessions on from here; from nowhere, the first or the last.
+    pub(super) fn beside(&self, here: Option<usize>, n: usize, is_forward: bool) -> Option<usize> {
+        let is_session = |index: &usize| self.items[*index].id().is_some();
+        let found = match (here, is_forward) {
+            (Some(here), true) => (here + 1..self.items.len())
+                .filter(is_session)
+                .take(n)
+                .last(),
+            (Some(here), false) => (0..here).rev().filter(is_session).take(n).last(),
+            (None, true) => (0..self.items.len()).find(is_session),
+            (None, false) => (0..self.items.len()).rev().find(is_session),
+        };
+        found.or(here)
+    }
+
+    /// The place of what has this id.
+    pub(super) fn index_of(&self, id: &str) -> Option<usize> {
+        self.items.iter().position(|item| item.id() == Some(id))
+    }
+
+    /// Where to scroll a screen of this height that a row, and the heading of the first below it, is seen; `None` where it is.
+    pub(super) fn reveal(&self, index: usize, scroll_px: u32, screen_px: u32) -> Option<u32> {
+        let before = index
+            .checked_sub(1)
+            .filter(|before| matches!(self.items.get(*before), Some(Item::Heading(..))));
+        let to_px = self.stack.reveal(index, scroll_px, screen_px);
+        let from_px = to_px.unwrap_or(scroll_px);
+        self.stack
+            .reveal(before.unwrap_or(index), from_px, screen_px)
+            .or(to_px)
+    }
+}
