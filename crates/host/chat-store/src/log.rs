@@ -211,8 +211,10 @@ impl Log {
         if !stored.is_empty() {
             let before = self.ending();
             let offsets = self.write_lines(stored.iter().map(|stored| &stored.line))?;
-            if sync == SyncPolicy::Always {
-                // Before anybody can read them: what may be lost is not seen, so its numbers can be given again.
+            // Before anybody can read them: what may be lost is not seen, so its numbers can be given again. And a log that
+            // was left on purpose says so until more of it is durable: without it, the power may go and nobody would know
+            // that numbers had been given behind its end.
+            if sync == SyncPolicy::Always || self.ends_clean {
                 if let Err(why) = self.sync() {
                     self.take_back(before);
                     return Err(why);
@@ -360,7 +362,7 @@ impl Log {
         self.damaged
     }
 
-    /// Whether it has what is not durable.
+    /// Whether it has what is not durable, or is not known to be: the disk may be at it.
     pub(crate) fn is_unsynced(&self) -> bool {
         self.unsynced || self.syncing || self.unsynced_name
     }

@@ -1,5 +1,6 @@
 //! One data folder, held by one process, and the sessions in it.
 
+mod boot;
 mod found;
 pub(crate) mod lock;
 mod session;
@@ -19,6 +20,7 @@ use crate::error::Error;
 use crate::log::{Facts, Files, Log, Opening};
 use crate::platform;
 use crate::session_id::SessionId;
+use boot::Boot;
 pub use session::{Session, StoredBody};
 
 /// Each open log may hold two files, and a process often has no more than 1024.
@@ -97,11 +99,8 @@ impl Store {
         platform::create_private_dir(dir)
             .map_err(|why| Error::io("make the data folder", dir, why))?;
         let lock = lock::lock(dir)?;
-        let boot_path = dir.join("boot_id");
-        let boot_id = platform::boot_id();
-        let last_boot_id = std::fs::read_to_string(&boot_path).ok();
-        let same_boot =
-            boot_id.is_some() && boot_id.as_deref() == last_boot_id.as_deref().map(str::trim);
+        let boot = Boot::new(dir, options.sync);
+        let is_sure = boot.lost_nothing();
         let store = Store {
             inner: Arc::new(Inner {
                 dir: dir.to_owned(),
@@ -117,25 +116,23 @@ impl Store {
             stop_syncing: Mutex::default(),
             syncing: Mutex::default(),
         };
-        store.open_logs(same_boot)?;
+        store.open_logs(is_sure)?;
         // Only now: should we stop before, the next one must still see that the logs are of another boot.
-        if let Some(boot_id) = boot_id {
-            lock::write_file(&boot_path, boot_id.as_bytes())?;
-        }
+        boot.keep()?;
         if options.sync == SyncPolicy::EverySecond {
             store.start_syncing()?;
         }
         Ok(store)
     }
 
-    fn open_logs(&self, same_boot: bool) -> Result<(), Error> {
+    fn open_logs(&self, is_sure: bool) -> Result<(), Error> {
         let found = Mutex::new(found::logs(&self.inner.dir)?.into_iter());
         // No log has to do with another, and each is waited for: for its files, or for all of it being read.
         let open = || {
             loop {
                 let next = locked(&found).next();
                 let Some(files) = next else { return };
-                if let Err(why) = self.take_in(files, same_boot) {
+                if let Err(why) = self.take_in(files, is_sure) {
                     self.inner.unopened.fetch_add(1, Ordering::Relaxed);
                     tracing::error!("{why}");
                 }
@@ -153,9 +150,7 @@ impl Store {
     }
 
     /// Takes in a log that was found. Its index is enough, where nothing is to be repaired.
-    fn take_in(&self, files: Files, same_boot: bool) -> Result<(), Error> {
-        let sync = self.inner.options.sync;
-        let is_sure = same_boot || sync == SyncPolicy::Always;
+    fn take_in(&self, files: Files, is_sure: bool) -> Result<(), Error> {
         if let Some(facts) = Facts::of_whole(&files)
             && (facts.ends_clean || is_sure)
             && let Ok(id) = SessionId::parse(&facts.session)
@@ -214,8 +209,13 @@ impl Store {
         if let Some(session) = sessions.get(id) {
             return Ok(session.clone());
         }
+        let mut files = Files::of_one(&self.inner.dir, &id.stem());
+        if self.unopened_logs() > 0 {
+            // It may be one of those: then it has more than its newest file.
+            files = files.listed_anew()?;
+        }
         let log = Log::open(Opening {
-            files: Files::of_one(&self.inner.dir, &id.stem()),
+            files,
             id: id.clone(),
             segment_bytes: self.inner.options.segment_bytes,
             why_new_epoch: None,
@@ -302,6 +302,9 @@ impl Inner {
                     // There may only be no file to be had just now.
                     self.to_sync(&session);
                 }
+            } else if session.is_unsynced() {
+                // What came while the disk was at it found the session among those that are to be synced.
+                self.to_sync(&session);
             }
         }
     }

@@ -193,21 +193,33 @@ fn after_a_power_failure_what_is_found_is_what_was_written_first() {
     };
     for round in 0..if is_full() { 10_000 } else { 150 } {
         remove_beside(dir.path(), &["s1-", "boot_id"]);
-        let sync = [SyncPolicy::Always, SyncPolicy::Never][round % 2];
+        let sync = [
+            SyncPolicy::Always,
+            SyncPolicy::EverySecond,
+            SyncPolicy::Never,
+        ][round % 3];
         let options = Options {
             sync,
             ..Options::default()
         };
-        let store = Store::open(dir.path(), options).unwrap();
-        let session = store.session_or_new(&id("s1")).unwrap();
+        let mut store = Store::open(dir.path(), options).unwrap();
+        let mut session = store.session_or_new(&id("s1")).unwrap();
         let path = log_path(dir.path());
         let (mut n_events, mut n_synced, mut synced_bytes) = (0, 0, 0);
         for _ in 0..1 + rand(6) {
+            let is_left = rand(3) == 0;
+            if is_left {
+                // The server is stopped, and starts again.
+                store.close();
+                drop((session, store));
+                store = Store::open(dir.path(), options).unwrap();
+                session = store.session_or_new(&id("s1")).unwrap();
+            }
             let more = 1 + rand(20);
             let events = (n_events + 1..=n_events + more).map(chunk).collect();
             let appended = session.append(events, false, 7).unwrap();
             n_events += more;
-            assert_eq!(appended.synced, sync == SyncPolicy::Always);
+            assert_eq!(appended.synced, sync == SyncPolicy::Always || is_left);
             if appended.synced || rand(3) == 0 {
                 session.sync().unwrap();
                 n_synced = n_events;

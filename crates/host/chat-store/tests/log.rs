@@ -161,6 +161,50 @@ fn after_another_boot_a_log_that_was_not_closed_has_another_epoch() {
 }
 
 #[test]
+fn what_was_not_durable_under_one_policy_is_not_taken_for_it_under_another() {
+    let (dir, _) = log_of(3);
+    let epoch_of = |store: &Store| store.session(&id("s1")).unwrap().position().0;
+    let fail_power = || {
+        let path = dir.path().join("boot_id");
+        let kept = std::fs::read_to_string(&path).unwrap();
+        let now = kept.lines().next().unwrap();
+        std::fs::write(&path, kept.replacen(now, "another", 1)).unwrap();
+    };
+    let always = Options {
+        sync: SyncPolicy::Always,
+        ..Options::default()
+    };
+    let first = epoch_of(&open(dir.path()));
+    fail_power();
+    let second = epoch_of(&Store::open(dir.path(), always).unwrap());
+    assert_ne!(first, second, "the last server synced each second");
+    fail_power();
+    assert_eq!(
+        epoch_of(&open(dir.path())),
+        second,
+        "the last one always did"
+    );
+}
+
+#[test]
+fn what_comes_while_the_disk_is_at_it_is_made_durable_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let session = store.session_or_new(&id("s1")).unwrap();
+    let begun = std::time::Instant::now();
+    let mut n = 0;
+    while begun.elapsed() < std::time::Duration::from_millis(3_500) {
+        n += 1;
+        session.append(vec![chunk(n)], false, 7).unwrap();
+    }
+    let ended = std::time::Instant::now();
+    while !session.condition().synced {
+        assert!(ended.elapsed().as_secs() < 30, "it is never synced");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+
+#[test]
 fn a_log_that_somebody_else_cut_goes_on_under_another_epoch() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());

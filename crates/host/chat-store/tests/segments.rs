@@ -257,3 +257,22 @@ fn a_reader_is_not_led_astray_by_a_file_that_is_sealed_meanwhile() {
     assert_eq!(seen, [1, 2, 3, 4, 5]);
     assert_eq!(all(&session), numbered(55));
 }
+
+#[test]
+fn a_log_that_could_not_be_opened_at_first_is_the_same_log_later() {
+    let dir = tempfile::tempdir().unwrap();
+    fill(dir.path(), 60);
+    remove_beside(dir.path(), &[".idx"]);
+    let (newest, aside) = (log_path(dir.path()), dir.path().join("aside"));
+    std::fs::rename(&newest, &aside).unwrap();
+    std::fs::create_dir(&newest).unwrap();
+    let store = open(dir.path());
+    assert_eq!(store.unopened_logs(), 1);
+    std::fs::remove_dir(&newest).unwrap();
+    std::fs::rename(&aside, &newest).unwrap();
+    let session = store.session_or_new(&id("s1")).unwrap();
+    let again = session.append(vec![chunk(2), chunk(61)], false, 7).unwrap();
+    assert_eq!(again.results[0], ItemResult::Duplicate { seq: 2 });
+    assert_eq!(again.stored[0].seq, 61);
+    assert_eq!(all(&session), numbered(61));
+}

@@ -193,7 +193,7 @@ impl Log {
         } else {
             let why = if found.damaged_up_to > 0 {
                 Some("restored")
-            } else if self.ends_clean {
+            } else if self.ends_clean && found.torn.is_none() {
                 None
             } else {
                 why_new_epoch

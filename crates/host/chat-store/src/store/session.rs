@@ -229,6 +229,14 @@ impl Session {
         }
     }
 
+    /// Whether it has what is not durable.
+    pub(super) fn is_unsynced(&self) -> bool {
+        match &*self.seen() {
+            Slot::Open(log) => log.is_unsynced(),
+            Slot::Closed(_) => false,
+        }
+    }
+
     /// Says in the log that it was left on purpose, and puts it away: there may be more logs than files to be had.
     pub(super) fn close(&self) -> Result<(), Error> {
         let mut slot = self.held()?;
