@@ -1,5 +1,6 @@
 //! Taking events in: read, refuse what is none, append, publish.
 
+mod answers;
 mod batch;
 
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use crate::scope::Grant;
 use crate::state::State;
 use crate::told::Told;
 
+pub(crate) use answers::refuse_answers;
 pub(crate) use batch::{Rejected, is_event_id, read_batch};
 
 /// What a batch is answered.

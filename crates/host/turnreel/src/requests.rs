@@ -29,10 +29,20 @@ pub(crate) enum Kind {
 /// One request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asked {
-    /// The event that asks, where there is one: an answer may come before it.
-    pub(crate) request: Option<ChatEvent>,
+    /// Where it is asked, once it is: an answer may come before it.
+    pub(crate) request: Option<Request>,
     /// The payload of the first answer, and its number.
     pub(crate) outcome: Option<(Value, u64)>,
+}
+
+/// What of the event that asks is needed for its answer; what it asks may be long.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Request {
+    pub(crate) turn_id: Option<String>,
+    pub(crate) agent_id: Option<String>,
+    pub(crate) parent_tool_call_id: Option<String>,
+    /// An answer from here would not reach who asks.
+    pub(crate) is_answered_elsewhere: bool,
 }
 
 type OfSession = BTreeMap<(Kind, String), Asked>;
@@ -76,9 +86,9 @@ impl Requests {
     /// Takes what was stored.
     pub(crate) fn note(&self, id: &SessionId, stored: &[Stored]) {
         let mut sessions = locked(&self.sessions);
-        let Some(requests) = sessions.requests.get_mut(id) else {
-            return;
-        };
+        let mut nobodys = OfSession::new();
+        // Who waits for an answer of a session that made room looks for it in the log.
+        let requests = sessions.requests.get_mut(id).unwrap_or(&mut nobodys);
         let mut n_answers = 0;
         for stored in stored {
             n_answers += u64::from(take(requests, &stored.event));
@@ -108,8 +118,16 @@ impl Requests {
         if let Some(known) = self.known(live, kind, request_id) {
             return Ok(known);
         }
+        // Most of a long log is read while others write to it.
+        let (mut requests, head) = read(live, 0, OfSession::new()).await?;
         let _writer = live.writer.lock().await;
-        self.find_as_writer(live, kind, request_id).await
+        if let Some(known) = self.known(live, kind, request_id) {
+            return Ok(known);
+        }
+        (requests, _) = read(live, head, requests).await?;
+        let asked = requests.get(&(kind, request_id.to_owned())).cloned();
+        locked(&self.sessions).keep(live.session.id(), requests);
+        Ok(asked)
     }
 
     /// As [`Requests::find`], for who holds the session's `writer`.
@@ -122,7 +140,7 @@ impl Requests {
         if let Some(known) = self.known(live, kind, request_id) {
             return Ok(known);
         }
-        let requests = read(live).await?;
+        let (requests, _) = read(live, 0, OfSession::new()).await?;
         let asked = requests.get(&(kind, request_id.to_owned())).cloned();
         locked(&self.sessions).keep(live.session.id(), requests);
         Ok(asked)
@@ -141,12 +159,17 @@ impl Requests {
     }
 }
 
-/// Reads the requests of a session's log. The caller holds its `writer`, so nothing is stored beside it.
-async fn read(live: &Live) -> Result<OfSession, ApiError> {
+/// Adds the requests of a session's log behind `after`, and says how far it was read.
+async fn read(
+    live: &Live,
+    after: u64,
+    mut requests: OfSession,
+) -> Result<(OfSession, u64), ApiError> {
     let session = live.session.clone();
-    let reading = move || -> Result<OfSession, ApiError> {
-        let mut requests = OfSession::new();
-        session.walk(0, &mut |_, line| {
+    let reading = move || -> Result<(OfSession, u64), ApiError> {
+        let mut head = after;
+        session.walk(after, &mut |seq, line| {
+            head = seq;
             // Lines are compact, so this finds all there are, and spares the others the parser.
             let may_be =
                 line.contains(r#""type":"permission_"#) || line.contains(r#""type":"question_"#);
@@ -155,23 +178,28 @@ async fn read(live: &Live) -> Result<OfSession, ApiError> {
             }
             ControlFlow::Continue(())
         })?;
-        Ok(requests)
+        Ok((requests, head))
     };
     tokio::task::spawn_blocking(reading).await?
 }
 
 /// Whether the event is the first answer to a request.
 fn take(requests: &mut OfSession, event: &ChatEvent) -> bool {
-    let (kind, id, is_answer) = match &event.payload {
-        Payload::PermissionRequest(it) => (Kind::Permission, &it.request_id, false),
-        Payload::PermissionResolved(it) => (Kind::Permission, &it.request_id, true),
-        Payload::QuestionRequest(it) => (Kind::Question, &it.request_id, false),
-        Payload::QuestionResolved(it) => (Kind::Question, &it.request_id, true),
+    let (kind, id, asks) = match &event.payload {
+        Payload::PermissionRequest(it) => (Kind::Permission, &it.request_id, Some(it.answerable)),
+        Payload::PermissionResolved(it) => (Kind::Permission, &it.request_id, None),
+        Payload::QuestionRequest(it) => (Kind::Question, &it.request_id, Some(it.answerable)),
+        Payload::QuestionResolved(it) => (Kind::Question, &it.request_id, None),
         _ => return false,
     };
     let asked = requests.entry((kind, id.clone())).or_default();
-    if !is_answer {
-        asked.request.get_or_insert_with(|| event.clone());
+    if let Some(answerable) = asks {
+        asked.request.get_or_insert_with(|| Request {
+            turn_id: event.turn_id.clone(),
+            agent_id: event.agent_id.clone(),
+            parent_tool_call_id: event.parent_tool_call_id.clone(),
+            is_answered_elsewhere: answerable == Some(false),
+        });
         return false;
     }
     if asked.outcome.is_some() {

@@ -286,3 +286,47 @@ fn a_socket_is_told_whether_its_token_may_answer() {
     let refused = server.ask("POST", PERMISSION, &reader, r#"{"decision": "deny"}"#);
     assert_eq!(refused.0, 403, "{}", refused.1);
 }
+
+#[test]
+fn who_may_only_send_allows_nothing_that_waits_for_an_answer_from_here() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = Server::start(dir.path());
+    server.post("s1", &asked());
+    let sender = make_token(&server, &["--scope", "ingest,read"]);
+    let path = "/api/v1/sessions/s1/events";
+    let send = |server: &Server, token: &str, events: Value| {
+        server.ask("POST", path, token, &events.to_string())
+    };
+    let allows = json!([
+        // It says of the request that nobody waits for it, and that it is allowed.
+        {"id": "x0", "timestamp": 4, "type": "permission_request",
+            "payload": {"requestId": "r1", "toolName": "Bash", "answerable": false}},
+        {"id": "x1", "timestamp": 5, "type": "permission_resolved", "payload": {"requestId": "r1", "decision": "allow"}},
+        {"id": "x2", "timestamp": 6, "type": "question_resolved",
+            "payload": {"requestId": "r2", "outcome": "answered", "answers": [["left"]]}},
+        {"id": "x3", "timestamp": 7, "type": "assistant_chunk", "payload": {"text": "goes on"}},
+    ]);
+    for _ in 0..2 {
+        let (status, answer) = send(&server, &sender, allows.clone());
+        assert_eq!(status, 200, "{answer}");
+        let codes = [1, 2].map(|at| answer["results"][at]["code"].clone());
+        assert_eq!(codes, ["needs_answer", "needs_answer"], "{answer}");
+        assert_eq!(server.get(PERMISSION).1["status"], "pending");
+        assert_eq!(server.get(QUESTION).1["status"], "pending");
+        // What was asked is read from the log then.
+        server.kill_and_restart();
+    }
+    let own = json!([
+        {"id": "y0", "timestamp": 8, "type": "permission_request",
+            "payload": {"requestId": "own", "toolName": "Bash", "answerable": false}},
+        {"id": "y1", "timestamp": 9, "type": "permission_resolved", "payload": {"requestId": "own", "decision": "allow"}},
+        {"id": "y2", "timestamp": 9, "type": "permission_resolved", "payload": {"requestId": "r1", "decision": "cancel"}},
+    ]);
+    let (status, answer) = send(&server, &sender, own);
+    assert_eq!(status, 200, "{answer}");
+    assert_eq!(answer["results"][2]["status"], "stored", "{answer}");
+    assert_eq!(server.get(PERMISSION).1["outcome"]["decision"], "cancel");
+    let both = make_token(&server, &["--scope", "ingest,answer"]);
+    let (status, answer) = send(&server, &both, json!([allows[2]]));
+    assert_eq!(answer["results"][0]["status"], "stored", "{status}");
+}

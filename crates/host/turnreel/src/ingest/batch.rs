@@ -19,9 +19,9 @@ const ID_BYTES: usize = 128;
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Rejected {
     pub(super) index: usize,
-    code: &'static str,
+    pub(super) code: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    field: Option<String>,
+    pub(super) field: Option<String>,
     pub(super) message: String,
 }
 

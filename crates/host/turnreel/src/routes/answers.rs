@@ -151,6 +151,8 @@ async fn answer(
     let live = live_of(&state, &session)?;
     // On a task of its own: a client that goes away must not leave an answer that is stored but never told of.
     let storing = tokio::spawn(async move {
+        // A long log is read before others have to wait for it.
+        state.requests.find(&live, kind, &request_id).await?;
         let _writer = live.writer.lock().await;
         let asked = state
             .requests
@@ -171,7 +173,7 @@ async fn answer(
             }
             return Err(refusal);
         }
-        if is_answered_elsewhere(request) {
+        if request.is_answered_elsewhere {
             let message =
                 "it is answered where the agent runs: an answer from here would not reach it";
             return Err(ApiError::new(
@@ -199,15 +201,6 @@ async fn answer(
         Ok(Json(answer_of(&request_id, &asked.unwrap_or_default())))
     });
     storing.await?
-}
-
-fn is_answered_elsewhere(request: &ChatEvent) -> bool {
-    let answerable = match &request.payload {
-        Payload::PermissionRequest(it) => it.answerable,
-        Payload::QuestionRequest(it) => it.answerable,
-        _ => None,
-    };
-    answerable == Some(false)
 }
 
 fn answer_of(request_id: &str, asked: &Asked) -> Value {

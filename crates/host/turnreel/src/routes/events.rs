@@ -14,7 +14,7 @@ use super::address::{Path, Query};
 use super::{body, ranged};
 use crate::error::ApiError;
 use crate::ingest::{self, Answer};
-use crate::scope::Grant;
+use crate::scope::{Grant, Scope};
 use crate::socket::parse_cursor;
 use crate::state::State;
 use crate::told::{self, Bodies};
@@ -49,7 +49,7 @@ pub(super) async fn post(
     state
         .rates
         .take(&sender, items.as_ref().map_or(1, Vec::len), rate)?;
-    let items = items?;
+    let mut items = items?;
     let atomic = matches!(query.atomic.as_deref(), Some("1" | "true"));
     let numbered = state.producers.enter(&id, &headers).await?;
     if numbered.as_ref().is_some_and(|numbered| numbered.repeated) {
@@ -58,6 +58,9 @@ pub(super) async fn post(
             epoch.unwrap_or_default(),
             items.len(),
         )));
+    }
+    if !grant.allows(Scope::Answer) {
+        items = ingest::refuse_answers(&state, &id, items).await?;
     }
     let answer = ingest::ingest(&state, id, items, atomic).await?;
     if let Some(numbered) = numbered {
