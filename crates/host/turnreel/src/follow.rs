@@ -151,7 +151,7 @@ impl Follower {
         };
         let page = tokio::task::spawn_blocking(reading).await??;
         if page.epoch == self.epoch {
-            self.read = in_order(self.given, page);
+            self.read = in_order(page);
         }
         if self.read.is_empty() {
             // The log goes on under another epoch, which we are told of with its next event.
@@ -167,24 +167,22 @@ impl Follower {
     }
 }
 
-/// A page's events and holes, as they follow each other. Every number that has no event is in a hole.
-fn in_order(after: u64, page: Page) -> VecDeque<News> {
+/// A page's events and holes, as they follow each other.
+fn in_order(page: Page) -> VecDeque<News> {
     let mut gaps = page.gaps.into_iter().peekable();
     let mut news = VecDeque::new();
     let mut entries = Vec::new();
-    let mut last = after;
-    let end = page.lines.into_iter().map(Some).chain([None]);
-    for line in end {
-        while let Some(gap) = gaps.next_if(|gap| gap.from == last + 1) {
+    let lines = page.numbers.into_iter().zip(page.lines);
+    for numbered in lines.map(Some).chain([None]) {
+        let up_to = numbered.as_ref().map_or(u64::MAX, |(seq, _)| *seq);
+        while let Some(gap) = gaps.next_if(|gap| gap.from < up_to) {
             if !entries.is_empty() {
                 news.push_back(News::Events(std::mem::take(&mut entries)));
             }
-            last = gap.to;
             news.push_back(News::Gap(gap));
         }
-        let Some(line) = line else { break };
-        last += 1;
-        entries.push(Entry::Line { seq: last, line });
+        let Some((seq, line)) = numbered else { break };
+        entries.push(Entry::Line { seq, line });
     }
     if !entries.is_empty() {
         news.push_back(News::Events(entries));
@@ -205,13 +203,15 @@ mod tests {
         };
         let page = Page {
             epoch: "e".to_owned(),
-            lines: ["a", "b", "c"].map(str::to_owned).to_vec(),
-            next: 12,
-            head: 12,
+            lines: ["a", "b", "c", "d"].map(str::to_owned).to_vec(),
+            // The last stands for 11 to 14.
+            numbers: vec![6, 7, 9, 14],
+            next: 16,
+            head: 16,
             oldest: 1,
-            gaps: vec![gap(4, 5), gap(8, 8), gap(10, 12)],
+            gaps: vec![gap(4, 5), gap(8, 8), gap(10, 10), gap(15, 16)],
         };
-        let told: Vec<String> = in_order(3, page)
+        let told: Vec<String> = in_order(page)
             .iter()
             .map(|news| match news {
                 News::Events(entries) => entries
@@ -222,6 +222,6 @@ mod tests {
                 News::Reset => String::new(),
             })
             .collect();
-        assert_eq!(told, ["4-5", "a6b7", "8-8", "c9", "10-12"]);
+        assert_eq!(told, ["4-5", "a6b7", "8-8", "c9", "10-10", "d14", "15-16"]);
     }
 }

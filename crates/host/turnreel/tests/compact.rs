@@ -196,6 +196,28 @@ fn a_session_is_shorter_says_the_same_and_is_compacted_once() {
     }
 }
 
+#[test]
+fn who_follows_a_compacted_log_is_told_each_line_once_and_nothing_is_missing_of_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let events = events(60);
+    stored(dir.path(), &events, u64::MAX);
+    assert!(compact(dir.path()).status.success());
+    let (n_lines, _) = read(dir.path());
+    let head = events.len() as u64;
+    let server = Server::start(dir.path());
+    let mut stream = server.stream("/api/v1/sessions/s1/sse", None);
+    assert_eq!(stream.next().unwrap().name, "hello");
+    let seqs = stream.seqs_to(head);
+    assert!(
+        n_lines > 600,
+        "{n_lines} lines are more than are read at once"
+    );
+    assert_eq!(seqs.len(), n_lines);
+    assert!(seqs.is_sorted_by(|before, after| before < after));
+    let (_, health) = server.get("/api/v1/sessions/s1/health");
+    assert_eq!(health["gaps"], json!([]), "{health}");
+}
+
 /// What the manifest says of each segment is so.
 fn manifest_holds(dir: &Path) {
     let segments = files(dir);

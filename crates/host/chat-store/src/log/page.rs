@@ -41,6 +41,8 @@ pub struct Page {
     pub epoch: String,
     /// The lines of the events.
     pub lines: Vec<String>,
+    /// The number of each line: of one that stands for many, the last.
+    pub numbers: Vec<u64>,
     /// The number to ask on from.
     pub next: u64,
     /// The last number there was.
@@ -69,6 +71,7 @@ impl Snapshot {
         let mut page = Page {
             epoch: self.epoch,
             lines: Vec::new(),
+            numbers: Vec::new(),
             next: request.after,
             head: self.head,
             oldest: self.oldest,
@@ -100,6 +103,7 @@ impl Snapshot {
                 bytes += text.len();
                 page.miss_up_to(first_number(seq, page.next, text));
                 page.lines.push(text.to_owned());
+                page.numbers.push(seq);
                 page.next = seq;
             }
         }
@@ -108,7 +112,7 @@ impl Snapshot {
 }
 
 /// The first of the numbers that a line stands for, where those before it are missing.
-fn first_number(seq: u64, last: u64, text: &str) -> u64 {
+pub(super) fn first_number(seq: u64, last: u64, text: &str) -> u64 {
     // Nearly every line follows the one before.
     if seq <= last + 1 {
         return seq;

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::lines::{Lines, leading_seq};
-use super::page::Snapshot;
+use super::page::{Gap, Snapshot, first_number};
 use super::records;
 use crate::error::Error;
 
@@ -35,5 +35,33 @@ impl Snapshot {
             }
         }
         Ok(())
+    }
+
+    /// The numbers whose events cannot be had, in order: the first `most` stretches, and whether there are more.
+    pub(crate) fn gaps(self, most: usize) -> Result<(Vec<Gap>, bool), Error> {
+        let (oldest, head) = (self.oldest, self.head);
+        let mut gaps = Vec::new();
+        let mut last = oldest.saturating_sub(1);
+        let mut miss_up_to = |last: u64, first: u64| {
+            if first > last + 1 {
+                gaps.push(Gap {
+                    from: last + 1,
+                    to: first - 1,
+                    why: "disk",
+                });
+            }
+            gaps.len() > most
+        };
+        self.walk(0, &mut |seq, line| {
+            let is_enough = miss_up_to(last, first_number(seq, last, line));
+            last = seq;
+            match is_enough {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        })?;
+        let there_are_more = miss_up_to(last, head + 1);
+        gaps.truncate(most);
+        Ok((gaps, there_are_more))
     }
 }

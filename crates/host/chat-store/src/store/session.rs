@@ -13,7 +13,7 @@ use chat_event::{ChatEvent, bodies};
 use super::{Inner, SyncPolicy, now_ms};
 use crate::blobs::sha256_hex;
 use crate::error::Error;
-use crate::log::{Appended, Condition, Facts, Log, Opening, Page, PageRequest, Snapshot};
+use crate::log::{Appended, Condition, Facts, Gap, Log, Opening, Page, PageRequest, Snapshot};
 use crate::session_id::SessionId;
 use crate::summary::Summary;
 
@@ -118,6 +118,15 @@ impl Session {
         visit: &mut dyn FnMut(u64, &str) -> ControlFlow<()>,
     ) -> Result<(), Error> {
         self.snapshot(after)?.walk(after, visit)
+    }
+
+    /// The numbers whose events cannot be had, in order: the first `most` stretches, and whether there are more.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses.
+    pub fn gaps(&self, most: usize) -> Result<(Vec<Gap>, bool), Error> {
+        self.snapshot(0)?.gaps(most)
     }
 
     /// How the log is.

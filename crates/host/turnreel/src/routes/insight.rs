@@ -13,7 +13,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use chat_event::ChatEvent;
 use chat_feed::projections::SessionSummarizer;
-use chat_store::{Gap, SessionId};
+use chat_store::SessionId;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -207,27 +207,7 @@ pub(super) async fn health(
     let _permit = state.insight.enter().await?;
     let looking = move || -> Result<Value, ApiError> {
         let condition = live.session.condition();
-        let mut gaps = Vec::new();
-        let mut more_gaps = false;
-        let mut next = condition.oldest;
-        let mut miss_up_to = |next: u64, seq: u64| {
-            if seq > next && gaps.len() < GAPS {
-                let (from, to) = (next, seq - 1);
-                gaps.push(Gap {
-                    from,
-                    to,
-                    why: "disk",
-                });
-            } else if seq > next {
-                more_gaps = true;
-            }
-        };
-        live.session.walk(0, &mut |seq, _| {
-            miss_up_to(next, seq);
-            next = seq + 1;
-            ControlFlow::Continue(())
-        })?;
-        miss_up_to(next, condition.head + 1);
+        let (gaps, more_gaps) = live.session.gaps(GAPS)?;
         Ok(json!({
             "epoch": condition.epoch,
             "head": condition.head,
