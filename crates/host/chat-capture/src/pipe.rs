@@ -205,10 +205,17 @@ impl Shared {
             let Ok(Some(mut leftover)) = Leftover::open(&path) else {
                 continue;
             };
-            while let Ok(Some(batch)) = leftover.next_batch() {
-                sender.send(&batch, &mut |pause| std::thread::sleep(pause.wait));
-            }
-            if let Err(why) = leftover.remove() {
+            let read = loop {
+                match leftover.next_batch() {
+                    Ok(Some(batch)) => {
+                        sender.send(&batch, &mut |pause| std::thread::sleep(pause.wait));
+                    }
+                    Ok(None) => break Ok(()),
+                    Err(why) => break Err(why),
+                }
+            };
+            // What could not be read is left for the next.
+            if let Err(why) = read.and_then(|()| leftover.remove()) {
                 self.note(why.to_string());
             }
         }

@@ -12,6 +12,9 @@ use crate::spool::{Batch, Reader, Spool, keep_refused};
 /// Between the starts of two batches: a chunk leaves at once, and a flood in few requests.
 const PACE: Duration = Duration::from_millis(50);
 
+/// The longest that a server is waited for because it asks.
+const LONGEST_ASKED: Duration = Duration::from_secs(3600);
+
 /// The longest wait between two tries.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
@@ -224,7 +227,7 @@ fn backoff(tries: u32, asked: Option<Duration>) -> Duration {
     // Without randomness they come back together, which is only less even.
     let _ = getrandom::fill(&mut random);
     let part = most.mul_f64(f64::from(u16::from_le_bytes(random)) / f64::from(u16::MAX));
-    asked.unwrap_or_default() + part.max(Duration::from_millis(20))
+    asked.unwrap_or_default().min(LONGEST_ASKED) + part.max(Duration::from_millis(20))
 }
 
 #[cfg(test)]
@@ -232,10 +235,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_grow_to_a_bound_and_are_at_least_what_was_asked() {
+    fn waits_grow_to_a_bound_and_are_at_least_what_was_asked_within_reason() {
         for tries in 1..40 {
             assert!(backoff(tries, None) <= LONGEST_WAIT);
             assert!(backoff(tries, Some(Duration::from_secs(9))) >= Duration::from_secs(9));
+            assert!(backoff(tries, Some(Duration::MAX)) <= LONGEST_ASKED + LONGEST_WAIT);
         }
     }
 }

@@ -161,7 +161,10 @@ impl Spool {
                 Ok(file) => {
                     file.lock()
                         .map_err(|source| spool_error("lock", &path, source))?;
-                    return Ok((file, path));
+                    // Who looks for what others left may have been there before our lock, and deleted it.
+                    if is_at(&file, &path) {
+                        return Ok((file, path));
+                    }
                 }
                 // A process that had our number left it.
                 Err(why) if why.kind() == std::io::ErrorKind::AlreadyExists => n += 1,
@@ -262,6 +265,22 @@ fn session_of(line: &str) -> Option<String> {
     Some(envelope.session_id)
 }
 
+/// Whether the file is the one that bears the name.
+fn is_at(file: &File, path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let found = std::fs::metadata(path).ok().zip(file.metadata().ok());
+        found.is_some_and(|(named, ours)| (named.dev(), named.ino()) == (ours.dev(), ours.ino()))
+    }
+    // An open file keeps its name there.
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        path.exists()
+    }
+}
+
 /// A spool that nobody writes to any more.
 #[derive(Debug)]
 pub struct Leftover {
@@ -289,8 +308,8 @@ impl Leftover {
                 return Err(spool_error("lock", path, source));
             }
         }
-        // Its owner may have deleted it between our two steps.
-        if !path.exists() {
+        // Its owner may have deleted it between our two steps, and begun another.
+        if !is_at(&lock, path) {
             return Ok(None);
         }
         Ok(Some(Leftover {
@@ -376,5 +395,52 @@ pub(crate) fn spool_error(doing: &'static str, path: &Path, source: std::io::Err
         doing,
         path: path.to_owned(),
         source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use chat_event::payload::TurnEnd;
+
+    use super::*;
+
+    #[test]
+    fn who_looks_for_leftovers_takes_nothing_from_a_spool_that_begins() -> Result<(), Error> {
+        let dir = std::env::temp_dir().join(format!("spool-{}", std::process::id()));
+        let is_over = AtomicBool::new(false);
+        let mut gone = Vec::new();
+        std::thread::scope(|scope| {
+            let looking = scope.spawn(|| {
+                while !is_over.load(Ordering::SeqCst) {
+                    for path in leftovers(&dir) {
+                        if let Ok(Some(mut leftover)) = Leftover::open(&path)
+                            && let Ok(None) = leftover.next_batch()
+                        {
+                            let _ = leftover.remove();
+                        }
+                    }
+                }
+            });
+            let event = ChatEvent::new("e1", 1, "s1", TurnEnd::default());
+            let begun = (0..2000).try_for_each(|nth| -> Result<(), Error> {
+                let spool = Spool::new(dir.clone());
+                spool.append(std::slice::from_ref(&event))?;
+                let path = spool.path().unwrap_or_default();
+                let kept = std::fs::read_to_string(&path).unwrap_or_default();
+                if !kept.ends_with('\n') {
+                    gone.push(nth);
+                }
+                let _ = spool.remove();
+                Ok(())
+            });
+            is_over.store(true, Ordering::SeqCst);
+            let _ = looking.join();
+            begun
+        })?;
+        let _ = std::fs::remove_dir_all(&dir);
+        assert_eq!(gone, [0; 0]);
+        Ok(())
     }
 }
