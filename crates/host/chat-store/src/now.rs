@@ -92,12 +92,19 @@ impl Now {
             Payload::QuestionResolved(resolved) => self.answer("question", &resolved.request_id),
             Payload::ToolCall(call) => self.call(event, call),
             Payload::ToolResult(result) => self.calls.retain(|call| call.id != result.tool_call_id),
+            // A sub-agent that fails leaves those beside it as they are.
+            Payload::ErrorEvent(_) if event.parent_tool_call_id.is_some() => {}
             // Nothing of a turn runs or waits behind its end; without its name, nothing at all does.
             Payload::TurnEnd(_) | Payload::Interrupt(_) | Payload::ErrorEvent(_) => {
                 let turn_id = &event.turn_id;
                 let is_over =
                     |of: &Option<String>| turn_id.is_none() || of.is_none() || of == turn_id;
-                self.asks.retain(|ask| !is_over(&ask.turn_id));
+                // Who asks for no turn, as a hook does, and is answered here waits on, whatever turn ends.
+                let is_free = |ask: &Open<Ask>| {
+                    turn_id.is_some() && ask.turn_id.is_none() && ask.what.answerable != Some(false)
+                };
+                self.asks
+                    .retain(|ask| is_free(ask) || !is_over(&ask.turn_id));
                 self.calls.retain(|call| !is_over(&call.turn_id));
             }
             Payload::SessionEnd(_) => {

@@ -84,6 +84,8 @@ pub struct ChatRenderer {
     /// The turn that changed a file last, by its path.
     edited_in: HashMap<Box<str>, TurnIdx, Keyed>,
     asks: HashMap<(Ask, Box<str>), BlockId>,
+    /// Open requests of no turn that are answered here: who asked waits for the answer, whatever turn ends meanwhile.
+    free_asks: BTreeSet<BlockId>,
     /// The row of the newest plan, of each sub-agent and of the session itself.
     newest_plans: HashMap<Option<BlockId>, BlockId>,
     agent_hues: Hues,

@@ -277,3 +277,122 @@ fn a_call_that_was_refused_did_not_fail() {
         );
     }
 }
+
+/// The same log, its events of the turn `t` but for those that name none.
+fn of_agents(lines: &[(&str, Option<&str>, Value)]) -> Vec<ChatEvent> {
+    let event = |(nth, (kind, parent, payload)): (usize, &(&str, Option<&str>, Value))| {
+        let mut line = json!({"id": format!("e{nth}"), "timestamp": 1_000 + nth, "sessionId": "s", "type": kind, "payload": payload});
+        match parent {
+            Some("free") => {}
+            Some(parent) => {
+                line["turnId"] = json!("t");
+                line["parentToolCallId"] = json!(parent);
+            }
+            None => line["turnId"] = json!("t"),
+        }
+        ChatEvent::from_json(&line.to_string()).unwrap()
+    };
+    lines.iter().enumerate().map(event).collect()
+}
+
+fn n_waiting(renderer: &ChatRenderer) -> usize {
+    let rows = renderer.feed().rows();
+    let waits = |body: &BlockBody| match body {
+        BlockBody::Permission(ask) => ask.resolved.is_none() && !ask.expired,
+        _ => false,
+    };
+    rows.filter(|block| waits(&block.body)).count()
+}
+
+#[test]
+fn a_request_of_no_turn_waits_on_when_a_turn_ends() {
+    let log = of_agents(&[
+        ("turn_start", None, json!({"trigger": "user"})),
+        (
+            "permission_request",
+            Some("free"),
+            json!({"requestId": "hook-1", "toolName": "Bash"}),
+        ),
+        (
+            "permission_request",
+            Some("free"),
+            json!({"requestId": "elsewhere", "toolName": "Bash", "answerable": false}),
+        ),
+        (
+            "permission_request",
+            None,
+            json!({"requestId": "own", "toolName": "Bash"}),
+        ),
+        ("turn_end", None, json!({"outcome": "completed"})),
+        (
+            "permission_resolved",
+            Some("free"),
+            json!({"requestId": "hook-1", "decision": "allow"}),
+        ),
+    ]);
+    let mut renderer = ChatRenderer::with_history();
+    let mut waiting = Vec::new();
+    for event in &log {
+        renderer.render_event(event);
+        renderer.check().unwrap();
+        waiting.push(n_waiting(&renderer));
+    }
+    assert_eq!(waiting, [0, 1, 2, 3, 1, 0]);
+    let ends = [json!({"outcome": "completed"}), json!({"reason": "exit"})];
+    for (kind, end) in ["turn_end", "session_end"].into_iter().zip(ends) {
+        let mut log = log[..4].to_vec();
+        log.extend(
+            of_agents(&[(kind, Some("free"), end)])
+                .into_iter()
+                .map(|mut event| {
+                    event.id = "end".to_owned();
+                    event
+                }),
+        );
+        let mut renderer = ChatRenderer::with_history();
+        renderer.replay_events(&log);
+        assert_eq!(n_waiting(&renderer), 0, "{kind} of no turn");
+    }
+}
+
+#[test]
+fn a_sub_agent_that_fails_leaves_those_beside_it_as_they_are() {
+    let agent =
+        |id: &str| json!({"toolCallId": id, "toolName": "Task", "kind": "agent", "args": {}});
+    let command =
+        |id: &str| json!({"toolCallId": id, "toolName": "Bash", "kind": "execute", "args": {}});
+    let log = of_agents(&[
+        ("turn_start", None, json!({"trigger": "user"})),
+        ("tool_call", None, agent("a")),
+        ("tool_call", None, agent("b")),
+        ("tool_call", Some("a"), command("of a")),
+        ("tool_call", Some("b"), command("of b")),
+        (
+            "permission_request",
+            Some("a"),
+            json!({"requestId": "r", "toolName": "Bash", "toolCallId": "of a"}),
+        ),
+        (
+            "error",
+            Some("b"),
+            json!({"code": "529", "message": "overloaded"}),
+        ),
+    ]);
+    let mut renderer = ChatRenderer::with_history();
+    renderer.replay_events(&log[..6]);
+    renderer.render_event(&log[6]);
+    renderer.check().unwrap();
+    let status = |id: &str| {
+        let mut rows = renderer.feed().rows();
+        rows.find_map(|block| match &block.body {
+            BlockBody::ToolCall(call) if &*call.tool_call_id == id => Some(call.status),
+            _ => None,
+        })
+    };
+    let [runs, ended] = [ToolStatus::Running, ToolStatus::NoResult].map(Some);
+    assert_eq!(
+        ["a", "b", "of a", "of b"].map(status),
+        [runs, runs, runs, ended]
+    );
+    assert_eq!(n_waiting(&renderer), 1);
+}

@@ -90,6 +90,7 @@ impl ChatRenderer {
         if let BlockBody::Permission(block) = &mut self.feed.slot(id).block.body {
             block.request = request.clone();
         }
+        self.note_free(event, id, request.answerable);
         self.asked_or_answered(id);
     }
 
@@ -165,7 +166,8 @@ impl ChatRenderer {
     /// Whether something that a call has to wait for is open.
     pub(super) fn is_asked_for(&self, call: BlockId, call_id: &str) -> bool {
         let turn = self.feed.block(call).turn;
-        let mut open = self.turn_works[turn.0 as usize].open_asks.iter();
+        let open = &self.turn_works[turn.0 as usize].open_asks;
+        let mut open = open.iter().chain(&self.free_asks);
         open.any(|&ask| self.asking_call(ask) == Some(call_id))
     }
 
@@ -209,6 +211,7 @@ impl ChatRenderer {
         if let BlockBody::Question(block) = &mut self.feed.slot(id).block.body {
             block.request = request.clone();
         }
+        self.note_free(event, id, request.answerable);
         self.asked_or_answered(id);
     }
 
@@ -268,16 +271,34 @@ impl ChatRenderer {
         let work = &mut self.turn_works[turn.0 as usize];
         if !waits {
             work.open_asks.remove(&id);
+            self.free_asks.remove(&id);
+        } else if self.free_asks.contains(&id) {
+            // No turn ends it.
         } else if work.closed {
             self.expire(id);
         } else {
             work.open_asks.insert(id);
         }
-        let waits = waits && !self.turn_works[turn.0 as usize].closed;
-        self.asking_call_changed(id, waits);
+        let is_over = self.turn_works[turn.0 as usize].closed && !self.free_asks.contains(&id);
+        self.asking_call_changed(id, waits && !is_over);
     }
 
-    /// The turn is over: no answer can come any more.
+    /// A request that names no turn, as a hook sends it, is not of the turn that it stands in: a sub-agent in the background
+    /// may ask when that is long over.
+    fn note_free(&mut self, event: &ChatEvent, id: BlockId, answerable: Option<bool>) {
+        if event.turn_id.is_none() && answerable != Some(false) && !self.closed {
+            self.free_asks.insert(id);
+        }
+    }
+
+    /// Nobody waits any more for answers to what no turn asked.
+    pub(super) fn expire_free(&mut self) {
+        for ask in std::mem::take(&mut self.free_asks) {
+            self.expire(ask);
+        }
+    }
+
+    /// No answer can come any more.
     pub(super) fn expire(&mut self, id: BlockId) {
         match &mut self.feed.slot(id).block.body {
             BlockBody::Permission(block) => block.expired = block.resolved.is_none(),

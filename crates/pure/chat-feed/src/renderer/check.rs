@@ -110,7 +110,8 @@ impl ChatRenderer {
     }
 
     fn check_nothing_waits(&self, block: &Block) -> Result<(), String> {
-        if !self.turn_works[block.turn.0 as usize].closed {
+        let is_over = self.turn_works[block.turn.0 as usize].closed;
+        if !is_over || self.free_asks.contains(&block.id) {
             return Ok(());
         }
         let waits = match &block.body {

@@ -139,6 +139,7 @@ rest!(
     calls,
     edited_in,
     asks,
+    free_asks,
     newest_plans,
     agent_hues,
     begun,

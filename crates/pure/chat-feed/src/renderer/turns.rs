@@ -165,6 +165,7 @@ impl ChatRenderer {
             _ => ToolStatus::NoResult,
         };
         self.settle(turn, how);
+        self.end_of_unnamed(event);
         self.turn_works[turn.0 as usize].closed = true;
         self.open_turns.remove(&turn);
         self.turn_changed(turn);
@@ -201,9 +202,49 @@ impl ChatRenderer {
         }
     }
 
+    /// Ends what runs in one call of a turn: the failure of a sub-agent is not that of those beside it.
+    fn settle_within(&mut self, turn: TurnIdx, host: BlockId) {
+        let feed = &self.feed;
+        let is_within = |id: BlockId| {
+            let mut around = std::iter::successors(Some(id), |&id| feed.block(id).parent);
+            around.any(|id| id == host)
+        };
+        let work = &self.turn_works[turn.0 as usize];
+        let within = |open: &BTreeSet<BlockId>| -> Vec<BlockId> {
+            let open = open.iter().copied();
+            open.filter(|&id| id != host && is_within(id)).collect()
+        };
+        let (calls, asks) = (within(&work.open_calls), within(&work.open_asks));
+        let parts = work.open_parts.iter().copied().filter(|&(response, ..)| {
+            let parent = feed.response(response).parent;
+            parent.is_some_and(is_within)
+        });
+        let parts: Vec<PartName> = parts.collect();
+        for call in calls {
+            self.turn_works[turn.0 as usize].open_calls.remove(&call);
+            self.settle_call(call, ToolStatus::NoResult);
+        }
+        for part in parts {
+            self.turn_works[turn.0 as usize].open_parts.remove(&part);
+            self.settle_part(part);
+        }
+        for ask in asks {
+            self.turn_works[turn.0 as usize].open_asks.remove(&ask);
+            self.expire(ask);
+        }
+    }
+
+    /// An end that names no turn is the end of all that names none.
+    fn end_of_unnamed(&mut self, event: &ChatEvent) {
+        if event.turn_id.is_none() {
+            self.expire_free();
+        }
+    }
+
     pub(super) fn interrupt(&mut self, event: &ChatEvent, interrupt: &Interrupt) {
         let place = self.place(event);
         self.settle(place.turn, ToolStatus::Interrupted);
+        self.end_of_unnamed(event);
         self.feed.turn_mut(place.turn).state = TurnState::Interrupted;
         self.turn_changed(place.turn);
         self.insert(
@@ -216,10 +257,14 @@ impl ChatRenderer {
 
     pub(super) fn error(&mut self, event: &ChatEvent, error: &ErrorEvent) {
         let place = self.place(event);
-        self.settle(place.turn, ToolStatus::NoResult);
-        if place.parent.is_none() {
-            self.feed.turn_mut(place.turn).state = TurnState::Failed;
-            self.turn_changed(place.turn);
+        match place.parent {
+            Some(host) => self.settle_within(place.turn, host),
+            None => {
+                self.settle(place.turn, ToolStatus::NoResult);
+                self.end_of_unnamed(event);
+                self.feed.turn_mut(place.turn).state = TurnState::Failed;
+                self.turn_changed(place.turn);
+            }
         }
         // The same failure again is one row that counts.
         let last = self.end_of(&place);
@@ -268,6 +313,7 @@ impl ChatRenderer {
         for turn in std::mem::take(&mut self.open_turns) {
             self.close_silently(turn);
         }
+        self.expire_free();
     }
 
     /// The agent works in a turn: those before it are over, also where nobody said so.
