@@ -42,6 +42,8 @@ pub enum Error {
         why: String,
         /// How long it asks to wait, in milliseconds.
         after_ms: Option<u64>,
+        /// Its status, where it answered.
+        status: Option<u16>,
     },
     /// The server refuses this client.
     Unauthorized {
@@ -98,6 +100,9 @@ pub(crate) struct Taken {
     pub(crate) refused: Vec<(usize, String)>,
 }
 
+/// The longest that one request takes, where nothing else is said: a batch is large, and a disk slow.
+const LONGEST: Duration = Duration::from_secs(60);
+
 /// A client that keeps its connection.
 #[derive(Debug)]
 pub(crate) struct Client {
@@ -106,13 +111,18 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn new() -> Self {
+        Client::within(LONGEST)
+    }
+
+    /// One whose requests take so long at most.
+    pub(crate) fn within(longest: Duration) -> Self {
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
             // The server is on this machine: a proxy is never on the way, whatever the environment says.
             .proxy(None)
             .timeout_connect(Some(Duration::from_secs(2)))
-            .timeout_global(Some(Duration::from_secs(60)))
+            .timeout_global(Some(longest))
             .build();
         Client {
             agent: config.new_agent(),
@@ -185,8 +195,12 @@ impl Client {
 fn read_answer(
     sent: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
 ) -> Result<Value, Error> {
-    let later = |why: String, after_ms| Error::Later { why, after_ms };
-    let mut response = sent.map_err(|why| later(format!("no answer: {why}"), None))?;
+    let unanswered = |why: String| Error::Later {
+        why,
+        after_ms: None,
+        status: None,
+    };
+    let mut response = sent.map_err(|why| unanswered(format!("no answer: {why}")))?;
     let status = response.status().as_u16();
     let after_ms = response
         .headers()
@@ -199,7 +213,7 @@ fn read_answer(
         .with_config()
         .limit(16 * 1024 * 1024)
         .read_to_string()
-        .map_err(|why| later(format!("half an answer: {why}"), None))?;
+        .map_err(|why| unanswered(format!("half an answer: {why}")))?;
     let answer: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
     let why = || match answer["error"]["message"].as_str() {
         Some(message) => format!("{status}: {message}"),
@@ -210,10 +224,11 @@ fn read_answer(
         401 | 403 | 421 => Err(Error::Unauthorized { why: why() }),
         413 => Err(Error::TooLarge),
         // 423: another program has the session's log for now.
-        408 | 423 | 429 | 500..=599 => Err(later(
-            why(),
-            answer["error"]["retryAfterMs"].as_u64().or(after_ms),
-        )),
+        408 | 423 | 429 | 500..=599 => Err(Error::Later {
+            why: why(),
+            after_ms: answer["error"]["retryAfterMs"].as_u64().or(after_ms),
+            status: Some(status),
+        }),
         _ => Err(Error::Refused { why: why() }),
     }
 }

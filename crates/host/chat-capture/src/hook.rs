@@ -2,31 +2,49 @@
 //!
 //! Where there is nothing to ask, or nobody to ask, it says nothing: then the agent asks where it runs, as without us.
 
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+mod agent;
+mod call;
+mod words;
 
-use chat_event::payload::{PermissionOption, PermissionRequest, PermissionResolved, SessionStart};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use chat_event::payload::{PermissionResolved, QuestionResolved, SessionStart};
 use chat_event::{ChatEvent, Json, Payload, session_id};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::client::{Client, Endpoint, Error};
+use self::agent::Agent;
+use self::call::{Call, Outcome};
+use crate::client::{Client, Error};
+use crate::pipe::{FindEndpoint, found};
 use crate::spool::{Batch, Spool};
 
-/// So long the server holds one question for the answer; then it is asked again.
-const WAIT: &str = "30s";
-/// So often in a row it may fail to answer before nobody is waited for.
-const MOST_FAILURES: u32 = 10;
-/// Between two such tries.
+/// So long a request may take that the agent stands still for.
+const LONGEST: Duration = Duration::from_secs(4);
+/// So long the server holds one question for the answer; then it is asked again. One that hangs is found out with it.
+const WAIT: &str = "5s";
+/// So long the server may be away, or hang, before nobody is waited for.
+const LONGEST_AWAY: Duration = Duration::from_secs(10);
+/// Between two tries.
 const PAUSE: Duration = Duration::from_secs(1);
+/// How often it is looked whether the agent waits on.
+const TICK: Duration = Duration::from_millis(500);
+/// An agent that is gone without our noticing is not asked for any longer than this.
+const LONGEST_ASKED: Duration = Duration::from_secs(24 * 3600);
 
 /// What the agent hands its hook, as far as it matters here.
 #[derive(Debug, Deserialize)]
 struct Input {
     session_id: String,
     #[serde(default)]
+    transcript_path: Option<PathBuf>,
+    #[serde(default)]
     cwd: Option<String>,
+    /// Of a sub-agent.
+    #[serde(default)]
+    agent_id: Option<String>,
     hook_event_name: String,
     #[serde(default)]
     tool_name: String,
@@ -35,60 +53,82 @@ struct Input {
 }
 
 /// A request that was asked and waits.
-#[derive(Debug)]
 pub struct Asked {
     client: Client,
-    endpoint: Endpoint,
+    find_endpoint: FindEndpoint,
+    spool_dir: PathBuf,
+    input: Input,
     session_id: String,
     request_id: String,
-    /// It is taken back: what becomes of it is no answer.
-    is_over: AtomicBool,
+    /// Whether it was answered or taken back: the first of both counts. Held until that is told.
+    is_over: Mutex<bool>,
+    /// What the agent's own log says of the call.
+    call: Mutex<Call>,
+    agent: Agent,
 }
 
 impl Asked {
-    /// Asks what a hook is asked; `None` where it is told of something else.
+    /// Asks what a hook is asked; `None` where it is told of something else. What the server cannot be told is kept in
+    /// `spool_dir`.
     ///
     /// # Errors
     ///
     /// Where the input is no hook's, or the server does not take it.
-    pub fn ask(input: &str, endpoint: Endpoint) -> Result<Option<Asked>, String> {
+    pub fn ask(
+        input: &str,
+        find_endpoint: FindEndpoint,
+        spool_dir: &Path,
+    ) -> Result<Option<Asked>, String> {
+        let agent = Agent::find();
         let input: Input = serde_json::from_str(input)
             .map_err(|why| format!("expected what Claude Code hands a hook: {why}"))?;
-        // Questions with answers of their own are no yes or no.
-        if input.hook_event_name != "PermissionRequest" || input.tool_name == "AskUserQuestion" {
+        if input.hook_event_name != "PermissionRequest" {
             return Ok(None);
         }
         let asked = Asked {
-            client: Client::new(),
-            endpoint,
+            client: Client::within(LONGEST),
+            find_endpoint,
+            spool_dir: spool_dir.to_owned(),
             session_id: session_id::from_native(&input.session_id).into_owned(),
             request_id: format!("hook-{}", random()),
-            is_over: AtomicBool::new(false),
+            is_over: Mutex::new(false),
+            call: Mutex::new(Call::of(&input)),
+            agent,
+            input,
         };
         let mut events = Vec::new();
         if !asked.is_known().map_err(|why| why.to_string())? {
             let start = SessionStart {
                 agent: Some("Claude Code".to_owned()),
-                cwd: input.cwd,
-                native_id: Some(input.session_id),
+                cwd: asked.input.cwd.clone(),
+                native_id: Some(asked.input.session_id.clone()),
                 provider: Some("claude-code".to_owned()),
                 ..SessionStart::default()
             };
             events.push(asked.event("start", start.into()));
         }
-        let request = PermissionRequest {
-            request_id: asked.request_id.clone(),
-            tool_name: input.tool_name,
-            args: input.tool_input.as_ref().map(Json::from),
-            options: vec![
-                PermissionOption::new("allow", "Allow", "allow_once"),
-                PermissionOption::new("reject", "Deny", "reject_once"),
-            ],
-            ..PermissionRequest::default()
-        };
-        events.push(asked.event("ask", request.into()));
-        asked.post(&events).map_err(|why| why.to_string())?;
-        Ok(Some(asked))
+        let Input {
+            tool_name,
+            tool_input,
+            agent_id,
+            ..
+        } = &asked.input;
+        let request = words::request(&asked.request_id, tool_name, tool_input.as_ref());
+        let mut ask = asked.event("ask", request);
+        ask.agent_id.clone_from(agent_id);
+        events.push(ask);
+        match asked.post(&events) {
+            Ok(()) => Ok(Some(asked)),
+            Err(why) => {
+                // It may have come to where we hear no answer from: then it is taken back there.
+                if let Error::Later { status: None, .. } = why {
+                    events.push(asked.resolved(None));
+                    let spool = Spool::new(spool_dir.to_owned());
+                    spool.append(&events).map_err(|why| why.to_string())?;
+                }
+                Err(why.to_string())
+            }
+        }
     }
 
     /// Waits for the answer; what the agent is told of it. `None` where it was taken back.
@@ -100,53 +140,109 @@ impl Asked {
         let Asked {
             session_id,
             request_id,
+            input,
             ..
         } = self;
-        let path = format!("sessions/{session_id}/permissions/{request_id}?wait={WAIT}");
-        let mut n_failures = 0;
+        let kind = match words::is_question(&input.tool_name) {
+            true => "questions",
+            false => "permissions",
+        };
+        let path = format!("sessions/{session_id}/{kind}/{request_id}?wait={WAIT}");
+        let client = Client::within(LONGEST_AWAY);
+        let mut heard = Instant::now();
         loop {
-            let answer = self.client.get(&self.endpoint, &path);
-            if self.is_over.load(Ordering::SeqCst) {
+            let answer = self.get(&client, &path);
+            let mut is_over = locked(&self.is_over);
+            if *is_over {
                 return Ok(None);
             }
             match answer {
                 Ok(answer) if answer["status"] == "resolved" => {
-                    return Ok(Some(told(&answer["outcome"])));
+                    *is_over = true;
+                    let input = &self.input;
+                    let told = words::told(
+                        &answer["outcome"],
+                        &input.tool_name,
+                        input.tool_input.as_ref(),
+                    );
+                    return Ok(Some(told));
                 }
-                Ok(_) => n_failures = 0,
-                Err(why) if n_failures + 1 == MOST_FAILURES => return Err(why),
+                Ok(_) => heard = Instant::now(),
+                Err(why) if heard.elapsed() >= LONGEST_AWAY => return Err(why),
                 Err(_) => {
-                    n_failures += 1;
+                    drop(is_over);
                     std::thread::sleep(PAUSE);
                 }
             }
         }
     }
 
-    /// The agent waits no longer: it was answered where it runs, or stopped. Where the server is away, that is kept in
-    /// `spool_dir`, and taken in when it starts, or sent by the next pipe.
+    /// Waits until the agent waits no longer, for it was answered where it runs, or it is gone; and takes the request back.
+    ///
+    /// # Errors
+    ///
+    /// As [`Asked::take_back`].
+    pub fn take_back_when_over(&self) -> Result<(), Error> {
+        let asked = Instant::now();
+        loop {
+            let outcome = locked(&self.call).look();
+            if outcome.is_some() || self.agent.is_gone() || asked.elapsed() >= LONGEST_ASKED {
+                return self.end(outcome.as_ref());
+            }
+            std::thread::sleep(TICK);
+        }
+    }
+
+    /// The agent waits no longer: it was answered where it runs, or stopped. Where the server is away, that is kept, and
+    /// taken in when it starts, or sent by the next pipe.
     ///
     /// # Errors
     ///
     /// Where the server refuses it, or it cannot be kept.
-    pub fn take_back(&self, spool_dir: &Path) -> Result<(), Error> {
-        self.is_over.store(true, Ordering::SeqCst);
-        let resolved = PermissionResolved {
-            request_id: self.request_id.clone(),
-            decision: "cancel".to_owned(),
-            ..PermissionResolved::default()
-        };
-        let events = [self.event("answer", resolved.into())];
+    pub fn take_back(&self) -> Result<(), Error> {
+        self.end(None)
+    }
+
+    /// It has this outcome where the agent runs, as far as that is known.
+    fn end(&self, outcome: Option<&Outcome>) -> Result<(), Error> {
+        let mut is_over = locked(&self.is_over);
+        if std::mem::replace(&mut *is_over, true) {
+            return Ok(());
+        }
+        let events = [self.resolved(outcome)];
         match self.post(&events) {
-            Err(Error::Later { .. }) => Spool::new(spool_dir.to_owned()).append(&events),
+            Err(Error::Later { .. }) => Spool::new(self.spool_dir.clone()).append(&events),
             // What it refuses now it refuses later.
             taken => taken,
         }
     }
 
+    fn resolved(&self, outcome: Option<&Outcome>) -> ChatEvent {
+        let request_id = self.request_id.clone();
+        let ran = outcome.is_some_and(|outcome| outcome.ran);
+        let resolved = if words::is_question(&self.input.tool_name) {
+            let answers = outcome.and_then(|outcome| outcome.answers.as_ref());
+            Payload::from(QuestionResolved {
+                request_id,
+                answers: answers.map(Json::from),
+                outcome: if ran { "answered" } else { "expired" }.to_owned(),
+                ..QuestionResolved::default()
+            })
+        } else {
+            Payload::from(PermissionResolved {
+                request_id,
+                decision: if ran { "allow" } else { "cancel" }.to_owned(),
+                ..PermissionResolved::default()
+            })
+        };
+        let mut event = self.event("answer", resolved);
+        event.agent_id.clone_from(&self.input.agent_id);
+        event
+    }
+
     fn is_known(&self) -> Result<bool, Error> {
         let path = format!("sessions/{}/summary", self.session_id);
-        match self.client.get(&self.endpoint, &path) {
+        match self.get(&self.client, &path) {
             Ok(_) => Ok(true),
             Err(Error::Refused { .. }) => Ok(false),
             Err(why) => Err(why),
@@ -160,13 +256,17 @@ impl Asked {
         ChatEvent::new(id, now_ms, &self.session_id, payload)
     }
 
+    fn get(&self, client: &Client, path: &str) -> Result<Value, Error> {
+        client.get(&found(&self.find_endpoint)?, path)
+    }
+
     fn post(&self, events: &[ChatEvent]) -> Result<(), Error> {
         let batch = Batch {
             session_id: self.session_id.clone(),
             lines: events.iter().map(ChatEvent::to_line).collect(),
             end: 0,
         };
-        let taken = self.client.post(&self.endpoint, &batch)?;
+        let taken = self.client.post(&found(&self.find_endpoint)?, &batch)?;
         match taken.refused.into_iter().next() {
             None => Ok(()),
             Some((_, why)) => Err(Error::Refused { why }),
@@ -174,21 +274,8 @@ impl Asked {
     }
 }
 
-/// An answer in the agent's words.
-fn told(outcome: &Value) -> String {
-    let mut decision = match outcome["decision"].as_str() {
-        Some("allow") => json!({"behavior": "allow"}),
-        Some("cancel") => json!({"behavior": "deny", "interrupt": true}),
-        _ => json!({"behavior": "deny"}),
-    };
-    if let ("deny", Some(message)) = (
-        decision["behavior"].as_str().unwrap_or_default(),
-        outcome["message"].as_str(),
-    ) {
-        decision["message"] = json!(message);
-    }
-    json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}})
-        .to_string()
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn random() -> String {
@@ -200,31 +287,4 @@ fn random() -> String {
         return format!("{nanos:x}");
     }
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_answer_is_told_in_the_agents_words() {
-        let of = |outcome: Value| {
-            let told: Value = serde_json::from_str(&told(&outcome)).unwrap_or_default();
-            told["hookSpecificOutput"]["decision"].clone()
-        };
-        assert_eq!(
-            of(json!({"decision": "allow", "message": "x"})),
-            json!({"behavior": "allow"})
-        );
-        assert_eq!(
-            of(json!({"decision": "deny", "message": "not that one"})),
-            json!({"behavior": "deny", "message": "not that one"})
-        );
-        assert_eq!(
-            of(json!({"decision": "cancel"})),
-            json!({"behavior": "deny", "interrupt": true})
-        );
-        // What is not understood allows nothing.
-        assert_eq!(of(json!({})), json!({"behavior": "deny"}));
-    }
 }

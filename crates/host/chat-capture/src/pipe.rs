@@ -12,13 +12,22 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Dialect, SessionReader};
 
-use crate::client::Endpoint;
+use crate::client::{Endpoint, Error};
 use crate::queue::{Popped, Queue};
 use crate::sender::Sender;
 use crate::spool::{Leftover, Spool, leftovers};
 
 /// Looks for the server; asked anew before each try.
 pub type FindEndpoint = Box<dyn Fn() -> Result<Endpoint, String> + Send + Sync>;
+
+/// Where the server is now; where it is not found, it may be later.
+pub(crate) fn found(find_endpoint: &FindEndpoint) -> Result<Endpoint, Error> {
+    find_endpoint().map_err(|why| Error::Later {
+        why,
+        after_ms: None,
+        status: None,
+    })
+}
 
 /// What is passed on at once.
 const PIECE_BYTES: usize = 64 * 1024;
@@ -28,6 +37,9 @@ const TICK: Duration = Duration::from_millis(20);
 
 /// After this long without input, a session whose format does not say when a turn ends is taken to be idle.
 const QUIET: Duration = Duration::from_secs(10);
+
+/// So much longer than it is told to wait, it waits at the end for a server that asks it to, and takes nothing.
+const LONGEST_PACED: Duration = Duration::from_secs(60);
 
 /// A first event older than this was not made just now.
 const RECENT_MS: i64 = 60_000;
@@ -154,7 +166,7 @@ struct Shared {
     sender_ended: AtomicBool,
     notes: Mutex<Vec<String>>,
     refusal: Mutex<Option<String>>,
-    /// Until when the server asks to wait.
+    /// Until when the server asks to wait, where it takes what we have at its own pace.
     asked_until: Mutex<Option<Instant>>,
 }
 
@@ -162,9 +174,9 @@ impl Shared {
     fn send(&self) {
         let mut sender = Sender::new(&self.find_endpoint, self.spool.dir());
         let sent = |bytes| self.sent.store(bytes, Ordering::SeqCst);
-        let note_refusal = |why: &str, asked: Option<Duration>| {
+        let note_refusal = |why: &str, paced: Option<Duration>| {
             *locked(&self.refusal) = Some(why.to_owned());
-            *locked(&self.asked_until) = asked.map(|wait| Instant::now() + wait);
+            *locked(&self.asked_until) = paced.map(|wait| Instant::now() + wait);
         };
         let ended = sender.run(&self.spool, &sent, &note_refusal);
         if let Err(why) = ended {
@@ -175,7 +187,7 @@ impl Shared {
     }
 
     /// Waits until all is sent, or `wait` long for a server that takes nothing. One that takes what we have at its own
-    /// pace is not left in the middle.
+    /// pace is not left in the middle, within reason.
     fn wait_for_server(&self, wait: Duration, stops: &AtomicUsize) {
         let mut sent = self.sent.load(Ordering::SeqCst);
         let mut deadline = Instant::now() + wait;
@@ -187,7 +199,8 @@ impl Shared {
                 deadline = now + wait;
             }
             let asked = locked(&self.asked_until).filter(|_| !wait.is_zero());
-            if now >= asked.map_or(deadline, |until| deadline.max(until + wait)) {
+            let paced = asked.map(|until| (until + wait).min(deadline + LONGEST_PACED));
+            if now >= paced.map_or(deadline, |paced| deadline.max(paced)) {
                 return;
             }
             std::thread::sleep(TICK);

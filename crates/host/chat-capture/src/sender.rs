@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use chat_event::{BodyRef, ChatEvent, bodies};
 
 use crate::client::{Client, Endpoint, Error};
-use crate::pipe::FindEndpoint;
+use crate::pipe::{FindEndpoint, found};
 use crate::spool::{Batch, Reader, Spool, keep_refused};
 
 /// Between the starts of two batches: a chunk leaves at once, and a flood in few requests.
@@ -44,8 +44,8 @@ pub(crate) struct Sender<'a> {
 /// Between two tries.
 pub(crate) struct Pause {
     pub(crate) wait: Duration,
-    /// Whether the server is there, and asks for it.
-    pub(crate) asked: bool,
+    /// Whether the server takes what we have at a pace of its own: any other that asks to wait can take nothing.
+    pub(crate) is_pace: bool,
     pub(crate) why: String,
 }
 
@@ -84,7 +84,7 @@ impl<'a> Sender<'a> {
             let end = spool.written();
             while let Some(batch) = reader.next_batch(end)? {
                 self.send(&batch, &mut |pause| {
-                    note_refusal(&pause.why, pause.asked.then_some(pause.wait));
+                    note_refusal(&pause.why, pause.is_pace.then_some(pause.wait));
                     spool.rest(pause.wait);
                 });
                 at = batch.end;
@@ -124,13 +124,18 @@ impl<'a> Sender<'a> {
                 Err(why) => why,
             };
             self.tries = self.tries.saturating_add(1);
-            let asked = match &why {
-                Error::Later { after_ms, .. } => after_ms.map(Duration::from_millis),
-                _ => None,
+            let (asked, is_pace) = match &why {
+                Error::Later {
+                    after_ms, status, ..
+                } => (
+                    after_ms.map(Duration::from_millis),
+                    after_ms.is_some() && *status == Some(429),
+                ),
+                _ => (None, false),
             };
             let pause = Pause {
                 wait: backoff(self.tries, asked),
-                asked: asked.is_some(),
+                is_pace,
                 why: why.to_string(),
             };
             rest(&pause);
@@ -139,10 +144,7 @@ impl<'a> Sender<'a> {
     }
 
     fn send_once(&mut self, batch: &Batch) -> Result<(), Error> {
-        let endpoint = (self.find_endpoint)().map_err(|why| Error::Later {
-            why,
-            after_ms: None,
-        })?;
+        let endpoint = found(self.find_endpoint)?;
         let taken = if batch.lines.iter().any(|line| line.len() > LINE_BYTES) {
             let small = self.with_bodies_beside(batch, &endpoint)?;
             self.client.post(&endpoint, &small)?

@@ -1,7 +1,6 @@
 //! `turnreel hook`: the command around `chat_capture::Asked`.
 
 use std::io::{Read, Write};
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -36,11 +35,12 @@ fn run(args: Args) -> Result<(), String> {
         .read_to_string(&mut input)
         .map_err(|why| format!("could not read the input: {why}"))?;
     let spool = spool_dir(&data_dir::resolve(args.server.data_arg())?);
-    let endpoint = endpoint_finder(args.server)?()?;
-    let Some(asked) = Asked::ask(&input, endpoint)?.map(Arc::new) else {
+    let find_endpoint = endpoint_finder(args.server)?;
+    let Some(asked) = Asked::ask(&input, find_endpoint, &spool)?.map(Arc::new) else {
         return Ok(());
     };
-    take_back_when_stopped(&asked, &spool)?;
+    take_back_when_stopped(&asked)?;
+    take_back_when_over(&asked);
     match asked.wait() {
         Ok(Some(told)) => {
             let mut stdout = std::io::stdout();
@@ -50,7 +50,7 @@ fn run(args: Args) -> Result<(), String> {
         Ok(None) => Ok(()),
         Err(why) => {
             // The agent asks where it runs, and nobody is to answer here any more.
-            asked.take_back(&spool).map_err(|why| why.to_string())?;
+            asked.take_back().map_err(|why| why.to_string())?;
             Err(format!(
                 "waits no longer for an answer from the page: {why}"
             ))
@@ -58,22 +58,32 @@ fn run(args: Args) -> Result<(), String> {
     }
 }
 
+/// An agent that is answered where it runs does not always end its hook, nor does one that is killed.
+fn take_back_when_over(asked: &Arc<Asked>) {
+    let asked = asked.clone();
+    std::thread::spawn(move || end(asked.take_back_when_over()));
+}
+
 /// An agent that has its answer elsewhere, or goes, ends its hook: nobody is to be asked any more.
-fn take_back_when_stopped(asked: &Arc<Asked>, spool: &Path) -> Result<(), String> {
+fn take_back_when_stopped(asked: &Arc<Asked>) -> Result<(), String> {
     #[cfg(unix)]
     {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
         let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
             .map_err(|why| format!("could not listen for signals: {why}"))?;
-        let (asked, spool) = (asked.clone(), spool.to_owned());
+        let asked = asked.clone();
         std::thread::spawn(move || {
             if signals.forever().next().is_some() {
-                if let Err(why) = asked.take_back(&spool) {
-                    eprintln!("turnreel hook: {why}");
-                }
-                std::process::exit(0);
+                end(asked.take_back());
             }
         });
     }
     Ok(())
+}
+
+fn end(taken_back: Result<(), chat_capture::Error>) -> ! {
+    if let Err(why) = taken_back {
+        eprintln!("turnreel hook: {why}");
+    }
+    std::process::exit(0);
 }

@@ -395,3 +395,33 @@ fn what_the_server_refuses_is_kept_and_said() {
     assert_eq!(kept.matches(r#""text":"Other""#).count(), 3, "{kept}");
     assert_eq!(server.all("s1", 10).len(), 2);
 }
+
+/// It asks to wait each time, and takes nothing.
+#[test]
+fn a_server_that_can_take_nothing_is_not_waited_for_longer_than_asked() {
+    for status in ["507 Full", "503 Later"] {
+        let dir = tempfile::tempdir().unwrap();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        // Ends with the test's process.
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                let mut piece = [0; 4096];
+                let _ = stream.read(&mut piece);
+                let answer = format!(
+                    "HTTP/1.1 {status}\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                );
+                let _ = stream.write_all(answer.as_bytes());
+            }
+        });
+        let more = ["--wait", "3", "--endpoint", &url, "--token", "t"];
+        let mut child = start(dir.path(), &more);
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(SMALL.as_bytes()).unwrap();
+        drop(stdin);
+        assert!(support::wait_for(&mut child, Duration::from_secs(20)).success());
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("they wait in"), "{said}");
+    }
+}

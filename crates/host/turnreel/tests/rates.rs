@@ -154,7 +154,7 @@ fn what_is_refused_for_now_is_sent_again_with_the_same_ids() {
         }
         bodies
     });
-    let more = ["--wait", "3", "--endpoint", &url, "--token", "t"];
+    let more = ["--wait", "30", "--endpoint", &url, "--token", "t"];
     let output = pipe(dir.path(), &more, &lines(3));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     let bodies = serving.join().unwrap();
