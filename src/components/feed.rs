@@ -280,6 +280,8 @@ impl FeedView {
             if let Some(context) = for_hidden.upgrade() {
                 let is_hidden = frame::is_hidden();
                 context.unread.hidden(is_hidden, clock::epoch_ms());
+                // The frame that was on its way does not come: a timer takes its place.
+                context.store.ask_frame();
             }
         };
         view.context

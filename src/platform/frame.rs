@@ -43,13 +43,13 @@ impl Frame {
     /// Asks for the job; a second request before it ran changes nothing.
     pub(crate) fn request(&self) {
         let shared = &self.shared;
-        if shared.frame.get().is_some() {
-            return;
+        if shared.frame.get().is_none() {
+            let on_frame = self.on_frame.as_ref().unchecked_ref();
+            if let Ok(id) = dom::window().request_animation_frame(on_frame) {
+                shared.frame.set(Some(id));
+            }
         }
-        let on_frame = self.on_frame.as_ref().unchecked_ref();
-        if let Ok(id) = dom::window().request_animation_frame(on_frame) {
-            shared.frame.set(Some(id));
-        }
+        // One that was asked for before the page was hidden does not come either.
         if is_hidden() {
             self.request_within(HIDDEN_DELAY_MS);
         }
