@@ -8,12 +8,12 @@ use chat_feed::connection::Page;
 use chat_normalize::{AT_REST, SessionFolder};
 use futures_util::future::{AbortHandle, Abortable};
 
-use super::link::Server;
+use super::link::{Server, all_in_time};
 use super::live::encoded;
 use super::{Sink, Update, folder, replay};
 use crate::platform::frame;
 use crate::platform::reader::Source;
-use crate::platform::stream::{Blob, fetch_bytes};
+use crate::platform::stream::Blob;
 
 /// Where a session came from.
 #[derive(Clone)]
@@ -101,14 +101,19 @@ impl Origin {
 /// Pages of a session of a server, with their bodies where they were.
 async fn read_session(server: &Server, session: &str, sink: &Sink) -> Result<(), String> {
     let mut after = 0;
+    let mut epoch = None;
     loop {
         let route = format!(
             "sessions/{}/events?after={after}&bodies=full",
             encoded(session)
         );
-        let bytes = fetch_bytes(&server.route(&route), server.token.as_deref()).await;
+        let bytes = all_in_time(server, &route).await;
         let bytes = bytes.map_err(|why| format!("could not load the session: {why}"))?;
         let page = Page::read(&bytes)?;
+        // What has the numbers of before is another log now.
+        if epoch.get_or_insert_with(|| page.epoch.clone()) != &page.epoch {
+            return Err("could not load the session: its log began anew, try again".to_owned());
+        }
         let next = page
             .next
             .or_else(|| page.events.last().and_then(|event| event.seq));

@@ -17,6 +17,7 @@ use gloo_net::websocket::futures::WebSocket;
 
 use crate::platform::frame;
 use crate::platform::location;
+use crate::platform::stream::{ByteStream, FetchError};
 
 /// While a wait goes on, what is left of it is told so often.
 const TICK_MS: u32 = 1_000;
@@ -32,6 +33,29 @@ pub(super) async fn in_time<T>(request: impl Future<Output = T>) -> Option<T> {
         Either::Left((answer, _)) => Some(answer),
         Either::Right(_) => None,
     }
+}
+
+/// All that a route gives, for as long as some of it comes in time.
+pub(super) async fn all_in_time(server: &Server, route: &str) -> Result<Vec<u8>, FetchError> {
+    let (address, token) = (server.route(route), server.token.as_deref());
+    let stream = in_time(ByteStream::of_address(&address, token)).await;
+    let mut stream = stream.ok_or_else(silent)??;
+    let mut bytes = Vec::new();
+    while let Some(piece) = next_in_time(&mut stream).await? {
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(bytes)
+}
+
+/// The next piece of what is on its way.
+pub(super) async fn next_in_time(stream: &mut ByteStream) -> Result<Option<Vec<u8>>, FetchError> {
+    let piece = in_time(stream.next()).await;
+    piece.ok_or_else(silent)?.map_err(FetchError::Failed)
+}
+
+/// Nothing comes of it any more.
+pub(super) fn silent() -> FetchError {
+    FetchError::Failed("the server does not answer".to_owned())
 }
 
 #[derive(Default)]

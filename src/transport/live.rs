@@ -14,7 +14,7 @@ use chat_feed::connection::{Command, Failure as Why, Follower, Input, Page, Page
 use chat_feed::loads::Wanted;
 
 use super::answer::{self, Refusal, Route};
-use super::link::{Heard, Server, SoFar, Socket, in_time};
+use super::link::{Heard, Server, SoFar, Socket, in_time, next_in_time, silent};
 use super::search::{self, Found};
 use super::{Failure, Running, Sink, Update};
 use crate::platform::dom::{self, Listener};
@@ -109,16 +109,18 @@ async fn body(
     );
     let part = (wanted.n_bytes < wanted.of_bytes).then_some(wanted.n_bytes);
     let (address, token) = (server.route(&route), server.token.as_deref());
-    let mut stream = ByteStream::of_part(&address, token, part)
-        .await
-        .map_err(|why| match why {
-            FetchError::Status { code: 404, .. } => "the server does not have it".to_owned(),
-            why => why.to_string(),
-        })?;
+    let stream = in_time(ByteStream::of_part(&address, token, part)).await;
+    let stream = stream.unwrap_or_else(|| Err(silent()));
+    let mut stream = stream.map_err(|why| match why {
+        FetchError::Status { code: 404, .. } => "the server does not have it".to_owned(),
+        why => why.to_string(),
+    })?;
     let most = usize::try_from(wanted.n_bytes).unwrap_or(usize::MAX);
     let mut bytes = Vec::new();
     while bytes.len() < most
-        && let Some(piece) = stream.next().await?
+        && let Some(piece) = next_in_time(&mut stream)
+            .await
+            .map_err(|why| why.to_string())?
     {
         told(piece.len() as u64);
         bytes.extend_from_slice(&piece);

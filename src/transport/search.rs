@@ -2,9 +2,8 @@
 
 use serde::Deserialize;
 
-use super::link::Server;
+use super::link::{Server, all_in_time};
 use super::live::encoded;
-use crate::platform::stream::fetch_bytes;
 
 /// Matches asked for at once.
 const MATCHES: u32 = 100;
@@ -42,7 +41,7 @@ pub(crate) async fn search(
     if let Some(after) = after {
         route = format!("{route}&after={}", encoded(&after));
     }
-    let bytes = fetch_bytes(&server.route(&route), server.token.as_deref())
+    let bytes = all_in_time(&server, &route)
         .await
         .map_err(|why| why.to_string())?;
     serde_json::from_slice(&bytes).map_err(|why| format!("the answer is none: {why}"))
