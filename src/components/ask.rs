@@ -177,9 +177,13 @@ impl Choice {
         } else {
             return None;
         };
+        // What is sent is said in the page's own words first: a label may say something else, or the opposite.
         let label = units::first_line(&option.label, 60);
-        let label = if label.is_empty() { usual } else { &label };
-        Some(Choice::new(label, decision, scope))
+        let label = match says_more(&label, usual) {
+            true => format!("{usual} – “{label}”"),
+            false => usual.to_owned(),
+        };
+        Some(Choice::new(&label, decision, scope))
     }
 
     /// The buttons of a request: its own, and always one to allow and one to deny.
@@ -193,6 +197,14 @@ impl Choice {
         }
         choices
     }
+}
+
+/// Whether a label has a word that the usual one has not.
+fn says_more(label: &str, usual: &str) -> bool {
+    let usual = usual.to_lowercase();
+    let label = label.to_lowercase();
+    let mut words = label.split_whitespace();
+    words.any(|word| !usual.split(' ').any(|known| known == word))
 }
 
 /// The buttons, or a word that the answer is given elsewhere.
