@@ -1,7 +1,7 @@
 //! The inbox in front of the renderer: puts late events in their place and drops what came twice.
 //!
-//! It knows `seq` alone, of an event that others were folded into all it stands for. When a hole stays open too long is for the transport, which has the clock: it asks
-//! [`Inbox::missing`] and fills or skips.
+//! It knows `seq` alone, of an event that others were folded into all it stands for. When a hole stays open too long is for
+//! the transport, which has the clock: it asks [`Inbox::missing`] and fills or skips.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -16,8 +16,16 @@ pub const MOST_WAITING: usize = 64;
 #[derive(Debug, Default)]
 pub struct Inbox {
     last_seq: u64,
-    waiting: BTreeMap<u64, ChatEvent>,
+    waiting: BTreeMap<u64, Waiting>,
     duplicates: u64,
+}
+
+/// What came before its turn.
+#[derive(Debug)]
+enum Waiting {
+    Event(ChatEvent),
+    /// The mark of numbers that are lost, and the last of them.
+    Lost(ChatEvent, u64),
 }
 
 impl Inbox {
@@ -45,7 +53,26 @@ impl Inbox {
             ready.push(event);
             self.release(ready);
         } else {
-            self.waiting.insert(first, event);
+            self.waiting.insert(first, Waiting::Event(event));
+        }
+    }
+
+    /// Takes word from the server that the events of these numbers are lost; `mark` stands in their place. What of them is
+    /// here all the same stays.
+    pub fn push_lost(
+        &mut self,
+        lost: RangeInclusive<u64>,
+        mark: ChatEvent,
+        ready: &mut Vec<ChatEvent>,
+    ) {
+        let (from, to) = lost.into_inner();
+        if to <= self.last_seq || self.waiting.contains_key(&from) {
+            self.duplicates += 1;
+        } else if from <= self.last_seq + 1 {
+            ready.push(mark);
+            self.skip_to(to, ready);
+        } else {
+            self.waiting.insert(from, Waiting::Lost(mark, to));
         }
     }
 
@@ -54,12 +81,26 @@ impl Inbox {
         if seq <= self.last_seq {
             return;
         }
+        self.pass(seq, ready);
+        self.release(ready);
+    }
+
+    /// Hands on what waits up to `seq`, and goes on after it.
+    fn pass(&mut self, seq: u64, ready: &mut Vec<ChatEvent>) {
         let later = self.waiting.split_off(&(seq + 1));
         let sooner = std::mem::replace(&mut self.waiting, later);
-        let ends = sooner.values().filter_map(|event| event.seq);
-        self.last_seq = ends.fold(seq, u64::max);
-        ready.extend(sooner.into_values());
-        self.release(ready);
+        self.last_seq = seq;
+        for waiting in sooner.into_values() {
+            let (event, to) = match waiting {
+                Waiting::Event(event) => {
+                    let to = event.seq.unwrap_or_default();
+                    (event, to)
+                }
+                Waiting::Lost(mark, to) => (mark, to),
+            };
+            self.last_seq = self.last_seq.max(to);
+            ready.push(event);
+        }
     }
 
     /// The newest event handed on.
@@ -97,13 +138,19 @@ impl Inbox {
         while let Some(waiting) = self.waiting.first_entry()
             && *waiting.key() <= self.last_seq + 1
         {
-            let event = waiting.remove();
-            match event.seq {
-                Some(seq) if seq > self.last_seq => {
-                    self.last_seq = seq;
-                    ready.push(event);
+            match waiting.remove() {
+                Waiting::Event(event) => match event.seq {
+                    Some(seq) if seq > self.last_seq => {
+                        self.last_seq = seq;
+                        ready.push(event);
+                    }
+                    _ => self.duplicates += 1,
+                },
+                Waiting::Lost(mark, to) if to > self.last_seq => {
+                    ready.push(mark);
+                    self.pass(to, ready);
                 }
-                _ => self.duplicates += 1,
+                Waiting::Lost(..) => self.duplicates += 1,
             }
         }
     }
@@ -164,6 +211,27 @@ mod tests {
         let mut ready = Vec::new();
         inbox.push(folded, &mut ready);
         assert_eq!((inbox.last_seq(), ready.len()), (4, 1));
+    }
+
+    #[test]
+    fn what_is_lost_is_marked_in_its_place_and_what_is_here_of_it_stays() {
+        let mut mark = event(0);
+        mark.seq = None;
+        for order in [[1, 2, 4, 6], [6, 4, 2, 1], [4, 6, 1, 2], [2, 6, 4, 1]] {
+            let mut inbox = Inbox::default();
+            let mut ready = Vec::new();
+            for seq in order {
+                match seq {
+                    // 2 to 5 are lost, but 4 came by another way.
+                    2 => inbox.push_lost(2..=5, mark.clone(), &mut ready),
+                    seq => inbox.push(event(seq), &mut ready),
+                }
+            }
+            let seqs: Vec<_> = ready.iter().map(|event| event.seq.unwrap_or(0)).collect();
+            let is_late = order == [1, 2, 4, 6];
+            let wanted: &[u64] = if is_late { &[1, 0, 6] } else { &[1, 0, 4, 6] };
+            assert_eq!((seqs.as_slice(), inbox.last_seq()), (wanted, 6));
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 
 use chat_event::ChatEvent;
-use chat_event::frame::{ClientFrame, Ev, Head, Hello, Open, Resume, ServerFrame};
+use chat_event::frame::{ClientFrame, Ev, Gap, Head, Hello, Open, Resume, ServerFrame};
 use chat_event::payload::{Notice, SessionEnd};
 use chat_feed::connection::{Command, Failure, Follower, Input, Loss, Page, PageError, Status};
 use proptest::prelude::*;
@@ -22,6 +22,19 @@ fn event(epoch: usize, seq: u64) -> ChatEvent {
     let mut event = ChatEvent::new(format!("e{epoch}.{seq}"), 0, "s", notice);
     event.seq = Some(seq);
     event
+}
+
+/// Whether the log has lost the event of that number.
+fn is_lost(seq: u64) -> bool {
+    seq % 13 == 6
+}
+
+/// What a follower is to have of that number: the event, or a mark where it was.
+fn shown(epoch: usize, seq: u64) -> String {
+    match is_lost(seq) {
+        true => format!("gap-{seq}"),
+        false => event(epoch, seq).id,
+    }
 }
 
 /// A server, a network and a follower, on one clock.
@@ -170,12 +183,24 @@ impl World {
         if to <= sent {
             return;
         }
-        self.frames.push_back(ServerFrame::Ev(Ev {
-            sub,
-            from: sent + 1,
-            to,
-            events: (sent + 1..=to).map(|seq| event(self.epoch, seq)).collect(),
-        }));
+        let numbers: Vec<u64> = (sent + 1..=to).collect();
+        for some in numbers.chunk_by(|&before, &seq| is_lost(before) == is_lost(seq)) {
+            let (from, to) = (some[0], some[some.len() - 1]);
+            self.frames.push_back(match is_lost(from) {
+                true => ServerFrame::Gap(Gap {
+                    sub,
+                    from,
+                    to,
+                    why: "disk".to_owned(),
+                }),
+                false => ServerFrame::Ev(Ev {
+                    sub,
+                    from,
+                    to,
+                    events: some.iter().map(|&seq| event(self.epoch, seq)).collect(),
+                }),
+            });
+        }
         self.socket = Socket::Following { sub, sent: to };
     }
 
@@ -224,8 +249,14 @@ impl World {
             epoch: self.epoch_name(),
             head: self.head,
             next: Some(to),
-            events: (after + 1..=to).map(|seq| event(self.epoch, seq)).collect(),
-            gaps: Vec::new(),
+            events: (after + 1..=to)
+                .filter(|&seq| !is_lost(seq))
+                .map(|seq| event(self.epoch, seq))
+                .collect(),
+            gaps: (after + 1..=to)
+                .filter(|&seq| is_lost(seq))
+                .map(|seq| (seq, seq, "disk".to_owned()))
+                .collect(),
         })
     }
 
@@ -257,9 +288,7 @@ impl World {
                 self.frames.push_back(ServerFrame::Hb(Head { sub, head }));
             }
         }
-        let wanted: Vec<String> = (1..=self.head)
-            .map(|seq| event(self.epoch, seq).id)
-            .collect();
+        let wanted: Vec<String> = (1..=self.head).map(|seq| shown(self.epoch, seq)).collect();
         assert_eq!(self.here, wanted);
         assert!(
             matches!(self.told.last(), Some(Status::Live)),
@@ -483,4 +512,32 @@ fn a_session_that_ended_is_said_to_have_ended_until_it_goes_on() {
         events: vec![event(0, sent + 2)],
     })));
     assert_eq!(world.told.last(), Some(&Status::Live));
+}
+
+#[test]
+fn what_a_page_has_behind_a_hole_is_kept_however_much_of_the_socket_waits() {
+    let mut world = World::new();
+    world.head = 3;
+    world.settle();
+    let Socket::Following { sub, .. } = world.socket else {
+        panic!("it is followed");
+    };
+    world.head = 3_000;
+    let head = world.head;
+    world.input(Input::Frame(ServerFrame::Lag(Head { sub, head })));
+    world.input(Input::Frame(ServerFrame::Ev(Ev {
+        sub,
+        from: 1_001,
+        to: head,
+        events: (1_001..=head)
+            .filter(|&seq| !is_lost(seq))
+            .map(|seq| event(world.epoch, seq))
+            .collect(),
+    })));
+    while world.here.len() < 20 {
+        world.pass(100.0);
+    }
+    let wanted: Vec<String> = (1..=28).map(|seq| shown(world.epoch, seq)).collect();
+    assert_eq!(world.here[..28], wanted);
+    world.settle();
 }

@@ -14,18 +14,25 @@ const ACK_MS: f64 = 1_000.0;
 const MOST_KEPT: usize = 2_000;
 
 impl Step<'_> {
+    /// Takes events of the socket.
     pub(super) fn events(&mut self, events: Vec<ChatEvent>) {
+        self.events_of_page(events);
+        if self.follower.inbox.n_waiting() > MOST_KEPT {
+            self.follower.inbox.forget_waiting();
+        }
+    }
+
+    /// Takes events of a page. All of them are kept: those behind a hole wait until the page tells of it, and do not come
+    /// again.
+    pub(super) fn events_of_page(&mut self, events: Vec<ChatEvent>) {
         let mut ready = Vec::with_capacity(events.len());
         for event in events {
             self.follower.inbox.push(event, &mut ready);
         }
-        if self.follower.inbox.n_waiting() > MOST_KEPT {
-            self.follower.inbox.forget_waiting();
-        }
         self.hand(ready);
     }
 
-    /// A hole that no one can fill is shown where it is.
+    /// A hole that no one can fill is shown where it is, once what comes before it is here.
     pub(super) fn gap(&mut self, from: u64, to: u64, why: String) {
         if to <= self.follower.inbox.last_seq() {
             return;
@@ -36,8 +43,9 @@ impl Step<'_> {
             to,
             why,
         };
-        let mut ready = vec![mark_of(&self.follower.session, &gap)];
-        self.follower.inbox.skip_to(to, &mut ready);
+        let mut ready = Vec::new();
+        let mark = mark_of(&self.follower.session, &gap);
+        self.follower.inbox.push_lost(from..=to, mark, &mut ready);
         self.hand(ready);
     }
 

@@ -18,7 +18,7 @@ impl Step<'_> {
         self.follower.epoch = Some(page.epoch);
         let after = self.follower.inbox.last_seq();
         let is_empty = page.events.is_empty();
-        self.events(page.events);
+        self.events_of_page(page.events);
         for (from, to, why) in page.gaps {
             self.gap(from, to, why);
         }
