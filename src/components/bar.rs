@@ -197,7 +197,8 @@ fn bar(ctx: Ctx, context: &Rc<Context>, state: &BarState) -> AnyView {
         session.cwd.as_deref(),
         &session.session_id,
     );
-    let model = session.model.as_deref().unwrap_or_default();
+    let model = session.model.as_deref().filter(|model| names_model(model));
+    let model = model.unwrap_or_default();
     let by = |agent: &str, model: &str| match (agent, model) {
         ("", by) | (by, "") => by.to_owned(),
         (agent, model) => format!("{agent} · {model}"),
@@ -211,11 +212,15 @@ fn bar(ctx: Ctx, context: &Rc<Context>, state: &BarState) -> AnyView {
         .and_then(|(first, last)| u64::try_from(last - first).ok())
         .filter(|ms| *ms >= 1_000)
         .map(units::duration);
-    let last = feed.turns().last();
-    let elapsed = match last.is_some_and(|turn| turn.state == TurnState::Running) {
+    // What stands outside of turns has no end that could be told: it goes on where the source says so.
+    let works = matches!(session.status.as_deref(), Some("busy" | "retrying"));
+    let runs = |turn: &Turn| turn.state == TurnState::Running && (turn.number > 0 || works);
+    let elapsed = match feed.turns().last().is_some_and(runs) {
         true => elapsed::of_session(ctx, session.first_ms, elapsed),
         false => elapsed.map(|text| span().child(text).into_any()),
     };
+    let newest = feed.turns().iter().rfind(|turn| turn.number > 0);
+    let outcome = newest.map(|turn| turn.state);
     let spent = spent(&feed);
     let (connection, back) = (state.connection.clone(), state.back.clone());
     let chip = move || {
@@ -226,6 +231,11 @@ fn bar(ctx: Ctx, context: &Rc<Context>, state: &BarState) -> AnyView {
         let (state, text) = match replays {
             true => ("replay", "Replay".to_owned()),
             false => (state, text),
+        };
+        let (state, text) = match (state, outcome) {
+            ("ended", Some(TurnState::Failed)) => ("failed", "Failed".to_owned()),
+            ("ended", Some(TurnState::Interrupted)) => ("interrupted", "Interrupted".to_owned()),
+            _ => (state, text),
         };
         (!text.is_empty()).then(|| {
             span()
@@ -260,7 +270,9 @@ fn bar(ctx: Ctx, context: &Rc<Context>, state: &BarState) -> AnyView {
                 chip,
                 damage(ctx, session.damaged_places),
                 elapsed,
-                spent.map(|text| span().class("bar__spent").child(text)),
+                spent.map(|(text, title)| {
+                    span().class("bar__spent").attr("title", title).child(text)
+                }),
                 gauge(&feed),
             )),
         ))
@@ -282,15 +294,30 @@ fn damage(ctx: Ctx, n_places: u64) -> Option<impl IntoView + use<>> {
     })
 }
 
-fn spent(feed: &Feed) -> Option<String> {
-    let counts = feed.tokens();
-    let n_tokens = counts.map_or(0, |counts| {
-        counts.input_tokens.saturating_add(counts.output_tokens)
-    });
-    let tokens = (n_tokens > 0).then(|| units::tokens(n_tokens));
+/// Tokens and cost; pointed at, which tokens.
+fn spent(feed: &Feed) -> Option<(String, Option<String>)> {
+    let counts = feed.tokens().unwrap_or_default();
+    let n_tokens = counts.input_tokens.saturating_add(counts.output_tokens);
+    let tokens = (n_tokens > 0).then(|| format!("{} tokens", units::tokens(n_tokens)));
     let cost = feed.cost_usd().map(units::dollars);
     let parts: Vec<String> = [tokens, cost].into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| parts.join(" · "))
+    let which = [
+        ("read", counts.input_tokens),
+        ("written", counts.output_tokens),
+        ("read from cache", counts.cache_read_tokens),
+        ("written to cache", counts.cache_write_tokens),
+    ];
+    let which = which.into_iter().filter(|(_, n)| *n > 0);
+    let which: Vec<String> = which
+        .map(|(what, n)| format!("{} {what}", units::grouped(n)))
+        .collect();
+    let title = (n_tokens > 0).then(|| format!("Tokens: {}", which.join(", ")));
+    (!parts.is_empty()).then(|| (parts.join(" · "), title))
+}
+
+/// Whether it is the name of a model; some agents write `<synthetic>` where none answered.
+pub(super) fn names_model(model: &str) -> bool {
+    !model.starts_with('<')
 }
 
 /// The connection without its numbers.
@@ -340,6 +367,8 @@ fn connection_icon(state: &str) -> Icon {
         "live" => Icon::Live,
         "replay" => Icon::Clock,
         "ended" => Icon::Done,
+        "failed" => Icon::Failed,
+        "interrupted" => Icon::Stopped,
         "offline" | "error" => Icon::Off,
         _ => Icon::Retry,
     }

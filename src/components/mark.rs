@@ -7,6 +7,7 @@ use chat_feed::{Block, Feed};
 use leptos::html::{div, span};
 use leptos::prelude::*;
 
+use super::bar::names_model;
 use super::icon::Icon;
 use super::line::Line;
 use super::{Ctx, line, output, prompt};
@@ -163,9 +164,11 @@ pub(crate) fn compaction(ctx: Ctx, block: &Block, compaction: &Compaction) -> An
 
 /// The session as its source introduces it.
 pub(crate) fn session_start(block: &Block, start: &SessionStart) -> AnyView {
-    let facts: Vec<&str> = [&start.agent, &start.model, &start.cwd, &start.git_branch]
+    let model = start.model.as_deref().filter(|model| names_model(model));
+    let [agent, cwd, branch] = [&start.agent, &start.cwd, &start.git_branch].map(Option::as_deref);
+    let facts: Vec<&str> = [agent, model, cwd, branch]
         .into_iter()
-        .filter_map(Option::as_deref)
+        .flatten()
         .filter(|fact| !fact.is_empty())
         .collect();
     let separator = (!facts.is_empty()).then_some(" · ");

@@ -4,6 +4,7 @@ use chat_feed::{Block, BlockBody, Feed, TurnEndBlock};
 use leptos::html::{div, span};
 use leptos::prelude::*;
 
+use super::bar::names_model;
 use chat_feed::units;
 
 /// Duration, tokens and cost, as far as they are known.
@@ -17,7 +18,7 @@ pub(crate) fn view(feed: &Feed, block: &Block, end: &TurnEndBlock) -> AnyView {
         _ => ("", ""),
     };
     let mut facts = Vec::new();
-    facts.extend(end.model.clone());
+    facts.extend(end.model.clone().filter(|model| names_model(model)));
     let n_tokens = end.tokens.map_or(0, |tokens| tokens.total());
     if n_tokens > 0 {
         facts.push(format!("{} tokens", units::tokens(n_tokens)));

@@ -31,6 +31,7 @@ mod anchor;
 mod answers;
 mod aside;
 mod attachments;
+mod bar;
 mod beside;
 mod bodies;
 mod calls;

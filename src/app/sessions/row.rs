@@ -31,6 +31,7 @@ pub(super) struct Look {
 pub(super) fn heading(title: &'static str, n: usize, has_names: bool) -> impl IntoView {
     let names = has_names.then(|| {
         (
+            span().class("sessions__name").child("Time"),
             span().class("sessions__name").child("Last 10 min"),
             span().class("sessions__name").child("Context"),
             span()
@@ -92,7 +93,7 @@ pub(super) fn session(row: &Rc<Row>, look: &Look) -> AnyView {
             .and_then(|since_ms| passed(look.now_ms, since_ms))
             .or(when);
         let cost = row.cost_usd.filter(|usd| *usd > 0.0).map(units::dollars);
-        let spent = cost.or_else(|| row.tokens.filter(|n| *n > 0).map(units::tokens));
+        let spent = cost.or_else(|| tokens(row));
         let text = div().class("session__text").child((
             div().class("session__line").child((
                 name,
@@ -183,7 +184,7 @@ fn facts(row: &Row, now_ms: i64, when: Option<String>) -> impl IntoView {
                 }),
         ))
     });
-    let tokens = row.tokens.filter(|n| *n > 0).map(units::tokens);
+    let tokens = tokens(row);
     let cost = row.cost_usd.filter(|usd| *usd > 0.0).map(units::dollars);
     (
         div().class("session__cell").child((
@@ -201,6 +202,11 @@ fn facts(row: &Row, now_ms: i64, when: Option<String>) -> impl IntoView {
             div().child(cost.unwrap_or_default()),
         )),
     )
+}
+
+fn tokens(row: &Row) -> Option<String> {
+    let n_tokens = row.tokens.filter(|n| *n > 0)?;
+    Some(format!("{} tokens", units::tokens(n_tokens)))
 }
 
 /// The last ten minutes; each bar is half a minute, as high as its share of the busiest.
