@@ -161,7 +161,36 @@ fn view_menu(ctx: Ctx) -> impl IntoView {
                 choice(ctx, "Diffs", "diff-palette", "usual", DIFF_PALETTES),
             )
         });
-    span().class("controls__menu").child((opener, menu))
+    span()
+        .class("controls__menu")
+        .on(ev::keydown, |event| move_in_menu(&event, ".controls__menu"))
+        .child((opener, menu))
+}
+
+/// While a menu is open arrows go from one of its buttons to the next; from the button before it, to what is chosen. `around`
+/// finds what both stand in.
+pub(crate) fn move_in_menu(event: &dom::Event, around: &str) {
+    let around = dom::around_event(event, around);
+    let menu = around.and_then(|around| dom::first_in(&around, ":popover-open"));
+    let (Some(key), Some(menu)) = (dom::key_of(event), menu) else {
+        return;
+    };
+    let item = |which| dom::first_in(&menu, which);
+    let to = match (key.name.as_str(), dom::focused_in(&menu)) {
+        ("ArrowDown", Some(here)) => here.next_element_sibling(),
+        ("ArrowUp", Some(here)) => here.previous_element_sibling(),
+        ("ArrowDown" | "ArrowUp", None) => {
+            item(":checked, [aria-current]").or_else(|| item("button"))
+        }
+        ("Home", _) => item("button"),
+        ("End", _) => item("button:last-of-type"),
+        _ => return,
+    };
+    event.prevent_default();
+    event.stop_propagation();
+    if let Some(to) = to {
+        dom::focus(&to);
+    }
 }
 
 /// One of several values of an attribute.

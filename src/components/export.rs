@@ -11,8 +11,8 @@ use leptos::ev;
 use leptos::html::{button, dialog, div, h2, input, label, li, p, span, ul};
 use leptos::prelude::*;
 
-use super::Ctx;
 use super::icon::{Icon, icon};
+use super::{Ctx, controls};
 use crate::platform::dom::{self, Element};
 use crate::platform::save;
 
@@ -193,6 +193,9 @@ pub(crate) fn menu(ctx: Ctx) -> impl IntoView {
         .child(items);
     span()
         .class("controls__menu")
+        .on(ev::keydown, |event| {
+            controls::move_in_menu(&event, ".controls__menu");
+        })
         .child((opener, menu, review(ctx)))
 }
 

@@ -5,6 +5,9 @@ use chat_feed::viewport::{Align, RowId};
 use super::{OVERSCAN_VIEWPORTS, SPARE_VIEWPORTS, VirtualList};
 use crate::platform::{dom, frame, measure as sizes};
 
+/// As high above the lower edge is what floats there, with some air.
+const FLOATING_PX: f64 = 64.0;
+
 /// Where the reader is, for the controls around the list.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct View {
@@ -55,6 +58,27 @@ impl VirtualList {
         self.await_rest();
         (self.request_frame)();
         found
+    }
+
+    /// Whether a row begins in the upper half of the screen: what it shows when it is opened is seen.
+    pub(crate) fn has_room_below(&self, id: RowId) -> bool {
+        let top_px = self.viewport.borrow().screen_top_px(id);
+        top_px.is_some_and(|top_px| (0.0..self.height_px.get() / 2.0).contains(&top_px))
+    }
+
+    /// Lifts a row that is shown above what floats over the end of the rows, as far as its top has room.
+    pub(crate) fn clear_of_end(&self, id: RowId) {
+        let mut viewport = self.viewport.borrow_mut();
+        let height_px = viewport.heights().height_of(id).unwrap_or_default();
+        let top_px = viewport.screen_top_px(id).unwrap_or_default();
+        let covered_px = top_px + height_px + FLOATING_PX - self.height_px.get();
+        let by_px = covered_px.min(top_px);
+        if by_px > 0.0 {
+            let now_px = sizes::scroll_top(&self.scroller);
+            sizes::set_scroll_top(&self.scroller, now_px + by_px);
+            let now_px = sizes::scroll_top(&self.scroller);
+            viewport.on_scroll(now_px, frame::now_ms(), false);
+        }
     }
 
     /// Scrolls on from where it is, as the reader would.

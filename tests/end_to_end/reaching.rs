@@ -3,11 +3,11 @@
 
 use serde_json::{Value, json};
 
-use crate::SHORT;
-use crate::made_logs::Writer;
+use crate::made_logs::{Writer, log_of};
 use crate::server::Server;
 use crate::sessions::{LIVE, with_server};
 use crate::stage::{LOAD_LIMIT, Stage, on_stage};
+use crate::{FEED, SHORT};
 
 /// With all that folds and groups.
 const FOLDING_FEED: &str = "<agent-feed></agent-feed>";
@@ -298,6 +298,44 @@ fn a_reload_leaves_the_reader_where_it_was() {
 }
 
 #[test]
+fn what_keys_go_to_has_room_and_lies_under_nothing() {
+    const PLACE: &str = "(() => {
+        const row = __test.feed().shadowRoot.activeElement.getBoundingClientRect();
+        const box = __test.feed().scroller.getBoundingClientRect();
+        const pill = __test.visible('.pill')?.getBoundingClientRect().top ?? box.bottom;
+        return { top: row.top - box.top, of: box.height, clear: row.height > box.height - 80 || row.bottom <= pill };
+    })()";
+    let files = vec![("/long.jsonl", log_of("long", 2_000))];
+    on_stage("room", FEED, files, async |stage| {
+        stage.show("/long.jsonl").await;
+        stage
+            .tab
+            .run("__test.feed().scroller.scrollTop = 0; await __test.rest()")
+            .await;
+        enter(&stage).await;
+        let go = async |key: &str| -> Value {
+            stage.tab.press(key).await;
+            stage.tab.run("await __test.frames(3)").await;
+            stage.tab.eval(PLACE).await
+        };
+        for _ in 0..4 {
+            let place = go("J").await;
+            let top = place["top"].as_f64().expect("a place");
+            assert!(top.abs() <= 2.0, "a prompt is at the top: {place}");
+        }
+        for _ in 0..8 {
+            let place = go("t").await;
+            let [top, of] = ["top", "of"].map(|it| place[it].as_f64().expect("a place"));
+            assert!((-2.0..of * 0.6).contains(&top), "room below it: {place}");
+        }
+        for _ in 0..30 {
+            let place = go("j").await;
+            assert_eq!(place["clear"], true, "it can be seen: {place}");
+        }
+    });
+}
+
+#[test]
 fn how_the_reader_likes_it_is_kept_for_the_next_time() {
     with_server("liking", 121, async |visit, program| {
         let server = Server::start(&program).await;
@@ -315,6 +353,10 @@ fn how_the_reader_likes_it_is_kept_for_the_next_time() {
         let menu = "__test.visible('#view-opener')";
         tab.wait_for("the controls", LOAD_LIMIT, menu).await;
         tab.click(menu).await;
+        // From the button arrows lead into it.
+        tab.press("ArrowDown").await;
+        let within = "__test.feed().shadowRoot.activeElement?.matches('#view-menu input:checked')";
+        tab.wait_for("the choice", SHORT, within).await;
         for (title, option) in [("Diffs", "Blue and orange"), ("Density", "Comfortable")] {
             let choice = format!(
                 "__test.all('#view-menu fieldset').find((choice) => choice.textContent.startsWith('{title}'))"

@@ -84,10 +84,14 @@ impl FeedView {
                 false
             }
             Command::NextArticle | Command::PreviousArticle if here.is_none() => false,
-            Command::NextRow | Command::NextArticle => self.step(here, true, |_| true),
-            Command::PreviousRow | Command::PreviousArticle => self.step(here, false, |_| true),
-            Command::NextPrompt => self.step(here, true, is_prompt),
-            Command::PreviousPrompt => self.step(here, false, is_prompt),
+            Command::NextRow | Command::NextArticle => {
+                self.step(here, true, Align::Nearest, |_| true)
+            }
+            Command::PreviousRow | Command::PreviousArticle => {
+                self.step(here, false, Align::Nearest, |_| true)
+            }
+            Command::NextPrompt => self.step(here, true, Align::Start, is_prompt),
+            Command::PreviousPrompt => self.step(here, false, Align::Start, is_prompt),
             Command::NextTool => self.step_unfolding(here, true, &TOOL_CALLS),
             Command::PreviousTool => self.step_unfolding(here, false, &TOOL_CALLS),
             Command::NextError => self.step_unfolding(here, true, &ERRORS),
@@ -211,14 +215,20 @@ impl FeedView {
     }
 
     /// Moves the focus to the next row that is wanted; at the end of the rows it stays.
-    fn step(&self, here: Option<RowId>, forward: bool, wanted: impl Fn(RowId) -> bool) -> bool {
+    fn step(
+        &self,
+        here: Option<RowId>,
+        forward: bool,
+        align: Align,
+        wanted: impl Fn(RowId) -> bool,
+    ) -> bool {
         let mut next = match here {
             Some(id) => self.list.neighbour(Some(id), forward),
             None => self.list.first_on_screen(),
         };
         while let Some(id) = next {
             if wanted(id) {
-                self.focus_row(id);
+                self.focus_row(id, align);
                 return true;
             }
             next = self.list.neighbour(Some(id), forward);
@@ -234,7 +244,7 @@ impl FeedView {
                 let block = store.block_at(id);
                 block.is_some_and(|block| (wanted.is)(&store.feed().block(block).body))
             };
-            return self.step(here, forward, is_wanted);
+            return self.step(here, forward, Align::Center, is_wanted);
         }
         let start = here.or_else(|| self.list.first_on_screen());
         let mut next = start.and_then(|row| {
@@ -265,7 +275,7 @@ impl FeedView {
                     .filter(|id| here != Some(*id))
             {
                 self.gather();
-                self.focus_row(id);
+                self.focus_row(id, Align::Center);
                 return true;
             }
         }
@@ -294,10 +304,16 @@ impl FeedView {
         });
     }
 
-    fn focus_row(&self, id: RowId) {
-        self.list.scroll_to(id, Align::Nearest);
+    /// Moves the focus to a row, and brings that into view: to the middle only where it has no room below it.
+    fn focus_row(&self, id: RowId, align: Align) {
+        let align = match align {
+            Align::Center if self.list.has_room_below(id) => Align::Nearest,
+            align => align,
+        };
+        self.list.scroll_to(id, align);
         self.list.update();
         self.list.settle();
+        self.list.clear_of_end(id);
         if let Some(element) = self.list.element_of(id) {
             dom::focus(&element);
         }
@@ -319,7 +335,7 @@ impl FeedView {
             .find(|(rank, _)| here.is_none_or(|here| *rank > here))
             .or(waiting.first());
         if let Some((_, id)) = next {
-            self.focus_row(*id);
+            self.focus_row(*id, Align::Center);
         }
         true
     }
@@ -351,7 +367,7 @@ impl FeedView {
     /// Gives the row that is read, or else the first on the screen, the focus.
     pub(in crate::components) fn focus(&self) {
         match self.focused_row().or_else(|| self.list.first_on_screen()) {
-            Some(row) => self.focus_row(row),
+            Some(row) => self.focus_row(row, Align::Nearest),
             None => dom::focus(self.list.scroller()),
         }
     }

@@ -10,7 +10,7 @@ use leptos::prelude::*;
 
 use super::words;
 use crate::components::icon::{Icon, icon};
-use crate::components::{Context, Ctx};
+use crate::components::{Context, Ctx, controls};
 use crate::platform::dom;
 
 /// So many chapters are listed on either side of the one that is shown.
@@ -47,32 +47,11 @@ pub(super) fn view(ctx: Ctx) -> impl IntoView {
                 .child(move || here.get().map(said));
             span()
                 .class("transport__chapters")
-                .on(ev::keydown, |event| on_key(&event))
+                .on(ev::keydown, |event| {
+                    controls::move_in_menu(&event, ".transport__chapters");
+                })
                 .child((opener, menu(ctx)))
         })
-    }
-}
-
-/// While the menu is open arrows go from one chapter to the next; from the button, to the one that is shown.
-fn on_key(event: &dom::Event) {
-    let around = dom::around_event(event, ".transport__chapters");
-    let menu = around.and_then(|around| dom::first_in(&around, ":popover-open"));
-    let (Some(key), Some(menu)) = (dom::key_of(event), menu) else {
-        return;
-    };
-    let item = |which| dom::first_in(&menu, which);
-    let to = match (key.name.as_str(), dom::focused_in(&menu)) {
-        ("ArrowDown", Some(here)) => here.next_element_sibling(),
-        ("ArrowUp", Some(here)) => here.previous_element_sibling(),
-        ("ArrowDown" | "ArrowUp", None) => item("[aria-current]").or_else(|| item("button")),
-        ("Home", _) => item("button"),
-        ("End", _) => item("button:last-of-type"),
-        _ => return,
-    };
-    event.prevent_default();
-    event.stop_propagation();
-    if let Some(to) = to {
-        dom::focus(&to);
     }
 }
 
