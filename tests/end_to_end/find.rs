@@ -166,6 +166,12 @@ fn twenty_thousand_events_are_found_off_the_screen() {
             .tab
             .wait_for("all rows", SHORT, "__test.rows().length > 5")
             .await;
+        stage.rest().await;
+        let way: String = stage
+            .tab
+            .eval("__test.one('.pill__what').textContent")
+            .await;
+        assert_eq!(way, "To the end", "what a filter had hidden is not new");
         let marks = found(&stage).await;
         assert_eq!(marks["status"], json!("1 of 1"), "{marks}");
     });

@@ -15,8 +15,20 @@ pub(super) fn pill(ctx: Ctx, view: ArcRwSignal<View>, needed: ArcRwSignal<usize>
         let view = view.clone();
         move || view.read().following || view.read().at_end
     };
+    let mut n_seen = 0;
     let label = move || {
-        let (unseen, needed) = (view.read().unseen, needed.get());
+        let (
+            View {
+                unseen, following, ..
+            },
+            needed,
+        ) = (*view.read(), needed.get());
+        let n_events = ctx.with_value(|context| context.store.event_count());
+        if unseen == 0 || following {
+            n_seen = n_events;
+        }
+        // Rows that a filter has brought back are not new.
+        let unseen = unseen.min(n_events.saturating_sub(n_seen) as usize);
         let new = match (unseen, needed) {
             (0, 0) => "To the end".to_owned(),
             (0, _) => String::new(),
