@@ -165,6 +165,12 @@ fn thousands_of_sessions_are_a_screen_of_rows_and_who_needs_you_is_first() {
             "location.hash.includes('session=works') && __test.feed().getAttribute('session') === 'works'",
         )
         .await;
+
+        // What a link opens is shown in the list, however late the rest of that comes.
+        let by_link = visit.tab("link").await;
+        by_link.goto(&server.page_of("s1")).await;
+        let shown = "(() => { const list = document.getElementById('sessions-list'), row = list?.querySelector('.session[data-open]')?.getBoundingClientRect(), box = list?.getBoundingClientRect(); return list?.querySelector('[role=option]')?.getAttribute('aria-setsize') === '3003' && !!row && row.top >= box.top && row.bottom <= box.bottom; })()";
+        by_link.wait_for("its row", LONG, shown).await;
     });
 }
 

@@ -125,26 +125,34 @@ impl List {
         });
     }
 
-    /// What is opened is seen in the list, once it is there: by a link or a reload it may be anywhere.
+    /// What is opened is seen in the list, once it is there: by a link or a reload it may be anywhere. More of the list may
+    /// come, and move it: it is shown again unless the reader has scrolled since.
     fn reveal_opened(self) {
-        let seen = StoredValue::new(None::<String>);
+        let seen = StoredValue::new((None::<String>, 0, 0));
         Effect::new(move |_| {
             let open = match self.state.open.get() {
                 Open::Session(id) | Open::Local(id) => id,
                 Open::Nothing | Open::Together(_) | Open::Address(_) => return,
             };
-            let is_here = self.shown.with(|shown| shown.index_of(&open).is_some());
-            if is_here && self.size.get().1 > 0.0 && seen.get_value().as_ref() != Some(&open) {
-                seen.set_value(Some(open.clone()));
-                leptos::task::spawn_local(async move {
-                    // The list has its height with the next tick.
-                    leptos::task::tick().await;
-                    let shown = self.shown.get_untracked();
-                    if let Some(index) = shown.index_of(&open) {
-                        reveal(&shown, index);
-                    }
-                });
+            let shown = self.shown.get();
+            if shown.index_of(&open).is_none() || self.size.get().1 <= 0.0 {
+                return;
             }
+            let (of, n_then, then_px) = seen.get_value();
+            let is_known = of.as_ref() == Some(&open);
+            if is_known && (shown.n_sessions <= n_then || scrolled_px() != then_px) {
+                return;
+            }
+            seen.set_value((Some(open.clone()), shown.n_sessions, then_px));
+            leptos::task::spawn_local(async move {
+                // The list has its height with the next tick.
+                leptos::task::tick().await;
+                let shown = self.shown.get_untracked();
+                if let Some(index) = shown.index_of(&open) {
+                    reveal(&shown, index);
+                    seen.update_value(|(.., then_px)| *then_px = scrolled_px());
+                }
+            });
         });
     }
 
@@ -301,11 +309,16 @@ pub(super) fn reveal(shown: &Shown, index: usize) {
     let Some(list) = dom::by_id(LIST_ID) else {
         return;
     };
-    let scroll_px = pixels(measure::scroll_top(&list));
+    let scroll_px = scrolled_px();
     let screen_px = pixels(f64::from(list.client_height()));
     if let Some(to_px) = shown.reveal(index, scroll_px, screen_px) {
         measure::set_scroll_top(&list, f64::from(to_px));
     }
+}
+
+/// How far the list is scrolled.
+fn scrolled_px() -> u32 {
+    dom::by_id(LIST_ID).map_or(0, |list| pixels(measure::scroll_top(&list)))
 }
 
 fn option_id(index: usize) -> String {
