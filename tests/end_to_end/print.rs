@@ -101,6 +101,7 @@ const PAPER: &str = "(() => {
     return {
         hunks: text.split('of the hunk').length - 1,
         lines: text.split(/number \\d+ of 3000/).length - 1,
+        beyond: __test.all('.terminal__line').filter((line) => line.getBoundingClientRect().right > line.parentElement.getBoundingClientRect().right + 1).length,
         pressed: __test.all('.more, .link, .icon-button').filter(seen).map((it) => it.localName + ' ' + it.textContent),
     };
 })()";
@@ -114,8 +115,14 @@ fn diffs_are_printed_once_and_of_outputs_the_beginning() {
         &json!({"turnId": "t1"}),
         &json!({"text": "Edit"}),
     );
+    let wide = "wide ".repeat(100);
     let printed: String = (1..=3000)
-        .map(|nth| format!("number {nth} of 3000\n"))
+        .map(|nth| {
+            format!(
+                "number {nth} of 3000{}\n",
+                if nth == 1 { &wide } else { "" }
+            )
+        })
         .collect();
     for (call, tool, args) in [
         ("a", "Bash", json!({"command": "seq"})),
@@ -147,7 +154,7 @@ fn diffs_are_printed_once_and_of_outputs_the_beginning() {
             for _ in 0..2 {
                 stage.tab.pdf().await;
                 let printed: Value = stage.tab.eval("window.printed").await;
-                let expected = json!({"hunks": 3, "lines": 80, "pressed": ["div 2,960 more lines", "div 2,960 more lines"]});
+                let expected = json!({"hunks": 3, "lines": 80, "beyond": 0, "pressed": ["div 2,960 more lines", "div 2,960 more lines"]});
                 assert_eq!(printed, expected);
                 stage.rest().await;
                 let after: Value = stage.tab.eval(PAPER).await;
