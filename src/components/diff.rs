@@ -71,6 +71,18 @@ pub(crate) fn view(ctx: Ctx, text: &str, path: &str, old: Option<OldText>) -> Op
             is(now()).to_string()
         }
     };
+    // Side by side lines always wrap.
+    let for_title = choices.0.told.clone();
+    let title = move |idle: fn(Shown) -> bool, words: &'static str| {
+        let told = for_title.clone();
+        move || {
+            told.track();
+            match idle(now()) {
+                true => "Side by side always wraps",
+                false => words,
+            }
+        }
+    };
     let tool = move |what: (Icon, &'static str),
                      [is, idle]: [fn(Shown) -> bool; 2],
                      act: fn(&Choices, Shown)| {
@@ -78,7 +90,7 @@ pub(crate) fn view(ctx: Ctx, text: &str, path: &str, old: Option<OldText>) -> Op
             .attr("type", "button")
             .class("icon-button diff__tool")
             .attr("aria-label", what.1)
-            .attr("title", what.1)
+            .attr("title", title(idle, what.1))
             .attr("aria-pressed", pressed(is))
             .attr("aria-disabled", pressed(idle))
             .on(ev::click, move |_| press(act))
@@ -92,7 +104,6 @@ pub(crate) fn view(ctx: Ctx, text: &str, path: &str, old: Option<OldText>) -> Op
         ),
         tool(
             (Icon::Wrap, "Wrap long lines (w)"),
-            // Side by side lines always wrap.
             [|shown| shown.wrap || shown.split, |shown| shown.split],
             Choices::toggle_wrap,
         ),

@@ -54,10 +54,12 @@ fn lines_stand_side_by_side_where_there_is_room() {
         tab.wait_for("two sides", SHORT, "__test.all('.diff__pair').length === 4")
             .await;
         let wraps = "__test.one('[aria-label^=\"Wrap\"]')";
-        let said: (String, String) = tab
-            .eval(&format!("[{wraps}.ariaPressed, {wraps}.ariaDisabled]"))
+        let said: [String; 3] = tab
+            .eval(&format!(
+                "[{wraps}.ariaPressed, {wraps}.ariaDisabled, {wraps}.title]"
+            ))
             .await;
-        assert_eq!(said, ("true".to_owned(), "true".to_owned()));
+        assert_eq!(said, ["true", "true", "Side by side always wraps"]);
         // What is the same on both sides is said once.
         let n_unsaid: usize = tab
             .eval("__test.all('.diff__pair > [aria-hidden=true]').length")
