@@ -64,8 +64,13 @@ fn what_an_agent_asks_is_found_and_answered_with_the_keyboard_alone() {
             .await;
         assert_eq!(
             buttons,
-            ["Allow once", "Always", "Deny", "Deny"],
-            "an option that is not understood is not offered"
+            [
+                "Allow once",
+                "Always allow – “Deny for now”",
+                "Deny",
+                "Deny"
+            ],
+            "each says what it sends; an option that is not understood is not offered"
         );
         tab.press("Enter").await;
         tab.wait_for(
@@ -103,7 +108,7 @@ fn permission(id: &str) -> Value {
         id,
         "permission_request",
         &json!({"requestId": id, "toolName": "Bash", "args": {"command": format!("rm -rf {id}")}, "reason": "It is old.",
-            "options": [{"id": "1", "label": "Allow once", "kind": "allow_once"}, {"id": "2", "label": "Always", "kind": "allow_always"},
+            "options": [{"id": "1", "label": "Allow once", "kind": "allow_once"}, {"id": "2", "label": "Deny for now", "kind": "allow_always"},
                 {"id": "3", "label": "Deny", "kind": "reject_once"}, {"id": "4", "label": "Odd", "kind": "odd"}]}),
     )
 }

@@ -49,14 +49,22 @@ fn a_full_diff_is_fetched_on_demand_and_once() {
         )
         .await;
         assert_eq!(n_fetched(), 0, "nothing is fetched before it is asked for");
+        // A server that is there and says nothing: it is waited for, but not for ever.
+        tab.run("window.__real = { fetch, setTimeout }; window.fetch = (to, how) => /full\\?body=/.test(to) ? new Promise(() => {}) : __real.fetch.call(window, to, how); window.setTimeout = (act, ms, ...more) => __real.setTimeout.call(window, act, ms === 45000 ? 50 : ms, ...more);")
+            .await;
         let button = format!(
             "[...{edit}.querySelectorAll('button')].find((button) => /full diff/i.test(button.textContent))"
         );
         tab.run(&format!("{button}.click()")).await;
+        let why = format!("{edit}.textContent.includes('the server does not answer')");
+        tab.wait_for("a word of it", SHORT, &why).await;
+        tab.run("Object.assign(window, window.__real)").await;
+        tab.run(&format!("[...{edit}.querySelectorAll('button')].find((button) => button.textContent === 'Try again').click()"))
+            .await;
         tab.wait_for(
             "the whole diff",
             SHORT,
-            &format!("!({button}) && !{edit}.textContent.includes('Loading')"),
+            &format!("!({button}) && !/Loading|Could not/.test({edit}.textContent)"),
         )
         .await;
         assert_eq!(n_fetched(), 1);

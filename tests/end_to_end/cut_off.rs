@@ -115,7 +115,9 @@ fn a_page_that_was_hidden_or_frozen_has_all_of_it_when_it_is_shown() {
                 "Object.defineProperty(document, 'visibilityState', {{ configurable: true, get: () => '{state}' }}); document.dispatchEvent(new Event('visibilitychange'));"
             )
         };
-        // Hidden, and still awake.
+        // Hidden, and still awake; the frame that was on its way does not come.
+        tab.run("window.__frame = requestAnimationFrame; window.requestAnimationFrame = () => 7; __test.feed().scroller.dispatchEvent(new Event('scroll'));")
+            .await;
         tab.run(&see("hidden")).await;
         server.send("h", &batch(0, 12)).await;
         tab.wait_for(
@@ -124,6 +126,8 @@ fn a_page_that_was_hidden_or_frozen_has_all_of_it_when_it_is_shown() {
             r"/^\(\d+\) Asking/.test(document.title) && __test.feed().badge > 0",
         )
         .await;
+        tab.run("window.requestAnimationFrame = window.__frame")
+            .await;
         tab.run(&see("visible")).await;
         tab.wait_for(
             "the title without it",
