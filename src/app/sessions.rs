@@ -265,14 +265,17 @@ fn selection(page: PageRef, state: State) -> impl IntoView {
                     let ids = state.chosen.get_untracked();
                     page.with_value(|page| page.watch(ids));
                 })
-                .child("Watch together");
+                .child(if n < 2 {
+                    "Choose another"
+                } else {
+                    "Watch together"
+                });
             let clear = button()
                 .attr("type", "button")
                 .class("link")
                 .on(ev::click, move |_| state.chosen.set(Vec::new()))
                 .child("Clear");
             let said = match n {
-                1 => "1 chosen; choose another".to_owned(),
                 MOST_TOGETHER => format!("{n} chosen, the most"),
                 n => format!("{n} chosen"),
             };
