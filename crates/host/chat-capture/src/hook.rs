@@ -107,6 +107,8 @@ impl Asked {
             };
             events.push(asked.event("start", start.into()));
         }
+        // Before it is asked: it may be answered where the agent runs at once.
+        locked(&asked.call).begin();
         let Input {
             tool_name,
             tool_input,

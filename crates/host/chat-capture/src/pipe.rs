@@ -199,8 +199,7 @@ impl Shared {
                 deadline = now + wait;
             }
             let asked = locked(&self.asked_until).filter(|_| !wait.is_zero());
-            let paced = asked.map(|until| (until + wait).min(deadline + LONGEST_PACED));
-            if now >= paced.map_or(deadline, |paced| deadline.max(paced)) {
+            if now >= given_up_at(deadline, asked.map(|until| until + wait)) {
                 return;
             }
             std::thread::sleep(TICK);
@@ -388,6 +387,13 @@ fn is_answered_elsewhere(event: &mut ChatEvent) {
     }
 }
 
+/// A server that says when it takes more is waited for until then, but not for ever.
+fn given_up_at(deadline: Instant, paced: Option<Instant>) -> Instant {
+    paced.map_or(deadline, |paced| {
+        paced.clamp(deadline, deadline + LONGEST_PACED)
+    })
+}
+
 fn spawn<T: Send + 'static>(
     name: &str,
     run: impl FnOnce() -> T + Send + 'static,
@@ -490,6 +496,16 @@ mod tests {
             let said: Vec<&str> = said.iter().map(|(_, status, _)| status.as_str()).collect();
             assert_eq!(said, ["busy", "idle"], "only at its end");
         }
+    }
+
+    #[test]
+    fn a_server_that_asks_to_wait_is_waited_for_within_reason() {
+        let deadline = Instant::now();
+        let at = |seconds| deadline + Duration::from_secs(seconds);
+        assert_eq!(given_up_at(at(5), None), at(5));
+        assert_eq!(given_up_at(at(5), Some(at(2))), at(5));
+        assert_eq!(given_up_at(at(5), Some(at(9))), at(9));
+        assert_eq!(given_up_at(at(5), Some(at(3600))), at(5) + LONGEST_PACED);
     }
 
     #[test]

@@ -37,9 +37,9 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// The call of `input`; what the log says of it until now is read.
+    /// The call of `input`.
     pub(super) fn of(input: &Input) -> Call {
-        let mut call = Call {
+        Call {
             paths: input
                 .transcript_path
                 .as_deref()
@@ -49,9 +49,7 @@ impl Call {
             log: None,
             half: Vec::new(),
             open: Vec::new(),
-        };
-        call.begin();
-        call
+        }
     }
 
     /// What became of it, once that is written.
@@ -76,7 +74,7 @@ impl Call {
     }
 
     /// Opens the log, and reads what is in it: none of that is about what is asked now but a call that is open.
-    fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         let Some(mut file) = self.paths.iter().find_map(|path| File::open(path).ok()) else {
             return;
         };
@@ -204,6 +202,7 @@ mod tests {
         let input = json!({"session_id": "s", "hook_event_name": "PermissionRequest", "transcript_path": path,
             "tool_name": "Bash", "tool_input": {"command": "ls", "run_in_background": false}});
         let mut call = Call::of(&serde_json::from_value(input).unwrap());
+        call.begin();
         after.iter().position(|line| {
             let text = format!("{line}\n");
             let (first, second) = text.split_at(text.len() / 2);
