@@ -94,11 +94,17 @@ fn is_api_error(line: &Value) -> bool {
                 .is_some_and(|error| !error.is_empty()))
 }
 
+/// Whether the program put the line where a turn that was cut off has no answer.
+fn is_no_answer(line: &Value) -> bool {
+    line["message"]["model"] == "<synthetic>"
+        && line["message"]["content"][0]["text"] == "No response requested."
+}
+
 /// The text blocks of the assistant's lines, in order.
 fn said_texts(lines: &[Value]) -> Vec<String> {
     let of_assistant = lines
         .iter()
-        .filter(|line| line["type"] == "assistant" && !is_api_error(line));
+        .filter(|line| line["type"] == "assistant" && !is_api_error(line) && !is_no_answer(line));
     of_assistant
         .flat_map(|line| match &line["message"]["content"] {
             Value::String(text) => vec![text.clone()],

@@ -191,6 +191,9 @@ impl Session {
         call.input = String::new();
         if let Some(call) = self.calls.remove(&native_id) {
             self.write_call(emitter, &call, &input, "call");
+            if !self.has_requests {
+                self.asks.begun(emitter, &call);
+            }
             self.calls.insert(native_id.clone(), call);
             self.note_agent(&native_id);
         }

@@ -214,8 +214,8 @@ impl ClaudeHooks {
                 Said::TaskNotification(text) => {
                     side_lines::task_notification(emitter, &place, &text);
                 }
-                Said::Output(text) => {
-                    emitter.notice("info", &place, "command output", text);
+                Said::Done(text) | Said::Output(text) => {
+                    side_lines::printed(emitter, &place, &text);
                 }
                 Said::Injected(text) => side_lines::said_by_program(emitter, &place, &text),
                 Said::Interrupt => self.session.interrupt(emitter, &place, "user_cancel"),

@@ -1,7 +1,7 @@
 //! Permissions and questions: asked over the control channel, decided by rules, or seen only by what came of them.
 //!
 //! The host's answer is not in the agent's output, so it is taken from the tool's result where no `control_response`
-//! shows it.
+//! shows it. Transcripts and hooks have no line for a question either: the call of the question tool is one.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,10 @@ use serde_json::Value;
 use super::session::{Call, Session};
 use crate::emit::{Emitter, Place, cut};
 use crate::recent::Recent;
-use crate::value::{is_true, list_of, str_of, text_of};
+use crate::value::{fingerprint, is_true, list_of, str_of, text_of};
+
+/// The tool by which the agent asks the person.
+const QUESTION_TOOL: &str = "AskUserQuestion";
 
 /// What was asked and not answered yet.
 #[derive(Debug, Default)]
@@ -33,6 +36,8 @@ struct Ask {
     call_id: Option<String>,
     place: Place,
     question: bool,
+    /// What a question asks, as a number, where the call that asks it did not come yet.
+    asked: Option<u64>,
 }
 
 impl Session {
@@ -80,7 +85,11 @@ impl Session {
         let call_id = call
             .map(|call| call.id.clone())
             .or_else(|| native_id.map(|id| self.call_id(id)));
-        if name == "AskUserQuestion" {
+        if name == QUESTION_TOOL {
+            if call_id.as_ref().is_some_and(|id| self.asks.is_asked(id)) {
+                emitter.pass_over("request for a question that is asked");
+                return;
+            }
             self.asks
                 .ask_question(emitter, request_id, call_id, &place, input);
             return;
@@ -116,6 +125,7 @@ impl Session {
                 call_id,
                 place,
                 question: false,
+                asked: None,
             },
         );
     }
@@ -204,6 +214,26 @@ impl Session {
 }
 
 impl Asks {
+    /// A call began: one of the question tool asks by that, where it was not asked before.
+    pub(crate) fn begun(&mut self, emitter: &mut Emitter, call: &Call) {
+        if call.name != QUESTION_TOOL || self.by_call.contains(&call.id) {
+            return;
+        }
+        // Hooks can come in any order: the request was there before its call.
+        let print = asked_print(&call.args);
+        let mut early = self.open.iter_mut();
+        if let Some((request_id, ask)) = early.find(|(_, ask)| ask.asked == Some(print)) {
+            ask.asked = None;
+            ask.call_id = Some(call.id.clone());
+            self.by_call.insert(&call.id, request_id.clone());
+            return;
+        }
+        if !list_of(&call.args, "questions").is_empty() {
+            let id = Some(call.id.clone());
+            self.ask_question(emitter, &call.id, id, &call.place, &call.args);
+        }
+    }
+
     /// Writes a question as an event.
     pub(crate) fn ask_question(
         &mut self,
@@ -222,12 +252,14 @@ impl Asks {
             extra: Extra::default(),
         };
         emitter.add_as(&format!("{request_id}:ask"), place, payload);
+        let asked = call_id.is_none().then(|| asked_print(input));
         self.asked(
             request_id,
             Ask {
                 call_id,
                 place: place.clone(),
                 question: true,
+                asked,
             },
         );
     }
@@ -263,32 +295,26 @@ impl Asks {
         details: Option<&Value>,
         meta: &Value,
     ) -> bool {
-        if call.name == "AskUserQuestion" && self.of_call(&call.id).is_none() {
-            let request_id = call.id.clone();
-            self.ask_question(
-                emitter,
-                &request_id,
-                Some(call.id.clone()),
-                &call.place,
-                &call.args,
-            );
-        }
-        let refused_kind = text_of(meta, "non_execution_kind");
+        self.begun(emitter, call);
         let decision = meta.get("permission_decision").unwrap_or(&Value::Null);
-        let by = match (str_of(decision, "source"), refused_kind) {
-            (Some("hook"), _) => "hook",
-            (Some("config"), Some("permission-rule")) => "rule",
-            (Some("config"), _) if str_of(decision, "reason_type") == Some("mode") => "mode",
-            (Some("config"), _) if str_of(decision, "reason_type") == Some("rule") => "rule",
-            _ => "user",
-        };
+        let rejected = str_of(decision, "decision") == Some("reject");
+        let not_run = text_of(meta, "non_execution_kind");
+        // What was interrupted, or did not run for another reason, was refused by nobody.
+        let refused_kind =
+            not_run.filter(|kind| rejected || matches!(*kind, "user-rejected" | "permission-rule"));
+        let by = refused_by(decision, refused_kind);
         if let Some((request_id, ask)) = self.of_call(&call.id) {
             self.open.remove(&request_id);
-            let refused = refused_kind.is_some()
-                || str_of(decision, "decision") == Some("reject")
-                || (failed && decision.is_null() && !ran(text));
+            // A question whose input does not fit is shown to nobody.
+            let unseen = ask.question && failed && text.contains("<tool_use_error>");
+            if unseen || (not_run.is_some() && refused_kind.is_none()) {
+                self.cancel(emitter, &request_id, &ask);
+                return false;
+            }
+            let refused =
+                refused_kind.is_some() || rejected || (failed && decision.is_null() && !ran(text));
             let answers = details.and_then(|details| details.get("answers"));
-            let message = refused.then(|| cut(text, 500));
+            let message = refused.then(|| cut(words_of_refusal(text), 500));
             let by = if ask.question { "user" } else { by };
             self.resolve(
                 emitter,
@@ -312,7 +338,7 @@ impl Asks {
                 Some(&call.args),
                 &call.place,
                 by,
-                Some(cut(text, 500)),
+                Some(cut(words_of_refusal(text), 500)),
             );
         }
         false
@@ -377,6 +403,7 @@ impl Asks {
             call_id: Some(call_id.to_owned()),
             place: place.clone(),
             question: false,
+            asked: None,
         };
         self.resolve(emitter, &request_id, &ask, false, None, by, message, None);
     }
@@ -417,6 +444,37 @@ impl Asks {
             emitter.add_as(&id, &ask.place, payload);
         }
     }
+}
+
+/// What a question asks, as a number: the answers come to stand beside it.
+fn asked_print(input: &Value) -> u64 {
+    fingerprint(input.get("questions").unwrap_or(&Value::Null))
+}
+
+/// Who refused a call, or let it run. Transcripts write the names in another way than streams.
+fn refused_by(decision: &Value, refused_kind: Option<&str>) -> &'static str {
+    let reason = text_of(decision, "reason_type").or_else(|| text_of(decision, "reasonType"));
+    match (str_of(decision, "source"), reason) {
+        (Some("hook"), _) => "hook",
+        (Some("config"), Some("mode")) => "mode",
+        // Nobody was asked.
+        (Some("config"), _) => "rule",
+        (None, _) if refused_kind == Some("permission-rule") => "rule",
+        _ => "user",
+    }
+}
+
+/// What a person said with the refusal, without what the program puts around it for the model; else the whole text.
+fn words_of_refusal(text: &str) -> &str {
+    let said = text
+        .starts_with("The user doesn't want to")
+        .then(|| text.split_once("the user said:\n"))
+        .flatten()
+        .map(|(_, said)| said);
+    let said = said.map(|said| said.split_once("\n\nNote: ").map_or(said, |(said, _)| said));
+    said.map(str::trim)
+        .filter(|said| !said.is_empty())
+        .unwrap_or(text)
 }
 
 /// A value that says something.

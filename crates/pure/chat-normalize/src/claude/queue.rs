@@ -131,7 +131,9 @@ impl ClaudeTranscript {
             if took_it {
                 let place = self.session.place(None, None);
                 self.queued(emitter, &taken.content, &place);
-            } else if !matches!(pieces(&text)[..], [Said::TaskNotification(_)]) {
+            } else if let [Said::TaskNotification(text)] = &pieces(&text)[..] {
+                self.task_ended(emitter, text);
+            } else {
                 self.withdrawn(emitter, &text);
             }
         }
@@ -176,8 +178,13 @@ impl ClaudeTranscript {
                     let tag = format!("said{at}");
                     self.user_message(emitter, &tag, &text, pictures.take(), true);
                 }
-                Said::TaskNotification(text) => task_notification(emitter, place, &text),
-                Said::Output(text) | Said::Injected(text) => said_by_program(emitter, place, &text),
+                Said::TaskNotification(text) => {
+                    task_notification(emitter, place, &text);
+                    self.task_ended(emitter, &text);
+                }
+                Said::Done(text) | Said::Output(text) | Said::Injected(text) => {
+                    said_by_program(emitter, place, &text)
+                }
                 Said::Interrupt => self.session.interrupt(emitter, place, "user_cancel"),
             }
         }

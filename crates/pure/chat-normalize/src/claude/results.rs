@@ -65,6 +65,13 @@ impl Session {
         if stopped {
             meta = json!({"non_execution_kind": "interrupted"});
         }
+        if is_of_lost_call(&text) {
+            let turn_id = call.place.turn_id.as_ref();
+            let mut turns = self.turns.iter_mut();
+            if let Some(turn) = turns.find(|turn| Some(&turn.id) == turn_id) {
+                turn.interrupted = true;
+            }
+        }
         self.write_result(emitter, call, content, &text, failed, details, &meta);
         if !failed {
             self.after_success(emitter, call, details, &text);
@@ -101,7 +108,9 @@ impl Session {
             summary: server_tools::summary_of_result(content).or_else(|| {
                 tools::summary(&call.name, &call.args, details, text, failed, exit_code)
             }),
-            duration_ms: self.duration_ms(emitter, call, details),
+            duration_ms: self
+                .duration_ms(emitter, call, details)
+                .filter(|_| !(failed && is_of_lost_call(text))),
             exit_code,
             ..ToolResult::default()
         };
@@ -172,6 +181,11 @@ fn meta_of(line: &Value, native_id: &str) -> Value {
     } else {
         Value::Object(meta)
     }
+}
+
+/// Whether that is said of a call whose result was lost with the program, when the session is taken up again.
+pub(crate) fn is_of_lost_call(text: &str) -> bool {
+    text.starts_with("[Tool call interrupted: the session ended before")
 }
 
 fn error_code(meta: &Value, text: &str, exit_code: Option<i64>) -> Option<&'static str> {

@@ -11,9 +11,11 @@ pub(crate) enum Said {
     Interrupt,
     /// A command such as `/compact`, as a person would type it.
     Command(String),
-    /// What such a command, or a `!` line, printed.
+    /// What such a command printed, often nothing: it is done.
+    Done(String),
+    /// What a `!` line printed.
     Output(String),
-    /// A `!` line.
+    /// A `!` line, as a person would type it.
     Shell(String),
     /// A background task ended.
     TaskNotification(String),
@@ -65,12 +67,11 @@ pub(crate) fn pieces(text: &str) -> Vec<Said> {
             },
             // It says the command's name again.
             "command-message" => {}
-            "local-command-stdout" | "local-command-stderr" | "bash-stdout" | "bash-stderr" => {
-                if !inner.trim().is_empty() {
-                    said.push(Said::Output(inner.to_owned()));
-                }
+            "local-command-stdout" | "local-command-stderr" => {
+                said.push(Said::Done(inner.to_owned()));
             }
-            "bash-input" => said.push(Said::Shell(inner.to_owned())),
+            "bash-stdout" | "bash-stderr" => said.push(Said::Output(inner.to_owned())),
+            "bash-input" => said.push(Said::Shell(format!("!{inner}"))),
             "task-notification" => said.push(Said::TaskNotification(inner.trim().to_owned())),
             _ => said.push(Said::Injected(inner.trim().to_owned())),
         }
@@ -177,8 +178,16 @@ mod tests {
             ]
         );
         assert_eq!(
-            pieces("<local-command-stdout>ok</local-command-stdout>"),
-            [Said::Output("ok".to_owned())]
+            pieces("<local-command-stdout></local-command-stdout>"),
+            [Said::Done(String::new())]
+        );
+        assert_eq!(
+            pieces("<bash-input> ls</bash-input>"),
+            [Said::Shell("! ls".to_owned())]
+        );
+        assert_eq!(
+            pieces("<bash-stdout>a</bash-stdout><bash-stderr></bash-stderr>"),
+            [Said::Output("a".to_owned()), Said::Output(String::new())]
         );
     }
 }

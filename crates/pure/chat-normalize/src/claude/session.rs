@@ -109,6 +109,8 @@ pub(crate) struct Session {
     pub(crate) empty_files: Recent<()>,
     /// Times are the source's, so that differences mean something.
     pub(crate) has_times: bool,
+    /// Requests have lines of their own: a call asks nobody by itself.
+    pub(crate) has_requests: bool,
 }
 
 impl Session {

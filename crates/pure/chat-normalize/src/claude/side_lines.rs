@@ -119,13 +119,17 @@ impl ClaudeTranscript {
                     self.title(emitter, str_of(line, "aiTitle").unwrap_or("").to_owned());
                 }
             }
-            "cost-state" => match session_usage(line) {
-                Some(sums) => {
-                    let id = format!("l{}:usage", emitter.line_no);
-                    emitter.add_as(&id, &place, sums);
+            "cost-state" => {
+                match session_usage(line) {
+                    Some(sums) => {
+                        let id = format!("l{}:usage", emitter.line_no);
+                        emitter.add_as(&id, &place, sums);
+                    }
+                    None => emitter.pass_over("cost-state"),
                 }
-                None => emitter.pass_over("cost-state"),
-            },
+                // It is written when the program ends, and never before.
+                self.leave(emitter);
+            }
             "relocated" => {
                 let facts = SessionStart {
                     cwd: text_of(line, "relocatedCwd").map(str::to_owned),
@@ -323,6 +327,13 @@ pub(crate) fn stop_hooks(emitter: &mut Emitter, place: &Place, line: &Value) {
         errors.join("\n")
     };
     emitter.notice("warning", place, "hook", format!("Stop: {text}"));
+}
+
+/// What a command printed, where that is anything.
+pub(crate) fn printed(emitter: &mut Emitter, place: &Place, text: &str) {
+    if !text.trim().is_empty() {
+        emitter.notice("info", place, "command output", text);
+    }
 }
 
 /// Words of the program for the model; a reader may want them folded away.

@@ -59,8 +59,10 @@ pub(crate) struct ClaudeStream {
 
 impl ClaudeStream {
     pub(crate) fn new(prompt: Option<String>) -> Self {
+        let mut session = Session::new(FORMAT, false);
+        session.has_requests = true;
         ClaudeStream {
-            session: Session::new(FORMAT, false),
+            session,
             prompt,
             said_prompt: None,
             current: Recent::default(),

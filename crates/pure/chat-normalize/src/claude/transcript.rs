@@ -5,6 +5,8 @@
 //! | a person's words or command | the open one ends, one begins |
 //! | a notification that a background task ended | likewise, as the system's |
 //! | `system/turn_duration` | the open one ends |
+//! | what a command printed, nothing else in its turn | the open one ends |
+//! | `cost-state`: the program ends | the open one ends: interrupted where an answer or a result is due |
 //! | the file ends | the open one ends: interrupted where a call has no result |
 //!
 //! An end that no line tells is when the turn was last worked in: until the next prompt the person was away.
@@ -18,16 +20,18 @@ mod agents;
 mod assistant;
 mod progress;
 mod system;
+mod tasks;
 mod turns;
 mod user;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use chat_event::Extra;
 use chat_event::payload::{Compaction, SessionEnd, SessionStart};
 use serde_json::{Map, Value};
 
 use super::queue::Queue;
+use super::results::{is_of_lost_call, text_of_content};
 use super::seen::Met;
 use super::session::Session;
 use super::tree::Tree;
@@ -49,6 +53,14 @@ pub(crate) struct ClaudeTranscript {
     last_ms: Option<i64>,
     /// When the open turn was last worked in: between that and the next prompt the person was away.
     worked_ms: Option<i64>,
+    /// The model owes the main agent an answer, or the rest of one.
+    waits: bool,
+    /// The turn that a command such as `/model` began.
+    command_turn: Option<String>,
+    /// The turn that the end of the program ended; its last words may be written behind that.
+    left: Option<String>,
+    /// What runs in the background, by the ids of the tasks.
+    tasks: BTreeSet<String>,
     pub(crate) queue: Queue,
     /// A main line was seen; before that, a sub-agent's lines are a file of its own.
     has_main: bool,
@@ -73,6 +85,10 @@ impl ClaudeTranscript {
             tree: Tree::default(),
             last_ms: None,
             worked_ms: None,
+            waits: false,
+            command_turn: None,
+            left: None,
+            tasks: BTreeSet::new(),
             queue: Queue::default(),
             has_main: false,
             own_agent: None,
@@ -135,6 +151,14 @@ impl ClaudeTranscript {
         } else {
             None
         };
+        if chain.is_none() && !is_meta(line) {
+            let message = line.get("message").unwrap_or(&Value::Null);
+            let goes_on = matches!(
+                str_of(message, "stop_reason"),
+                Some("tool_use" | "pause_turn")
+            );
+            self.waits = kind == "user" || goes_on;
+        }
         match kind {
             "assistant" => self.assistant(emitter, line, chain),
             _ => self.user(emitter, line, chain),
@@ -247,8 +271,12 @@ impl Normalizer for ClaudeTranscript {
 /// Whether a line shows that its turn still went on when it was written.
 fn is_work(line: &Value, kind: &str) -> bool {
     match kind {
-        "assistant" | "progress" => true,
-        "user" => !is_meta(line),
+        "assistant" => !is_no_answer(line),
+        "progress" => true,
+        "user" => {
+            let lost = str_of(line, "toolUseResult").is_some_and(is_of_lost_call);
+            !lost && !is_meta(line)
+        }
         "system" => matches!(
             str_of(line, "subtype"),
             Some("stop_hook_summary" | "api_error")
@@ -260,6 +288,15 @@ fn is_work(line: &Value, kind: &str) -> bool {
 /// Whether a `user` line is the program's own.
 fn is_meta(line: &Value) -> bool {
     is_true(line, "isMeta") || is_true(line, "isCompactSummary")
+}
+
+/// Whether a line stands in for the answer of a turn that was cut off, so that the session can be taken up again.
+fn is_no_answer(line: &Value) -> bool {
+    let message = line.get("message").unwrap_or(&Value::Null);
+    str_of(message, "model") == Some("<synthetic>")
+        && !is_true(line, "isApiErrorMessage")
+        && text_of_content(message.get("content").unwrap_or(&Value::Null))
+            == "No response requested."
 }
 
 fn has_result(line: &Value) -> bool {

@@ -93,7 +93,11 @@ impl ClaudeStream {
                         emitter.pass_over("user, a replay of the prompt");
                     }
                 }
-                Said::Output(text)
+                Said::Done(text) | Said::Output(text) if text.trim().is_empty() => {
+                    emitter.pass_over("user, a command that printed nothing");
+                }
+                Said::Done(text)
+                | Said::Output(text)
                 | Said::TaskNotification(text)
                 | Said::Injected(text)
                 | Said::Words(text)

@@ -3,9 +3,9 @@
 use chat_event::payload::SessionStart;
 use serde_json::{Map, Value};
 
-use super::ClaudeTranscript;
+use super::{ClaudeTranscript, is_no_answer};
 use crate::emit::{Emitter, Place};
-use crate::value::{is_true, list_of, text_of};
+use crate::value::{is_true, list_of, str_of, text_of};
 
 impl ClaudeTranscript {
     pub(super) fn assistant(
@@ -14,14 +14,25 @@ impl ClaudeTranscript {
         line: &Value,
         chain: Option<(Option<String>, String)>,
     ) {
+        if is_no_answer(line) {
+            if let Some(turn) = self.session.turns.last_mut().filter(|_| chain.is_none()) {
+                turn.interrupted = true;
+            }
+            emitter.pass_over("assistant, in place of an answer");
+            return;
+        }
+        let message = line.get("message").unwrap_or(&Value::Null);
+        let mut place = self.place(chain.as_ref());
         if chain.is_none() {
-            self.session.need_turn(emitter);
+            if self.left.is_none() || calls_tool(message) {
+                self.left = None;
+                self.session.need_turn(emitter);
+            }
             if let Some(turn) = self.session.turns.last_mut() {
                 turn.answered = true;
             }
+            place = self.late_place();
         }
-        let place = self.place(chain.as_ref());
-        let message = line.get("message").unwrap_or(&Value::Null);
         let superseded = list_of(line, "supersedesUuids");
         if !superseded.is_empty() {
             self.session.retract(emitter, &place, superseded);
@@ -81,4 +92,12 @@ impl ClaudeTranscript {
             self.write_usage(emitter, &id, usage);
         }
     }
+}
+
+/// Whether the agent goes on working.
+fn calls_tool(message: &Value) -> bool {
+    let blocks = list_of(message, "content");
+    blocks
+        .iter()
+        .any(|block| str_of(block, "type") == Some("tool_use"))
 }

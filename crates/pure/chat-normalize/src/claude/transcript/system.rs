@@ -52,9 +52,8 @@ impl ClaudeTranscript {
                         Said::Output(text)
                         | Said::Words(text)
                         | Said::TaskNotification(text)
-                        | Said::Injected(text) => {
-                            emitter.notice("info", &place, "command output", text);
-                        }
+                        | Said::Injected(text) => side_lines::printed(emitter, &place, &text),
+                        Said::Done(text) => self.command_done(emitter, &text),
                         Said::Interrupt => self.session.interrupt(emitter, &place, "user_cancel"),
                     }
                 }

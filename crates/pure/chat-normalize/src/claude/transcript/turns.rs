@@ -5,6 +5,8 @@ use chat_event::{Json, Payload};
 use serde_json::Value;
 
 use super::ClaudeTranscript;
+use crate::claude::session::{Call, Turn};
+use crate::claude::side_lines;
 use crate::emit::{Emitter, Place};
 use crate::value::text_of;
 
@@ -17,6 +19,7 @@ impl ClaudeTranscript {
         }
         self.flush_usage(emitter);
         self.end_turn(emitter, None);
+        self.left = None;
         if let Some(uuid) = text_of(line, "uuid") {
             let left = self.tree.turn(uuid, text_of(line, "parentUuid"), &id);
             if !left.is_empty() {
@@ -45,19 +48,10 @@ impl ClaudeTranscript {
     }
 
     pub(super) fn end_turn(&mut self, emitter: &mut Emitter, duration_ms: Option<u64>) {
-        let Some(turn) = self.session.turns.first() else {
+        let Some(mut end) = self.end_of_turn() else {
             return;
         };
-        let outcome = match (turn.interrupted, turn.failed) {
-            (true, _) => "interrupted",
-            (false, true) => "failed",
-            (false, false) => "completed",
-        };
-        let mut end = TurnEnd {
-            outcome: Some(outcome.to_owned()),
-            duration_ms,
-            ..TurnEnd::default()
-        };
+        end.duration_ms = duration_ms;
         let now_ms = emitter.time_ms;
         // That the next prompt came shows that this turn is over, not how it went, nor that it went on until then.
         if duration_ms.is_none() {
@@ -66,5 +60,60 @@ impl ClaudeTranscript {
         }
         self.session.close_turn_leaving_calls(emitter, end);
         emitter.time_ms = now_ms;
+    }
+
+    /// The end of the open turn, as far as its lines told it.
+    fn end_of_turn(&self) -> Option<TurnEnd> {
+        let turn = self.session.turns.first()?;
+        let outcome = match (turn.interrupted, turn.failed) {
+            (true, _) => "interrupted",
+            (false, true) => "failed",
+            (false, false) => "completed",
+        };
+        Some(TurnEnd {
+            outcome: Some(outcome.to_owned()),
+            ..TurnEnd::default()
+        })
+    }
+
+    /// A command such as `/model` is done, and with it the turn that is nothing else.
+    pub(super) fn command_done(&mut self, emitter: &mut Emitter, text: &str) {
+        side_lines::printed(emitter, &self.place(None), text);
+        let of_command = |turn: &Turn| self.command_turn.as_ref() == Some(&turn.id);
+        let turn = self.session.turns.last();
+        if turn.is_some_and(|turn| of_command(turn) && !turn.answered)
+            && let Some(end) = self.end_of_turn()
+        {
+            self.session.close_turn_leaving_calls(emitter, end);
+        } else if let Some(turn) = self.session.turns.last_mut() {
+            // Who typed a command has their answer.
+            turn.answered = true;
+        }
+    }
+
+    /// The program ended: the turn that is open goes on no more, nor does what ran in the background.
+    pub(crate) fn leave(&mut self, emitter: &mut Emitter) {
+        self.tell_taken(emitter, |_| true);
+        self.flush_usage(emitter);
+        let calls = &self.session.calls;
+        let is_of_main = |call: &Call| call.place.parent_tool_call_id.is_none();
+        let has_open_call = calls.values().any(is_of_main);
+        let turn = self.session.turns.last_mut();
+        self.left = turn.map(|turn| {
+            turn.interrupted |= has_open_call || (self.waits && !turn.failed);
+            turn.id.clone()
+        });
+        self.end_turn(emitter, None);
+        self.tasks.clear();
+        emitter.in_background(false);
+    }
+
+    /// Where the main agent's last words stand, which may be written behind the end of the program.
+    pub(super) fn late_place(&self) -> Place {
+        let mut place = self.place(None);
+        if !self.session.in_turn() {
+            place.turn_id.clone_from(&self.left);
+        }
+        place
     }
 }

@@ -39,6 +39,9 @@ impl ClaudeTranscript {
                             self.forget_output(block);
                             self.session
                                 .tool_result(emitter, &place, block, details, Some(line));
+                            if chain.is_none() {
+                                self.note_tasks(emitter, details);
+                            }
                         }
                         "text" => texts.push(str_of(block, "text").unwrap_or("")),
                         "image" | "document" => {}
@@ -108,31 +111,42 @@ impl ClaudeTranscript {
             .and_then(|origin| text_of(origin, "kind"))
             == Some("task-notification");
         let mut attachments = attachments;
-        for (at, said) in pieces(text).into_iter().enumerate() {
+        let said = pieces(text);
+        // What a person says beside a command is a prompt.
+        let is_prompt = said.iter().any(|said| matches!(said, Said::Words(_)));
+        for (at, said) in said.into_iter().enumerate() {
             let tag = piece_tag(at);
             match said {
                 Said::Interrupt => {
-                    let place = self.place(None);
+                    let place = self.late_place();
                     self.session.interrupt(emitter, &place, "user_cancel");
                 }
                 Said::Words(words) if woken => {
                     self.begin_turn(emitter, line, "system");
                     side_lines::said_by_program(emitter, &self.place(None), &words);
                 }
-                Said::Words(words) | Said::Command(words) | Said::Shell(words) => {
+                Said::Words(words) | Said::Shell(words) => {
                     self.begin_turn(emitter, line, "user");
+                    self.user_message(emitter, &tag, &words, attachments.take(), false);
+                }
+                Said::Command(words) => {
+                    self.begin_turn(emitter, line, "user");
+                    let turn = self.session.turns.last().filter(|_| !is_prompt);
+                    self.command_turn = turn.map(|turn| turn.id.clone());
                     self.user_message(emitter, &tag, &words, attachments.take(), false);
                 }
                 Said::TaskNotification(text) => {
                     self.begin_turn(emitter, line, "system");
                     side_lines::task_notification(emitter, &self.place(None), &text);
+                    self.task_ended(emitter, &text);
                 }
+                Said::Done(text) => self.command_done(emitter, &text),
                 Said::Output(text) => {
                     // Who typed a command has their answer.
                     if let Some(turn) = self.session.turns.last_mut() {
                         turn.answered = true;
                     }
-                    emitter.notice("info", &self.place(None), "command output", text);
+                    side_lines::printed(emitter, &self.place(None), &text);
                 }
                 Said::Injected(text) => {
                     side_lines::said_by_program(emitter, &self.place(None), &text)

@@ -1,0 +1,428 @@
+//! What Claude Code's transcripts and hooks tell of questions, refusals and ends that no line of their own tells.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a promise that is not kept fails its test"
+)]
+
+mod support;
+
+use chat_event::{ChatEvent, Payload};
+use chat_normalize::Dialect;
+use serde_json::{Value, json};
+use support::{assert_sound, read_lines};
+
+/// A line of the conversation, so many seconds after midnight.
+fn said(kind: &str, uuid: &str, seconds: u32, content: Value) -> Value {
+    json!({"type": kind, "uuid": uuid, "sessionId": "s1", "version": "2.1.330",
+        "timestamp": format!("2026-01-01T00:{:02}:{:02}.000Z", seconds / 60, seconds % 60),
+        "message": {"id": format!("m-{uuid}"), "role": kind, "content": content}})
+}
+
+fn ms(seconds: i64) -> i64 {
+    1_767_225_600_000 + seconds * 1000
+}
+
+/// The agent's line, with why the model stopped.
+fn answers(uuid: &str, seconds: u32, reason: &str, block: Value) -> Value {
+    let mut line = said("assistant", uuid, seconds, json!([block]));
+    line["message"]["stop_reason"] = json!(reason);
+    line
+}
+
+fn text(uuid: &str, seconds: u32, text: &str) -> Value {
+    let block = json!({"type": "text", "text": text});
+    answers(uuid, seconds, "end_turn", block)
+}
+
+fn calls(id: &str, seconds: u32, name: &str, input: &Value) -> Value {
+    let block = json!({"type": "tool_use", "id": id, "name": name, "input": input});
+    answers(&format!("a-{id}"), seconds, "tool_use", block)
+}
+
+fn gets(id: &str, seconds: u32, text: &str, is_error: bool) -> Value {
+    let block =
+        json!({"type": "tool_result", "tool_use_id": id, "content": text, "is_error": is_error});
+    said("user", &format!("r-{id}"), seconds, json!([block]))
+}
+
+fn cost_state() -> Value {
+    json!({"type": "cost-state", "sessionId": "s1"})
+}
+
+fn transcript(lines: &[Value]) -> Vec<ChatEvent> {
+    let read = read_lines(Dialect::ClaudeTranscript, lines);
+    assert_sound("a transcript", &read.events);
+    assert!(read.report.raw.is_empty(), "{:?}", read.report);
+    read.events
+}
+
+/// One line for what tests here are about.
+fn told(events: &[ChatEvent]) -> Vec<String> {
+    let line = |event: &ChatEvent| match &event.payload {
+        Payload::TurnStart(start) => Some(format!("turn {}", start.trigger)),
+        Payload::TurnEnd(end) => Some(format!("end {}", end.outcome.as_deref().unwrap())),
+        Payload::SessionStatus(status) => Some(status.status.clone()),
+        Payload::UserMessage(message) => Some(format!("> {}", message.text.preview())),
+        Payload::AssistantDone(done) => Some(format!("= {}", done.text)),
+        Payload::QuestionRequest(it) => Some(format!("{} asks", it.request_id)),
+        Payload::QuestionResolved(it) => Some(format!("{} {}", it.request_id, it.outcome)),
+        Payload::PermissionRequest(it) => Some(format!("{} asks", it.request_id)),
+        Payload::PermissionResolved(it) => Some(format!(
+            "{} {} by {}: {}",
+            it.request_id,
+            it.decision,
+            it.by.as_deref().unwrap_or("-"),
+            it.message.as_deref().unwrap_or("-")
+        )),
+        Payload::ToolResult(result) => {
+            let error = result.error.as_ref();
+            let code = error.map_or("ok", |error| error.code.as_deref().unwrap_or("?"));
+            Some(format!("{}: {code}", result.tool_call_id))
+        }
+        Payload::Notice(notice) => Some(format!("({})", notice.text)),
+        _ => None,
+    };
+    events.iter().filter_map(line).collect()
+}
+
+fn questions() -> Value {
+    json!({"questions": [{"question": "Which colour?", "header": "Colour", "options": [{"label": "Red"}]}]})
+}
+
+#[test]
+fn a_question_of_a_transcript_is_asked_when_it_is_called_and_answered_by_its_result() {
+    let prompt = said("user", "u1", 0, json!("Ask"));
+    let call = calls("q", 1, "AskUserQuestion", &questions());
+    let mut answered = gets("q", 9, "Your questions have been answered", false);
+    answered["toolUseResult"] = json!({"answers": {"Which colour?": "Red"}});
+    let events = transcript(&[prompt.clone(), call.clone(), answered]);
+    let of_question = |events: &[ChatEvent]| -> Vec<(Option<i64>, String)> {
+        let of = events.iter().filter_map(|event| match &event.payload {
+            Payload::QuestionRequest(_) => Some((event.timestamp, "asks".to_owned())),
+            Payload::QuestionResolved(it) => Some((event.timestamp, it.outcome.clone())),
+            _ => None,
+        });
+        of.collect()
+    };
+    let at = |seconds: i64, word: &str| (Some(ms(seconds)), word.to_owned());
+    assert_eq!(of_question(&events), [at(1, "asks"), at(9, "answered")]);
+    for (kind, text, outcome) in [
+        (
+            Some("user-rejected"),
+            "The user doesn't want to",
+            "rejected",
+        ),
+        (Some("interrupted"), "[Tool call interrupted", "expired"),
+        (
+            None,
+            "<tool_use_error>InputValidationError</tool_use_error>",
+            "expired",
+        ),
+    ] {
+        let mut result = gets("q", 9, text, true);
+        if let Some(kind) = kind {
+            result["toolDenialKind"] = json!(kind);
+        }
+        let events = transcript(&[prompt.clone(), call.clone(), result]);
+        assert_eq!(of_question(&events), [at(1, "asks"), at(9, outcome)]);
+    }
+    // Nothing is asked by a call that holds no question, and by one that asks something else.
+    let others = [
+        prompt,
+        calls("q", 1, "AskUserQuestion", &json!({})),
+        calls("b", 1, "Bash", &questions()),
+    ];
+    assert_eq!(of_question(&transcript(&others)), []);
+}
+
+#[test]
+fn a_question_is_asked_once_however_its_hooks_come() {
+    let hook = |event: &str, more: Value| {
+        let mut line = json!({"hook_event_name": event, "session_id": "s1", "prompt_id": "p1", "cwd": "/w",
+            "tool_name": "AskUserQuestion", "tool_input": questions()});
+        let members = line.as_object_mut().unwrap();
+        members.extend(more.as_object().unwrap().clone());
+        line
+    };
+    let call = hook("PreToolUse", json!({"tool_use_id": "q"}));
+    let request = hook("PermissionRequest", json!({}));
+    let mut input = questions();
+    input["answers"] = json!({"Which colour?": "Red"});
+    let done = hook(
+        "PostToolUse",
+        json!({"tool_use_id": "q", "tool_input": input, "tool_response": {"answers": {"Which colour?": "Red"}}}),
+    );
+    for lines in [
+        vec![call.clone(), request.clone(), done.clone()],
+        vec![request.clone(), call.clone(), done.clone()],
+        vec![call, done.clone()],
+        vec![request, done],
+    ] {
+        let events = read_lines(Dialect::ClaudeHooks, &lines).events;
+        assert_sound("hooks", &events);
+        let asked = events
+            .iter()
+            .filter(|event| matches!(event.payload, Payload::QuestionRequest(_)));
+        let outcomes = events.iter().filter_map(|event| match &event.payload {
+            Payload::QuestionResolved(it) => Some(it.outcome.as_str()),
+            _ => None,
+        });
+        assert_eq!(asked.count(), 1, "{lines:?}");
+        assert_eq!(outcomes.collect::<Vec<_>>(), ["answered"], "{lines:?}");
+    }
+}
+
+#[test]
+fn what_no_person_refused_is_told_by_whom_it_was() {
+    let refused = |kind: &str, decision: Value, text: &str| {
+        let mut result = gets("c", 2, text, true);
+        result["toolDenialKind"] = json!(kind);
+        if !decision.is_null() {
+            result["permissionDecision"] = decision;
+        }
+        let lines = [
+            said("user", "u1", 0, json!("Go")),
+            calls("c", 1, "Bash", &json!({"command": "touch a"})),
+            result,
+        ];
+        let told = told(&transcript(&lines));
+        let resolved = told.into_iter().find(|line| line.contains(" deny "));
+        resolved.unwrap_or_default()
+    };
+    let by = |by: &str, why: &str| format!("c:denied deny by {by}: {why}");
+    let reject = |source: &str, more: (&str, &str)| json!({"decision": "reject", "source": source, more.0: more.1});
+    for (kind, decision, wanted) in [
+        (
+            "user-rejected",
+            reject("config", ("reasonCode", "workingDir")),
+            "rule",
+        ),
+        (
+            "user-rejected",
+            reject("config", ("reasonType", "mode")),
+            "mode",
+        ),
+        (
+            "permission-rule",
+            reject("config", ("reasonType", "rule")),
+            "rule",
+        ),
+        (
+            "permission-rule",
+            reject("hook", ("reasonType", "hook")),
+            "hook",
+        ),
+        (
+            "permission-rule",
+            reject("user_reject", ("reasonCode", "unknown")),
+            "user",
+        ),
+    ] {
+        assert_eq!(refused(kind, decision, "No."), by(wanted, "No."));
+    }
+    let said = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n\
+        shorter, please\n\nNote: The user's next message may correct this.";
+    let user = reject("user_reject", ("reasonCode", "unknown"));
+    assert_eq!(
+        refused("user-rejected", user, said),
+        by("user", "shorter, please")
+    );
+}
+
+#[test]
+fn a_call_that_was_lost_with_the_program_was_refused_by_nobody_and_its_turn_was_cut_off() {
+    let lost = "[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown.]";
+    let mut result = gets("c", 900, lost, true);
+    result["toolDenialKind"] = json!("interrupted");
+    result["toolUseResult"] = json!(lost);
+    let mut filled = text("a2", 900, "No response requested.");
+    filled["message"]["model"] = json!("<synthetic>");
+    filled["isApiErrorMessage"] = json!(false);
+    let events = transcript(&[
+        said("user", "u1", 0, json!("Go")),
+        calls("c", 1, "Bash", &json!({"command": "sleep 60"})),
+        result,
+        filled,
+        said("user", "u2", 905, json!("Go on")),
+        text("a3", 910, "Done."),
+    ]);
+    assert_eq!(
+        told(&events),
+        [
+            "turn user",
+            "busy",
+            "> Go",
+            "c: interrupted",
+            "end interrupted",
+            "idle",
+            "turn user",
+            "busy",
+            "> Go on",
+            "= Done.",
+            "end completed",
+            "idle"
+        ]
+    );
+    let ended = events
+        .iter()
+        .find(|event| matches!(event.payload, Payload::TurnEnd(_)));
+    assert_eq!(ended.unwrap().timestamp, Some(ms(1)), "when it last worked");
+    let took = events.iter().find_map(|event| match &event.payload {
+        Payload::ToolResult(result) => Some(result.duration_ms),
+        _ => None,
+    });
+    assert_eq!(took, Some(None), "nobody knows how long it ran");
+}
+
+#[test]
+fn the_end_of_the_program_ends_the_turn_that_is_open() {
+    let prompt = said("user", "u1", 0, json!("Go"));
+    let call = calls("c", 1, "Bash", &json!({"command": "sleep 60"}));
+    let done = gets("c", 2, "ok", false);
+    let ends = |lines: &[Value]| {
+        let lines: Vec<Value> = [prompt.clone()].iter().chain(lines).cloned().collect();
+        let mut told = told(&transcript(&lines));
+        told.retain(|line| line.starts_with("end ") || line == "idle" || line.starts_with("turn "));
+        told.join(", ")
+    };
+    let cut_off = "turn user, end interrupted, idle";
+    assert_eq!(ends(&[cost_state()]), cut_off);
+    assert_eq!(ends(&[call.clone(), cost_state()]), cut_off);
+    assert_eq!(ends(&[call.clone(), done.clone(), cost_state()]), cut_off);
+    // A run that was answered has no line that says so.
+    let answered = [call, done, text("a2", 3, "Done."), cost_state()];
+    assert_eq!(ends(&answered), "turn user, end completed, idle");
+    // What the model had said is written behind it.
+    let late = [
+        cost_state(),
+        text("a2", 3, "One two"),
+        said("user", "u2", 3, json!("[Request interrupted by user]")),
+    ];
+    assert_eq!(ends(&late), cut_off);
+    let lines: Vec<Value> = [prompt.clone()].iter().chain(&late).cloned().collect();
+    let events = transcript(&lines);
+    let of_turn = events
+        .iter()
+        .find(|event| matches!(event.payload, Payload::AssistantDone(_)));
+    assert_eq!(of_turn.unwrap().turn_id.as_deref(), Some("u1"));
+    // It is told at once, not when the file ends.
+    let mut reader = chat_normalize::SessionReader::with_dialect(
+        chat_normalize::Context::default(),
+        Dialect::ClaudeTranscript,
+    );
+    let mut events = Vec::new();
+    for line in [prompt.clone(), cost_state()] {
+        reader
+            .push(format!("{line}\n").as_bytes(), 0, &mut events)
+            .unwrap();
+    }
+    assert_eq!(told(&events)[3..], ["end interrupted", "idle"]);
+}
+
+#[test]
+fn a_session_rests_when_what_it_left_running_is_over() {
+    let statuses = |lines: &[Value]| {
+        let mut told = told(&transcript(lines));
+        told.retain(|line| line == "idle" || line == "busy" || line.starts_with("end "));
+        told.join(", ")
+    };
+    let mut launched = gets("c", 2, "Async agent launched successfully.", false);
+    launched["toolUseResult"] = json!({"status": "async_launched", "agentId": "k1"});
+    let mut moved = gets("c", 2, "moved to the background", false);
+    moved["toolUseResult"] = json!({"stdout": "", "backgroundTaskId": "k1"});
+    let duration = |uuid: &str, seconds: u32| {
+        let mut line = said("system", uuid, seconds, Value::Null);
+        line["subtype"] = json!("turn_duration");
+        line["durationMs"] = json!(4000);
+        line
+    };
+    let mut ended = said(
+        "user",
+        "n1",
+        60,
+        json!(
+            "<task-notification>\n<task-id>k1</task-id>\n<status>completed</status>\n</task-notification>"
+        ),
+    );
+    ended["origin"] = json!({"kind": "task-notification"});
+    for result in [launched, moved] {
+        let begun = [
+            said("user", "u1", 0, json!("Go")),
+            calls("c", 1, "Agent", &json!({"prompt": "Count"})),
+            result,
+            text("a2", 3, "Started."),
+            duration("d1", 4),
+        ];
+        let mut woken = begun.to_vec();
+        woken.extend([ended.clone(), text("a3", 61, "2."), duration("d2", 62)]);
+        assert_eq!(statuses(&woken), "busy, end completed, end completed, idle");
+        let mut left = begun.to_vec();
+        left.push(cost_state());
+        assert_eq!(statuses(&left), "busy, end completed, idle");
+        let mut stopped = begun.to_vec();
+        let mut result = gets("k", 71, "stopped", false);
+        result["toolUseResult"] = json!({"task_id": "k1", "message": "stopped"});
+        stopped.extend([
+            said("user", "u2", 69, json!("Stop it")),
+            calls("k", 70, "TaskStop", &json!({"task_id": "k1"})),
+            result,
+            text("a4", 72, "Stopped."),
+            duration("d3", 73),
+        ]);
+        assert_eq!(
+            statuses(&stopped),
+            "busy, end completed, end completed, idle"
+        );
+    }
+}
+
+#[test]
+fn a_command_of_the_program_is_over_with_what_it_printed() {
+    let command = |uuid: &str| {
+        let typed = "<command-name>/model</command-name>\n<command-args>opus</command-args>";
+        said("user", uuid, 5, json!(typed))
+    };
+    let printed = |text: &str| {
+        json!(format!(
+            "<local-command-stdout>{text}</local-command-stdout>"
+        ))
+    };
+    let mut by_program = said("system", "o2", 5, Value::Null);
+    by_program["subtype"] = json!("local_command");
+    by_program["content"] = printed("");
+    let set = [
+        "turn user",
+        "busy",
+        "> /model opus",
+        "(Set)",
+        "end completed",
+        "idle",
+    ];
+    let lines = [command("u1"), said("user", "o1", 5, printed("Set"))];
+    assert_eq!(told(&transcript(&lines)), set);
+    let silent = [command("u1"), by_program];
+    let of_silent: Vec<_> = set.into_iter().filter(|line| *line != "(Set)").collect();
+    assert_eq!(told(&transcript(&silent)), of_silent);
+    // The model answers a line for the shell, so that is not over.
+    let shell = [
+        said("user", "u1", 5, json!("<bash-input> ls</bash-input>")),
+        said(
+            "user",
+            "o1",
+            5,
+            json!("<bash-stdout>a</bash-stdout><bash-stderr></bash-stderr>"),
+        ),
+        text("a1", 6, "One file."),
+    ];
+    let of_shell = [
+        "turn user",
+        "busy",
+        "> ! ls",
+        "(a)",
+        "= One file.",
+        "end completed",
+        "idle",
+    ];
+    assert_eq!(told(&transcript(&shell)), of_shell);
+}
