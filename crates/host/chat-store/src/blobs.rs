@@ -10,6 +10,9 @@ use sha2::{Digest, Sha256};
 use crate::error::Error;
 use crate::platform;
 
+/// How the name of a body begins that is not whole yet.
+const BEGUN: &str = ".new-";
+
 /// The bodies beside the logs. The same body is kept once.
 #[derive(Debug)]
 pub struct Blobs {
@@ -21,6 +24,7 @@ impl Blobs {
     pub(crate) fn open(dir: PathBuf) -> Result<Self, Error> {
         platform::create_private_dir(&dir)
             .map_err(|why| Error::io("make the folder", &dir, why))?;
+        remove_begun(&dir);
         Ok(Blobs {
             dir,
             written: AtomicU64::new(0),
@@ -54,11 +58,8 @@ impl Blobs {
     pub fn begin(&self, sha256: &str) -> Result<Upload, Error> {
         check_hash(sha256)?;
         let path = self.path(sha256);
-        let folder = path.parent().unwrap_or(&self.dir).to_owned();
-        platform::create_private_dir(&folder)
-            .map_err(|why| Error::io("make the folder", &folder, why))?;
-        let nth = self.written.fetch_add(1, Ordering::Relaxed);
-        let temporary = self.dir.join(format!(".new-{}-{nth}", std::process::id()));
+        let folder = self.make_folder(&path)?.to_owned();
+        let temporary = self.temporary();
         let file = platform::private_file()
             .write(true)
             .create(true)
@@ -80,14 +81,27 @@ impl Blobs {
         if path.exists() {
             return Ok(());
         }
-        let folder = path.parent().unwrap_or(&self.dir);
-        platform::create_private_dir(folder)
-            .map_err(|why| Error::io("make the folder", folder, why))?;
-        let nth = self.written.fetch_add(1, Ordering::Relaxed);
-        let temporary = self.dir.join(format!(".new-{}-{nth}", std::process::id()));
-        platform::write_whole(&path, &temporary, body)
+        let folder = self.make_folder(&path)?;
+        platform::write_whole(&path, &self.temporary(), body)
             .and_then(|()| platform::sync_dir(folder))
             .map_err(|why| Error::io("keep the body", &path, why))
+    }
+
+    /// The folder of a body. Its name is durable, as all that lies in it will be.
+    fn make_folder<'a>(&self, path: &'a Path) -> Result<&'a Path, Error> {
+        let folder = path.parent().unwrap_or(path);
+        let failed = |why| Error::io("make the folder", folder, why);
+        if !folder.exists() {
+            platform::create_private_dir(folder).map_err(failed)?;
+            platform::sync_dir(&self.dir).map_err(failed)?;
+        }
+        Ok(folder)
+    }
+
+    fn temporary(&self) -> PathBuf {
+        let nth = self.written.fetch_add(1, Ordering::Relaxed);
+        self.dir
+            .join(format!("{BEGUN}{}-{nth}", std::process::id()))
     }
 
     /// The body of that hash, opened, and its length in bytes; `None` where there is none.
@@ -178,6 +192,16 @@ impl Drop for Upload {
     fn drop(&mut self) {
         // After a rename there is nothing of that name.
         let _ = fs::remove_file(&self.temporary);
+    }
+}
+
+/// Removes what a server that was killed had begun. The folder is ours: nobody else writes to it.
+fn remove_begun(dir: &Path) {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    for entry in entries {
+        if entry.file_name().to_string_lossy().starts_with(BEGUN) {
+            let _ = fs::remove_file(entry.path());
+        }
     }
 }
 

@@ -108,3 +108,17 @@ fn pages_with_whole_bodies_end_before_they_grow_too_large_and_miss_nothing() {
     }
     assert_eq!((told.len(), n_pages), (4, 2));
 }
+
+#[test]
+fn what_a_killed_server_had_begun_of_a_body_is_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let hash = {
+        let (store, _) = open(dir.path());
+        store.blobs().put(b"a body").unwrap()
+    };
+    let begun = dir.path().join("blobs/.new-1-7");
+    std::fs::write(&begun, "half").unwrap();
+    let (store, _) = open(dir.path());
+    assert!(!begun.exists());
+    assert!(store.blobs().open_body(&hash).unwrap().is_some());
+}

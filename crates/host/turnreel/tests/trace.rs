@@ -344,3 +344,16 @@ fn a_session_is_read_while_the_server_holds_the_folder() {
         "{end:?}"
     );
 }
+
+#[test]
+fn a_packed_file_is_told_like_the_file_itself() {
+    let dir = tempfile::tempdir().unwrap();
+    let input = session("codex-rollout/input.rollout.jsonl");
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packer.write_all(&std::fs::read(&input).unwrap()).unwrap();
+    let packed = dir.path().join("a.jsonl.gz");
+    std::fs::write(&packed, packer.finish().unwrap()).unwrap();
+    let output = trace(&[&packed.to_string_lossy()]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout), text(&trace(&[&input]).stdout));
+}

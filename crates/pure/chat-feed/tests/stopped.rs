@@ -396,3 +396,38 @@ fn a_sub_agent_that_fails_leaves_those_beside_it_as_they_are() {
     );
     assert_eq!(n_waiting(&renderer), 1);
 }
+
+#[test]
+fn the_arguments_of_a_call_that_bears_an_old_id_are_its_own() {
+    let mut lines = Vec::new();
+    for turn in ["t1", "t2"] {
+        lines.extend([
+            (turn, "turn_start", json!({"trigger": "user"})),
+            (
+                turn,
+                "tool_input_chunk",
+                json!({"toolCallId": "call_0", "toolName": "Bash", "chunk": format!("{{\"command\": \"{turn}\"}}"), "offset": 0}),
+            ),
+            (
+                turn,
+                "tool_call",
+                json!({"toolCallId": "call_0", "toolName": "Bash", "kind": "execute", "args": {"command": turn}}),
+            ),
+            (turn, "tool_result", json!({"toolCallId": "call_0", "result": turn})),
+            (turn, "turn_end", json!({"outcome": "completed"})),
+        ]);
+    }
+    let mut renderer = ChatRenderer::with_history();
+    for (nth, (turn, kind, payload)) in lines.iter().enumerate() {
+        let line = json!({"id": format!("e{nth}"), "timestamp": nth, "sessionId": "s", "turnId": turn, "type": kind, "payload": payload});
+        renderer.render_event(&ChatEvent::from_json(&line.to_string()).unwrap());
+        renderer.check().unwrap();
+    }
+    let feed = renderer.feed();
+    let inputs = feed.rows().filter_map(|block| match &block.body {
+        BlockBody::ToolCall(call) => Some(feed.stream(call.input?).to_string()),
+        _ => None,
+    });
+    let inputs: Vec<String> = inputs.collect();
+    assert_eq!(inputs, [r#"{"command": "t1"}"#, r#"{"command": "t2"}"#]);
+}

@@ -17,6 +17,8 @@ const LOG_ENDING: &str = ".events.jsonl";
 pub(super) struct Source {
     name: String,
     path: Option<PathBuf>,
+    /// Whether it is read as it lies there.
+    is_plain: bool,
     reading: Reading,
     events: Vec<ChatEvent>,
     sessions: BTreeSet<String>,
@@ -53,7 +55,7 @@ impl Source {
                 (Some(path), Some(Dialect::ChatEvents))
             }
         };
-        let (bytes, _, arrival_ms) =
+        let (bytes, n_bytes, arrival_ms) =
             open(path.as_deref()).map_err(|why| format!("could not open: {why}: {name}"))?;
         let reader = match dialect {
             Some(dialect) => SessionReader::with_dialect(Context::default(), dialect),
@@ -62,6 +64,7 @@ impl Source {
         Ok(Source {
             name,
             path,
+            is_plain: n_bytes.is_some(),
             reading: Reading::new(reader, bytes, arrival_ms),
             events: Vec::new(),
             sessions: BTreeSet::new(),
@@ -151,8 +154,12 @@ impl Source {
         }
     }
 
-    /// A file that became shorter is another one; what was told of it stands.
+    /// A file that became shorter is another one; what was told of it stands. One that is packed does not grow, and has not as
+    /// many bytes as are read of it.
     fn look_for_cut(&mut self) {
+        if !self.is_plain {
+            return;
+        }
         let log = self
             .path
             .as_ref()

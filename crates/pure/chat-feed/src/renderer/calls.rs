@@ -7,7 +7,7 @@ use chat_event::{ChatEvent, Json};
 
 use super::ChatRenderer;
 use super::place::Place;
-use crate::block::{BlockBody, BlockId, FileEditBlock, TextIdx, ToolCallBlock};
+use crate::block::{BlockBody, BlockId, FileEditBlock, TextIdx, ToolCallBlock, TurnIdx};
 use crate::file_place::moved_from;
 use crate::long_text::{OPEN_BYTES, is_over};
 use crate::session::TurnState;
@@ -18,14 +18,7 @@ use crate::tool::{ToolKind, ToolStatus};
 impl ChatRenderer {
     pub(super) fn tool_call(&mut self, event: &ChatEvent, call: &ToolCall) {
         let place = self.place(event);
-        let known = self.calls.get(call.tool_call_id.as_str()).copied();
-        // A source that counts its calls anew in every turn means another call by the same id.
-        let known = known.filter(|&id| {
-            let block = self.feed.block(id);
-            let unfinished = self.call(id).result.is_none() || self.call(id).orphan;
-            self.feed.contains(id) && (block.turn == place.turn || unfinished)
-        });
-        let id = match known {
+        let id = match self.known_call(&call.tool_call_id, place.turn) {
             Some(id) => id,
             None => self.new_call(&call.tool_call_id, &place, false),
         };
@@ -48,10 +41,20 @@ impl ChatRenderer {
         self.mark_running(id);
     }
 
+    /// The call that what belongs to `turn` means by an id: a source that counts its calls anew in every turn means another
+    /// one than that of an earlier turn, which is done.
+    fn known_call(&self, call_id: &str, turn: TurnIdx) -> Option<BlockId> {
+        let known = self.calls.get(call_id).copied();
+        known.filter(|&id| {
+            let unfinished = self.call(id).result.is_none() || self.call(id).orphan;
+            self.feed.contains(id) && (self.feed.block(id).turn == turn || unfinished)
+        })
+    }
+
     pub(super) fn tool_input_chunk(&mut self, event: &ChatEvent, chunk: &ToolInputChunk) {
         let place = self.place(event);
-        let id = match self.calls.get(chunk.tool_call_id.as_str()) {
-            Some(&id) => id,
+        let id = match self.known_call(&chunk.tool_call_id, place.turn) {
+            Some(id) => id,
             None => self.new_call(&chunk.tool_call_id, &place, false),
         };
         let input = match self.call(id).input {
