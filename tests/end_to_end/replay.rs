@@ -321,3 +321,28 @@ fn a_small_feed_leaves_its_room_to_the_rows() {
         );
     });
 }
+
+#[test]
+fn at_four_times_its_size_the_player_has_a_menu_of_what_has_no_room() {
+    let files = vec![("/log.jsonl", log_of("low", 60))];
+    on_stage("replay_low", FEED, files, async |stage| {
+        stage.tab.look(false, (360, 225)).await;
+        stage
+            .tab
+            .run("document.body.style.margin = 0; __test.feed().style.height = '225px'")
+            .await;
+        stage.show("/log.jsonl").await;
+        let seen = "['.transport__speed', '#chapters-opener', '.transport__live', ...__test.all('.transport__toggle')].filter((it) => (typeof it === 'string' ? __test.one(it) : it)?.checkVisibility()).length";
+        assert_eq!(stage.tab.eval::<usize>(seen).await, 0, "they have no room");
+        stage.tab.click("__test.visible('#player-opener')").await;
+        stage
+            .tab
+            .wait_for("all of them", SHORT, &format!("{seen} === 5"))
+            .await;
+        let within: bool = stage
+            .tab
+            .eval("(({ top, left, right, bottom }) => top >= 0 && left >= 0 && right <= innerWidth && bottom <= innerHeight)(__test.one('#player-menu').getBoundingClientRect())")
+            .await;
+        assert!(within, "the menu is on the screen");
+    });
+}

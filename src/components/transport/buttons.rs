@@ -9,11 +9,14 @@ use super::chapters;
 use super::words::{self, Said};
 use crate::components::Ctx;
 use crate::components::icon::{Icon, icon, icon_with};
-use crate::platform::dom::Element;
+use crate::platform::dom::{self, Element};
 use crate::platform::pointer;
 
 /// It points down.
 const CHEVRON: &str = "icon transport__chevron";
+
+/// As wide as a menu is at least.
+const MENU_PX: f64 = 216.0;
 
 /// The row.
 pub(super) fn view(ctx: Ctx, grid: Element) -> impl IntoView {
@@ -143,21 +146,46 @@ pub(super) fn view(ctx: Ctx, grid: Element) -> impl IntoView {
             "The log tells this text only as a whole, so the pace of its typing is made up",
         )
         .child("pace made up");
-    div().class("transport__row").child((
-        steps,
-        time,
-        // Where it is narrow, a line ends here.
-        span().class("transport__break"),
+    let full = icon_button("Full screen", "", Icon::Full, move || {
+        pointer::toggle_full_screen(&grid);
+    });
+    let others = (
         chapters::view(ctx),
         counted,
         note,
         speeds(ctx),
         toggles(ctx),
-        icon_button("Full screen", "", Icon::Full, move || {
-            pointer::toggle_full_screen(&grid);
-        }),
+        full,
         back(ctx),
+    );
+    div().class("transport__row").child((
+        steps,
+        time,
+        // Where it is narrow, a line ends here.
+        span().class("transport__break"),
+        rest(others),
     ))
+}
+
+/// What else there is; in a small feed it is in a menu, and with room enough its style makes that no more than what is in it.
+fn rest(others: impl IntoView) -> impl IntoView {
+    let opener = button()
+        .attr("type", "button")
+        .class("icon-button")
+        .attr("id", "player-opener")
+        .attr("aria-label", "More")
+        .attr("title", "More")
+        .attr("popovertarget", "player-menu")
+        .child(icon(Icon::More));
+    let menu = div()
+        .class("menu transport__rest")
+        .attr("id", "player-menu")
+        .attr("popover", "auto")
+        .on(ev::beforetoggle, |event| {
+            dom::place_above(&event, "#player-opener", ".transport", MENU_PX);
+        })
+        .child(others);
+    (opener, menu)
 }
 
 /// How far behind the newest it is, and the way there.
