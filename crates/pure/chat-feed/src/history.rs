@@ -355,12 +355,6 @@ impl History {
         records.iter().map(|record| (record.event, record.row))
     }
 
-    /// The events that began the turns from one on.
-    pub(crate) fn turns_from(&self, turn: usize) -> impl Iterator<Item = EventIdx> {
-        let began = self.turns_began.get(turn..).unwrap_or_default();
-        began.iter().copied()
-    }
-
     /// Whether a row was in the list after so many events.
     pub(crate) fn is_there(&self, row: BlockId, n_events: EventIdx) -> bool {
         let marks = &self.rows[row.0 as usize];

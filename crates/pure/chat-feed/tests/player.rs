@@ -340,7 +340,8 @@ fn steps_go_by_chunks_events_turns_and_markers() {
     assert_eq!(stage.ask(Command::Step(Stop::Marker, Direction::Back)), 2);
     assert_eq!(stage.ask(Command::Step(Stop::Marker, Direction::On)), 7);
     assert_eq!(stage.ask(Command::Step(Stop::Marker, Direction::On)), 8);
-    assert_eq!(stage.ask(Command::Step(Stop::Turn, Direction::Back)), 1);
+    // A turn is seen with its prompt, and not before it.
+    assert_eq!(stage.ask(Command::Step(Stop::Turn, Direction::Back)), 2);
     let kinds: Vec<_> = stage
         .stops
         .markers()

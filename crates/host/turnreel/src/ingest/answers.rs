@@ -19,8 +19,8 @@ pub(crate) async fn refuse_answers(
     session: &SessionId,
     mut items: Vec<Result<ChatEvent, Rejected>>,
 ) -> Result<Vec<Result<ChatEvent, Rejected>>, ApiError> {
-    for index in 0..items.len() {
-        let Some((kind, request_id)) = items[index].as_ref().ok().and_then(allowed) else {
+    for (index, item) in items.iter_mut().enumerate() {
+        let Some((kind, request_id)) = item.as_ref().ok().and_then(allowed) else {
             continue;
         };
         let known = match state.live(session) {
@@ -36,7 +36,7 @@ pub(crate) async fn refuse_answers(
             None => false,
         };
         if is_open {
-            items[index] = Err(Rejected {
+            *item = Err(Rejected {
                 index,
                 code: "needs_answer",
                 field: Some("payload.requestId".to_owned()),

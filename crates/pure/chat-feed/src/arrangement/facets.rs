@@ -68,6 +68,8 @@ impl Facet {
                 edit.edit.file_path.hash(&mut hasher);
                 facet.run = Run::Edit(hasher.finish());
                 facet.foldable = true;
+                // What no call changed is told when all is done: it is no work behind the answer.
+                facet.notes = edit.call.is_none();
             }
             BlockBody::Permission(ask) => {
                 facet.waits = ask.resolved.is_none() && !ask.expired;

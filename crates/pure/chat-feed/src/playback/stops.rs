@@ -1,9 +1,10 @@
 //! The places of a replay that a reader goes to: markers, turns, rows, events.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::player::{Direction, Stop};
-use crate::block::{Block, BlockBody, BlockId, EventIdx};
+use crate::block::{Block, BlockBody, BlockId, EventIdx, TurnIdx};
 use crate::feed::Feed;
 use crate::tool::ToolStatus;
 
@@ -66,7 +67,9 @@ pub struct Stops {
     blocks: Vec<EventIdx>,
     /// The events that showed more than a longer text, each once.
     events: Vec<EventIdx>,
+    /// The events that brought the first row of a turn: before it, nothing of the turn is seen.
     turns: Vec<EventIdx>,
+    seen_turns: BTreeSet<TurnIdx>,
     n_rows: usize,
     n_blocks_taken: usize,
     n_changes: usize,
@@ -82,6 +85,9 @@ impl Stops {
             let block = &slot.block;
             if self.blocks.last() != Some(&block.first_event) {
                 self.blocks.push(block.first_event);
+            }
+            if self.seen_turns.insert(block.turn) && self.turns.last() != Some(&block.first_event) {
+                self.turns.push(block.first_event);
             }
             if let Some(kind) = kind_of(block) {
                 self.markers.push(Marker {
@@ -104,8 +110,6 @@ impl Stops {
                 }
             }
         }
-        let n_turns = self.turns.len();
-        self.turns.extend(history.turns_from(n_turns));
         // A frame in which nothing came asks, too.
         if feed.slots.len() == self.n_rows && history.n_changes() == self.n_changes {
             return;
