@@ -59,13 +59,15 @@ const READING_FRAME_MS: i32 = 100;
 
 /// Keeps the rows where they are on the screen when what stands above them takes room, or gives it back.
 ///
-/// The bar is there before there are rows, and grows as it is filled: who stands at the top sees that.
+/// The bar is there before there are rows, and grows as it is filled: who stands at the top sees that. So does who has gone
+/// to a row that begins there: the turn's header comes with it, and would lie over it.
 fn room_above(list: &Rc<VirtualList>, place: &Element, is_bar: bool) -> Option<HeightObserver> {
     let (list, known_px) = (Rc::downgrade(list), Cell::new(0.0));
     let observer = HeightObserver::new(move |sizes| {
         if let (Some(list), Some((_, _, height_px))) = (list.upgrade(), sizes.last()) {
             let more_px = height_px - known_px.replace(*height_px);
-            if !is_bar || measure::scroll_top(list.scroller()) > 0.0 {
+            let at_row = || measure::scroll_top(list.scroller()) <= 0.0 || list.begins_at_edge();
+            if !is_bar || !at_row() {
                 list.make_room(more_px);
             }
         }

@@ -60,6 +60,13 @@ impl VirtualList {
         found
     }
 
+    /// Whether a row begins at the upper edge, as one does that was gone to.
+    pub(crate) fn begins_at_edge(&self) -> bool {
+        let viewport = self.viewport.borrow();
+        let top = viewport.heights().at_offset(viewport.list_top_px() + 0.5);
+        top.is_some_and(|(_, within_px)| within_px <= 1.0)
+    }
+
     /// Whether a row begins in the upper half of the screen: what it shows when it is opened is seen.
     pub(crate) fn has_room_below(&self, id: RowId) -> bool {
         let top_px = self.viewport.borrow().screen_top_px(id);

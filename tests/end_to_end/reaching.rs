@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::made_logs::{Writer, log_of};
+use crate::made_logs::Writer;
 use crate::server::Server;
 use crate::sessions::{LIVE, with_server};
 use crate::stage::{LOAD_LIMIT, Stage, on_stage};
@@ -305,7 +305,13 @@ fn what_keys_go_to_has_room_and_lies_under_nothing() {
         const pill = __test.visible('.pill')?.getBoundingClientRect().top ?? box.bottom;
         return { top: row.top - box.top, of: box.height, clear: row.height > box.height - 80 || row.bottom <= pill };
     })()";
-    let files = vec![("/long.jsonl", log_of("long", 2_000))];
+    // What stands before the first turn has no turn's header, which comes with the first prompt.
+    let mut writer = Writer::new("long");
+    writer.event("session_start", &json!({}), &json!({"agent": "Made 1.0"}));
+    for number in 1..=80 {
+        writer.turn(number);
+    }
+    let files = vec![("/long.jsonl", writer.take())];
     on_stage("room", FEED, files, async |stage| {
         stage.show("/long.jsonl").await;
         stage
