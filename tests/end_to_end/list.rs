@@ -275,6 +275,11 @@ fn the_bar_says_which_moment_is_shown_and_has_the_ways_to_the_list() {
         let shown =
             "!!__test.visible('nav.sessions') && document.activeElement.id === 'hide-sessions'";
         tab.wait_for("the list", SHORT, shown).await;
+        // The menus of its filter say all of their words, however narrow it is.
+        tab.click("__test.visible('.sessions__menu')").await;
+        let whole = "document.querySelectorAll('.facet').length === 3 && [...document.querySelectorAll('.facet')].every((facet) => { const free = facet.cloneNode(true); free.style.cssText = 'position: absolute; inline-size: max-content; max-inline-size: none'; facet.parentElement.append(free); const wanted = free.offsetWidth; free.remove(); return facet.offsetWidth >= wanted; })";
+        tab.wait_for("their words", SHORT, whole).await;
+        tab.click("__test.visible('.sessions__menu')").await;
         // By a key as well; who was in it is in it again.
         tab.run("document.getElementById('sessions-list').focus()")
             .await;
