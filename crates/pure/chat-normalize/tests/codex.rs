@@ -487,3 +487,22 @@ fn what_comes_after_its_turn_leaves_the_session_at_rest() {
     let said: Vec<&str> = said.collect();
     assert_eq!(said, ["busy", "idle", "retrying", "busy", "idle"]);
 }
+
+#[test]
+fn a_command_that_was_stopped_did_not_succeed() {
+    let events = |text: &str| {
+        rollout(&[
+            json!({"type": "task_started", "turn_id": "turn-long-1"}),
+            function("exec_command", "a", &json!({"cmd": "sleep 60"})),
+            output("a", text),
+        ])
+    };
+    for text in [
+        "Wall time: 30.0 seconds\naborted by user",
+        "aborted by user after 12.3s",
+    ] {
+        assert_eq!(events(text)[1], "failed a interrupted", "{text}");
+    }
+    let printed = "Wall time: 1 seconds\nProcess exited with code 0\nOutput:\naborted by user";
+    assert_eq!(events(printed)[1], "result a aborted by user");
+}

@@ -324,7 +324,10 @@ impl Session {
         let code = given.exit_code.filter(|code| *code != 0);
         let failed = failed || given.failed;
         let error = (failed || code.is_some()).then(|| ToolError {
-            code: code.map(|_| "exit_code".to_owned()),
+            code: match given.interrupted {
+                true => Some("interrupted".to_owned()),
+                false => code.map(|_| "exit_code".to_owned()),
+            },
             message: cut(given.text.trim(), MAX_ERROR_BYTES).to_owned(),
             extra: Extra::default(),
         });

@@ -227,7 +227,12 @@ pub(crate) struct Given {
     pub(crate) runs_on: bool,
     /// It says that it failed.
     pub(crate) failed: bool,
+    /// The person stopped it.
+    pub(crate) interrupted: bool,
 }
+
+/// What stands in place of the output of a call that the person stopped.
+pub(crate) const ABORTED: &str = "aborted by user";
 
 /// Reads the three ways in which the shell tool says how a command ended.
 pub(crate) fn given(text: &str) -> Given {
@@ -267,6 +272,10 @@ pub(crate) fn given(text: &str) -> Given {
             given.runs_on = true;
         } else if line == "Script failed" {
             given.failed = true;
+        } else if line.starts_with(ABORTED) && text.len() == at {
+            line.clone_into(&mut given.text);
+            given.interrupted = true;
+            return given;
         } else if line != "Script completed"
             && rest("Chunk ID: ").is_none()
             && rest("Original token count: ").is_none()

@@ -109,7 +109,9 @@ impl CodexRollout {
             Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
         };
         let mut given = given(&text);
-        let failed = output.get("success") == Some(&Value::Bool(false)) || is_refusal(&text);
+        let failed = output.get("success") == Some(&Value::Bool(false))
+            || given.interrupted
+            || is_refusal(&text);
         if !failed && !given.failed && self.session.is_told_by_its_calls(&id) {
             return emitter.pass_over("output of a script whose calls are items");
         }
@@ -137,7 +139,6 @@ fn is_refusal(text: &str) -> bool {
         "patch rejected",
         "exec_command failed",
         "failed to parse function arguments",
-        "aborted by user",
         "exec command rejected",
         "rejected: ",
         "collab spawn failed",
