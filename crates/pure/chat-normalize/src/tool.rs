@@ -65,11 +65,19 @@ pub(crate) fn error(code: Option<&str>, message: &str) -> ToolError {
 
 /// The result of a call to which none came.
 pub(crate) fn unanswered(call_id: &str, interrupted: bool) -> ToolResult {
-    let (code, message) = if interrupted {
-        ("interrupted", "stopped before it ended")
+    if interrupted {
+        without_result(call_id, "interrupted", "stopped before it ended")
     } else {
-        ("no_result", "no result recorded")
-    };
+        without_result(call_id, "no_result", "no result recorded")
+    }
+}
+
+/// The result of a call that was refused, to which none came.
+pub(crate) fn refused(call_id: &str) -> ToolResult {
+    without_result(call_id, "rejected", "the call was rejected")
+}
+
+fn without_result(call_id: &str, code: &str, message: &str) -> ToolResult {
     ToolResult {
         tool_call_id: call_id.to_owned(),
         result: Json::string(""),

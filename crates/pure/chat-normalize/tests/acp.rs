@@ -532,7 +532,7 @@ fn files_and_terminals_of_the_client_are_the_calls_edits_and_output() {
             "turn t1",
             "user Go",
             "call e Edit",
-            "result e ",
+            "result e null",
             "edit modified /w/a.txt +1 -1 true",
             "call x make",
             "printed \"one\\n\"",
@@ -762,4 +762,47 @@ proptest! {
                 <= count(|payload| matches!(payload, Payload::PermissionResolved(_)))
         );
     }
+}
+
+/// Gemini says nothing more of a call that was refused, and of what it read not what it was.
+#[test]
+fn a_refused_call_is_told_as_that_where_the_agent_says_nothing_more() {
+    let ask = |id: u64, call: &str| {
+        let options = json!([{"optionId": "y", "name": "Yes", "kind": "allow_once"}, {"optionId": "cancel", "name": "Reject", "kind": "reject_once"}]);
+        json!({"jsonrpc": "2.0", "id": id, "method": "session/request_permission", "params": {"sessionId": "s", "options": options,
+            "toolCall": {"toolCallId": call, "status": "pending", "title": call, "kind": "execute", "content": []}}})
+    };
+    let chosen = |id: u64, option: &str| {
+        let outcome = json!({"outcome": "selected", "optionId": option});
+        answer(id, json!({"outcome": outcome}))
+    };
+    let read = json!({"sessionUpdate": "tool_call", "toolCallId": "r", "status": "completed", "title": "a.md", "kind": "read", "content": []});
+    let lines = [
+        prompt(1, "Go"),
+        update(read),
+        ask(7, "b"),
+        chosen(7, "cancel"),
+        ask(8, "c"),
+        chosen(8, "y"),
+        text("agent_message_chunk", "Done.", None),
+        stop(1, "end_turn"),
+    ];
+    let events = read_lines(Dialect::Acp, &lines).events;
+    assert_sound("gemini", &events);
+    let results = events.iter().filter_map(|event| match &event.payload {
+        Payload::ToolResult(result) => {
+            let code = result.error.as_ref().and_then(|error| error.code.clone());
+            Some((result.tool_call_id.as_str(), code, result.result.is_null()))
+        }
+        _ => None,
+    });
+    let of = |code: &str| Some(code.to_owned());
+    assert_eq!(
+        results.collect::<Vec<_>>(),
+        [
+            ("r", None, true),
+            ("b", of("rejected"), false),
+            ("c", of("no_result"), false)
+        ]
+    );
 }

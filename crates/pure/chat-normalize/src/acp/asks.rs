@@ -35,6 +35,8 @@ pub(crate) struct Asks {
 struct Ask {
     place: Place,
     question: bool,
+    /// The call it is about, by the agent's id.
+    call: Option<String>,
     /// Option id → kind.
     options: BTreeMap<String, String>,
     /// The id by which it is said to be complete.
@@ -83,6 +85,7 @@ impl Acp {
         let ask = Ask {
             place: place.clone(),
             question: false,
+            call: call_id.clone(),
             options: options
                 .iter()
                 .map(|option| (option.id.clone(), option.kind.clone()))
@@ -129,6 +132,13 @@ impl Acp {
             return;
         };
         let (decision, scope) = decision(result, &ask.options);
+        // Of a call that was refused some agents say nothing more.
+        if let Some(call) = ask.call.filter(|_| decision == "deny") {
+            let calls = &mut self.session(&asked.session).calls;
+            if let Some(call) = calls.get_mut(&call) {
+                call.refused = true;
+            }
+        }
         let payload = resolved(&request_id, decision, scope, Some("user"));
         emitter.add_as(&format!("answer-{request_id}"), &ask.place, payload);
     }
@@ -161,6 +171,7 @@ impl Acp {
         let ask = Ask {
             place,
             question: true,
+            call: None,
             options: BTreeMap::new(),
             elicitation: text_of(params, "elicitationId").map(str::to_owned),
         };

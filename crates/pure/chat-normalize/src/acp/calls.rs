@@ -57,6 +57,8 @@ pub(crate) struct Call {
     /// Output that was written.
     pub(super) printed: String,
     pub(super) exit_code: Option<i64>,
+    /// The client refused it.
+    pub(super) refused: bool,
 }
 
 impl Session {
@@ -347,6 +349,11 @@ impl Call {
             || ["file_path", "filePath", "path", "notebook_path"]
                 .iter()
                 .any(|key| str_of(&self.args, key) == Some(path))
+    }
+
+    /// Whether the agent told nothing of what it gave.
+    pub(super) fn tells_nothing(&self) -> bool {
+        self.content.is_empty() && self.raw_output.is_null() && self.exit_code.is_none()
     }
 
     /// The text of its content.

@@ -34,6 +34,8 @@ impl Session {
             extra.insert("attachments", attached);
         }
         let result = match (&call.raw_output, text.is_empty()) {
+            // That nothing is told does not say that there was nothing.
+            (Value::Null, true) if call.tells_nothing() => Json::default(),
             (Value::Null, _) | (_, false) => Json::string(&text),
             (output, true) => Json::from(output),
         };

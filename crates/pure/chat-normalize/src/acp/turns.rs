@@ -252,7 +252,10 @@ impl Session {
         for (native, mut call) in open {
             call.announce(emitter);
             self.over.insert(super::texts::id_hash("call", &native));
-            let result = tool::unanswered(&call.id, interrupted);
+            let result = match call.refused {
+                true => tool::refused(&call.id),
+                false => tool::unanswered(&call.id, interrupted),
+            };
             emitter.add_as(&format!("{}:result", call.id), &call.place, result);
         }
         self.flush_files(emitter);
