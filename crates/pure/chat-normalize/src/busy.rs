@@ -17,6 +17,7 @@ use chat_event::Payload;
 use chat_event::payload::SessionStatus;
 
 use crate::emit::{Emitter, Place};
+use crate::error_words;
 
 /// What is known of it.
 #[derive(Debug, Default)]
@@ -94,6 +95,7 @@ impl Emitter {
     /// The provider is asked again.
     pub(crate) fn retrying(&mut self, place: &Place, message: Option<String>) {
         self.busy.retrying = true;
+        let message = message.map(|said| error_words::words_of(&said).unwrap_or(said));
         let id = format!("{}:status-retrying", self.line_id());
         self.say_status(&id, "retrying", place, message, false);
     }

@@ -9,6 +9,7 @@ use chat_event::{ChatEvent, Extra, Json, Payload};
 use serde_json::Value;
 
 use crate::busy::Busy;
+use crate::error_words;
 use crate::open_calls::OpenCalls;
 use crate::recent::{LATE_LARGE, Recent};
 use crate::untold_edits::UntoldEdits;
@@ -199,7 +200,10 @@ impl Emitter {
         place: &Place,
         payload: impl Into<Payload>,
     ) -> &mut ChatEvent {
-        let payload = payload.into();
+        let mut payload = payload.into();
+        if let Payload::ErrorEvent(error) = &mut payload {
+            error_words::put_in_words(error);
+        }
         self.note_edits(&payload, place);
         if let Some(status) = self.busy.before(&payload, place) {
             let line_id = format!("{}:status", self.line_id);

@@ -41,6 +41,7 @@ mod swe_agent;
 mod busy;
 mod edit;
 mod emit;
+mod error_words;
 mod facts;
 mod history;
 mod open_calls;

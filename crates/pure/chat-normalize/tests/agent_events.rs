@@ -132,7 +132,7 @@ fn a_workers_payload_upper_case_names_and_batches_are_read() {
             "thinking Hm",
             "edit modified /w/a +1 -2",
             "notice ready",
-            "error error lost",
+            "error  lost",
             "end failed",
         ]
     );

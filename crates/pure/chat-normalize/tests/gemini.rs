@@ -268,7 +268,7 @@ fn a_message_that_grows_is_told_once_and_its_calls_when_they_end() {
             "retract 1",
             "usage response 6/6",
             "result c1 x",
-            "error error Broken",
+            "error  Broken",
             "end failed",
         ]
     );

@@ -269,7 +269,7 @@ fn questions_delegates_and_states_are_told() {
             "plan 1",
             "failed e15 error",
             "call e17 run",
-            "error error why",
+            "error  why",
             "failed e17 no_result",
             "end failed",
             "turn user",

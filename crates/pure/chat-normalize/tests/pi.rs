@@ -254,7 +254,7 @@ fn branches_compactions_and_commands_are_told() {
             "end completed",
             "turn user",
             "user Second",
-            "error error overloaded",
+            "error  overloaded",
             "done Two.",
             "end completed",
             "notice It said two.",
@@ -326,12 +326,12 @@ fn a_failed_answer_that_is_tried_again_stays_in_its_turn_and_a_steering_word_too
         [
             "turn user",
             "user Go",
-            "error error overloaded",
+            "error  overloaded",
             "call c1 bash",
             "failed c1 error",
             "user Faster",
             "done Half",
-            "error error overloaded",
+            "error  overloaded",
             "end failed",
         ]
     );
