@@ -246,3 +246,34 @@ fn of_a_document_that_is_cut_off_the_whole_steps_are_read() {
         .filter(|event| event.event_type() == "tool_result");
     assert_eq!(results.count(), 4);
 }
+
+#[test]
+fn an_edit_of_lines_says_of_which_file() {
+    let step = |action: &str, observation: &str| json!({"action": action, "observation": observation, "thought": ""});
+    let edit = "edit 2:3\nx\nend_of_edit\n";
+    let document = json!({"environment": "swe_main", "trajectory": [
+        step(edit, "no file"),
+        step("create new.py\n", "[File: /w/new.py (1 lines total)]\n1:\n"),
+        step("edit 1:1\nx\nend_of_edit\n", "[File: /w/new.py (1 lines total)]\n1:x\n"),
+        step("open gone.py\n", "File gone.py not found\n"),
+        step("open \"src/a.py\" 12\n", "[File: /w/src/a.py (20 lines total)]\r\n(1 more lines above)"),
+        step(edit, "done"),
+        step("edit 'a b' 'c'", "done"),
+    ], "history": [], "info": {}});
+    let events = read_lines(Dialect::SweAgent, &[document]).events;
+    let titles = events.iter().filter_map(|event| match &event.payload {
+        Payload::ToolCall(call) => Some((call.kind.clone()?, call.title.clone()?)),
+        _ => None,
+    });
+    let edits = titles.filter(|(kind, _)| kind == "edit");
+    assert_eq!(
+        edits.map(|(_, title)| title).collect::<Vec<_>>(),
+        [
+            "edit 2:3…",
+            "create new.py",
+            "/w/new.py:1",
+            "/w/src/a.py:2-3",
+            "/w/src/a.py"
+        ]
+    );
+}

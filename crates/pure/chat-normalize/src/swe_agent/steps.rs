@@ -4,7 +4,8 @@ use chat_event::Json;
 use chat_event::payload::ToolResult;
 use serde_json::{Value, json};
 
-use super::{FORMAT, tools};
+use super::FORMAT;
+use super::tools::{self, OpenFile};
 use crate::emit::Emitter;
 use crate::track::{NewCall, Track};
 use crate::value::{is_true, list_of, str_of, text_of};
@@ -58,6 +59,7 @@ pub(crate) fn of_trajectory(
         .filter(|item| str_of(item, "role") == Some("assistant") && !is_true(item, "is_demo"))
         .peekable();
     let mut submitted_by = String::new();
+    let mut open_file = OpenFile::default();
     for (n, step) in trajectory.iter().enumerate() {
         let response = format!("{run}.s{n}");
         let action = str_of(step, "action").unwrap_or("");
@@ -76,9 +78,11 @@ pub(crate) fn of_trajectory(
             }
             continue;
         }
-        let call_id = call(track, emitter, &response, action, known);
+        let title = open_file.title(action);
+        let call_id = call(track, emitter, &response, (action, title), known);
         let took = step.get("execution_time").and_then(Value::as_f64);
         let output = text(step.get("observation"));
+        open_file.after(action, &output);
         result(track, emitter, &call_id, &output, took);
         if action.trim() == "submit" || action.starts_with("submit ") {
             submitted_by = call_id;
@@ -105,7 +109,8 @@ pub(crate) fn of_history(
         .iter()
         .position(|item| str_of(item, "role") == Some("assistant") && !is_true(item, "is_demo"));
     let mut submitted_by = String::new();
-    let mut open: Option<String> = None;
+    let mut open: Option<(String, &str)> = None;
+    let mut open_file = OpenFile::default();
     for (n, item) in history
         .iter()
         .enumerate()
@@ -121,15 +126,20 @@ pub(crate) fn of_history(
                 track.text(emitter, &response, 0, thought);
                 open = None;
                 if !action.is_empty() {
-                    let call_id = call(track, emitter, &response, action, Some(asked(item)));
+                    let title = open_file.title(action);
+                    let known = Some(asked(item));
+                    let call_id = call(track, emitter, &response, (action, title), known);
                     if action.trim() == "submit" {
                         submitted_by.clone_from(&call_id);
                     }
-                    open = Some(call_id);
+                    open = Some((call_id, action));
                 }
             }
             Some("user" | "tool") => match open.take() {
-                Some(call_id) => result(track, emitter, &call_id, &content, None),
+                Some((call_id, action)) => {
+                    open_file.after(action, &content);
+                    result(track, emitter, &call_id, &content, None);
+                }
                 None => {
                     let place = track.place();
                     emitter.notice("info", &place, "swe-agent", content);
@@ -150,7 +160,7 @@ fn call(
     track: &mut Track,
     emitter: &mut Emitter,
     response: &str,
-    action: &str,
+    (action, title): (&str, String),
     known: Option<Asked>,
 ) -> String {
     let known = known.unwrap_or(Asked {
@@ -167,7 +177,7 @@ fn call(
         response_id: response,
         name: &name,
         args: &args,
-        title: Some(one_line(action)),
+        title: Some(title),
         kind: tools::kind(action),
     };
     track.call(emitter, new);
