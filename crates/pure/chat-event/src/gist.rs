@@ -45,15 +45,19 @@ pub fn gist(text: &str, most_chars: usize) -> String {
     String::new()
 }
 
-/// What is typed to the program, and says nothing of what the session is about.
-const OF_THE_PROGRAM: [&str; 20] = [
+/// What is typed to the program, with whatever stands behind it, and says nothing of what the session is about.
+const OF_THE_PROGRAM: [&str; 30] = [
+    "/about",
     "/agents",
+    "/approvals",
+    "/auth",
     "/clear",
     "/compact",
     "/config",
     "/context",
     "/cost",
     "/doctor",
+    "/effort",
     "/exit",
     "/help",
     "/hooks",
@@ -62,11 +66,17 @@ const OF_THE_PROGRAM: [&str; 20] = [
     "/mcp",
     "/memory",
     "/model",
+    "/models",
+    "/new",
     "/permissions",
     "/quit",
+    "/rename",
     "/resume",
+    "/stats",
     "/status",
+    "/theme",
     "/usage",
+    "/vim",
 ];
 
 /// The title of a session that begins with this prompt; `None` where it says nothing.
@@ -76,23 +86,28 @@ const OF_THE_PROGRAM: [&str; 20] = [
 ///
 /// assert_eq!(title("Fix the **parser**\n\nIt fails.").as_deref(), Some("Fix the parser"));
 /// assert_eq!(title("Implement this plan:\n\n# One lock").as_deref(), Some("One lock"));
+/// assert_eq!(title("Here is the issue:\nISSUE:\nIt fails.").as_deref(), Some("It fails."));
 /// assert_eq!(title("/exit"), None);
+/// assert_eq!(title("/model opus"), None);
 /// ```
 pub fn title(prompt: &str) -> Option<String> {
     /// It is one line of a list.
     const TITLE_CHARS: usize = 120;
-    if OF_THE_PROGRAM.contains(&prompt.trim()) {
+    let command = prompt.split_whitespace().next().unwrap_or_default();
+    if OF_THE_PROGRAM.contains(&command) {
         return None;
     }
     let mut title = gist(prompt, TITLE_CHARS);
-    // A line that only leads to what follows tells less than that.
-    if title.ends_with(':')
-        && let Some((_, after)) = prompt.split_once(":\n")
+    let mut rest = prompt;
+    // Lines that only lead to what follows tell less than that.
+    while title.ends_with(':')
+        && let Some((_, after)) = rest.split_once(":\n")
     {
         let next = gist(after, TITLE_CHARS);
-        if !next.is_empty() {
-            title = next;
+        if next.is_empty() {
+            break;
         }
+        (title, rest) = (next, after);
     }
     Some(title).filter(|title| !title.is_empty())
 }

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser};
 
-use super::gist;
+use super::{gist, title};
 
 /// What a reader of Markdown says is text.
 fn as_read(line: &str) -> String {
@@ -130,4 +130,25 @@ fn a_long_line_is_read_as_far_as_it_is_shown() {
     assert!(gist(&nested, 200).chars().count() <= 201);
     let endless = "[".repeat(100_000);
     assert_eq!(gist(&endless, 10), format!("{}…", "[".repeat(10)));
+}
+
+#[test]
+fn a_title_is_the_first_line_that_leads_to_nothing_else() {
+    let of_swe_agent =
+        "We solve the issue. Here's its text:\nISSUE:\nTimeDelta loses precision\nHi there!";
+    for (prompt, said) in [
+        (of_swe_agent, Some("TimeDelta loses precision")),
+        ("Fix:\n\nTodo:\n", Some("Todo:")),
+        ("Fix:", Some("Fix:")),
+        ("/compact keep the tests", None),
+        (" /status\n", None),
+        ("/status/page is empty", Some("/status/page is empty")),
+        ("/review 12", Some("/review 12")),
+        ("", None),
+    ] {
+        assert_eq!(title(prompt).as_deref(), said, "{prompt:?}");
+    }
+    // However many lines there are, each is looked at once.
+    let long = format!("{}end", "a:\n".repeat(20_000));
+    assert_eq!(title(&long).as_deref(), Some("end"));
 }
