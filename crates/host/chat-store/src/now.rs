@@ -72,6 +72,9 @@ enum Turn {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Open<T> {
     id: String,
+    /// Its id in another source that tells of the same.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    also: Option<String>,
     turn_id: Option<String>,
     what: T,
 }
@@ -212,9 +215,29 @@ impl Now {
         if was_answered || self.asks.iter().any(is) || self.asks.len() >= MOST_OPEN {
             return;
         }
+        // A hook asks here what its agent's own log tells of as answered elsewhere: that is one request, which is answered here.
+        let is_here = what.answerable != Some(false);
+        let is_same = |open: &&mut Open<Ask>| {
+            let (before, is_before_here) = (&open.what, open.what.answerable != Some(false));
+            open.also.is_none()
+                && is_here != is_before_here
+                && (&before.kind, &before.tool, &before.text)
+                    == (&what.kind, &what.tool, &what.text)
+        };
+        if let Some(before) = self.asks.iter_mut().find(is_same) {
+            let mut other = id.to_owned();
+            if is_here {
+                std::mem::swap(&mut before.id, &mut other);
+                before.turn_id.clone_from(&event.turn_id);
+                before.what.answerable = what.answerable;
+            }
+            before.also = Some(other);
+            return;
+        }
         what.since_ms = event.timestamp;
         self.asks.push_back(Open {
             id: id.to_owned(),
+            also: None,
             turn_id: event.turn_id.clone(),
             what,
         });
@@ -222,8 +245,9 @@ impl Now {
 
     fn answer(&mut self, kind: &str, id: &str) {
         let n_before = self.asks.len();
-        self.asks
-            .retain(|ask| ask.id != id || ask.what.kind != kind);
+        self.asks.retain(|ask| {
+            (ask.id != id && ask.also.as_deref() != Some(id)) || ask.what.kind != kind
+        });
         if self.asks.len() == n_before {
             if self.early.len() >= MOST_OPEN {
                 self.early.pop_front();
@@ -243,6 +267,7 @@ impl Now {
         let object = object.or_else(|| call.title.clone());
         self.calls.push_back(Open {
             id: call.tool_call_id.clone(),
+            also: None,
             turn_id: event.turn_id.clone(),
             what: Doing {
                 tool: one_line(&call.tool_name),

@@ -239,14 +239,14 @@ fn the_list_says_who_waits_for_what_and_what_each_is_doing() {
     let before = row(&server);
     server.kill_and_restart();
     assert_eq!(row(&server), before, "made anew from the log");
-    // Behind the end of a turn nothing of it runs or waits.
+    // Behind the end of a turn nothing of it runs or waits; what was asked for no turn does.
     server.post(
         "s1",
         &json!([{"id": "end", "timestamp": 99, "type": "turn_end", "turnId": "t1", "payload": {}}]),
     );
     let over = row(&server);
     assert!(
-        over.get("doing").is_none() && over.get("ask").is_none(),
+        over.get("doing").is_none() && over["asks"] == 1,
         "{over}"
     );
 }
@@ -329,4 +329,36 @@ fn who_may_only_send_allows_nothing_that_waits_for_an_answer_from_here() {
     let both = make_token(&server, &["--scope", "ingest,answer"]);
     let (status, answer) = send(&server, &both, json!([allows[2]]));
     assert_eq!(answer["results"][0]["status"], "stored", "{status}");
+}
+
+#[test]
+fn what_a_hook_asks_is_counted_once_and_waits_on_when_its_turn_ends() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let row = || server.get("/api/v1/sessions").1["sessions"][0].clone();
+    let by_hook = json!({"id": "h", "timestamp": 2, "type": "permission_request",
+        "payload": {"requestId": "hook", "toolName": "Bash", "args": {"command": "ls"}}});
+    let by_log = json!({"id": "l", "timestamp": 3, "type": "permission_request", "turnId": "t1",
+        "payload": {"requestId": "c", "toolCallId": "c", "toolName": "Bash", "args": {"command": "ls"}, "answerable": false}});
+    for (nth, mut asks) in [[by_hook.clone(), by_log.clone()], [by_log, by_hook]]
+        .into_iter()
+        .enumerate()
+    {
+        for ask in &mut asks {
+            ask["id"] = json!(format!(
+                "{}{nth}",
+                ask["payload"]["requestId"].as_str().unwrap()
+            ));
+        }
+        server.post("s1", &json!(asks));
+        assert_eq!(row()["asks"], 1, "{}", row());
+        assert_eq!(row()["ask"]["answerable"], Value::Null, "{}", row());
+        let end = json!([{"id": format!("end{nth}"), "timestamp": 4, "type": "turn_end", "turnId": "t1", "payload": {}}]);
+        server.post("s1", &end);
+        assert_eq!(row()["asks"], 1, "a sub-agent may ask behind it");
+        let said = json!([{"id": format!("said{nth}"), "timestamp": 5, "type": "permission_resolved", "turnId": "t1",
+            "payload": {"requestId": "c", "decision": "allow"}}]);
+        server.post("s1", &said);
+        assert!(row().get("asks").is_none(), "{}", row());
+    }
 }

@@ -431,3 +431,92 @@ fn the_arguments_of_a_call_that_bears_an_old_id_are_its_own() {
     let inputs: Vec<String> = inputs.collect();
     assert_eq!(inputs, [r#"{"command": "t1"}"#, r#"{"command": "t2"}"#]);
 }
+
+/// A question, and a permission, each asked by a hook and told of by the log of the agent that has the hook.
+#[test]
+fn what_two_sources_tell_is_asked_is_one_row_that_is_answered_here() {
+    let question = |id: &str, more: Value| {
+        let mut payload =
+            json!({"requestId": id, "questions": [{"text": "Which colour?", "options": []}]});
+        for (name, value) in more.as_object().unwrap() {
+            payload[name] = value.clone();
+        }
+        payload
+    };
+    let permission = |id: &str, more: Value| {
+        let mut payload = json!({"requestId": id, "toolName": "Bash", "args": {"command": "ls"}});
+        for (name, value) in more.as_object().unwrap() {
+            payload[name] = value.clone();
+        }
+        payload
+    };
+    let there = || json!({"toolCallId": "c", "answerable": false});
+    type Asked<'a> = (&'a str, Value, Value, Value);
+    let kinds: [Asked; 2] = [
+        (
+            "question",
+            question("hook", json!({})),
+            question("c", there()),
+            json!({"requestId": "c", "outcome": "answered", "answers": [["Blue"]]}),
+        ),
+        (
+            "permission",
+            permission("hook", json!({})),
+            permission("c", there()),
+            json!({"requestId": "c", "decision": "allow"}),
+        ),
+    ];
+    for (kind, by_hook, by_log, resolved) in kinds {
+        let (request, resolution) = (format!("{kind}_request"), format!("{kind}_resolved"));
+        for hook_first in [true, false] {
+            let mut asks = vec![
+                (request.as_str(), Some("free"), by_hook.clone()),
+                (request.as_str(), None, by_log.clone()),
+            ];
+            if !hook_first {
+                asks.reverse();
+            }
+            let mut lines = vec![
+                ("turn_start", None, json!({"trigger": "user"})),
+                (
+                    "tool_call",
+                    None,
+                    json!({"toolCallId": "c", "toolName": "Bash", "kind": "execute", "args": {}}),
+                ),
+            ];
+            lines.extend(asks);
+            lines.push(("turn_end", None, json!({"outcome": "completed"})));
+            lines.push((resolution.as_str(), None, resolved.clone()));
+            let log = of_agents(&lines);
+            let mut renderer = ChatRenderer::with_history();
+            let mut asked = Vec::new();
+            for event in &log {
+                renderer.render_event(event);
+                renderer.check().unwrap();
+                let rows = renderer.feed().rows();
+                let open: Vec<(String, Option<String>)> = rows
+                    .filter_map(|block| match &block.body {
+                        BlockBody::Permission(ask) if ask.resolved.is_none() && !ask.expired => {
+                            Some((
+                                ask.request.request_id.clone(),
+                                ask.request.tool_call_id.clone(),
+                            ))
+                        }
+                        BlockBody::Question(ask) if ask.resolved.is_none() && !ask.expired => {
+                            Some((
+                                ask.request.request_id.clone(),
+                                ask.request.tool_call_id.clone(),
+                            ))
+                        }
+                        _ => None,
+                    })
+                    .collect();
+                asked.push(open);
+            }
+            let here = vec![("hook".to_owned(), Some("c".to_owned()))];
+            assert_eq!(asked[3], here, "{kind}, the hook first: {hook_first}");
+            assert_eq!(asked[4], here, "it waits on behind the turn");
+            assert!(asked[5].is_empty());
+        }
+    }
+}

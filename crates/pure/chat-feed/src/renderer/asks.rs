@@ -86,12 +86,61 @@ impl ChatRenderer {
             }
             return self.asked_or_answered(told);
         }
-        let id = self.permission(event, &request.request_id);
+        let told = self.asked_by_another(Ask::Permission, &request.request_id, |body| {
+            let BlockBody::Permission(told) = body else {
+                return false;
+            };
+            let before = &told.request;
+            told.resolved.is_none()
+                && !told.expired
+                && is_other_side(
+                    (before.answerable, &before.tool_call_id),
+                    (request.answerable, &request.tool_call_id),
+                )
+                && before.tool_name == request.tool_name
+                && before.args.as_ref().map(Json::to_value)
+                    == request.args.as_ref().map(Json::to_value)
+        });
+        let id = told.unwrap_or_else(|| self.permission(event, &request.request_id));
         if let BlockBody::Permission(block) = &mut self.feed.slot(id).block.body {
-            block.request = request.clone();
+            let call = request.tool_call_id.as_ref();
+            let call = call.or(block.request.tool_call_id.as_ref()).cloned();
+            if told.is_none() || request.answerable != Some(false) {
+                block.request = request.clone();
+            }
+            block.request.tool_call_id = call;
         }
         self.note_free(event, id, request.answerable);
         self.asked_or_answered(id);
+    }
+
+    /// A hook asks here what its agent's own log tells of as answered elsewhere: that is one row, which is answered here. The
+    /// row of the other, where there is one that is open; this request is told by it from here on.
+    fn asked_by_another(
+        &mut self,
+        ask: Ask,
+        request_id: &str,
+        is_same: impl Fn(&BlockBody) -> bool,
+    ) -> Option<BlockId> {
+        let name = (ask, request_id.into());
+        if self.asks.contains_key(&name) {
+            return None;
+        }
+        let rows = self.open_asks();
+        let told = rows
+            .rev()
+            .find(|&row| is_same(&self.feed.block(row).body))?;
+        self.asks.insert(name, told);
+        Some(told)
+    }
+
+    /// What waits in the turns that go on, and for no turn, the oldest first.
+    fn open_asks(&self) -> impl DoubleEndedIterator<Item = BlockId> {
+        let turns = self.open_turns.iter();
+        let of_turns = turns.flat_map(|turn| &self.turn_works[turn.0 as usize].open_asks);
+        let mut rows: Vec<BlockId> = of_turns.chain(&self.free_asks).copied().collect();
+        rows.sort_unstable();
+        rows.into_iter()
     }
 
     /// Two sources may tell of one refusal: a hook that asks knows no call, and what the agent says of the call later knows
@@ -207,9 +256,32 @@ impl ChatRenderer {
     }
 
     pub(super) fn question_request(&mut self, event: &ChatEvent, request: &QuestionRequest) {
-        let id = self.question(event, &request.request_id);
+        let texts = |request: &QuestionRequest| -> Vec<String> {
+            let questions = request.questions.iter();
+            questions.map(|question| question.text.clone()).collect()
+        };
+        let asked = texts(request);
+        let told = self.asked_by_another(Ask::Question, &request.request_id, |body| {
+            let BlockBody::Question(told) = body else {
+                return false;
+            };
+            let before = &told.request;
+            told.resolved.is_none()
+                && !told.expired
+                && is_other_side(
+                    (before.answerable, &before.tool_call_id),
+                    (request.answerable, &request.tool_call_id),
+                )
+                && texts(before) == asked
+        });
+        let id = told.unwrap_or_else(|| self.question(event, &request.request_id));
         if let BlockBody::Question(block) = &mut self.feed.slot(id).block.body {
-            block.request = request.clone();
+            let call = request.tool_call_id.as_ref();
+            let call = call.or(block.request.tool_call_id.as_ref()).cloned();
+            if told.is_none() || request.answerable != Some(false) {
+                block.request = request.clone();
+            }
+            block.request.tool_call_id = call;
         }
         self.note_free(event, id, request.answerable);
         self.asked_or_answered(id);
@@ -273,7 +345,8 @@ impl ChatRenderer {
             work.open_asks.remove(&id);
             self.free_asks.remove(&id);
         } else if self.free_asks.contains(&id) {
-            // No turn ends it.
+            // No turn ends it, also where another source told of it in one.
+            work.open_asks.remove(&id);
         } else if work.closed {
             self.expire(id);
         } else {
@@ -307,4 +380,19 @@ impl ChatRenderer {
         }
         self.update_quietly(id);
     }
+}
+
+/// Whether of two requests one is answered here and knows no call, as a hook asks, and the other is of a call and answered
+/// where the agent runs: of each `answerable` and the call.
+fn is_other_side(
+    before: (Option<bool>, &Option<String>),
+    now: (Option<bool>, &Option<String>),
+) -> bool {
+    let asks_here = |(answerable, call): (Option<bool>, &Option<String>)| {
+        answerable != Some(false) && call.is_none()
+    };
+    let asks_there = |(answerable, call): (Option<bool>, &Option<String>)| {
+        answerable == Some(false) && call.is_some()
+    };
+    (asks_here(before) && asks_there(now)) || (asks_there(before) && asks_here(now))
 }
