@@ -32,10 +32,13 @@ pub(crate) fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlo
         true => Inside::default(),
         false => Inside::of(feed, block, call),
     };
-    // Why it failed, or was denied, comes first; what it was given is seldom why.
+    // Why it failed, or was denied, comes first; what it was given is seldom why, but for a plan.
     let gave = call.result.is_some() || call.error.is_some();
     let failed = call.status == ToolStatus::Failed;
-    let is_behind = (failed || call.status == ToolStatus::Denied) && gave && !command;
+    let is_behind = (failed || call.status == ToolStatus::Denied)
+        && gave
+        && !command
+        && call.proposed_plan().is_none();
     let has_args = !call.args.is_null() && call.args.as_text() != "{}";
     let is_folded = is_behind && has_args && !shows_all;
     let args = match terminal {

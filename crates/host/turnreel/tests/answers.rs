@@ -245,10 +245,7 @@ fn the_list_says_who_waits_for_what_and_what_each_is_doing() {
         &json!([{"id": "end", "timestamp": 99, "type": "turn_end", "turnId": "t1", "payload": {}}]),
     );
     let over = row(&server);
-    assert!(
-        over.get("doing").is_none() && over["asks"] == 1,
-        "{over}"
-    );
+    assert!(over.get("doing").is_none() && over["asks"] == 1, "{over}");
 }
 
 #[test]

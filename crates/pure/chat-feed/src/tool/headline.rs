@@ -153,6 +153,8 @@ impl ToolCallBlock {
                 let proposed = || {
                     let plan = text_of(&self.args, "plan")?;
                     let line = first_line(&plan).trim_start_matches(['#', ' ']);
+                    // Many call it a plan themselves.
+                    let line = line.strip_prefix("Plan: ").unwrap_or(line);
                     Some(("Plan".to_owned(), line.to_owned()))
                 };
                 counted.or_else(proposed)
