@@ -3,6 +3,7 @@
 //! Ids are kept as their hashes and texts cut to a line, so that what is kept of open calls and turns is small whatever
 //! they are called.
 
+mod lines;
 mod says;
 mod tell;
 mod tools;
@@ -14,12 +15,12 @@ use chat_event::payload::TurnEnd;
 use chat_event::{ChatEvent, Payload};
 
 use super::calls::{CallPlace, CallStep, Calls, TurnNth};
-use super::clean::{clean, first_line, one_line};
+use super::clean::{clean, one_line};
 use super::line::{LineKind, Severity, Stream, Verbosity};
 use super::turns::Turns;
 use super::{Running, words};
 use crate::renderer::Seen;
-use crate::retries::{Retries, is_retry};
+use crate::retries::Retries;
 use crate::tool::ToolStatus;
 
 /// So many questions may wait for their answer.
@@ -271,68 +272,17 @@ impl SessionTrace {
             Payload::Progress(progress) => self.progress(turn, progress),
             Payload::Plan(plan) => self.plan(turn, plan),
             Payload::Usage(usage) => self.usage(event, turn, usage),
-            Payload::Interrupt(interrupt) => {
-                self.stop(turn, "interrupted", ToolStatus::Interrupted);
-                if turn.is_none() {
-                    let why = one_line(&interrupt.reason);
-                    self.tell(LineKind::Error, Severity::Warning, format!("[STOP] {why}"));
-                }
-            }
-            Payload::ErrorEvent(error) => {
-                let main = turn.filter(|_| parent.is_none());
-                match main {
-                    Some(_) => self.stop(turn, "failed", ToolStatus::NoResult),
-                    None => self.settle(turn, ToolStatus::NoResult),
-                }
-                self.error(turn, &error.code, &error.message);
-            }
-            Payload::AgentMessage(message) => {
-                let target = one_line(&message.target_agent_id);
-                let said = first_line(&message.message.preview());
-                self.notable(
-                    turn,
-                    LineKind::Agent,
-                    format!("[AGENT] to {target}: {said}"),
-                );
-            }
-            Payload::AgentCallback(callback) => {
-                let from = one_line(&callback.from_agent_id);
-                let said = first_line(&callback.result.preview());
-                self.notable(
-                    turn,
-                    LineKind::Agent,
-                    format!("[AGENT] from {from}: {said}"),
-                );
-            }
+            Payload::Interrupt(interrupt) => self.interrupt(turn, interrupt),
+            Payload::ErrorEvent(error) => self.error_event(event, turn, error),
+            Payload::AgentMessage(message) => self.agent_message(turn, message),
+            Payload::AgentCallback(callback) => self.agent_callback(turn, callback),
             Payload::AgentSwitch(switch) => {
                 let to = one_line(&switch.to_agent_id);
                 self.notable(turn, LineKind::Agent, format!("[AGENT] {to} takes over"));
             }
-            Payload::PermissionRequest(request) => {
-                let tool = one_line(&request.tool_name.to_lowercase());
-                let title = request.title.as_deref().map(first_line);
-                let what = match title.filter(|title| !title.is_empty()) {
-                    Some(title) => format!("{tool}: {title}"),
-                    None => tool,
-                };
-                let call_id = request.tool_call_id.as_deref();
-                self.ask(turn, &request.request_id, what, call_id);
-            }
+            Payload::PermissionRequest(request) => self.permission_request(turn, request),
             Payload::PermissionResolved(resolved) => {
-                let decision = match &*resolved.decision {
-                    "allow" => "allowed".to_owned(),
-                    "deny" => "denied".to_owned(),
-                    "cancel" => "cancelled".to_owned(),
-                    other => one_line(other),
-                };
-                let by = resolved.by.as_deref().map(one_line);
-                let by = by.map_or_else(String::new, |by| format!(" by {by}"));
-                self.answered(
-                    event,
-                    turn,
-                    &resolved.request_id,
-                    &format!("{decision}{by}"),
-                );
+                self.permission_resolved(event, turn, resolved)
             }
             Payload::QuestionRequest(request) => self.question(turn, request),
             Payload::QuestionResolved(resolved) => {
@@ -345,15 +295,7 @@ impl SessionTrace {
                 let why = one_line(&end.reason);
                 self.verbose(LineKind::Session, format!("[SESSION] ended: {why}"));
             }
-            Payload::SessionStatus(status) => {
-                let told = status.message.as_deref().map(one_line);
-                let retries = is_retry(status);
-                self.status = retries.then(|| told.unwrap_or_else(|| "retrying".to_owned()));
-                if retries {
-                    let (_, retries) = self.retries.get_or_insert((turn, Retries::default()));
-                    retries.note(status, event.timestamp);
-                }
-            }
+            Payload::SessionStatus(status) => self.session_status(event, turn, status),
             Payload::Compaction(told) => {
                 let how = one_line(&told.trigger);
                 self.notable(
@@ -367,16 +309,7 @@ impl SessionTrace {
                 let n = retract.event_ids.len();
                 self.verbose(LineKind::Notice, format!("[INFO] {n} events taken back"));
             }
-            Payload::LogGap(gap) => {
-                let why = one_line(&gap.why);
-                let text = if gap.n_missing() > 0 {
-                    let (from, to) = (gap.from, gap.to);
-                    format!("[WARN] events {from} to {to} are missing: {why}")
-                } else {
-                    format!("[WARN] a write was cut off, no event is missing: {why}")
-                };
-                self.tell(LineKind::Notice, Severity::Warning, text);
-            }
+            Payload::LogGap(gap) => self.log_gap(gap),
             Payload::AudioChunk(_) => {}
             Payload::AudioDone(done) => {
                 let length = done.duration_ms.map_or_else(String::new, words::duration);
