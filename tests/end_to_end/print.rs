@@ -101,7 +101,6 @@ const PAPER: &str = "(() => {
     return {
         hunks: text.split('of the hunk').length - 1,
         lines: text.split(/number \\d+ of 3000/).length - 1,
-        beyond: __test.all('.terminal__line').filter((line) => line.getBoundingClientRect().right > line.parentElement.getBoundingClientRect().right + 1).length,
         pressed: __test.all('.more, .link, .icon-button').filter(seen).map((it) => it.localName + ' ' + it.textContent),
     };
 })()";
@@ -115,14 +114,8 @@ fn diffs_are_printed_once_and_of_outputs_the_beginning() {
         &json!({"turnId": "t1"}),
         &json!({"text": "Edit"}),
     );
-    let wide = "wide ".repeat(100);
     let printed: String = (1..=3000)
-        .map(|nth| {
-            format!(
-                "number {nth} of 3000{}\n",
-                if nth == 1 { &wide } else { "" }
-            )
-        })
+        .map(|nth| format!("number {nth} of 3000\n"))
         .collect();
     for (call, tool, args) in [
         ("a", "Bash", json!({"command": "seq"})),
@@ -154,7 +147,7 @@ fn diffs_are_printed_once_and_of_outputs_the_beginning() {
             for _ in 0..2 {
                 stage.tab.pdf().await;
                 let printed: Value = stage.tab.eval("window.printed").await;
-                let expected = json!({"hunks": 3, "lines": 80, "beyond": 0, "pressed": ["div 2,960 more lines", "div 2,960 more lines"]});
+                let expected = json!({"hunks": 3, "lines": 80, "pressed": ["div 2,960 more lines", "div 2,960 more lines"]});
                 assert_eq!(printed, expected);
                 stage.rest().await;
                 let after: Value = stage.tab.eval(PAPER).await;
@@ -162,4 +155,26 @@ fn diffs_are_printed_once_and_of_outputs_the_beginning() {
             }
         },
     );
+}
+
+#[test]
+fn a_long_line_of_an_output_ends_on_the_paper() {
+    let mut writer = Writer::new("wide");
+    let place = json!({"turnId": "t1", "responseId": "r1"});
+    let call = json!({"toolCallId": "c", "toolName": "Bash", "kind": "execute", "args": {"command": "make"}});
+    let result = json!({"toolCallId": "c", "result": "wide ".repeat(100), "exitCode": 0});
+    writer
+        .event("user_message", &place, &json!({"text": "Make"}))
+        .event("tool_call", &place, &call)
+        .event("tool_result", &place, &result);
+    let files = vec![("/log", writer.take())];
+    let feed = "<agent-feed fold=\"none\" verbosity=\"verbose\"></agent-feed>";
+    on_stage("paper_wide", feed, files, async |stage| {
+        stage.show("/log").await;
+        let lines = "__test.all('.terminal__line').map((line) => line.getBoundingClientRect().right <= line.closest('.row').getBoundingClientRect().right + 1)";
+        stage.tab.run(&format!("matchMedia('print').addEventListener('change', (media) => {{ if (media.matches) window.printed = {lines}; }})")).await;
+        stage.tab.pdf().await;
+        let printed: Value = stage.tab.eval("window.printed").await;
+        assert_eq!(printed, json!([true]));
+    });
 }

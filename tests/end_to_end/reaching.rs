@@ -314,11 +314,12 @@ fn what_keys_go_to_has_room_and_lies_under_nothing() {
     let files = vec![("/long.jsonl", writer.take())];
     on_stage("room", FEED, files, async |stage| {
         stage.show("/long.jsonl").await;
-        stage
-            .tab
-            .run("__test.feed().scroller.scrollTop = 0; await __test.rest()")
-            .await;
         enter(&stage).await;
+        stage.tab.press("g").await;
+        stage.tab.press("g").await;
+        let at_top = "__test.feed().scroller.scrollTop === 0";
+        stage.tab.wait_for("the top", SHORT, at_top).await;
+        stage.rest().await;
         let go = async |key: &str| -> Value {
             stage.tab.press(key).await;
             stage.tab.run("await __test.frames(3)").await;
