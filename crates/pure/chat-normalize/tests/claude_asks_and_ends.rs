@@ -228,6 +228,11 @@ fn what_no_person_refused_is_told_by_whom_it_was() {
         refused("user-rejected", user, said),
         by("user", "shorter, please")
     );
+    // Older ones say it in the words alone.
+    assert_eq!(
+        refused("user-rejected", Value::Null, said),
+        by("user", "shorter, please")
+    );
 }
 
 #[test]
@@ -425,4 +430,36 @@ fn a_command_of_the_program_is_over_with_what_it_printed() {
         "idle",
     ];
     assert_eq!(told(&transcript(&shell)), of_shell);
+}
+
+#[test]
+fn a_call_that_is_refused_before_it_runs_is_not_interrupted_and_what_nobody_answered_not_refused() {
+    let ends = |result: &Value| {
+        let lines = [
+            said("user", "u1", 0, json!("Go")),
+            calls("c", 1, "Bash", &json!({"command": "touch a"})),
+            result.clone(),
+        ];
+        let mut told = told(&transcript(&lines));
+        told.retain(|line| line.starts_with("c"));
+        told
+    };
+    let stop = "The user doesn't want to proceed with this tool use. STOP what you are doing.";
+    let mut result = gets("c", 2, stop, true);
+    result["toolDenialKind"] = json!("user-rejected");
+    assert_eq!(ends(&result), ["c: interrupted"]);
+    result["toolDenialBeforeRun"] = json!(true);
+    let by_user = format!("c:denied deny by user: {stop}");
+    assert_eq!(ends(&result), ["c:denied asks", &by_user, "c: rejected"]);
+    let mut result = gets(
+        "c",
+        2,
+        "Tool permission request failed: Stream closed",
+        true,
+    );
+    result["toolDenialKind"] = json!("permission-rule");
+    result["toolDenialUnanswered"] = json!("stream-closed");
+    result["permissionDecision"] =
+        json!({"decision": "reject", "source": "config", "reasonType": "other"});
+    assert_eq!(ends(&result), ["c: not_run"]);
 }

@@ -299,9 +299,13 @@ impl Asks {
         let decision = meta.get("permission_decision").unwrap_or(&Value::Null);
         let rejected = str_of(decision, "decision") == Some("reject");
         let not_run = text_of(meta, "non_execution_kind");
-        // What was interrupted, or did not run for another reason, was refused by nobody.
-        let refused_kind =
-            not_run.filter(|kind| rejected || matches!(*kind, "user-rejected" | "permission-rule"));
+        let words = said_with_refusal(text).filter(|_| failed);
+        // What was interrupted, or did not run because nobody answered, was refused by nobody.
+        let answered = text_of(meta, "unanswered").is_none();
+        let refused_kind = not_run
+            .or(words.map(|_| "user-rejected"))
+            .filter(|kind| rejected || matches!(*kind, "user-rejected" | "permission-rule"))
+            .filter(|_| answered);
         let by = refused_by(decision, refused_kind);
         if let Some((request_id, ask)) = self.of_call(&call.id) {
             self.open.remove(&request_id);
@@ -314,7 +318,7 @@ impl Asks {
             let refused =
                 refused_kind.is_some() || rejected || (failed && decision.is_null() && !ran(text));
             let answers = details.and_then(|details| details.get("answers"));
-            let message = refused.then(|| cut(words_of_refusal(text), 500));
+            let message = refused.then(|| cut(words.unwrap_or(text), 500));
             let by = if ask.question { "user" } else { by };
             self.resolve(
                 emitter,
@@ -328,7 +332,8 @@ impl Asks {
             );
         } else if refused_kind.is_some() && !self.denied.contains(&call.id) {
             // The program calls it a rejection also where a user interrupts a call that was let run.
-            if refused_kind == Some("user-rejected") && decision.is_null() {
+            let may_have_run = words.is_none() && !is_true(meta, "before_run");
+            if refused_kind == Some("user-rejected") && decision.is_null() && may_have_run {
                 return true;
             }
             self.refuse(
@@ -338,7 +343,7 @@ impl Asks {
                 Some(&call.args),
                 &call.place,
                 by,
-                Some(cut(words_of_refusal(text), 500)),
+                Some(cut(words.unwrap_or(text), 500)),
             );
         }
         false
@@ -464,17 +469,12 @@ fn refused_by(decision: &Value, refused_kind: Option<&str>) -> &'static str {
     }
 }
 
-/// What a person said with the refusal, without what the program puts around it for the model; else the whole text.
-fn words_of_refusal(text: &str) -> &str {
-    let said = text
-        .starts_with("The user doesn't want to")
-        .then(|| text.split_once("the user said:\n"))
-        .flatten()
-        .map(|(_, said)| said);
-    let said = said.map(|said| said.split_once("\n\nNote: ").map_or(said, |(said, _)| said));
-    said.map(str::trim)
-        .filter(|said| !said.is_empty())
-        .unwrap_or(text)
+/// What a person said with the refusal, without what the program puts around it for the model.
+fn said_with_refusal(text: &str) -> Option<&str> {
+    let refused = text.starts_with("The user doesn't want to");
+    let (_, said) = text.split_once("the user said:\n").filter(|_| refused)?;
+    let said = said.split_once("\n\nNote: ").map_or(said, |(said, _)| said);
+    Some(said.trim()).filter(|said| !said.is_empty())
 }
 
 /// A value that says something.

@@ -171,6 +171,8 @@ fn meta_of(line: &Value, native_id: &str) -> Value {
     for (from, to) in [
         ("toolDenialKind", "non_execution_kind"),
         ("permissionDecision", "permission_decision"),
+        ("toolDenialBeforeRun", "before_run"),
+        ("toolDenialUnanswered", "unanswered"),
     ] {
         if let Some(value) = line.get(from) {
             meta.insert(to.to_owned(), value.clone());
@@ -189,6 +191,9 @@ pub(crate) fn is_of_lost_call(text: &str) -> bool {
 }
 
 fn error_code(meta: &Value, text: &str, exit_code: Option<i64>) -> Option<&'static str> {
+    if text_of(meta, "unanswered").is_some() {
+        return Some("not_run");
+    }
     match text_of(meta, "non_execution_kind") {
         Some("user-rejected") => return Some("rejected"),
         Some("permission-rule") => return Some("denied"),
