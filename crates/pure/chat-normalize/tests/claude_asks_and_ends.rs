@@ -365,6 +365,18 @@ fn a_session_rests_when_what_it_left_running_is_over() {
         let mut left = begun.to_vec();
         left.push(cost_state());
         assert_eq!(statuses(&left), "busy, end completed, idle");
+        let mut filled = text("a5", 90, "No response requested.");
+        filled["message"]["model"] = json!("<synthetic>");
+        let mut killed = begun.to_vec();
+        killed.extend([
+            said("user", "u3", 80, json!("More")),
+            filled,
+            said("user", "u4", 91, json!("And now")),
+            text("a6", 92, "Done."),
+            duration("d4", 93),
+        ]);
+        let of_killed = "busy, end completed, end interrupted, idle, busy, end completed, idle";
+        assert_eq!(statuses(&killed), of_killed);
         let mut stopped = begun.to_vec();
         let mut result = gets("k", 71, "stopped", false);
         result["toolUseResult"] = json!({"task_id": "k1", "message": "stopped"});

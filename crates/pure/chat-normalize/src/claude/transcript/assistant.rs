@@ -18,6 +18,7 @@ impl ClaudeTranscript {
             if let Some(turn) = self.session.turns.last_mut().filter(|_| chain.is_none()) {
                 turn.interrupted = true;
             }
+            self.forget_tasks(emitter);
             emitter.pass_over("assistant, in place of an answer");
             return;
         }

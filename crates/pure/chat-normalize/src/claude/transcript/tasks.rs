@@ -5,7 +5,7 @@
 //! | a result with `backgroundTaskId`, or with `async_launched` and `agentId` | one runs |
 //! | a result with `task_id` or `shell_id`: it was stopped | it ended |
 //! | a notification, as a user's line or as an attachment | it ended |
-//! | `cost-state` | all ended with the program |
+//! | `cost-state`; a line in place of an answer that was cut off | all ended with the program |
 
 use serde_json::Value;
 
@@ -39,6 +39,12 @@ impl ClaudeTranscript {
         if let Some((task, _)) = task {
             self.forget_task(emitter, task.trim());
         }
+    }
+
+    /// The program ended, and with it what it ran.
+    pub(super) fn forget_tasks(&mut self, emitter: &mut Emitter) {
+        self.tasks.clear();
+        emitter.in_background(false);
     }
 
     fn forget_task(&mut self, emitter: &mut Emitter, task: &str) {

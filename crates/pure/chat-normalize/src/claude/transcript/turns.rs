@@ -104,8 +104,7 @@ impl ClaudeTranscript {
             turn.id.clone()
         });
         self.end_turn(emitter, None);
-        self.tasks.clear();
-        emitter.in_background(false);
+        self.forget_tasks(emitter);
     }
 
     /// Where the main agent's last words stand, which may be written behind the end of the program.
