@@ -28,7 +28,6 @@ fn prompt(turn: &'static str) -> [(&'static str, Option<&'static str>, Value); 2
 fn a_session_that_failed_or_was_stopped_is_not_just_over() {
     with_server("over", 120, async |visit, program| {
         let server = Server::start(&program).await;
-        let tab = visit.tab("page").await;
         for (session, kind, payload, state, words) in [
             ("a", "error", json!({"message": "no"}), "failed", "Failed"),
             ("b", "interrupt", json!({}), "interrupted", "Interrupted"),
@@ -38,6 +37,7 @@ fn a_session_that_failed_or_was_stopped_is_not_just_over() {
             told.push((kind, Some("t1"), payload));
             told.push(("session_end", None, json!({"reason": "end of stream"})));
             server.send(session, &events(&told)).await;
+            let tab = visit.tab(state).await;
             open(&tab, &server.page_of(session), told.len()).await;
             let chip = "__test.one('.connection')";
             let says = format!(
@@ -85,7 +85,7 @@ fn what_stands_behind_the_last_turn_lets_no_clock_run_and_tokens_are_called_toke
         let more = events(&prompt("t2"));
         let more: Vec<Value> = more.as_array().into_iter().flatten().cloned().collect();
         let more = more.into_iter().map(|mut event| {
-            event["id"] = format!("more-{}", event["id"]).into();
+            event["id"] = format!("more-{}", event["id"].as_str().unwrap_or_default()).into();
             event
         });
         server.send("rests", &more.collect()).await;
