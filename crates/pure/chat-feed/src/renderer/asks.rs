@@ -93,22 +93,14 @@ impl ChatRenderer {
             let before = &told.request;
             told.resolved.is_none()
                 && !told.expired
-                && is_other_side(
-                    (before.answerable, &before.tool_call_id),
-                    (request.answerable, &request.tool_call_id),
-                )
+                && are_two_sides(before, request)
                 && before.tool_name == request.tool_name
                 && before.args.as_ref().map(Json::to_value)
                     == request.args.as_ref().map(Json::to_value)
         });
         let id = told.unwrap_or_else(|| self.permission(event, &request.request_id));
         if let BlockBody::Permission(block) = &mut self.feed.slot(id).block.body {
-            let call = request.tool_call_id.as_ref();
-            let call = call.or(block.request.tool_call_id.as_ref()).cloned();
-            if told.is_none() || request.answerable != Some(false) {
-                block.request = request.clone();
-            }
-            block.request.tool_call_id = call;
+            take_request(&mut block.request, request, told.is_some());
         }
         self.note_free(event, id, request.answerable);
         self.asked_or_answered(id);
@@ -268,20 +260,12 @@ impl ChatRenderer {
             let before = &told.request;
             told.resolved.is_none()
                 && !told.expired
-                && is_other_side(
-                    (before.answerable, &before.tool_call_id),
-                    (request.answerable, &request.tool_call_id),
-                )
+                && are_two_sides(before, request)
                 && texts(before) == asked
         });
         let id = told.unwrap_or_else(|| self.question(event, &request.request_id));
         if let BlockBody::Question(block) = &mut self.feed.slot(id).block.body {
-            let call = request.tool_call_id.as_ref();
-            let call = call.or(block.request.tool_call_id.as_ref()).cloned();
-            if told.is_none() || request.answerable != Some(false) {
-                block.request = request.clone();
-            }
-            block.request.tool_call_id = call;
+            take_request(&mut block.request, request, told.is_some());
         }
         self.note_free(event, id, request.answerable);
         self.asked_or_answered(id);
@@ -382,17 +366,65 @@ impl ChatRenderer {
     }
 }
 
-/// Whether of two requests one is answered here and knows no call, as a hook asks, and the other is of a call and answered
-/// where the agent runs: of each `answerable` and the call.
-fn is_other_side(
-    before: (Option<bool>, &Option<String>),
-    now: (Option<bool>, &Option<String>),
-) -> bool {
-    let asks_here = |(answerable, call): (Option<bool>, &Option<String>)| {
-        answerable != Some(false) && call.is_none()
-    };
-    let asks_there = |(answerable, call): (Option<bool>, &Option<String>)| {
-        answerable == Some(false) && call.is_some()
-    };
-    (asks_here(before) && asks_there(now)) || (asks_there(before) && asks_here(now))
+/// What is alike in a request for leave and a question.
+trait Request: Clone {
+    /// `false` where it is answered where the agent runs.
+    fn answerable(&self) -> Option<bool>;
+    fn call(&mut self) -> &mut Option<String>;
+    fn is_of_call(&self) -> bool;
+
+    /// A hook asks so: it is answered here, and knows no call.
+    fn asks_here(&self) -> bool {
+        self.answerable() != Some(false) && !self.is_of_call()
+    }
+
+    /// The agent's own log tells so of what a hook asks.
+    fn asks_there(&self) -> bool {
+        self.answerable() == Some(false) && self.is_of_call()
+    }
+}
+
+impl Request for PermissionRequest {
+    fn answerable(&self) -> Option<bool> {
+        self.answerable
+    }
+
+    fn call(&mut self) -> &mut Option<String> {
+        &mut self.tool_call_id
+    }
+
+    fn is_of_call(&self) -> bool {
+        self.tool_call_id.is_some()
+    }
+}
+
+impl Request for QuestionRequest {
+    fn answerable(&self) -> Option<bool> {
+        self.answerable
+    }
+
+    fn call(&mut self) -> &mut Option<String> {
+        &mut self.tool_call_id
+    }
+
+    fn is_of_call(&self) -> bool {
+        self.tool_call_id.is_some()
+    }
+}
+
+fn are_two_sides<R: Request>(before: &R, now: &R) -> bool {
+    (before.asks_here() && now.asks_there()) || (before.asks_there() && now.asks_here())
+}
+
+/// Puts a request in the place of the one before; of two sides the one that is answered here stays, and is of the call.
+fn take_request<R: Request>(before: &mut R, now: &R, is_other_side: bool) {
+    let mut now = now.clone();
+    if is_other_side && now.answerable() == Some(false) {
+        *before.call() = now.call().take();
+        return;
+    }
+    if now.call().is_none() {
+        *now.call() = before.call().take();
+    }
+    *before = now;
 }
