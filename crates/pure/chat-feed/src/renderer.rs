@@ -16,6 +16,7 @@ mod says;
 pub(crate) mod seen;
 mod texts;
 mod turns;
+mod two_sources;
 mod used;
 
 use std::collections::{BTreeSet, HashMap};

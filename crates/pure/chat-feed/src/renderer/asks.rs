@@ -7,6 +7,7 @@ use chat_event::payload::{
 use chat_event::{ChatEvent, Json};
 
 use super::ChatRenderer;
+use super::two_sources::{are_two_sides, take_request};
 use crate::block::{AgentMessageBlock, BlockBody, BlockId, PermissionBlock, QuestionBlock};
 
 /// What waits for an answer, and by whose id: each kind counts its ids for itself.
@@ -104,71 +105,6 @@ impl ChatRenderer {
         }
         self.note_free(event, id, request.answerable);
         self.asked_or_answered(id);
-    }
-
-    /// A hook asks here what its agent's own log tells of as answered elsewhere: that is one row, which is answered here. The
-    /// row of the other, where there is one that is open; this request is told by it from here on.
-    fn asked_by_another(
-        &mut self,
-        ask: Ask,
-        request_id: &str,
-        is_same: impl Fn(&BlockBody) -> bool,
-    ) -> Option<BlockId> {
-        let name = (ask, request_id.into());
-        if self.asks.contains_key(&name) {
-            return None;
-        }
-        let rows = self.open_asks();
-        let told = rows
-            .rev()
-            .find(|&row| is_same(&self.feed.block(row).body))?;
-        self.asks.insert(name, told);
-        Some(told)
-    }
-
-    /// What waits in the turns that go on, and for no turn, the oldest first.
-    fn open_asks(&self) -> impl DoubleEndedIterator<Item = BlockId> {
-        let turns = self.open_turns.iter();
-        let of_turns = turns.flat_map(|turn| &self.turn_works[turn.0 as usize].open_asks);
-        let mut rows: Vec<BlockId> = of_turns.chain(&self.free_asks).copied().collect();
-        rows.sort_unstable();
-        rows.into_iter()
-    }
-
-    /// Two sources may tell of one refusal: a hook that asks knows no call, and what the agent says of the call later knows
-    /// no hook. The row of the first, where this request is the second: it offers no answers, and its turn has a refused
-    /// request of no call for the same tool with the same arguments.
-    fn refusal_told_before(
-        &self,
-        event: &ChatEvent,
-        request: &PermissionRequest,
-    ) -> Option<BlockId> {
-        /// What was asked just before is what the agent speaks of.
-        const LOOKED_AT_ROWS: usize = 100;
-        let named = (Ask::Permission, request.request_id.as_str().into());
-        if !request.options.is_empty()
-            || request.tool_call_id.is_none()
-            || self.asks.contains_key(&named)
-        {
-            return None;
-        }
-        let turn = *self.turn_ids.get(event.turn_id.as_deref()?)?;
-        let args = request.args.as_ref().map(Json::to_value);
-        let last = self.turn_works[turn.0 as usize].last?;
-        let rows = std::iter::successors(Some(last), |&row| self.feed.prev(row));
-        let mut rows = rows.take(LOOKED_AT_ROWS);
-        rows.find(|&row| {
-            let block = self.feed.block(row);
-            let BlockBody::Permission(told) = &block.body else {
-                return false;
-            };
-            let refused = told.resolved.as_ref();
-            block.turn == turn
-                && refused.is_some_and(|told| told.decision != "allow")
-                && told.request.tool_call_id.is_none()
-                && told.request.tool_name == request.tool_name
-                && told.request.args.as_ref().map(Json::to_value) == args
-        })
     }
 
     pub(super) fn permission_resolved(&mut self, event: &ChatEvent, resolved: &PermissionResolved) {
@@ -364,67 +300,4 @@ impl ChatRenderer {
         }
         self.update_quietly(id);
     }
-}
-
-/// What is alike in a request for leave and a question.
-trait Request: Clone {
-    /// `false` where it is answered where the agent runs.
-    fn answerable(&self) -> Option<bool>;
-    fn call(&mut self) -> &mut Option<String>;
-    fn is_of_call(&self) -> bool;
-
-    /// A hook asks so: it is answered here, and knows no call.
-    fn asks_here(&self) -> bool {
-        self.answerable() != Some(false) && !self.is_of_call()
-    }
-
-    /// The agent's own log tells so of what a hook asks.
-    fn asks_there(&self) -> bool {
-        self.answerable() == Some(false) && self.is_of_call()
-    }
-}
-
-impl Request for PermissionRequest {
-    fn answerable(&self) -> Option<bool> {
-        self.answerable
-    }
-
-    fn call(&mut self) -> &mut Option<String> {
-        &mut self.tool_call_id
-    }
-
-    fn is_of_call(&self) -> bool {
-        self.tool_call_id.is_some()
-    }
-}
-
-impl Request for QuestionRequest {
-    fn answerable(&self) -> Option<bool> {
-        self.answerable
-    }
-
-    fn call(&mut self) -> &mut Option<String> {
-        &mut self.tool_call_id
-    }
-
-    fn is_of_call(&self) -> bool {
-        self.tool_call_id.is_some()
-    }
-}
-
-fn are_two_sides<R: Request>(before: &R, now: &R) -> bool {
-    (before.asks_here() && now.asks_there()) || (before.asks_there() && now.asks_here())
-}
-
-/// Puts a request in the place of the one before; of two sides the one that is answered here stays, and is of the call.
-fn take_request<R: Request>(before: &mut R, now: &R, is_other_side: bool) {
-    let mut now = now.clone();
-    if is_other_side && now.answerable() == Some(false) {
-        *before.call() = now.call().take();
-        return;
-    }
-    if now.call().is_none() {
-        *now.call() = before.call().take();
-    }
-    *before = now;
 }
