@@ -15,7 +15,7 @@ const MOST_FIRST_BYTES: usize = 265_800;
 /// And in all, the worker for colours and what unpacks included.
 const MOST_BYTES: usize = 1_575_000;
 /// What reads in a worker is fetched for long logs alone, and is made for speed.
-const MOST_READER_BYTES: usize = 630_000;
+const MOST_READER_BYTES: usize = 640_000;
 
 /// Addresses fetched up to the moment in which the first rows are there.
 const FETCHED_FIRST: &str = "(() => {
