@@ -214,6 +214,8 @@ impl Asked {
         let events = [self.resolved(outcome)];
         match self.post(&events) {
             Err(Error::Later { .. }) => Spool::new(self.spool_dir.clone()).append(&events),
+            // A token that may only send tells of no leave: that it is asked no longer it does tell.
+            Err(Error::Refused { .. }) if outcome.is_some() => self.post(&[self.resolved(None)]),
             // What it refuses now it refuses later.
             taken => taken,
         }

@@ -11,10 +11,14 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use support::{PROGRAM, Server, command, soon};
+use support::{PROGRAM, Server, command, make_token, soon};
 
 fn start(data: &Path, input: &Value) -> Child {
-    let mut child = command::start_at(data, "hook", &[]);
+    start_with(data, &[], input)
+}
+
+fn start_with(data: &Path, args: &[&str], input: &Value) -> Child {
+    let mut child = command::start_at(data, "hook", args);
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(input.to_string().as_bytes()).unwrap();
     child
@@ -135,15 +139,27 @@ fn a_question_is_asked_and_answered_as_one() {
 fn what_is_allowed_where_the_agent_runs_is_asked_no_longer() {
     let dir = tempfile::tempdir().unwrap();
     let server = Server::start(dir.path());
-    let path = dir.path().join("transcript.jsonl");
+    allowed_where_the_agent_runs(dir.path(), &server, &[]);
+}
+
+#[test]
+fn it_is_asked_no_longer_also_where_the_hook_may_only_send() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let token = make_token(&server, &["--scope", "ingest,read"]);
+    allowed_where_the_agent_runs(dir.path(), &server, &["--token", &token]);
+}
+
+fn allowed_where_the_agent_runs(dir: &Path, server: &Server, args: &[&str]) {
+    let path = dir.join("transcript.jsonl");
     let mut input = asks("PermissionRequest");
     input["transcript_path"] = json!(path);
     let part =
         json!({"type": "tool_use", "id": "t1", "name": "Bash", "input": input["tool_input"]});
     let call = json!({"type": "assistant", "message": {"content": [part]}});
     std::fs::write(&path, format!("{call}\n")).unwrap();
-    let child = start(dir.path(), &input);
-    let request = asked(&server);
+    let child = start_with(dir, args, &input);
+    let request = asked(server);
     let part =
         json!({"type": "tool_result", "tool_use_id": "t1", "content": "", "is_error": false});
     let result = json!({"type": "user", "message": {"content": [part]}});
@@ -151,9 +167,9 @@ fn what_is_allowed_where_the_agent_runs_is_asked_no_longer() {
     writeln!(log, "{result}").unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
-    assert_eq!(waiting(&server), 0);
+    assert_eq!(waiting(server), 0);
     let said = json!({"decision": "deny"});
-    assert_eq!(answer(&server, "permissions", &request, &said), 409);
+    assert_eq!(answer(server, "permissions", &request, &said), 409);
 }
 
 /// The shell that it runs its hooks in lives on.
