@@ -1,4 +1,5 @@
 //! What the Agent Client Protocol's reader holds: over recordings and fixtures, and on small inputs of kinds they lack.
+//! One file: all of it is made of the same few lines of one wire.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
