@@ -7,7 +7,7 @@ mod call;
 mod words;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use chat_event::payload::{PermissionResolved, QuestionResolved, SessionStart};
@@ -18,7 +18,7 @@ use serde_json::Value;
 use self::agent::Agent;
 use self::call::{Call, Outcome};
 use crate::client::{Client, Error};
-use crate::pipe::{FindEndpoint, found};
+use crate::pipe::{FindEndpoint, found, locked, now_ms};
 use crate::spool::{Batch, Spool};
 
 /// So long a request may take that the agent stands still for.
@@ -255,9 +255,7 @@ impl Asked {
 
     fn event(&self, what: &str, payload: Payload) -> ChatEvent {
         let id = format!("{}:{what}", self.request_id);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now_ms = now.map_or(0, |now| i64::try_from(now.as_millis()).unwrap_or(i64::MAX));
-        ChatEvent::new(id, now_ms, &self.session_id, payload)
+        ChatEvent::new(id, now_ms(), &self.session_id, payload)
     }
 
     fn get(&self, client: &Client, path: &str) -> Result<Value, Error> {
@@ -276,10 +274,6 @@ impl Asked {
             Some((_, why)) => Err(Error::Refused { why }),
         }
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn random() -> String {
