@@ -136,8 +136,7 @@ pub(crate) struct Log {
     /// Damaged lines found on opening.
     damaged: u64,
     syncs: SyncTimes,
-    /// Up to where the index goes.
-    indexed_end: u64,
+    indexed: index::Indexed,
     /// The index was refused, and is not tried again before the log has come so far.
     index_not_before: u64,
 }

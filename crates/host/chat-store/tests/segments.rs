@@ -171,7 +171,7 @@ fn a_stop_at_any_step_of_sealing_is_recovered_from() {
             }
             // The index was written half.
             _ => {
-                std::fs::write(dir.path().join(format!("{stem}.idx")), "TURNIDX2").unwrap();
+                std::fs::write(dir.path().join(format!("{stem}.idx")), "TURNIDX3").unwrap();
                 std::fs::write(dir.path().join(format!("{stem}.idx.new")), "T").unwrap();
             }
         }

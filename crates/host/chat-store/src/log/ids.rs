@@ -82,7 +82,10 @@ impl Ids {
     }
 
     pub(super) fn insert(&mut self, id: &str, offset: u64) {
-        let hash = self.hash(id);
+        self.insert_place((self.hash(id), offset));
+    }
+
+    pub(super) fn insert_place(&mut self, (hash, offset): Place) {
         if let Some(many) = &mut self.many {
             many.push((hash, offset));
             return;
@@ -115,16 +118,29 @@ impl Ids {
         }
     }
 
+    /// The file that has the older ones.
+    pub(super) fn kept_in(&self) -> Option<&File> {
+        match &self.older {
+            Older::Kept { file, .. } => Some(file),
+            Older::Held(_) => None,
+        }
+    }
+
+    /// Those that came since the older ones were sorted, in order.
+    pub(super) fn recent(&self) -> Vec<Place> {
+        let recent = self.recent.iter().map(|(hash, at)| (*hash, *at));
+        let mut recent: Vec<Place> = recent.chain(self.clashing.iter().copied()).collect();
+        recent.sort_unstable();
+        recent
+    }
+
     /// Shows all places to `visit` in order.
     ///
     /// # Errors
     ///
     /// Where `visit` refuses, or the index cannot be trusted.
     pub(super) fn each(&self, visit: &mut dyn FnMut(Place) -> io::Result<()>) -> io::Result<()> {
-        let mut newer: Vec<Place> = self.recent.iter().map(|(hash, at)| (*hash, *at)).collect();
-        newer.extend(&self.clashing);
-        newer.sort_unstable();
-        let mut newer = newer.into_iter().peekable();
+        let mut newer = self.recent().into_iter().peekable();
         let mut n_blocks = 0;
         while let Some(block) = self.older.block(n_blocks).map_err(|Damaged| damaged())? {
             n_blocks += 1;

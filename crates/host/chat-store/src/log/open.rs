@@ -62,7 +62,7 @@ impl Log {
             failed: None,
             damaged: 0,
             syncs: SyncTimes::default(),
-            indexed_end: 0,
+            indexed: index::Indexed::default(),
             index_not_before: 0,
             files: opening.files,
         };
@@ -85,6 +85,7 @@ impl Log {
 
     fn take_index(&mut self, index: index::Index) {
         let facts = index.facts;
+        self.indexed = index::Indexed::of(&facts);
         self.epoch = facts.epoch;
         self.head = facts.head;
         self.oldest = facts.oldest;
@@ -95,7 +96,6 @@ impl Log {
         self.damaged = facts.damaged;
         self.lines = index.lines;
         self.ids = index.ids;
-        self.indexed_end = facts.end;
     }
 
     /// Reads the log anew; numbers that were given are not given again.
