@@ -5,6 +5,7 @@
 //! | the first open turn | `busy` |
 //! | the last open turn ends, nothing runs in the background | `idle`, once |
 //! | what ran in the background ended, no turn is open | `idle`, once |
+//! | the session ends, no turn is open | `idle`, once, whatever ran in the background |
 //! | the provider is asked again | `retrying`; `busy` when an answer comes |
 //! | a quiet period in a source that does not say when turns end, nor that more comes | `idle` with `guessed`; `busy` when work comes |
 //!
@@ -34,6 +35,10 @@ pub(crate) struct Busy {
 impl Busy {
     /// What is to be said before an event.
     pub(crate) fn before(&mut self, payload: &Payload, place: &Place) -> Option<&'static str> {
+        if matches!(payload, Payload::SessionEnd(_)) {
+            self.background = false;
+            return self.rest();
+        }
         let works = matches!(
             payload,
             Payload::AssistantChunk(_)
@@ -74,6 +79,11 @@ impl Busy {
             _ => {}
         }
         None
+    }
+
+    /// Whether a turn of the main agent is open.
+    pub(crate) fn in_turn(&self) -> bool {
+        !self.turns.is_empty()
     }
 
     fn rest(&mut self) -> Option<&'static str> {

@@ -92,6 +92,17 @@ pub(crate) enum Form {
     Document,
 }
 
+/// What the end of a source says, where its own rules do not say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// The file is read to its end.
+    OfFile,
+    /// The program that wrote it is gone.
+    OfStream,
+    /// Nothing: a log of ChatEvents says itself when its session ends.
+    Untold,
+}
+
 /// What is known of a dialect.
 pub(crate) struct Row {
     pub(crate) dialect: Dialect,
@@ -408,6 +419,16 @@ impl Dialect {
                 | Dialect::PiStream
                 | Dialect::Acp
         )
+    }
+
+    /// What its end says.
+    pub(crate) fn ending(self) -> Ending {
+        match self {
+            Dialect::ChatEvents => Ending::Untold,
+            Dialect::OpenCodeEvents => Ending::OfStream,
+            _ if self.is_of_a_run() => Ending::OfStream,
+            _ => Ending::OfFile,
+        }
     }
 
     /// Whether the source says when a turn is over. Where it does not, [`SessionReader::quiet`](crate::SessionReader::quiet)

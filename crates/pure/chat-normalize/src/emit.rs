@@ -77,6 +77,8 @@ pub(crate) struct Emitter {
     /// When what is read now arrived, and the last event's time with how long after it that arrived.
     arrival_ms: i64,
     last: Option<(i64, i64)>,
+    /// The newest time that an event bears; [`AT_REST`] where none bears one.
+    pub(crate) newest_ms: i64,
     /// What was made and not yet taken.
     pub(crate) out: Vec<ChatEvent>,
     /// Counts.
@@ -92,6 +94,8 @@ pub(crate) struct Emitter {
     /// The ids of the events of lines that a later line may take back, of the last lines.
     kept_ids: Recent<Vec<String>, LATE_LARGE>,
     keeps_ids: bool,
+    /// The end of the session was said.
+    pub(crate) has_ended: bool,
     pub(crate) busy: Busy,
     pub(crate) open_calls: OpenCalls,
     pub(crate) untold_edits: UntoldEdits,
@@ -106,6 +110,7 @@ impl Emitter {
             at_rest: false,
             arrival_ms: AT_REST,
             last: None,
+            newest_ms: AT_REST,
             out: Vec::new(),
             report: Report::default(),
             line_id: "0".to_owned(),
@@ -115,6 +120,7 @@ impl Emitter {
             repeats: Recent::default(),
             kept_ids: Recent::default(),
             keeps_ids: false,
+            has_ended: false,
             busy: Busy::default(),
             open_calls: OpenCalls::default(),
             untold_edits: UntoldEdits::default(),
@@ -254,6 +260,10 @@ impl Emitter {
     /// Adds an event as it is.
     pub(crate) fn push(&mut self, event: ChatEvent) -> &mut ChatEvent {
         self.report.events += 1;
+        self.has_ended |= matches!(event.payload, Payload::SessionEnd(_));
+        self.newest_ms = event
+            .timestamp
+            .map_or(self.newest_ms, |time_ms| self.newest_ms.max(time_ms));
         if self.at_rest {
             self.time_ms = event.timestamp.unwrap_or(self.time_ms);
         } else if let Some(time_ms) = event.timestamp {
@@ -305,11 +315,20 @@ impl Emitter {
 
     /// The output of the program that works on the session is at its end; `cut_off`, in the middle of a turn.
     pub(crate) fn end_of_stream(&mut self, cut_off: bool) {
-        let reason = if cut_off {
+        self.end_of_session(if cut_off {
             "the stream stopped before the turn was over"
         } else {
             "end of stream"
-        };
+        });
+    }
+
+    /// What the program wrote down of the session is at its end.
+    pub(crate) fn end_of_file(&mut self) {
+        self.end_of_session("end of file");
+    }
+
+    /// The session goes on no more.
+    fn end_of_session(&mut self, reason: &str) {
         let end = SessionEnd {
             reason: reason.to_owned(),
             extra: Extra::default(),

@@ -9,7 +9,7 @@ use chat_event::jsonl::{LineContent, LineSplitter};
 use serde_json::Value;
 
 use crate::detect::{Detector, HEAD_BYTES, NotASession, foreign};
-use crate::dialect::{Dialect, Form, Normalizer, TABLE};
+use crate::dialect::{Dialect, Ending, Form, Normalizer, TABLE};
 use crate::emit::{Emitter, Place, Report, hash, short_hash};
 use crate::value::{event_data, is_event_field, parse_document, parse_line, text_of};
 
@@ -113,6 +113,7 @@ struct Running {
     emitter: Emitter,
     normalizer: Box<dyn Normalizer>,
     form: Form,
+    ending: Ending,
 }
 
 impl SessionReader {
@@ -311,6 +312,7 @@ impl Core {
             emitter: Emitter::new(&session_id),
             normalizer: (dialect.row().make)(&self.context),
             form: dialect.form(),
+            ending: dialect.ending(),
         };
         if dialect.is_of_a_run() {
             running.emitter.run = self.context.run_mark();
@@ -463,10 +465,20 @@ impl Running {
         // A session that is resumed ends more than once; the last line makes the ends different.
         let last = format!("end.{}", emitter.line_id());
         emitter.begin_line(Some(&last));
+        let (in_turn, arrival_ms) = (emitter.busy.in_turn(), emitter.time_ms);
         self.normalizer.finish(emitter);
         emitter.close_open_calls();
         emitter.make_untold_edit();
         emitter.rest_at_end();
+        // What came of the source goes on no more, also where its format has no words for that.
+        if emitter.report.events > 0 && !emitter.has_ended {
+            emitter.time_ms = emitter.newest_ms.max(arrival_ms);
+            match self.ending {
+                Ending::OfFile => emitter.end_of_file(),
+                Ending::OfStream => emitter.end_of_stream(in_turn),
+                Ending::Untold => {}
+            }
+        }
     }
 }
 

@@ -184,3 +184,35 @@ fn what_lies_at_rest_took_no_longer_than_the_source_says() {
         }
     }
 }
+
+/// A source that is read to its end goes on no more, wherever that is.
+#[test]
+fn what_is_read_to_its_end_is_over_and_rests() {
+    for kind in ["fixtures", "recordings"] {
+        let Some(root) = shared(kind) else { continue };
+        for path in files(&root) {
+            let bytes = std::fs::read(&path).unwrap();
+            if bytes.len() > 1 << 18 {
+                continue;
+            }
+            for n_bytes in [bytes.len(), bytes.len() * 2 / 3] {
+                let read = support::read(&bytes[..n_bytes]);
+                if read.verdict.is_err() {
+                    continue;
+                }
+                let told = format!("{}, {n_bytes} bytes", path.display());
+                let (mut works, mut over) = (false, read.events.is_empty());
+                for event in &read.events {
+                    match &event.payload {
+                        Payload::SessionStatus(status) => works = status.status != "idle",
+                        Payload::TurnStart(_) => over = false,
+                        Payload::SessionEnd(_) => over = true,
+                        _ => {}
+                    }
+                }
+                assert!(!works, "{told}: it works");
+                assert!(over, "{told}: it goes on");
+            }
+        }
+    }
+}
