@@ -11,8 +11,21 @@ pub(crate) fn counted<N: TryInto<u64>>(n: N, one: &str, many: &str) -> String {
     if n == 1 {
         format!("1 {one}")
     } else {
-        format!("{n} {many}")
+        format!("{} {many}", grouped(n))
     }
+}
+
+/// A number with its thousands apart.
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// The first line of `text`, cut to what a card shows.
@@ -23,5 +36,25 @@ pub(crate) fn one_line(text: &str) -> String {
         format!("{cut_line}…")
     } else {
         cut_line.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_has_its_thousands_apart_and_a_noun_that_fits() {
+        let tokens = |n: u64| counted(n, "token", "tokens");
+        assert_eq!(
+            [0, 1, 999, 88_056, 1_234_567].map(tokens),
+            [
+                "0 tokens",
+                "1 token",
+                "999 tokens",
+                "88,056 tokens",
+                "1,234,567 tokens"
+            ]
+        );
     }
 }

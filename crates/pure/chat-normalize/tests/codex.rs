@@ -309,6 +309,52 @@ fn an_agent_is_who_was_started_and_is_called_by_its_name() {
     );
 }
 
+/// What a helper is asked, does and answers is told of one agent, by its own name.
+#[test]
+fn a_helper_is_one_agent_whatever_its_lines_call_it() {
+    let of_item = |thread: &str, method: &str, item: serde_json::Value| json!({"method": method, "params": {"threadId": thread, "turnId": format!("turn-of-{thread}"), "item": item}});
+    let begins = |thread: &str| {
+        json!({"method": "turn/started", "params": {"threadId": thread,
+            "turn": {"id": format!("turn-of-{thread}"), "status": "inProgress", "items": []}}})
+    };
+    let states = json!({"helper-1": {"status": "completed", "message": "Sorted."}});
+    let lines = [
+        json!({"method": "thread/started", "params": {"thread": {"id": "main-1", "cwd": "/repo"}}}),
+        begins("main-1"),
+        of_item(
+            "main-1",
+            "item/completed",
+            json!({"type": "subAgentActivity", "id": "s", "kind": "started", "agentThreadId": "helper-1", "agentPath": "/root/sort"}),
+        ),
+        begins("helper-1"),
+        of_item(
+            "helper-1",
+            "item/completed",
+            json!({"type": "agentMessage", "id": "m", "text": "I sort."}),
+        ),
+        of_item(
+            "main-1",
+            "item/completed",
+            json!({"type": "collabAgentToolCall", "id": "w", "tool": "wait", "status": "completed",
+                "receiverThreadIds": ["helper-1"], "agentsStates": states}),
+        ),
+    ];
+    let events = read_lines(Dialect::CodexAppServer, &lines).events;
+    support::assert_sound("codex-app-server", &events);
+    let mut agents = Vec::new();
+    for event in &events {
+        agents.extend(event.agent_id.clone());
+        match &event.payload {
+            Payload::ToolCall(call) if call.tool_name == "spawn_agent" => {
+                agents.extend(call.title.clone());
+            }
+            Payload::AgentCallback(told) => agents.push(told.from_agent_id.clone()),
+            _ => {}
+        }
+    }
+    assert_eq!(agents, ["sort"; 3]);
+}
+
 /// A script's calls stand there by themselves; the script does where it failed, or did nothing else.
 #[test]
 fn a_script_is_told_by_the_calls_it_makes() {

@@ -245,8 +245,9 @@ fn agent_summary(details: &Value, text: &str) -> Option<String> {
         count_of(details, "totalTokens"),
     ) {
         (Some(tools), Some(tokens)) => Some(format!(
-            "{}, {tokens} tokens",
-            counted(tools, "tool call", "tool calls")
+            "{}, {}",
+            counted(tools, "tool call", "tool calls"),
+            counted(tokens, "token", "tokens")
         )),
         _ => text
             .lines()

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::items::member;
+use super::session::Session;
 use super::tools::Spec;
 use crate::value::{list_of, str_of, text_of};
 use crate::words::one_line;
@@ -56,6 +57,32 @@ impl Spec {
         }
         self
     }
+}
+
+impl Session {
+    /// The name that a sub-agent goes by, of its thread or of its path: all that is told of it is told of one agent.
+    pub(crate) fn agent_name<'a>(&'a self, agent: &'a str) -> &'a str {
+        self.names
+            .get(agent)
+            .map_or_else(|| own_name(agent), String::as_str)
+    }
+
+    /// Takes the names of the agents that an item is about.
+    pub(crate) fn learn_names(&mut self, item: &Value) {
+        let agents = member(item, "receiver_agents", "receiverAgents");
+        for agent in agents.and_then(Value::as_array).into_iter().flatten() {
+            let thread = member(agent, "thread_id", "threadId").and_then(Value::as_str);
+            if let (Some(thread), Some(name)) = (thread, name_of(agent)) {
+                let name = own_name(name).to_owned();
+                self.names.entry(thread.to_owned()).or_insert(name);
+            }
+        }
+    }
+}
+
+/// An agent's path without the session itself, in which all of them are.
+pub(crate) fn own_name(path: &str) -> &str {
+    path.strip_prefix("/root/").unwrap_or(path)
 }
 
 /// The agent that an item starts, by the name it goes by.

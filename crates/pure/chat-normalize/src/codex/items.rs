@@ -9,7 +9,7 @@ use chat_event::{Extra, Json};
 use serde_json::Value;
 
 use super::changes;
-use super::collab::{agent_of_output, is_collab, output_words};
+use super::collab::{agent_of_output, is_collab, output_words, own_name};
 use super::content::{content_of, message_text, texts_of};
 use super::outcome::{MAX_ERROR_BYTES, Outcome, outcome, summary, write_result};
 use super::session::{Call, Ended, Scope, Session};
@@ -381,6 +381,7 @@ impl Session {
             .and_then(Value::as_array)
             .map(|ids| ids.iter().filter_map(Value::as_str).collect())
             .unwrap_or_default();
+        self.learn_names(item);
         if let Some(prompt) = text_of(item, "prompt") {
             for (n, receiver) in receivers.iter().enumerate() {
                 self.spawned
@@ -388,7 +389,7 @@ impl Session {
                     .or_insert_with(|| id.to_owned());
                 let message = AgentMessage {
                     message_id: format!("{id}.{n}"),
-                    target_agent_id: (*receiver).to_owned(),
+                    target_agent_id: self.agent_name(receiver).to_owned(),
                     target_session_id: (*receiver).to_owned(),
                     message: Body::from(prompt),
                     wait: false,
@@ -437,7 +438,7 @@ impl Session {
         let message_id = self.spawned.get(from).map(|call| format!("{call}.0"));
         let callback = AgentCallback {
             message_id: message_id.unwrap_or_else(|| from.to_owned()),
-            from_agent_id: from.to_owned(),
+            from_agent_id: self.agent_name(from).to_owned(),
             from_session_id: from.to_owned(),
             result: Body::from(text),
             extra: Extra::default(),
@@ -456,8 +457,8 @@ impl Session {
                 self.spawned.insert(thread.to_owned(), id.to_owned());
                 if let Some(name) = name {
                     self.spawned.insert(name.to_owned(), id.to_owned());
-                }
-                if let Some(name) = name {
+                    self.names
+                        .insert(thread.to_owned(), own_name(name).to_owned());
                     self.tell_held(emitter, id, |held| held.of_agent(name));
                 }
                 self.tell_held(emitter, id, |held| held);
@@ -465,7 +466,7 @@ impl Session {
                     let args = serde_json::json!({});
                     let mut spec =
                         Spec::of_call("spawn_agent", args).of_agent(name.unwrap_or(thread));
-                    spec.title = name.map(one_line);
+                    spec.title = name.map(|name| one_line(own_name(name)));
                     self.call(emitter, scope, id, spec);
                 }
                 let asked = self
@@ -475,7 +476,7 @@ impl Session {
                 if let Some(asked) = asked {
                     let message = AgentMessage {
                         message_id: format!("{id}.0"),
-                        target_agent_id: name.unwrap_or(thread).to_owned(),
+                        target_agent_id: self.agent_name(thread).to_owned(),
                         target_session_id: thread.to_owned(),
                         message: Body::from(asked),
                         wait: false,

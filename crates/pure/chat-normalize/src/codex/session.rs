@@ -59,6 +59,8 @@ pub(crate) struct Session {
     ended: Recent<Ended>,
     /// Sub-agent's thread → the call that started it.
     pub(crate) spawned: HashMap<String, String>,
+    /// Sub-agent's thread → the name it goes by.
+    pub(crate) names: HashMap<String, String>,
     /// The to-do list as it was said last.
     pub(crate) last_todo: Option<Value>,
     /// Turns in which a person wrote, and how often.
@@ -168,7 +170,7 @@ impl Session {
         };
         if !key.is_empty() {
             place.turn_id = self.turn("").map(|turn| turn.id.clone());
-            place.agent_id = Some(key.to_owned());
+            place.agent_id = Some(self.agent_name(key).to_owned());
             place.parent_tool_call_id = self.spawned.get(key).cloned();
         }
         Scope { turn, place }
