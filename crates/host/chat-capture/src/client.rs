@@ -57,6 +57,11 @@ pub enum Error {
         /// What it said.
         why: String,
     },
+    /// Other events have the ids of all of the batch.
+    IdsTaken {
+        /// What it said.
+        why: String,
+    },
     /// The spool could not be written or read.
     Spool {
         /// What was tried.
@@ -77,7 +82,9 @@ impl fmt::Display for Error {
             Error::Later { why, .. } => write!(f, "could not send yet: {why}"),
             Error::Unauthorized { why } => write!(f, "could not send: {why}"),
             Error::TooLarge => write!(f, "could not send: the batch is too large"),
-            Error::Refused { why } => write!(f, "could not send: {why}"),
+            Error::Refused { why } | Error::IdsTaken { why } => {
+                write!(f, "could not send: {why}")
+            }
             Error::Spool {
                 doing,
                 path,
@@ -98,6 +105,8 @@ impl std::error::Error for Error {}
 pub(crate) struct Taken {
     /// Items it refused: which of the batch, and why.
     pub(crate) refused: Vec<(usize, String)>,
+    /// Items whose ids other events have.
+    pub(crate) ids_taken: Vec<usize>,
 }
 
 /// The longest that one request takes, where nothing else is said: a batch is large, and a disk slow.
@@ -144,19 +153,16 @@ impl Client {
             .header("Content-Type", "application/json")
             .send(batch.body());
         let answer = read_answer(sent)?;
+        let mut taken = Taken::default();
         let items = answer["results"].as_array().into_iter().flatten();
-        let refused = items
-            .enumerate()
-            .filter_map(|(at, item)| {
-                let why = match item["status"].as_str()? {
-                    "rejected" => text_of(&item["message"]),
-                    "conflict" => format!("another event has the id {}", text_of(&item["id"])),
-                    _ => return None,
-                };
-                Some((at, why))
-            })
-            .collect();
-        Ok(Taken { refused })
+        for (at, item) in items.enumerate() {
+            match item["status"].as_str() {
+                Some("rejected") => taken.refused.push((at, text_of(&item["message"]))),
+                Some("conflict") => taken.ids_taken.push(at),
+                Some(_) | None => {}
+            }
+        }
+        Ok(taken)
     }
 
     /// Asks for what is at a route.
@@ -229,6 +235,7 @@ fn read_answer(
             after_ms: answer["error"]["retryAfterMs"].as_u64().or(after_ms),
             status: Some(status),
         }),
+        409 if answer["error"]["code"] == "id_conflict" => Err(Error::IdsTaken { why: why() }),
         _ => Err(Error::Refused { why: why() }),
     }
 }

@@ -1,5 +1,6 @@
 //! Sending what is in a spool, until the server has it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -36,6 +37,8 @@ pub(crate) struct Sender<'a> {
     notes: Vec<String>,
     /// How many events were refused, and where they are kept.
     n_refused: usize,
+    /// How many of them have ids of events that stand there, by their session.
+    n_told: BTreeMap<String, usize>,
     kept: Option<PathBuf>,
     /// The last reason for which the server has not taken something.
     pub(crate) last_refusal: Option<String>,
@@ -58,6 +61,7 @@ impl<'a> Sender<'a> {
             tries: 0,
             notes: Vec::new(),
             n_refused: 0,
+            n_told: BTreeMap::new(),
             kept: None,
             last_refusal: None,
         }
@@ -114,6 +118,12 @@ impl<'a> Sender<'a> {
                     self.send(&second, rest);
                     return;
                 }
+                Err(Error::IdsTaken { .. }) => {
+                    let lines: Vec<&str> = batch.lines.iter().map(String::as_str).collect();
+                    self.told_before(batch, lines.len());
+                    self.keep_refused(batch, &lines);
+                    return;
+                }
                 Err(why @ (Error::TooLarge | Error::Refused { .. })) => {
                     // It would be refused each time, and hold up all that follows.
                     self.note(why.to_string());
@@ -156,10 +166,20 @@ impl<'a> Sender<'a> {
             self.note(format!("the server refused an event: {why}"));
             lines.extend(batch.lines.get(at).map(String::as_str));
         }
+        self.told_before(batch, taken.ids_taken.len());
+        let told_before = taken.ids_taken.iter().filter_map(|at| batch.lines.get(*at));
+        lines.extend(told_before.map(String::as_str));
         if !lines.is_empty() {
             self.keep_refused(batch, &lines);
         }
         Ok(())
+    }
+
+    /// Ids come from the agent: where other events have them, the agent told the same by another way.
+    fn told_before(&mut self, batch: &Batch, n_events: usize) {
+        if n_events > 0 {
+            *self.n_told.entry(batch.session_id.clone()).or_default() += n_events;
+        }
     }
 
     /// What the server does not take is kept where it is no longer in the way.
@@ -197,6 +217,12 @@ impl<'a> Sender<'a> {
 
     pub(crate) fn take_notes(&mut self) -> Vec<String> {
         let mut notes = std::mem::take(&mut self.notes);
+        for (session_id, n) in std::mem::take(&mut self.n_told) {
+            let events = if n == 1 { "event" } else { "events" };
+            notes.push(format!(
+                "{n} {events} of {session_id} stood there in other words: another source tells of this session too, and its turns may stand twice; one source is enough"
+            ));
+        }
         if let Some(path) = self.kept.take() {
             let n = std::mem::take(&mut self.n_refused);
             let events = if n == 1 { "event is" } else { "events are" };

@@ -379,6 +379,10 @@ fn what_the_server_refuses_is_kept_and_said() {
         let output = run(dir.path(), &[], input.as_bytes());
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(said.contains("1 event is not in the session"), "{said}");
+        // Once, however it is found out.
+        let told = "1 event of s1 stood there in other words: another source tells of this session";
+        assert!(said.contains(told), "{said}");
+        assert!(!said.contains("could not send"), "{said}");
         let kept = dir.path().join("spool/refused/s1.jsonl");
         assert!(said.contains(&kept.display().to_string()), "{said}");
         let kept = std::fs::read_to_string(kept).unwrap();
