@@ -2,8 +2,10 @@
 //!
 //! Events get their number here and nowhere else, in the order in which they stand in the file. The promises of
 //! `protocol.md` 5.7: one `write(2)` a group on an appending file, nothing half-written left behind, a line's checksum.
-//! Opening and repairing is for `open` and `scan`, writing for `write`, full files for `seal`, reading pages for `page`.
+//! Taking events in is for `append`, opening and repairing for `open` and `scan`, writing for `write`, full files for `seal`,
+//! reading pages for `page`.
 
+mod append;
 mod condition;
 mod files;
 mod ids;
@@ -17,17 +19,14 @@ mod seal;
 mod walk;
 mod write;
 
-use std::collections::HashMap;
 use std::fs::File;
 
+use chat_event::ChatEvent;
 use chat_event::compaction::Folded;
-use chat_event::{BodyRef, ChatEvent, bodies};
 
-use crate::blobs::Blobs;
 use crate::error::Error;
 use crate::platform::FileMark;
 use crate::session_id::SessionId;
-use crate::store::{SyncPolicy, random_base64url};
 use crate::summary::Summary;
 use ids::Ids;
 
@@ -142,105 +141,6 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Stores the events that are new, in order, in one piece.
-    ///
-    /// With `atomic` nothing is stored where one conflicts.
-    pub(crate) fn append(
-        &mut self,
-        events: Vec<ChatEvent>,
-        blobs: &Blobs,
-        sync: SyncPolicy,
-        atomic: bool,
-        now_ms: i64,
-    ) -> Result<Appended, Error> {
-        if let Some(why) = &self.failed {
-            return Err(Error::Degraded { why: why.clone() });
-        }
-        self.check_unchanged(now_ms)?;
-        let mut results = Vec::with_capacity(events.len());
-        let mut stored: Vec<Stored> = Vec::new();
-        let mut in_batch: HashMap<String, usize> = HashMap::new();
-        let ids: Vec<&str> = events.iter().map(|event| event.id.as_str()).collect();
-        let offsets = self.offsets_of(&ids, now_ms)?;
-        let mut seq = self.head;
-        for (mut event, offsets) in events.into_iter().zip(offsets) {
-            let idempotent = !event.id.is_empty();
-            if !idempotent {
-                event.id = format!("srv:{}", random_base64url::<12>()?);
-            }
-            event.seq = None;
-            event.recv = None;
-            event.extra.remove("c");
-            self.id.as_str().clone_into(&mut event.session_id);
-            bodies::take_out(&mut event, crate::INLINE_BYTES, &mut |text| {
-                let sha256 = blobs.put(text.as_bytes())?;
-                Ok::<_, Error>(BodyRef::to(text, sha256))
-            })?;
-            let same_id = match in_batch.get(&event.id) {
-                Some(&at) => Some(stored[at].event.clone()),
-                None => self.find_at(&event.id, &offsets)?,
-            };
-            if let Some(before) = same_id {
-                results.push(compare(before, event));
-                continue;
-            }
-            seq += 1;
-            event.seq = Some(seq);
-            event.recv = Some(now_ms);
-            results.push(ItemResult::Stored {
-                seq,
-                id: event.id.clone(),
-                idempotent,
-            });
-            in_batch.insert(event.id.clone(), stored.len());
-            stored.push(Stored {
-                seq,
-                line: event.to_line_with_checksum(),
-                event,
-            });
-        }
-        let conflicts = results
-            .iter()
-            .any(|result| matches!(result, ItemResult::Conflict { .. }));
-        let refused = atomic && conflicts;
-        if refused {
-            stored.clear();
-        }
-        let mut synced = false;
-        if !stored.is_empty() {
-            let before = self.ending();
-            let offsets = self.write_lines(stored.iter().map(|stored| &stored.line))?;
-            // Before anybody can read them: what may be lost is not seen, so its numbers can be given again. And a log that
-            // was left on purpose says so until more of it is durable: without it, the power may go and nobody would know
-            // that numbers had been given behind its end.
-            if sync == SyncPolicy::Always || self.ends_clean {
-                if let Err(why) = self.sync() {
-                    self.take_back(before);
-                    return Err(why);
-                }
-                synced = true;
-            }
-            for (stored, offset) in stored.iter().zip(offsets) {
-                self.note(&stored.event, offset);
-            }
-            self.ends_clean = false;
-        }
-        if self.index_is_due() {
-            self.write_index();
-        }
-        if self.is_full() {
-            self.seal();
-        }
-        Ok(Appended {
-            epoch: self.epoch.clone(),
-            results,
-            stored,
-            summary: self.summary.clone(),
-            synced,
-            refused,
-        })
-    }
-
     /// Takes note of an event that stands at `offset`.
     fn note(&mut self, event: &ChatEvent, offset: u64) {
         let Some(seq) = event.seq else { return };
@@ -383,21 +283,5 @@ impl Log {
         self.last_line = 0;
         self.ids = Ids::new().unwrap();
         panic!("half way");
-    }
-}
-
-/// What an event is beside one that has its id.
-fn compare(mut before: ChatEvent, event: ChatEvent) -> ItemResult {
-    let seq = before.seq.take().unwrap_or_default();
-    before.recv = None;
-    before.extra.remove("c");
-    let mut now = event;
-    bodies::bare(&mut before);
-    bodies::bare(&mut now);
-    // Their lines are compared: a line escapes what the value that came may have had as it is.
-    if before.to_line() == now.to_line() {
-        ItemResult::Duplicate { seq }
-    } else {
-        ItemResult::Conflict { id: now.id, seq }
     }
 }

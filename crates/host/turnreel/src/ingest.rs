@@ -18,7 +18,7 @@ use crate::state::State;
 use crate::told::Told;
 
 pub(crate) use answers::refuse_answers;
-pub(crate) use batch::{Rejected, is_event_id, read_batch};
+pub(crate) use batch::{Rejected, is_event_id, n_events, read_batch};
 
 /// What a batch is answered.
 #[derive(Debug, Serialize)]

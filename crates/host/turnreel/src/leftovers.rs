@@ -4,10 +4,12 @@
 
 use std::path::{Path, PathBuf};
 
-use chat_capture::Leftover;
+use axum::http::StatusCode;
+use chat_capture::{Batch, Leftover};
+use chat_event::ChatEvent;
 use chat_store::SessionId;
 
-use crate::ingest;
+use crate::ingest::{self, Rejected};
 use crate::serve::spool_dir;
 use crate::state::State;
 
@@ -42,32 +44,57 @@ async fn take_in_one(state: &State, path: &Path) -> Result<(), String> {
         let Some(batch) = batch.map_err(|why| why.to_string())? else {
             break;
         };
-        let id = SessionId::parse(&batch.session_id).map_err(|why| why.to_string())?;
-        let items =
-            ingest::read_batch(batch.body().as_bytes(), &id, state).map_err(|why| why.message)?;
-        n_events += items.len();
-        let (refused, code) = match ingest::ingest(state, id, items, false).await {
-            Ok(answer) => (answer.refused(), "some are refused"),
-            // Bad through and through: it would be bad each time. The message may quote what was sent; the code does not.
-            Err(why) if why.status.is_client_error() => {
-                ((0..batch.lines.len()).collect(), why.code)
-            }
-            Err(why) => return Err(why.message),
-        };
-        if !refused.is_empty() {
-            let lines = refused.iter().filter_map(|at| batch.lines.get(*at));
-            let lines: Vec<&str> = lines.map(String::as_str).collect();
-            let dir = path.parent().unwrap_or(path);
-            let kept = chat_capture::keep_refused(dir, &batch.session_id, &lines);
-            let kept = kept.map_err(|why| why.to_string())?;
-            tracing::warn!(
-                "{} events of {} are left out, and kept in {}: {code}",
-                lines.len(),
-                path.display(),
-                kept.display()
-            );
+        let mut waiting = vec![batch];
+        while let Some(mut batch) = waiting.pop() {
+            let id = SessionId::parse(&batch.session_id).map_err(|why| why.to_string())?;
+            let items = match ingest::read_batch(batch.body().as_bytes(), &id, state) {
+                Ok(items) => items,
+                // Its lines stand for more events than are taken at once.
+                Err(why)
+                    if why.status == StatusCode::PAYLOAD_TOO_LARGE && batch.lines.len() > 1 =>
+                {
+                    let mut second = batch.clone();
+                    second.lines = batch.lines.split_off(batch.lines.len() / 2);
+                    waiting.extend([second, batch]);
+                    continue;
+                }
+                Err(why) => return Err(why.message),
+            };
+            n_events += items.len();
+            store(state, path, id, &batch, items).await?;
         }
     }
     tracing::info!(events = n_events, "took in {}", path.display());
     leftover.remove().map_err(|why| why.to_string())
+}
+
+/// Stores a batch, and keeps beside the file what is refused of it.
+async fn store(
+    state: &State,
+    path: &Path,
+    id: SessionId,
+    batch: &Batch,
+    items: Vec<Result<ChatEvent, Rejected>>,
+) -> Result<(), String> {
+    let (refused, code) = match ingest::ingest(state, id, items, false).await {
+        Ok(answer) => (answer.refused(), "some are refused"),
+        // Bad through and through: it would be bad each time. The message may quote what was sent; the code does not.
+        Err(why) if why.status.is_client_error() => ((0..batch.lines.len()).collect(), why.code),
+        Err(why) => return Err(why.message),
+    };
+    if refused.is_empty() {
+        return Ok(());
+    }
+    let lines = refused.iter().filter_map(|at| batch.lines.get(*at));
+    let lines: Vec<&str> = lines.map(String::as_str).collect();
+    let dir = path.parent().unwrap_or(path);
+    let kept = chat_capture::keep_refused(dir, &batch.session_id, &lines);
+    let kept = kept.map_err(|why| why.to_string())?;
+    tracing::warn!(
+        "{} events of {} are left out, and kept in {}: {code}",
+        lines.len(),
+        path.display(),
+        kept.display()
+    );
+    Ok(())
 }

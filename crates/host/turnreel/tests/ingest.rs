@@ -325,3 +325,65 @@ fn many_large_bodies_at_once_are_held_within_one_bound() {
     // And then there is room again.
     support::soon("room again", || server.post("s1", &chunks(1, 1)).0 == 200);
 }
+
+/// A line of a compacted log: so many pieces of two characters each, and the end of their text.
+fn folded(n_pieces: usize) -> Value {
+    let mut timing: Vec<[usize; 2]> = (0..n_pieces).map(|nth| [nth * 30, 2]).collect();
+    timing.push([n_pieces * 30, 0]);
+    json!({"seq": 900 + n_pieces, "id": "d", "timestamp": 1_703_001_234_567_i64, "type": "assistant_done",
+        "responseId": "m1", "payload": {"text": "ab".repeat(n_pieces), "timing": timing,
+        "span": [900, 900 + n_pieces], "ids": [["c", 1, n_pieces]]}})
+}
+
+#[test]
+fn lines_of_a_compacted_log_are_stored_as_what_was_folded_into_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let prompt =
+        json!({"id": "p", "timestamp": 1, "type": "user_message", "payload": {"text": "Go"}});
+    let batch = json!([prompt, folded(3)]);
+    let (status, answer) = server.post("s1", &batch);
+    assert_eq!(status, 200, "{answer}");
+    assert_eq!(answer["last"], 5);
+    assert_eq!(answer["results"][1], json!({"status": "stored", "seq": 5}));
+    let (_, page) = server.get("/api/v1/sessions/s1/events?after=0");
+    let said: Vec<_> = page["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| {
+            (
+                event["seq"].as_u64().unwrap(),
+                event["id"].as_str().unwrap(),
+                event["timestamp"].as_i64().unwrap(),
+            )
+        })
+        .collect();
+    let end_ms = 1_703_001_234_567;
+    let expected = [
+        (1, "p", 1),
+        (2, "c1", end_ms - 90),
+        (3, "c2", end_ms - 60),
+        (4, "c3", end_ms - 30),
+        (5, "d", end_ms),
+    ];
+    assert_eq!(said, expected);
+    assert_eq!(page["events"][2]["payload"], json!({"text": "ab"}));
+    assert_eq!(page["events"][4]["payload"], json!({"text": "ababab"}));
+    let (_, again) = server.post("s1", &batch);
+    assert_eq!(again["dups"], 2, "{again}");
+    // A few bytes do not stand for more than is taken.
+    let (status, answer) = server.post("s1", &json!([folded(70_000)]));
+    assert_eq!(
+        (status, &answer["error"]["code"]),
+        (413, &json!("too_large"))
+    );
+    let mut odd = folded(3);
+    odd["payload"]["ids"] = json!(["x", "y", "no id"]);
+    let (status, answer) = server.post("s1", &json!([odd]));
+    assert_eq!(
+        (status, &answer["results"][0]["field"]),
+        (400, &json!("payload.ids")),
+        "{answer}"
+    );
+}

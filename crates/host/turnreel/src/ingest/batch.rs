@@ -1,6 +1,7 @@
 //! Reading a batch: each item is an event, or says why not. What it is is decided here; storing it is for `ingest`.
 
 use axum::http::StatusCode;
+use chat_event::compaction::Folded;
 use chat_event::{ChatEvent, Payload};
 use chat_store::SessionId;
 use serde::Serialize;
@@ -11,6 +12,9 @@ use crate::state::State;
 
 /// Keys that one event may have: objects of more are no message but an attack on who builds a tree of them.
 const MAX_KEYS: usize = 10_000;
+
+/// Events that a batch may stand for, where others were folded into its items: of the longest run, which is one item, all.
+const MOST_FOLDED: usize = 64 * 1024 + 1000;
 
 /// How long an id may be.
 const ID_BYTES: usize = 128;
@@ -61,7 +65,29 @@ pub(crate) fn read_batch(
             message,
         })
     };
-    Ok(items.iter().enumerate().map(read).collect())
+    let items: Vec<_> = items.iter().enumerate().map(read).collect();
+    let n_events = n_events(&items);
+    if n_events > limit.max(MOST_FOLDED) {
+        let message = format!(
+            "the batch stands for {n_events} events, over the limit of {}",
+            limit.max(MOST_FOLDED)
+        );
+        return Err(ApiError::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "too_large",
+            message,
+        ));
+    }
+    Ok(items)
+}
+
+/// How many events a batch stands for: those that were folded into one count each.
+pub(crate) fn n_events(items: &[Result<ChatEvent, Rejected>]) -> usize {
+    let of_item = |item: &Result<ChatEvent, Rejected>| {
+        let folded = item.as_ref().ok().and_then(Folded::of);
+        folded.map_or(1, |folded| folded.n_events())
+    };
+    items.iter().map(of_item).sum()
 }
 
 type FieldAndReason = (Option<String>, String);
@@ -93,10 +119,23 @@ fn read_event(text: &str, session: &SessionId, depth: usize) -> Result<ChatEvent
     if !is_event_id(&event.id) {
         return refuse("id", "id: expected at most 128 of [A-Za-z0-9_.:-]");
     }
-    if event.id.is_empty()
-        && let Some(id) = derived_id(&event).filter(|id| is_event_id(id))
+    // Its numbers are another log's. Without them all is known of it that is known here.
+    event.seq = None;
+    let folded = Folded::of(&event);
+    if folded
+        .iter()
+        .flat_map(Folded::ids)
+        .any(|id| !is_event_id(&id))
     {
-        event.id = id;
+        return refuse(
+            "payload.ids",
+            "payload.ids: expected at most 128 of [A-Za-z0-9_.:-]",
+        );
+    }
+    if event.id.is_empty() {
+        let last = folded.and_then(|folded| folded.events().last());
+        let id = derived_id(last.as_ref().unwrap_or(&event));
+        event.id = id.filter(|id| is_event_id(id)).unwrap_or_default();
     }
     Ok(event)
 }

@@ -48,7 +48,7 @@ pub(super) async fn post(
     // A body that is no batch costs as much as an event: nobody sends those for nothing.
     state
         .rates
-        .take(&sender, items.as_ref().map_or(1, Vec::len), rate)?;
+        .take(&sender, items.as_deref().map_or(1, ingest::n_events), rate)?;
     let mut items = items?;
     let atomic = matches!(query.atomic.as_deref(), Some("1" | "true"));
     let numbered = state.producers.enter(&id, &headers).await?;

@@ -1,0 +1,237 @@
+//! Taking events in: what is known is left out, the rest gets its numbers and is written in one piece.
+//!
+//! An event that others were folded into is taken apart first. Its numbers are those of another log, so it cannot stay what it
+//! is; and whoever sends one must not say which numbers of this log it stands for.
+
+use std::collections::HashMap;
+
+use chat_event::compaction::Folded;
+use chat_event::{BodyRef, ChatEvent, Extra, Payload, bodies};
+
+use super::{Appended, ItemResult, Log, Stored};
+use crate::blobs::Blobs;
+use crate::error::Error;
+use crate::store::{SyncPolicy, random_base64url};
+
+/// No program of ours folds more into one event. One that says it stands for more is what it is without that.
+const MOST_FOLDED: usize = 64 * 1024 + 1;
+
+impl Log {
+    /// Stores the events that are new, in order, in one piece.
+    ///
+    /// With `atomic` nothing is stored where one conflicts.
+    pub(crate) fn append(
+        &mut self,
+        events: Vec<ChatEvent>,
+        blobs: &Blobs,
+        sync: SyncPolicy,
+        atomic: bool,
+        now_ms: i64,
+    ) -> Result<Appended, Error> {
+        if let Some(why) = &self.failed {
+            return Err(Error::Degraded { why: why.clone() });
+        }
+        self.check_unchanged(now_ms)?;
+        let items: Vec<Vec<ChatEvent>> = events.into_iter().map(apart).collect();
+        let ids = items.iter().flatten().map(|event| event.id.as_str());
+        let ids: Vec<&str> = ids.collect();
+        let mut offsets = self.offsets_of(&ids, now_ms)?.into_iter();
+        let mut batch = Batch {
+            head: self.head,
+            log: self,
+            blobs,
+            now_ms,
+            stored: Vec::new(),
+            in_batch: HashMap::new(),
+        };
+        let mut results = Vec::with_capacity(items.len());
+        for item in items {
+            results.push(batch.take(item, &mut offsets)?);
+        }
+        let mut stored = batch.stored;
+        let conflicts = results
+            .iter()
+            .any(|result| matches!(result, ItemResult::Conflict { .. }));
+        let refused = atomic && conflicts;
+        if refused {
+            stored.clear();
+        }
+        let synced = !stored.is_empty() && self.write(&stored, sync)?;
+        if self.index_is_due() {
+            self.write_index();
+        }
+        if self.is_full() {
+            self.seal();
+        }
+        Ok(Appended {
+            epoch: self.epoch.clone(),
+            results,
+            stored,
+            summary: self.summary.clone(),
+            synced,
+            refused,
+        })
+    }
+
+    /// Writes what is new, and says whether it is durable.
+    fn write(&mut self, stored: &[Stored], sync: SyncPolicy) -> Result<bool, Error> {
+        let before = self.ending();
+        let offsets = self.write_lines(stored.iter().map(|stored| &stored.line))?;
+        let mut synced = false;
+        // Before anybody can read them: what may be lost is not seen, so its numbers can be given again. And a log that
+        // was left on purpose says so until more of it is durable: without it, the power may go and nobody would know
+        // that numbers had been given behind its end.
+        if sync == SyncPolicy::Always || self.ends_clean {
+            if let Err(why) = self.sync() {
+                self.take_back(before);
+                return Err(why);
+            }
+            synced = true;
+        }
+        for (stored, offset) in stored.iter().zip(offsets) {
+            self.note(&stored.event, offset);
+        }
+        self.ends_clean = false;
+        Ok(synced)
+    }
+}
+
+/// A batch on its way into the log.
+struct Batch<'l> {
+    log: &'l Log,
+    blobs: &'l Blobs,
+    now_ms: i64,
+    /// The last number that was given.
+    head: u64,
+    stored: Vec<Stored>,
+    /// Where the events of the batch are among those, by their ids.
+    in_batch: HashMap<String, usize>,
+}
+
+impl Batch<'_> {
+    /// Takes one event, or all that were folded into one: these are stored together or not at all. `offsets` are of the lines
+    /// that may have their ids.
+    fn take(
+        &mut self,
+        mut item: Vec<ChatEvent>,
+        offsets: &mut impl Iterator<Item = Vec<u64>>,
+    ) -> Result<ItemResult, Error> {
+        let offsets: Vec<Vec<u64>> = offsets.take(item.len()).collect();
+        let idempotent = item.last().is_some_and(|event| !event.id.is_empty());
+        for event in &mut item {
+            self.prepare(event)?;
+        }
+        // Whoever has the event that others were folded into has these, too: they came with it, or before.
+        let last = item.last().zip(offsets.last());
+        if let Some(known) = last.map(|(event, offsets)| self.known(event, offsets)) {
+            if let Some(result) = known? {
+                return Ok(result);
+            }
+        }
+        let n_before = self.stored.len();
+        let mut stored = None;
+        for (event, offsets) in item.into_iter().zip(&offsets) {
+            match self.known(&event, offsets)? {
+                None => stored = Some(self.store(event)),
+                Some(ItemResult::Stored { .. } | ItemResult::Duplicate { .. }) => {}
+                Some(conflict @ ItemResult::Conflict { .. }) => {
+                    self.forget(n_before);
+                    return Ok(conflict);
+                }
+            }
+        }
+        let (seq, id) = stored.unwrap_or_default();
+        Ok(ItemResult::Stored {
+            seq,
+            id,
+            idempotent,
+        })
+    }
+
+    /// Gives the event what it lacks, and takes out what is too long for a line.
+    fn prepare(&self, event: &mut ChatEvent) -> Result<(), Error> {
+        if event.id.is_empty() {
+            event.id = format!("srv:{}", random_base64url::<12>()?);
+        }
+        self.log.id.as_str().clone_into(&mut event.session_id);
+        bodies::take_out(event, crate::INLINE_BYTES, &mut |text| {
+            let sha256 = self.blobs.put(text.as_bytes())?;
+            Ok::<_, Error>(BodyRef::to(text, sha256))
+        })
+    }
+
+    /// What the event is where another has its id.
+    fn known(&self, event: &ChatEvent, offsets: &[u64]) -> Result<Option<ItemResult>, Error> {
+        let same_id = match self.in_batch.get(&event.id) {
+            Some(&at) => self.stored.get(at).map(|stored| stored.event.clone()),
+            None => self.log.find_at(&event.id, offsets)?,
+        };
+        Ok(same_id.map(|before| compare(before, event.clone())))
+    }
+
+    /// Gives the event its number.
+    fn store(&mut self, mut event: ChatEvent) -> (u64, String) {
+        self.head += 1;
+        event.seq = Some(self.head);
+        event.recv = Some(self.now_ms);
+        let id = event.id.clone();
+        self.in_batch.insert(id.clone(), self.stored.len());
+        self.stored.push(Stored {
+            seq: self.head,
+            line: event.to_line_with_checksum(),
+            event,
+        });
+        (self.head, id)
+    }
+
+    /// Takes back what was stored behind the first `n_stored`.
+    fn forget(&mut self, n_stored: usize) {
+        self.head -= (self.stored.len() - n_stored) as u64;
+        self.stored.truncate(n_stored);
+        self.in_batch.retain(|_, at| *at < n_stored);
+    }
+}
+
+/// The events that an event stands for, without what another log said of it.
+fn apart(mut event: ChatEvent) -> Vec<ChatEvent> {
+    event.seq = None;
+    event.recv = None;
+    event.extra.remove("c");
+    match Folded::of(&event) {
+        Some(folded) if folded.n_events() <= MOST_FOLDED => return folded.events().collect(),
+        Some(_) | None => {}
+    }
+    // With the text that a reference stands for it may be read as one that others were folded into.
+    let forget = |extra: &mut Extra| {
+        if extra.get("timing").is_some() {
+            extra.remove("span");
+        }
+    };
+    match &mut event.payload {
+        Payload::AssistantDone(done) => done.span = None,
+        Payload::ThinkingDone(done) => done.span = None,
+        Payload::ToolResult(result) => result.span = None,
+        Payload::AssistantChunk(chunk) => forget(&mut chunk.extra),
+        Payload::ThinkingChunk(chunk) => forget(&mut chunk.extra),
+        Payload::ToolInputChunk(chunk) => forget(&mut chunk.extra),
+        Payload::ToolOutputChunk(chunk) => forget(&mut chunk.extra),
+        _ => {}
+    }
+    vec![event]
+}
+
+/// What an event is beside one that has its id.
+fn compare(mut before: ChatEvent, event: ChatEvent) -> ItemResult {
+    let seq = before.seq.take().unwrap_or_default();
+    before.recv = None;
+    before.extra.remove("c");
+    let mut now = event;
+    bodies::bare(&mut before);
+    bodies::bare(&mut now);
+    // Their lines are compared: a line escapes what the value that came may have had as it is.
+    if before.to_line() == now.to_line() {
+        ItemResult::Duplicate { seq }
+    } else {
+        ItemResult::Conflict { id: now.id, seq }
+    }
+}
