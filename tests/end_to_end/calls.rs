@@ -27,6 +27,10 @@ const LIMIT: Duration = Duration::from_secs(3_600);
 /// Dark or not, and how large: on a desk, and on a phone at night.
 const WINDOWS: [(bool, (i64, i64)); 2] = [(false, (1280, 800)), (true, (390, 844))];
 
+/// As fast as this machine, and as a phone: there rows come in pieces, reading is told of, and what was drawn for it goes
+/// again, all before the first rows are whole.
+const SLOWER: [f64; 3] = [1.0, 4.0, 1.0];
+
 /// Sessions that a new server has.
 const EXAMPLES: [&str; 2] = ["example-read-edit", "example-subagent"];
 
@@ -77,6 +81,7 @@ async fn visit(site: &Site, tab: &Tab, logs: &[String], noted: &mut Noted) {
     for (number, log) in logs.iter().enumerate() {
         let (dark, window_px) = WINDOWS[usize::from(number % 5 == 4)];
         tab.look(dark, window_px).await;
+        tab.slow_down(SLOWER[number % 3]).await;
         tab.goto(&format!("{}/app?src={log}", site.url)).await;
         noted.add(tab).await;
     }
@@ -85,12 +90,14 @@ async fn visit(site: &Site, tab: &Tab, logs: &[String], noted: &mut Noted) {
         site.put_page(&path, "", body);
         // Every row by itself is every kind of row.
         let n_logs = if *body == FEED { logs.len() } else { 4 };
-        for log in logs.iter().rev().take(n_logs) {
+        for (number, log) in logs.iter().rev().take(n_logs).enumerate() {
+            tab.slow_down(SLOWER[number % 3]).await;
             enter(site, tab, &path).await;
             tab.run(&format!("__test.feed().setAttribute('src', '{log}')"))
                 .await;
             noted.add(tab).await;
         }
+        tab.slow_down(1.0).await;
         enter(site, tab, &path).await;
         // In a page of another origin the element has no worker.
         tab.run(
@@ -125,13 +132,17 @@ async fn visit_server(tab: &Tab, noted: &mut Noted) {
         format!("token={}&session=none", server.token),
         "token=wrong".to_owned(),
     ];
-    for (number, opened) in opened.iter().enumerate() {
-        let (dark, window_px) = WINDOWS[number % 2];
-        tab.look(dark, window_px).await;
-        tab.goto("about:blank").await;
-        tab.goto(&format!("{}/#{opened}", server.url)).await;
-        noted.add(tab).await;
+    for times in [1.0, 4.0] {
+        tab.slow_down(times).await;
+        for (number, opened) in opened.iter().enumerate() {
+            let (dark, window_px) = WINDOWS[number % 2];
+            tab.look(dark, window_px).await;
+            tab.goto("about:blank").await;
+            tab.goto(&format!("{}/#{opened}", server.url)).await;
+            noted.add(tab).await;
+        }
     }
+    tab.slow_down(1.0).await;
     tab.goto("about:blank").await;
     tab.goto(&server.url).await;
     let defined = "!!customElements.get('agent-feed')";

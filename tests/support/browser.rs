@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 
 use chromiumoxide::cdp::browser_protocol::accessibility::{AxValue, GetFullAxTreeParams};
 use chromiumoxide::cdp::browser_protocol::emulation::{
-    MediaFeature, SetDeviceMetricsOverrideParams, SetEmulatedMediaParams,
-    SetFocusEmulationEnabledParams,
+    MediaFeature, SetCpuThrottlingRateParams, SetDeviceMetricsOverrideParams,
+    SetEmulatedMediaParams, SetFocusEmulationEnabledParams,
 };
 use chromiumoxide::cdp::browser_protocol::input::{
     DispatchKeyEventParams, DispatchKeyEventType, DispatchMouseEventParams, DispatchMouseEventType,
@@ -669,6 +669,12 @@ impl Tab {
         self.page.execute(media).await.expect("a colour scheme");
         let window = SetDeviceMetricsOverrideParams::new(width_px, height_px, 1.0, false);
         self.page.execute(window).await.expect("a size");
+    }
+
+    /// Has the page's own thread run at a fraction of the machine's speed, as that of a phone does.
+    pub(crate) async fn slow_down(&self, times: f64) {
+        let rate = SetCpuThrottlingRateParams::new(times);
+        self.page.execute(rate).await.expect("a speed");
     }
 
     /// What a screen reader is told of the page: role and name of each thing in it, in order.
