@@ -17,6 +17,8 @@ mod markdown;
 
 pub mod trace;
 
+mod two_sources;
+
 pub use claude_prompt::{ClaudePrompt, TextSink, to_claude_prompt};
 pub use markdown::{Markdown, to_markdown};
 pub use openai::{

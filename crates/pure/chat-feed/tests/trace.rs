@@ -614,3 +614,98 @@ proptest! {
         prop_assert!(!trace.contains(|c: char| c.is_control() && c != '\n' && c != '\t'), "{trace:?}");
     }
 }
+
+/// A question, a permission and a refusal, each asked by a hook and told of by its agent's log.
+#[test]
+fn what_two_sources_tell_is_asked_is_told_once() {
+    let call = (
+        0,
+        "tool_call",
+        json!({"toolCallId": "c", "toolName": "Bash", "kind": "execute", "args": {"command": "ls"}}),
+    );
+    let begun = (0, "turn_start", json!({"trigger": "user"}));
+    let question = |id: &str, more: Value| {
+        let mut asked =
+            json!({"requestId": id, "questions": [{"text": "Which colour?", "options": []}]});
+        asked
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        asked
+    };
+    let permission = |id: &str, more: Value| {
+        let mut asked =
+            json!({"requestId": id, "toolName": "Bash", "args": {"command": "ls"}, "options": []});
+        asked
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        asked
+    };
+    let there = json!({"toolCallId": "c", "answerable": false});
+    let offered = json!({"options": [{"id": "allow", "label": "Allow", "kind": "allow_once"}]});
+    for told_by in ["hook", "c"] {
+        let asked = [
+            begun.clone(),
+            call.clone(),
+            (100, "question_request", question("hook", json!({}))),
+            (200, "question_request", question("c", there.clone())),
+            (
+                1_000,
+                "question_resolved",
+                json!({"requestId": told_by, "outcome": "answered"}),
+            ),
+            (
+                1_001,
+                "question_resolved",
+                json!({"requestId": "c", "outcome": "answered"}),
+            ),
+            (
+                1_100,
+                "tool_result",
+                json!({"toolCallId": "c", "result": "Blue"}),
+            ),
+        ];
+        let trace = to_tool_trace(&events(&asked), Verbosity::Normal);
+        let lines: Vec<&str> = trace
+            .lines()
+            .filter(|line| line.contains("[ASK]"))
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                "[ASK] question: Which colour?",
+                "[ASK] question: Which colour? → answered"
+            ],
+            "{trace}"
+        );
+    }
+    let refused = [
+        begun,
+        call,
+        (100, "permission_request", permission("hook", offered)),
+        (
+            900,
+            "permission_resolved",
+            json!({"requestId": "hook", "decision": "deny"}),
+        ),
+        (
+            1_000,
+            "permission_request",
+            permission("c", json!({"toolCallId": "c"})),
+        ),
+        (
+            1_001,
+            "permission_resolved",
+            json!({"requestId": "c", "decision": "deny", "by": "user"}),
+        ),
+    ];
+    let trace = to_tool_trace(&events(&refused), Verbosity::Normal);
+    assert_eq!(trace.matches("[ASK]").count(), 2, "{trace}");
+    let transcript = chat_feed::projections::to_markdown(&events(&refused));
+    assert_eq!(
+        transcript.matches("**Permission").count(),
+        2,
+        "{transcript}"
+    );
+}

@@ -19,6 +19,7 @@ use chat_event::{ChatEvent, Payload};
 use super::TextSink;
 use super::conversation::{Block, Conversation, Entry, EntryBody, Tree};
 use super::plain::body_text;
+use super::two_sources::{Told, TwoSources};
 use crate::retries::{Retries, is_retry};
 use times::{duration, utc};
 use writer::{Writer, code, words};
@@ -59,6 +60,7 @@ pub struct Markdown {
     transcript: Transcript,
     /// A provider that is asked again, since this event.
     retries: Option<(ChatEvent, Retries)>,
+    two_sources: TwoSources,
 }
 
 impl Markdown {
@@ -80,6 +82,10 @@ impl Markdown {
         if !self.conversation.is_new(event) {
             return;
         }
+        let Told::Now(event) = self.two_sources.take(event) else {
+            return;
+        };
+        let event = &*event;
         self.transcript.facts.note(event);
         self.note_retries(event, sink);
         // Of the moment, or said elsewhere.

@@ -19,6 +19,7 @@ use super::clean::{clean, one_line};
 use super::line::{LineKind, Severity, Stream, Verbosity};
 use super::turns::Turns;
 use super::{Running, words};
+use crate::projections::two_sources::{Told as Asking, TwoSources};
 use crate::renderer::Seen;
 use crate::retries::Retries;
 use crate::tool::ToolStatus;
@@ -52,6 +53,7 @@ pub(super) struct SessionTrace {
     turns: Turns,
     calls: Calls,
     asks: BTreeMap<u64, Asked>,
+    two_sources: TwoSources,
     cwd: Option<String>,
     /// What it is doing outside of turns.
     status: Option<String>,
@@ -74,6 +76,14 @@ impl SessionTrace {
         if event.is_control() || !self.seen.is_new(event) {
             return;
         }
+        let event = match self.two_sources.take(event) {
+            Asking::Now(event) => event,
+            Asking::Before {
+                request_id,
+                call_id,
+            } => return self.asked_before(&request_id, call_id),
+        };
+        let event = &*event;
         let turn = self.turn_of(event);
         if let Some(turn) = turn.and_then(|nth| self.turns.get(nth)) {
             turn.last_ms = event.timestamp.or(turn.last_ms);

@@ -109,6 +109,16 @@ impl SessionTrace {
         self.asks.insert(hash(request_id), asked);
     }
 
+    /// Another source tells of what was asked, and may know for which call.
+    pub(super) fn asked_before(&mut self, request_id: &str, call_id: Option<String>) {
+        if let Some(asked) = self.asks.get_mut(&hash(request_id))
+            && let Some(call_id) = call_id
+        {
+            self.calls.waits(&call_id, true, None);
+            asked.call_id = Some(call_id);
+        }
+    }
+
     pub(super) fn answered(
         &mut self,
         event: &ChatEvent,
