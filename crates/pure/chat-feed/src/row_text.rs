@@ -161,7 +161,12 @@ fn call_text(feed: &Feed, block: &Block, call: &ToolCallBlock, find: FindBody<'_
     }
     let result_event = call.result_event.as_deref().unwrap_or(&block.event_id);
     let result = call.result.as_ref();
-    let result = result.map(|result| json_text(result, result_event, find));
+    // As it is shown: programs put tags around what they say of a failure.
+    let failed = call.failure().is_some();
+    let result = result.map(|result| match json_text(result, result_event, find) {
+        text if failed => long_text::untagged(&text).to_owned(),
+        text => text,
+    });
     let result = result.filter(|text| !text.is_empty());
     let output = match &result {
         Some(result) if is_command => printed_text(&Output::text(result)),
@@ -169,7 +174,8 @@ fn call_text(feed: &Feed, block: &Block, call: &ToolCallBlock, find: FindBody<'_
         None => printed_text(&feed.output(block.id)),
     };
     let error = call.failure();
-    let error = error.map(|error| printed_text(&Output::text(&error.message)));
+    let error = error.map(|error| long_text::untagged(&error.message));
+    let error = error.map(|message| printed_text(&Output::text(message)));
     // Most results of calls that failed say why in their own words.
     parts.extend(error.filter(|error| !output.contains(error.trim())));
     parts.push(output);

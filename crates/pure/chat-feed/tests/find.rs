@@ -253,6 +253,24 @@ fn found(renderer: &ChatRenderer, question: &str) -> Vec<String> {
         .collect()
 }
 
+#[test]
+fn what_is_not_shown_of_a_failure_is_not_found() {
+    let said = "<tool_use_error>It has not been read yet.</tool_use_error>";
+    let mut renderer = ChatRenderer::new();
+    renderer.render_event(&event(
+        0,
+        "tool_call",
+        json!({"toolCallId": "c", "toolName": "Write", "args": {"file_path": "/a"}}),
+    ));
+    renderer.render_event(&event(
+        1,
+        "tool_result",
+        json!({"toolCallId": "c", "result": said, "error": {"code": "tool_use_error", "message": said}}),
+    ));
+    assert_eq!(found(&renderer, "\"been read yet\""), ["e0"]);
+    assert!(found(&renderer, "tool_use_error").is_empty());
+}
+
 /// Four calls with long results: the word in the middle, at the end, in another's, and nowhere.
 fn long_results() -> Vec<ChatEvent> {
     let long = |word: &str| {

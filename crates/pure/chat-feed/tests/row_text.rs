@@ -72,6 +72,24 @@ fn a_command_that_failed_in_colours_is_copied_once() {
 }
 
 #[test]
+fn a_failure_is_copied_as_it_is_shown_without_the_tags_around_it() {
+    let said = "<tool_use_error>File has not been read yet.</tool_use_error>";
+    let renderer = session(&[
+        (
+            "tool_call",
+            json!({"toolCallId": "a", "toolName": "Write", "args": {"file_path": "/a"}}),
+        ),
+        (
+            "tool_result",
+            json!({"toolCallId": "a", "result": said, "error": {"code": "tool_use_error", "message": said}}),
+        ),
+    ]);
+    let text = copied(renderer.feed(), row(renderer.feed(), is_call));
+    assert!(text.ends_with("\n\nFile has not been read yet."), "{text}");
+    assert!(!text.contains("tool_use_error"), "{text}");
+}
+
+#[test]
 fn answers_are_copied_below_their_questions_but_for_secret_ones() {
     let renderer = session(&[
         (

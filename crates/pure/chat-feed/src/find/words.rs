@@ -11,6 +11,7 @@ use chat_event::{Body, Json};
 
 use crate::block::{BlockBody, BlockId, ToolCallBlock};
 use crate::feed::Feed;
+use crate::long_text::untagged;
 use crate::projections::trace::clean;
 use crate::tool::ToolKind;
 
@@ -131,12 +132,17 @@ impl Reader<'_> {
                     self.text(&feed.stream(input))?;
                 }
                 if let Some(error) = &call.error {
-                    self.text(error.code.as_deref().unwrap_or_default())?;
-                    self.text(&error.message)?;
+                    // Neither its code is shown nor the tags around it.
+                    self.text(untagged(&error.message))?;
                 }
                 self.text(call.summary.as_deref().unwrap_or_default())?;
                 self.text(call.progress.as_ref().map_or("", |told| &told.message))?;
-                self.json(call.result.as_ref())?;
+                let result = call.result.as_ref();
+                let said = result.filter(|_| call.failure().is_some());
+                match said.and_then(|result| result.as_str()) {
+                    Some(said) => self.text(untagged(&said))?,
+                    None => self.json(result)?,
+                }
                 self.text(&feed.text(id))
             }
             BlockBody::FileEdit(edit) => {
