@@ -8,23 +8,28 @@ use crate::platform::local_storage;
 const KEY: &str = "turnreel.view";
 
 /// What is kept. Others may have written there: nothing else is taken from it.
-const KEPT: &[&str] = &["verbosity", "density", "diff-palette", "diff-view", "wrap"];
+const KEPT: &[&str] = &[
+    "verbosity",
+    "fold",
+    "density",
+    "theme",
+    "diff-palette",
+    "diff-view",
+    "wrap",
+];
 
 /// Has the feed show as it was liked.
 pub(super) fn restore(feed: &Element) {
-    let kept = local_storage::get(KEY).unwrap_or_default();
-    for (attribute, value) in kept.lines().filter_map(|line| line.split_once(' ')) {
-        if KEPT.contains(&attribute) {
-            dom::write_attribute(feed, attribute, value);
-        }
+    let lines = local_storage::get(KEY).unwrap_or_default();
+    for (attribute, value) in pairs(&lines) {
+        dom::write_attribute(feed, attribute, value);
     }
 }
 
 /// The value that was kept of an attribute.
 pub(super) fn kept(attribute: &str) -> Option<String> {
-    let kept = local_storage::get(KEY)?;
-    let mut pairs = kept.lines().filter_map(|line| line.split_once(' '));
-    let (_, value) = pairs.find(|(name, _)| *name == attribute)?;
+    let lines = local_storage::get(KEY)?;
+    let (_, value) = pairs(&lines).find(|(name, _)| *name == attribute)?;
     Some(value.to_owned())
 }
 
@@ -33,12 +38,17 @@ pub(super) fn keep(attribute: &str, value: &str) {
     if !KEPT.contains(&attribute) {
         return;
     }
-    let kept = local_storage::get(KEY).unwrap_or_default();
-    let others = kept.lines().filter(|line| {
-        let name = line.split_once(' ').map(|(name, _)| name);
-        name.is_some_and(|name| name != attribute && KEPT.contains(&name))
-    });
-    let mut lines: Vec<String> = others.map(str::to_owned).collect();
-    lines.push(format!("{attribute} {value}"));
+    let lines = local_storage::get(KEY).unwrap_or_default();
+    let others = pairs(&lines).filter(|(name, _)| *name != attribute);
+    let pairs = others.chain([(attribute, value)]);
+    let lines: Vec<String> = pairs
+        .map(|(name, value)| format!("{name} {value}"))
+        .collect();
     local_storage::set(KEY, &lines.join("\n"));
+}
+
+/// The attributes that were kept, each with its value.
+fn pairs(lines: &str) -> impl Iterator<Item = (&str, &str)> {
+    let pairs = lines.lines().filter_map(|line| line.split_once(' '));
+    pairs.filter(|(name, _)| KEPT.contains(name))
 }

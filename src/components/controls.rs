@@ -1,5 +1,5 @@
-//! The controls at the end of the bar: find, whether the end is followed, the way back in time, how much is shown and how
-//! densely, export, and the keys. Where there is little room all but the first are in a menu.
+//! The controls at the end of the bar: find, whether the end is followed, the way back in time, how all is shown,
+//! export, and the keys. Where there is little room all but the first are in a menu.
 
 use leptos::ev;
 use leptos::html::{button, div, fieldset, input, label, legend, span};
@@ -22,6 +22,10 @@ const DENSITIES: &[(&str, &str)] = &[
     ("cozy", "Cozy"),
     ("comfortable", "Comfortable"),
 ];
+/// Whether the work of turns that are over is one line, by those of `fold`.
+const FOLDS: &[(&str, &str)] = &[("settled", "In one line"), ("none", "All steps")];
+/// Which theme, by those of `theme`; `auto` is that of the system.
+const THEMES: &[(&str, &str)] = &[("auto", "System"), ("light", "Light"), ("dark", "Dark")];
 /// Colours of what diffs add and remove, by those of `diff-palette`; the style knows `cvd`.
 const DIFF_PALETTES: &[(&str, &str)] = &[("usual", "Green and red"), ("cvd", "Blue and orange")];
 
@@ -124,7 +128,7 @@ fn view_menu(ctx: Ctx) -> impl IntoView {
         .attr("type", "button")
         .class("icon-button")
         .attr("id", "view-opener")
-        .attr("title", "View: how much is shown (d), and how densely")
+        .attr("title", "View: how much is shown (d), and how it looks")
         .attr("popovertarget", "view-menu")
         .child((
             icon(Icon::Sliders),
@@ -157,7 +161,9 @@ fn view_menu(ctx: Ctx) -> impl IntoView {
             let usual = if is_small { "compact" } else { "cozy" };
             (
                 choice(ctx, "Shown", "verbosity", "normal", VERBOSITIES),
+                choice(ctx, "Turns that are over", "fold", "settled", FOLDS),
                 choice(ctx, "Density", "density", usual, DENSITIES),
+                choice(ctx, "Theme", "theme", "auto", THEMES),
                 choice(ctx, "Diffs", "diff-palette", "usual", DIFF_PALETTES),
             )
         });
@@ -219,7 +225,11 @@ fn choice(
             label().class("menu__option").child((radio, words))
         })
         .collect();
+    let class = match attribute {
+        "verbosity" => "menu__choice",
+        _ => "menu__choice menu__choice--short",
+    };
     fieldset()
-        .class("menu__choice")
+        .class(class)
         .child((legend().child(title), options))
 }

@@ -364,7 +364,12 @@ fn how_the_reader_likes_it_is_kept_for_the_next_time() {
         tab.press("ArrowDown").await;
         let within = "__test.feed().shadowRoot.activeElement?.matches('#view-menu input:checked')";
         tab.wait_for("the choice", SHORT, within).await;
-        for (title, option) in [("Diffs", "Blue and orange"), ("Density", "Comfortable")] {
+        for (title, option) in [
+            ("Diffs", "Blue and orange"),
+            ("Density", "Comfortable"),
+            ("Theme", "Dark"),
+            ("Turns that are over", "All steps"),
+        ] {
             let choice = format!(
                 "__test.all('#view-menu fieldset').find((choice) => choice.textContent.startsWith('{title}'))"
             );
@@ -386,9 +391,14 @@ fn how_the_reader_likes_it_is_kept_for_the_next_time() {
         assert_eq!(again, chosen);
         let attributes: Value = tab
             .eval(
-                "[__test.feed().getAttribute('density'), __test.feed().getAttribute('verbosity')]",
+                "['density', 'fold', 'verbosity'].map((name) => __test.feed().getAttribute(name))",
             )
             .await;
-        assert_eq!(attributes, json!(["comfortable", null]));
+        assert_eq!(attributes, json!(["comfortable", "none", null]));
+        // The list beside the feed has the feed's theme.
+        let scheme: String = tab
+            .eval("getComputedStyle(document.body).colorScheme")
+            .await;
+        assert_eq!(scheme, "dark");
     });
 }
