@@ -17,7 +17,7 @@ use super::around::AROUND;
 use super::icon::{Icon, icon};
 use super::lacks::{self, Lacks};
 use super::reading::READING;
-use super::{Context, Ctx, elapsed};
+use super::{Context, Ctx, elapsed, line};
 use crate::virtual_list::View;
 
 /// How what is shown comes here, in a word and a shape.
@@ -204,8 +204,6 @@ fn bar(ctx: Ctx, context: &Rc<Context>, state: &BarState) -> AnyView {
         (agent, model) => format!("{agent} · {model}"),
     };
     let agent = session.agent.as_deref().unwrap_or_default();
-    // What the agent is called says this already.
-    let short_model = model.strip_prefix("claude-").unwrap_or(model);
     let elapsed = session
         .first_ms
         .zip(session.last_ms)
@@ -265,7 +263,7 @@ fn bar(ctx: Ctx, context: &Rc<Context>, state: &BarState) -> AnyView {
             div()
                 .class("bar__by")
                 .attr("title", by(agent, model))
-                .child(by(agent_name(agent), short_model)),
+                .child(span().child(by(agent_name(agent), units::model(model)))),
             div().class("bar__facts").child((
                 chip,
                 damage(ctx, session.damaged_places),
@@ -299,7 +297,9 @@ fn spent(feed: &Feed) -> Option<(String, Option<String>)> {
     let counts = feed.tokens().unwrap_or_default();
     let n_tokens = counts.input_tokens.saturating_add(counts.output_tokens);
     let tokens = (n_tokens > 0).then(|| format!("{} tokens", units::tokens(n_tokens)));
-    let cost = feed.cost_usd().map(units::dollars);
+    // What failed before it began cost nothing; what it cost is no news then.
+    let cost = feed.cost_usd().filter(|usd| *usd > 0.0);
+    let cost = cost.map(units::dollars);
     let parts: Vec<String> = [tokens, cost].into_iter().flatten().collect();
     let which = [
         ("read", counts.input_tokens),
@@ -396,17 +396,7 @@ fn turn_header(ctx: Ctx, context: &Rc<Context>, top: Option<TurnIdx>) -> Option<
         }
     };
     let files = (turn.files > 0).then(|| units::count(u64::from(turn.files), "file", "files"));
-    let counts = (turn.edits > 0).then(|| {
-        (
-            span()
-                .class("plus")
-                .child(format!("+{}", units::grouped(u64::from(turn.lines_added)))),
-            span().class("minus").child(format!(
-                "−{}",
-                units::grouped(u64::from(turn.lines_removed))
-            )),
-        )
-    });
+    let counts = line::counts(turn.lines_added, turn.lines_removed);
     let number = span()
         .class("turn-header__number")
         .child(format!("Turn {}", turn.number));
@@ -414,7 +404,7 @@ fn turn_header(ctx: Ctx, context: &Rc<Context>, top: Option<TurnIdx>) -> Option<
     let right = span().class("turn-header__facts").child((
         took,
         files.map(|text| span().child(text)),
-        counts.map(|counts| span().child(counts)),
+        (turn.edits > 0).then(|| span().child(counts)),
     ));
     let go = move || {
         ctx.with_value(|context| {

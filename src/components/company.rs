@@ -7,7 +7,7 @@ use leptos::html::{div, span};
 use leptos::prelude::*;
 
 use super::icon::{Icon, icon_with};
-use super::line::{Line, failure_chip};
+use super::line::{self, Line, failure_chip};
 use super::{Ctx, elapsed};
 use crate::feed_store::FeedStore;
 use crate::virtual_list::Dress;
@@ -70,16 +70,7 @@ pub(crate) fn view(ctx: Ctx, head: BlockId) -> AnyView {
                     .child(path),
                 format!(" · {} edits", company.members),
             );
-            let counts = (lines_added + lines_removed > 0).then(|| {
-                (
-                    span()
-                        .class("plus")
-                        .child(format!("+{}", units::grouped(u64::from(lines_added)))),
-                    span()
-                        .class("minus")
-                        .child(format!("−{}", units::grouped(u64::from(lines_removed)))),
-                )
-            });
+            let counts = line::counts(lines_added, lines_removed);
             Line::new(Icon::Pencil, what).outcome((counts, failed))
         }
     };

@@ -9,7 +9,7 @@ use leptos::prelude::*;
 
 use super::diff::{self, OldText};
 use super::icon::Icon;
-use super::line::{DrawnLine, draw_path};
+use super::line::{DrawnLine, draw_counts, draw_path};
 use super::whole::{self, Long};
 use super::{Ctx, later};
 
@@ -51,19 +51,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, edit: &FileEditBlock) -
             }
         })
         .ended(
-            |strokes| {
-                // None are told of a change of which only the file is known.
-                if facts.lines_added + facts.lines_removed > 0 {
-                    strokes.span(
-                        "plus",
-                        &format!("+{}", units::grouped(u64::from(facts.lines_added))),
-                    );
-                    strokes.span(
-                        "minus",
-                        &format!("−{}", units::grouped(u64::from(facts.lines_removed))),
-                    );
-                }
-            },
+            |strokes| draw_counts(strokes, facts.lines_added, facts.lines_removed),
             "",
         );
     let body = open.then(|| div().class("body").child(later::body(ctx, feed, block)));

@@ -1,5 +1,6 @@
 //! The one line of a row: icon · verb + object … outcome · duration · chevron.
 
+use chat_feed::units;
 use leptos::html::{button, div, span};
 use leptos::prelude::*;
 
@@ -190,6 +191,27 @@ pub(crate) fn draw_path(strokes: &mut Strokes, path: &str, whole: &str) {
     strokes.title(whole);
     strokes.text(path);
     strokes.leave();
+}
+
+/// How many lines a change added and removed; of neither nothing is said where there is none.
+pub(crate) fn counts(added: u32, removed: u32) -> impl IntoView {
+    let count = |class: &'static str, sign: &str, n: u32| {
+        (n > 0).then(|| span().class(class).child(signed(sign, n)))
+    };
+    (count("plus", "+", added), count("minus", "−", removed))
+}
+
+/// The same, drawn.
+pub(crate) fn draw_counts(strokes: &mut Strokes, added: u32, removed: u32) {
+    for (class, sign, n) in [("plus", "+", added), ("minus", "−", removed)] {
+        if n > 0 {
+            strokes.span(class, &signed(sign, n));
+        }
+    }
+}
+
+fn signed(sign: &str, n: u32) -> String {
+    format!("{sign}{}", units::grouped(n.into()))
 }
 
 /// The chip below, drawn.

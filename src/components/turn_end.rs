@@ -18,7 +18,8 @@ pub(crate) fn view(feed: &Feed, block: &Block, end: &TurnEndBlock) -> AnyView {
         _ => ("", ""),
     };
     let mut facts = Vec::new();
-    facts.extend(end.model.clone().filter(|model| names_model(model)));
+    let model = end.model.as_deref().filter(|model| names_model(model));
+    facts.extend(model.map(|model| units::model(model).to_owned()));
     let n_tokens = end.tokens.map_or(0, |tokens| tokens.total());
     if n_tokens > 0 {
         facts.push(format!("{} tokens", units::tokens(n_tokens)));
@@ -36,6 +37,7 @@ pub(crate) fn view(feed: &Feed, block: &Block, end: &TurnEndBlock) -> AnyView {
     let took = span().attr("data-time", "").child((before_took, took));
     div()
         .class("turn-end")
+        .attr("title", model.map(str::to_owned))
         .child((
             span().class(class).child((word, took)),
             before_facts,

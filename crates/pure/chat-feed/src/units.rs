@@ -14,11 +14,14 @@ pub fn duration(duration_ms: u64) -> String {
     }
 }
 
-/// A duration of a minute or more: `1m 40s`, `2h 05m`
+/// A duration of a minute or more: `1m 40s`, `2h 05m`, `3 days`
 pub(crate) fn minutes(duration_ms: u64) -> String {
     let seconds = duration_ms.saturating_add(500) / 1_000;
     let (minutes, hours) = (seconds / 60 % 60, seconds / 3_600);
-    if hours > 0 {
+    if hours >= 48 {
+        // Of days nobody wants the hours.
+        format!("{} days", hours / 24)
+    } else if hours > 0 {
         format!("{hours}h {minutes:02}m")
     } else {
         format!("{minutes}m {:02}s", seconds % 60)
@@ -95,6 +98,21 @@ pub fn grouped(n: u64) -> String {
     text
 }
 
+/// A model without the name of its family's maker and the day it was made: `opus-4-5` of `claude-opus-4-5-20251101`. The
+/// session's first row has all of it.
+pub fn model(name: &str) -> &str {
+    let name = name.strip_prefix("claude-").unwrap_or(name);
+    match name.rsplit_once('-') {
+        Some((name, day)) if is_day(day) && !name.is_empty() => name,
+        _ => name,
+    }
+}
+
+/// Such as `20251101`.
+fn is_day(text: &str) -> bool {
+    text.len() == 8 && text.starts_with("20") && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// Dollars: `$0.22`
 pub fn dollars(usd: f64) -> String {
     if usd > 0.0 && usd < 0.01 {
@@ -119,5 +137,30 @@ pub fn first_line(text: &str, most_chars: usize) -> String {
     match line.char_indices().nth(most_chars) {
         Some((at, _)) => format!("{}…", line[..at].trim_end()),
         None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{duration, model};
+
+    #[test]
+    fn of_days_nobody_wants_the_hours() {
+        assert_eq!(duration(47 * 3_600_000), "47h 00m");
+        assert_eq!(duration(2_767 * 3_600_000), "115 days");
+    }
+
+    #[test]
+    fn a_model_is_called_by_what_tells_it_from_others() {
+        for (name, short) in [
+            ("claude-opus-4-5-20251101", "opus-4-5"),
+            ("claude-opus-4-5", "opus-4-5"),
+            ("gpt-5.5", "gpt-5.5"),
+            ("gpt-4o-2024-08-06", "gpt-4o-2024-08-06"),
+            ("-20251101", "-20251101"),
+            ("", ""),
+        ] {
+            assert_eq!(model(name), short);
+        }
     }
 }
