@@ -8,7 +8,7 @@ use leptos::prelude::*;
 
 use super::icon::Icon;
 use super::line::{DrawnLine, Line};
-use super::{Ctx, text};
+use super::{Ctx, elapsed, text};
 
 /// A block of thinking.
 pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBlock) -> AnyView {
@@ -24,9 +24,8 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBloc
         (Some(long), false) => format!("Thought for {long}"),
         (None, false) => "Thought".to_owned(),
     };
-    let gist = (!open && !thinking.streaming)
-        .then(|| gist(words, 160))
-        .filter(|gist| !gist.is_empty());
+    let gist = (!open).then(|| gist(words, 160));
+    let gist = gist.filter(|gist| !gist.is_empty());
     let took = long.unwrap_or_default();
     if words.is_empty() {
         let what = span()
@@ -42,6 +41,18 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBloc
         };
         return line.view();
     }
+    if thinking.streaming {
+        let line = Line::new(Icon::Dotted, span().class("thinking__what").child(title))
+            .icon_class("icon thinking__icon")
+            .outcome(elapsed::of_turn(ctx, block.at_ms));
+        let tail = (!open).then(|| p().class("thinking__tail").child(last_lines(words)));
+        // It grows in place, without markup.
+        let body = open.then(|| {
+            let text = p().class("thinking__text grows").child(words.to_owned());
+            div().class("body").child(text)
+        });
+        return (line.toggles(open), tail, body).into_any();
+    }
     let line = DrawnLine::new(Icon::Dotted, "icon thinking__icon")
         .says(|strokes| {
             strokes.enter("thinking__what");
@@ -55,20 +66,11 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, thinking: &ThinkingBloc
             strokes.leave();
         })
         .ended(|_| {}, &took);
-    let tail =
-        (!open && thinking.streaming).then(|| p().class("thinking__tail").child(last_lines(words)));
     let body = open.then(|| {
-        let shown = if thinking.streaming {
-            // It grows in place, without markup.
-            p().class("thinking__text grows")
-                .child(words.to_owned())
-                .into_any()
-        } else {
-            text::whole(words, "prose thinking__text").into_any()
-        };
+        let shown = text::whole(words, "prose thinking__text");
         div().class("body").child(shown)
     });
-    (line.toggles(open), tail, body).into_any()
+    (line.toggles(open), body).into_any()
 }
 
 /// The end of a growing text: what three lines hold.

@@ -269,6 +269,11 @@ fn result_view(
             long_at(Spot::Printed, ("well", "Result")).view(&texts[0])
         }
         Some(texts) => {
+            // So it is where it is long.
+            let class = match call.kind {
+                ToolKind::Agent if class == "well" => "well well--wrap",
+                _ => class,
+            };
             let texts = texts.iter().enumerate();
             let views = texts.map(|(nth, text)| long(nth, (class, "Result")).view(text));
             views.collect::<Vec<_>>().into_any()
