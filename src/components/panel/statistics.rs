@@ -9,6 +9,9 @@ use leptos::prelude::*;
 use super::{counts, empty, go_button, of_feed};
 use crate::components::Ctx;
 
+/// What the times of a session with waits do not tell.
+const WAITS: &str = "Turns and calls took what their agent says: some count the time they waited for an answer, some do not.";
+
 /// Turns of the table; the newest.
 const MOST_TURNS: usize = 100;
 
@@ -57,7 +60,7 @@ fn totals(figures: &Statistics) -> impl IntoView + use<> {
             units::told_duration(figures.waited_ms),
         ),
         (
-            "Calls took",
+            "Calls took, added up",
             units::told_duration(figures.calls.duration_ms),
         ),
         (
@@ -74,9 +77,12 @@ fn totals(figures: &Statistics) -> impl IntoView + use<> {
         ))
     })
     .collect();
+    // What runs at the same time is added up, and each agent counts waits as it likes: the figures need not fit together.
+    let waits = (figures.waited_ms > 0 && figures.calls.duration_ms > 0).then_some(WAITS);
     (
         title("Totals"),
         table().class("figures").child(tbody().child(lines)),
+        waits.map(|note| div().class("panel__note").child(note)),
     )
 }
 
