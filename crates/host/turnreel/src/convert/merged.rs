@@ -4,16 +4,17 @@
 //! could be compared, and turns are told apart. What several say of a turn is laid side by side (`order`), so that it does
 //! not matter which of them was named first.
 
+mod ahead;
 mod order;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::Merge;
 
 use super::inputs::{Input, Origin};
 use super::reading::{Failed, Session};
-use order::Stretch;
+use ahead::Next;
 
 /// As many sources are told apart.
 pub(super) const MAX_SOURCES: usize = 32;
@@ -36,7 +37,16 @@ struct Source {
     /// It lay in a folder, and is no session.
     skipped: bool,
     session: Box<dyn Session>,
-    queue: VecDeque<ChatEvent>,
+    /// What was read and not told, each with what it is about.
+    queue: VecDeque<(ChatEvent, Option<u64>)>,
+    /// How many events were told: the place of the first that is in the queue.
+    n_told: u64,
+    /// The places of those with which turns begin.
+    begins: VecDeque<u64>,
+    /// The last place in the queue of what events are about.
+    last_places: HashMap<u64, u64>,
+    /// The turn that it tells next, since that is known.
+    next: Option<Next>,
     /// There may be more behind the queue.
     more: bool,
     ended: bool,
@@ -66,19 +76,7 @@ impl Merged {
             merge: Merge::new(sources.len()),
             sources: sources
                 .into_iter()
-                .map(|(input, session)| Source {
-                    name: input.name(),
-                    origin: input.origin,
-                    skipped: false,
-                    session,
-                    queue: VecDeque::new(),
-                    more: true,
-                    ended: false,
-                    n_turns: 0,
-                    is_untimed: false,
-                    is_cut: false,
-                    native_id: None,
-                })
+                .map(|(input, session)| Source::new(input.name(), input.origin, session))
                 .collect(),
             session_id: None,
             now_ms: None,
@@ -116,11 +114,8 @@ impl Merged {
             .find(|source| source.native_id.is_some());
         let first = known.or(self.sources.first());
         let event = first.and_then(|source| source.queue.front());
-        self.session_id = Some(
-            event
-                .map(|event| event.session_id.clone())
-                .unwrap_or_default(),
-        );
+        let id = event.map(|(event, _)| event.session_id.clone());
+        self.session_id = Some(id.unwrap_or_default());
         Ok(())
     }
 
@@ -143,49 +138,6 @@ impl Merged {
                 )))
             }
         }
-    }
-
-    /// The sources whose turn it is: one that told the fewest turns, of those the one that was named first; and those
-    /// that tell the same turn now.
-    fn next(&self) -> Vec<(usize, Stretch)> {
-        let stretches: Vec<(usize, Stretch)> = (0..)
-            .zip(&self.sources)
-            .filter(|(_, source)| !source.queue.is_empty())
-            .map(|(at, source)| (at, Stretch::of(source.queue.iter().take(source.n_next()))))
-            .collect();
-        let n_turns = |at: usize| self.sources.get(at).map(|source| source.n_turns);
-        let same = |(one, of_one): &(usize, Stretch), (other, of_other): &(usize, Stretch)| {
-            let in_step = n_turns(*one) == n_turns(*other);
-            of_one.shares(of_other) || (in_step && of_one.has_words_of(of_other))
-        };
-        let mut order: Vec<&(usize, Stretch)> = stretches.iter().collect();
-        order.sort_by_key(|(at, _)| (n_turns(*at), *at));
-        // Where another source tells this turn later, what it tells before was before.
-        let is_later = |first: &(usize, Stretch)| {
-            let mut others = order.iter().filter(|other| other.0 != first.0);
-            others.any(|other| !same(first, other) && self.comes_later(other.0, &first.1))
-        };
-        let first = order.iter().find(|first| !is_later(first));
-        let Some(first) = first.or(order.first()) else {
-            return Vec::new();
-        };
-        let group: Vec<usize> = stretches
-            .iter()
-            .filter(|other| other.0 == first.0 || same(first, other))
-            .map(|(at, _)| *at)
-            .collect();
-        stretches
-            .into_iter()
-            .filter(|(at, _)| group.contains(at))
-            .collect()
-    }
-
-    /// Whether a source tells behind its next turn what the stretch tells.
-    fn comes_later(&self, at: usize, stretch: &Stretch) -> bool {
-        self.sources.get(at).is_some_and(|source| {
-            let mut later = source.queue.iter().skip(source.n_next());
-            later.any(|event| stretch.tells(event))
-        })
     }
 
     /// When the lines of a file arrived says nothing where another source tells when they were written: what stands
@@ -225,19 +177,41 @@ impl Merged {
 }
 
 impl Source {
+    fn new(name: String, origin: Origin, session: Box<dyn Session>) -> Self {
+        Source {
+            name,
+            origin,
+            skipped: false,
+            session,
+            queue: VecDeque::new(),
+            n_told: 0,
+            begins: VecDeque::new(),
+            last_places: HashMap::new(),
+            next: None,
+            more: true,
+            ended: false,
+            n_turns: 0,
+            is_untimed: false,
+            is_cut: false,
+            native_id: None,
+        }
+    }
+
     fn has_enough(&self) -> bool {
         let n = self.queue.len();
         n >= MAX_TURN_EVENTS || (n >= AHEAD_EVENTS && self.n_next() < n)
     }
 
-    /// How many events belong to the turn that it tells next.
+    /// How many events belong to the turn that it tells next: a turn ends where another begins.
     fn n_next(&self) -> usize {
-        let mut begun = self.is_cut;
-        let behind = self.queue.iter().position(|event| {
-            let begins = order::begins_turn(event);
-            begins && std::mem::replace(&mut begun, true)
-        });
-        behind.unwrap_or(self.queue.len())
+        let behind = self.begins.get(usize::from(!self.is_cut));
+        let n = behind.map(|behind| usize::try_from(behind - self.n_told).unwrap_or(usize::MAX));
+        n.unwrap_or(self.queue.len())
+    }
+
+    /// The place behind the turn that it tells next.
+    fn behind_next(&self) -> u64 {
+        self.n_told + self.n_next() as u64
     }
 
     /// Takes the events of its next turn.
@@ -248,7 +222,31 @@ impl Source {
             self.n_turns += 1;
         }
         self.is_cut = !is_whole;
-        self.queue.drain(..n).collect()
+        let mut events = Vec::with_capacity(n);
+        for (event, key) in self.queue.drain(..n) {
+            if let Some(key) = key
+                && self.last_places.get(&key) == Some(&self.n_told)
+            {
+                self.last_places.remove(&key);
+            }
+            self.n_told += 1;
+            events.push(event);
+        }
+        let n_begun = self.begins.partition_point(|place| *place < self.n_told);
+        self.begins.drain(..n_begun);
+        events
+    }
+
+    fn put(&mut self, event: ChatEvent) {
+        let place = self.n_told + self.queue.len() as u64;
+        if order::begins_turn(&event) {
+            self.begins.push_back(place);
+        }
+        let key = order::key_of(&event);
+        if let Some(key) = key {
+            self.last_places.insert(key, place);
+        }
+        self.queue.push_back((event, key));
     }
 
     fn read(&mut self) -> Result<(), Failed> {
@@ -263,15 +261,15 @@ impl Source {
             }
             Err(why) => return Err(Failed::Merge(format!("{why}: {}", self.name))),
         };
-        for event in &events {
+        for event in events {
             if let Payload::SessionStart(start) = &event.payload {
                 self.is_untimed |= start.timestamp_source.as_deref() == Some("arrival");
                 if self.native_id.is_none() {
                     self.native_id.clone_from(&start.native_id);
                 }
             }
+            self.put(event);
         }
-        self.queue.extend(events);
         Ok(())
     }
 }
@@ -286,20 +284,22 @@ impl Session for Merged {
         while events.len() - before < STEP_EVENTS {
             self.fill()?;
             self.end_sources(events);
-            let group = self.next();
+            let group = ahead::next(&mut self.sources);
             if group.is_empty() {
                 self.merge.finish(events);
                 more = false;
                 break;
             }
-            let turns = group.iter().map(|(at, stretch)| (*at, stretch.turn()));
-            self.merge.same_turn(turns);
             let mut taken = Vec::new();
-            for (at, stretch) in group {
-                if let Some(source) = self.sources.get_mut(at) {
-                    taken.push((at, stretch, source.take()));
+            for at in group {
+                if let Some(source) = self.sources.get_mut(at)
+                    && let Some(next) = source.next.take()
+                {
+                    taken.push((at, next.stretch, source.take()));
                 }
             }
+            let turns = taken.iter().map(|(at, stretch, _)| (*at, stretch.turn()));
+            self.merge.same_turn(turns);
             let mut told = order::side_by_side(taken);
             self.tell_times(&mut told);
             for (at, event) in told {

@@ -22,13 +22,14 @@ pub(super) struct Stretch {
 }
 
 impl Stretch {
-    pub(super) fn of<'a>(events: impl Iterator<Item = &'a ChatEvent>) -> Stretch {
+    /// Of these events, each with what it is about.
+    pub(super) fn of<'a>(events: impl Iterator<Item = &'a (ChatEvent, Option<u64>)>) -> Stretch {
         let mut stretch = Stretch::default();
-        for event in events {
+        for (event, key) in events {
             if stretch.turn.is_none() && begins_turn(event) {
                 stretch.turn.clone_from(&event.turn_id);
             }
-            stretch.keys.extend(key_of(event));
+            stretch.keys.extend(key);
             stretch.words.extend(words_of(event));
         }
         stretch
@@ -49,9 +50,14 @@ impl Stretch {
         !self.words.is_disjoint(&other.words)
     }
 
-    /// Whether this is said here too.
-    pub(super) fn tells(&self, event: &ChatEvent) -> bool {
-        key_of(event).is_some_and(|key| self.keys.contains(&key))
+    /// What it is about.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &u64> {
+        self.keys.iter()
+    }
+
+    /// Whether it is about this too.
+    pub(super) fn is_about(&self, key: u64) -> bool {
+        self.keys.contains(&key)
     }
 }
 
@@ -62,7 +68,7 @@ fn key(words: &[&str]) -> u64 {
 }
 
 /// What an event is about, by the ids that the program itself gives.
-fn key_of(event: &ChatEvent) -> Option<u64> {
+pub(super) fn key_of(event: &ChatEvent) -> Option<u64> {
     let part = |what: &str, part: Option<u32>| {
         let response = event.response_id.as_deref()?;
         Some(key(&[what, response, &part.unwrap_or(0).to_string()]))
