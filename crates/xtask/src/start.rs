@@ -4,6 +4,8 @@
 //! stops the server, by Ctrl-C and by any other signal. A second, small process reads the server's first line, prints
 //! the address and opens the browser.
 
+mod handover;
+
 use std::io::{BufRead, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
@@ -11,6 +13,7 @@ use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use crate::args::StartOptions;
 use crate::error::Error;
 use crate::{command, dist, report, tools, workspace};
+use handover::Handover;
 
 /// # Errors
 /// When something is missing, or a build fails, or the server cannot be started.
@@ -49,7 +52,7 @@ pub(crate) fn announce(open: bool) -> Result<ExitCode, Error> {
             Some(address) => {
                 is_ready = true;
                 if open && has_display() {
-                    open_in_browser(&address);
+                    open_in_browser(address.clone());
                 }
                 format!("\nTurnreel is at  {address}\nCtrl-C stops it")
             }
@@ -133,23 +136,31 @@ fn has_display() -> bool {
 }
 
 /// Not being able to is no failure: the address is on the screen.
-fn open_in_browser(address: &str) {
-    let program = if cfg!(target_os = "macos") {
-        "open"
-    } else if cfg!(windows) {
-        "explorer"
-    } else {
-        "xdg-open"
-    };
-    let mut opener = command::new(program);
-    opener
-        .arg(address)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    if let Err(why) = opener.spawn() {
-        eprintln!("could not open a browser: {why}: {program}");
-    }
+fn open_in_browser(address: String) {
+    // The browser is waited for beside the server's output, and no longer than that lasts.
+    std::thread::spawn(move || {
+        let program = if cfg!(target_os = "macos") {
+            "open"
+        } else if cfg!(windows) {
+            "explorer"
+        } else {
+            "xdg-open"
+        };
+        let open = || {
+            let handover = Handover::new()?;
+            let mut opener = command::new(program);
+            opener
+                .arg(handover.address()?)
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()?;
+            handover.lead_to(&address)
+        };
+        if let Err(why) = open() {
+            eprintln!("could not open a browser: {why}: {program}");
+        }
+    });
 }
 
 #[cfg(test)]
