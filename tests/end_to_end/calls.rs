@@ -10,7 +10,7 @@ use crate::browser::Tab;
 use crate::made_logs::log_of;
 use crate::server::{self, Server};
 use crate::shared::shared;
-use crate::site::Site;
+use crate::site::{SLOWLY, Site};
 use crate::stage::on_own_site_within;
 use crate::{FEED, SHORT};
 
@@ -73,6 +73,39 @@ impl Noted {
         for (noted, run) in self.0.iter_mut().zip(told.bytes()) {
             *noted |= u8::from(run == b'1');
         }
+    }
+}
+
+/// What a reader does as soon as there are rows, while more of the program is still on its way.
+const SCROLL: &str = "const scroller = __test.feed()?.scroller;
+    for (const by of [120, 400, -200]) { scroller?.scrollBy(0, by); await __test.frames(2); }";
+
+/// What few pages begin with: an address that goes to an event, a log over a slow link, one that is damaged, that has
+/// nothing in it or is not there, and a file that is dropped.
+async fn visit_rarer(site: &Site, tab: &Tab, noted: &mut Noted) {
+    for opened in [
+        "/app?src=/made.jsonl#e=e9".to_owned(),
+        format!("/app?src=/made.jsonl{SLOWLY}"),
+        "/app?src=/damaged.jsonl".to_owned(),
+        "/app?src=/empty.jsonl".to_owned(),
+        "/app?src=/none.jsonl".to_owned(),
+    ] {
+        tab.goto("about:blank").await;
+        tab.goto(&format!("{}{opened}", site.url)).await;
+        noted.add(tab).await;
+    }
+    site.put_page("/rarer", "", FEED);
+    for begun in [
+        format!("__test.feed().setAttribute('src', '/made.jsonl{SLOWLY}')"),
+        "const log = await (await fetch('/made.jsonl')).text();
+         __test.feed().load([new File([log], 'made.jsonl')]);"
+            .to_owned(),
+    ] {
+        enter(site, tab, "/rarer").await;
+        tab.run(&begun).await;
+        noted.add(tab).await;
+        tab.run(SCROLL).await;
+        noted.add(tab).await;
     }
 }
 
@@ -228,9 +261,12 @@ fn what_is_run_first_is_noted() {
     let jsonl = "application/x-ndjson";
     let long = log_of("long", 15_000);
     assert!(long.len() > 3_000_000, "it is told how far reading is");
+    let damaged = log_of("damaged", 40).replacen("\"type\"", "type", 3);
     let mut files = vec![
         ("/made.jsonl", jsonl, log_of("made", 40).into_bytes()),
         ("/long.jsonl", jsonl, long.into_bytes()),
+        ("/damaged.jsonl", jsonl, damaged.into_bytes()),
+        ("/empty.jsonl", jsonl, Vec::new()),
         (
             "/app",
             "text/html; charset=utf-8",
@@ -255,13 +291,16 @@ fn what_is_run_first_is_noted() {
         .iter()
         .map(|(path, _, _)| (*path).to_owned())
         .collect();
-    logs.retain(|path| path.ends_with(".jsonl"));
+    logs.retain(|path| {
+        path.ends_with(".jsonl") && !["/damaged.jsonl", "/empty.jsonl"].contains(&path.as_str())
+    });
     // The made ones last: they are what other pages are given, too.
     logs.rotate_left(2);
     on_own_site_within(LIMIT, "calls", FEED, files, async |site, tab| {
         tab.before_scripts(HOLD_PARTS).await;
         let mut noted = Noted::default();
         visit_server(&tab, &mut noted).await;
+        visit_rarer(&site, &tab, &mut noted).await;
         visit(&site, &tab, &logs, &mut noted).await;
         std::fs::write(&notes_path, &noted.0).expect("the notes can be written");
     });

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -14,6 +15,11 @@ use tokio::task::JoinHandle;
 
 /// As much goes out at once.
 const PIECE_BYTES: usize = 64 * 1024;
+/// And where the address ends in [`SLOWLY`], with a pause behind it.
+const SLOW_PIECE_BYTES: usize = 8 * 1024;
+const PAUSE: Duration = Duration::from_millis(60);
+/// What stands at the end of an address that is answered as over a slow link.
+pub(crate) const SLOWLY: &str = "?slowly";
 
 #[derive(Default)]
 struct Shelf {
@@ -189,12 +195,21 @@ async fn serve(mut stream: TcpStream, shelf: Arc<Mutex<Shelf>>) {
     if stream.write_all(head.as_bytes()).await.is_err() {
         return;
     }
+    let slowly = target.ends_with(SLOWLY);
+    let piece_bytes = if slowly {
+        SLOW_PIECE_BYTES
+    } else {
+        PIECE_BYTES
+    };
     let mut n_given = 0;
-    for piece in body.chunks(PIECE_BYTES) {
+    for piece in body.chunks(piece_bytes) {
         if stream.write_all(piece).await.is_err() {
             break;
         }
         n_given += piece.len();
+        if slowly {
+            tokio::time::sleep(PAUSE).await;
+        }
     }
     {
         let mut shelf = shelf.lock().unwrap_or_else(PoisonError::into_inner);
