@@ -10,11 +10,21 @@ export function defineElement(name, observed, connect) {
     if (eventId && feeds.size === 1) for (const feed of feeds) feed.goTo(eventId);
   };
   addEventListener("hashchange", followLink);
+  const line = (event) => {
+    const text = typeof event === "string" ? event : JSON.stringify(event);
+    return text.endsWith("\n") ? text : text + "\n";
+  };
   const lines = (events) => {
-    if (typeof events === "string") return encoder.encode(events.endsWith("\n") ? events : events + "\n");
-    if (events instanceof Uint8Array) return events;
-    const list = events[Symbol.iterator] ? [...events] : [events];
-    return encoder.encode(list.map((event) => JSON.stringify(event) + "\n").join(""));
+    if (ArrayBuffer.isView(events)) return new Uint8Array(events.buffer, events.byteOffset, events.byteLength);
+    if (events instanceof ArrayBuffer) return new Uint8Array(events);
+    const list = typeof events !== "string" && events[Symbol.iterator] ? [...events] : [events];
+    return encoder.encode(list.map(line).join(""));
+  };
+  // What comes in pieces: a stream, or what has one, as a file and an answer have.
+  const streamOf = (events) => {
+    if (events instanceof Blob) return events.stream();
+    if (events instanceof Response) return events.body ?? new Blob().stream();
+    return events?.getReader || events?.[Symbol.asyncIterator] ? events : undefined;
   };
   class AgentFeed extends HTMLElement {
     static observedAttributes = observed;
@@ -23,8 +33,12 @@ export function defineElement(name, observed, connect) {
     #feed;
     #token;
     #early = [];
-    // The stream that events come from.
-    #source;
+    // What reads the streams that events come from.
+    #streams = new Set();
+    // Shows the files that are shown now.
+    #files;
+    // What was shown and has no address, while the element is in no page: shows files, or pieces of a log.
+    #given;
     // What is shown of it: whether the end is followed, and whether it is of the past.
     #shown = {};
     #ready = new Promise((done) => {
@@ -49,9 +63,15 @@ export function defineElement(name, observed, connect) {
       // Once all that are in the page are known.
       queueMicrotask(followLink);
       if (this.#token !== undefined) this.token = this.#token;
+      const given = this.#given;
       for (const attribute of observed) {
+        // What was given stood in the place of what they name.
+        if (given && /^(src|session)$/.test(attribute)) continue;
         if (this.hasAttribute(attribute)) this.#feed.attributeChanged(attribute, this.getAttribute(attribute));
       }
+      this.#given = undefined;
+      if (typeof given === "function") given(this.#feed);
+      else for (const piece of given ?? []) this.#feed.append(piece);
       for (const job of this.#early.splice(0)) job(this.#feed);
     }
     disconnectedCallback() {
@@ -59,15 +79,19 @@ export function defineElement(name, observed, connect) {
       queueMicrotask(() => {
         if (this.isConnected || !this.#feed) return;
         feeds.delete(this);
-        this.#source = undefined;
+        this.#endStreams();
+        const pieces = this.#feed.pieces();
+        this.#given = pieces.length > 0 ? pieces : this.#files;
         this.#feed.act("disconnect", 0);
         this.#feed.free();
         this.#feed = undefined;
       });
     }
+    // A browser takes the style sheets from what comes into another document.
+    adoptedCallback() { this.#act("adopted"); }
     attributeChangedCallback(attribute, before, value) {
       if (before === value) return;
-      if (attribute === "src" || attribute === "session") this.#source = undefined;
+      if (attribute === "src" || attribute === "session") this.#leave();
       this.#feed?.attributeChanged(attribute, value ?? undefined);
     }
     // What a page's own styles can ask for: `agent-feed:state(live)`.
@@ -86,25 +110,56 @@ export function defineElement(name, observed, connect) {
     get token() { return this.#token; }
     set token(token) { this.#token = token ?? undefined; this.#feed?.attributeChanged("token", this.#token); }
     // An array of events, lines, or a stream of either.
-    set events(events) {
-      this.clear();
-      if (events?.getReader || events?.[Symbol.asyncIterator]) this.#read(this.#source = events);
-      else this.append(events ?? []);
+    set events(events) { this.clear(); this.append(events ?? []); }
+    append(events) {
+      const stream = streamOf(events);
+      if (stream) this.#read(stream); else this.#push(lines(events));
     }
-    async #read(source) {
-      const from = source.getReader?.() ?? source[Symbol.asyncIterator]();
-      for (;;) {
-        let next;
-        try { next = await (from.read?.() ?? from.next()); } catch (why) {
-          if (this.#source === source) this.#when((feed) => feed.attributeChanged("broken", String(why?.message ?? why)));
-          return;
+    #push(bytes) {
+      this.#when((feed) => {
+        this.#files = undefined;
+        feed.append(bytes);
+      });
+    }
+    async #read(stream) {
+      let from;
+      // What came of a line whose end did not, and of a character.
+      const begun = [];
+      let half = "";
+      try {
+        from = stream.getReader?.() ?? stream[Symbol.asyncIterator]();
+        this.#streams.add(from);
+        for (let done; !done;) {
+          const next = await (from.read?.() ?? from.next());
+          if (!this.#streams.has(from)) return;
+          done = next.done;
+          let piece = done ? "\n" : next.value;
+          if (typeof piece === "string") {
+            const [, whole, rest] = /^(.*?)([\uD800-\uDBFF]?)$/s.exec(half + piece);
+            half = rest;
+            piece = encoder.encode(whole);
+          } else piece = lines(piece);
+          // Others may give lines in between: this one's are handed on when they are whole.
+          const end = piece.lastIndexOf(10) + 1;
+          begun.push(piece.subarray(0, end));
+          if (end) for (const bytes of begun.splice(0)) this.#push(bytes);
+          begun.push(piece.slice(end));
         }
-        if (this.#source !== source) return (from.cancel ?? from.return)?.call(from);
-        const { done, value } = next;
-        // A line may end in another piece; the last may end in none.
-        this.append(done ? encoder.encode("\n") : typeof value === "string" ? encoder.encode(value) : value);
-        if (done) return;
+      } catch (why) {
+        if (!from || this.#streams.has(from)) this.#when((feed) => feed.attributeChanged("broken", String(why?.message ?? why)));
+      } finally {
+        this.#streams.delete(from);
       }
+    }
+    #endStreams() {
+      // How they end is of no use to anybody.
+      for (const from of this.#streams) (async () => (from.cancel ?? from.return)?.call(from))().catch(() => {});
+      this.#streams.clear();
+    }
+    // Something else is shown from now on.
+    #leave() {
+      this.#endStreams();
+      this.#given = this.#files = undefined;
     }
     get ready() { return this.#ready; }
     get state() { return this.getAttribute("state") ?? ""; }
@@ -117,13 +172,16 @@ export function defineElement(name, observed, connect) {
     get scroller() { return this.#root.querySelector(".scroller"); }
     // A file, or the files of one session: a FileList, files, or { path, file }.
     load(files) {
-      this.#source = undefined;
+      this.#leave();
       const list = files instanceof Blob ? [files] : [...files];
       const paths = list.map((file) => file.path ?? (file.webkitRelativePath || file.name || "session"));
-      this.#when((feed) => feed.load(paths, list.map((file) => file.file ?? file)));
+      const show = (feed) => {
+        this.#files = show;
+        feed.load(paths, list.map((file) => file.file ?? file));
+      };
+      this.#when(show);
     }
-    append(events) { const bytes = lines(events); this.#when((feed) => feed.append(bytes)); }
-    clear() { this.#source = undefined; this.#do("clear"); }
+    clear() { this.#leave(); this.#do("clear"); }
     // To an event by its id: at once, or when it has come.
     goTo(eventId) { this.#when((feed) => feed.attributeChanged("event", String(eventId))); }
     goToEvent(index) { return this.#feed?.act("event", index) ?? -1; }

@@ -11,7 +11,9 @@ use crate::components::around::AROUND;
 use crate::components::diff::Split;
 use crate::components::{later, markup};
 use crate::platform::custom_element::{Answer, Answering, Feed};
+use crate::platform::save::Pieces;
 use crate::platform::stream::Blob;
+use crate::platform::style;
 use crate::transport::again::Origin;
 use crate::transport::pushed::Pushed;
 use crate::transport::readers::READERS;
@@ -23,13 +25,15 @@ const STRETCH_ROWS: usize = 100;
 impl Feed for FeedElement {
     fn attribute_changed(&self, name: &str, value: Option<&str>) {
         let value = value.map(str::to_owned);
+        // Frameworks write "" before they know what it is.
+        let named = || value.clone().filter(|value| !value.is_empty());
         match name {
             "src" => {
-                self.attributes.borrow_mut().src = value;
+                self.attributes.borrow_mut().src = named();
                 self.open_soon();
             }
             "session" => {
-                self.attributes.borrow_mut().session = value;
+                self.attributes.borrow_mut().session = named();
                 self.open_soon();
             }
             "endpoint" => {
@@ -120,6 +124,7 @@ impl Feed for FeedElement {
     fn append(&self, bytes: &[u8]) {
         if self.running.borrow_mut().take().is_some() || self.state.get() == "error" {
             self.begin();
+            self.set_connection("", "");
         }
         let pushed = self
             .pushed
@@ -136,18 +141,21 @@ impl Feed for FeedElement {
     }
 
     fn act(&self, what: &str, value: f64) -> f64 {
-        // Rows and events are counted in 32 bits.
+        // Rows and events are counted in 32 bits, what follows the last of them as well.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let event_idx = (value >= 0.0).then_some(value as u32);
+        let event_idx = (value >= 0.0).then_some((value as u32).min(u32::MAX - 1));
         let row = match what {
             "clear" => {
-                self.begin();
-                self.set_state("ready");
+                self.show_nothing();
                 return 0.0;
             }
             "disconnect" => {
                 self.running.borrow_mut().take();
                 self.view.close();
+                return 0.0;
+            }
+            "adopted" => {
+                style::adopt_anew(&self.root);
                 return 0.0;
             }
             "badge" => return self.view.badge().into(),
@@ -167,6 +175,10 @@ impl Feed for FeedElement {
             }
         };
         row.map_or(-1.0, f64::from)
+    }
+
+    fn pieces(&self) -> Pieces {
+        self.pushed_bytes.borrow().clone()
     }
 
     fn ask(&self, what: &str, text: &str) -> Answering {

@@ -73,7 +73,24 @@ impl FeedElement {
                     me.follow_session(live, server, session);
                 }
             }));
+        } else if !self.is_given()
+            && (self.origin.borrow().is_some() || self.state.get() == "error")
+        {
+            self.show_nothing();
         }
+    }
+
+    /// Whether what is shown was handed over by a script, and not named by the attributes.
+    fn is_given(&self) -> bool {
+        let pushed = self.pushed.borrow().is_some();
+        pushed || matches!(*self.origin.borrow(), Some(Origin::Files(_)))
+    }
+
+    /// Empties the feed; nothing follows by itself.
+    pub(super) fn show_nothing(&self) {
+        self.begin();
+        self.set_connection("", "");
+        self.set_state("ready");
     }
 
     fn follow_session(&self, live: Live, server: Server, session: String) {

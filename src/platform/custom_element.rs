@@ -7,6 +7,7 @@ use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
 use super::dom::Element;
+use super::save::Pieces;
 use super::stream::Blob;
 
 /// What a script is answered.
@@ -30,11 +31,13 @@ pub(crate) trait Feed {
     fn load(&self, files: Vec<(String, Blob)>);
     /// More of a log: lines in any pieces.
     fn append(&self, bytes: &[u8]);
-    /// Does what is done at once, or says a number: `clear`; `badge`, `events`, `rows`; `play`, `pause`, `seek` to
-    /// milliseconds of playing; `time`, `duration` …
+    /// Does what is done at once, or says a number: `clear`; `adopted` by another document; `badge`, `events`, `rows`;
+    /// `play`, `pause`, `seek` to milliseconds of playing; `time`, `duration` …
     fn act(&self, what: &str, value: f64) -> f64;
     /// Does what takes its time, by its name and the words to it.
     fn ask(&self, what: &str, text: &str) -> Answering;
+    /// What was appended, as the pieces in which it came.
+    fn pieces(&self) -> Pieces;
 }
 
 /// What the element's class holds of its feed.
@@ -59,6 +62,10 @@ impl FeedHandle {
     #[allow(missing_docs)]
     pub fn act(&self, what: &str, value: f64) -> f64 {
         self.0.act(what, value)
+    }
+    #[allow(missing_docs)]
+    pub fn pieces(&self) -> JsValue {
+        self.0.pieces().to_js()
     }
     #[allow(missing_docs)]
     pub fn ask(&self, what: &str, text: &str) -> js_sys::Promise {

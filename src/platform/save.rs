@@ -29,7 +29,8 @@ extern "C" {
     fn save_js(blob: &Blob, name: &str);
 }
 
-/// Bytes that the browser keeps, outside of this program's memory.
+/// Bytes that the browser keeps, outside of this program's memory; a copy is the same bytes.
+#[derive(Clone)]
 pub(crate) struct Pieces(JsValue);
 
 impl Default for Pieces {
@@ -44,6 +45,11 @@ impl Pieces {
         if !bytes.is_empty() {
             add_piece(&self.0, bytes);
         }
+    }
+
+    /// An array of them, for a script.
+    pub(crate) fn to_js(&self) -> JsValue {
+        self.0.clone()
     }
 
     /// All of them.

@@ -11,6 +11,7 @@ macro_rules! sheet {
 
 pub(crate) use sheet;
 
+use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
 
 /// A shadow root.
@@ -20,7 +21,7 @@ pub(crate) type Root = web_sys::ShadowRoot;
 pub(crate) fn container_of(root: &Root) -> super::dom::Element {
     // Only what every node can do is used of it.
     let node: &JsValue = root.as_ref();
-    wasm_bindgen::JsCast::unchecked_into(node.clone())
+    node.clone().unchecked_into()
 }
 
 thread_local! {
@@ -39,16 +40,16 @@ pub(crate) fn adopt_in_page(css: &'static str) {
     adopt_in(&super::dom::document(), css);
 }
 
+/// Gives a shadow root that came into another document all sheets anew: a browser lets none of them cross.
+pub(crate) fn adopt_anew(root: &Root) {
+    let all = SHEETS.with_borrow(|sheets| sheets.iter().map(|(css, _)| *css).collect::<Vec<_>>());
+    for css in all {
+        adopt_in(root, css);
+    }
+}
+
 fn adopt_in(root: &JsValue, css: &'static str) {
-    let sheet = SHEETS.with_borrow_mut(|sheets| {
-        let known = sheets.iter().find(|(of, _)| *of == css);
-        if let Some((_, sheet)) = known {
-            return Some(sheet.clone());
-        }
-        let sheet = sheet_of(css)?;
-        sheets.push((css, sheet.clone()));
-        Some(sheet)
-    });
+    let sheet = sheet_elsewhere(root, css).or_else(|| sheet_here(css));
     if let Some(sheet) = sheet {
         let name = JsValue::from_str("adoptedStyleSheets");
         let sheets = js_sys::Reflect::get(root, &name).map(|sheets| js_sys::Array::from(&sheets));
@@ -58,9 +59,36 @@ fn adopt_in(root: &JsValue, css: &'static str) {
     }
 }
 
+/// The sheet of this text for all roots of the page.
+fn sheet_here(css: &'static str) -> Option<web_sys::CssStyleSheet> {
+    SHEETS.with_borrow_mut(|sheets| {
+        let known = sheets.iter().find(|(of, _)| *of == css);
+        if let Some((_, sheet)) = known {
+            return Some(sheet.clone());
+        }
+        let sheet = sheet_of(css)?;
+        sheets.push((css, sheet.clone()));
+        Some(sheet)
+    })
+}
+
+/// A sheet for a root that lies in the document of another window: only that can make it.
+fn sheet_elsewhere(root: &JsValue, css: &str) -> Option<web_sys::CssStyleSheet> {
+    let get = |of: &JsValue, name: &str| js_sys::Reflect::get(of, &name.into()).ok();
+    let window = get(&get(root, "ownerDocument")?, "defaultView")?;
+    if window.is_falsy() || window == JsValue::from(js_sys::global()) {
+        return None;
+    }
+    let constructor: js_sys::Function = get(&window, "CSSStyleSheet")?.dyn_into().ok()?;
+    let sheet = js_sys::Reflect::construct(&constructor, &js_sys::Array::new()).ok()?;
+    let sheet: web_sys::CssStyleSheet = sheet.unchecked_into();
+    sheet.replace_sync(css).ok()?;
+    Some(sheet)
+}
+
 /// Gives a sheet to the shadow root around an element.
 pub(crate) fn adopt_around(element: &super::dom::Element, css: &'static str) {
-    let root: Option<Root> = wasm_bindgen::JsCast::dyn_into(element.get_root_node()).ok();
+    let root: Option<Root> = element.get_root_node().dyn_into().ok();
     if let Some(root) = root {
         adopt(&root, css);
     }
