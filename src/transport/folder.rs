@@ -21,10 +21,19 @@ pub(super) fn of_files(
 ) -> Result<Running, Failure> {
     let files = named(files);
     let folder = SessionFolder::group(files.iter().map(|(path, _)| path.as_str()));
-    let [parts] = <[SessionParts; 1]>::try_from(folder.sessions).map_err(|sessions| {
-        let what = format!("these files are {} sessions", sessions.len());
-        Failure::new(what, "Choose the files of one of them.")
-    })?;
+    let [parts] =
+        <[SessionParts; 1]>::try_from(folder.sessions).map_err(|sessions| {
+            match sessions.len() {
+                0 => Failure::new(
+                    "there is no session in these files",
+                    "Choose a session's file.",
+                ),
+                n_sessions => {
+                    let what = format!("these files are {n_sessions} sessions");
+                    Failure::new(what, "Choose the files of one of them.")
+                }
+            }
+        })?;
     Ok(Running::begin(async move {
         read_parts(parts, files, Some(watch(limits)), &sink).await;
     }))

@@ -24,7 +24,7 @@ const TICK_MS: u32 = 1_000;
 /// So often at most one that gets through has the others try: sockets that open and close would chase each other.
 const REACHED_MS: f64 = 5_000.0;
 
-/// So long an answer is waited for, a page of a few megabytes too: nothing says that a connection has died under it.
+/// So long an answer, or its next piece, is waited for: nothing says that a connection has died under it.
 const ANSWER_LIMIT_MS: u32 = 45_000;
 
 /// What comes of a request to a server; `None` where nothing does.

@@ -14,13 +14,13 @@ use chat_feed::connection::{Command, Failure as Why, Follower, Input, Page, Page
 use chat_feed::loads::Wanted;
 
 use super::answer::{self, Refusal, Route};
-use super::link::{Heard, Server, SoFar, Socket, in_time, next_in_time, silent};
+use super::link::{Heard, Server, SoFar, Socket, all_in_time, in_time, next_in_time, silent};
 use super::search::{self, Found};
 use super::{Failure, Running, Sink, Update};
 use crate::platform::dom::{self, Listener};
 use crate::platform::frame::{self, Sleep};
 use crate::platform::part::part;
-use crate::platform::stream::{ByteStream, FetchError, fetch_bytes};
+use crate::platform::stream::{ByteStream, FetchError};
 
 /// Events asked for in one page.
 const PAGE_EVENTS: u32 = 1_000;
@@ -294,11 +294,8 @@ async fn fetch_page(
     );
     // Pages follow each other at once: the browser gets to its own work in between.
     frame::yield_now().await;
-    let address = server.route(&route);
-    let fetched = fetch_bytes(&address, server.token.as_deref());
-    let Some(bytes) = in_time(fetched).await else {
-        return Err(PageError::NoAnswer);
-    };
+    // A page of long events may take its time, as long as some of it comes.
+    let bytes = all_in_time(&server, &route).await;
     let bytes = bytes.map_err(|why| match why {
         FetchError::Status {
             code,
