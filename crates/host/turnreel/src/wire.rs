@@ -2,7 +2,7 @@
 //! reads them otherwise, and leaves who is slow without an answer.
 //!
 //! Refused are line ends without CR, and bodies whose length is said twice, by number and by chunks (RFC 9112, 2.2 and
-//! 6.3 allow both, and 11.2 says what comes of it). And who is refused in the middle of a body is listened to for a
+//! 6.3 allow both, and 11.2 says what comes of it). Bodies are passed over to the next head, also those in chunks. And who is refused in the middle of a body is listened to for a
 //! while: closed at once, the connection is reset under the answer, and the client never reads it.
 
 use std::future::poll_fn;
@@ -124,11 +124,16 @@ impl Watch {
         polled
     }
 
-    /// Reads on to the end of a body that nobody took, within bounds. The connection is over otherwise.
+    /// Reads on to the end of a body that nobody took, within bounds. No head is read behind it: the connection is over
+    /// otherwise, or goes on with frames.
     pub(crate) async fn linger(&self) {
-        if !locked(&self.0.heads).is_within_body() {
-            return;
+        if locked(&self.0.heads).is_within_body() {
+            self.read_on().await;
         }
+        locked(&self.0.heads).blind = true;
+    }
+
+    async fn read_on(&self) {
         let _ = tokio::time::timeout(LINGER, async {
             let mut scratch = vec![0; LINGER_PIECE_BYTES];
             let (mut n_bytes, mut n_bytes_due) = (0, LINGER_TURN_BYTES);
@@ -157,19 +162,29 @@ impl Watch {
 #[derive(Default)]
 struct Heads {
     odd: bool,
-    /// The rest is not looked at: frames of a socket, or chunks, whose end only their reader knows.
+    /// The rest is not looked at.
     blind: bool,
-    /// It is blind for chunks.
-    chunks_follow: bool,
-    /// Bytes of a body that are still to come.
+    /// Bytes of a body, or of a chunk of it, that are still to come.
     body_left: u64,
+    /// What stands behind those, within a body in chunks.
+    chunks: Option<Chunks>,
     /// The line that is read now, in lower case and without its end, as far as it matters.
     line: Vec<u8>,
     after_cr: bool,
     n_lines: u32,
     length: Option<u64>,
     in_chunks: bool,
-    upgrades: bool,
+}
+
+/// A line within a body in chunks (RFC 9112, 7.1).
+#[derive(Clone, Copy)]
+enum Chunks {
+    /// The size of the next.
+    Size,
+    /// The end of the one before, which is empty.
+    End,
+    /// What is said behind the last, up to an empty one.
+    Trailer,
 }
 
 impl Heads {
@@ -201,8 +216,20 @@ impl Heads {
     }
 
     fn end_line(&mut self) {
-        self.odd |= !std::mem::take(&mut self.after_cr);
+        let is_ended = std::mem::take(&mut self.after_cr);
         let line = std::mem::take(&mut self.line);
+        self.odd |= !is_ended;
+        let Some(chunks) = self.chunks else {
+            return self.end_head_line(&line);
+        };
+        if !is_ended || !self.end_chunk_line(chunks, &line) {
+            // Where the next head begins is not known then: its reader refuses it, or it is refused as odd.
+            self.odd = true;
+            self.blind = true;
+        }
+    }
+
+    fn end_head_line(&mut self, line: &[u8]) {
         if line.is_empty() {
             // An empty line before a request is none of it.
             if self.n_lines > 0 {
@@ -211,7 +238,7 @@ impl Heads {
             return;
         }
         self.n_lines = self.n_lines.saturating_add(1);
-        let text = String::from_utf8_lossy(&line);
+        let text = String::from_utf8_lossy(line);
         let Some((name, value)) = text.split_once(':') else {
             return;
         };
@@ -222,29 +249,65 @@ impl Heads {
                 Err(_) => self.blind = true,
             },
             "transfer-encoding" => self.in_chunks = true,
-            "upgrade" => self.upgrades = true,
             _ => {}
         }
     }
 
     fn end_head(&mut self) {
-        self.odd |= self.in_chunks && self.length.is_some();
         *self = Heads {
-            odd: self.odd,
-            blind: self.in_chunks || self.upgrades,
-            chunks_follow: self.in_chunks && !self.upgrades,
-            body_left: self.length.unwrap_or(0),
+            odd: self.odd | (self.in_chunks && self.length.is_some()),
+            blind: self.blind,
+            chunks: self.in_chunks.then_some(Chunks::Size),
+            body_left: match self.in_chunks {
+                true => 0,
+                false => self.length.unwrap_or(0),
+            },
             ..Heads::default()
         };
     }
 
-    /// Whether more of a body is to come. Frames of a socket are none.
+    /// Goes on behind a line within a body in chunks; `false` where it is none that stands there.
+    fn end_chunk_line(&mut self, chunks: Chunks, line: &[u8]) -> bool {
+        match chunks {
+            Chunks::Size => {
+                let n_digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit());
+                let (digits, rest) = line.split_at(n_digits.count());
+                // Of a line that is longer than it matters the size may be another.
+                let is_whole = digits.len() < LINE_BYTES
+                    && rest.first().is_none_or(|byte| b" \t;".contains(byte));
+                let digits = std::str::from_utf8(digits).unwrap_or_default();
+                match u64::from_str_radix(digits, 16) {
+                    Ok(size) if is_whole => {
+                        self.body_left = size;
+                        self.chunks = Some(match size {
+                            0 => Chunks::Trailer,
+                            _ => Chunks::End,
+                        });
+                        true
+                    }
+                    Ok(_) | Err(_) => false,
+                }
+            }
+            Chunks::End => {
+                self.chunks = Some(Chunks::Size);
+                line.is_empty()
+            }
+            Chunks::Trailer => {
+                if line.is_empty() {
+                    self.chunks = None;
+                }
+                true
+            }
+        }
+    }
+
+    /// Whether more of a body is to come.
     fn is_within_body(&self) -> bool {
-        self.body_left > 0 || self.chunks_follow
+        self.body_left > 0 || self.chunks.is_some()
     }
 
     fn is_within(&self) -> bool {
-        !self.blind && self.body_left == 0 && (self.n_lines > 0 || !self.line.is_empty())
+        !self.blind && !self.is_within_body() && (self.n_lines > 0 || !self.line.is_empty())
     }
 }
 
@@ -280,10 +343,44 @@ mod tests {
         assert!(!odd(body));
         assert!(!odd(&format!("{body}{body}GET / HTTP/1.1\r\n\r\n")));
         assert!(odd(&format!("{body}GET / HTTP/1.1\n")));
+        // Who asks for another protocol may not get it, and goes on with requests.
         let socket = "GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n";
-        assert!(!odd(&format!("{socket}\n\n\n")));
-        let chunks = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
-        assert!(!odd(&format!("{chunks}2\r\n\n\n\r\n0\r\n\r\n")));
+        assert!(odd(&format!("{socket}GET / HTTP/1.1\n\r\n")));
+    }
+
+    #[test]
+    fn heads_behind_bodies_in_chunks_are_seen_and_nothing_within_them() {
+        let chunked = |body: &str, next: &str| {
+            odd(&format!(
+                "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n{body}{next}"
+            ))
+        };
+        let next = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+        for body in [
+            "2\r\n\n\n\r\n0\r\n\r\n",
+            "0\r\n\r\n",
+            "1;a=b\r\n\n\r\n000A \r\n0\r\n\r\n\n\n\n\n\n\r\n0\r\nExpires: 1\r\n\r\n",
+        ] {
+            assert!(!chunked(body, next), "{body:?}");
+            assert!(chunked(body, "GET / HTTP/1.1\nHost: a\r\n\r\n"), "{body:?}");
+            let both = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n";
+            assert!(chunked(body, both), "{body:?}");
+        }
+        let zeros = "0".repeat(LINE_BYTES + 6);
+        for body in [
+            format!("{zeros}5\r\nGET /\r\n0\r\n\r\n"),
+            "2\n\n\n\r\n0\r\n\r\n".to_owned(),
+            "2\r\n\n\nx\r\n0\r\n\r\n".to_owned(),
+            "2x\r\n\n\n\r\n0\r\n\r\n".to_owned(),
+            "0\r\na: b\n\r\n".to_owned(),
+        ] {
+            assert!(chunked(&body, next), "{body:?}");
+        }
+        let mut heads = Heads::default();
+        heads.see(b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n");
+        assert!(heads.is_within_body() && !heads.is_within());
+        heads.see(b"\r\n");
+        assert!(!heads.is_within_body() && !heads.is_within());
     }
 
     #[test]

@@ -538,6 +538,51 @@ fn answer_to(server: &Server, case: &Value, what: &str, token: Option<&str>) -> 
     }
 }
 
+/// What one connection is answered to these requests, each sent when the one before is answered: the statuses.
+fn answers_in_turn(server: &Server, requests: &[&str]) -> Vec<u16> {
+    let mut stream = std::net::TcpStream::connect(server.address()).unwrap();
+    let mut answers = Vec::new();
+    for request in requests {
+        let request = request.replace("ADDRESS", &server.address());
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = vec![0; 64 * 1024];
+        let n = stream.read(&mut answer).unwrap();
+        let status = String::from_utf8_lossy(&answer[..n]);
+        let status = status.split(' ').nth(1).and_then(|it| it.parse().ok());
+        answers.push(status.unwrap_or(0));
+    }
+    answers
+}
+
+#[test]
+fn a_head_is_looked_at_whatever_came_before_it_on_its_connection() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let good = "GET /healthz HTTP/1.1\r\nHost: ADDRESS\r\n\r\n";
+    let bare = "GET /healthz HTTP/1.1\nHost: ADDRESS\n\n";
+    let both = "GET /healthz HTTP/1.1\r\nHost: ADDRESS\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+    let chunked = format!(
+        "POST /api/v1/sessions/s1/events HTTP/1.1\r\nHost: ADDRESS\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n[\r\n1\r\n]\r\n0\r\n\r\n",
+        server.token
+    );
+    let upgrade =
+        "GET /healthz HTTP/1.1\r\nHost: ADDRESS\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\n";
+    for first in [good, &chunked, upgrade] {
+        assert_eq!(
+            answers_in_turn(&server, &[first, good]),
+            [200, 200],
+            "{first}"
+        );
+        for odd in [bare, both] {
+            assert_eq!(
+                answers_in_turn(&server, &[first, odd]),
+                [200, 400],
+                "{first}{odd}"
+            );
+        }
+    }
+}
+
 /// So many MiB of zeros, packed.
 fn gzip_of_zeros(n_mib: usize) -> Vec<u8> {
     let mut packing = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
