@@ -709,3 +709,48 @@ fn what_two_sources_tell_is_asked_is_told_once() {
         "{transcript}"
     );
 }
+
+/// A program that is stopped writes its last words behind its own end.
+#[test]
+fn what_is_said_behind_the_end_of_its_turn_begins_none() {
+    check(
+        Verbosity::Normal,
+        &[
+            (0, "turn_start", json!({"trigger": "user"})),
+            (0, "user_message", json!({"text": "Talk"})),
+            (900, "turn_end", json!({"outcome": "interrupted"})),
+            (950, "assistant_done", json!({"text": "One two", "part": 0})),
+            (960, "interrupt", json!({"reason": "user_cancel"})),
+        ],
+        "[1] ▶ Talk\n[1] ■ Talk (interrupted, 0.9s)\nOne two",
+    );
+}
+
+#[test]
+fn what_is_asked_for_is_told_where_its_title_does_not() {
+    let asked = |title: Value, tool: &str, args: Value| {
+        let payload = json!({"requestId": "r", "toolName": tool, "title": title, "args": args, "options": []});
+        let trace = to_tool_trace(
+            &events(&[(0, "permission_request", payload)]),
+            Verbosity::Normal,
+        );
+        trace
+            .lines()
+            .find(|line| line.contains("[ASK]"))
+            .unwrap()
+            .to_owned()
+    };
+    let command = json!({"command": "rm -rf build"});
+    assert_eq!(
+        asked(Value::Null, "Bash", command.clone()),
+        "[ASK] bash: rm -rf build"
+    );
+    assert_eq!(
+        asked(json!("Bash"), "Bash", command.clone()),
+        "[ASK] bash: rm -rf build"
+    );
+    assert_eq!(
+        asked(json!("Clean up"), "Bash", command),
+        "[ASK] bash: Clean up"
+    );
+}

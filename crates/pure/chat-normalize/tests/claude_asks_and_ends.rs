@@ -475,3 +475,33 @@ fn a_call_that_is_refused_before_it_runs_is_not_interrupted_and_what_nobody_answ
         json!({"decision": "reject", "source": "config", "reasonType": "other"});
     assert_eq!(ends(&result), ["c: not_run"]);
 }
+
+/// The one line of a result is for a person: what was answered, and why nothing ran.
+#[test]
+fn the_line_of_a_result_says_what_a_person_wants_to_know() {
+    let input = json!({"questions": [{"question": "Which?", "options": []}, {"question": "Else?", "options": []}]});
+    let mut answered = gets("q", 4, "Your questions have been answered: …", false);
+    answered["toolUseResult"] = json!({"answers": {"Which?": "Blue", "Else?": "No"}});
+    let events = transcript(&[
+        said("user", "u1", 1, json!("Go")),
+        calls("q", 3, "AskUserQuestion", &input),
+        answered,
+        calls("b", 5, "Bash", &json!({"command": "rm -rf build"})),
+        gets("b", 6, "Claude requested permissions to use Bash.", true),
+        calls("c", 7, "Bash", &json!({"command": "make"})),
+        gets("c", 8, "one\ntwo", true),
+    ]);
+    let summaries = events.iter().filter_map(|event| match &event.payload {
+        Payload::ToolResult(result) => result.summary.as_deref(),
+        _ => None,
+    });
+    let summaries: Vec<&str> = summaries.collect();
+    assert_eq!(
+        summaries,
+        [
+            "Blue · No",
+            "Claude requested permissions to use Bash.",
+            "failed, 2 lines"
+        ]
+    );
+}

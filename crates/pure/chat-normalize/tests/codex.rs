@@ -355,6 +355,61 @@ fn a_helper_is_one_agent_whatever_its_lines_call_it() {
     assert_eq!(agents, ["sort"; 3]);
 }
 
+/// The line of a patch says what it changed, and a helper's task is what it was told.
+#[test]
+fn what_was_changed_is_told_in_lines_and_a_task_without_its_head() {
+    let patch = |call: &str, text: &str| {
+        let text = format!("*** Begin Patch\n{text}*** End Patch\n");
+        json!({"type": "custom_tool_call", "name": "apply_patch", "call_id": call, "input": text})
+    };
+    let given = |call: &str| {
+        let text = json!({"output": "Success.\n", "metadata": {"exit_code": 0}}).to_string();
+        json!({"type": "custom_tool_call_output", "call_id": call, "output": text})
+    };
+    let task = "Message Type: NEW_TASK\nTask name: /root/sort\nSender: /root\nPayload:\n";
+    let told = format!("{task}Sort them");
+    let items = [
+        json!({"type": "agent_message", "id": "n", "author": "/root", "recipient": "/root/sort",
+            "content": [{"type": "input_text", "text": told}]}),
+        json!({"type": "agent_message", "id": "m", "author": "/root", "recipient": "/root/sort", "content": [
+            {"type": "input_text", "text": task}, {"type": "encrypted_content", "encrypted_content": "gAAAA"}]}),
+        patch("a", "*** Update File: a.txt\n@@\n-one\n+two\n+three\n"),
+        given("a"),
+        patch(
+            "b",
+            "*** Add File: b.txt\n+one\n*** Add File: c.txt\n+one\n+two\n",
+        ),
+        given("b"),
+    ];
+    let mut lines = vec![
+        json!({"timestamp": "2026-01-01T00:00:00.000Z", "type": "session_meta",
+        "payload": {"id": "01998cb5-5e00-7532-b60a-a52c82ab0f22", "cwd": "/w", "cli_version": "0.169.0"}}),
+    ];
+    lines.extend(items.iter().map(|item| {
+        json!({"timestamp": "2026-01-01T00:00:00.000Z", "type": "response_item", "payload": item})
+    }));
+    let events = read_lines(Dialect::CodexRollout, &lines).events;
+    support::assert_sound("codex-rollout", &events);
+    let words = events.iter().filter_map(|event| match &event.payload {
+        Payload::UserMessage(message) => Some(message.text.preview().to_string()),
+        Payload::ToolResult(result) => {
+            assert_eq!(result.exit_code, None);
+            result.summary.clone()
+        }
+        _ => None,
+    });
+    let words: Vec<String> = words.collect();
+    assert_eq!(
+        words,
+        [
+            "Sort them",
+            "sort: the task itself is encrypted",
+            "+2 −1",
+            "2 files, +3 −0"
+        ]
+    );
+}
+
 /// A script's calls stand there by themselves; the script does where it failed, or did nothing else.
 #[test]
 fn a_script_is_told_by_the_calls_it_makes() {

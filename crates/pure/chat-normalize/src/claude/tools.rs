@@ -115,10 +115,8 @@ pub(crate) fn summary(
         )),
         "Grep" | "Glob" => search_summary(details, text),
         "WebFetch" => count_of(details, "code").map(|code| {
-            format!(
-                "HTTP {code}, {} bytes",
-                count_of(details, "bytes").unwrap_or(0)
-            )
+            let n_bytes = count_of(details, "bytes").unwrap_or(0);
+            format!("HTTP {code}, {}", counted(n_bytes, "byte", "bytes"))
         }),
         "WebSearch" => Some(counted(
             list_of(details, "results").len(),
@@ -127,12 +125,24 @@ pub(crate) fn summary(
         )),
         "Task" | "Agent" => agent_summary(details, text),
         "TodoWrite" => Some(counted(list_of(args, "todos").len(), "entry", "entries")),
+        "AskUserQuestion" if details.get("answers").is_some_and(Value::is_object) => {
+            Some(answers_summary(details))
+        }
+        "ExitPlanMode" => Some("approved".to_owned()),
         _ => text
             .lines()
             .map(str::trim)
             .find(|line| !line.is_empty())
             .map(one_line),
     }
+}
+
+/// What was answered, without the words around it that are for the model.
+fn answers_summary(details: &Value) -> String {
+    let answers = details.get("answers").and_then(Value::as_object);
+    let answers = answers.into_iter().flatten();
+    let texts: Vec<&str> = answers.filter_map(|(_, answer)| answer.as_str()).collect();
+    one_line(&texts.join(" · "))
 }
 
 fn bash_summary(details: &Value, text: &str, exit_code: Option<i64>, failed: bool) -> String {
@@ -156,13 +166,16 @@ fn bash_summary(details: &Value, text: &str, exit_code: Option<i64>, failed: boo
         return "moved to the background".to_owned();
     }
     if let Some(bytes) = count_of(details, "persistedOutputSize") {
-        return format!("exit {}, {bytes} bytes", exit_code.unwrap_or(0));
+        let bytes = counted(bytes, "byte", "bytes");
+        return format!("exit {}, {bytes}", exit_code.unwrap_or(0));
     }
     if is_true(details, "interrupted") {
         return format!("interrupted, {lines}");
     }
     match exit_code {
         Some(code) => format!("exit {code}, {lines}"),
+        // It is why the command did not run, or all that it said.
+        None if failed && n_lines == 1 => one_line(text),
         None if failed => format!("failed, {lines}"),
         None => lines,
     }

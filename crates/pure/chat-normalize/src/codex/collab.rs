@@ -80,6 +80,31 @@ impl Session {
     }
 }
 
+/// What one agent says to another: under lines about the message stands the message.
+pub(crate) fn without_head(text: &str) -> &str {
+    match text.split_once("\nPayload:\n") {
+        Some((head, message))
+            if head.starts_with("Message Type:") && !message.trim().is_empty() =>
+        {
+            message.trim_start_matches('\n')
+        }
+        Some(_) | None => text,
+    }
+}
+
+/// What a sub-agent was told to do. Where the program hides that, the lines about it name the task.
+pub(crate) fn task_words(text: &str) -> String {
+    let said = without_head(text);
+    let mut lines = said.lines();
+    let name = lines.find_map(|line| line.strip_prefix("Task name: "));
+    match name {
+        Some(name) if said.starts_with("Message Type:") => {
+            format!("{}: the task itself is encrypted", own_name(name.trim()))
+        }
+        Some(_) | None => said.to_owned(),
+    }
+}
+
 /// An agent's path without the session itself, in which all of them are.
 pub(crate) fn own_name(path: &str) -> &str {
     path.strip_prefix("/root/").unwrap_or(path)

@@ -2,22 +2,22 @@
 
 use chat_event::Body;
 use chat_event::payload::{
-    AgentCallback, AgentMessage, Compaction, Plan, PlanEntry, ToolError, ToolOutputChunk,
+    AgentCallback, AgentMessage, Compaction, FileEdit, Plan, PlanEntry, ToolError, ToolOutputChunk,
     UserMessage,
 };
 use chat_event::{Extra, Json};
 use serde_json::Value;
 
 use super::changes;
-use super::collab::{agent_of_output, is_collab, output_words, own_name};
+use super::collab::{agent_of_output, is_collab, output_words, own_name, without_head};
 use super::content::{content_of, message_text, texts_of};
-use super::outcome::{MAX_ERROR_BYTES, Outcome, outcome, summary, write_result};
+use super::outcome::{MAX_ERROR_BYTES, Outcome, edits_summary, outcome, summary, write_result};
 use super::session::{Call, Ended, Scope, Session};
 use super::texts::Part;
 use super::tools::{Given, Spec};
 use crate::emit::{Emitter, cut, hash};
 use crate::value::{is_true, list_of, str_of, text_of};
-use crate::words::{counted, one_line};
+use crate::words::one_line;
 
 /// Raw thoughts are numbered from here, behind the parts of their summary.
 pub(crate) const RAW_THOUGHTS: u32 = 1000;
@@ -273,30 +273,33 @@ impl Session {
         let Some(call) = self.take_call(id) else {
             return;
         };
-        let outcome = outcome(kind, item, &call);
+        let mut outcome = outcome(kind, item, &call);
         self.asks.settle(emitter, id, Some(!outcome.declined));
-        let failed = outcome.error.is_some();
-        write_result(emitter, id, &call, outcome);
-        if kind == "filechange" && !failed {
+        let mut edits = Vec::new();
+        if kind == "filechange" && outcome.error.is_none() {
             let changes = changes::of_item(item.get("changes").unwrap_or(&Value::Null));
-            self.edits(emitter, id, &call, &changes);
+            edits = self.edits_of(id, &changes);
+            outcome.summary = Some(edits_summary(&edits));
         }
+        write_result(emitter, id, &call, outcome);
+        self.edits(emitter, id, &call, edits);
         if kind.starts_with("collab") {
             self.collab(emitter, scope, id, item);
         }
     }
 
-    /// Writes what a call changed.
-    pub(crate) fn edits(
-        &mut self,
-        emitter: &mut Emitter,
-        id: &str,
-        call: &Call,
-        changes: &[changes::FileChange],
-    ) {
+    /// What a call changed.
+    fn edits_of(&mut self, id: &str, changes: &[changes::FileChange]) -> Vec<FileEdit> {
         let cwd = self.facts.cwd();
-        for (n, change) in changes.iter().enumerate() {
-            let edit = self.files.edit(id, cwd.as_deref(), change);
+        let changes = changes.iter();
+        changes
+            .map(|change| self.files.edit(id, cwd.as_deref(), change))
+            .collect()
+    }
+
+    /// Writes what a call changed.
+    fn edits(&mut self, emitter: &mut Emitter, id: &str, call: &Call, edits: Vec<FileEdit>) {
+        for (n, edit) in edits.into_iter().enumerate() {
             self.turn_diff.told(&edit);
             emitter.add_as(&format!("{id}:edit{n}"), &call.place, edit);
         }
@@ -349,7 +352,7 @@ impl Session {
             write_result(emitter, id, &call, outcome);
             return;
         }
-        let mut patched = Vec::new();
+        let mut edits = Vec::new();
         if call.spec.name == "apply_patch" {
             let args = &call.spec.args;
             let patch = args
@@ -357,12 +360,15 @@ impl Session {
                 .or_else(|| str_of(args, "input"))
                 .unwrap_or("");
             let cwd = self.facts.cwd();
-            patched = changes::of_patch_text(patch, cwd.as_deref()).unwrap_or_default();
-            outcome.summary = Some(counted(patched.len(), "file", "files"));
+            let patched = changes::of_patch_text(patch, cwd.as_deref()).unwrap_or_default();
+            edits = self.edits_of(id, &patched);
+            outcome.summary = Some(edits_summary(&edits));
+            // That it went well is all that the code of a patch says.
+            outcome.exit_code = outcome.exit_code.filter(|code| *code != 0);
         }
         write_result(emitter, id, &call, outcome);
         match call.spec.name.as_str() {
-            "apply_patch" => self.edits(emitter, id, &call, &patched),
+            "apply_patch" => self.edits(emitter, id, &call, edits),
             "update_plan" => {
                 let entries = plan_entries(list_of(&call.spec.args, "plan"));
                 let scope = Scope {
@@ -422,13 +428,7 @@ impl Session {
         from: &str,
         text: &str,
     ) {
-        // Under a line about the message stands the message.
-        let text = match text.split_once("\nPayload:\n") {
-            Some((head, payload)) if head.starts_with("Message Type:") && !payload.is_empty() => {
-                payload
-            }
-            Some(_) | None => text,
-        };
+        let text = without_head(text);
         // Closing an agent says again what waiting for it said.
         let said = hash(format!("{from}\n{text}").as_bytes());
         if !self.called_back.put(said, ()) {

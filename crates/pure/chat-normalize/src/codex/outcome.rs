@@ -1,10 +1,9 @@
 //! How tool calls went: results, errors and the one line for each.
 
-use chat_event::payload::{ToolError, ToolResult};
+use chat_event::payload::{FileEdit, ToolError, ToolResult};
 use chat_event::{Extra, Json};
 use serde_json::Value;
 
-use super::changes;
 use super::content::texts_of;
 use super::items::member;
 use super::session::Call;
@@ -132,14 +131,23 @@ pub(crate) fn outcome(kind: &str, item: &Value, call: &Call) -> Outcome {
     made.declined = declined;
     if declined {
         made.summary = Some("declined".to_owned());
-    } else if kind == "filechange" && !failed {
-        let changes = changes::of_item(item.get("changes").unwrap_or(&Value::Null));
-        made.summary = Some(counted(changes.len(), "file", "files"));
     }
     if made.summary.is_none() {
         made.summary = summary(call.spec.kind, &made.text, exit_code, failed);
     }
     made
+}
+
+/// One line for what was changed: the lines where they are known, and the files where there are several.
+pub(crate) fn edits_summary(edits: &[FileEdit]) -> String {
+    let sum = |count: fn(&FileEdit) -> u32| edits.iter().map(count).fold(0, u32::saturating_add);
+    let (added, removed) = (sum(|edit| edit.lines_added), sum(|edit| edit.lines_removed));
+    let files = counted(edits.len(), "file", "files");
+    match edits.len() {
+        _ if added == 0 && removed == 0 => files,
+        1 => format!("+{added} −{removed}"),
+        _ => format!("{files}, +{added} −{removed}"),
+    }
 }
 
 /// One line for a result.

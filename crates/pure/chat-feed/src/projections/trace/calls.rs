@@ -358,6 +358,15 @@ fn note_result(block: &mut ToolCallBlock, result: &ToolResult, now_ms: Option<i6
     block.status = ToolStatus::of_result(result.error.as_ref(), false);
 }
 
+/// What a call of that tool would work on.
+pub(super) fn target_of(tool_name: &str, args: &Json, cwd: Option<&str>) -> String {
+    let mut block = ToolCallBlock::unknown("");
+    block.tool_name = tool_name.into();
+    block.kind = ToolKind::of(None, tool_name);
+    block.args = args.clone();
+    target(&block, cwd)
+}
+
 fn target(block: &ToolCallBlock, cwd: Option<&str>) -> String {
     let target = block.target();
     let shown = match block.kind {
@@ -391,7 +400,8 @@ impl OpenCall {
             ToolStatus::Running if block.waits => " (waiting…)".to_owned(),
             ToolStatus::Running if figures.is_empty() => " (running…)".to_owned(),
             ToolStatus::Running => format!(" ({figures}…)"),
-            ToolStatus::Succeeded if figures.is_empty() => String::new(),
+            // What it works on may say all there is to say.
+            ToolStatus::Succeeded if figures.is_empty() || figures == self.target => String::new(),
             ToolStatus::Succeeded if block.kind == ToolKind::Search => format!(" → {figures}"),
             ToolStatus::Failed if figures.is_empty() => " (failed)".to_owned(),
             ToolStatus::Failed if block.exit_code.is_none() && !figures.starts_with("failed") => {

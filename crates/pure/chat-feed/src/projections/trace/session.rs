@@ -203,6 +203,12 @@ impl SessionTrace {
         }
     }
 
+    /// Whether an event comes behind the end of the turn that it names.
+    fn is_late(&self, event: &ChatEvent) -> bool {
+        let turn = event.turn_id.as_deref();
+        turn.is_some_and(|id| self.turns.has_ended(id))
+    }
+
     /// Opens a turn. One without a name ends the one without a name before it.
     fn begin_turn(&mut self, id: Option<&str>, event: &ChatEvent) -> TurnNth {
         let before = self.turns.current().filter(|turn| turn.id.is_none());
@@ -233,6 +239,11 @@ impl SessionTrace {
             }
             Payload::UserMessage(message) => self.prompt(turn, parent, &message.text.preview()),
             Payload::UserAudio(audio) => self.prompt(turn, parent, &audio.transcription),
+            // What was said is told, though its turn was taken to be over before.
+            Payload::AssistantChunk(_) if self.is_late(event) => {}
+            Payload::AssistantDone(done) if self.is_late(event) && parent.is_none() => {
+                self.tell_result(std::slice::from_ref(&done.text));
+            }
             Payload::AssistantChunk(chunk) => {
                 self.answer(turn, parent, |answer| {
                     answer.chunk(response, chunk.part, &chunk.text);
@@ -282,7 +293,7 @@ impl SessionTrace {
             Payload::Progress(progress) => self.progress(turn, progress),
             Payload::Plan(plan) => self.plan(turn, plan),
             Payload::Usage(usage) => self.usage(event, turn, usage),
-            Payload::Interrupt(interrupt) => self.interrupt(turn, interrupt),
+            Payload::Interrupt(interrupt) => self.interrupt(event, turn, interrupt),
             Payload::ErrorEvent(error) => self.error_event(event, turn, error),
             Payload::AgentMessage(message) => self.agent_message(turn, message),
             Payload::AgentCallback(callback) => self.agent_callback(turn, callback),

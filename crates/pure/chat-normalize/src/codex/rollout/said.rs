@@ -4,6 +4,7 @@ use chat_event::Json;
 use serde_json::Value;
 
 use super::CodexRollout;
+use crate::codex::collab::task_words;
 use crate::codex::{content, items};
 use crate::emit::{Emitter, hash};
 use crate::value::{str_of, text_of};
@@ -133,7 +134,8 @@ impl CodexRollout {
         let id = text_of(item, "id").map_or_else(|| emitter.line_id().to_owned(), str::to_owned);
         if !author.is_empty() && recipient.starts_with(author) {
             // To a sub-agent, in whose file this is: its task.
-            self.session.user_message(emitter, &scope, &id, &text, None);
+            let task = task_words(&text);
+            self.session.user_message(emitter, &scope, &id, &task, None);
         } else {
             self.session.callback(emitter, &scope, &id, author, &text);
         }

@@ -7,16 +7,22 @@ use chat_event::payload::{
 };
 
 use super::SessionTrace;
-use crate::projections::trace::calls::TurnNth;
+use crate::projections::trace::calls::{TurnNth, target_of};
 use crate::projections::trace::clean::{first_line, one_line};
 use crate::projections::trace::line::{LineKind, Severity};
 use crate::retries::{Retries, is_retry};
 use crate::tool::ToolStatus;
 
 impl SessionTrace {
-    pub(super) fn interrupt(&mut self, turn: Option<TurnNth>, interrupt: &Interrupt) {
+    pub(super) fn interrupt(
+        &mut self,
+        event: &ChatEvent,
+        turn: Option<TurnNth>,
+        interrupt: &Interrupt,
+    ) {
         self.stop(turn, "interrupted", ToolStatus::Interrupted);
-        if turn.is_none() {
+        // What is written of a turn behind its end changes nothing.
+        if turn.is_none() && !self.is_late(event) {
             let why = one_line(&interrupt.reason);
             self.tell(LineKind::Error, Severity::Warning, format!("[STOP] {why}"));
         }
@@ -64,7 +70,14 @@ impl SessionTrace {
     ) {
         let tool = one_line(&request.tool_name.to_lowercase());
         let title = request.title.as_deref().map(first_line);
-        let what = match title.filter(|title| !title.is_empty()) {
+        // Where it says no more than the tool's name, what it is asked for does.
+        let title = title.filter(|title| !title.is_empty() && *title != request.tool_name);
+        let title = title.or_else(|| {
+            let args = request.args.as_ref()?;
+            let target = target_of(&request.tool_name, args, self.cwd.as_deref());
+            (!target.is_empty()).then_some(target)
+        });
+        let what = match title {
             Some(title) => format!("{tool}: {title}"),
             None => tool,
         };
