@@ -1,6 +1,8 @@
 //! The frame of a feed: bar, scroller with its rows, and what floats over them. Moving through it by keys is for `moves`.
 
+mod drawing;
 mod early;
+mod elements;
 mod floating;
 mod moves;
 
@@ -12,8 +14,6 @@ use chat_feed::viewport::Align;
 use leptos::mount::mount_to;
 use leptos::prelude::*;
 
-use super::announce::Announcer;
-use super::around::{self, AROUND};
 use super::bar::{self, BarState};
 use super::rows::FeedRows;
 use super::{Context, Ctx, line};
@@ -22,8 +22,9 @@ use crate::platform::clock;
 use crate::platform::dom::{self, Element, Listener};
 use crate::platform::frame::{self, Frame};
 use crate::platform::measure::{self, HeightObserver};
-use crate::platform::turns;
 use crate::virtual_list::{View, VirtualList};
+use drawing::{drawing, when_events_came};
+use elements::Elements;
 use floating::pill;
 pub(super) use moves::open_kinds;
 
@@ -48,14 +49,6 @@ pub(crate) struct FeedView {
     /// What stands around the rows, before it is asked for.
     early: early::Early,
 }
-
-/// Where so many events came since the last frame that was drawn, 9,000 a second, each second frame is passed over, and from
-/// 18,000 a second on two of three: what is seen of them is gone with the next.
-const FLOOD_EVENTS: [u32; 2] = [150, 600];
-
-/// How often a log that is being read changes the page, once there are rows: what comes is beyond the screen, and a frame for
-/// each piece of it lays the list out, and paints its bars, thirty times in half a second.
-const READING_FRAME_MS: i32 = 100;
 
 /// Keeps the rows where they are on the screen when what stands above them takes room, or gives it back.
 ///
@@ -84,17 +77,7 @@ impl FeedView {
             let context = Rc::new(Context::new(store.clone()));
             (context.clone(), Ctx::new_local(context))
         });
-        let scroller = element("div", "scroller", &[("tabindex", "-1")]);
-        let sizer = element("div", "sizer", &[]);
-        let log = element(
-            "div",
-            "chat-log",
-            &[
-                ("role", "group"),
-                ("aria-label", "Session"),
-                ("aria-busy", "false"),
-            ],
-        );
+        let elements = Elements::new();
         let following = owner.with(|| {
             ArcRwSignal::new(View {
                 following: true,
@@ -122,133 +105,27 @@ impl FeedView {
             let following = following.clone();
             move |view| following.set(view)
         };
-        let list = VirtualList::new(
-            [scroller.clone(), sizer.clone(), log.clone()],
-            rows,
-            ask.clone(),
-            on_view,
-        );
+        let of_list = [&elements.scroller, &elements.sizer, &elements.log];
+        let list = VirtualList::new(of_list.map(Clone::clone), rows, ask.clone(), on_view);
         *context.list.borrow_mut() = Some(list.clone());
-        let spoken = element(
-            "div",
-            "visually-hidden",
-            &[
-                ("role", "log"),
-                ("aria-live", "polite"),
-                ("aria-label", "Activity"),
-            ],
-        );
-        let alert = element("div", "visually-hidden", &[("role", "alert")]);
-        let announcer = Announcer::new(spoken.clone(), alert.clone());
+        store.on_dirty(ask, when_events_came(&frame, &context, &list));
         let needed_below = owner.with(|| ArcRwSignal::new(0));
-        let grid = element("div", "frame", &[("part", "frame")]);
-        let events_came = {
-            let (frame, context) = (Rc::downgrade(&frame), Rc::downgrade(&context));
-            let list = Rc::downgrade(&list);
-            move || {
-                if let (Some(frame), Some(context)) = (frame.upgrade(), context.upgrade()) {
-                    let shows_rows = list.upgrade().is_some_and(|list| list.len() > 0);
-                    match context.busy.get() && shows_rows {
-                        true => frame.request_within(READING_FRAME_MS),
-                        false => frame.request(),
-                    }
-                }
-            }
-        };
-        store.on_dirty(ask, events_came);
-        *job.borrow_mut() = {
-            let (context, list) = (Rc::downgrade(&context), Rc::downgrade(&list));
-            let announcer = announcer.clone();
-            let needed_below = needed_below.clone();
-            let grid = grid.clone();
-            let (mut drawn_events, mut passed_over) = (0, 0);
-            Box::new(move || {
-                if let (Some(context), Some(list)) = (context.upgrade(), list.upgrade()) {
-                    if frame::now_ms() < context.held_until_ms.get() {
-                        return context.store.ask_frame();
-                    }
-                    let n_events = context.store.event_count();
-                    let n_new = n_events.saturating_sub(drawn_events);
-                    let flood = FLOOD_EVENTS.get(passed_over);
-                    if list.view().following && flood.is_some_and(|flood| n_new >= *flood) {
-                        passed_over += 1;
-                        return context.store.ask_frame();
-                    }
-                    (drawn_events, passed_over) = (n_events, 0);
-                    // A replay is looked at in silence.
-                    let live = context.live.get() && !context.store.looks_back();
-                    let speaks = [live, live && list.view().following];
-                    let mut changed = false;
-                    let plays = context.advance();
-                    context.store.flush(|change| {
-                        changed = true;
-                        announcer.note(&context.store, change, speaks);
-                        take(&context, &list, change);
-                    });
-                    context.unread.tell();
-                    list.update();
-                    if list.len() > 0 {
-                        turns::first_is_here();
-                    }
-                    tell_needed(&context, &list, &needed_below);
-                    if let Some(around) = AROUND.get() {
-                        (around.frame)(&context, &grid, changed);
-                    }
-                    if plays {
-                        context.store.ask_frame();
-                    }
-                }
-            })
-        };
+        *job.borrow_mut() = drawing(&context, &list, &elements, needed_below.clone());
         let bar = owner.with(|| BarState::new(following.clone(), context.lacks.clone()));
-        let named = [("role", "region"), ("aria-label", "Session bar")];
-        let top = element("div", "top", &named);
-        let bottom = element("div", "bottom", &[]);
-        let find_place = element("div", "find-place", &[]);
-        let dialog = element("dialog", "help", &[("aria-labelledby", "help-title")]);
-        let actions = element("div", "row-actions", &[("data-here", "")]);
-        let player = element("div", "transport-place", &[]);
-        let aside = element("aside", "panel-place", &[]);
-        for (parent, child) in [
-            (&scroller, &sizer),
-            (&sizer, &log),
-            (&grid, &top),
-            (&grid, &find_place),
-            (&grid, &scroller),
-            (&grid, &dialog),
-            (&grid, &bottom),
-            (&grid, &player),
-            (&grid, &aside),
-            (&grid, &spoken),
-            (&grid, &alert),
-        ] {
-            dom::insert_before(parent, child, None);
-        }
-        dom::insert_before(root, &grid, None);
+        elements.put_into(root);
         let bar_state = bar.clone();
-        let top_content =
-            owner.with(|| mount_to(dom::as_html(&top), move || bar::view(ctx, bar_state)));
-        let pill_view = {
-            let following = following.clone();
-            move || pill(ctx, following, needed_below)
-        };
-        let bottom_content = owner.with(|| mount_to(dom::as_html(&bottom), pill_view));
-        context.set_actions(actions.clone());
-        *context.help.borrow_mut() = Some(dialog.clone());
-        let find_beside = find_place.clone();
-        let places = around::Places {
-            grid: grid.clone(),
-            find: find_place,
-            help: dialog,
-            actions,
-            player,
-            panel: aside,
-        };
+        let top = dom::as_html(&elements.top);
+        let top_content = owner.with(|| mount_to(top, move || bar::view(ctx, bar_state)));
+        let pill_view = move || pill(ctx, following, needed_below);
+        let bottom = dom::as_html(&elements.bottom);
+        let bottom_content = owner.with(|| mount_to(bottom, pill_view));
+        context.set_actions(elements.actions.clone());
+        *context.help.borrow_mut() = Some(elements.help.clone());
         let view = Rc::new(FeedView {
             context,
             bar,
             list,
-            grid: grid.clone(),
+            grid: elements.grid.clone(),
             frame,
             owner,
             listeners: RefCell::default(),
@@ -257,53 +134,61 @@ impl FeedView {
             shortcuts: Rc::new(Cell::new(true)),
             began: Cell::new(None),
             above: RefCell::default(),
-            early: early::Early::new(ctx, places),
+            early: early::Early::new(ctx, elements.places()),
         });
-        view.listen_early(&grid, &top);
-        let above = [(&find_beside, false), (&top, true)];
+        view.listen_early(&elements.grid, &elements.top);
+        let above = [(&elements.find, false), (&elements.top, true)];
         *view.above.borrow_mut() =
             above.map(|(place, is_bar)| room_above(&view.list, place, is_bar));
-        let for_rows = Rc::downgrade(&view.context);
+        view.listen_to_rows(&elements);
+        view.listen_for_hiding();
+        view.frame.request();
+        view
+    }
+
+    /// Hears what is done with rows: what is pointed at, what has the focus, and which line is pressed.
+    fn listen_to_rows(self: &Rc<Self>, elements: &Elements) {
+        let context = Rc::downgrade(&self.context);
         let on_row = move |note: fn(&Context, &dom::Event)| {
-            let context = for_rows.clone();
+            let context = context.clone();
             move |event: dom::Event| {
                 if let Some(context) = context.upgrade() {
                     note(&context, &event);
                 }
             }
         };
-        view.listeners.borrow_mut().extend([
-            dom::listen_passive(&log, "pointerover", on_row(Context::note_row)),
-            dom::listen(&log, "focusin", on_row(Context::note_focus)),
-            dom::listen(&log, "click", on_row(line::pressed)),
+        let view = Rc::downgrade(self);
+        let select_focused = move |_| {
+            if let Some(view) = view.upgrade() {
+                let row = view.focused_row();
+                let block = row.and_then(|id| view.context.store.block_at(id));
+                view.context.panel.select(block);
+            }
+        };
+        let log = &elements.log;
+        self.listeners.borrow_mut().extend([
+            dom::listen_passive(log, "pointerover", on_row(Context::note_row)),
+            dom::listen(log, "focusin", on_row(Context::note_focus)),
+            dom::listen(log, "click", on_row(line::pressed)),
+            dom::listen(&elements.scroller, "focusin", select_focused),
         ]);
-        let for_hidden = Rc::downgrade(&view.context);
+    }
+
+    /// Counts what comes while the page is hidden.
+    fn listen_for_hiding(&self) {
+        let context = Rc::downgrade(&self.context);
         let hidden = move |_| {
-            if let Some(context) = for_hidden.upgrade() {
+            if let Some(context) = context.upgrade() {
                 let is_hidden = frame::is_hidden();
                 context.unread.hidden(is_hidden, clock::epoch_ms());
                 // The frame that was on its way does not come: a timer takes its place.
                 context.store.ask_frame();
             }
         };
-        view.context
-            .unread
-            .hidden(frame::is_hidden(), clock::epoch_ms());
-        view.listeners
-            .borrow_mut()
-            .push(dom::listen_document("visibilitychange", hidden));
-        let for_focus = Rc::downgrade(&view);
-        view.listeners
-            .borrow_mut()
-            .push(dom::listen(&scroller, "focusin", move |_| {
-                if let Some(view) = for_focus.upgrade() {
-                    let row = view.focused_row();
-                    let block = row.and_then(|id| view.context.store.block_at(id));
-                    view.context.panel.select(block);
-                }
-            }));
-        view.frame.request();
-        view
+        let unread = &self.context.unread;
+        unread.hidden(frame::is_hidden(), clock::epoch_ms());
+        let listener = dom::listen_document("visibilitychange", hidden);
+        self.listeners.borrow_mut().push(listener);
     }
 
     /// Whom to tell how many rows came while the page was hidden.
@@ -408,18 +293,6 @@ impl FeedView {
     }
 }
 
-/// Counts what waits for the reader below the screen.
-fn tell_needed(context: &Context, list: &VirtualList, below: &ArcRwSignal<usize>) {
-    let waiting = context.waiting.borrow();
-    let n_below = waiting
-        .iter()
-        .filter(|(_, row)| list.is_below(**row))
-        .count();
-    if below.get_untracked() != n_below {
-        below.set(n_below);
-    }
-}
-
 /// Takes what the store has gathered into the list now, as a frame would.
 pub(super) fn settle(context: &Context, list: &VirtualList) {
     gather(context, list);
@@ -446,13 +319,4 @@ pub(super) fn take(context: &Context, list: &VirtualList, change: RowChange) {
         }
         RowChange::Cleared => list.clear(),
     }
-}
-
-fn element(tag: &str, class: &str, attributes: &[(&str, &str)]) -> Element {
-    let element = dom::create(tag);
-    dom::write_attribute(&element, "class", class);
-    for (name, value) in attributes {
-        dom::write_attribute(&element, name, value);
-    }
-    element
 }

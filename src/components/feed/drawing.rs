@@ -1,0 +1,104 @@
+//! What is done in a frame of the feed, and when one is asked for. How rows are laid out is for the list.
+
+use std::rc::Rc;
+
+use leptos::prelude::*;
+
+use super::elements::Elements;
+use super::take;
+use crate::components::Context;
+use crate::components::announce::Announcer;
+use crate::components::around::AROUND;
+use crate::platform::frame::{self, Frame};
+use crate::platform::turns;
+use crate::virtual_list::VirtualList;
+
+/// Where so many events came since the last frame that was drawn, 9,000 a second, each second frame is passed over, and from
+/// 18,000 a second on two of three: what is seen of them is gone with the next.
+const FLOOD_EVENTS: [u32; 2] = [150, 600];
+
+/// How often a log that is being read changes the page, once there are rows: what comes is beyond the screen, and a frame for
+/// each piece of it lays the list out, and paints its bars, thirty times in half a second.
+const READING_FRAME_MS: i32 = 100;
+
+/// What is done when events came: a frame is asked for, or one before long while a log is read and there are rows.
+pub(super) fn when_events_came(
+    frame: &Rc<Frame>,
+    context: &Rc<Context>,
+    list: &Rc<VirtualList>,
+) -> impl Fn() + use<> {
+    let (frame, context) = (Rc::downgrade(frame), Rc::downgrade(context));
+    let list = Rc::downgrade(list);
+    move || {
+        if let (Some(frame), Some(context)) = (frame.upgrade(), context.upgrade()) {
+            let shows_rows = list.upgrade().is_some_and(|list| list.len() > 0);
+            match context.busy.get() && shows_rows {
+                true => frame.request_within(READING_FRAME_MS),
+                false => frame.request(),
+            }
+        }
+    }
+}
+
+/// What is done in a frame: what the store has gathered is brought into the list and told, and the list is laid out.
+pub(super) fn drawing(
+    context: &Rc<Context>,
+    list: &Rc<VirtualList>,
+    elements: &Elements,
+    needed_below: ArcRwSignal<usize>,
+) -> Box<dyn FnMut()> {
+    let (context, list) = (Rc::downgrade(context), Rc::downgrade(list));
+    let announcer = Announcer::new(elements.spoken.clone(), elements.alert.clone());
+    let grid = elements.grid.clone();
+    let (mut drawn_events, mut passed_over) = (0, 0);
+    Box::new(move || {
+        let (Some(context), Some(list)) = (context.upgrade(), list.upgrade()) else {
+            return;
+        };
+        if frame::now_ms() < context.held_until_ms.get() {
+            return context.store.ask_frame();
+        }
+        let n_events = context.store.event_count();
+        let n_new = n_events.saturating_sub(drawn_events);
+        let flood = FLOOD_EVENTS.get(passed_over);
+        if list.view().following && flood.is_some_and(|flood| n_new >= *flood) {
+            passed_over += 1;
+            return context.store.ask_frame();
+        }
+        (drawn_events, passed_over) = (n_events, 0);
+        // A replay is looked at in silence.
+        let live = context.live.get() && !context.store.looks_back();
+        let speaks = [live, live && list.view().following];
+        let mut changed = false;
+        let plays = context.advance();
+        context.store.flush(|change| {
+            changed = true;
+            announcer.note(&context.store, change, speaks);
+            take(&context, &list, change);
+        });
+        context.unread.tell();
+        list.update();
+        if list.len() > 0 {
+            turns::first_is_here();
+        }
+        tell_needed(&context, &list, &needed_below);
+        if let Some(around) = AROUND.get() {
+            (around.frame)(&context, &grid, changed);
+        }
+        if plays {
+            context.store.ask_frame();
+        }
+    })
+}
+
+/// Counts what waits for the reader below the screen.
+fn tell_needed(context: &Context, list: &VirtualList, below: &ArcRwSignal<usize>) {
+    let waiting = context.waiting.borrow();
+    let n_below = waiting
+        .iter()
+        .filter(|(_, row)| list.is_below(**row))
+        .count();
+    if below.get_untracked() != n_below {
+        below.set(n_below);
+    }
+}
