@@ -13,6 +13,7 @@ mod keys;
 mod opening;
 mod playing;
 mod taking;
+mod waiting;
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -102,6 +103,7 @@ pub(crate) fn define() {
 struct FeedElement {
     me: Weak<FeedElement>,
     host: Element,
+    root: style::Root,
     store: Rc<FeedStore>,
     view: Rc<FeedView>,
     attributes: RefCell<Attributes>,
@@ -117,6 +119,8 @@ struct FeedElement {
     kept: RefCell<Kept>,
     reading_since_ms: Cell<f64>,
     progress_told_ms: Cell<f64>,
+    /// How many bytes of a log were read, as far as that was told.
+    n_read: Cell<u64>,
     /// Ends the wait for the next try; where there is none, nothing is waited for.
     retry: RefCell<Option<Retry>>,
     /// The server and the session that answers go to.
@@ -161,6 +165,7 @@ impl FeedElement {
         let element = Rc::new_cyclic(|me| FeedElement {
             me: me.clone(),
             host,
+            root: root.clone(),
             store,
             view,
             retry: RefCell::default(),
@@ -177,6 +182,7 @@ impl FeedElement {
             kept: RefCell::default(),
             reading_since_ms: Cell::new(0.0),
             progress_told_ms: Cell::new(0.0),
+            n_read: Cell::new(0),
             opening: Cell::new(false),
             state: Cell::new(""),
             told_session: RefCell::default(),
@@ -197,10 +203,10 @@ impl FeedElement {
         });
         let me = element.me.clone();
         element.view.bar.on_retry(move || {
-            if let Some(me) = me.upgrade()
-                && let Some(retry) = &*me.retry.borrow()
-            {
-                retry.now();
+            let Some(me) = me.upgrade() else { return };
+            match &*me.retry.borrow() {
+                Some(retry) => retry.now(),
+                None => me.open_soon(),
             }
         });
         element

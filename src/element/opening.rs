@@ -55,6 +55,7 @@ impl FeedElement {
             *self.origin.borrow_mut() = Some(Origin::Address(address.clone(), token.clone()));
             let running = replay::of_address(address, token, self.limits(), self.sink());
             *self.running.borrow_mut() = Some(running);
+            self.attend();
         } else if let Some(session) = session {
             self.begin();
             let token = self.token.borrow().clone();
@@ -147,6 +148,7 @@ impl FeedElement {
         self.view.keep_room(true);
         self.reading_since_ms.set(frame::now_ms());
         self.progress_told_ms.set(0.0);
+        self.n_read.set(0);
         self.view.set_following(false);
         self.set_connection("replay", "Replay");
     }

@@ -109,6 +109,7 @@ impl FeedElement {
     fn end(&self) {
         self.store.end_of_log();
         self.view.bar.progress.set(None);
+        self.view.bar.away.set(None);
         // A log opens at its end, for reading, unless the reader is already somewhere.
         if self.follows() && !self.view.reader_moved() {
             self.view.set_following(true);
@@ -121,6 +122,7 @@ impl FeedElement {
     }
 
     fn show_progress(&self, progress: Progress) {
+        self.n_read.set(progress.n_read);
         let now_ms = frame::now_ms();
         if now_ms - self.reading_since_ms.get() > LONG_MS {
             READING.fetch();

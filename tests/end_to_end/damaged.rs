@@ -1,5 +1,6 @@
 //! What the page says of logs that are damaged, that are newer than it, and of what is no log: where, and what next.
 
+use crate::made_logs::log_of;
 use crate::stage::on_stage;
 use crate::{FEED, SHORT};
 
@@ -101,5 +102,52 @@ fn what_cannot_be_shown_says_why_and_what_can_be_done() {
             assert!(note.contains(why), "{note}");
             assert!(note.contains(next), "{note}");
         }
+    });
+}
+
+/// A log whose server says nothing more behind its first lines, until it is let.
+const STALLS: &str = r"window.__real = { fetch, setTimeout };
+    window.setTimeout = (act, ms, ...more) => __real.setTimeout.call(window, act, ms === 3000 ? 300 : ms, ...more);
+    window.__asked = 0;
+    window.fetch = async (to, how) => {
+        const answer = await __real.fetch.call(window, to, how);
+        if (!/\/log$/.test(to)) return answer;
+        window.__asked += 1;
+        const bytes = new Uint8Array(await answer.arrayBuffer());
+        const half = bytes.length >> 1;
+        const goes_on = new Promise((done) => { window.__goOn = done; });
+        const start = async (into) => {
+            into.enqueue(bytes.slice(0, half));
+            await goes_on;
+            into.enqueue(bytes.slice(half));
+            into.close();
+        };
+        return new Response(new ReadableStream({ start }));
+    };";
+
+#[test]
+fn a_log_whose_server_falls_silent_is_said_to_be_not_all_there() {
+    let files = vec![("/log", log_of("stalls", 60))];
+    on_stage("stalls", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        tab.run(STALLS).await;
+        tab.run("__test.feed().src = '/log'").await;
+        let waits =
+            "__test.all('.note').some((note) => note.textContent.includes('Waiting for the rest'))";
+        tab.wait_for("a word of it", SHORT, waits).await;
+        let n_shown: u64 = tab.eval("__test.feed().eventCount").await;
+        assert!(n_shown > 0 && n_shown < 60, "{n_shown}");
+        // It can be asked for anew …
+        tab.run("__test.all('.note button').find((button) => button.textContent === 'Retry now').click()")
+            .await;
+        tab.wait_for("another request", SHORT, "window.__asked === 2")
+            .await;
+        tab.wait_for("a word of that", SHORT, waits).await;
+        // … and goes on by itself where the server does.
+        tab.run("window.__goOn()").await;
+        let all = "__test.feed().state === 'ready' && __test.feed().eventCount >= 60";
+        tab.wait_for("all of it", SHORT, all).await;
+        let gone = format!("!({waits})");
+        tab.wait_for("no word of it", SHORT, &gone).await;
     });
 }
