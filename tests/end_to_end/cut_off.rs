@@ -181,3 +181,37 @@ fn a_page_that_was_hidden_or_frozen_has_all_of_it_when_it_is_shown() {
         assert_eq!(differs, None);
     });
 }
+
+/// Pages of the log come in eight pieces, which all together take far longer than an answer is waited for.
+const SLOW: &str = r"window.__real = { fetch, setTimeout };
+    window.setTimeout = (act, ms, ...more) => __real.setTimeout.call(window, act, ms === 45000 ? 1000 : ms, ...more);
+    window.fetch = async (to, how) => {
+        const answer = await __real.fetch.call(window, to, how);
+        if (!/events\?after=/.test(to)) return answer;
+        const bytes = new Uint8Array(await answer.arrayBuffer());
+        const size = Math.ceil(bytes.length / 8);
+        let at = 0;
+        const pull = async (into) => {
+            await new Promise((next) => __real.setTimeout.call(window, next, 300));
+            if (at >= bytes.length) return into.close();
+            into.enqueue(bytes.slice(at, at += size));
+        };
+        return new Response(new ReadableStream({ pull }), { status: answer.status, headers: answer.headers });
+    };";
+
+#[test]
+fn a_page_of_a_log_that_comes_slowly_is_waited_for() {
+    with_server("slow", 120, async |visit, program| {
+        let server = Server::start(&program).await;
+        server.send("first", &beginning()).await;
+        server.send("slow", &beginning()).await;
+        server.send("slow", &batch(0, 12)).await;
+        let tab = visit.tab("page").await;
+        open(&tab, &server.page_of("first"), 3).await;
+        tab.run(SLOW).await;
+        tab.run("__test.feed().setAttribute('session', 'slow')")
+            .await;
+        let all = format!("{LIVE} && __test.feed().eventCount === 15");
+        tab.wait_for("all of it", SHORT, &all).await;
+    });
+}

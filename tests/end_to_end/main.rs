@@ -43,6 +43,7 @@ mod embedding;
 mod export;
 mod find;
 mod following;
+mod given;
 mod heard;
 mod hostile;
 mod kept;

@@ -1,0 +1,198 @@
+//! What a script gives to the element: in which shapes, from where, and what becomes of it where the element goes.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::made_logs::log_of;
+use crate::stage::on_stage;
+use crate::{FEED, SHORT};
+
+/// So many events are in the log of these tests.
+const N_EVENTS: u64 = 40;
+
+/// The log, as a text of the page.
+const TEXT: &str = "const log = await (await fetch('/log')).text();";
+
+#[test]
+fn a_log_can_be_appended_in_whatever_holds_it() {
+    let files = vec![("/log", log_of("shapes", N_EVENTS))];
+    on_stage("given_shapes", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        let n_events: usize = tab
+            .eval(&format!(
+                "(async () => {{ {TEXT} return log.trim().split('\\n').length; }})()"
+            ))
+            .await;
+        for shape in [
+            "log",
+            "new Blob([log])",
+            "new TextEncoder().encode(log).buffer",
+            "new DataView(new TextEncoder().encode(log).buffer)",
+            "new Blob([log]).stream()",
+            "await fetch('/log')",
+            "(await fetch('/log')).body",
+            "log.trim().split('\\n')",
+            "log.trim().split('\\n').map((line) => JSON.parse(line))",
+            "(async function* () { yield new TextEncoder().encode(log).buffer; })()",
+        ] {
+            tab.run(&format!(
+                "{TEXT} const feed = __test.feed(); feed.clear(); feed.append({shape});"
+            ))
+            .await;
+            let all = format!("__test.feed().eventCount === {n_events}");
+            tab.wait_for(&format!("all of {shape}"), SHORT, &all).await;
+        }
+    });
+}
+
+#[test]
+fn streams_that_are_cut_anywhere_and_come_in_turns_lose_nothing() {
+    let files = vec![("/log", log_of("turns", N_EVENTS))];
+    on_stage("given_turns", FEED, files, async |stage| {
+        // Characters of two halves, cut between them; pieces of the streams, and whole lines, come in turns.
+        let given = "const of = (name) => log.replaceAll('\"id\":\"e', `\"id\":\"${name}`).replaceAll('cargo', '\\u{1F600}\\u{1F600}');
+            async function* pieces(text, size) { for (let at = 0; at < text.length; at += size) yield text.slice(at, at + size); }
+            const feed = __test.feed();
+            feed.append(pieces(of('a'), 7));
+            feed.append(pieces(of('b').trim(), 11));
+            for (const line of of('c').trim().split('\\n')) { feed.append(line); await null; }";
+        stage.tab.run(&format!("{TEXT} {given}")).await;
+        let all = format!(
+            "(async () => {{ {TEXT} return __test.feed().eventCount === 3 * log.trim().split('\\n').length; }})()"
+        );
+        stage.tab.wait_for("all of them", SHORT, &all).await;
+        let rows: String = stage.tab.eval("__test.feed().serializeRows()").await;
+        assert!(rows.contains('\u{1F600}'), "{rows}");
+        assert!(!rows.contains('\u{FFFD}'), "{rows}");
+    });
+}
+
+#[test]
+fn a_stream_ends_as_soon_as_nobody_wants_it_any_more() {
+    on_stage("given_ends", FEED, Vec::new(), async |stage| {
+        for leaves in [
+            "clear()",
+            "remove()",
+            "load(new Blob(['x']))",
+            "setAttribute('src', '/')",
+        ] {
+            // It gives nothing, so that no next piece can say that it is over.
+            stage
+                .tab
+                .run(&format!(
+                    "window.ended = false; const feed = __test.feed();
+                     feed.events = new ReadableStream({{ pull: () => new Promise(() => {{}}), cancel: () => {{ window.ended = true; }} }});
+                     await __test.frames(1); feed.{leaves}; setTimeout(() => document.body.append(feed), 100);"
+                ))
+                .await;
+            let ended = "window.ended && !!__test.feed()";
+            stage.tab.wait_for(leaves, SHORT, ended).await;
+        }
+        // One that somebody else reads is told of, and nothing is left unheard.
+        stage
+            .tab
+            .run("const stream = new Blob(['{}']).stream(); stream.getReader(); __test.feed().events = stream;")
+            .await;
+        let told = "__test.feed().state === 'error' && __test.one('.note')?.textContent.includes('stream broke off')";
+        stage.tab.wait_for("a word of it", SHORT, told).await;
+    });
+}
+
+#[test]
+fn what_was_given_is_there_again_where_the_element_comes_back() {
+    let files = vec![
+        ("/log", log_of("back", N_EVENTS)),
+        ("/other", log_of("other", 3 * N_EVENTS)),
+    ];
+    on_stage("given_back", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        let away = "window.away = __test.feed(); away.remove(); await __test.frames(3); document.body.append(away); await __test.frames(3);";
+        let shown = "__test.rest().then(() => [__test.feed().state, __test.feed().eventCount])";
+        for (gives, state) in [
+            ("feed.append(log)", "live"),
+            ("feed.events = new Blob([log])", "live"),
+            ("feed.load(new File([log], 'log.jsonl'))", "ready"),
+        ] {
+            // What the attribute names was left for it.
+            tab.run(&format!(
+                "{TEXT} const feed = __test.feed(); feed.src = '/other'; await __test.frames(5); {gives}; feed.addEventListener('af-error', (event) => {{ window.told = event.detail.message; }});"
+            ))
+            .await;
+            let here = format!("__test.feed().state === '{state}' && __test.feed().eventCount > 0");
+            tab.wait_for(gives, SHORT, &here).await;
+            let before: (String, u64) = tab.eval(shown).await;
+            for _ in 0..2 {
+                tab.run(away).await;
+                tab.wait_for("it again", SHORT, &here).await;
+                let after: (String, u64) = tab.eval(shown).await;
+                assert_eq!(after, before, "{gives}");
+            }
+            tab.run("__test.feed().removeAttribute('src')").await;
+            let kept: (String, u64) = tab.eval(shown).await;
+            assert_eq!(
+                kept, before,
+                "what was given is not what the attribute named"
+            );
+        }
+        // What was cleared does not come back.
+        tab.run("__test.feed().clear()").await;
+        tab.run(away).await;
+        let after: (String, u64) = tab.eval(shown).await;
+        assert_eq!(after.1, 0);
+    });
+}
+
+#[test]
+fn where_nothing_is_named_nothing_is_shown_and_nothing_asked_for() {
+    let files = vec![("/log", log_of("named", N_EVENTS))];
+    on_stage("given_nothing", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        tab.run("window.told = []; __test.feed().addEventListener('af-error', (event) => told.push(event.detail.message));")
+            .await;
+        for leaves in ["removeAttribute('src')", "setAttribute('src', '')"] {
+            stage.show("/log").await;
+            let n_asked = stage.site.asked().len();
+            tab.run(&format!("__test.feed().{leaves}")).await;
+            let empty = "__test.feed().eventCount === 0 && __test.feed().state === 'ready' && !__test.one('.connection')";
+            tab.wait_for("an empty feed", SHORT, empty).await;
+            tab.run("__test.feed().setAttribute('session', ''); await __test.frames(3)")
+                .await;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            assert_eq!(stage.site.asked().len(), n_asked, "{leaves}");
+        }
+        let told: Value = tab.eval("window.told").await;
+        assert_eq!(told, json!([]));
+    });
+}
+
+#[test]
+fn an_element_has_its_looks_in_another_document() {
+    let files = vec![("/log", log_of("moved", N_EVENTS))];
+    on_stage("given_moved", FEED, files, async |stage| {
+        stage.show("/log").await;
+        let looks = |of: &str| {
+            format!(
+                "(() => {{ const root = {of}.querySelector('agent-feed').shadowRoot;
+                    return ['.frame', '.scroller', '.row'].map((name) => {{ const style = getComputedStyle(root.querySelector(name)); return [name, style.display, style.fontSize, style.color, style.position]; }}); }})()"
+            )
+        };
+        let here: Value = stage.tab.eval(&looks("document")).await;
+        // Of this page's own origin, and of its own window.
+        stage
+            .tab
+            .run("const frame = document.createElement('iframe'); frame.width = 900; frame.height = 700; document.body.append(frame);
+                  window.other = frame.contentDocument; other.body.append(__test.feed()); await __test.frames(5);")
+            .await;
+        let there: Value = stage.tab.eval(&looks("other")).await;
+        assert_eq!(there, here);
+        stage
+            .tab
+            .run("document.body.append(other.querySelector('agent-feed')); await __test.frames(5);")
+            .await;
+        let back: Value = stage.tab.eval(&looks("document")).await;
+        assert_eq!(back, here);
+        let n_events: u64 = stage.tab.eval("__test.feed().eventCount").await;
+        assert!(n_events >= N_EVENTS, "{n_events}");
+    });
+}
