@@ -754,3 +754,15 @@ fn what_is_asked_for_is_told_where_its_title_does_not() {
         "[ASK] bash: Clean up"
     );
 }
+
+#[test]
+fn that_a_result_was_lost_does_not_say_how_long_the_call_ran() {
+    let call = json!({"toolCallId": "c", "toolName": "Bash", "args": {"command": "sleep 60"}});
+    let lost =
+        json!({"toolCallId": "c", "result": "", "error": {"code": "no_result", "message": "none"}});
+    check(
+        Verbosity::Normal,
+        &[(0, "tool_call", call), (9_000, "tool_result", lost)],
+        "[1] ▶ Turn 1\n[TOOL] bash: sleep 60 (no result)\n[1] ✓ Turn 1 (9.0s)",
+    );
+}

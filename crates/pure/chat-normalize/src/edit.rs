@@ -4,6 +4,8 @@ use chat_diff::{Change, FileDiff, diff_texts, preview};
 use chat_event::Extra;
 use chat_event::payload::FileEdit;
 
+use crate::words::counted;
+
 /// The edit that the call `call_id` made of the file at `path`.
 pub(crate) fn file_edit(call_id: &str, path: &str, diff: &FileDiff) -> FileEdit {
     FileEdit {
@@ -20,6 +22,26 @@ pub(crate) fn file_edit(call_id: &str, path: &str, diff: &FileDiff) -> FileEdit 
         binary: diff.binary.then_some(true),
         old_text: None,
         extra: Extra::default(),
+    }
+}
+
+/// One line for what a call changed: the lines where they are known, and the files where there are several.
+pub(crate) fn edits_summary(edits: &[FileEdit]) -> String {
+    let sum = |count: fn(&FileEdit) -> u32| edits.iter().map(count).fold(0, u32::saturating_add);
+    changed_words(
+        edits.len(),
+        sum(|edit| edit.lines_added),
+        sum(|edit| edit.lines_removed),
+    )
+}
+
+/// The same, of their numbers.
+pub(crate) fn changed_words(n_files: usize, added: u32, removed: u32) -> String {
+    let files = counted(n_files, "file", "files");
+    match n_files {
+        _ if added == 0 && removed == 0 => files,
+        1 => format!("+{added} −{removed}"),
+        _ => format!("{files}, +{added} −{removed}"),
     }
 }
 

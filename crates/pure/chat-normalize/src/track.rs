@@ -16,9 +16,10 @@ use chat_event::payload::{
     AssistantDone, FileEdit, ThinkingDone, ToolCall, ToolError, ToolResult, TurnEnd, TurnStart,
     UserMessage,
 };
-use chat_event::{Extra, Json};
+use chat_event::{Extra, Json, Payload};
 use serde_json::Value;
 
+use crate::edit::changed_words;
 use crate::emit::{Emitter, Place, clean_id, hash};
 use crate::facts::Facts;
 
@@ -34,6 +35,8 @@ pub(crate) struct Track {
     /// The calls that wait, as they came.
     order: BTreeMap<u64, String>,
     n_calls: u64,
+    /// The call that changed files last: how many, and lines added and removed.
+    changed: Option<(String, usize, u32, u32)>,
     /// How often an id was used for a turn or a call, by the id's hash.
     used: HashMap<u64, u32>,
 }
@@ -88,6 +91,7 @@ impl Track {
             calls: HashMap::new(),
             order: BTreeMap::new(),
             n_calls: 0,
+            changed: None,
             used: HashMap::new(),
         }
     }
@@ -306,8 +310,26 @@ impl Track {
         Some(call)
     }
 
-    /// A call changed a file.
+    /// A call changed a file: its result, which was just said, says how many lines.
     pub(crate) fn edit(&mut self, emitter: &mut Emitter, call: &Call, edit: FileEdit) {
+        let mut said = emitter.out.iter_mut().rev();
+        let result = said.find_map(|event| match &mut event.payload {
+            Payload::ToolResult(result) => Some(result),
+            _ => None,
+        });
+        if let Some(result) = result.filter(|result| result.tool_call_id == call.id) {
+            let (n_files, added, removed) = match &self.changed {
+                Some((id, n, added, removed)) if *id == call.id => (*n, *added, *removed),
+                Some(_) | None => (0, 0, 0),
+            };
+            let n_files = n_files + 1;
+            let added = added.saturating_add(edit.lines_added);
+            let removed = removed.saturating_add(edit.lines_removed);
+            if added > 0 || removed > 0 {
+                result.summary = Some(changed_words(n_files, added, removed));
+            }
+            self.changed = Some((call.id.clone(), n_files, added, removed));
+        }
         emitter.add_as(&format!("{}:edit", call.id), &call.place, edit);
     }
 

@@ -11,10 +11,11 @@ use serde_json::Value;
 use super::changes;
 use super::collab::{agent_of_output, is_collab, output_words, own_name, without_head};
 use super::content::{content_of, message_text, texts_of};
-use super::outcome::{MAX_ERROR_BYTES, Outcome, edits_summary, outcome, summary, write_result};
+use super::outcome::{MAX_ERROR_BYTES, Outcome, outcome, summary, write_result};
 use super::session::{Call, Ended, Scope, Session};
 use super::texts::Part;
-use super::tools::{Given, Spec};
+use super::tools::{Given, Spec, is_refusal};
+use crate::edit::edits_summary;
 use crate::emit::{Emitter, cut, hash};
 use crate::value::{is_true, list_of, str_of, text_of};
 use crate::words::one_line;
@@ -327,9 +328,10 @@ impl Session {
         let code = given.exit_code.filter(|code| *code != 0);
         let failed = failed || given.failed;
         let error = (failed || code.is_some()).then(|| ToolError {
-            code: match given.interrupted {
-                true => Some("interrupted".to_owned()),
-                false => code.map(|_| "exit_code".to_owned()),
+            code: match (given.interrupted, code) {
+                (true, _) => Some("interrupted".to_owned()),
+                (false, Some(_)) => Some("exit_code".to_owned()),
+                (false, None) => is_refusal(&given.text).then(|| "declined".to_owned()),
             },
             message: cut(given.text.trim(), MAX_ERROR_BYTES).to_owned(),
             extra: Extra::default(),

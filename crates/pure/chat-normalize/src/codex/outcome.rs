@@ -1,6 +1,6 @@
 //! How tool calls went: results, errors and the one line for each.
 
-use chat_event::payload::{FileEdit, ToolError, ToolResult};
+use chat_event::payload::{ToolError, ToolResult};
 use chat_event::{Extra, Json};
 use serde_json::Value;
 
@@ -138,18 +138,6 @@ pub(crate) fn outcome(kind: &str, item: &Value, call: &Call) -> Outcome {
     made
 }
 
-/// One line for what was changed: the lines where they are known, and the files where there are several.
-pub(crate) fn edits_summary(edits: &[FileEdit]) -> String {
-    let sum = |count: fn(&FileEdit) -> u32| edits.iter().map(count).fold(0, u32::saturating_add);
-    let (added, removed) = (sum(|edit| edit.lines_added), sum(|edit| edit.lines_removed));
-    let files = counted(edits.len(), "file", "files");
-    match edits.len() {
-        _ if added == 0 && removed == 0 => files,
-        1 => format!("+{added} −{removed}"),
-        _ => format!("{files}, +{added} −{removed}"),
-    }
-}
-
 /// One line for a result.
 pub(crate) fn summary(
     kind: &str,
@@ -164,6 +152,7 @@ pub(crate) fn summary(
         };
         return Some(match exit_code.filter(|code| *code != 0) {
             Some(code) => format!("exit {code}, {lines}"),
+            None if failed && text.trim().lines().count() == 1 => one_line(text),
             None if failed => format!("failed, {lines}"),
             None => lines,
         });

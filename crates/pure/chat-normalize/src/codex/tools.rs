@@ -234,6 +234,13 @@ pub(crate) struct Given {
 /// What stands in place of the output of a call that the person stopped.
 pub(crate) const ABORTED: &str = "aborted by user";
 
+/// Whether that is said of a call that was not let run.
+pub(crate) fn is_refusal(output: &str) -> bool {
+    let output = output.trim();
+    output == "exec command rejected by user"
+        || (output.starts_with("patch rejected") && !output.contains('\n'))
+}
+
 /// Reads the three ways in which the shell tool says how a command ended.
 pub(crate) fn given(text: &str) -> Given {
     if text.starts_with('{')
@@ -320,6 +327,16 @@ mod tests {
         let script = given("Script failed\nWall time 0.5 seconds\nOutput:\n\nboom");
         assert!(script.failed && script.text == "\nboom" && script.duration_ms == Some(500));
         assert_eq!(given("Exit codeless").text, "Exit codeless");
+    }
+
+    #[test]
+    fn a_refusal_is_told_from_what_a_command_prints() {
+        assert!(is_refusal("exec command rejected by user"));
+        assert!(is_refusal(
+            "patch rejected: writing is blocked by read-only sandbox; rejected by user approval settings"
+        ));
+        assert!(!is_refusal("patch rejected\nby a program of that name"));
+        assert!(!is_refusal("rejected by user"));
     }
 
     #[test]

@@ -197,9 +197,11 @@ impl GeminiStream {
         let error = line.get("error").unwrap_or(&Value::Null);
         let result = ToolResult {
             result: match line.get("output") {
+                // What the screen shows of a file that was read is nothing, which does not say that it is empty.
+                Some(Value::String(text)) if text.is_empty() => Json::default(),
                 Some(Value::String(text)) => Json::string(text),
                 Some(other) => Json::from(other),
-                None => Json::string(""),
+                None => Json::default(),
             },
             error: failed.then(|| {
                 let message = str_of(error, "message").or(output).unwrap_or("");

@@ -349,13 +349,15 @@ fn note_result(block: &mut ToolCallBlock, result: &ToolResult, now_ms: Option<i6
     block.error.clone_from(&result.error);
     block.summary.clone_from(&result.summary);
     block.exit_code = result.exit_code;
+    block.status = ToolStatus::of_result(result.error.as_ref(), false);
+    // When it was found out that there is none does not say how long the call ran.
+    let now_ms = now_ms.filter(|_| block.status != ToolStatus::NoResult);
     block.duration_ms = crate::took::took_ms(
         result.duration_ms,
         block.allowed_ms.or(block.called_ms),
         now_ms,
     );
     block.progress = None;
-    block.status = ToolStatus::of_result(result.error.as_ref(), false);
 }
 
 /// What a call of that tool would work on.
