@@ -25,6 +25,11 @@ impl Blobs {
         platform::create_private_dir(&dir)
             .map_err(|why| Error::io("make the folder", &dir, why))?;
         remove_begun(&dir);
+        // Whoever made folders here may have been killed before their names were durable, and a folder that is there is
+        // taken to be.
+        platform::sync_dir(&dir)
+            .and_then(|()| platform::sync_dir(dir.parent().unwrap_or(&dir)))
+            .map_err(|why| Error::io("sync the folder", &dir, why))?;
         Ok(Blobs {
             dir,
             written: AtomicU64::new(0),

@@ -257,3 +257,42 @@ fn after_a_power_failure_what_is_found_is_what_was_written_first() {
         }
     }
 }
+
+#[test]
+fn half_a_line_behind_a_clean_end_is_kept_beside_and_costs_nothing() {
+    for is_same_boot in [true, false] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = open(dir.path());
+        let session = store.session_or_new(&id("s1")).unwrap();
+        session
+            .append((1..=9).map(chunk).collect(), false, 7)
+            .unwrap();
+        let (epoch, _) = session.position();
+        store.close();
+        drop((session, store));
+        let whole = std::fs::read(log_path(dir.path())).unwrap();
+        let half = br#"{"seq":10,"id":"e10","timestamp":10,"sess"#;
+        std::fs::write(log_path(dir.path()), [&whole[..], half].concat()).unwrap();
+        if !is_same_boot {
+            std::fs::write(dir.path().join("boot_id"), "another\n").unwrap();
+        }
+        let store = open(dir.path());
+        let session = store.session(&id("s1")).unwrap();
+        assert_eq!(all(&session), numbered(9));
+        assert_eq!(session.position().0 == epoch, is_same_boot);
+        let torn = dir.path().join(format!("{}.torn-1", id("s1").stem()));
+        assert_eq!(std::fs::read(torn).unwrap(), half);
+        let appended = session.append(vec![chunk(10)], false, 8).unwrap();
+        // Whoever tore the line may have told of its number, where that cannot be known.
+        let seq = if is_same_boot { 10 } else { 11 };
+        assert_eq!(appended.stored[0].seq, seq);
+        store.close();
+        drop((session, store));
+        let n_bytes = std::fs::metadata(log_path(dir.path())).unwrap().len();
+        let store = open(dir.path());
+        let session = store.session(&id("s1")).unwrap();
+        assert_eq!(session.summary().events, 10);
+        let now = std::fs::metadata(log_path(dir.path())).unwrap().len();
+        assert_eq!(now, n_bytes, "it is whole");
+    }
+}

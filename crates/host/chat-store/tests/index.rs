@@ -185,9 +185,13 @@ fn an_index_of_another_log_is_left_aside() {
 }
 
 #[test]
-fn a_log_that_was_cut_since_is_read_anew() {
+fn a_log_that_was_cut_since_is_read_anew_and_its_numbers_are_given_in_another_epoch() {
     let dir = closed_log(100);
     let path = log_path(dir.path());
+    let epoch = {
+        let store = open(dir.path());
+        store.session(&id("s1")).unwrap().position().0
+    };
     let text = std::fs::read_to_string(&path).unwrap();
     let kept: Vec<&str> = text.lines().take(51).collect();
     std::fs::write(&path, kept.join("\n") + "\n").unwrap();
@@ -196,6 +200,35 @@ fn a_log_that_was_cut_since_is_read_anew() {
     assert_eq!(all(&session), numbered(50));
     let appended = session.append(vec![chunk(60)], false, 7).unwrap();
     assert_eq!(appended.stored.len(), 1, "it is not in the log any more");
+    assert_eq!(appended.stored[0].seq, 51);
+    assert_ne!(appended.epoch, epoch, "51 was another event");
+    drop((session, store));
+    let store = open(dir.path());
+    assert_eq!(
+        store.session(&id("s1")).unwrap().position().0,
+        appended.epoch
+    );
+}
+
+#[test]
+fn an_older_copy_of_a_log_goes_on_in_another_epoch() {
+    let dir = closed_log(50);
+    let path = log_path(dir.path());
+    let copy = std::fs::read(&path).unwrap();
+    let before = {
+        let store = open(dir.path());
+        let session = store.session(&id("s1")).unwrap();
+        let events = (51..=100).map(chunk).collect();
+        let appended = session.append(events, false, 1000).unwrap();
+        store.close();
+        appended.epoch
+    };
+    // It was left on purpose then.
+    std::fs::write(&path, copy).unwrap();
+    let store = open(dir.path());
+    let session = store.session(&id("s1")).unwrap();
+    assert_eq!(all(&session), numbered(50));
+    assert_ne!(session.position().0, before);
 }
 
 /// What the summary needs to go on counting must be in the index, whatever the summary learns to say.

@@ -9,6 +9,7 @@ use chat_capture::{Batch, Leftover};
 use chat_event::ChatEvent;
 use chat_store::SessionId;
 
+use crate::error::ApiError;
 use crate::ingest::{self, Rejected};
 use crate::serve::spool_dir;
 use crate::state::State;
@@ -46,9 +47,7 @@ async fn take_in_one(state: &State, path: &Path) -> Result<(), String> {
         };
         let mut waiting = vec![batch];
         while let Some(mut batch) = waiting.pop() {
-            let id = SessionId::parse(&batch.session_id).map_err(|why| why.to_string())?;
-            let items = match ingest::read_batch(batch.body().as_bytes(), &id, state) {
-                Ok(items) => items,
+            let stored = match read(state, &batch) {
                 // Its lines stand for more events than are taken at once.
                 Err(why)
                     if why.status == StatusCode::PAYLOAD_TOO_LARGE && batch.lines.len() > 1 =>
@@ -58,30 +57,37 @@ async fn take_in_one(state: &State, path: &Path) -> Result<(), String> {
                     waiting.extend([second, batch]);
                     continue;
                 }
+                Err(why) => Err(why),
+                Ok((id, items)) => ingest::ingest(state, id, items, false).await,
+            };
+            n_events += batch.lines.len();
+            let (refused, code) = match stored {
+                Ok(answer) => (answer.refused(), "some are refused"),
+                // Bad through and through: it would be bad each time. The message may quote what was sent; the code does not.
+                Err(why) if why.status.is_client_error() => {
+                    ((0..batch.lines.len()).collect(), why.code)
+                }
                 Err(why) => return Err(why.message),
             };
-            n_events += items.len();
-            store(state, path, id, &batch, items).await?;
+            keep(path, &batch, &refused, code)?;
         }
     }
     tracing::info!(events = n_events, "took in {}", path.display());
     leftover.remove().map_err(|why| why.to_string())
 }
 
-/// Stores a batch, and keeps beside the file what is refused of it.
-async fn store(
+/// The session of a batch, and its items.
+fn read(
     state: &State,
-    path: &Path,
-    id: SessionId,
     batch: &Batch,
-    items: Vec<Result<ChatEvent, Rejected>>,
-) -> Result<(), String> {
-    let (refused, code) = match ingest::ingest(state, id, items, false).await {
-        Ok(answer) => (answer.refused(), "some are refused"),
-        // Bad through and through: it would be bad each time. The message may quote what was sent; the code does not.
-        Err(why) if why.status.is_client_error() => ((0..batch.lines.len()).collect(), why.code),
-        Err(why) => return Err(why.message),
-    };
+) -> Result<(SessionId, Vec<Result<ChatEvent, Rejected>>), ApiError> {
+    let id = SessionId::parse(&batch.session_id)?;
+    let items = ingest::read_batch(batch.body().as_bytes(), &id, state)?;
+    Ok((id, items))
+}
+
+/// Keeps beside the file what is refused of it.
+fn keep(path: &Path, batch: &Batch, refused: &[usize], code: &str) -> Result<(), String> {
     if refused.is_empty() {
         return Ok(());
     }

@@ -133,6 +133,36 @@ fn what_was_left_is_taken_in_when_a_server_starts() {
 }
 
 #[test]
+fn what_was_left_and_cannot_be_read_holds_up_nothing_and_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let spool = dir.path().join("spool");
+    // A name that is no file, bytes that are no text, and a session that cannot be one, each before what is good.
+    std::fs::create_dir_all(spool.join("a.jsonl")).unwrap();
+    let noise = [b"\xff\xfe\0\n{\"sessionId\":7}\n", SMALL.as_bytes()].concat();
+    std::fs::write(spool.join("b.jsonl"), noise).unwrap();
+    let other = SMALL.replace("s1", "s2");
+    let bad = SMALL
+        .replace("s1", "no/such")
+        .lines()
+        .next()
+        .unwrap()
+        .to_owned()
+        + "\n";
+    std::fs::write(spool.join("c.jsonl"), bad.clone() + &other).unwrap();
+    let server = Server::start(dir.path());
+    soon("all that can be is taken in", || spooled(dir.path()) == 1);
+    assert!(spool.join("a.jsonl").is_dir());
+    for session in ["s1", "s2"] {
+        assert_eq!(server.all(session, 10).len(), 3, "{session}");
+    }
+    let refused = std::fs::read_dir(spool.join("refused")).unwrap();
+    let kept: Vec<String> = refused
+        .map(|it| std::fs::read_to_string(it.unwrap().path()).unwrap())
+        .collect();
+    assert_eq!(kept, [bad]);
+}
+
+#[test]
 fn what_was_left_is_sent_by_the_next_pipe() {
     let (away, dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     run(away.path(), &["--wait", "0"], SMALL.as_bytes());

@@ -127,6 +127,12 @@ impl Facts {
             .then_some(facts)
     }
 
+    /// What the index says, whatever became of the log since.
+    pub(super) fn of_any(files: &Files) -> Option<Facts> {
+        let file = platform::private_file().read(true).open(files.index());
+        read_facts(&file.ok()?)
+    }
+
     /// The files it is of.
     pub(crate) fn files(&self, dir: &Path, stem: &str) -> Files {
         Files {

@@ -72,9 +72,14 @@ impl Log {
         {
             log.take_index(index);
         }
+        let indexed = index::Facts::of_any(&log.files).filter(|_| opening.use_index);
         log.ids.begin_many();
-        let found = scan::scan(&mut log, &mut reader)?;
+        let mut found = scan::scan(&mut log, &mut reader)?;
         log.ids.end_many();
+        // What the index is of was there, and seen: a log that has less is an older copy, or was cut.
+        found.is_behind = indexed.is_some_and(|facts| {
+            facts.session == log.id.as_str() && facts.epoch == log.epoch && facts.head > log.head
+        });
         log.head = log.head.max(opening.least_head);
         log.repair(found, &mut reader, opening.why_new_epoch, opening.now_ms)?;
         log.summary.epoch.clone_from(&log.epoch);
@@ -191,7 +196,7 @@ impl Log {
             };
             lines.push(self.control_line(payload, now_ms));
         } else {
-            let why = if found.damaged_up_to > 0 {
+            let why = if found.damaged_up_to > 0 || found.is_behind {
                 Some("restored")
             } else if self.ends_clean && found.torn.is_none() {
                 None

@@ -21,6 +21,8 @@ pub(super) struct Found {
     pub(super) unended_line: bool,
     /// The half of a line.
     pub(super) torn: Option<Torn>,
+    /// Whether numbers behind the last one were given in the log's epoch.
+    pub(super) is_behind: bool,
 }
 
 /// The half of a line at the end of the file.
@@ -38,6 +40,7 @@ pub(super) fn scan(log: &mut Log, reader: &mut Reader) -> Result<Found, Error> {
         damaged_up_to: 0,
         unended_line: false,
         torn: None,
+        is_behind: false,
     };
     let path = log.files.newest();
     let failed = |why: io::Error| Error::io("read the log", &path, why);
