@@ -2,8 +2,7 @@
 
 use chat_event::payload::{AgentSwitch, Compaction, LogGap, Progress, SessionStart};
 use chat_feed::loads::Spot;
-use chat_feed::units;
-use chat_feed::{Block, Feed};
+use chat_feed::{Block, Feed, long_text, units};
 use leptos::html::{div, span};
 use leptos::prelude::*;
 
@@ -75,6 +74,7 @@ pub(crate) fn notice(
         .map(|line| format!("Line {}: ", units::grouped(line)))
         .unwrap_or_default();
     if !warning {
+        let text = long_text::untagged(text);
         let id = block.id;
         let said = span().class("notice__text").child(text.to_owned());
         let line = Line::new(Icon::Dot, said);

@@ -90,7 +90,7 @@ pub fn row_text(feed: &Feed, id: BlockId, find: FindBody<'_>) -> Option<String> 
             joined(parts, "\n\n")
         }
         BlockBody::Error { message, .. } => message.clone(),
-        BlockBody::Notice { text, .. } => text.clone(),
+        BlockBody::Notice { text, .. } => long_text::untagged(text).to_owned(),
         BlockBody::Compaction(told) => told.summary.clone()?,
         BlockBody::Raw { value, .. } => json_text(value, event_id, find),
         BlockBody::Progress(_)

@@ -269,6 +269,10 @@ fn what_is_not_shown_of_a_failure_is_not_found() {
     ));
     assert_eq!(found(&renderer, "\"been read yet\""), ["e0"]);
     assert!(found(&renderer, "tool_use_error").is_empty());
+    let told = "<local-command-caveat>Caveat: of commands</local-command-caveat>";
+    renderer.render_event(&event(2, "notice", json!({"level": "info", "text": told})));
+    assert_eq!(found(&renderer, "caveat"), ["e2"]);
+    assert!(found(&renderer, "local-command").is_empty());
 }
 
 /// Four calls with long results: the word in the middle, at the end, in another's, and nowhere.

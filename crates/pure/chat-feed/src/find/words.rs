@@ -204,7 +204,7 @@ impl Reader<'_> {
                 self.text(compaction.summary.as_deref().unwrap_or_default())
             }
             BlockBody::Notice { text, source, .. } => {
-                self.text(text)?;
+                self.text(untagged(text))?;
                 self.text(source.as_deref().unwrap_or_default())
             }
             BlockBody::Raw { label, value } => {

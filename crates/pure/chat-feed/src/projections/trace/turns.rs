@@ -76,7 +76,10 @@ impl Turn {
             return false;
         }
         if self.label.is_none() {
-            self.label = Some(first_line(text)).filter(|label| !label.is_empty());
+            // What leads to the task says nothing of it; a command of the program is called by what was typed.
+            let label = chat_event::gist::title(text)
+                .map_or_else(|| first_line(text), |title| one_line(&title));
+            self.label = Some(label).filter(|label| !label.is_empty());
         }
         true
     }
