@@ -498,3 +498,46 @@ fn a_kill_while_events_wait_for_their_frame_loses_none() {
         last = expected;
     }
 }
+
+/// What the server asked of the system to keep a body, in order: makes of folders, renames and what was made durable.
+#[test]
+fn the_folder_of_a_body_has_a_durable_name_before_its_body_has() {
+    let dir = tempfile::tempdir().unwrap();
+    let trace = tempfile::NamedTempFile::new().unwrap();
+    let found = Command::new("strace").arg("--version").output();
+    if !found.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: there is no strace here");
+        return;
+    }
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-y", "-s", "300", "-e"]);
+    command.args(["trace=mkdir,mkdirat,fsync,rename,renameat,renameat2", "-o"]);
+    command.arg(trace.path()).arg(PROGRAM);
+    let more = ["--no-examples"];
+    let mut server = Server::start_by(command, dir.path(), "127.0.0.1:0", &more).unwrap();
+    let body = b"a body";
+    let sha256 = chat_store::sha256_hex(body);
+    assert!(server.put_blob(&sha256, body) < 300);
+    end_traced(&mut server);
+    let said = std::fs::read_to_string(trace.path()).unwrap();
+    let lines: Vec<&str> = said.lines().collect();
+    let blobs = dir.path().join("blobs");
+    let folder = blobs.join(&sha256[..2]);
+    let behind = |from: usize, call: &str, what: String| {
+        let at = lines[from..]
+            .iter()
+            .position(|line| line.contains(call) && line.contains(&what));
+        from + at.unwrap_or_else(|| panic!("no {call} {what}: {said}")) + 1
+    };
+    let shown = |path: &Path| format!("<{}>", path.display());
+    let made = behind(0, "mkdir", format!("{}\"", blobs.display()));
+    let named = behind(made, "fsync", shown(dir.path()));
+    let made = behind(named, "mkdir", format!("{}\"", folder.display()));
+    let named = behind(made, "fsync", shown(&blobs));
+    let kept = behind(
+        named,
+        "rename",
+        format!("{}\"", folder.join(&sha256).display()),
+    );
+    behind(kept, "fsync", shown(&folder));
+}
