@@ -92,3 +92,26 @@ fn what_stands_behind_the_last_turn_lets_no_clock_run_and_tokens_are_called_toke
         tab.wait_for("its clock", SHORT, clock).await;
     });
 }
+
+#[test]
+fn thinking_that_goes_on_tells_how_long() {
+    with_server("thinks", 120, async |visit, program| {
+        let server = Server::start(&program).await;
+        let mut told = prompt("t1").to_vec();
+        let piece = |text: &str| json!({"text": text, "part": 0});
+        told.push(("thinking_chunk", Some("t1"), piece("The writer never ")));
+        server.send("thinks", &events(&told)).await;
+        let tab = visit.tab("page").await;
+        open(&tab, &server.page_of("thinks"), told.len()).await;
+        let clock = "!!__test.one('.thinking .line__outcome [data-clock]')?.textContent";
+        tab.wait_for("its clock", SHORT, clock).await;
+        told.push((
+            "thinking_done",
+            Some("t1"),
+            piece("The writer never waits."),
+        ));
+        server.send("thinks", &events(&told)).await;
+        let over = "__test.one('.thinking')?.textContent.includes('Thought') && !__test.one('.thinking [data-clock]')";
+        tab.wait_for("what it came to", SHORT, over).await;
+    });
+}

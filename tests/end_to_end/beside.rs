@@ -48,6 +48,38 @@ fn all_kinds() -> String {
 }
 
 #[test]
+fn a_call_in_parallel_has_the_ring_of_the_focus_around_it_and_its_bracket_beside_it() {
+    let mut writer = Writer::new("parallel");
+    let place = json!({"turnId": "t", "responseId": "r"});
+    for call in ["a", "b"] {
+        let call = json!({"toolCallId": call, "toolName": "Bash", "kind": "execute", "args": {"command": call}});
+        writer.event("tool_call", &place, &call);
+    }
+    for call in ["a", "b"] {
+        let result = json!({"toolCallId": call, "result": "x", "exitCode": 0});
+        writer.event("tool_result", &place, &result);
+    }
+    let files = vec![("/parallel.jsonl", writer.take())];
+    on_stage("parallel_ring", WHOLE_FEED, files, async |stage| {
+        stage.show("/parallel.jsonl").await;
+        let begun = "__test.feed().focusFeed(); __test.one('.row.parallel:not(.company)').focus()";
+        stage.tab.run(begun).await;
+        stage.tab.press("j").await;
+        let sides: [f64; 3] = stage
+            .tab
+            .eval(
+                "((row) => [row.getBoundingClientRect().width, ...['::after', '::before'].map((part) =>
+                    parseFloat(getComputedStyle(row, part).inlineSize))])(
+                    __test.one('.row.parallel:focus-visible'))",
+            )
+            .await;
+        let [row_px, ring_px, bracket_px] = sides;
+        assert!((row_px + 8.0 - ring_px).abs() < 1.0, "{sides:?}");
+        assert!(bracket_px < 10.0, "{sides:?}");
+    });
+}
+
+#[test]
 fn the_buttons_of_a_row_cover_nothing_of_it() {
     let files = vec![("/kinds.jsonl", all_kinds())];
     on_stage("row_buttons", WHOLE_FEED, files, async |stage| {

@@ -232,6 +232,12 @@ fn what_is_written_from_right_to_left_has_its_sides_there() {
             .eval("['ul', 'table', 'blockquote'].flatMap((tag) => __test.all(`.assistant-text ${tag}`)).map((it) => getComputedStyle(it).direction)")
             .await;
         assert_eq!(directions, ["rtl", "rtl", "rtl", "ltr"]);
+        // A wide table opens on its first column.
+        let scrolls: String = stage
+            .tab
+            .eval("getComputedStyle(__test.one('.table-scroller')).direction")
+            .await;
+        assert_eq!(scrolls, "rtl");
         let bidi: String = stage
             .tab
             .eval("getComputedStyle(__test.one('.bar__title')).unicodeBidi")
