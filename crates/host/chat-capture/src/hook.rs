@@ -31,6 +31,12 @@ const LONGEST_AWAY: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_secs(1);
 /// How often it is looked whether the agent waits on.
 const TICK: Duration = Duration::from_millis(500);
+/// So long a call may be asked about that its agent has not written down; it does that at once, but together with others.
+const LONGEST_UNWRITTEN: Duration = Duration::from_millis(600);
+/// How often it is looked for then.
+const GLANCE: Duration = Duration::from_millis(20);
+/// What was written takes so long to come to the server, by way of who follows the log.
+const ON_ITS_WAY: Duration = Duration::from_millis(200);
 /// An agent that is gone without our noticing is not asked for any longer than this.
 const LONGEST_ASKED: Duration = Duration::from_secs(24 * 3600);
 
@@ -108,7 +114,9 @@ impl Asked {
             events.push(asked.event("start", start.into()));
         }
         // Before it is asked: it may be answered where the agent runs at once.
-        locked(&asked.call).begin();
+        if asked.let_it_be_written().is_some() {
+            return Ok(None);
+        }
         let Input {
             tool_name,
             tool_input,
@@ -131,6 +139,25 @@ impl Asked {
                 Err(why.to_string())
             }
         }
+    }
+
+    /// The agent writes down what leads to a request while it asks; where somebody follows its log, that comes first then. What
+    /// became of the call, where it is over meanwhile.
+    fn let_it_be_written(&self) -> Option<Outcome> {
+        let mut call = locked(&self.call);
+        call.begin();
+        if !call.has_log() {
+            return None;
+        }
+        let begun = Instant::now();
+        while !call.is_written() && begun.elapsed() < LONGEST_UNWRITTEN {
+            std::thread::sleep(GLANCE);
+            if let Some(outcome) = call.look() {
+                return Some(outcome);
+            }
+        }
+        std::thread::sleep(ON_ITS_WAY);
+        None
     }
 
     /// Waits for the answer; what the agent is told of it. `None` where it was taken back.

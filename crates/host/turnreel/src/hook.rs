@@ -36,10 +36,12 @@ fn run(args: Args) -> Result<(), String> {
         .map_err(|why| format!("could not read the input: {why}"))?;
     let spool = spool_dir(&data_dir::resolve(args.server.data_arg())?);
     let find_endpoint = endpoint_finder(args.server)?;
+    // Before it is asked: who is stopped in between takes it back, too.
+    let stops = Stops::listen()?;
     let Some(asked) = Asked::ask(&input, find_endpoint, &spool)?.map(Arc::new) else {
         return Ok(());
     };
-    take_back_when_stopped(&asked)?;
+    stops.take_back(&asked);
     take_back_when_over(&asked);
     match asked.wait() {
         Ok(Some(told)) => {
@@ -65,20 +67,37 @@ fn take_back_when_over(asked: &Arc<Asked>) {
 }
 
 /// An agent that has its answer elsewhere, or goes, ends its hook: nobody is to be asked any more.
-fn take_back_when_stopped(asked: &Arc<Asked>) -> Result<(), String> {
+struct Stops {
     #[cfg(unix)]
-    {
+    signals: signal_hook::iterator::Signals,
+}
+
+impl Stops {
+    #[cfg(unix)]
+    fn listen() -> Result<Stops, String> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-        let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
+        let signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])
             .map_err(|why| format!("could not listen for signals: {why}"))?;
+        Ok(Stops { signals })
+    }
+
+    #[cfg(not(unix))]
+    fn listen() -> Result<Stops, String> {
+        Ok(Stops {})
+    }
+
+    #[cfg(unix)]
+    fn take_back(mut self, asked: &Arc<Asked>) {
         let asked = asked.clone();
         std::thread::spawn(move || {
-            if signals.forever().next().is_some() {
+            if self.signals.forever().next().is_some() {
                 end(asked.take_back());
             }
         });
     }
-    Ok(())
+
+    #[cfg(not(unix))]
+    fn take_back(self, _asked: &Arc<Asked>) {}
 }
 
 fn end(taken_back: Result<(), chat_capture::Error>) -> ! {

@@ -52,6 +52,16 @@ impl Call {
         }
     }
 
+    /// Whether the log is there.
+    pub(super) fn has_log(&self) -> bool {
+        self.log.is_some()
+    }
+
+    /// Whether a call like it is written down, and has no result.
+    pub(super) fn is_written(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     /// What became of it, once that is written.
     pub(super) fn look(&mut self) -> Option<Outcome> {
         if self.log.is_none() {
@@ -221,6 +231,27 @@ mod tests {
         // It may be written after the hook was started.
         let after = [call("t2", "ls"), result("t2")];
         assert_eq!(over_after(&before[..2], &after), Some(1));
+    }
+
+    #[test]
+    fn a_call_is_written_once_it_stands_there_without_a_result() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        let input = json!({"session_id": "s", "hook_event_name": "PermissionRequest", "transcript_path": path,
+            "tool_name": "Bash", "tool_input": {"command": "ls"}});
+        let mut asked = Call::of(&serde_json::from_value(input).unwrap());
+        asked.begin();
+        assert!(!asked.has_log());
+        let mut log = File::create(&path).unwrap();
+        let before = [call("t1", "ls"), result("t1"), call("t2", "pwd")];
+        for line in before {
+            writeln!(log, "{line}").unwrap();
+        }
+        asked.begin();
+        assert!(asked.has_log() && !asked.is_written());
+        writeln!(log, "{}", call("t3", "ls")).unwrap();
+        assert_eq!(asked.look(), None);
+        assert!(asked.is_written());
     }
 
     #[test]
