@@ -29,12 +29,12 @@ use crate::platform::dom::{self, Element, Member};
 use crate::platform::save::Pieces;
 use crate::platform::style::sheet;
 use crate::platform::{style, turns};
-use crate::transport::Running;
 use crate::transport::again::Origin;
 use crate::transport::kept::Kept;
 use crate::transport::link::Server;
 use crate::transport::live::{Live, Retry};
 use crate::transport::pushed::Pushed;
+use crate::transport::{Progress, Running};
 
 pub(crate) use keys::show_keys;
 
@@ -119,8 +119,10 @@ struct FeedElement {
     kept: RefCell<Kept>,
     reading_since_ms: Cell<f64>,
     progress_told_ms: Cell<f64>,
-    /// How many bytes of a log were read, as far as that was told.
-    n_read: Cell<u64>,
+    /// How much of a log was read, as far as that was told.
+    progress: Cell<Progress>,
+    /// Whether a worker reads it.
+    heard: Cell<bool>,
     /// Ends the wait for the next try; where there is none, nothing is waited for.
     retry: RefCell<Option<Retry>>,
     /// The server and the session that answers go to.
@@ -182,7 +184,8 @@ impl FeedElement {
             kept: RefCell::default(),
             reading_since_ms: Cell::new(0.0),
             progress_told_ms: Cell::new(0.0),
-            n_read: Cell::new(0),
+            progress: Cell::default(),
+            heard: Cell::new(false),
             opening: Cell::new(false),
             state: Cell::new(""),
             told_session: RefCell::default(),

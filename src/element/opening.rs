@@ -148,7 +148,8 @@ impl FeedElement {
         self.view.keep_room(true);
         self.reading_since_ms.set(frame::now_ms());
         self.progress_told_ms.set(0.0);
-        self.n_read.set(0);
+        self.progress.take();
+        self.heard.set(false);
         self.view.set_following(false);
         self.set_connection("replay", "Replay");
     }

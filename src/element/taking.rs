@@ -55,6 +55,7 @@ impl FeedElement {
                 }
             }
             Update::Heard(told, hear, broken) => {
+                self.heard.set(true);
                 let heard = self
                     .store
                     .hear(|renderer, patches| hear(renderer, told, patches));
@@ -121,8 +122,8 @@ impl FeedElement {
         dom::dispatch(&self.host, "af-ready", &dom::object_of(&[]));
     }
 
-    fn show_progress(&self, progress: Progress) {
-        self.n_read.set(progress.n_read);
+    pub(super) fn show_progress(&self, progress: Progress) {
+        self.progress.set(progress);
         let now_ms = frame::now_ms();
         if now_ms - self.reading_since_ms.get() > LONG_MS {
             READING.fetch();

@@ -1,4 +1,5 @@
-//! A log whose server falls silent: the reader is told that it is not all there, and can have it asked for again.
+//! A log whose server falls silent: the reader is told that it is not all there, can have it asked for again, and need not
+//! wait for it.
 //!
 //! What the server of a session does is told by its connection.
 
@@ -8,25 +9,40 @@ use super::FeedElement;
 use crate::components::bar::Note;
 use crate::platform::frame;
 use crate::transport::again::Origin;
+use crate::transport::{Failure, Progress, Update};
 
-/// So often it is looked whether something came: most servers that pause go on sooner.
-const LOOK_MS: u32 = 3_000;
+/// So often it is looked whether something came.
+const LOOK_MS: u32 = 500;
+/// After so many looks in vain it is said: most servers that pause go on sooner.
+const SAID_AFTER: u32 = 6;
 
 impl FeedElement {
     /// Looks after the log that is read from an address from now on.
     pub(super) fn attend(&self) {
         let (me, since_ms) = (self.me.clone(), self.reading_since_ms.get());
         wasm_bindgen_futures::spawn_local(async move {
-            let mut known = (0, 0);
+            let mut known = (0, Progress::default());
+            let mut n_vain = 0;
             loop {
                 frame::sleep(LOOK_MS).await;
                 let Some(me) = me.upgrade() else { return };
                 if !me.is_reading(since_ms) {
                     return;
                 }
-                let now = (me.store.event_count(), me.n_read.get());
-                me.view.bar.away.set((now == known).then(|| me.silence()));
-                known = now;
+                let now = (me.store.event_count(), me.progress.get());
+                if now != known {
+                    (known, n_vain) = (now, 0);
+                    me.view.bar.away.set(None);
+                    continue;
+                }
+                n_vain += 1;
+                if now.1.n_read > 0 {
+                    me.show_progress(now.1);
+                }
+                if n_vain == SAID_AFTER {
+                    me.view.bar.away.set(Some(me.silence()));
+                }
+                me.stop_waiting();
             }
         });
     }
@@ -36,6 +52,15 @@ impl FeedElement {
         let same = self.reading_since_ms.get().to_bits() == since_ms.to_bits();
         let from_address = matches!(*self.origin.borrow(), Some(Origin::Address(..)));
         same && from_address && self.state.get() == "loading"
+    }
+
+    /// Ends it where that is wanted. What reads looks for that when something comes, and a worker by itself.
+    fn stop_waiting(&self) {
+        if self.limits().stop.get() && !self.heard.get() {
+            self.running.borrow_mut().take();
+            let what = "only the beginning is shown; reading was stopped";
+            self.take(Update::Stopped(Failure::new(what, "")));
+        }
     }
 
     fn silence(&self) -> Note {

@@ -3,9 +3,13 @@
 //! The bytes never become a string or an object of the browser's. Nothing of a file leaves the page.
 
 use std::ops::Range;
+#[cfg(not(feature = "page"))]
+use std::pin::pin;
 
 use chat_event::ChatEvent;
 use chat_normalize::AT_REST;
+#[cfg(not(feature = "page"))]
+use futures_util::future::{Either, select};
 
 use super::aside::{ASIDE, Aside, Outcome};
 use super::bytes::Bytes;
@@ -30,6 +34,10 @@ const AGAIN: &str = "Load the page again; if it stays so, the server's log says 
 
 /// What to do where a packed file is damaged.
 const PACKED_ANEW: &str = "Copy the file again, or pack it anew.";
+
+/// So often a worker looks whether the reader wants no more, while nothing comes.
+#[cfg(not(feature = "page"))]
+const LOOK_MS: u32 = 500;
 
 /// So much the page reads itself, for its first rows and for what is short; a worker goes on with what is longer, or a part
 /// is waited for. As soon as a slice is over the fewer are enough.
@@ -184,6 +192,9 @@ enum Stopped {
     Early,
 }
 
+/// Bytes, and how many of them were taken before.
+type NextPiece = Result<Option<(Vec<u8>, usize)>, Broken>;
+
 /// A source that is being read.
 struct Reading {
     reader: Bytes,
@@ -262,10 +273,7 @@ impl Reading {
     }
 
     /// The last bytes where not all of them were taken, else the next ones.
-    async fn next_piece(
-        &mut self,
-        bytes: &mut Unpacked,
-    ) -> Result<Option<(Vec<u8>, usize)>, Broken> {
+    async fn next_piece(&mut self, bytes: &mut Unpacked) -> NextPiece {
         let (piece, n_taken) = std::mem::take(&mut self.piece);
         match n_taken < piece.len() {
             true => Ok(Some((piece, n_taken))),
@@ -273,12 +281,51 @@ impl Reading {
         }
     }
 
+    /// The same, and `None` where nothing comes and no more is wanted: in the page the element looks for that.
+    #[cfg(feature = "page")]
+    async fn next_wanted(&mut self, bytes: &mut Unpacked) -> Option<NextPiece> {
+        Some(self.next_piece(bytes).await)
+    }
+
+    #[cfg(not(feature = "page"))]
+    async fn next_wanted(&mut self, bytes: &mut Unpacked) -> Option<NextPiece> {
+        let watch = self.watch.take();
+        let piece = {
+            let mut next = pin!(self.next_piece(bytes));
+            loop {
+                match select(&mut next, frame::sleep(LOOK_MS)).await {
+                    Either::Left((piece, _)) => break Some(piece),
+                    Either::Right(_) if watch.as_ref().is_some_and(|watch| watch.is_stopped()) => {
+                        break None;
+                    }
+                    Either::Right(_) => {}
+                }
+            }
+        };
+        self.watch = watch;
+        piece
+    }
+
+    /// No more of it is wanted.
+    fn stop(&mut self, bytes: &Unpacked, sink: &Sink) -> Stopped {
+        let watch = self.watch.as_ref();
+        let looked = watch.map(|watch| watch.look(self.n_taken, bytes.progress()));
+        self.hand_on(Vec::new(), true, sink);
+        if let Some(Err(stopped)) = looked {
+            sink(Update::Stopped(stopped));
+        }
+        Stopped::AtEnd
+    }
+
     /// Reads on, until about so many bytes were read: at the end of a slice the fewer.
     async fn read(&mut self, bytes: &mut Unpacked, sink: &Sink, upto: Range<u64>) -> Stopped {
         let mut events = Vec::new();
         let mut slice_began_ms = frame::now_ms();
         while self.n_taken < upto.end {
-            let (piece, mut at) = match self.next_piece(bytes).await {
+            let Some(piece) = self.next_wanted(bytes).await else {
+                return self.stop(bytes, sink);
+            };
+            let (piece, mut at) = match piece {
                 Ok(Some(piece)) => piece,
                 Ok(None) => return self.finish(sink, events, None).await,
                 Err(Broken::Source(why)) => {

@@ -21,6 +21,9 @@ pub(super) trait Watch {
     fn take(&mut self, events: &mut [ChatEvent], at_rest: bool) -> Option<Update>;
     /// What is told of how far it is, or why no more is read, after so many bytes of the log.
     fn look(&self, n_taken: u64, progress: Progress) -> Result<Progress, Failure>;
+    /// Whether no more of it is wanted.
+    #[cfg(not(feature = "page"))]
+    fn is_stopped(&self) -> bool;
 }
 
 /// Watches for those who keep what they read.
@@ -48,6 +51,11 @@ impl Watch for Keeper {
     fn look(&self, n_taken: u64, progress: Progress) -> Result<Progress, Failure> {
         self.room.look(n_taken, progress)
     }
+
+    #[cfg(not(feature = "page"))]
+    fn is_stopped(&self) -> bool {
+        self.room.is_stopped()
+    }
 }
 
 /// The memory that what is read may fill.
@@ -65,6 +73,11 @@ impl Watch for Room {
 
     fn look(&self, n_taken: u64, progress: Progress) -> Result<Progress, Failure> {
         Room::look(self, n_taken, progress)
+    }
+
+    #[cfg(not(feature = "page"))]
+    fn is_stopped(&self) -> bool {
+        self.limits.stop.get()
     }
 }
 

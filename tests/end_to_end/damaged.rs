@@ -1,7 +1,7 @@
 //! What the page says of logs that are damaged, that are newer than it, and of what is no log: where, and what next.
 
 use crate::made_logs::log_of;
-use crate::stage::on_stage;
+use crate::stage::{LOAD_LIMIT, on_stage};
 use crate::{FEED, SHORT};
 
 /// A log of three events, between which two lines are broken and two events are lost.
@@ -107,7 +107,7 @@ fn what_cannot_be_shown_says_why_and_what_can_be_done() {
 
 /// A log whose server says nothing more behind its first lines, until it is let.
 const STALLS: &str = r"window.__real = { fetch, setTimeout };
-    window.setTimeout = (act, ms, ...more) => __real.setTimeout.call(window, act, ms === 3000 ? 300 : ms, ...more);
+    window.setTimeout = (act, ms, ...more) => __real.setTimeout.call(window, act, ms === 500 ? 50 : ms, ...more);
     window.__asked = 0;
     window.fetch = async (to, how) => {
         const answer = await __real.fetch.call(window, to, how);
@@ -127,7 +127,10 @@ const STALLS: &str = r"window.__real = { fetch, setTimeout };
 
 #[test]
 fn a_log_whose_server_falls_silent_is_said_to_be_not_all_there() {
-    let files = vec![("/log", log_of("stalls", 60))];
+    let files = vec![
+        ("/log", log_of("stalls", 60)),
+        ("/long/log", log_of("long", 30_000)),
+    ];
     on_stage("stalls", FEED, files, async |stage| {
         let tab = &stage.tab;
         tab.run(STALLS).await;
@@ -149,5 +152,15 @@ fn a_log_whose_server_falls_silent_is_said_to_be_not_all_there() {
         tab.wait_for("all of it", SHORT, all).await;
         let gone = format!("!({waits})");
         tab.wait_for("no word of it", SHORT, &gone).await;
+        // Who will not wait keeps what there is.
+        tab.run("__test.feed().src = '/long/log'").await;
+        let stop = "__test.all('.loading button').find((button) => button.textContent === 'Stop')";
+        tab.wait_for("a way out", LOAD_LIMIT, &format!("!!{stop} && {waits}"))
+            .await;
+        tab.run(&format!("{stop}.click()")).await;
+        let stopped = "__test.feed().state === 'ready' && __test.all('.note').some((note) => note.textContent.includes('reading was stopped'))";
+        tab.wait_for("the end of it", SHORT, stopped).await;
+        let n_shown: u64 = tab.eval("__test.feed().eventCount").await;
+        assert!(n_shown > 1_000 && n_shown < 30_000, "{n_shown}");
     });
 }

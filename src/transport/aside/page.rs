@@ -15,6 +15,8 @@ use crate::transport::{Sink, Update};
 
 /// The worker may take this long to begin, and what takes it up this long to come: the page reads on by itself then.
 const START_LIMIT_MS: u32 = 5_000;
+/// So often it is looked whether the reader wants no more: a worker that waits tells nothing.
+const LOOK_MS: u32 = 500;
 
 /// What became of it.
 pub(in crate::transport) enum Outcome {
@@ -43,6 +45,7 @@ pub(in crate::transport) struct Aside {
     reader: Rc<RefCell<Option<Reader>>>,
     begun: Told<Stage>,
     ended: Told<Stage>,
+    stop: Rc<Cell<bool>>,
 }
 
 impl Aside {
@@ -56,6 +59,7 @@ impl Aside {
             reader: Rc::default(),
             begun: Told::default(),
             ended: Told::default(),
+            stop: stop.clone(),
         };
         // What comes behind the end, or behind what cannot be taken, is of no use.
         let over = Rc::new(Cell::new(false));
@@ -100,14 +104,12 @@ impl Aside {
     }
 
     /// The page took so many events itself: the worker tells what follows.
-    pub(in crate::transport) async fn go_on(self, n_known: usize, sink: &Sink) -> Outcome {
+    pub(in crate::transport) async fn go_on(mut self, n_known: usize, sink: &Sink) -> Outcome {
         let begun = async {
             ASIDE.needed(|_| {}).await;
             // The worker tells nothing before it is told this.
-            if let Some(reader) = &*self.reader.borrow() {
-                reader.say(Said::Known(n_known));
-            }
-            self.begun.await
+            self.say(Said::Known(n_known));
+            self.begun.clone().await
         };
         if let Either::Left((Stage::Lost, _)) | Either::Right(_) =
             select(pin!(begun), frame::sleep(START_LIMIT_MS)).await
@@ -115,13 +117,26 @@ impl Aside {
             // Nothing of it was shown.
             return Outcome::NotBegun;
         }
-        match self.ended.await {
+        let ended = loop {
+            match select(&mut self.ended, frame::sleep(LOOK_MS)).await {
+                Either::Left((stage, _)) => break stage,
+                Either::Right(_) if self.stop.get() => self.say(Said::Stop),
+                Either::Right(_) => {}
+            }
+        };
+        match ended {
             Stage::Lost | Stage::Broken => Outcome::Lost,
             Stage::Begun | Stage::Failed => Outcome::Done,
             Stage::Done => {
                 sink(Update::End);
                 Outcome::Done
             }
+        }
+    }
+
+    fn say(&self, said: Said) {
+        if let Some(reader) = &*self.reader.borrow() {
+            reader.say(said);
         }
     }
 }
