@@ -29,6 +29,9 @@ const OPEN_LOGS: usize = 256;
 /// Logs that are opened beside each other when a folder is: each that has no index holds some MiB while it is read.
 const MOST_OPENING: usize = 8;
 
+/// Logs that are closed beside each other: nearly all of it is waiting for the disk, which takes many at once as soon as one.
+const CLOSING: usize = 16;
+
 /// When what is written is made to survive a power failure. It survives the end of this process in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SyncPolicy {
@@ -126,25 +129,14 @@ impl Store {
     }
 
     fn open_logs(&self, is_sure: bool) -> Result<(), Error> {
-        let found = Mutex::new(found::logs(&self.inner.dir)?.into_iter());
-        // No log has to do with another, and each is waited for: for its files, or for all of it being read.
-        let open = || {
-            loop {
-                let next = locked(&found).next();
-                let Some(files) = next else { return };
-                if let Err(why) = self.take_in(files, is_sure) {
-                    self.inner.unopened.fetch_add(1, Ordering::Relaxed);
-                    tracing::error!("{why}");
-                }
-            }
-        };
         let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
-        std::thread::scope(|scope| {
-            for _ in 1..n_threads.min(MOST_OPENING) {
-                // Where there is no thread to be had, those that are there do it.
-                let _ = std::thread::Builder::new().spawn_scoped(scope, open);
+        let found = found::logs(&self.inner.dir)?;
+        // No log has to do with another, and each is waited for: for its files, or for all of it being read.
+        beside_each_other(n_threads.min(MOST_OPENING), found, &|files| {
+            if let Err(why) = self.take_in(files, is_sure) {
+                self.inner.unopened.fetch_add(1, Ordering::Relaxed);
+                tracing::error!("{why}");
             }
-            open();
         });
         Ok(())
     }
@@ -266,11 +258,11 @@ impl Store {
     /// Makes everything durable and says in each log that it was left on purpose.
     pub fn close(&self) {
         self.stop_syncing();
-        for session in self.sessions() {
+        beside_each_other(CLOSING, self.sessions(), &|session| {
             if let Err(why) = session.close() {
                 tracing::error!(session = session.id().as_str(), "{why}");
             }
-        }
+        });
     }
 }
 
@@ -344,6 +336,25 @@ impl Drop for Store {
         // The thread may hold the folder for a moment; it is free when this returns.
         self.stop_syncing();
     }
+}
+
+/// Does the work for each, on so many threads.
+fn beside_each_other<T: Send>(n_threads: usize, all: Vec<T>, work: &(dyn Fn(T) + Sync)) {
+    let left = Mutex::new(all.into_iter());
+    let work_on = || {
+        loop {
+            let next = locked(&left).next();
+            let Some(next) = next else { return };
+            work(next);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..n_threads {
+            // Where there is no thread to be had, those that are there do it.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work_on);
+        }
+        work_on();
+    });
 }
 
 /// `N` random bytes as base64url without padding.
