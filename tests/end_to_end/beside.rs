@@ -79,6 +79,38 @@ fn a_call_in_parallel_has_the_ring_of_the_focus_around_it_and_its_bracket_beside
     });
 }
 
+/// Where the row that has the focus is on the screen, and how far the rows are scrolled.
+const TABBED: &str = "(() => {
+    const { scroller, shadowRoot } = __test.feed();
+    const row = shadowRoot.activeElement.closest('.row')?.getBoundingClientRect();
+    const { top, bottom } = scroller.getBoundingClientRect();
+    return [row?.top >= top - 1 && row?.bottom <= bottom + 1, scroller.scrollTop];
+})()";
+
+#[test]
+fn tab_leads_to_what_is_read_and_not_to_what_is_mounted_above_it() {
+    let files = vec![("/tabs.jsonl", log_of("tabs", 600))];
+    on_stage("tabs", WHOLE_FEED, files, async |stage| {
+        stage.show("/tabs.jsonl").await;
+        let in_row = "!!__test.feed().shadowRoot.activeElement?.closest('.row')";
+        for up_px in [0, 900] {
+            let go = format!("__test.feed().scroller.scrollTop -= {up_px}");
+            stage.tab.run(&go).await;
+            stage.rest().await;
+            let (_, before): (bool, f64) = stage
+                .tab
+                .eval(&format!("(__test.one('.turn-header').focus(), {TABBED})"))
+                .await;
+            stage.tab.press("Tab").await;
+            stage.tab.wait_for("a row", SHORT, in_row).await;
+            stage.rest().await;
+            let (seen, after): (bool, f64) = stage.tab.eval(TABBED).await;
+            assert!(seen, "the row is on the screen");
+            assert!((before - after).abs() < 2.0, "{before} → {after}");
+        }
+    });
+}
+
 #[test]
 fn the_buttons_of_a_row_cover_nothing_of_it() {
     let files = vec![("/kinds.jsonl", all_kinds())];

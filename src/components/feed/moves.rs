@@ -10,7 +10,7 @@ use super::FeedView;
 use crate::components::keys::{self, Asked, Command, Letter};
 use crate::components::{Context, Ctx, controls, panel, transport};
 use crate::platform::dom::{self, Element, Listener};
-use crate::platform::frame;
+use crate::platform::{frame, measure};
 
 /// So long it is said that a key did nothing.
 const SAID_MS: u32 = 3_000;
@@ -52,6 +52,9 @@ impl FeedView {
             return;
         }
         let began = self.began.take();
+        if key.name == "Tab" {
+            return self.tab(dom::has_shift_at(event));
+        }
         let taken = match keys::asked(&key.name, key.control, began) {
             None => false,
             Some(Asked::Command(_, Letter::Yes) | Asked::Begins) if !self.shortcuts.get() => false,
@@ -65,6 +68,30 @@ impl FeedView {
             event.prevent_default();
             event.stop_propagation();
         }
+    }
+
+    /// The browser moves the focus by itself. Who comes to the rows goes on where they read: the first of those that are
+    /// mounted lies far above, out of sight. Who goes up in them follows no end.
+    fn tab(&self, back: bool) {
+        if dom::has_focus(self.list.window()) {
+            if back {
+                self.list.stop_following();
+            }
+            return;
+        }
+        let Some(row) = self.list.first_on_screen() else {
+            return;
+        };
+        let (list, top_px) = (self.list.clone(), measure::scroll_top(self.list.scroller()));
+        leptos::task::spawn_local(async move {
+            frame::sleep(0).await;
+            if dom::has_focus(list.window())
+                && let Some(element) = list.element_of(row)
+            {
+                dom::focus(&element);
+                measure::set_scroll_top(list.scroller(), top_px);
+            }
+        });
     }
 
     /// Does what a key asks for; false where the key is the browser's, or the page's around.
