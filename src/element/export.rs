@@ -1,7 +1,8 @@
 //! A session handed to others: read again from where it came, looked through, shown to the reader what of it is to be
 //! masked, and written into a file. All of it happens here; nothing is sent anywhere.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
 
@@ -35,8 +36,8 @@ type Reviewed = Pin<Box<dyn Future<Output = ()>>>;
 struct Export {
     /// Looks through a session.
     plan: fn(Session) -> Soon<Planned>,
-    /// Writes the session as it was when it was looked through: so many events of it.
-    write: fn(Session, Form, Option<Plan>, u64) -> Soon<Blob>,
+    /// Writes the session as it was when it was looked through.
+    write: fn(Session, Form, Option<Plan>, Seen) -> Soon<Blob>,
     /// Looks through the session, asks the reader, and writes what is wanted of it; given its title.
     review: fn(Weak<FeedElement>, Session, Form, Review, String) -> Reviewed,
 }
@@ -51,11 +52,42 @@ struct Session {
     is_wanted: Rc<dyn Fn() -> bool>,
 }
 
+/// The events that were seen of a session, to be known again: its log may begin anew while the reader looks at what was
+/// found, and an address give another. What was found would say nothing of what is written then.
+#[derive(Clone, Copy, PartialEq)]
+struct Seen {
+    n_events: u64,
+    /// Of what tells one event from another.
+    hash: u64,
+}
+
+/// Those that were seen so far.
+#[derive(Default)]
+struct Seeing {
+    n_events: u64,
+    hasher: DefaultHasher,
+}
+
+impl Seeing {
+    fn push(&mut self, event: &ChatEvent) {
+        self.n_events += 1;
+        let told_by = (event.seq, &event.id, event.timestamp, event.recv);
+        (told_by, &event.session_id).hash(&mut self.hasher);
+    }
+
+    fn seen(&self) -> Seen {
+        Seen {
+            n_events: self.n_events,
+            hash: self.hasher.finish(),
+        }
+    }
+}
+
 /// What was found in it.
 struct Planned {
     /// What there is to mask.
     plan: Plan,
-    n_events: u64,
+    seen: Seen,
     /// Why only its beginning could be read, where there is more.
     cut_off: Option<String>,
 }
@@ -63,8 +95,8 @@ struct Planned {
 fn table() -> Export {
     Export {
         plan: |session| Box::pin(async move { plan(&session).await }),
-        write: |session, form, plan, n_events| {
-            Box::pin(async move { write(&session, form, plan, n_events).await })
+        write: |session, form, plan, seen| {
+            Box::pin(async move { write(&session, form, plan, seen).await })
         },
         review: |me, session, form, review, title| {
             Box::pin(async move { ask_and_save(me, session, form, review, title).await })
@@ -122,8 +154,8 @@ impl FeedElement {
                 is_wanted: Rc::new(|| true),
             };
             let export = EXPORT.needed(|lack| sink(Update::Lacks(lack))).await;
-            let Planned { plan, n_events, .. } = (export.plan)(session.clone()).await?;
-            (export.write)(session, form, masked.then_some(plan), n_events).await
+            let Planned { plan, seen, .. } = (export.plan)(session.clone()).await?;
+            (export.write)(session, form, masked.then_some(plan), seen).await
         }
     }
 
@@ -149,14 +181,14 @@ async fn ask_and_save(
         Err(why) => review.set(Step::Failed(why)),
         Ok(Planned {
             plan,
-            n_events,
+            seen,
             cut_off,
         }) => {
             let told = review.clone();
             review.ask(plan, cut_off, move |plan| {
                 if me.strong_count() > 0 {
                     let (session, title, told) = (session.clone(), title.clone(), told.clone());
-                    write_and_save(session, form, plan, n_events, title, told);
+                    write_and_save(session, form, plan, seen, title, told);
                 }
             });
         }
@@ -167,14 +199,14 @@ fn write_and_save(
     session: Session,
     form: Form,
     plan: Plan,
-    n_events: u64,
+    seen: Seen,
     title: String,
     review: Review,
 ) {
     wasm_bindgen_futures::spawn_local(async move {
         // What is masked in the file stands in its name neither.
         let title = Masker::new(plan.clone()).text(&title);
-        let written = write(&session, form, Some(plan), n_events).await;
+        let written = write(&session, form, Some(plan), seen).await;
         // The reader may have left meanwhile.
         if !review.is_wanted() {
             return;
@@ -191,31 +223,43 @@ fn write_and_save(
 
 async fn plan(session: &Session) -> Result<Planned, String> {
     let mut planned = look(session, Scan::new(), u64::MAX).await?;
-    if planned.n_events == 0 {
+    if planned.seen.n_events == 0 {
         return Err("there is nothing in the session".to_owned());
     }
     if planned.plan.asks_again() {
         let scan = Scan::again(planned.plan);
-        planned.plan = look(session, scan, planned.n_events).await?.plan;
+        let again = look(session, scan, planned.seen.n_events).await?;
+        known_again(session, planned.seen, again.seen)?;
+        planned.plan = again.plan;
     }
     Ok(planned)
 }
 
+/// # Errors
+///
+/// When the session is another one than before. Who wants no more of it does not hear that.
+fn known_again(session: &Session, before: Seen, now: Seen) -> Result<(), String> {
+    if before == now || !(session.is_wanted)() {
+        return Ok(());
+    }
+    Err("the session is another one since it was looked through, try again".to_owned())
+}
+
 async fn look(session: &Session, scan: Scan, most: u64) -> Result<Planned, String> {
-    let looked = Rc::new(RefCell::new(scan));
-    let n_events = Rc::new(Cell::new(0));
-    let (scan, count) = (looked.clone(), n_events.clone());
+    let looked = Rc::new(RefCell::new((scan, Seeing::default())));
+    let looks = looked.clone();
     let is_wanted = session.is_wanted.clone();
     let take = move |event: &ChatEvent| {
-        scan.borrow_mut().push(event);
-        count.set(count.get() + 1);
-        count.get() < most && is_wanted()
+        let (scan, seeing) = &mut *looks.borrow_mut();
+        scan.push(event);
+        seeing.push(event);
+        seeing.n_events < most && is_wanted()
     };
     let cut_off = session.origin.read(take, &session.asker).await?;
-    let plan = looked.take().finish();
+    let (scan, seeing) = looked.take();
     Ok(Planned {
-        plan,
-        n_events: n_events.get(),
+        plan: scan.finish(),
+        seen: seeing.seen(),
         cut_off,
     })
 }
@@ -225,24 +269,25 @@ async fn write(
     session: &Session,
     form: Form,
     plan: Option<Plan>,
-    n_events: u64,
+    seen: Seen,
 ) -> Result<Blob, String> {
     let sheet = Rc::new(RefCell::new((
         Writer::new(form, plan.map(Masker::new)),
         Sheet::default(),
+        Seeing::default(),
     )));
     let written = sheet.clone();
-    let mut n_written = 0;
     let is_wanted = session.is_wanted.clone();
     let take = move |event: &ChatEvent| {
-        let (writer, sheet) = &mut *written.borrow_mut();
+        let (writer, sheet, seeing) = &mut *written.borrow_mut();
         writer.push(event, sheet);
-        n_written += 1;
-        n_written < n_events && is_wanted()
+        seeing.push(event);
+        seeing.n_events < seen.n_events && is_wanted()
     };
     session.origin.read(take, &session.asker).await?;
     let pieces = {
-        let (writer, sheet) = &mut *sheet.borrow_mut();
+        let (writer, sheet, seeing) = &mut *sheet.borrow_mut();
+        known_again(session, seen, seeing.seen())?;
         writer.finish(sheet);
         sheet.flush();
         std::mem::take(&mut sheet.pieces)

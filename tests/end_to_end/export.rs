@@ -6,13 +6,14 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::SHORT;
 use crate::browser::Tab;
 use crate::compare::difference;
 use crate::hostile::{hostile_log, hostile_payloads};
-use crate::made_logs::{Writer, every_kind, lines};
+use crate::made_logs::{Writer, every_kind, lines, log_of};
 use crate::server::Server;
 use crate::sessions::{UNFOLD, assert_nothing_uploaded, pipe_all, settle, with_server};
+use crate::stage::on_stage;
+use crate::{FEED, SHORT};
 
 const ROWS: &str = "__test.feed().serializeRows({ maskTimes: true })";
 /// A file has no list of sessions beside it, and so more room.
@@ -348,5 +349,32 @@ fn the_page_exports_what_it_shows_after_a_review_and_uploads_nothing() {
             assert!(!offered, "a page that is one file makes no other");
         }
         assert_eq!(rows[0], rows[1]);
+    });
+}
+
+#[test]
+fn another_session_is_not_written_by_what_was_found_in_the_first() {
+    let files = vec![("/log", log_of("first", 40))];
+    on_stage("export_other", FEED, files, async |stage| {
+        let tab = &stage.tab;
+        stage.show("/log").await;
+        tab.click("__test.visible('#export-opener')").await;
+        tab.click("__test.visible('[data-form=jsonl]')").await;
+        let asks = "__test.visible('.export .button--primary')";
+        tab.wait_for("the review", SHORT, asks).await;
+        // While the reader looks at what was found something else comes to lie there.
+        let other = log_of("other", 40);
+        stage.site.put("/log", "application/x-ndjson", other);
+        tab.run("window.__saved = false; HTMLAnchorElement.prototype.click = function () { window.__saved ||= !!this.download; };")
+            .await;
+        tab.click(asks).await;
+        let told = "__test.one('dialog.export')?.textContent.includes('another one since')";
+        tab.wait_for("a word of it", SHORT, told).await;
+        assert!(!tab.eval::<bool>("window.__saved").await);
+        // Looked through anew it is written.
+        let ids: String = tab
+            .eval("__test.feed().exportAs('jsonl').then((file) => file.text())")
+            .await;
+        assert!(ids.contains("\"sessionId\":\"other\""), "{ids}");
     });
 }
