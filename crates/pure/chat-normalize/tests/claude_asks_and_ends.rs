@@ -397,7 +397,7 @@ fn a_session_rests_when_what_it_left_running_is_over() {
 #[test]
 fn a_command_of_the_program_is_over_with_what_it_printed() {
     let command = |uuid: &str| {
-        let typed = "<command-name>/model</command-name>\n<command-args>opus</command-args>";
+        let typed = "<command-name>/ide</command-name>\n<command-args>opus</command-args>";
         said("user", uuid, 5, json!(typed))
     };
     let printed = |text: &str| {
@@ -411,7 +411,7 @@ fn a_command_of_the_program_is_over_with_what_it_printed() {
     let set = [
         "turn user",
         "busy",
-        "> /model opus",
+        "> /ide opus",
         "(Set)",
         "end completed",
         "idle",

@@ -69,6 +69,56 @@ fn words(events: &[ChatEvent]) -> Vec<String> {
     events.iter().filter_map(words).collect()
 }
 
+/// The program that is left behind it says that the turn before was over.
+#[test]
+fn a_command_of_the_program_is_told_beside_the_turns() {
+    let printed = |uuid: &str, at: u32| {
+        said(
+            "user",
+            uuid,
+            at,
+            json!("<local-command-stdout>Set model</local-command-stdout>"),
+        )
+    };
+    let command = |uuid: &str, at: u32, name: &str| {
+        let text =
+            format!("<command-name>{name}</command-name>\n<command-args>opus</command-args>");
+        said("user", uuid, at, json!(text))
+    };
+    let events = transcript(&[
+        said("user", "u1", 0, json!("one")),
+        said(
+            "assistant",
+            "a1",
+            10,
+            json!([{"type": "text", "text": "first"}]),
+        ),
+        command("c1", 300, "/model"),
+        printed("o1", 301),
+        command("c2", 400, "/review"),
+        said(
+            "assistant",
+            "a2",
+            410,
+            json!([{"type": "text", "text": "second"}]),
+        ),
+        command("c3", 500, "/model"),
+        printed("o3", 501),
+        json!({"type": "cost-state", "sessionId": "s1"}),
+    ]);
+    assert_eq!(ends(&events), [ms(10), ms(410)]);
+    let outcomes = events.iter().filter_map(|event| match &event.payload {
+        Payload::TurnEnd(end) => end.outcome.as_deref(),
+        _ => None,
+    });
+    assert!(outcomes.eq(["completed", "completed"]));
+    let told = events.iter().filter_map(|event| match &event.payload {
+        Payload::Notice(notice) => Some(notice.text.as_str()),
+        _ => None,
+    });
+    assert!(told.eq(["/model opus", "Set model", "/model opus", "Set model"]));
+}
+
 #[test]
 fn a_turn_ends_with_its_last_work_not_with_the_next_prompt() {
     let hook = json!({"type": "system", "subtype": "stop_hook_summary", "uuid": "h1", "sessionId": "s1", "timestamp": at(12)});

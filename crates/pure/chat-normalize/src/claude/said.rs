@@ -2,6 +2,8 @@
 //!
 //! Claude Code puts its own words into `user` lines, wrapped in tags. The tags are those of 1.0 to 2.1.330.
 
+use chat_event::gist;
+
 /// What the text of a user's line is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
@@ -95,6 +97,12 @@ pub(crate) fn pieces(text: &str) -> Vec<Said> {
         said.push(Said::Words(words.trim().to_owned()));
     }
     said
+}
+
+/// Whether a command is the program's own business: no model answers to it, and no work is done.
+pub(crate) fn is_local(command: &str) -> bool {
+    let is_work = command.starts_with("/compact");
+    command.starts_with('/') && !is_work && gist::title(command).is_none()
 }
 
 /// The first known element of `text`: what stands before it, its name, what it holds, what stands behind it.

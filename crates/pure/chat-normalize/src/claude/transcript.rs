@@ -6,6 +6,7 @@
 //! | a notification that a background task ended | likewise, as the system's |
 //! | `system/turn_duration` | the open one ends |
 //! | what a command printed, nothing else in its turn | the open one ends |
+//! | a command that is the program's own business, `/model`; what it printed | told beside the turns |
 //! | `cost-state`: the program ends | the open one ends: interrupted where an answer or a result is due |
 //! | the file ends | the open one ends: interrupted where a call has no result |
 //!
@@ -55,7 +56,9 @@ pub(crate) struct ClaudeTranscript {
     worked_ms: Option<i64>,
     /// The model owes the main agent an answer, or the rest of one.
     waits: bool,
-    /// The turn that a command such as `/model` began.
+    /// The line is of a command that is the program's own business.
+    of_local: bool,
+    /// The turn that a command began.
     command_turn: Option<String>,
     /// The turn that the end of the program ended; its last words may be written behind that.
     left: Option<String>,
@@ -86,6 +89,7 @@ impl ClaudeTranscript {
             last_ms: None,
             worked_ms: None,
             waits: false,
+            of_local: false,
             command_turn: None,
             left: None,
             tasks: BTreeSet::new(),
@@ -152,6 +156,9 @@ impl ClaudeTranscript {
             None
         };
         if chain.is_none() && !is_meta(line) {
+            self.of_local = kind == "user" && self.is_of_local(line);
+        }
+        if chain.is_none() && !is_meta(line) && !self.of_local {
             let message = line.get("message").unwrap_or(&Value::Null);
             let goes_on = matches!(
                 str_of(message, "stop_reason"),
@@ -218,7 +225,7 @@ impl Normalizer for ClaudeTranscript {
         if !known {
             emitter.raw(&self.session.place(None, None), FORMAT, kind, line);
         }
-        if is_work(line, kind) {
+        if is_work(line, kind) && !(kind == "user" && self.of_local) {
             self.worked_ms = self.worked_ms.max(self.last_ms);
         }
         if let Some(uuid) = text_of(line, "uuid") {

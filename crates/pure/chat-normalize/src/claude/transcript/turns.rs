@@ -5,6 +5,7 @@ use chat_event::{Json, Payload};
 use serde_json::Value;
 
 use super::ClaudeTranscript;
+use crate::claude::said::{Said, is_local, pieces};
 use crate::claude::session::{Call, Turn};
 use crate::claude::side_lines;
 use crate::emit::{Emitter, Place};
@@ -76,9 +77,32 @@ impl ClaudeTranscript {
         })
     }
 
-    /// A command such as `/model` is done, and with it the turn that is nothing else.
+    /// Whether a user's line is of a command that is the program's own business: the command, or what it printed.
+    pub(super) fn is_of_local(&self, line: &Value) -> bool {
+        let content = line
+            .get("message")
+            .and_then(|message| message.get("content"));
+        let Some(text) = content.and_then(Value::as_str) else {
+            return false;
+        };
+        if !text.trim_start().starts_with('<') {
+            return false;
+        }
+        let said = pieces(text);
+        !said.is_empty()
+            && said.iter().all(|said| match said {
+                Said::Command(words) => is_local(words),
+                Said::Done(_) => self.of_local,
+                _ => false,
+            })
+    }
+
+    /// A command is done, and with it the turn that is nothing else.
     pub(super) fn command_done(&mut self, emitter: &mut Emitter, text: &str) {
         side_lines::printed(emitter, &self.place(None), text);
+        if self.of_local {
+            return;
+        }
         let of_command = |turn: &Turn| self.command_turn.as_ref() == Some(&turn.id);
         let turn = self.session.turns.last();
         if turn.is_some_and(|turn| of_command(turn) && !turn.answered)

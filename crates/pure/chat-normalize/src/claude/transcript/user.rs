@@ -129,6 +129,9 @@ impl ClaudeTranscript {
                     self.begin_turn(emitter, line, "user");
                     self.user_message(emitter, &tag, &words, attachments.take(), false);
                 }
+                Said::Command(words) if self.of_local => {
+                    emitter.notice("info", &self.place(None), "command", words);
+                }
                 Said::Command(words) => {
                     self.begin_turn(emitter, line, "user");
                     let turn = self.session.turns.last().filter(|_| !is_prompt);
