@@ -130,6 +130,11 @@ pub(crate) fn remove_server_file(dir: &Path) {
         .and_then(|text| serde_json::from_str::<ServerFile>(&text).ok())
         .is_some_and(|server| server.pid == std::process::id());
     if ours {
-        let _ = std::fs::remove_file(path);
+        forget_server_file(dir);
     }
+}
+
+/// Takes the address back, whose ever it is.
+pub(crate) fn forget_server_file(dir: &Path) {
+    let _ = std::fs::remove_file(dir.join("server.json"));
 }

@@ -157,7 +157,10 @@ async fn serve(args: Args) -> Result<(), String> {
     let store = tokio::task::spawn_blocking(move || Store::open(&opening_dir, options))
         .await
         .map_err(|why| why.to_string())?
-        .map_err(|why| why.to_string())?;
+        .map_err(|why| match why {
+            chat_store::Error::DiskFull => format!("{why}: {}", dir.display()),
+            _ => why.to_string(),
+        })?;
     let listener = listen(args.listen).map_err(|why| cannot_listen(args.listen, &why))?;
     let address = listener
         .local_addr()
@@ -180,7 +183,11 @@ async fn serve(args: Args) -> Result<(), String> {
         examples::import(&state).await;
     }
     let url = format!("http://{address}");
-    data_dir::write_server_file(&dir, &url)?;
+    if let Err(why) = data_dir::write_server_file(&dir, &url) {
+        // On a full disk it still gives what there is. The file may say where another server was.
+        data_dir::forget_server_file(&dir);
+        tracing::error!("agents on this machine do not find the server: {why}");
+    }
     announce(&url, &token, args.ready_json, &dir)?;
     tokio::task::spawn_blocking(assets::warm_up);
     let sending = tokio::spawn(leftovers::take_in(state.clone(), dir.clone()));

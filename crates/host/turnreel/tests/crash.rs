@@ -10,6 +10,7 @@
 mod support;
 
 use std::collections::{BTreeMap, HashMap};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -464,6 +465,32 @@ fn a_full_disk_refuses_until_there_is_room_and_no_line_is_torn() {
         let server = start(&data, "127.0.0.1:0", "never");
         assert_eq!(whole_log(&server, "s1").len() as u64, acked + size);
     }
+}
+
+#[test]
+fn a_server_starts_on_a_full_disk_and_gives_what_there_is() {
+    let Some(disk) = SmallDisk::new("1m") else {
+        return;
+    };
+    let data = disk.0.path().join("data");
+    let mut server = start(&data, "127.0.0.1:0", "everysec");
+    assert_eq!(server.post("s1", &chunks(1, 50)).0, 200);
+    server.kill();
+    let fill = |name: &str, piece: &[u8]| {
+        let mut file = std::fs::File::create(disk.0.path().join(name)).unwrap();
+        while file.write_all(piece).is_ok() {}
+    };
+    fill("large", &[b'x'; 65536]);
+    fill("small", &[b'x'; 512]);
+    let mut server = start(&data, "127.0.0.1:0", "everysec");
+    assert_eq!(whole_log(&server, "s1").len(), 50);
+    assert_eq!(server.post("s1", &chunks(51, 900)).0, 507);
+    assert!(!data.join("server.json").exists(), "it is another server's");
+    disk.grow("8m");
+    assert_eq!(server.post("s1", &chunks(51, 100)).0, 200);
+    server.stop();
+    let server = start(&data, "127.0.0.1:0", "everysec");
+    assert_eq!(whole_log(&server, "s1").len(), 100);
 }
 
 #[test]

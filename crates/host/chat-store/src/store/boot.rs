@@ -46,7 +46,12 @@ impl Boot {
             SyncPolicy::Always => ALWAYS,
             SyncPolicy::EverySecond | SyncPolicy::Never => "",
         };
-        lock::write_file(&self.path, format!("{id}\n{policy}\n").as_bytes())?;
+        let text = format!("{id}\n{policy}\n");
+        // A full disk is no reason not to give what there is.
+        if text == self.last {
+            return Ok(());
+        }
+        lock::write_file(&self.path, text.as_bytes())?;
         // The file that was there before may promise more.
         platform::sync_dir(&self.dir).map_err(|why| Error::io("sync the folder", &self.dir, why))
     }
