@@ -16,14 +16,15 @@ export function defineElement(name, observed, connect) {
   };
   const lines = (events) => {
     if (ArrayBuffer.isView(events)) return new Uint8Array(events.buffer, events.byteOffset, events.byteLength);
-    if (events instanceof ArrayBuffer) return new Uint8Array(events);
+    // Told by what they can do: those of another window are of other classes.
+    if (events.byteLength !== undefined) return new Uint8Array(events);
     const list = typeof events !== "string" && events[Symbol.iterator] ? [...events] : [events];
     return encoder.encode(list.map(line).join(""));
   };
   // What comes in pieces: a stream, or what has one, as a file and an answer have.
   const streamOf = (events) => {
-    if (events instanceof Blob) return events.stream();
-    if (events instanceof Response) return events.body ?? new Blob().stream();
+    if (typeof events?.stream === "function") return events.stream();
+    if (typeof events?.arrayBuffer === "function") return events.body ?? new Blob().stream();
     return events?.getReader || events?.[Symbol.asyncIterator] ? events : undefined;
   };
   class AgentFeed extends HTMLElement {
@@ -173,7 +174,7 @@ export function defineElement(name, observed, connect) {
     // A file, or the files of one session: a FileList, files, or { path, file }.
     load(files) {
       this.#leave();
-      const list = files instanceof Blob ? [files] : [...files];
+      const list = typeof files.stream === "function" ? [files] : [...files];
       const paths = list.map((file) => file.path ?? (file.webkitRelativePath || file.name || "session"));
       const show = (feed) => {
         this.#files = show;

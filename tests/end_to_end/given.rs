@@ -12,7 +12,8 @@ use crate::{FEED, SHORT};
 const N_EVENTS: u64 = 40;
 
 /// The log, as a text of the page.
-const TEXT: &str = "const log = await (await fetch('/log')).text();";
+const TEXT: &str = "const log = await (await fetch('/log')).text();
+    const theirs = () => { const frame = document.createElement('iframe'); document.body.append(frame); return frame.contentWindow; };";
 
 #[test]
 fn a_log_can_be_appended_in_whatever_holds_it() {
@@ -35,6 +36,9 @@ fn a_log_can_be_appended_in_whatever_holds_it() {
             "log.trim().split('\\n')",
             "log.trim().split('\\n').map((line) => JSON.parse(line))",
             "(async function* () { yield new TextEncoder().encode(log).buffer; })()",
+            // Those of another window are of other classes.
+            "new (theirs().Blob)([log])",
+            "await new (theirs().Blob)([log]).arrayBuffer()",
         ] {
             tab.run(&format!(
                 "{TEXT} const feed = __test.feed(); feed.clear(); feed.append({shape});"
