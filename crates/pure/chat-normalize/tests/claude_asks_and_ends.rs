@@ -490,6 +490,19 @@ fn the_line_of_a_result_says_what_a_person_wants_to_know() {
         gets("b", 6, "Claude requested permissions to use Bash.", true),
         calls("c", 7, "Bash", &json!({"command": "make"})),
         gets("c", 8, "one\ntwo", true),
+        calls("g", 9, "Glob", &json!({"pattern": "*.rs"})),
+        gets("g", 9, "/w/a.rs\n/w/b.rs\n(Results are truncated.)", false),
+        calls("h", 9, "Grep", &json!({"pattern": "x"})),
+        gets("h", 9, "Found 4 files\na.rs", false),
+        calls("i", 9, "Grep", &json!({"pattern": "x"})),
+        gets("i", 9, "No matches found", false),
+        calls(
+            "j",
+            9,
+            "Grep",
+            &json!({"pattern": "x", "output_mode": "content"}),
+        ),
+        gets("j", 9, "a.rs:1:x\nb.rs:2:x", false),
     ]);
     let summaries = events.iter().filter_map(|event| match &event.payload {
         Payload::ToolResult(result) => result.summary.as_deref(),
@@ -501,7 +514,11 @@ fn the_line_of_a_result_says_what_a_person_wants_to_know() {
         [
             "Blue · No",
             "Claude requested permissions to use Bash.",
-            "failed, 2 lines"
+            "failed, 2 lines",
+            "2 files",
+            "4 files",
+            "0 files",
+            "2 lines"
         ]
     );
 }

@@ -113,7 +113,7 @@ pub(crate) fn summary(
             "{} cell",
             str_of(details, "edit_mode").unwrap_or("edited")
         )),
-        "Grep" | "Glob" => search_summary(details, text),
+        "Grep" | "Glob" => search_summary(name, details, text),
         "WebFetch" => count_of(details, "code").map(|code| {
             let n_bytes = count_of(details, "bytes").unwrap_or(0);
             format!("HTTP {code}, {}", counted(n_bytes, "byte", "bytes"))
@@ -225,7 +225,7 @@ fn edit_summary(details: &Value) -> String {
     format!("+{added} −{removed}")
 }
 
-fn search_summary(details: &Value, text: &str) -> Option<String> {
+fn search_summary(name: &str, details: &Value, text: &str) -> Option<String> {
     let n_files =
         count_of(details, "numFiles").unwrap_or(list_of(details, "filenames").len() as u64);
     match str_of(details, "mode") {
@@ -245,8 +245,25 @@ fn search_summary(details: &Value, text: &str) -> Option<String> {
         )),
         Some(_) => Some(counted(n_files, "file", "files")),
         None if details.get("filenames").is_some() => Some(counted(n_files, "file", "files")),
-        None => text.lines().next().map(one_line),
+        None => found_in(name, text),
     }
+}
+
+/// The same where only the text tells it, as of what sub-agents look for: a count, or what was found, a line each.
+fn found_in(name: &str, text: &str) -> Option<String> {
+    let first = text.lines().next()?.trim();
+    if matches!(first, "No files found" | "No matches found") {
+        return Some("0 files".to_owned());
+    }
+    if let Some(count) = first.strip_prefix("Found ") {
+        return Some(one_line(count));
+    }
+    let is_found = |line: &&str| !line.trim().is_empty() && !line.starts_with('(');
+    let n_found = text.lines().filter(is_found).count();
+    Some(match name {
+        "Glob" => counted(n_found, "file", "files"),
+        _ => counted(n_found, "line", "lines"),
+    })
 }
 
 fn agent_summary(details: &Value, text: &str) -> Option<String> {

@@ -238,6 +238,7 @@ pub(crate) const ABORTED: &str = "aborted by user";
 pub(crate) fn is_refusal(output: &str) -> bool {
     let output = output.trim();
     output == "exec command rejected by user"
+        || (output.starts_with("exec_command failed") && output.contains("rejected by user"))
         || (output.starts_with("patch rejected") && !output.contains('\n'))
 }
 
@@ -336,6 +337,9 @@ mod tests {
             "patch rejected: writing is blocked by read-only sandbox; rejected by user approval settings"
         ));
         assert!(!is_refusal("patch rejected\nby a program of that name"));
+        assert!(is_refusal(
+            r#"exec_command failed: CreateProcess { message: "Rejected(\"rejected by user\")" }"#
+        ));
         assert!(!is_refusal("rejected by user"));
     }
 

@@ -14,6 +14,7 @@ use crate::answers::{answer_texts, answers_to};
 use crate::media::Attachment;
 use crate::projections::TextSink;
 use crate::projections::plain::{body_text, json_text};
+use crate::units::grouped;
 
 pub(super) fn user_message<S: TextSink>(
     message: &UserMessage,
@@ -33,10 +34,12 @@ pub(super) fn turn_end<S: TextSink>(end: &TurnEnd, out: &mut Writer<'_, S>) {
     let mut facts = vec![words(end.outcome.as_deref().unwrap_or("completed"))];
     facts.extend(end.duration_ms.map(duration));
     if let Some(usage) = end.usage.as_ref().and_then(|usage| usage.parse::<Usage>()) {
-        let (read, written) = (usage.input_tokens, usage.output_tokens);
+        let (read, written) = (grouped(usage.input_tokens), grouped(usage.output_tokens));
         facts.push(format!("{read} tokens in, {written} out"));
     }
-    facts.extend(end.cost_usd.map(|cost| format!("${cost:.4}")));
+    // Who is asked at no cost, or at one that is not known, says 0.
+    let cost_usd = end.cost_usd.filter(|&cost_usd| cost_usd > 0.0);
+    facts.extend(cost_usd.map(|cost| format!("${cost:.4}")));
     out.block(&format!("*Turn {}*", facts.join(", ")));
 }
 
