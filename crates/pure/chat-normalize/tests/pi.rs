@@ -321,6 +321,11 @@ fn a_failed_answer_that_is_tried_again_stays_in_its_turn_and_a_steering_word_too
     lines.push(line("agent_end", json!({"messages": []})));
     let read = read_lines(Dialect::PiStream, &lines);
     assert_sound("retried", &read.events);
+    let end = read.events.iter().find_map(|event| match &event.payload {
+        Payload::SessionEnd(end) => Some(end.reason.as_str()),
+        _ => None,
+    });
+    assert_eq!(end, Some("end of stream"), "it ended by itself");
     assert_eq!(
         told(&read.events),
         [

@@ -360,7 +360,8 @@ impl Normalizer for PiStream {
     }
 
     fn finish(&mut self, emitter: &mut Emitter) {
-        let cut_off = self.talk.track.turn_id().is_some();
+        // A run that failed, and was not tried again, was over.
+        let cut_off = self.talk.track.turn_id().is_some() && !self.is_failing;
         self.talk.finish(emitter);
         emitter.end_of_stream(cut_off);
     }
