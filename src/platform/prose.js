@@ -37,13 +37,14 @@ const MAKERS = {
   11: () => block("ul"),
   13: () => make("li"),
   14: () => {
-    const element = make("div", "table-scroller");
+    // A wide table opens on its first column: what it scrolls in has its direction.
+    const element = block("div", "table-scroller");
     element.tabIndex = 0;
     element.setAttribute("role", "group");
     element.setAttribute("aria-label", "Table");
     return element;
   },
-  15: () => block("table"),
+  15: () => make("table"),
   16: () => make("thead"),
   17: () => make("tbody"),
   18: () => make("tr"),

@@ -60,7 +60,8 @@ fn a_call_in_parallel_has_the_ring_of_the_focus_around_it_and_its_bracket_beside
         writer.event("tool_result", &place, &result);
     }
     let files = vec![("/parallel.jsonl", writer.take())];
-    on_stage("parallel_ring", WHOLE_FEED, files, async |stage| {
+    let feed = "<agent-feed fold=\"none\"></agent-feed>";
+    on_stage("parallel_ring", feed, files, async |stage| {
         stage.show("/parallel.jsonl").await;
         let begun = "__test.feed().focusFeed(); __test.one('.row.parallel:not(.company)').focus()";
         stage.tab.run(begun).await;
