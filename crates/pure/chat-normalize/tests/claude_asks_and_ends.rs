@@ -522,3 +522,22 @@ fn the_line_of_a_result_says_what_a_person_wants_to_know() {
         ]
     );
 }
+
+#[test]
+fn what_a_helper_gave_is_its_report() {
+    let around = "<tools-used>Bash</tools-used>\n[Subagent hand-back] …\nTwo files.\nagentId: a1 (use SendMessage)";
+    let mut given = gets("t", 4, around, false);
+    given["toolUseResult"] = json!({"status": "completed", "agentId": "a1", "harnessNoteCount": 1, "harnessTailCount": 0,
+        "content": [{"type": "text", "text": "<tools-used>Bash</tools-used>\n"}, {"type": "text", "text": "Two files."}]});
+    let events = transcript(&[
+        said("user", "u1", 1, json!("Go")),
+        calls("t", 3, "Agent", &json!({"prompt": "Count"})),
+        given,
+    ]);
+    let result = events.iter().find_map(|event| match &event.payload {
+        Payload::ToolResult(result) => Some((result.result.to_value(), result.summary.clone())),
+        _ => None,
+    });
+    let report = "Two files.".to_owned();
+    assert_eq!(result, Some((json!(report), Some(report))));
+}

@@ -91,6 +91,10 @@ impl Session {
     ) {
         let exit_code =
             server_tools::exit_code_of(content).or_else(|| exit_code(call, text, failed, details));
+        let report = (!failed)
+            .then(|| tools::report_of_agent(&call.name, details?))
+            .flatten();
+        let text = report.as_deref().unwrap_or(text);
         let error = failed.then(|| ToolError {
             code: server_tools::error_of(content)
                 .or_else(|| error_code(meta, text, exit_code))
@@ -102,6 +106,7 @@ impl Session {
             tool_call_id: call.id.clone(),
             result: match server_tools::text_of_result(content) {
                 Some(text) => Json::from(Value::from(text)),
+                None if report.is_some() => Json::string(text),
                 None => result_json(content, text),
             },
             error,

@@ -266,6 +266,24 @@ fn found_in(name: &str, text: &str) -> Option<String> {
     })
 }
 
+/// What a sub-agent reported, without the words around it that are for the model.
+pub(crate) fn report_of_agent(name: &str, details: &Value) -> Option<String> {
+    let blocks = list_of(details, "content");
+    let only_text = blocks
+        .iter()
+        .all(|block| str_of(block, "type") == Some("text"));
+    if !matches!(name, "Task" | "Agent") || !only_text {
+        return None;
+    }
+    let n_of = |key: &str| count_of(details, key).and_then(|n| usize::try_from(n).ok());
+    let n_notes = n_of("harnessNoteCount").unwrap_or(0);
+    let n_tail = n_of("harnessTailCount").unwrap_or(0);
+    let end = blocks.len().saturating_sub(n_tail);
+    let texts = blocks.get(n_notes..end)?.iter();
+    let texts: Vec<&str> = texts.filter_map(|block| str_of(block, "text")).collect();
+    Some(texts.join("\n")).filter(|report| !report.trim().is_empty())
+}
+
 fn agent_summary(details: &Value, text: &str) -> Option<String> {
     if str_of(details, "status") == Some("async_launched") {
         return Some("started in the background".to_owned());
