@@ -28,6 +28,7 @@ mod hosts;
 mod ingest;
 mod leftovers;
 mod limits;
+mod list;
 mod live;
 mod locked;
 mod logging;

@@ -1,4 +1,4 @@
-//! What readers follow: of each session the newest events, and of all the list.
+//! What readers follow of each session: its newest events. What changed in the list of all is for `list`.
 //!
 //! Nobody has a queue. A session keeps its newest events in a ring while somebody follows it; each follower keeps a
 //! number and takes what lies behind it when it can. One that is too slow finds its number gone from the ring, and reads
@@ -7,7 +7,6 @@
 //! Delivery is by tiers (`protocol.md` 5.5); order is the log's, whatever the tier: an urgent event releases all before it.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Instant;
 
@@ -16,6 +15,7 @@ use chat_store::{Gap, PageRequest, Session, Summary};
 use tokio::sync::watch;
 
 use crate::error::ApiError;
+use crate::list::List;
 use crate::locked::locked;
 use crate::rings::{self, Rings, Share};
 use crate::shared_frame::{SharedFrame, SharedFrames};
@@ -96,13 +96,14 @@ impl Live {
                 deadline: None,
             })
         });
+        let number = list.changed(session.id(), None);
         Live {
             session,
             writer: tokio::sync::Mutex::default(),
             state,
             rings: rings.clone(),
             released: watch::Sender::new(head),
-            row: Mutex::new((list.changed(), summary)),
+            row: Mutex::new((number, summary)),
             oldest,
         }
     }
@@ -117,7 +118,8 @@ impl Live {
     ) {
         // Counted while the row is held: who is woken by the count waits for the row.
         let mut row = locked(&self.row);
-        *row = (list.changed(), Arc::new(summary));
+        let number = list.changed(self.session.id(), Some(row.0));
+        *row = (number, Arc::new(summary));
         drop(row);
         let mut state = locked(&self.state);
         if state.epoch != epoch {
@@ -158,7 +160,8 @@ impl Live {
         if !is_doubtful && (&state.epoch, state.head) == (&epoch, head) {
             return;
         }
-        *row = (list.changed(), summary);
+        let number = list.changed(self.session.id(), Some(row.0));
+        *row = (number, summary);
         drop(row);
         state.epoch = epoch;
         state.head = head;
@@ -408,27 +411,6 @@ impl rings::Ring for Mutex<ChannelState> {
         if state.share.turn() == turn {
             state.clear();
         }
-    }
-}
-
-/// What changed in the list of sessions, as a number that rises with each change.
-#[derive(Debug, Default)]
-pub(crate) struct List {
-    version: AtomicU64,
-    changed: watch::Sender<u64>,
-}
-
-impl List {
-    /// Counts a change and wakes those who follow the list.
-    fn changed(&self) -> u64 {
-        let version = self.version.fetch_add(1, Ordering::SeqCst) + 1;
-        self.changed
-            .send_modify(|newest| *newest = version.max(*newest));
-        version
-    }
-
-    pub(crate) fn follow(&self) -> watch::Receiver<u64> {
-        self.changed.subscribe()
     }
 }
 

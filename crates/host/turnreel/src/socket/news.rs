@@ -62,16 +62,15 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
     }
 
     async fn send_list(&mut self, sub: u64, seen: u64) -> Result<(), End> {
-        let rows: Vec<(u64, Arc<Summary>)> = self
-            .state
-            .all_live()
+        let (newest, changed) = self.state.list.since(seen);
+        let rows: Vec<Arc<Summary>> = changed
             .iter()
-            .map(|live| live.row())
-            .filter(|(version, row)| *version > seen && self.grant.sees(&row.id))
+            .filter(|id| self.grant.sees(id.as_str()))
+            .filter_map(|id| self.state.live(id))
+            .map(|live| live.row().1)
             .collect();
-        let newest = rows.iter().map(|(version, _)| *version).max();
         // Who begins is told that there is a list, also where nothing is on it.
-        let none: &[(u64, Arc<Summary>)] = &[];
+        let none: &[Arc<Summary>] = &[];
         let is_first_of_none = seen == 0 && rows.is_empty();
         let frames = is_first_of_none.then_some(none).into_iter();
         for rows in frames.chain(rows.chunks(ROWS_A_FRAME)) {
@@ -81,12 +80,10 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
         let Some(entry) = self.subs.get_mut(&sub) else {
             return Ok(());
         };
-        entry.follows = Follows::List {
-            seen: newest.unwrap_or(seen).max(seen),
-        };
+        entry.follows = Follows::List { seen: newest };
         // A busy session changes its row with each event. The next wake is let in only after the window.
         let mut changed = self.state.list.follow();
-        if *changed.borrow_and_update() > newest.unwrap_or(seen) {
+        if *changed.borrow_and_update() > newest {
             changed.mark_changed();
         }
         self.wakes.wait(sub, changed, LIST_WINDOW);
@@ -110,7 +107,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
 }
 
 /// [`ServerFrame::Sessions`] with these rows, written without a tree of them: they may be ten thousand.
-fn rows_frame(sub: u64, rows: &[(u64, Arc<Summary>)]) -> String {
+fn rows_frame(sub: u64, rows: &[Arc<Summary>]) -> String {
     #[derive(Serialize)]
     struct Rows<'r> {
         op: &'static str,
@@ -121,7 +118,7 @@ fn rows_frame(sub: u64, rows: &[(u64, Arc<Summary>)]) -> String {
     let frame = Rows {
         op: "sessions",
         sub,
-        changed: rows.iter().map(|(_, row)| &**row).collect(),
+        changed: rows.iter().map(|row| &**row).collect(),
         gone: [],
     };
     // Rows hold strings and numbers only, which always have a JSON text.
@@ -142,14 +139,10 @@ mod tests {
             row.title = Some("\"quoted\"\n".to_owned());
             Arc::new(row)
         };
-        for rows in [
-            vec![],
-            vec![(7, row("s1"))],
-            vec![(7, row("s1")), (8, row("s2"))],
-        ] {
+        for rows in [vec![], vec![row("s1")], vec![row("s1"), row("s2")]] {
             let changed = rows
                 .iter()
-                .map(|(_, row)| serde_json::to_value(&**row).unwrap().into());
+                .map(|row| serde_json::to_value(&**row).unwrap().into());
             let frame = ServerFrame::Sessions(Sessions {
                 sub: 3,
                 changed: changed.collect(),
