@@ -16,7 +16,7 @@ fn pieces() -> Vec<ChatEvent> {
     let mut events: Vec<_> = (1..=5).map(chunk).collect();
     let text: String = (1..=5).map(|n| format!("word {n}\n")).collect();
     let done = AssistantDone {
-        text: text.into(),
+        text,
         ..AssistantDone::default()
     };
     events.push(ChatEvent::new("done", 9, "s1", done));

@@ -122,11 +122,10 @@ impl Batch<'_> {
             self.prepare(event)?;
         }
         // Whoever has the event that others were folded into has these, too: they came with it, or before.
-        let last = item.last().zip(offsets.last());
-        if let Some(known) = last.map(|(event, offsets)| self.known(event, offsets)) {
-            if let Some(result) = known? {
-                return Ok(result);
-            }
+        if let Some((last, offsets)) = item.last().zip(offsets.last())
+            && let Some(result) = self.known(last, offsets)?
+        {
+            return Ok(result);
         }
         let n_before = self.stored.len();
         let mut stored = None;
