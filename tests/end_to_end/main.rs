@@ -24,6 +24,8 @@ mod site;
 mod stage;
 #[path = "../support/stories.rs"]
 mod stories;
+#[path = "../support/webdriver.rs"]
+mod webdriver;
 
 mod accessible;
 mod alone;
@@ -52,6 +54,7 @@ mod live_is_replay;
 mod looks;
 mod made_session;
 mod opening;
+mod other_browsers;
 mod packed;
 mod page;
 mod panel;
