@@ -82,10 +82,12 @@ impl Markdown {
         if !self.conversation.is_new(event) {
             return;
         }
-        let Told::Now(event) = self.two_sources.take(event) else {
-            return;
+        let told = self.two_sources.take(event);
+        let event = match &told {
+            Told::Now(event) => event,
+            Told::Renamed(event) => &**event,
+            Told::Before { .. } => return,
         };
-        let event = &*event;
         self.transcript.facts.note(event);
         self.note_retries(event, sink);
         // Of the moment, or said elsewhere.

@@ -1,7 +1,6 @@
 //! What two sources tell of, told once where it is read from top to bottom: a hook asks what its agent's own log tells of
 //! too. Where it has rows, `renderer::two_sources` makes one of both.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use chat_event::payload::{PermissionRequest, QuestionRequest};
@@ -13,8 +12,10 @@ const MOST_ASKS: usize = 256;
 /// How an event stands to what was told before it.
 #[derive(Debug)]
 pub(super) enum Told<'e> {
-    /// It is news; of the request that stands there, whoever tells of it.
-    Now(Cow<'e, ChatEvent>),
+    /// It is news.
+    Now(&'e ChatEvent),
+    /// It is news of a request that another source calls otherwise: as an event of that one.
+    Renamed(Box<ChatEvent>),
     /// Another source told it.
     Before {
         /// The request that stands there.
@@ -79,9 +80,9 @@ impl TwoSources {
             // Nobody waits any more.
             Payload::SessionEnd(_) => {
                 self.asks.clear();
-                Told::Now(Cow::Borrowed(event))
+                Told::Now(event)
             }
-            _ => Told::Now(Cow::Borrowed(event)),
+            _ => Told::Now(event),
         }
     }
 
@@ -108,7 +109,7 @@ impl TwoSources {
                 self.asks.pop_front();
             }
         }
-        Told::Now(Cow::Borrowed(event))
+        Told::Now(event)
     }
 
     fn answered<'e>(
@@ -120,7 +121,7 @@ impl TwoSources {
     ) -> Told<'e> {
         let mut asks = self.asks.iter_mut();
         let Some(ask) = asks.find(|ask| ask.is(is_question, request_id)) else {
-            return Told::Now(Cow::Borrowed(event));
+            return Told::Now(event);
         };
         if ask.second_id.is_some() && ask.answer != Answer::Open {
             return Told::Before {
@@ -130,7 +131,7 @@ impl TwoSources {
         }
         ask.answer = answer;
         if ask.request_id == request_id {
-            return Told::Now(Cow::Borrowed(event));
+            return Told::Now(event);
         }
         let mut event = event.clone();
         match &mut event.payload {
@@ -140,7 +141,7 @@ impl TwoSources {
             Payload::QuestionResolved(resolved) => resolved.request_id.clone_from(&ask.request_id),
             _ => {}
         }
-        Told::Now(Cow::Owned(event))
+        Told::Renamed(Box::new(event))
     }
 }
 

@@ -76,14 +76,15 @@ impl SessionTrace {
         if event.is_control() || !self.seen.is_new(event) {
             return;
         }
-        let event = match self.two_sources.take(event) {
+        let asking = self.two_sources.take(event);
+        let event = match &asking {
             Asking::Now(event) => event,
+            Asking::Renamed(event) => &**event,
             Asking::Before {
                 request_id,
                 call_id,
-            } => return self.asked_before(&request_id, call_id),
+            } => return self.asked_before(request_id, call_id.as_deref()),
         };
-        let event = &*event;
         let turn = self.turn_of(event);
         if let Some(turn) = turn.and_then(|nth| self.turns.get(nth)) {
             turn.last_ms = event.timestamp.or(turn.last_ms);

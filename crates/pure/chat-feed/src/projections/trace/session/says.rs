@@ -110,12 +110,12 @@ impl SessionTrace {
     }
 
     /// Another source tells of what was asked, and may know for which call.
-    pub(super) fn asked_before(&mut self, request_id: &str, call_id: Option<String>) {
+    pub(super) fn asked_before(&mut self, request_id: &str, call_id: Option<&str>) {
         if let Some(asked) = self.asks.get_mut(&hash(request_id))
             && let Some(call_id) = call_id
         {
-            self.calls.waits(&call_id, true, None);
-            asked.call_id = Some(call_id);
+            self.calls.waits(call_id, true, None);
+            asked.call_id = Some(call_id.to_owned());
         }
     }
 
