@@ -301,10 +301,7 @@ fn numbers_without_an_end_do_no_harm() {
         Payload::ToolResult(result) => result.summary.clone(),
         _ => None,
     });
-    assert_eq!(
-        summary.as_deref(),
-        Some("18,446,744,073,709,551,615 lines")
-    );
+    assert_eq!(summary.as_deref(), Some("18,446,744,073,709,551,615 lines"));
     for event in events {
         let again = ChatEvent::from_json(&event.to_line()).unwrap();
         assert!(again == event, "{}", event.id);

@@ -386,7 +386,12 @@ fn failure(part: &Value, state: &Value, output: &str) -> Option<ToolError> {
         let message = text_of(state, "error").unwrap_or(output);
         let refused = message.starts_with("The user rejected permission")
             || message.starts_with("The user has specified a rule which prevents");
-        return error(if refused { "rejected" } else { "tool_error" }, message);
+        let code = match (refused, message == "Tool execution aborted") {
+            (true, _) => "rejected",
+            (false, true) => "interrupted",
+            (false, false) => "tool_error",
+        };
+        return error(code, message);
     }
     let input = state.get("input").unwrap_or(&Value::Null);
     if str_of(part, "tool") == Some("invalid") {
@@ -405,7 +410,9 @@ fn failure(part: &Value, state: &Value, output: &str) -> Option<ToolError> {
             .trim()
             .trim_end_matches("</shell_metadata>")
             .trim();
-        return error("stopped", if why.is_empty() { "stopped" } else { why });
+        let by_user = why.starts_with("User aborted");
+        let code = if by_user { "interrupted" } else { "stopped" };
+        return error(code, if why.is_empty() { "stopped" } else { why });
     }
     None
 }

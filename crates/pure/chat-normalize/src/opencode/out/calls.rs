@@ -273,7 +273,8 @@ impl OpenCodeOut {
         let mut metadata = Map::new();
         let ran = call.executes && result.exit_code.is_some();
         // OpenCode says of a command that was stopped that it is completed without an exit code.
-        let stopped = code == Some("stopped") && call.name == "bash";
+        let by_user = code == Some("interrupted") && output.contains("<shell_metadata>");
+        let stopped = (by_user || code == Some("stopped")) && call.name == "bash";
         if call.executes {
             metadata.insert(
                 "output".to_owned(),
