@@ -119,7 +119,7 @@ pub fn main() -> ExitCode {
 /// The data folder that all commands share.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DataArg {
-    /// Keep sessions in this folder [default: $XDG_DATA_HOME/turnreel, else the platform's].
+    /// The data folder, in which sessions are kept [default: $XDG_DATA_HOME/turnreel, else the platform's].
     #[arg(long, value_name = "DIR", env = "TURNREEL_DATA")]
     pub(crate) data: Option<PathBuf>,
 }

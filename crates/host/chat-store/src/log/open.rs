@@ -66,18 +66,25 @@ impl Log {
             index_not_before: 0,
             files: opening.files,
         };
-        if opening.use_index
-            && let Some(index) = index::load(&log.files, &mut reader)
+        let index = match opening.use_index {
+            true => index::load(&log.files, &mut reader),
+            false => None,
+        };
+        // Where the index does not fit, the log may be one that had more.
+        let before = match (opening.use_index, &index) {
+            (true, None) => index::Facts::of_any(&log.files),
+            (_, _) => None,
+        };
+        if let Some(index) = index
             && index.facts.session == log.id.as_str()
         {
             log.take_index(index);
         }
-        let indexed = index::Facts::of_any(&log.files).filter(|_| opening.use_index);
         log.ids.begin_many();
         let mut found = scan::scan(&mut log, &mut reader)?;
         log.ids.end_many();
         // What the index is of was there, and seen: a log that has less is an older copy, or was cut.
-        found.is_behind = indexed.is_some_and(|facts| {
+        found.is_behind = before.is_some_and(|facts| {
             facts.session == log.id.as_str() && facts.epoch == log.epoch && facts.head > log.head
         });
         log.head = log.head.max(opening.least_head);
