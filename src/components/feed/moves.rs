@@ -70,8 +70,9 @@ impl FeedView {
         }
     }
 
-    /// The browser moves the focus by itself. Who comes to the rows goes on where they read: the first of those that are
-    /// mounted lies far above, out of sight. Who goes up in them follows no end.
+    /// The browser moves the focus by itself, and brings it into view; but who follows the end stays there. Who comes to the
+    /// rows then goes on where they read: the first of those that are mounted lies far above. Who goes up in them follows no
+    /// end.
     fn tab(&self, back: bool) {
         if dom::has_focus(self.list.window()) {
             if back {
@@ -79,7 +80,8 @@ impl FeedView {
             }
             return;
         }
-        let Some(row) = self.list.first_on_screen() else {
+        let row = self.list.first_on_screen();
+        let Some(row) = row.filter(|_| self.list.view().following) else {
             return;
         };
         let (list, top_px) = (self.list.clone(), measure::scroll_top(self.list.scroller()));
