@@ -56,6 +56,8 @@ const MAGIC: &[(&[u8], &str)] = &[
     (b"%PDF-", "a PDF document"),
     (b"SQLite format 3\0", "an SQLite database"),
     (b"\x7fELF", "a program"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"PK\x05\x06", "an empty zip archive"),
 ];
 
 /// What a source is that begins as no log does.
@@ -235,7 +237,7 @@ impl Detector {
             };
         }
         self.first.clone().unwrap_or(NotASession {
-            line: 1,
+            line: 0,
             found: "empty".to_owned(),
         })
     }
@@ -252,10 +254,11 @@ fn verdict(value: &Value) -> Option<(Dialect, bool)> {
 fn describe(value: &Value) -> String {
     match value {
         Value::Object(members) => {
-            let mut names: Vec<&str> = members.keys().map(String::as_str).take(5).collect();
-            for name in &mut names {
-                *name = crate::emit::cut(name, 30);
-            }
+            let names: Vec<String> = members
+                .keys()
+                .take(5)
+                .map(|name| format!("\"{}\"", crate::emit::cut(name, 30)))
+                .collect();
             match members.get("type").and_then(Value::as_str) {
                 Some(kind) => format!("a JSON object of type \"{}\"", crate::emit::cut(kind, 60)),
                 None if names.is_empty() => "an empty JSON object".to_owned(),

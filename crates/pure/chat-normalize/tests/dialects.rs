@@ -112,7 +112,7 @@ fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 #[test]
 fn what_is_read_by_no_dialect_is_named_by_its_first_line() {
     let unread = [
-        ("cursor-large", "a JSON object with role, message"),
+        ("cursor-large", "a JSON object with \"role\", \"message\""),
         ("droid-stream_json", "a JSON object of type \"system\""),
         ("qwen-system", "a JSON object of type \"system\""),
     ];
