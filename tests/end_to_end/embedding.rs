@@ -173,6 +173,32 @@ fn a_feed_that_a_page_gives_no_height_shows_a_screen_of_rows() {
 }
 
 #[test]
+fn a_feed_that_a_page_gives_no_width_has_one() {
+    let body = "<dialog open><agent-feed></agent-feed></dialog>
+        <div id=\"loose\"><agent-feed></agent-feed></div>
+        <div id=\"narrow\"><agent-feed></agent-feed></div>
+        <div id=\"beside\"><p>beside</p><agent-feed></agent-feed></div>";
+    on_stage("embed_width", body, Vec::new(), async |stage| {
+        stage
+            .tab
+            .run(
+                "const style = (name, css) => { __test.one(name).style.cssText = css; };
+                 style('#loose', 'position: absolute');
+                 style('#narrow', 'inline-size: 300px');
+                 style('#beside', 'display: flex; inline-size: 500px');
+                 style('#beside p', 'flex: 0 0 200px');
+                 style('#beside agent-feed', 'flex: 1');",
+            )
+            .await;
+        let widths: Vec<f64> = stage
+            .tab
+            .eval("__test.feeds().map((feed) => feed.offsetWidth)")
+            .await;
+        assert_eq!(widths, [640.0, 640.0, 300.0, 300.0]);
+    });
+}
+
+#[test]
 fn half_of_a_low_feed_is_rows() {
     let files = vec![("/log", log_of("low", 400))];
     on_stage("embed_low", FEED, files, async |stage| {
