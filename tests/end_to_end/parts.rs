@@ -205,7 +205,7 @@ fn neither_a_slow_device_nor_a_slow_link_is_held_for_the_rest() {
     // What is written in a log decides what is run, too: this one is of those by which it was noted.
     let story = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/tests/sessions/multi-turn/events.jsonl"
+        "/tests/sessions/bash/events.jsonl"
     );
     let story = std::fs::read_to_string(story).expect("a session of the tests");
     on_stage(
