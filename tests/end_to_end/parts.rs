@@ -4,6 +4,7 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::browser::Tab;
 use crate::made_logs::log_of;
 use crate::server::Server;
 use crate::sessions::with_server;
@@ -27,6 +28,14 @@ const FETCHED_FIRST: &str = "(() => {
 /// How the rest of the first part was asked for: by `fetch`, or by a request that the page waits for.
 const ASKED_FOR_REST: &str = "performance.getEntriesByType('resource')
     .filter((it) => it.name.includes('/rest-')).map((it) => it.initiatorType)";
+
+/// How the rest was asked for by requests that the page waits for.
+async fn held_for_rest(tab: &Tab) -> Vec<String> {
+    let mut asked: Vec<String> = tab.eval(ASKED_FOR_REST).await;
+    assert!(!asked.is_empty(), "the rest is fetched");
+    asked.retain(|how| how != "fetch");
+    asked
+}
 
 /// How many bytes the server sends for a file, packed as for browsers.
 async fn packed_bytes(stage: &Stage, address: &str) -> usize {
@@ -185,9 +194,7 @@ fn no_page_of_a_server_is_held_for_the_rest() {
                     .await;
                 let whole = "performance.getEntriesByName('agent-feed: whole').length > 0";
                 tab.wait_for("the page to be whole", SHORT, whole).await;
-                held = tab.eval(ASKED_FOR_REST).await;
-                assert!(!held.is_empty(), "the rest is fetched");
-                held.retain(|how: &String| how != "fetch");
+                held = held_for_rest(&tab).await;
                 if held.is_empty() {
                     break;
                 }
@@ -222,9 +229,7 @@ fn neither_a_slow_device_nor_a_slow_link_is_held_for_the_rest() {
                     stage.enter().await;
                     stage.show(address).await;
                     stage.tab.slow_down(1.0).await;
-                    held = stage.tab.eval(ASKED_FOR_REST).await;
-                    assert!(!held.is_empty(), "the rest is fetched");
-                    held.retain(|how: &String| how != "fetch");
+                    held = held_for_rest(&stage.tab).await;
                     if held.is_empty() {
                         break;
                     }

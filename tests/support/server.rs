@@ -154,30 +154,35 @@ impl Server {
         token: &str,
         body: &str,
     ) -> (String, Vec<u8>) {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port))
-            .await
-            .expect("the server listens");
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
             self.port,
             body.len()
         );
-        stream
-            .write_all(request.as_bytes())
-            .await
-            .expect("a request is sent");
-        let mut answer = Vec::new();
-        stream
-            .read_to_end(&mut answer)
-            .await
-            .expect("an answer comes");
-        let split = answer
-            .windows(4)
-            .position(|window| window == b"\r\n\r\n")
-            .expect("the answer has a head");
-        let head = String::from_utf8_lossy(&answer[..split]).to_lowercase();
-        (head, answer[split + 4..].to_vec())
+        exchange(self.port, &request).await
     }
+}
+
+/// An answer to a request that closes its connection: status line and headers in lower case, and the body.
+pub(crate) async fn exchange(port: u16, request: &str) -> (String, Vec<u8>) {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))
+        .await
+        .expect("the server listens");
+    stream
+        .write_all(request.as_bytes())
+        .await
+        .expect("a request is sent");
+    let mut answer = Vec::new();
+    stream
+        .read_to_end(&mut answer)
+        .await
+        .expect("an answer comes");
+    let split = answer
+        .windows(4)
+        .position(|window| window == b"\r\n\r\n")
+        .expect("the answer has a head");
+    let head = String::from_utf8_lossy(&answer[..split]).to_lowercase();
+    (head, answer[split + 4..].to_vec())
 }
 
 /// How many events of a session the logs in a data folder hold.

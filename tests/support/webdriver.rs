@@ -9,9 +9,10 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
+
+use crate::server::exchange;
 
 /// How long its driver may take to begin.
 const START_LIMIT: Duration = Duration::from_secs(30);
@@ -96,28 +97,14 @@ impl OtherBrowser {
         } else {
             body.to_string()
         };
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port))
-            .await
-            .expect("the driver listens");
         let request = format!(
             "{method} {path} HTTP/1.0\r\nHost: 127.0.0.1:{}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
             self.port,
             body.len()
         );
-        stream
-            .write_all(request.as_bytes())
-            .await
-            .expect("a request is sent");
-        let mut answer = String::new();
-        stream
-            .read_to_string(&mut answer)
-            .await
-            .expect("an answer comes");
-        let (_, body) = answer
-            .split_once("\r\n\r\n")
-            .expect("the answer has a head");
-        let mut told: Value = serde_json::from_str(body).expect("the answer is JSON");
-        assert_eq!(told["value"].get("error"), None, "{method} {path}: {body}");
+        let (_, answer) = exchange(self.port, &request).await;
+        let mut told: Value = serde_json::from_slice(&answer).expect("the answer is JSON");
+        assert_eq!(told["value"].get("error"), None, "{method} {path}: {told}");
         told["value"].take()
     }
 }
