@@ -1,12 +1,9 @@
 //! What is fetched when: little before the first rows, other programs' formats where one is read, and a part that does
 //! not come is told of and tried again.
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-
 use crate::browser::Tab;
 use crate::made_logs::log_of;
-use crate::server::Server;
+use crate::server::{Server, exchange};
 use crate::sessions::with_server;
 use crate::site::SLOWLY;
 use crate::stage::{Stage, on_stage};
@@ -39,26 +36,14 @@ async fn held_for_rest(tab: &Tab) -> Vec<String> {
 
 /// How many bytes the server sends for a file, packed as for browsers.
 async fn packed_bytes(stage: &Stage, address: &str) -> usize {
-    let origin = stage.server.url.trim_start_matches("http://");
     let path = address.trim_start_matches(&stage.server.url);
-    let mut stream = TcpStream::connect(origin)
-        .await
-        .expect("the server listens");
+    let port = stage.server.port;
     let request = format!(
-        "GET {path} HTTP/1.1\r\nhost: {origin}\r\naccept-encoding: br\r\nconnection: close\r\n\r\n"
+        "GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\naccept-encoding: br\r\nconnection: close\r\n\r\n"
     );
-    stream
-        .write_all(request.as_bytes())
-        .await
-        .expect("the server listens");
-    let mut answer = Vec::new();
-    stream
-        .read_to_end(&mut answer)
-        .await
-        .expect("the server answers");
-    assert!(answer.starts_with(b"HTTP/1.1 200"), "{path} is there");
-    let body = answer.windows(4).position(|four| four == b"\r\n\r\n");
-    answer.len() - body.expect("an answer has a body") - 4
+    let (head, body) = exchange(port, &request).await;
+    assert!(head.starts_with("http/1.1 200"), "{path} is there");
+    body.len()
 }
 
 #[test]
