@@ -40,6 +40,11 @@ const BODIES: Query = (
     "Bodies",
     "With `full` long bodies where they were; else references to them.",
 );
+const LINK: Query = (
+    "id",
+    "Text",
+    "The one link; else all of the session's. The body may name it, too: `{\"id\": \"…\"}`.",
+);
 const FORMAT: Query = ("format", "Format", "In which words events are told.");
 
 const fn get(path: &'static str, id: &'static str, summary: &'static str) -> Doc {
@@ -278,15 +283,18 @@ const DOCS: &[Doc] = &[
             "Make a link that shows the session",
         )
     },
-    Doc {
-        method: "DELETE",
-        body: None,
-        ..post(
-            "/api/v1/sessions/{session}/shares",
-            "unshare",
-            "Take links back",
-        )
-    },
+    query(
+        Doc {
+            method: "DELETE",
+            body: None,
+            ..post(
+                "/api/v1/sessions/{session}/shares",
+                "unshare",
+                "Take links back",
+            )
+        },
+        &[LINK],
+    ),
     post(
         "/api/v1/sandbox/task/{task}/progress",
         "progress",

@@ -206,9 +206,22 @@ fn a_link_opens_one_session_until_it_is_taken_back() {
         server.ask("DELETE", &of_other_session, &server.token, "").0,
         404
     );
-    let (status, answer) = server.ask("DELETE", &one, &server.token, "");
+    // As the README has it: by what the answer had. Whatever else a body says takes no link back.
+    for (body, status) in [
+        (r#"{"id": "another"}"#, 404),
+        (r#"{"link": "another"}"#, 400),
+        ("another", 400),
+    ] {
+        let refused = server.ask("DELETE", shares, &server.token, body);
+        assert_eq!(refused.0, status, "{body}");
+    }
+    let body = json!({"id": share["id"]}).to_string();
+    let (status, answer) = server.ask("DELETE", shares, &server.token, &body);
     assert_eq!((status, &answer["revoked"]), (200, &json!(1)));
     assert_eq!(server.ask("GET", events, token, "").0, 401);
+    let (_, third) = server.ask("POST", shares, &server.token, "{}");
+    let one = format!("{shares}?id={}", third["id"].as_str().unwrap());
+    assert_eq!(server.ask("DELETE", &one, &server.token, "").0, 200);
     let other = other["token"].as_str().unwrap();
     assert_eq!(server.ask("GET", events, other, "").0, 200);
     let (_, answer) = server.ask("DELETE", shares, &server.token, "");
@@ -216,6 +229,8 @@ fn a_link_opens_one_session_until_it_is_taken_back() {
     assert_eq!(server.ask("GET", events, other, "").0, 401);
     for (body, status) in [
         (r#"{"expiresInSeconds": 0}"#, 400),
+        (r#"{"expiresInSeconds": -1}"#, 400),
+        (r#"{"expiresInSeconds": "1h"}"#, 400),
         (r#"{"expiresInSeconds": 99999999999}"#, 400),
         (r#"{"expires": 5}"#, 400),
         ("[]", 400),

@@ -15,8 +15,17 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let read = axum::extract::Query::<T>::from_request_parts(parts, state).await;
         read.map(|query| Query(query.0))
-            .map_err(|why| ApiError::bad_request("bad_query", why.body_text()))
+            .map_err(|why| ApiError::bad_request("bad_query", of_cause(&why)))
     }
+}
+
+/// The innermost cause, which names the parameter: what stands around it is of the framework.
+fn of_cause(why: &dyn std::error::Error) -> String {
+    let mut cause = why;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
 }
 
 /// As axum's, but for its refusal.

@@ -6,6 +6,7 @@ use axum::extract::State as FromState;
 use axum::http::{HeaderMap, StatusCode, header};
 use chat_store::{SessionId, now_ms};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::address::{Path, Query};
@@ -17,9 +18,9 @@ use crate::state::State;
 use crate::tokens::{self, Record, Wanted};
 
 /// How long a link opens where nothing else is asked for: a week.
-const DEFAULT_SECONDS: u64 = 7 * 24 * 60 * 60;
+const DEFAULT_SECONDS: i64 = 7 * 24 * 60 * 60;
 /// And how long at most: what is needed for longer is a token of its owner's.
-const MAX_SECONDS: u64 = 366 * 24 * 60 * 60;
+const MAX_SECONDS: i64 = 366 * 24 * 60 * 60;
 
 /// Bytes of the few words that are asked.
 const ASKED_BYTES: usize = 16 * 1024;
@@ -27,7 +28,8 @@ const ASKED_BYTES: usize = 16 * 1024;
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 struct Asked {
-    expires_in_seconds: Option<u64>,
+    /// Looked at by [`seconds`], whose refusal names it.
+    expires_in_seconds: Option<Value>,
     label: Option<String>,
 }
 
@@ -41,15 +43,9 @@ pub(super) async fn create(
     let id = session_of(&state, &session)?;
     body::must_be_json(&state, &headers)?;
     let bytes = body::read(&state, &headers, body, ASKED_BYTES).await?;
-    let asked: Asked = serde_json::from_value(body::object(&bytes, state.settings.depth)?.into())
-        .map_err(|why| ApiError::bad_request("bad_share", why.to_string()))?;
-    let seconds = asked.expires_in_seconds.unwrap_or(DEFAULT_SECONDS);
-    if seconds == 0 || seconds > MAX_SECONDS {
-        let message = format!("expiresInSeconds: expected 1 to {MAX_SECONDS}");
-        return Err(ApiError::bad_request("bad_share", message));
-    }
-    let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
-    let expires_ms = now_ms().saturating_add(seconds.saturating_mul(1000));
+    let asked: Asked = asked(&state, &bytes)?;
+    let expires_ms =
+        now_ms().saturating_add(seconds(asked.expires_in_seconds)?.saturating_mul(1000));
     let wanted = Wanted {
         scopes: vec![Scope::Read],
         session: Some(id),
@@ -78,10 +74,11 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, Json(answer)))
 }
 
-#[derive(Debug, Deserialize)]
-pub(super) struct RevokeQuery {
+/// Which link is taken back, as the address or the body says it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Revoked {
     /// The one link; all of the session's where there is none.
-    #[serde(default)]
     id: Option<String>,
 }
 
@@ -89,15 +86,26 @@ pub(super) struct RevokeQuery {
 pub(super) async fn revoke(
     FromState(state): FromState<State>,
     Path(session): Path<String>,
-    Query(query): Query<RevokeQuery>,
+    Query(query): Query<Revoked>,
+    headers: HeaderMap,
+    body: Body,
 ) -> Result<Json<Value>, ApiError> {
     session_of(&state, &session)?;
+    let bytes = body::read(&state, &headers, body, ASKED_BYTES).await?;
+    let named = match bytes.is_empty() {
+        true => query,
+        // A body that is not understood must not become all links.
+        false => {
+            body::must_be_json(&state, &headers)?;
+            asked(&state, &bytes)?
+        }
+    };
     let dir = state.store.dir().to_owned();
-    let names_one = query.id.is_some();
+    let names_one = named.id.is_some();
     let which = move |record: &Record| {
         record.share
             && record.session.as_deref() == Some(session.as_str())
-            && query.id.as_ref().is_none_or(|id| *id == record.id)
+            && named.id.as_ref().is_none_or(|id| *id == record.id)
     };
     let n_revoked = tokio::task::spawn_blocking(move || tokens::revoke(&dir, which))
         .await?
@@ -107,6 +115,23 @@ pub(super) async fn revoke(
         return Err(ApiError::not_found());
     }
     Ok(Json(json!({"revoked": n_revoked})))
+}
+
+/// What the body asks.
+fn asked<T: DeserializeOwned>(state: &State, bytes: &[u8]) -> Result<T, ApiError> {
+    serde_json::from_value(body::object(bytes, state.settings.depth)?.into())
+        .map_err(|why| ApiError::bad_request("bad_share", why.to_string()))
+}
+
+fn seconds(asked: Option<Value>) -> Result<i64, ApiError> {
+    let Some(asked) = asked else {
+        return Ok(DEFAULT_SECONDS);
+    };
+    let seconds = asked.as_i64().filter(|it| (1..=MAX_SECONDS).contains(it));
+    seconds.ok_or_else(|| {
+        let message = format!("expiresInSeconds: expected 1 to {MAX_SECONDS}");
+        ApiError::bad_request("bad_share", message)
+    })
 }
 
 fn session_of(state: &State, session: &str) -> Result<SessionId, ApiError> {
