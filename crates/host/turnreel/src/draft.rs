@@ -1,7 +1,11 @@
 //! Files that are written beside their name, and take it when they are whole.
+//!
+//! A link is followed, a file that is there keeps its rights, and what is no file (a pipe, a device) is written to and never
+//! replaced.
 
-use std::io;
-use std::path::Path;
+use std::fs::{File, Metadata};
+use std::io::{self, Seek};
+use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
@@ -13,18 +17,124 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// A file beside the one it will be, with the rights a new file has; it is gone unless it is given its name.
+/// A file beside the one it will be, with the rights that one has or a new file has; it is gone unless it takes its place.
 ///
 /// # Errors
 ///
 /// Where the folder is not there, or may not be written.
 pub(crate) fn beside(path: &Path) -> io::Result<NamedTempFile> {
+    let there = path.metadata().ok();
     let mut builder = tempfile::Builder::new();
     builder.prefix(".turnreel-").suffix(".new");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
+        let rights = there.as_ref().filter(|there| there.is_file());
+        let mode = rights.map_or(0o666, |there| 0o600 | there.permissions().mode());
+        builder.permissions(std::fs::Permissions::from_mode(mode & 0o777));
     }
-    builder.tempfile_in(folder_of(path))
+    let made = match there {
+        Some(there) if is_special(&there) => builder.tempfile(),
+        _ => builder.tempfile_in(folder_of(&followed(path))),
+    };
+    made.map_err(without_path)
+}
+
+/// The file is whole, and takes the place that it was made for.
+///
+/// # Errors
+///
+/// Where the place refuses.
+pub(crate) fn take_place(draft: NamedTempFile, path: &Path) -> io::Result<()> {
+    match path.metadata() {
+        Ok(there) if is_special(&there) => {
+            let mut file = draft.as_file();
+            file.rewind()?;
+            let mut place = File::options().write(true).open(path)?;
+            io::copy(&mut file, &mut place).map(drop)
+        }
+        Ok(there) => {
+            draft.as_file().set_permissions(there.permissions())?;
+            persist(draft, path)
+        }
+        Err(_) => persist(draft, path),
+    }
+}
+
+fn persist(draft: NamedTempFile, path: &Path) -> io::Result<()> {
+    let persisted = draft.persist(followed(path));
+    persisted.map(drop).map_err(|why| why.error)
+}
+
+fn is_special(there: &Metadata) -> bool {
+    !there.is_file() && !there.is_dir()
+}
+
+/// Where a link leads; what is none, or leads nowhere, is the place itself.
+fn followed(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// The failure itself: who reads of it knows the name that was given, and not that of a draft.
+fn without_path(why: io::Error) -> io::Error {
+    match why.to_string().rsplit_once(" at path ") {
+        Some((own, _)) => io::Error::new(why.kind(), own),
+        None => why,
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::io::{Read, Write};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    fn write(path: &Path, text: &str) {
+        let mut draft = beside(path).unwrap();
+        draft.write_all(text.as_bytes()).unwrap();
+        take_place(draft, path).unwrap();
+    }
+
+    #[test]
+    fn a_file_keeps_its_rights_and_a_link_leads_where_it_led() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, link) = (dir.path().join("file"), dir.path().join("link"));
+        std::fs::write(&file, "old").unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        symlink(&file, &link).unwrap();
+        write(&link, "new");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "new");
+        let mode = file.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn what_is_no_file_is_written_to_and_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let reading = {
+            let pipe = pipe.clone();
+            std::thread::spawn(move || {
+                let mut text = String::new();
+                File::open(pipe).unwrap().read_to_string(&mut text).unwrap();
+                text
+            })
+        };
+        write(&pipe, "through");
+        assert_eq!(reading.join().unwrap(), "through");
+        assert!(!pipe.metadata().unwrap().is_file());
+    }
+
+    #[test]
+    fn a_refusal_names_no_draft() {
+        let dir = tempfile::tempdir().unwrap();
+        let why = beside(&dir.path().join("nowhere/file")).unwrap_err();
+        assert!(!why.to_string().contains(".turnreel-"), "{why}");
+        assert_eq!(why.kind(), io::ErrorKind::NotFound);
+    }
 }

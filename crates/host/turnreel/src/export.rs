@@ -60,14 +60,30 @@ fn parse_form(word: &str) -> Result<Form, String> {
 pub(crate) fn command(args: Args) -> ExitCode {
     match run(&args) {
         Ok(code) => code,
-        Err(why) => {
+        Err(Stop::Quiet) => ExitCode::SUCCESS,
+        Err(Stop::Why(why)) => {
             eprintln!("turnreel export: {why}");
             ExitCode::from(2)
         }
     }
 }
 
-fn run(args: &Args) -> Result<ExitCode, String> {
+/// Why all ends at once.
+#[derive(Debug)]
+enum Stop {
+    /// Who reads our output has seen enough.
+    Quiet,
+    /// The session cannot be read, or the output not be written.
+    Why(String),
+}
+
+impl From<String> for Stop {
+    fn from(why: String) -> Self {
+        Stop::Why(why)
+    }
+}
+
+fn run(args: &Args) -> Result<ExitCode, Stop> {
     let ending = args.output.as_ref().and_then(|path| path.extension());
     let by_name = ending.and_then(|ending| Form::of_ending(&ending.to_string_lossy()));
     let form = args.to.or(by_name).unwrap_or(Form::Html);
@@ -93,7 +109,7 @@ fn run(args: &Args) -> Result<ExitCode, String> {
 }
 
 /// What there is to mask in the session.
-fn plan(source: &mut Source, keep: &[String]) -> Result<Plan, String> {
+fn plan(source: &mut Source, keep: &[String]) -> Result<Plan, Stop> {
     let mut scan = Scan::new();
     source.read(&mut |event: &ChatEvent| {
         scan.push(event);
@@ -110,6 +126,9 @@ fn plan(source: &mut Source, keep: &[String]) -> Result<Plan, String> {
     }
     for kind in keep {
         plan.keep(kind, true);
+        if !plan.found().iter().any(|found| found.kind == kind) {
+            eprintln!("turnreel export: there is nothing of the kind to keep: {kind}");
+        }
     }
     Ok(plan)
 }

@@ -5,7 +5,8 @@
 
 mod support;
 
-use std::process::Output;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 use support::command::{self, text};
@@ -60,6 +61,39 @@ fn a_kind_is_kept_and_nothing_is_masked_where_it_is_asked_for() {
     );
     let output = export(&["-", "--to", "jsonl", "--no-mask"], &log());
     assert_eq!(text(&output.stdout), log());
+    // A kind that is misspelt keeps nothing, and that is told.
+    let output = export(&["-", "--to", "jsonl", "--keep", "email"], &log());
+    assert!(!text(&output.stdout).contains("ann@work.example"));
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("nothing of the kind to keep: email"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_reader_who_has_seen_enough_is_no_fault() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("long.jsonl");
+    let long = "a word ".repeat(1000);
+    let lines = (0..1000).map(|id| {
+        format!("{{\"id\":\"e{id}\",\"timestamp\":1,\"sessionId\":\"s\",\"type\":\"user_message\",\"payload\":{{\"text\":\"{long}\"}}}}\n")
+    });
+    std::fs::write(&path, lines.collect::<String>()).unwrap();
+    let mut child = Command::new(support::PROGRAM)
+        .args(["export", "--to", "jsonl"])
+        .arg(&path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(text(&output.stderr), "");
 }
 
 #[test]

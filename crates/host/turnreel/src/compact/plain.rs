@@ -77,9 +77,7 @@ pub(super) fn compact(what: &Path, output: Option<&Path>) -> Result<String, Stri
             "read back it is not the same, and is left out: {name}"
         ));
     }
-    named
-        .persist(output)
-        .map_err(|why| could_not_write(why.error))?;
+    draft::take_place(named, output).map_err(could_not_write)?;
     Ok(report(&name, folding))
 }
 

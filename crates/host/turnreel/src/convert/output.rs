@@ -221,8 +221,7 @@ impl Sheet {
             }
             Writer::File(file, path) => {
                 let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-                file.persist(path).map_err(|why| why.error)?;
-                Ok(())
+                draft::take_place(file, &path)
             }
         }
     }

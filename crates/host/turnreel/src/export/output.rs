@@ -10,9 +10,11 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use tempfile::NamedTempFile;
 
+use super::Stop;
 use super::pieces::Pieces;
 use crate::assets;
 use crate::convert::shown;
+use crate::draft;
 
 /// A log in a page: packed, and in characters that are no markup.
 type Packed = GzEncoder<Pieces<BufWriter<File>>>;
@@ -54,7 +56,7 @@ impl Output {
         let told = |why: io::Error| format!("could not write: {why}: {name}");
         let (file, handle) = match path {
             Some(path) => {
-                let file = crate::draft::beside(path).map_err(told)?;
+                let file = draft::beside(path).map_err(told)?;
                 let handle = file.reopen().map_err(told)?;
                 (Some((file, path.to_owned())), handle)
             }
@@ -82,9 +84,9 @@ impl Output {
     /// # Errors
     ///
     /// Where the place refused.
-    pub(super) fn check(&mut self) -> Result<(), String> {
+    pub(super) fn check(&mut self) -> Result<(), Stop> {
         match self.failed.take() {
-            Some(why) => Err(self.told(&why)),
+            Some(why) => Err(stop(&why, &self.name())),
             None => Ok(()),
         }
     }
@@ -94,8 +96,9 @@ impl Output {
     /// # Errors
     ///
     /// Where the place refused.
-    pub(super) fn end(mut self) -> Result<(), String> {
+    pub(super) fn end(mut self) -> Result<(), Stop> {
         self.check()?;
+        let name = self.name();
         let ended = match self.writer {
             Writer::Plain(mut plain) => plain.flush(),
             Writer::Packed(packed) => {
@@ -109,16 +112,15 @@ impl Output {
             }
         };
         let ended = ended.and_then(|()| match self.file {
-            Some((file, path)) => file.persist(path).map(drop).map_err(|why| why.error),
+            Some((file, path)) => draft::take_place(file, &path),
             None => Ok(()),
         });
-        ended.map_err(|why| format!("could not write: {why}"))
+        ended.map_err(|why| stop(&why, &name))
     }
 
-    fn told(&self, why: &io::Error) -> String {
+    fn name(&self) -> String {
         let name = self.file.as_ref().map(|(_, path)| shown(path));
-        let name = name.unwrap_or_else(|| "standard output".to_owned());
-        format!("could not write: {why}: {name}")
+        name.unwrap_or_else(|| "standard output".to_owned())
     }
 }
 
@@ -144,6 +146,13 @@ impl TextSink for Output {
 
     fn restart(&mut self) {
         // No form that is exported begins again.
+    }
+}
+
+fn stop(why: &io::Error, name: &str) -> Stop {
+    match why.kind() {
+        io::ErrorKind::BrokenPipe => Stop::Quiet,
+        _ => Stop::Why(format!("could not write: {why}: {name}")),
     }
 }
 

@@ -8,6 +8,7 @@ use chat_normalize::Dialect;
 use chat_store::Blobs;
 use tempfile::NamedTempFile;
 
+use super::Stop;
 use crate::convert::inputs::{self, Input};
 use crate::convert::{Session, open_input, shown};
 use crate::data_dir;
@@ -88,8 +89,8 @@ impl Source {
     /// Where it cannot be read, is no session, or what `show` refuses.
     pub(super) fn read(
         &mut self,
-        show: &mut dyn FnMut(&ChatEvent) -> Result<(), String>,
-    ) -> Result<(), String> {
+        show: &mut dyn FnMut(&ChatEvent) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
         let name = &self.name;
         let mut session = open_input(&self.input, self.from)
             .map_err(|why| format!("could not open: {why}: {name}"))?;
@@ -114,7 +115,7 @@ impl Source {
             }
         }
         if n_events == 0 {
-            return Err(format!("there is nothing in it: {name}"));
+            return Err(format!("there is nothing in it: {name}").into());
         }
         if self.n_events.is_none() {
             self.n_events = Some(n_events);
