@@ -31,7 +31,7 @@ enum Command {
     /// What comes in goes out unchanged and at once. Where the server is away, events wait in the data folder and are sent
     /// later.
     #[command(
-        after_help = "Example:\n  claude -p \"…\" --output-format stream-json --verbose --include-partial-messages | turnreel pipe --prompt \"…\""
+        after_help = "Example:\n  claude -p \"…\" --output-format stream-json --verbose \\\n    --include-partial-messages | turnreel pipe --prompt \"…\""
     )]
     Pipe(pipe::Args),
     /// Ask on the page what Claude Code asks: as the command of its hook PermissionRequest.
@@ -39,7 +39,7 @@ enum Command {
     /// Waits for the answer and tells it to the agent. Where no server runs it says nothing, and the agent asks where it
     /// runs.
     #[command(
-        after_help = "In ~/.claude/settings.json:\n  {\"hooks\": {\"PermissionRequest\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"turnreel hook\", \"timeout\": 3600}]}]}}"
+        after_help = "In ~/.claude/settings.json:\n  {\"hooks\": {\"PermissionRequest\": [{\"hooks\": [\n    {\"type\": \"command\", \"command\": \"turnreel hook\", \"timeout\": 3600}\n  ]}]}}"
     )]
     Hook(hook::Args),
     /// Tell what agents do, line by line.

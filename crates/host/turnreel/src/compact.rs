@@ -65,7 +65,8 @@ fn compact_session(session: &Path, data: DataArg) -> Result<String, String> {
     if let Some(whole) = log_of(&dir, id.as_str())?.and_then(|log| id_in(&log)) {
         id = SessionId::parse(&whole).map_err(|why| why.to_string())?;
     }
-    let compaction = Compaction::prepare(&dir, &id).map_err(|why| why.to_string())?;
+    let compaction =
+        Compaction::prepare(&dir, &id).map_err(|why| data_dir::why_not_opened(&dir, &why))?;
     if compaction.folding().is_shorter() {
         let of = |bytes: Result<_, chat_store::Error>| {
             let bytes = bytes.map_err(|why| why.to_string())?;

@@ -159,8 +159,11 @@ pub(crate) fn command(program: &Command, read: &Given) -> ExitCode {
             text.push_str(&line(arg, name, given, read));
         }
     }
-    let printed = std::io::stdout().lock().write_all(text.as_bytes());
-    ExitCode::from(u8::from(printed.is_err()))
+    if let Err(why) = std::io::stdout().lock().write_all(text.as_bytes()) {
+        eprintln!("turnreel config: could not write: {why}: standard output");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
 }
 
 fn line(arg: &Arg, name: &str, given: &ArgMatches, read: &Given) -> String {

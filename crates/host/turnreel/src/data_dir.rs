@@ -122,14 +122,27 @@ pub(crate) fn write_server_file(dir: &Path, url: &str) -> Result<(), String> {
     write_private(&dir.join("server.json"), text.as_bytes())
 }
 
+/// Where the folder's server said that it can be reached.
+fn server_file(dir: &Path) -> Option<ServerFile> {
+    let text = std::fs::read_to_string(dir.join("server.json")).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+/// Why the store did not open the folder, and where its server is: who starts a second one mostly looks for the first.
+pub(crate) fn why_not_opened(dir: &Path, why: &chat_store::Error) -> String {
+    match why {
+        chat_store::Error::Locked { .. } => match server_file(dir) {
+            Some(server) => format!("{why}; it is served at {}", server.url),
+            None => why.to_string(),
+        },
+        chat_store::Error::DiskFull => format!("{why}: {}", dir.display()),
+        _ => why.to_string(),
+    }
+}
+
 /// Takes the address back, where it is still ours.
 pub(crate) fn remove_server_file(dir: &Path) {
-    let path = dir.join("server.json");
-    let ours = std::fs::read_to_string(&path)
-        .ok()
-        .and_then(|text| serde_json::from_str::<ServerFile>(&text).ok())
-        .is_some_and(|server| server.pid == std::process::id());
-    if ours {
+    if server_file(dir).is_some_and(|server| server.pid == std::process::id()) {
         forget_server_file(dir);
     }
 }

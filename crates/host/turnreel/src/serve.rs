@@ -31,7 +31,7 @@ pub(crate) struct Args {
     config: Option<PathBuf>,
 
     /// Listen on this address; port 0 takes a free one. Beyond this machine only once tokens were made for those who come.
-    #[arg(long, value_name = "ADDR:PORT", env = "TURNREEL_LISTEN", default_value_t = SocketAddr::from(([127, 0, 0, 1], DEFAULT_PORT)))]
+    #[arg(long, value_name = "ADDR:PORT", env = "TURNREEL_LISTEN", default_value_t = SocketAddr::from(([127, 0, 0, 1], DEFAULT_PORT)), value_parser = parse_address)]
     listen: SocketAddr,
 
     #[command(flatten)]
@@ -82,6 +82,17 @@ enum Sync {
     Everysec,
     /// When the system likes.
     Never,
+}
+
+/// An address and its port; `localhost` is the one address of this machine that all systems have.
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    let text = match text.strip_prefix("localhost:") {
+        Some(port) => format!("127.0.0.1:{port}"),
+        None => text.to_owned(),
+    };
+    text.parse().map_err(|_| {
+        "expected an address and a port, such as 127.0.0.1:7473 or [::1]:7473".to_owned()
+    })
 }
 
 /// An origin as browsers write it: scheme, host, and the port where it is not the scheme's own.
@@ -157,10 +168,7 @@ async fn serve(args: Args) -> Result<(), String> {
     let store = tokio::task::spawn_blocking(move || Store::open(&opening_dir, options))
         .await
         .map_err(|why| why.to_string())?
-        .map_err(|why| match why {
-            chat_store::Error::DiskFull => format!("{why}: {}", dir.display()),
-            _ => why.to_string(),
-        })?;
+        .map_err(|why| data_dir::why_not_opened(&dir, &why))?;
     let listener = listen(args.listen).map_err(|why| cannot_listen(args.listen, &why))?;
     let address = listener
         .local_addr()

@@ -76,7 +76,10 @@ pub(crate) fn command(command: Command) -> ExitCode {
     match run(command) {
         Ok(text) => match std::io::stdout().write_all(text.as_bytes()) {
             Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::FAILURE,
+            Err(why) => {
+                eprintln!("turnreel token: could not write: {why}: standard output");
+                ExitCode::FAILURE
+            }
         },
         Err(why) => {
             eprintln!("turnreel token: {why}");
@@ -113,6 +116,10 @@ fn run(command: Command) -> Result<String, String> {
         Command::List { data } => {
             let dir = data_dir::resolve(data.data)?;
             let records = tokens::list(&dir)?;
+            if records.is_empty() {
+                // An empty list may be that of a folder that nobody meant.
+                eprintln!("no token was made in {}", dir.display());
+            }
             Ok(records.iter().map(row).collect())
         }
         Command::Revoke { id, data } => {

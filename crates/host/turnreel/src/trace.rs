@@ -5,6 +5,7 @@
 mod screen;
 mod source;
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -58,7 +59,8 @@ pub(crate) fn command(args: Args) -> ExitCode {
         Ok(code) => code,
         Err(why) if why.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(why) => {
-            eprintln!("turnreel trace: could not write: {why}");
+            // It may be this very stream that refuses.
+            let _ = writeln!(std::io::stderr(), "turnreel trace: could not write: {why}");
             ExitCode::from(2)
         }
     }

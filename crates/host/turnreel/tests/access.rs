@@ -720,6 +720,11 @@ fn an_address_that_cannot_be_read_is_refused_in_the_words_of_all_refusals() {
             "{path}: {answer}"
         );
     }
+    let (_, answer) = server.get("/api/v1/sessions?limit=-1");
+    assert_eq!(
+        answer["error"]["message"],
+        "limit: invalid digit found in string"
+    );
 }
 
 #[test]
@@ -751,6 +756,10 @@ fn a_second_server_in_a_folder_is_told_who_has_it() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(
         said.contains(&format!("locked by pid {}", server.child.id())),
+        "{said}"
+    );
+    assert!(
+        said.contains(&format!("served at {}", server.url)),
         "{said}"
     );
 }

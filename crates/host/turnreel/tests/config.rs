@@ -75,6 +75,18 @@ fn what_is_told_is_a_file_that_says_the_same() {
 }
 
 #[test]
+fn this_machine_has_a_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = told(dir.path(), &[], &["--listen", "localhost:7480"]);
+    // As it is given, so that a file says the same.
+    let expected = "listen = \"localhost:7480\"  # option";
+    assert!(text.contains(expected), "{text}");
+    let output = config(dir.path(), &[], &["--listen", "7480"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("such as 127.0.0.1:7473"), "{said}");
+}
+
+#[test]
 fn its_help_offers_nothing_that_is_for_one_start() {
     let dir = tempfile::tempdir().unwrap();
     let help = told(dir.path(), &[], &["--help"]);
