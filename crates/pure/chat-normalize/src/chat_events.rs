@@ -1,19 +1,27 @@
 //! ChatEvents, passed through.
 //!
-//! An event without an id gets one from its line; where a session is wanted, events are moved into it.
+//! An event without an id gets one from its line; where a session is wanted, events are moved into it. A JSON list of
+//! events is read as the lines that it is, or as one; so is what a server answers who asks for events.
 
 use chat_event::compaction::Folded;
 use chat_event::payload::LogGap;
 use chat_event::{ChatEvent, Payload};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::dialect::Normalizer;
 use crate::emit::Emitter;
+use crate::value::{list_of, str_of};
 
 /// Whether a value is a ChatEvent, and whether that is sure.
 pub(crate) fn is_chat_event(value: &Value) -> Option<bool> {
     let has = |key: &str| value.get(key).is_some();
-    let kind = crate::value::str_of(value, "type")?;
+    if let Some(first) = list_of(value, "events").first()
+        && !has("type")
+    {
+        return is_chat_event(first);
+    }
+    let kind = str_of(value, "type")?;
     if has("jsonrpc") || !value.get("payload").is_some_and(Value::is_object) {
         return None;
     }
@@ -43,11 +51,11 @@ impl ChatEvents {
         }
     }
 
-    fn event(&mut self, emitter: &mut Emitter, mut event: ChatEvent) {
+    fn event(&mut self, emitter: &mut Emitter, mut event: ChatEvent, nth: usize) {
         if self.move_them {
             event.session_id.clear();
         }
-        complete(&mut event, emitter.line_no, &emitter.session_id);
+        complete(&mut event, emitter.line_no, nth, &emitter.session_id);
         if emitter.at_rest
             && let Some(gap) = self.numbers.gap_before(&event)
         {
@@ -109,47 +117,81 @@ impl Numbers {
     }
 }
 
-/// Gives an event what it lacks: an id from its line, its session.
-pub(crate) fn complete(event: &mut ChatEvent, line_no: u64, session_id: &str) {
+/// Gives an event what it lacks: an id from its line, and its place there where others stand before it; its session.
+pub(crate) fn complete(event: &mut ChatEvent, line_no: u64, nth: usize, session_id: &str) {
     if event.id.is_empty() && !event.is_control() {
-        event.id = format!("l{line_no}");
+        event.id = match nth {
+            0 => format!("l{line_no}"),
+            nth => format!("l{line_no}:{nth}"),
+        };
     }
     if event.session_id.is_empty() {
         session_id.clone_into(&mut event.session_id);
     }
 }
 
-/// Hands on the events of a line: it can hold several, as two writers leave them. Returned is what is left over, behind
-/// why it is no event.
+/// Hands on the events of a line, each with how many stand before it: two writers leave several, and a list can be a line
+/// or have a line for each. Returned is what is left over, behind why it is no event.
 pub(crate) fn events_in<'t>(
     text: &'t str,
-    take: &mut dyn FnMut(ChatEvent),
+    take: &mut dyn FnMut(ChatEvent, usize),
 ) -> Option<(String, &'t str)> {
-    let why = match ChatEvent::from_json(text) {
+    let line = text.trim_end();
+    // In a list a comma follows each but the last.
+    let why = match ChatEvent::from_json(line.strip_suffix(',').unwrap_or(line)) {
         Ok(event) => {
-            take(event);
+            take(event, 0);
             return None;
         }
         Err(why) => why,
     };
-    let mut stream =
-        serde_json::Deserializer::from_str(text).into_iter::<Box<serde_json::value::RawValue>>();
-    let mut kept_to = 0;
-    while let Some(Ok(raw)) = stream.next() {
-        match ChatEvent::from_json(raw.get()) {
-            Ok(event) => take(event),
-            Err(_) => break,
-        }
-        kept_to = stream.byte_offset();
+    let trimmed = text.trim();
+    let mut rest = trimmed.strip_prefix('[').unwrap_or(trimmed);
+    let mut n_taken = 0;
+    let between = |c: char| c == ',' || c.is_whitespace();
+    loop {
+        let value = rest.trim_start_matches(between);
+        let mut stream = serde_json::Deserializer::from_str(value).into_iter::<&RawValue>();
+        let Some(Ok(raw)) = stream.next() else { break };
+        let Ok(event) = ChatEvent::from_json(raw.get()) else {
+            break;
+        };
+        take(event, n_taken);
+        n_taken += 1;
+        rest = value.get(stream.byte_offset()..).unwrap_or("");
     }
-    let rest = text.get(kept_to..).unwrap_or("").trim();
-    (!rest.is_empty()).then(|| (why.to_string(), rest))
+    // Where nothing was an event, all of it is left over.
+    let left = match n_taken {
+        0 => trimmed,
+        _ => rest.trim_matches(between),
+    };
+    (!matches!(left, "" | "[" | "]" | "[]" | ",")).then(|| (why.to_string(), left))
+}
+
+/// What a server answers who asks for events (`protocol.md` 4).
+#[derive(serde::Deserialize)]
+struct Answer<'t> {
+    #[serde(borrow)]
+    events: Vec<&'t RawValue>,
 }
 
 impl Normalizer for ChatEvents {
     /// Text, so that what an event bears is passed on as it stands.
     fn text(&mut self, emitter: &mut Emitter, text: &str) -> bool {
-        let rest = events_in(text, &mut |event| self.event(emitter, event));
+        // Nothing else stands beside an answer.
+        if emitter.line_no == 1
+            && text.contains("\"events\"")
+            && let Ok(answer) = serde_json::from_str::<Answer<'_>>(text)
+        {
+            for (nth, raw) in answer.events.into_iter().enumerate() {
+                match ChatEvent::from_json(raw.get()) {
+                    Ok(event) => self.event(emitter, event, nth),
+                    Err(why) => emitter.unreadable(&why.to_string(), raw.get()),
+                }
+            }
+            return true;
+        }
+        let rest = events_in(text, &mut |event, nth| self.event(emitter, event, nth));
         if let Some((reason, rest)) = rest {
             emitter.unreadable(&reason, rest);
         }

@@ -58,6 +58,14 @@ const MAGIC: &[(&[u8], &str)] = &[
     (b"\x7fELF", "a program"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
     (b"PK\x05\x06", "an empty zip archive"),
+    (
+        b"<!DOCTYPE html",
+        "a web page: a browser opens it by itself",
+    ),
+    (
+        b"<!doctype html",
+        "a web page: a browser opens it by itself",
+    ),
 ];
 
 /// What a source is that begins as no log does.
@@ -132,6 +140,8 @@ pub(crate) struct Detector {
     document: Option<String>,
     /// The first line is nothing but a bracket: what follows are the document's parts, and no lines of their own.
     is_printed: bool,
+    /// So far it is the bracket of a list, and nothing else.
+    is_list: bool,
 }
 
 /// A document that is printed over several lines is put together up to this size.
@@ -152,6 +162,11 @@ impl Detector {
         let parsed = parse_line(trimmed);
         for value in &parsed.values {
             match verdict(value) {
+                // A list with a line for each event is read by these lines, however long it is.
+                Some((Dialect::ChatEvents, true)) if self.is_list => {
+                    (self.document, self.is_printed) = (None, false);
+                    return Some(Dialect::ChatEvents);
+                }
                 Some((dialect, true)) if !self.is_printed => return Some(dialect),
                 Some((dialect, _)) => self.weak = self.weak.or(Some(dialect)),
                 None => {}
@@ -174,8 +189,12 @@ impl Detector {
             if parsed.cut_off && parsed.values.is_empty() && trimmed.starts_with(['{', '[']) {
                 self.document = Some(text.to_owned());
                 self.is_printed = matches!(trimmed.trim_end(), "[" | "{");
+                self.is_list = trimmed.trim_end() == "[";
+                return None;
             }
         }
+        // What is spread over lines is read as a whole.
+        self.is_list = false;
         None
     }
 
@@ -197,8 +216,11 @@ impl Detector {
             let verdicts: Vec<_> = parsed.values.iter().filter_map(verdict).collect();
             let decisive = verdicts.iter().find(|(_, sure)| *sure).or(verdicts.first());
             let dialect = decisive.map(|(dialect, _)| *dialect);
-            // Only documents are known to be cut off so.
-            dialect.filter(|dialect| !parsed.cut_off || dialect.form() == Form::Document)
+            // Only documents are known to be cut off so, and lists of events.
+            let is_one = |dialect: &Dialect| {
+                dialect.form() == Form::Document || *dialect == Dialect::ChatEvents
+            };
+            dialect.filter(|dialect| !parsed.cut_off || is_one(dialect))
         });
         of_document.or(self.weak)
     }

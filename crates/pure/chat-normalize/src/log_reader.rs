@@ -150,7 +150,7 @@ impl LogReader {
             };
             let n_taken = if let Some(len) = plain.filter(|len| *len <= MAX_LINE_BYTES) {
                 let line_no = self.splitter.pass(len);
-                lines.hand_on(&mut self.event, line_no, take);
+                lines.hand_on(&mut self.event, line_no, 0, take);
                 len
             } else {
                 let taken = self.splitter.push_line(rest, &mut |line| {
@@ -193,9 +193,10 @@ impl Lines<'_> {
         &mut self,
         event: &mut ChatEvent,
         line_no: u64,
+        nth: usize,
         take: &mut dyn FnMut(&mut ChatEvent),
     ) {
-        complete(event, line_no, self.session_id);
+        complete(event, line_no, nth, self.session_id);
         if self.arrival_ms == AT_REST
             && let Some(mut gap) = self.numbers.gap_before(event)
         {
@@ -242,8 +243,8 @@ impl Lines<'_> {
         if text.trim().is_empty() {
             return;
         }
-        let rest = events_in(&text, &mut |mut event| {
-            self.hand_on(&mut event, line_no, take)
+        let rest = events_in(&text, &mut |mut event, nth| {
+            self.hand_on(&mut event, line_no, nth, take);
         });
         let n_notices = rest.iter().len();
         if let Some((reason, rest)) = rest {

@@ -1,0 +1,142 @@
+//! ChatEvents as a list: in one line, in a line for each, printed over many, cut off; and as a server answers them.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a promise that is not kept fails its test"
+)]
+
+use chat_event::{ChatEvent, Payload};
+use chat_normalize::{AT_REST, Context, Detection, Dialect, SessionReader, detect};
+use serde_json::{Value, json};
+
+fn event(n: usize) -> Value {
+    json!({
+        "id": format!("e{n}"),
+        "timestamp": n,
+        "sessionId": "s1",
+        "type": "user_message",
+        "payload": {"text": format!("[{n}], \"{{\"")},
+    })
+}
+
+/// What the pieces of this size give.
+fn read(text: &str, piece: usize) -> Vec<ChatEvent> {
+    let mut reader = SessionReader::new(Context::default());
+    let mut events = Vec::new();
+    for piece in text.as_bytes().chunks(piece) {
+        reader.push(piece, AT_REST, &mut events).unwrap();
+    }
+    reader.finish(AT_REST, &mut events).unwrap();
+    assert_eq!(reader.dialect(), Some(Dialect::ChatEvents), "{text}");
+    events
+}
+
+#[track_caller]
+fn check(text: &str, n_events: usize) {
+    for piece in [1, 7, text.len()] {
+        let told: Vec<String> = read(text, piece).iter().map(ChatEvent::to_line).collect();
+        let wanted: Vec<String> = (0..n_events)
+            .map(|n| {
+                ChatEvent::from_json(&event(n).to_string())
+                    .unwrap()
+                    .to_line()
+            })
+            .collect();
+        assert_eq!(told, wanted, "in pieces of {piece}: {text}");
+    }
+    assert_eq!(
+        detect(text.as_bytes(), true),
+        Detection::Found(Dialect::ChatEvents)
+    );
+}
+
+/// The events of a list, one a line.
+fn lines(n_events: usize) -> Vec<String> {
+    (0..n_events).map(|n| event(n).to_string()).collect()
+}
+
+#[test]
+fn a_list_is_read_as_its_events_however_it_is_laid_out() {
+    let all: Vec<Value> = (0..3).map(event).collect();
+    check(&json!(all).to_string(), 3);
+    check(&format!("{}\n", json!(all)), 3);
+    check(&serde_json::to_string_pretty(&all).unwrap(), 3);
+    // As `turnreel export --to json` and the page write it.
+    check(&format!("[\n{}\n]\n", lines(3).join(",\n")), 3);
+    check(&format!("[{}]", lines(3).join(",\n")), 3);
+    check(&format!("[\r\n{}\r\n]\r\n", lines(3).join(",\r\n")), 3);
+    check(&format!("[\n{}\n]", lines(3).join("\n,\n")), 3);
+    check(&json!([event(0)]).to_string(), 1);
+}
+
+#[test]
+fn what_a_server_answers_is_read_as_its_events() {
+    let all: Vec<Value> = (0..3).map(event).collect();
+    let answer = json!({"epoch": "x", "head": 3, "events": all});
+    check(&answer.to_string(), 3);
+    check(&serde_json::to_string_pretty(&answer).unwrap(), 3);
+}
+
+#[test]
+fn a_list_with_a_line_for_each_event_may_be_as_long_as_any_log() {
+    let long = "x".repeat(1 << 20);
+    let of = |n: usize| {
+        let mut event = event(n);
+        event["payload"]["text"] = json!(long);
+        event.to_string()
+    };
+    let text = format!(
+        "[\n{}\n]\n",
+        (0..20).map(of).collect::<Vec<_>>().join(",\n")
+    );
+    let mut reader = SessionReader::new(Context::default());
+    let mut events = Vec::new();
+    let (head, rest) = text.as_bytes().split_at(3 << 20);
+    reader.push(head, AT_REST, &mut events).unwrap();
+    assert!(!events.is_empty(), "it is read while it comes");
+    reader.push(rest, AT_REST, &mut events).unwrap();
+    reader.finish(AT_REST, &mut events).unwrap();
+    let messages = events.iter();
+    let n_messages = messages.filter(|event| matches!(event.payload, Payload::UserMessage(_)));
+    assert_eq!((n_messages.count(), events.len()), (20, 20));
+}
+
+#[test]
+fn of_a_list_that_is_cut_off_the_events_before_are_read_and_the_rest_is_told() {
+    let all: Vec<Value> = (0..3).map(event).collect();
+    for text in [
+        json!(all).to_string(),
+        serde_json::to_string_pretty(&all).unwrap(),
+        format!("[\n{}\n]\n", lines(3).join(",\n")),
+    ] {
+        let cut = &text[..text.rfind("\"payload\"").unwrap()];
+        let events = read(cut, cut.len());
+        let ids: Vec<&str> = events.iter().map(|event| event.id.as_str()).collect();
+        assert_eq!(ids[..2], ["e0", "e1"], "{cut}");
+        let [_, _, last] = events.as_slice() else {
+            panic!("{ids:?} of {cut}");
+        };
+        assert!(matches!(&last.payload, Payload::Notice(_)), "{cut}");
+    }
+}
+
+#[test]
+fn events_without_ids_that_share_a_line_are_told_apart() {
+    let mut all: Vec<Value> = (0..3).map(event).collect();
+    for event in &mut all {
+        event.as_object_mut().unwrap().remove("id");
+    }
+    let events = read(&json!(all).to_string(), 100);
+    let ids: Vec<&str> = events.iter().map(|event| event.id.as_str()).collect();
+    assert_eq!(ids, ["l1", "l1:1", "l1:2"]);
+}
+
+#[test]
+fn other_lists_are_no_events() {
+    for text in ["[1, 2]", "[]", "[\n]\n", "[{}]", "[{\"type\": \"x\"}]"] {
+        let mut reader = SessionReader::new(Context::default());
+        let mut events = Vec::new();
+        let pushed = reader.push(text.as_bytes(), AT_REST, &mut events);
+        let read = pushed.and_then(|()| reader.finish(AT_REST, &mut events));
+        assert!(read.is_err(), "{text}");
+    }
+}
