@@ -15,7 +15,7 @@
 mod reader;
 mod source;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use reader::{FolderReader, Want};
 
@@ -26,6 +26,9 @@ pub struct SessionFolder {
     pub sessions: Vec<SessionParts>,
     /// Files that belong to no session.
     pub others: Vec<String>,
+    /// Agents' files beside sessions, by their folder: each may be of any session there. [`SessionFolder::group`] gives
+    /// them to all of these and leaves none here.
+    pub beside: BTreeMap<String, Vec<AgentPart>>,
 }
 
 /// The files of one session; paths are as they were given.
@@ -77,6 +80,20 @@ impl SessionFolder {
     /// assert_eq!(folder.others, ["p/notes.md"]);
     /// ```
     pub fn group<'a>(paths: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut folder = SessionFolder::apart(paths);
+        let beside = std::mem::take(&mut folder.beside);
+        for session in &mut folder.sessions {
+            let agents = beside.get(split(&session.name).0);
+            if session.main.is_some() {
+                session.agents.extend(agents.into_iter().flatten().cloned());
+            }
+        }
+        folder
+    }
+
+    /// The same, with agents' files that lie beside sessions told once, and not with each session there: of a thousand
+    /// sessions with as many agents they would be a million.
+    pub fn apart<'a>(paths: impl IntoIterator<Item = &'a str>) -> Self {
         let mut sessions: BTreeMap<String, SessionParts> = BTreeMap::new();
         let mut flat: BTreeMap<String, Vec<AgentPart>> = BTreeMap::new();
         let mut metas: BTreeMap<String, String> = BTreeMap::new();
@@ -129,31 +146,34 @@ impl SessionFolder {
         let mut folder = SessionFolder {
             sessions: sessions.into_values().collect(),
             others,
+            beside: BTreeMap::new(),
         };
         folder.add_flat(flat);
-        for session in &mut folder.sessions {
-            for agent in &mut session.agents {
-                let clean = agent.path.replace('\\', "/");
-                let clean = clean.strip_prefix("./").unwrap_or(&clean);
-                agent.meta = metas.get(&format!("{}.meta.json", stem(clean))).cloned();
-            }
+        let own = folder
+            .sessions
+            .iter_mut()
+            .map(|session| &mut session.agents);
+        for agent in own.chain(folder.beside.values_mut()).flatten() {
+            let clean = agent.path.replace('\\', "/");
+            let clean = clean.strip_prefix("./").unwrap_or(&clean);
+            agent.meta = metas.get(&format!("{}.meta.json", stem(clean))).cloned();
         }
         folder
     }
 
-    /// Agents' files beside sessions may be of any of them; without a session they stand for themselves.
+    /// Agents' files that lie beside sessions stay for all of these; without a session they stand for themselves.
     fn add_flat(&mut self, flat: BTreeMap<String, Vec<AgentPart>>) {
+        let with_main = self
+            .sessions
+            .iter()
+            .filter(|session| session.main.is_some());
+        let dirs: BTreeSet<String> = with_main
+            .map(|session| split(&session.name).0.to_owned())
+            .collect();
         for (dir, agents) in flat {
-            let beside = self
-                .sessions
-                .iter_mut()
-                .filter(|session| session.main.is_some() && split(&session.name).0 == dir);
-            let mut any = false;
-            for session in beside {
-                session.agents.extend(agents.iter().cloned());
-                any = true;
-            }
-            if !any {
+            if dirs.contains(&dir) {
+                self.beside.insert(dir, agents);
+            } else {
                 let alone = agents.iter().map(|agent| SessionParts::single(&agent.path));
                 self.sessions.extend(alone);
             }

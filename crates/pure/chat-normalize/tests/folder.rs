@@ -172,6 +172,27 @@ fn paths_make_sessions() {
 }
 
 #[test]
+fn agents_beside_thousands_of_sessions_are_told_once() {
+    let sessions = (0..1000).map(|n| format!("p/s{n}.jsonl"));
+    let agents = (0..1000).map(|n| format!("p/agent-a{n}.jsonl"));
+    let metas = (0..1000).map(|n| format!("p/agent-a{n}.meta.json"));
+    let paths: Vec<String> = sessions.chain(agents).chain(metas).collect();
+    let folder = SessionFolder::apart(paths.iter().map(String::as_str));
+    let n_own: usize = folder.sessions.iter().map(|one| one.agents.len()).sum();
+    assert_eq!((folder.sessions.len(), n_own), (1000, 0));
+    assert_eq!(folder.beside.len(), 1);
+    assert_eq!(folder.beside["p"].len(), 1000);
+    let has_meta = folder.beside["p"].iter().all(|agent| agent.meta.is_some());
+    assert!(has_meta);
+    // One of these with what lies beside it is what it would be by itself.
+    let beside = folder.beside["p"].iter().map(|agent| agent.path.as_str());
+    let one = SessionFolder::group(beside.chain(["p/s7.jsonl"]));
+    assert_eq!(one.sessions.len(), 1);
+    assert_eq!(one.sessions[0].agents.len(), 1000);
+    assert!(one.beside.is_empty());
+}
+
+#[test]
 fn an_agents_file_stands_in_its_call_before_the_result() {
     let main = lines(&[
         line("user", "u1", json!("Go"), json!({})),
