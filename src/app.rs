@@ -100,13 +100,15 @@ enum Open {
 #[derive(Clone, Copy)]
 struct State {
     rows: RwSignal<Rows, LocalStorage>,
-    local: RwSignal<Vec<LocalSession>, LocalStorage>,
+    local: RwSignal<Vec<Rc<LocalSession>>, LocalStorage>,
     open: RwSignal<Open>,
     connection: RwSignal<Option<Connection>>,
     refused: RwSignal<bool>,
     /// What is open could not be, and nothing is shown of it.
     failed: RwSignal<bool>,
     problem: RwSignal<Option<String>>,
+    /// How far what was dropped is looked through, while that takes long.
+    looking: RwSignal<Option<String>>,
     filter: RwSignal<String>,
     /// Sessions that are to be watched together.
     chosen: RwSignal<Vec<String>>,
@@ -147,6 +149,8 @@ struct Page {
     n_new: Cell<u32>,
     /// Sessions that wait, and are not open.
     n_waiting: Cell<u32>,
+    /// How often something was dropped: what came last is opened.
+    n_drops: Cell<u32>,
     /// The feed that had the focus last.
     turned_to: RefCell<Option<Element>>,
 }
@@ -181,6 +185,7 @@ impl Page {
             seen: RwSignal::new_local(seen),
             is_screen,
             problem: RwSignal::new(None),
+            looking: RwSignal::new(None),
             filter: RwSignal::new(String::new()),
             list_shown,
             alone: RwSignal::new(matches!(laid.opened, first::Opened::Log)),
@@ -196,6 +201,7 @@ impl Page {
             title: RefCell::default(),
             n_new: Cell::new(0),
             n_waiting: Cell::new(0),
+            n_drops: Cell::new(0),
             turned_to: RefCell::default(),
         }
     }
@@ -371,11 +377,14 @@ impl Page {
             } = self.state;
             match open.get_untracked() {
                 Open::Nothing => None,
-                Open::Session(id) => rows.with_untracked(|rows| Some(rows.get(&id)?.name())),
+                Open::Session(id) => rows.with_untracked(|rows| {
+                    let row = rows.get(&id)?;
+                    Some(row.name(&clock::day_and_time))
+                }),
                 Open::Together(ids) => Some(format!("{} sessions", ids.len())),
                 Open::Local(name) => local.with_untracked(|local| {
                     let found = local.iter().find(|session| session.name == name)?;
-                    Some(found.told().0)
+                    Some(found.title())
                 }),
                 Open::Address(address) => address
                     .rsplit('/')

@@ -2,12 +2,16 @@
 
 use std::rc::Rc;
 
+use chat_feed::units;
 use leptos::prelude::*;
 
 use super::{Open, Page, State, first, local, sessions};
 use crate::element::NOTHING;
 use crate::platform::{clock, dom, folder, location};
-use crate::transport::readers::READERS;
+use crate::transport::readers::{READERS, Readers};
+
+/// Fewer files are listed before anybody could read how far it is.
+const MANY_FILES: usize = 500;
 
 impl Page {
     pub(super) fn open_from_address(self: &Rc<Self>, opened: first::Opened) {
@@ -92,59 +96,107 @@ impl Page {
         }
         match open {
             Open::Session(id) => dom::write_attribute(&self.feed, "session", &id),
-            Open::Local(name) => self.load(&name),
+            Open::Local(name) => self.load(name),
             Open::Address(_) | Open::Together(_) | Open::Nothing => {}
         }
     }
 
-    fn load(&self, name: &str) {
+    fn load(&self, name: String) {
         let files = self.state.local.with_untracked(|sessions| {
             let found = sessions.iter().find(|session| session.name == name);
-            found.map(|session| session.files.clone())
+            found.map(|session| session.files())
         });
-        if let Some(files) = files {
-            dom::call_with_files(&self.feed, "load", &files);
-        }
+        let Some(mut files) = files else { return };
+        let (feed, open) = (self.feed.clone(), self.state.open);
+        leptos::task::spawn_local(async move {
+            folder::as_they_are(&mut files).await;
+            // Another may be open by now.
+            if open.with_untracked(|open| *open == Open::Local(name)) {
+                dom::call_with_files(&feed, "load", &files);
+            }
+        });
     }
 
     /// Lists the sessions of dropped files before all others, and opens the newest that can be read; where none can be,
     /// what is open stays.
     pub(super) fn take_files(self: &Rc<Self>, dropped: folder::Dropped) {
         let page = self.clone();
+        let nth = page.n_drops.get() + 1;
+        page.n_drops.set(nth);
+        READERS.fetch();
         leptos::task::spawn_local(async move {
-            let (files, more) = dropped.files().await;
-            let problem = page.state.problem;
-            let lacks = move |lack| problem.set(Some(format!("{lack}. Drop the files again.")));
-            let readers = READERS.needed(lacks).await;
-            let mut sessions = local::sessions_of(readers, files);
-            if sessions.is_empty() {
-                let problem = "There is no session in what was dropped: .jsonl and .json files are read, packed by gzip or zstd too.";
-                return page.state.problem.set(Some(problem.to_owned()));
+            let said = page.list_files(dropped, nth).await;
+            // What was dropped since says how far it is.
+            if page.n_drops.get() == nth {
+                page.state.looking.set(None);
             }
-            let State { open, failed, .. } = page.state;
-            let first = match local::first_of(readers, &mut sessions).await {
-                Ok(first) => first,
-                // Where nothing else is shown it is shown what is wrong with it.
-                Err(_) if open.get_untracked() == Open::Nothing || failed.get_untracked() => 0,
-                Err(why) => {
-                    let problem = format!("{why}. What was open stays open.");
-                    return page.state.problem.set(Some(problem));
-                }
-            };
-            let mut name = String::new();
-            page.state.local.update(|listed| {
-                local::add(listed, sessions);
-                name.clone_from(&listed[first].name);
-            });
-            page.open_local(&name);
-            if more {
-                page.state.problem.set(Some(format!(
-                    "Only the first {} files are listed.",
-                    folder::MOST_FILES
-                )));
+            match said {
+                Ok(readers) => local::read_titles(readers, page.state.local).await,
+                Err(why) => page.state.problem.set(Some(why)),
             }
-            local::read_titles(readers, page.state.local).await;
         });
+    }
+
+    async fn list_files(&self, dropped: folder::Dropped, nth: u32) -> Result<Readers, String> {
+        let State {
+            open,
+            failed,
+            looking,
+            local,
+            problem,
+            ..
+        } = self.state;
+        let is_newest = || self.n_drops.get() == nth;
+        let tell = |what: &str, n: usize| {
+            if n >= MANY_FILES && is_newest() {
+                looking.set(Some(format!("{what}: {} so far", units::grouped(n as u64))));
+            }
+        };
+        let looked = dropped.look(|n| tell("Looking through the files", n));
+        let mut found = looked.await;
+        let lacks = move |lack| problem.set(Some(format!("{lack}. Drop the files again.")));
+        let readers = READERS.needed(lacks).await;
+        let wanted = local::wanted(readers, &mut found);
+        let listed = found.files(&wanted, |n| tell("Listing the sessions", n));
+        let (files, found) = listed.await;
+        let mut sessions = local::sessions_of(readers, files).await;
+        if sessions.is_empty() {
+            return Err(match found.n_unread {
+                0 => "There is no session in what was dropped: .jsonl and .json files are read, packed by gzip or zstd too.".to_owned(),
+                n => format!("{} of what was dropped cannot be read: the browser may not open it.", files_or_folders(n)),
+            });
+        }
+        let first = match local::first_of(readers, &mut sessions).await {
+            Ok(first) => first,
+            // Where nothing else is shown it is shown what is wrong with it.
+            Err(_) if open.get_untracked() == Open::Nothing || failed.get_untracked() => 0,
+            Err(why) => return Err(format!("{why}. What was open stays open.")),
+        };
+        let mut name = String::new();
+        local.update(|listed| {
+            local::add(listed, sessions);
+            name.clone_from(&listed[first].name);
+        });
+        // What was dropped last is what somebody wants to see.
+        if is_newest() {
+            self.open_local(&name);
+        }
+        let mut lacks = Vec::new();
+        if found.more {
+            let [most, most_found] =
+                [folder::MOST_FILES, folder::MOST_FOUND].map(|n| units::grouped(n as u64));
+            lacks.push(format!("Only the first {most} files of sessions are listed, of {most_found} that are looked at."));
+        }
+        if found.n_unread > 0 {
+            lacks.push(format!(
+                "{} cannot be read, and are left out.",
+                files_or_folders(found.n_unread)
+            ));
+        }
+        if !lacks.is_empty() {
+            problem.set(Some(lacks.join(" ")));
+        }
+        Ok(readers)
     }
 
     /// Opens a session of the dropped files.
@@ -172,7 +224,7 @@ impl Page {
             self.state.local.update(|sessions| {
                 let found = sessions.iter_mut().find(|session| session.name == name);
                 if let Some(session) = found {
-                    session.failed = true;
+                    Rc::make_mut(session).fail();
                 }
             });
         }
@@ -223,6 +275,10 @@ impl Page {
             Open::Nothing | Open::Local(_) | Open::Address(_) => false,
         })
     }
+}
+
+fn files_or_folders(n: usize) -> String {
+    units::count(n as u64, "file or folder", "files or folders")
 }
 
 /// Sessions beside each other, each of them once; of one, all.

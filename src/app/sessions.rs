@@ -288,11 +288,6 @@ fn selection(page: PageRef, state: State) -> impl IntoView {
     }
 }
 
-/// Whether words of the filter are in what a dropped file is called.
-pub(super) fn finds(filter: &Filter, title: &str, name: &str) -> bool {
-    filter.is_empty() || filter.shows_text(&format!("{title}\n{name}"))
-}
-
 /// The server wants its token, while something is shown that needs none.
 fn refused_note(page: PageRef) -> impl IntoView + use<> {
     let leave = button()

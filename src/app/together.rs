@@ -8,6 +8,7 @@ use leptos::prelude::*;
 use super::sessions::{glyph, now_line};
 use super::{Open, PageRef, State};
 use crate::element;
+use crate::platform::clock;
 
 /// The sessions that are watched.
 pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
@@ -50,7 +51,9 @@ fn column(page: PageRef, state: State, id: String) -> impl IntoView {
                             .class("visually-hidden")
                             .child(row.state(now_ms).word()),
                         div().class("together__text").child((
-                            div().class("together__title").child(row.name()),
+                            div()
+                                .class("together__title")
+                                .child(row.name(&clock::day_and_time)),
                             now_line(row, now_ms),
                         )),
                     )

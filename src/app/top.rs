@@ -29,6 +29,11 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
         let said = span().child((text, " ", close));
         Some(p().class("refused").attr("role", "alert").child(said))
     };
+    let looking = move || {
+        let told = state.looking.get()?;
+        let told = p().class("refused refused--plain").child(told);
+        Some(told.attr("role", "status"))
+    };
     let ways = move || {
         let failed = state.failed.get();
         match state.open.get() {
@@ -46,6 +51,7 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
         sessions::list_button(state, true),
         trouble,
         problem,
+        looking,
         ways,
         together::view(page, state),
     )

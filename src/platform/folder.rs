@@ -2,46 +2,72 @@
 //!
 //! What a drop holds can be asked for only while its event lasts, so it is taken at once and read after that.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::collections::HashSet;
 
-use wasm_bindgen::JsCast;
-use wasm_bindgen::prelude::*;
+use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
-use super::dom;
 use super::stream::File;
+use super::{dom, frame};
 
-/// More files than this are not listed: a whole disk may have been dropped.
+/// More files than this are not looked at: a whole disk may have been dropped.
+pub(crate) const MOST_FOUND: usize = 100_000;
+/// Of those that are wanted no more are taken.
 pub(crate) const MOST_FILES: usize = 20_000;
 /// Deeper folders are not looked into.
 const MOST_DEEP: usize = 16;
+/// What programs keep for themselves, thousands of files in each; no agent keeps sessions there.
+const PASSED_BY: [&str; 2] = ["node_modules", ".git"];
+/// So many questions are asked at once: one after the other 10,000 files took 11 s, nearly all of it spent waiting.
+const AT_ONCE: usize = 64;
+
+/// How long the page may be held at once.
+pub(crate) const SLICE_MS: f64 = 8.0;
 
 /// A file and where it lay, below what was dropped.
 #[derive(Clone)]
 pub(crate) struct NamedFile {
     pub(crate) path: String,
     pub(crate) file: File,
+    /// Where it can be asked for again.
+    entry: Option<web_sys::FileSystemEntry>,
 }
 
 /// What was dropped, before it is read through.
 pub(crate) struct Dropped {
     entries: Vec<web_sys::FileSystemEntry>,
-    files: Vec<NamedFile>,
+    files: Option<web_sys::FileList>,
+}
+
+/// What lies in what was dropped.
+#[derive(Default)]
+pub(crate) struct Found {
+    files: Vec<(String, Place)>,
+    /// There was more than is looked at.
+    pub(crate) more: bool,
+    /// Folders that could not be read.
+    pub(crate) n_unread: usize,
+}
+
+/// Where a file is.
+enum Place {
+    /// It was given.
+    Given(File),
+    /// It is to be asked for.
+    Entry(web_sys::FileSystemEntry),
 }
 
 /// Takes what a drop or a file field holds.
 pub(crate) fn take(event: &dom::Event) -> Dropped {
     let mut dropped = Dropped {
         entries: Vec::new(),
-        files: Vec::new(),
+        files: None,
     };
     let Some(drag) = event.dyn_ref::<web_sys::DragEvent>() else {
-        let field = event.target().and_then(|target| {
+        dropped.files = event.target().and_then(|target| {
             let field = target.dyn_into::<web_sys::HtmlInputElement>().ok()?;
             field.files()
         });
-        dropped.files.extend(field.iter().flat_map(listed));
         return dropped;
     };
     let Some(transfer) = drag.data_transfer() else {
@@ -57,85 +83,185 @@ pub(crate) fn take(event: &dom::Event) -> Dropped {
     }
     if dropped.entries.is_empty() {
         // A drop that a program made holds files without entries.
-        dropped
-            .files
-            .extend(transfer.files().iter().flat_map(listed));
+        dropped.files = transfer.files();
     }
     dropped
 }
 
-fn listed(files: &web_sys::FileList) -> Vec<NamedFile> {
-    let files = (0..files.length()).filter_map(|at| files.get(at));
-    files
-        .map(|file| {
-            let below = js_sys::Reflect::get(&file, &"webkitRelativePath".into());
-            let below = below.ok().and_then(|path| path.as_string());
-            NamedFile {
-                path: below
-                    .filter(|path| !path.is_empty())
-                    .unwrap_or_else(|| file.name()),
-                file,
-            }
-        })
-        .collect()
+/// Where a chosen file lies, below the folder that was chosen.
+fn path_of(file: &File) -> String {
+    let below = js_sys::Reflect::get(file, &"webkitRelativePath".into());
+    let below = below.ok().and_then(|path| path.as_string());
+    below
+        .filter(|path| !path.is_empty())
+        .unwrap_or_else(|| file.name())
 }
 
 impl Dropped {
-    /// Reads through the folders. `true` with it where there were more files than are listed.
-    pub(crate) async fn files(self) -> (Vec<NamedFile>, bool) {
-        let mut files = self.files;
-        let too_many = files.len() > MOST_FILES;
-        files.truncate(MOST_FILES);
-        let mut waiting: Vec<(web_sys::FileSystemEntry, usize)> =
-            self.entries.into_iter().map(|entry| (entry, 0)).collect();
-        while let Some((entry, depth)) = waiting.pop() {
-            if files.len() >= MOST_FILES {
-                return (files, true);
-            }
-            if entry.is_file() {
-                if let Some(file) = file_of(entry.unchecked_ref()).await {
-                    let path = entry.full_path().trim_start_matches('/').to_owned();
-                    files.push(NamedFile { path, file });
-                }
-            } else if entry.is_directory() && depth < MOST_DEEP {
-                let reader = entry
-                    .unchecked_ref::<web_sys::FileSystemDirectoryEntry>()
-                    .create_reader();
-                // Entries come in batches; an empty one is the end.
-                while let Some(batch) = batch_of(&reader).await.filter(|batch| batch.length() > 0) {
+    /// Looks through the folders. `told` hears how many files were found so far.
+    pub(crate) async fn look(self, told: impl Fn(usize)) -> Found {
+        let mut found = Found::default();
+        if let Some(files) = &self.files {
+            found.add_all(files, &told).await;
+        }
+        let mut folders = Vec::new();
+        for entry in self.entries {
+            found.sort(entry, 0, &mut folders);
+        }
+        while !folders.is_empty() && !found.more {
+            let some = folders.split_off(folders.len().saturating_sub(AT_ONCE));
+            let mut readers: Vec<_> = some
+                .iter()
+                .map(|(folder, depth)| (folder.create_reader(), *depth))
+                .collect();
+            // Entries come in batches; an empty one is the end.
+            while !readers.is_empty() {
+                let asked: Vec<_> = readers.iter().map(|(reader, _)| batch_of(reader)).collect();
+                let mut unended = Vec::new();
+                for ((reader, depth), asked) in readers.into_iter().zip(asked) {
+                    let Some(batch) = answered::<js_sys::Array>(asked).await else {
+                        found.n_unread += 1;
+                        continue;
+                    };
                     for entry in batch.iter() {
-                        waiting.push((entry.unchecked_into(), depth + 1));
+                        found.sort(entry.unchecked_into(), depth + 1, &mut folders);
+                    }
+                    if batch.length() > 0 {
+                        unended.push((reader, depth));
                     }
                 }
+                readers = unended;
+                told(found.files.len());
             }
         }
-        (files, too_many)
+        found
     }
 }
 
-async fn file_of(entry: &web_sys::FileSystemFileEntry) -> Option<File> {
-    let file = answer(|done, failed| entry.file_with_callback_and_callback(done, failed)).await;
-    file?.dyn_into().ok()
-}
-
-async fn batch_of(reader: &web_sys::FileSystemDirectoryReader) -> Option<js_sys::Array> {
-    let batch = answer(|done, failed| {
-        reader
-            .read_entries_with_callback_and_callback(done, failed)
-            .is_ok()
-    });
-    batch.await?.dyn_into().ok()
-}
-
-/// What comes of a call that answers through functions.
-async fn answer<R>(
-    call: impl FnOnce(&js_sys::Function, &js_sys::Function) -> R,
-) -> Option<JsValue> {
-    let call = Rc::new(RefCell::new(Some(call)));
-    let promise = js_sys::Promise::new(&mut |done, failed| {
-        if let Some(call) = call.borrow_mut().take() {
-            call(&done, &failed);
+impl Found {
+    fn add(&mut self, path: String, place: Place) {
+        match self.files.len() < MOST_FOUND {
+            true => self.files.push((path, place)),
+            false => self.more = true,
         }
-    });
-    JsFuture::from(promise).await.ok()
+    }
+
+    /// Those of a list, which may be of a whole folder.
+    async fn add_all(&mut self, files: &web_sys::FileList, told: &impl Fn(usize)) {
+        let mut slice_began_ms = frame::now_ms();
+        for file in (0..files.length()).filter_map(|at| files.get(at)) {
+            let path = path_of(&file);
+            // What was chosen by itself is meant.
+            let mut below = path.split('/').skip(1);
+            if !below.any(|folder| PASSED_BY.contains(&folder)) {
+                self.add(path, Place::Given(file));
+            }
+            if frame::now_ms() - slice_began_ms > SLICE_MS {
+                told(self.files.len());
+                frame::yield_now().await;
+                slice_began_ms = frame::now_ms();
+            }
+        }
+    }
+
+    /// A file is found, and a folder is to be looked into.
+    fn sort(
+        &mut self,
+        entry: web_sys::FileSystemEntry,
+        depth: usize,
+        folders: &mut Vec<(web_sys::FileSystemDirectoryEntry, usize)>,
+    ) {
+        if entry.is_file() {
+            let path = entry.full_path().trim_start_matches('/').to_owned();
+            self.add(path, Place::Entry(entry));
+        } else if entry.is_directory() && depth < MOST_DEEP {
+            // What was dropped by itself is meant.
+            let is_passed_by = depth > 0 && PASSED_BY.contains(&entry.name().as_str());
+            if !is_passed_by {
+                folders.push((entry.unchecked_into(), depth));
+            }
+        }
+    }
+
+    /// Where the files lie. They can be called otherwise.
+    pub(crate) fn paths(&mut self) -> impl Iterator<Item = &mut String> {
+        self.files.iter_mut().map(|(path, _)| path)
+    }
+
+    /// The files at these paths. `told` hears how many there are so far.
+    pub(crate) async fn files(
+        mut self,
+        wanted: &HashSet<String>,
+        told: impl Fn(usize),
+    ) -> (Vec<NamedFile>, Found) {
+        self.files.retain(|(path, _)| wanted.contains(path));
+        self.more |= self.files.len() > MOST_FILES;
+        self.files.truncate(MOST_FILES);
+        let mut files = Vec::with_capacity(self.files.len());
+        let mut places = std::mem::take(&mut self.files).into_iter();
+        loop {
+            let asked = places.by_ref().take(AT_ONCE).map(|(path, place)| {
+                let (asked, entry) = match place {
+                    Place::Given(file) => (js_sys::Promise::resolve(&JsValue::from(file)), None),
+                    Place::Entry(entry) => (file_of(&entry), Some(entry)),
+                };
+                (path, asked, entry)
+            });
+            // All of them are asked for before the first is waited for.
+            let asked: Vec<_> = asked.collect();
+            if asked.is_empty() {
+                return (files, self);
+            }
+            for (path, asked, entry) in asked {
+                match answered::<File>(asked).await {
+                    Some(file) => files.push(NamedFile { path, file, entry }),
+                    None => self.n_unread += 1,
+                }
+            }
+            told(files.len());
+        }
+    }
+}
+
+/// The files as they are now: one that changed since it was listed cannot be read, for a browser gives what it was. What
+/// went stays as it was, and is told where it is read.
+pub(crate) async fn as_they_are(files: &mut [NamedFile]) {
+    for some in files.chunks_mut(AT_ONCE) {
+        let asked = some.iter().map(|named| named.entry.as_ref().map(file_of));
+        let asked: Vec<_> = asked.collect();
+        for (named, asked) in some.iter_mut().zip(asked) {
+            if let Some(asked) = asked
+                && let Some(file) = answered::<File>(asked).await
+            {
+                named.file = file;
+            }
+        }
+    }
+}
+
+fn file_of(entry: &web_sys::FileSystemEntry) -> js_sys::Promise {
+    let entry: &web_sys::FileSystemFileEntry = entry.unchecked_ref();
+    ask(|done| entry.file_with_callback_and_callback(done, done))
+}
+
+fn batch_of(reader: &web_sys::FileSystemDirectoryReader) -> js_sys::Promise {
+    ask(|done| {
+        // One that cannot be asked has nothing.
+        let _ = reader.read_entries_with_callback_and_callback(done, done);
+    })
+}
+
+/// A call that answers through functions, begun: also what failed is an answer, for nobody waits for it yet.
+fn ask(call: impl FnOnce(&js_sys::Function)) -> js_sys::Promise {
+    let mut call = Some(call);
+    js_sys::Promise::new(&mut |done, _| {
+        if let Some(call) = call.take() {
+            call(&done);
+        }
+    })
+}
+
+/// What came of it, where it is what was asked for.
+async fn answered<T: JsCast>(asked: js_sys::Promise) -> Option<T> {
+    JsFuture::from(asked).await.ok()?.dyn_into().ok()
 }

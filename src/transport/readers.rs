@@ -20,7 +20,7 @@ type ReadFiles = fn(Vec<(String, Blob)>, Limits, Sink) -> Result<Running, Failur
 pub(crate) struct Readers {
     /// A reader of a session in one piece.
     pub(crate) session: fn() -> Box<dyn Reads>,
-    /// The sessions that files make, by their paths.
+    /// The sessions that files make, by their paths; what lies beside sessions is told once.
     pub(crate) group: fn(&[&str]) -> SessionFolder,
     /// Reads the one session that these files make.
     pub(crate) files: ReadFiles,
@@ -29,7 +29,7 @@ pub(crate) struct Readers {
 fn table() -> Readers {
     Readers {
         session: || Box::new(SessionReader::new(Context::default())),
-        group: |paths| SessionFolder::group(paths.iter().copied()),
+        group: |paths| SessionFolder::apart(paths.iter().copied()),
         files: folder::of_files,
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn has_now(row: &Row, now_ms: i64) -> bool {
 /// A session of the server.
 pub(super) fn session(row: &Rc<Row>, look: &Look) -> AnyView {
     let state = row.state(look.now_ms);
-    let title = row.name();
+    let title = row.name(&clock::day_and_time);
     let parts = [row.agent_name(), row.project(), row.git_branch.as_deref()];
     let parts: Vec<&str> = parts.into_iter().flatten().collect();
     let by = match parts.is_empty() {

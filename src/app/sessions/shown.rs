@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 use super::super::State;
 use super::super::local::LocalSession;
-use super::{finds, now, row};
+use super::{now, row};
 
 /// One row of the list.
 #[derive(Clone)]
@@ -15,7 +15,7 @@ pub(super) enum Item {
     /// A section and how many are in it.
     Heading(&'static str, usize),
     /// A session of dropped files.
-    Local(LocalSession),
+    Local(Rc<LocalSession>),
     /// A session of the server.
     Session(Section, Rc<Row>),
 }
@@ -68,13 +68,8 @@ impl Shown {
         state.seen.track();
         let mut items = Vec::new();
         state.local.with(|sessions| {
-            let found = sessions.iter().filter(|session| {
-                finds(
-                    &filter,
-                    session.head.title.as_deref().unwrap_or_default(),
-                    &session.name,
-                )
-            });
+            let found = sessions.iter();
+            let found = found.filter(|session| session.fits(&filter, clock.now_ms));
             items.extend(found.cloned().map(Item::Local));
         });
         let n_local = items.len();

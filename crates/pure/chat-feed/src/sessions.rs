@@ -10,13 +10,18 @@ mod stack;
 
 use serde::Deserialize;
 
-pub use filter::{Facet, Filter};
+pub use filter::{Facet, Filter, haystack_of};
 pub use rows::{Arranged, Rows};
 pub use seen::Seen;
 pub use stack::Stack;
 
 /// A session that runs and of which nothing came for so long is quiet.
 const QUIET_MS: i64 = 5 * 60_000;
+
+/// So much of a made id tells it from others.
+const SHORT_ID: usize = 8;
+/// No number that people write is as long: a date with a time has fourteen digits, but that is made, too.
+const LONG_NUMBER: usize = 12;
 
 /// One session, as the server tells it; what it does not tell is not shown.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -189,9 +194,24 @@ impl Row {
         since_ms.unwrap_or_else(|| self.at_ms())
     }
 
-    /// What it is called.
-    pub fn name(&self) -> String {
-        name_of(self.title.as_deref(), self.cwd.as_deref(), &self.id)
+    /// What it is called: as [`name_of`] says, and not by an id that a program made, which says nothing. `told` writes
+    /// times as the reader reads them.
+    pub fn name(&self, told: &dyn Fn(i64) -> String) -> String {
+        let name = name_of(self.title.as_deref(), self.cwd.as_deref(), &self.id);
+        if name != self.id || !is_made(&self.id) {
+            return name;
+        }
+        let what = match self.agent_name() {
+            Some(agent) => format!("{agent} session"),
+            None => "Session".to_owned(),
+        };
+        match self.started_ms.or(self.last_activity_ms) {
+            Some(at_ms) => format!("{what} of {}", told(at_ms)),
+            None => format!(
+                "{what} {}",
+                self.id.chars().take(SHORT_ID).collect::<String>()
+            ),
+        }
     }
 
     /// When it last changed.
@@ -242,6 +262,15 @@ pub fn name_of(title: Option<&str>, cwd: Option<&str>, id: &str) -> String {
         (None, Some(folder)) => format!("Session in {folder}"),
         (None, None) => id.to_owned(),
     }
+}
+
+/// Whether a program made an id, and nobody chose it: a part of it is long and of letters and digits, or of digits only.
+fn is_made(id: &str) -> bool {
+    id.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| {
+        let n_digits = part.bytes().filter(u8::is_ascii_digit).count();
+        let is_mixed = n_digits >= 2 && n_digits < part.len();
+        (is_mixed && part.len() >= SHORT_ID) || n_digits >= LONG_NUMBER
+    })
 }
 
 /// An agent's name without its version.

@@ -96,13 +96,40 @@ fn a_session_lasted_as_long_as_its_events_say_whenever_they_came() {
 
 #[test]
 fn a_session_without_a_title_is_called_by_its_folder_else_by_its_id() {
+    let name = |row: &Row| row.name(&|at_ms| format!("<{at_ms}>"));
     let mut one = row("s1", "idle", 0);
-    assert_eq!(one.name(), "s1");
+    assert_eq!(name(&one), "s1");
     one.cwd = Some("/home/m/tidepool/".to_owned());
     one.title = Some("  ".to_owned());
-    assert_eq!(one.name(), "Session in tidepool");
+    assert_eq!(name(&one), "Session in tidepool");
     one.title = Some(" Mend it ".to_owned());
-    assert_eq!(one.name(), "Mend it");
+    assert_eq!(name(&one), "Mend it");
+}
+
+#[test]
+fn no_session_is_called_by_an_id_that_a_program_made() {
+    let name = |row: &Row| row.name(&|at_ms| format!("<{at_ms}>"));
+    for made in [
+        "916e9278-b573-4a9f-a9df-23458e5f3261",
+        "00000000-0000-4000-8000-000000000001",
+        "rollout-2025-11-12T14-03-22-019a7b1c-0000-7000-8000-00000000abcd",
+        "ses_5f3kQz9ABcdEfGhIjKlMnOpQr",
+        "s-00ab12cd34ef5678",
+    ] {
+        let mut one = row(made, "idle", 5);
+        one.started_ms = None;
+        one.last_activity_ms = None;
+        let short: String = made.chars().take(8).collect();
+        assert_eq!(name(&one), format!("Session {short}"));
+        one.last_activity_ms = Some(9);
+        assert_eq!(name(&one), "Session of <9>");
+        one.agent = Some("Codex 0.77".to_owned());
+        one.started_ms = Some(7);
+        assert_eq!(name(&one), "Codex session of <7>");
+    }
+    for chosen in ["nightly", "s1", "deploy-2025-11-12", "release_v1.2.30"] {
+        assert_eq!(name(&row(chosen, "idle", 5)), chosen);
+    }
 }
 
 /// Ids by section.

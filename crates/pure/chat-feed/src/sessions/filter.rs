@@ -60,7 +60,7 @@ impl Filter {
     }
 
     /// Whether a session is shown; `haystack` is its [`haystack_of`].
-    pub(super) fn shows(&self, row: &Row, haystack: &str, now_ms: i64) -> bool {
+    pub fn shows(&self, row: &Row, haystack: &str, now_ms: i64) -> bool {
         self.words.iter().all(|word| found(haystack, word))
             && self.facets.iter().all(|(facet, wanted)| {
                 let has = |text: Option<&str>| {
@@ -73,12 +73,6 @@ impl Filter {
                     Facet::Is => is(row.state(now_ms), wanted),
                 }
             })
-    }
-
-    /// Whether these words are all in a text.
-    pub fn shows_text(&self, text: &str) -> bool {
-        let text = text.to_lowercase();
-        self.facets.is_empty() && self.words.iter().all(|word| found(&text, word))
     }
 
     /// The text with a facet set to a value, or without it; all else stays as it was typed.
@@ -108,7 +102,7 @@ impl Filter {
 }
 
 /// What words are looked for in, in small letters.
-pub(super) fn haystack_of(row: &Row) -> String {
+pub fn haystack_of(row: &Row) -> String {
     let texts = [
         row.title.as_deref(),
         row.agent.as_deref(),
