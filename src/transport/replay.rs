@@ -67,7 +67,7 @@ pub(crate) fn of_address(
 
 /// Reads a source, in a worker where it is long and there can be one.
 async fn read(source: Source, limits: Limits, sink: &Sink) {
-    let mut reading = Reading::new(AT_REST);
+    let mut reading = Reading::new(AT_REST, &source);
     let Some(mut bytes) = open(&source, sink).await else {
         return;
     };
@@ -119,7 +119,7 @@ async fn read(source: Source, limits: Limits, sink: &Sink) {
             let Some(mut bytes) = open(&source, sink).await else {
                 return;
             };
-            let mut reading = Reading::new(reading.arrival_ms);
+            let mut reading = Reading::new(reading.arrival_ms, &source);
             reading.read_all(&mut bytes, OWN_BYTES, limits, sink).await;
         }
     }
@@ -133,7 +133,7 @@ pub(super) async fn read_here(
     sink: &Sink,
 ) {
     if let Some(mut bytes) = open(&source, sink).await {
-        let mut reading = Reading::new(arrival_ms);
+        let mut reading = Reading::new(arrival_ms, &source);
         reading.watch = watch;
         reading.read(&mut bytes, sink, ALL).await;
     }
@@ -208,10 +208,13 @@ struct Reading {
     n_taken: u64,
     /// How many events they gave.
     n_events: usize,
+    /// The session of the first of them.
+    session_id: String,
+    is_file: bool,
 }
 
 impl Reading {
-    fn new(arrival_ms: i64) -> Reading {
+    fn new(arrival_ms: i64, source: &Source) -> Reading {
         Reading {
             reader: Bytes::default(),
             arrival_ms,
@@ -220,6 +223,8 @@ impl Reading {
             piece: Default::default(),
             n_taken: 0,
             n_events: 0,
+            session_id: String::new(),
+            is_file: matches!(source, Source::File(_)),
         }
     }
 
@@ -251,11 +256,32 @@ impl Reading {
     /// Hands events on.
     fn hand_on(&mut self, mut events: Vec<ChatEvent>, at_rest: bool, sink: &Sink) {
         self.n_events += events.len();
+        for event in &mut events {
+            if event.session_id != self.session_id {
+                self.tell_apart(event);
+            }
+        }
         let watch = self.watch.as_mut();
         if let Some(taken) = watch.and_then(|watch| watch.take(&mut events, at_rest)) {
             sink(taken);
         }
         sink(Update::Events(events));
+    }
+
+    /// A file may hold several sessions, which use the same ids: those of the first stay as they are.
+    #[cold]
+    fn tell_apart(&mut self, event: &mut ChatEvent) {
+        if self.session_id.is_empty() {
+            self.session_id.clone_from(&event.session_id);
+            return;
+        }
+        let of = &event.session_id;
+        let names = [&mut event.turn_id, &mut event.response_id];
+        let named = names.into_iter().flatten().chain([&mut event.id]);
+        for name in named.filter(|name| !name.is_empty() && !of.is_empty()) {
+            name.insert(0, '.');
+            name.insert_str(0, of);
+        }
     }
 
     /// Passes by what was taken, in a source that was opened anew.
@@ -329,7 +355,13 @@ impl Reading {
                 Ok(Some(piece)) => piece,
                 Ok(None) => return self.finish(sink, events, None).await,
                 Err(Broken::Source(why)) => {
-                    fail(sink, format!("could not read on: {why}"), AGAIN);
+                    let what = format!("could not read on: {why}");
+                    if self.is_file {
+                        // What came of it stays, and nothing will go on.
+                        let gone = Failure::new(what, FILE_GONE);
+                        return self.finish(sink, events, Some(gone)).await;
+                    }
+                    fail(sink, what, AGAIN);
                     return Stopped::AtEnd;
                 }
                 Err(Broken::Packing(why)) => {
