@@ -5,12 +5,14 @@
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use chat_event::compaction::Folded;
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Dialect, SessionReader};
-use chat_store::{ItemResult, PageRequest, Session, SessionId, now_ms, random_base64url};
+use chat_store::{ItemResult, Session, SessionId, now_ms, random_base64url};
 use serde_json::{Map, Value, json};
 
 use crate::error::ApiError;
@@ -204,25 +206,31 @@ impl Task {
         };
         // The session has begun: what the reader says at its first line is there.
         task.read(Map::from_iter([("event_type".to_owned(), "info".into())]))?;
-        let mut after = 0;
-        loop {
-            let page = session.page(PageRequest {
-                after,
-                limit: 1000,
-                max_bytes: 1024 * 1024,
-            })?;
-            for line in &page.lines {
-                let event = ChatEvent::from_json(line).ok();
-                if let Some((event, key)) = event.and_then(|event| report_of(&event)) {
-                    task.seen.insert(hash(&key));
-                    task.read(event)?;
-                }
+        let mut taken = Ok(());
+        session.walk(0, &mut |_, line| {
+            taken = task.take_back(line);
+            match taken {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
             }
-            if page.next <= after || page.next >= page.head {
-                return Ok(task);
-            }
-            after = page.next;
+        })?;
+        taken.map(|()| task)
+    }
+
+    /// Reads the reports that a line of the log was made of: one, or all that were folded into it.
+    fn take_back(&mut self, line: &str) -> Result<(), ApiError> {
+        let Ok(event) = ChatEvent::from_json(line) else {
+            return Ok(());
+        };
+        let events = match Folded::of(&event) {
+            Some(folded) => folded.events().collect(),
+            None => vec![event],
+        };
+        for (report, key) in events.iter().filter_map(report_of) {
+            self.seen.insert(hash(&key));
+            self.read(report)?;
         }
+        Ok(())
     }
 
     /// What the reader makes of the next report.

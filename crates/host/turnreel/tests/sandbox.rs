@@ -288,6 +288,35 @@ fn what_is_sent_twice_is_stored_once_also_across_a_restart() {
 }
 
 #[test]
+fn what_was_folded_into_one_line_is_known_as_well() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = Server::start(dir.path());
+    let chunk = |index: u64, is_final: bool| json!({"message_id": "m", "chunk": format!("word {index} "), "chunk_index": index, "is_final": is_final});
+    for index in 0..40 {
+        send(&server, "message-chunks", &chunk(index, false));
+    }
+    let end = json!([{"id": "end", "timestamp": 1, "type": "session_end", "payload": {}}]);
+    assert_eq!(server.post("t1", &end).0, 200);
+    server.kill();
+    let data = dir.path().to_string_lossy();
+    let output = support::command::run("compact", &["t1", "--data", &data], b"");
+    assert!(output.status.success(), "{output:?}");
+    let server = Server::start(dir.path());
+    let n_before = events(&server, "t1").len();
+    assert!(n_before < 20, "{n_before} lines are left");
+    for index in [0, 20, 39] {
+        let (_, answer) = send(&server, "message-chunks", &chunk(index, false));
+        assert_eq!(answer["duplicate"], true, "{index}: {answer}");
+    }
+    // The message goes on with all that was before.
+    send(&server, "message-chunks", &chunk(40, true));
+    let events = events(&server, "t1");
+    let text = of_type(&events, "assistant_done")[0]["payload"]["text"].clone();
+    let whole: String = (0..=40).map(|index| format!("word {index} ")).collect();
+    assert_eq!(text, whole);
+}
+
+#[test]
 fn a_sandbox_has_its_share_and_is_told_when_there_is_more() {
     let dir = tempfile::tempdir().unwrap();
     let more = [
