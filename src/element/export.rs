@@ -15,6 +15,7 @@ use chat_feed::projections::TextSink;
 
 use super::FeedElement;
 use crate::components::export::{Review, Step};
+use crate::platform::frame::Slice;
 use crate::platform::part::part;
 use crate::platform::save::{self, Pieces};
 use crate::platform::stream::Blob;
@@ -285,10 +286,18 @@ async fn write(
         seeing.n_events < seen.n_events && is_wanted()
     };
     session.origin.read(take, &session.asker).await?;
+    known_again(session, seen, sheet.borrow().2.seen())?;
+    // Of a transcript that are the last 32 MiB of the session.
+    let write_next = || {
+        let (writer, sheet, _) = &mut *sheet.borrow_mut();
+        writer.finish_next(sheet)
+    };
+    let mut slice = Slice::begin();
+    while (session.is_wanted)() && write_next() {
+        slice.give_way().await;
+    }
     let pieces = {
-        let (writer, sheet, seeing) = &mut *sheet.borrow_mut();
-        known_again(session, seen, seeing.seen())?;
-        writer.finish(sheet);
+        let (_, sheet, _) = &mut *sheet.borrow_mut();
         sheet.flush();
         std::mem::take(&mut sheet.pieces)
     };

@@ -110,6 +110,29 @@ pub(crate) async fn yield_now() {
     let _ = wasm_bindgen_futures::JsFuture::from(promise).await;
 }
 
+/// How long the page may be held at once; the rest of a frame is for layout and paint.
+const SLICE_MS: f64 = 8.0;
+
+/// Long work in slices, with a frame between them.
+pub(crate) struct Slice {
+    began_ms: f64,
+}
+
+impl Slice {
+    /// The first one begins.
+    pub(crate) fn begin() -> Slice {
+        Slice { began_ms: now_ms() }
+    }
+
+    /// Lets the browser do what waits, where this one has taken its time; the next one begins then.
+    pub(crate) async fn give_way(&mut self) {
+        if now_ms() - self.began_ms > SLICE_MS {
+            yield_now().await;
+            self.began_ms = now_ms();
+        }
+    }
+}
+
 /// Whether the browser has a network at all.
 pub(crate) fn is_online() -> bool {
     dom::window().navigator().on_line()

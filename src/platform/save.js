@@ -21,6 +21,8 @@ export async function makePage(log, pieceBytes, before, after, end) {
   for (let at = 0; at < packed.byteLength; at += pieceBytes) {
     const piece = new Uint8Array(packed, at, Math.min(pieceBytes, packed.byteLength - at));
     texts.push(before, ...base64(piece), after);
+    // Of a long session they are hundreds, and a frame comes between two.
+    await (globalThis.scheduler?.yield?.() ?? new Promise((go) => setTimeout(go)));
   }
   return new Blob([...texts, end], { type: "text/html" });
 }

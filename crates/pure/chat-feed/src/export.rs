@@ -115,12 +115,20 @@ impl Writer {
         self.n_written += 1;
     }
 
-    /// There are no more events.
+    /// There are no more events: writes what is left.
     pub fn finish(&mut self, sink: &mut impl TextSink) {
+        while self.finish_next(sink) {}
+    }
+
+    /// There are no more events: writes some of what is left, and says whether there may be more.
+    pub fn finish_next(&mut self, sink: &mut impl TextSink) -> bool {
         match self.form {
-            Form::Html | Form::Jsonl => {}
-            Form::Json => sink.text(if self.n_written == 0 { "[]\n" } else { "\n]\n" }),
-            Form::Markdown => self.markdown.finish(sink),
+            Form::Html | Form::Jsonl => false,
+            Form::Json => {
+                sink.text(if self.n_written == 0 { "[]\n" } else { "\n]\n" });
+                false
+            }
+            Form::Markdown => self.markdown.finish_next(sink),
         }
     }
 

@@ -175,9 +175,12 @@ impl Conversation {
 
     /// Gives all that is left.
     pub(super) fn finish(&mut self, finished: &mut impl FnMut(Tree)) {
-        while let Some(tree) = self.pop() {
-            finished(tree);
-        }
+        while self.finish_next(finished) {}
+    }
+
+    /// Gives the next of what is left; false where nothing is.
+    pub(super) fn finish_next(&mut self, finished: &mut impl FnMut(Tree)) -> bool {
+        self.pop().map(finished).is_some()
     }
 
     /// Forgets all that is open.

@@ -138,14 +138,23 @@ impl Markdown {
 
     /// The log is at its end: gives what is left.
     pub fn finish(&mut self, sink: &mut impl TextSink) {
+        while self.finish_next(sink) {}
+    }
+
+    /// The log is at its end: gives the next of what is left, and whether there may be more. All of it at once takes as
+    /// long as writing the 32 MiB that were kept.
+    pub fn finish_next(&mut self, sink: &mut impl TextSink) -> bool {
         self.tell_retries(None, sink);
         let transcript = &mut self.transcript;
-        self.conversation
-            .finish(&mut |tree| transcript.tree(&tree, sink));
+        let conversation = &mut self.conversation;
+        if conversation.finish_next(&mut |tree| transcript.tree(&tree, sink)) {
+            return true;
+        }
         // Where nothing was said, too.
         let mut out = Writer::new(sink);
         transcript.head(&mut out);
         out.finish();
+        false
     }
 }
 
