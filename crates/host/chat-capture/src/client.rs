@@ -3,7 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use crate::spool::Batch;
@@ -109,6 +111,25 @@ pub(crate) struct Taken {
     pub(crate) ids_taken: Vec<usize>,
 }
 
+/// A piece of a session's log.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Page {
+    pub(crate) epoch: String,
+    /// The number of its last event.
+    pub(crate) next: u64,
+    /// The number of the log's last event.
+    pub(crate) head: u64,
+    /// As they stand.
+    pub(crate) events: Vec<Box<RawValue>>,
+}
+
+/// Lines of one page, as far as they hold their bodies themselves.
+const PAGE_BYTES: usize = 256 * 1024;
+
+/// The longest answer, and the longest page: its bodies may be large.
+const ANSWER_BYTES: u64 = 16 * 1024 * 1024;
+const WHOLE_PAGE_BYTES: u64 = 256 * 1024 * 1024;
+
 /// The longest that one request takes, where nothing else is said: a batch is large, and a disk slow.
 const LONGEST: Duration = Duration::from_secs(60);
 
@@ -174,6 +195,26 @@ impl Client {
         read_answer(asked.header("Authorization", token).call())
     }
 
+    /// What a session's log has behind a cursor.
+    pub(crate) fn page(
+        &self,
+        endpoint: &Endpoint,
+        session_id: &str,
+        after: &str,
+    ) -> Result<Page, Error> {
+        check_endpoint(&endpoint.url)?;
+        let url = format!(
+            "{}/api/v1/sessions/{session_id}/events?bodies=full&max_bytes={PAGE_BYTES}&after={after}",
+            endpoint.url.trim_end_matches('/')
+        );
+        let token = format!("Bearer {}", endpoint.token);
+        let asked = self.agent.get(&url).header("Authorization", token).call();
+        let text = read_text(asked, WHOLE_PAGE_BYTES)?;
+        serde_json::from_str(&text).map_err(|why| Error::Refused {
+            why: format!("no page of events: {why}"),
+        })
+    }
+
     /// Sends one body, and gives its hash.
     pub(crate) fn put(&self, endpoint: &Endpoint, body: &str) -> Result<String, Error> {
         use fmt::Write as _;
@@ -201,6 +242,15 @@ impl Client {
 fn read_answer(
     sent: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
 ) -> Result<Value, Error> {
+    let text = read_text(sent, ANSWER_BYTES)?;
+    Ok(serde_json::from_str(&text).unwrap_or(Value::Null))
+}
+
+/// What is answered where all is well.
+fn read_text(
+    sent: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+    most_bytes: u64,
+) -> Result<String, Error> {
     let unanswered = |why: String| Error::Later {
         why,
         after_ms: None,
@@ -217,16 +267,18 @@ fn read_answer(
     let text = response
         .body_mut()
         .with_config()
-        .limit(16 * 1024 * 1024)
+        .limit(most_bytes)
         .read_to_string()
         .map_err(|why| unanswered(format!("half an answer: {why}")))?;
+    if (200..=299).contains(&status) {
+        return Ok(text);
+    }
     let answer: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
     let why = || match answer["error"]["message"].as_str() {
         Some(message) => format!("{status}: {message}"),
         None => format!("status {status}"),
     };
     match status {
-        200..=299 => Ok(answer),
         401 | 403 | 421 => Err(Error::Unauthorized { why: why() }),
         413 => Err(Error::TooLarge),
         // 423: another program has the session's log for now.

@@ -134,7 +134,7 @@ impl Asked {
                 if let Error::Later { status: None, .. } = why {
                     events.push(asked.resolved(None));
                     let spool = Spool::new(spool_dir.to_owned());
-                    spool.append(&events).map_err(|why| why.to_string())?;
+                    spool.append(None, &events).map_err(|why| why.to_string())?;
                 }
                 Err(why.to_string())
             }
@@ -240,7 +240,7 @@ impl Asked {
         }
         let events = [self.resolved(outcome)];
         match self.post(&events) {
-            Err(Error::Later { .. }) => Spool::new(self.spool_dir.clone()).append(&events),
+            Err(Error::Later { .. }) => Spool::new(self.spool_dir.clone()).append(None, &events),
             // A token that may only send tells of no leave: that it is asked no longer it does tell.
             Err(Error::Refused { .. }) if outcome.is_some() => self.post(&[self.resolved(None)]),
             // What it refuses now it refuses later.

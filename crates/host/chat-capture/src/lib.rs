@@ -12,10 +12,12 @@ mod hook;
 mod pipe;
 mod queue;
 mod sender;
+mod sources;
 mod spool;
 
 pub use chat_normalize::Dialect;
 pub use client::{Endpoint, Error, check_endpoint};
 pub use hook::Asked;
 pub use pipe::{FindEndpoint, Outcome, Pipe};
+pub use sources::{ReadLog, Turn};
 pub use spool::{Batch, Leftover, keep_refused, leftovers};

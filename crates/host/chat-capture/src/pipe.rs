@@ -123,8 +123,8 @@ impl Pipe {
             let takes_answers = self.takes_answers;
             move || {
                 let mut next = |timeout| shared.queue.pop(timeout);
-                let mut keep = |events: &[ChatEvent]| {
-                    let kept = shared.spool.append(events);
+                let mut keep = |dialect: Option<Dialect>, events: &[ChatEvent]| {
+                    let kept = shared.spool.append(dialect, events);
                     kept.map_err(|why| why.to_string())
                 };
                 let outcome = read(reader, takes_answers, &mut next, &now_ms, &mut keep);
@@ -214,21 +214,13 @@ impl Shared {
             if ours().is_some_and(|ours| ours == path) {
                 continue;
             }
-            let Ok(Some(mut leftover)) = Leftover::open(&path) else {
+            let Ok(Some(leftover)) = Leftover::open(&path) else {
                 continue;
             };
-            let read = loop {
-                match leftover.next_batch() {
-                    Ok(Some(batch)) => {
-                        sender.send(&batch, &mut |pause| std::thread::sleep(pause.wait));
-                    }
-                    Ok(None) => break Ok(()),
-                    Err(why) => break Err(why),
-                }
-            };
             // What could not be read is left for the next.
-            if let Err(why) = read.and_then(|()| leftover.remove()) {
-                self.note(why.to_string());
+            match sender.send_leftover(&path, leftover) {
+                Ok(said) => said.into_iter().for_each(|said| self.note(said)),
+                Err(why) => self.note(why.to_string()),
             }
         }
         locked(&self.notes).append(&mut sender.take_notes());
@@ -293,7 +285,7 @@ fn read(
     takes_answers: bool,
     next: &mut dyn FnMut(Duration) -> std::io::Result<Popped>,
     now_ms: &dyn Fn() -> i64,
-    keep: &mut dyn FnMut(&[ChatEvent]) -> Result<(), String>,
+    keep: &mut dyn FnMut(Option<Dialect>, &[ChatEvent]) -> Result<(), String>,
 ) -> Outcome {
     let mut outcome = Outcome::default();
     let mut spool_failed = false;
@@ -345,7 +337,7 @@ fn read(
         }
         if !events.is_empty()
             && !spool_failed
-            && let Err(why) = keep(&events)
+            && let Err(why) = keep(reader.dialect(), &events)
         {
             outcome.notes.push(why);
             spool_failed = true;
@@ -446,7 +438,7 @@ mod tests {
             })
         };
         let mut said = Vec::new();
-        let mut keep = |events: &[ChatEvent]| {
+        let mut keep = |_: Option<Dialect>, events: &[ChatEvent]| {
             for event in events {
                 if let Payload::SessionStatus(status) = &event.payload {
                     let guessed = status.guessed == Some(true);
@@ -523,7 +515,7 @@ mod tests {
             })
         };
         let mut times = Vec::new();
-        let mut keep = |events: &[ChatEvent]| {
+        let mut keep = |_: Option<Dialect>, events: &[ChatEvent]| {
             times.extend(events.iter().map(|event| event.timestamp));
             Ok(())
         };

@@ -8,7 +8,8 @@ use chat_event::{BodyRef, ChatEvent, bodies};
 
 use crate::client::{Client, Endpoint, Error};
 use crate::pipe::{FindEndpoint, found};
-use crate::spool::{Batch, Reader, Spool, keep_refused};
+use crate::sources::{Sources, log_after};
+use crate::spool::{Batch, Leftover, Reader, Spool, keep_refused};
 
 /// Between the starts of two batches: a chunk leaves at once, and a flood in few requests.
 const PACE: Duration = Duration::from_millis(50);
@@ -33,6 +34,8 @@ pub(crate) struct Sender<'a> {
     client: Client,
     /// Beside what is kept of what the server refuses.
     spool_dir: PathBuf,
+    /// What others tell of the sessions of the spool that is sent.
+    sources: Option<Sources>,
     tries: u32,
     notes: Vec<String>,
     /// How many events were refused, and where they are kept.
@@ -58,6 +61,7 @@ impl<'a> Sender<'a> {
             find_endpoint,
             client: Client::new(),
             spool_dir: spool_dir.to_owned(),
+            sources: None,
             tries: 0,
             notes: Vec::new(),
             n_refused: 0,
@@ -76,6 +80,10 @@ impl<'a> Sender<'a> {
     ) -> Result<(), Error> {
         let mut at = 0;
         let mut reader: Option<Reader> = None;
+        let mut rest = |pause: &Pause| {
+            note_refusal(&pause.why, pause.is_pace.then_some(pause.wait));
+            spool.rest(pause.wait);
+        };
         while spool.wait_beyond(at) {
             let started = Instant::now();
             let Some(path) = spool.path() else {
@@ -83,56 +91,67 @@ impl<'a> Sender<'a> {
             };
             let reader = match &mut reader {
                 Some(reader) => reader,
-                None => reader.insert(Reader::open(&path)?),
+                None => {
+                    self.sources = Some(Sources::new(&path));
+                    reader.insert(Reader::open(&path)?)
+                }
             };
             let end = spool.written();
             while let Some(batch) = reader.next_batch(end)? {
-                self.send(&batch, &mut |pause| {
-                    note_refusal(&pause.why, pause.is_pace.then_some(pause.wait));
-                    spool.rest(pause.wait);
-                });
+                self.send(&batch, false, &mut rest);
                 at = batch.end;
-                sent(at);
+                // What is held back is not there before its end.
+                sent(at.saturating_sub(u64::from(self.holds_back())));
             }
             at = end;
-            sent(at);
-            if let Some(rest) = PACE.checked_sub(started.elapsed()) {
-                spool.rest(rest);
+            sent(at.saturating_sub(u64::from(self.holds_back())));
+            if let Some(pause) = PACE.checked_sub(started.elapsed()) {
+                spool.rest(pause);
             }
         }
+        self.end(at, &mut rest);
+        sent(at);
         Ok(())
     }
 
-    /// Sends one batch, however long that takes.
-    pub(crate) fn send(&mut self, batch: &Batch, rest: &mut dyn FnMut(&Pause)) {
-        loop {
-            let why = match self.send_once(batch) {
-                Ok(()) => {
-                    self.tries = 0;
-                    self.last_refusal = None;
-                    return;
-                }
-                Err(Error::TooLarge) if batch.lines.len() > 1 => {
-                    let (first, second) = halves(batch);
-                    self.send(&first, rest);
-                    self.send(&second, rest);
-                    return;
-                }
-                Err(Error::IdsTaken { .. }) => {
-                    let lines: Vec<&str> = batch.lines.iter().map(String::as_str).collect();
-                    self.told_before(batch, lines.len());
-                    self.keep_refused(batch, &lines);
-                    return;
-                }
-                Err(why @ (Error::TooLarge | Error::Refused { .. })) => {
-                    // It would be refused each time, and hold up all that follows.
-                    self.note(why.to_string());
-                    let lines: Vec<&str> = batch.lines.iter().map(String::as_str).collect();
-                    self.keep_refused(batch, &lines);
-                    return;
-                }
-                Err(why) => why,
+    /// Sends what an earlier pipe left; what is to be said of it.
+    pub(crate) fn send_leftover(
+        &mut self,
+        path: &Path,
+        mut leftover: Leftover,
+    ) -> Result<Option<String>, Error> {
+        let mut rest = |pause: &Pause| std::thread::sleep(pause.wait);
+        self.sources = Some(Sources::new(path));
+        let mut end = 0;
+        while let Some(batch) = leftover.next_batch()? {
+            self.send(&batch, false, &mut rest);
+            end = batch.end;
+        }
+        self.end(end, &mut rest);
+        leftover.remove()
+    }
+
+    fn holds_back(&self) -> bool {
+        let sources = self.sources.as_ref();
+        sources.is_some_and(|sources| !sources.shared().is_empty())
+    }
+
+    /// Sends what was held back for what other sources might tell.
+    fn end(&mut self, end: u64, rest: &mut dyn FnMut(&Pause)) {
+        let shared = self.sources.as_ref().map(Sources::shared);
+        for session_id in shared.unwrap_or_default() {
+            let nothing = Batch {
+                session_id,
+                lines: Vec::new(),
+                end,
             };
+            self.send(&nothing, true, rest);
+        }
+    }
+
+    /// Sends one batch, however long that takes.
+    fn send(&mut self, batch: &Batch, is_end: bool, rest: &mut dyn FnMut(&Pause)) {
+        while let Err(why) = self.send_once(batch, is_end) {
             self.tries = self.tries.saturating_add(1);
             let (asked, is_pace) = match &why {
                 Error::Later {
@@ -151,15 +170,62 @@ impl<'a> Sender<'a> {
             rest(&pause);
             self.last_refusal = Some(pause.why);
         }
+        self.tries = 0;
+        self.last_refusal = None;
     }
 
-    fn send_once(&mut self, batch: &Batch) -> Result<(), Error> {
+    /// Sends what of a batch is new.
+    fn send_once(&mut self, batch: &Batch, is_end: bool) -> Result<(), Error> {
         let endpoint = found(self.find_endpoint)?;
+        let Some(sources) = &mut self.sources else {
+            return self.send_lines(batch, &endpoint);
+        };
+        // Where nothing can be noted, nobody is known of.
+        let Some(turn) = sources.enter(&batch.session_id).unwrap_or(None) else {
+            return self.send_lines(batch, &endpoint);
+        };
+        let client = &self.client;
+        let mut log =
+            |session_id: &str, after: &str| log_after(client, &endpoint, session_id, after);
+        let sent = match sources.new_of(&turn, batch, is_end, &mut log) {
+            Ok(Some(new)) => self.send_lines(&new, &endpoint),
+            // Who may not read the log sends all.
+            Ok(None) | Err(Error::Unauthorized { .. }) => self.send_lines(batch, &endpoint),
+            Err(why) => Err(why),
+        };
+        if let (Err(_), Some(sources)) = (&sent, &mut self.sources) {
+            sources.forget(&batch.session_id);
+        }
+        sent
+    }
+
+    /// Sends lines, in smaller batches where they are too much for one; what would be refused each time, and hold up all
+    /// that follows, is kept.
+    fn send_lines(&mut self, batch: &Batch, endpoint: &Endpoint) -> Result<(), Error> {
+        if batch.lines.is_empty() {
+            return Ok(());
+        }
+        match self.post(batch, endpoint) {
+            Err(Error::TooLarge) if batch.lines.len() > 1 => {
+                let (first, second) = halves(batch);
+                self.send_lines(&first, endpoint)?;
+                return self.send_lines(&second, endpoint);
+            }
+            Err(Error::IdsTaken { .. }) => self.told_before(batch, batch.lines.len()),
+            Err(why @ (Error::TooLarge | Error::Refused { .. })) => self.note(why.to_string()),
+            sent => return sent,
+        }
+        let lines: Vec<&str> = batch.lines.iter().map(String::as_str).collect();
+        self.keep_refused(batch, &lines);
+        Ok(())
+    }
+
+    fn post(&mut self, batch: &Batch, endpoint: &Endpoint) -> Result<(), Error> {
         let taken = if batch.lines.iter().any(|line| line.len() > LINE_BYTES) {
-            let small = self.with_bodies_beside(batch, &endpoint)?;
-            self.client.post(&endpoint, &small)?
+            let small = self.with_bodies_beside(batch, endpoint)?;
+            self.client.post(endpoint, &small)?
         } else {
-            self.client.post(&endpoint, batch)?
+            self.client.post(endpoint, batch)?
         };
         let mut lines = Vec::new();
         for (at, why) in taken.refused {

@@ -9,8 +9,10 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chat_event::ChatEvent;
+use chat_normalize::Dialect;
 
 use crate::client::Error;
+use crate::sources::Sources;
 
 /// Events of one batch.
 const BATCH_EVENTS: usize = 1000;
@@ -60,8 +62,12 @@ impl Spool {
         }
     }
 
-    /// Appends the events.
-    pub(crate) fn append(&self, events: &[ChatEvent]) -> Result<(), Error> {
+    /// Appends the events, which a source of this dialect tells.
+    pub(crate) fn append(
+        &self,
+        dialect: Option<Dialect>,
+        events: &[ChatEvent],
+    ) -> Result<(), Error> {
         let Some(first) = events.first() else {
             return Ok(());
         };
@@ -72,7 +78,7 @@ impl Spool {
         }
         let mut state = self.locked();
         if state.file.is_none() {
-            state.file = Some(self.create(&first.session_id)?);
+            state.file = Some(self.create(&first.session_id, dialect)?);
         }
         let Some((file, path)) = &mut state.file else {
             return Ok(());
@@ -141,9 +147,10 @@ impl Spool {
         }
     }
 
-    fn create(&self, session_id: &str) -> Result<(File, PathBuf), Error> {
+    fn create(&self, session_id: &str, dialect: Option<Dialect>) -> Result<(File, PathBuf), Error> {
         make_dir(&self.dir)?;
         let pid = std::process::id();
+        let word = dialect.map_or_else(String::new, |dialect| format!(".{}", dialect.word()));
         let mut n = 1;
         loop {
             let safe = safe_name(session_id);
@@ -152,7 +159,7 @@ impl Spool {
             } else {
                 format!("-{n}")
             };
-            let path = self.dir.join(format!("{safe}-{pid}{again}.jsonl"));
+            let path = self.dir.join(format!("{safe}-{pid}{again}{word}.jsonl"));
             let mut options = File::options();
             options.append(true).create_new(true);
             #[cfg(unix)]
@@ -187,6 +194,9 @@ pub(crate) struct Reader {
     at: u64,
     /// A line that was read and belongs to the next batch.
     ahead: Option<(String, String, u64)>,
+    n_lines: u64,
+    /// The lines that are no events, with their numbers.
+    unread: Vec<(u64, Vec<u8>)>,
 }
 
 impl Reader {
@@ -197,6 +207,8 @@ impl Reader {
             path: path.to_owned(),
             at: 0,
             ahead: None,
+            n_lines: 0,
+            unread: Vec::new(),
         })
     }
 
@@ -226,7 +238,8 @@ impl Reader {
         Ok(batch)
     }
 
-    /// The next event's session, its line, and where it ends. Half a line, which a killed process leaves, is no line.
+    /// The next event's session, its line, and where it ends. Lines that are none, as half a line that a killed process
+    /// leaves, are set aside.
     fn next_line(&mut self, end: u64) -> Result<Option<(String, String, u64)>, Error> {
         if let Some(ahead) = self.ahead.take() {
             return Ok(Some(ahead));
@@ -241,14 +254,15 @@ impl Reader {
                 return Ok(None);
             }
             self.at += n as u64;
-            if bytes.pop() != Some(b'\n') {
-                return Ok(None);
-            }
-            let Ok(line) = String::from_utf8(bytes) else {
-                continue;
-            };
-            if let Some(session_id) = session_of(&line) {
-                return Ok(Some((session_id, line, self.at)));
+            self.n_lines += 1;
+            let is_whole = bytes.pop_if(|last| *last == b'\n').is_some();
+            match std::str::from_utf8(&bytes).ok().and_then(session_of) {
+                Some(session_id) if is_whole => {
+                    let line = String::from_utf8(bytes).unwrap_or_default();
+                    return Ok(Some((session_id, line, self.at)));
+                }
+                _ if bytes.iter().all(u8::is_ascii_whitespace) => {}
+                _ => self.unread.push((self.n_lines, bytes)),
             }
         }
         Ok(None)
@@ -285,6 +299,10 @@ fn is_at(file: &File, path: &Path) -> bool {
 #[derive(Debug)]
 pub struct Leftover {
     reader: Reader,
+    /// What others tell of its sessions.
+    pub(crate) sources: Sources,
+    /// The sessions of which something may be held back, at the end.
+    pub(crate) ends: Option<Vec<String>>,
     /// Held until it is sent, so that only one process sends it.
     _lock: File,
 }
@@ -314,6 +332,8 @@ impl Leftover {
         }
         Ok(Some(Leftover {
             reader: Reader::open(path)?,
+            sources: Sources::new(path),
+            ends: None,
             _lock: lock,
         }))
     }
@@ -327,15 +347,49 @@ impl Leftover {
         self.reader.next_batch(u64::MAX)
     }
 
-    /// Deletes the file: the server has all of it.
+    /// Deletes the file: the server has all of it. Its lines that are no events are kept beside what was refused; what is
+    /// to be said of them.
     ///
     /// # Errors
     ///
     /// Where the disk refuses.
-    pub fn remove(self) -> Result<(), Error> {
+    pub fn remove(self) -> Result<Option<String>, Error> {
         let path = &self.reader.path;
-        std::fs::remove_file(path).map_err(|source| spool_error("delete", path, source))
+        let kept = self.keep_unread()?;
+        std::fs::remove_file(path).map_err(|source| spool_error("delete", path, source))?;
+        Ok(kept)
     }
+
+    fn keep_unread(&self) -> Result<Option<String>, Error> {
+        let Reader { path, unread, .. } = &self.reader;
+        let (Some((first, _)), Some(dir), Some(name)) =
+            (unread.first(), path.parent(), path.file_name())
+        else {
+            return Ok(None);
+        };
+        let lines: Vec<&[u8]> = unread.iter().map(|(_, line)| line.as_slice()).collect();
+        let kept = keep(dir, Path::new(name), &lines)?;
+        let which = match unread.len() {
+            1 => format!("line {first} of {} is no event", path.display()),
+            n => format!(
+                "{n} lines of {} are no events, the first is line {first}",
+                path.display()
+            ),
+        };
+        Ok(Some(format!("{which}; kept in {}", kept.display())))
+    }
+}
+
+/// The dialect of the source whose events are in a spool.
+pub(crate) fn dialect_of(path: &Path) -> Option<Dialect> {
+    let stem = path.file_stem()?.to_str()?;
+    Dialect::from_word(stem.rsplit_once('.')?.1)
+}
+
+/// Whether a process writes to this spool, or sends it.
+pub(crate) fn is_held(path: &Path) -> bool {
+    let lock = File::open(path).map(|file| file.try_lock());
+    matches!(lock, Ok(Err(std::fs::TryLockError::WouldBlock)))
 }
 
 /// The files in a spool folder, in the order of their names.
@@ -355,24 +409,30 @@ pub fn leftovers(dir: &Path) -> Vec<PathBuf> {
 ///
 /// Where the disk refuses.
 pub fn keep_refused(dir: &Path, session_id: &str, lines: &[&str]) -> Result<PathBuf, Error> {
+    let lines: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();
+    let name = format!("{}.jsonl", safe_name(session_id));
+    keep(dir, Path::new(&name), &lines)
+}
+
+fn keep(dir: &Path, name: &Path, lines: &[&[u8]]) -> Result<PathBuf, Error> {
     let dir = dir.join("refused");
     make_dir(&dir)?;
-    let path = dir.join(format!("{}.jsonl", safe_name(session_id)));
+    let path = dir.join(name);
     let mut options = File::options();
     options.append(true).create(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut text = lines.join("\n");
-    text.push('\n');
+    let mut bytes = lines.join(&b'\n');
+    bytes.push(b'\n');
     options
         .open(&path)
-        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .and_then(|mut file| file.write_all(&bytes))
         .map_err(|source| spool_error("keep what was refused beside", &path, source))?;
     Ok(path)
 }
 
 /// An id that fits the wire fits a file name; anything else stays out of it.
-fn safe_name(session_id: &str) -> String {
+pub(crate) fn safe_name(session_id: &str) -> String {
     session_id
         .chars()
         .filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
@@ -380,7 +440,7 @@ fn safe_name(session_id: &str) -> String {
         .collect()
 }
 
-fn make_dir(dir: &Path) -> Result<(), Error> {
+pub(crate) fn make_dir(dir: &Path) -> Result<(), Error> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -426,7 +486,7 @@ mod tests {
             let event = ChatEvent::new("e1", 1, "s1", TurnEnd::default());
             let begun = (0..2000).try_for_each(|nth| -> Result<(), Error> {
                 let spool = Spool::new(dir.clone());
-                spool.append(std::slice::from_ref(&event))?;
+                spool.append(None, std::slice::from_ref(&event))?;
                 let path = spool.path().unwrap_or_default();
                 let kept = std::fs::read_to_string(&path).unwrap_or_default();
                 if !kept.ends_with('\n') {

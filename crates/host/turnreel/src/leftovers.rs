@@ -7,12 +7,16 @@ use std::path::{Path, PathBuf};
 use axum::http::StatusCode;
 use chat_capture::{Batch, Leftover};
 use chat_event::ChatEvent;
-use chat_store::SessionId;
+use chat_store::{PageRequest, SessionId};
 
 use crate::error::ApiError;
 use crate::ingest::{self, Rejected};
 use crate::serve::spool_dir;
 use crate::state::State;
+
+/// Events of one page of a log, and the bytes of their lines.
+const PAGE_EVENTS: usize = 1000;
+const PAGE_BYTES: usize = 1024 * 1024;
 
 /// Takes in what lies in the data folder's spool.
 pub(crate) async fn take_in(state: State, data: PathBuf) {
@@ -36,44 +40,90 @@ async fn take_in_one(state: &State, path: &Path) -> Result<(), String> {
     };
     let mut n_events = 0;
     loop {
+        let reading_state = state.clone();
         let reading = tokio::task::spawn_blocking(move || {
-            let batch = leftover.next_batch();
-            (leftover, batch)
+            let mut log =
+                |session_id: &str, after: &str| read_log(&reading_state, session_id, after);
+            let new = leftover.next_new(&mut log);
+            (leftover, new)
         });
-        let (back, batch) = reading.await.map_err(|why| why.to_string())?;
+        let (back, new) = reading.await.map_err(|why| why.to_string())?;
         leftover = back;
-        let Some(batch) = batch.map_err(|why| why.to_string())? else {
+        let Some((batch, _turn)) = new.map_err(|why| why.to_string())? else {
             break;
         };
-        let mut waiting = vec![batch];
-        while let Some(mut batch) = waiting.pop() {
-            let stored = match read(state, &batch) {
-                // Its lines stand for more events than are taken at once.
-                Err(why)
-                    if why.status == StatusCode::PAYLOAD_TOO_LARGE && batch.lines.len() > 1 =>
-                {
-                    let mut second = batch.clone();
-                    second.lines = batch.lines.split_off(batch.lines.len() / 2);
-                    waiting.extend([second, batch]);
-                    continue;
-                }
-                Err(why) => Err(why),
-                Ok((id, items)) => ingest::ingest(state, id, items, false).await,
-            };
-            n_events += batch.lines.len();
-            let (refused, code) = match stored {
-                Ok(answer) => (answer.refused(), "some are refused"),
-                // Bad through and through: it would be bad each time. The message may quote what was sent; the code does not.
-                Err(why) if why.status.is_client_error() => {
-                    ((0..batch.lines.len()).collect(), why.code)
-                }
-                Err(why) => return Err(why.message),
-            };
-            keep(path, &batch, &refused, code)?;
-        }
+        n_events += batch.lines.len();
+        store(state, path, batch).await?;
     }
     tracing::info!(events = n_events, "took in {}", path.display());
-    leftover.remove().map_err(|why| why.to_string())
+    if let Some(kept) = leftover.remove().map_err(|why| why.to_string())? {
+        tracing::warn!("{kept}");
+    }
+    Ok(())
+}
+
+/// What another source told of the same session meanwhile, or before.
+fn read_log(
+    state: &State,
+    session_id: &str,
+    after: &str,
+) -> Result<(Vec<ChatEvent>, String), chat_capture::Error> {
+    let mut after: u64 = after.parse().unwrap_or(0);
+    let mut events = Vec::new();
+    let id = SessionId::parse(session_id).ok();
+    let Some(live) = id.and_then(|id| state.live(&id)) else {
+        return Ok((events, after.to_string()));
+    };
+    loop {
+        let request = PageRequest {
+            after,
+            limit: PAGE_EVENTS,
+            max_bytes: PAGE_BYTES,
+        };
+        let page = live.session.page_whole(request);
+        let page = page.map_err(|why| chat_capture::Error::Later {
+            why: why.to_string(),
+            after_ms: None,
+            status: None,
+        })?;
+        let lines = page.lines.iter();
+        events.extend(lines.filter_map(|line| ChatEvent::from_json(line).ok()));
+        after = page.next;
+        if page.next >= page.head {
+            return Ok((events, after.to_string()));
+        }
+    }
+}
+
+/// Takes a batch in, in parts where it is too much for one.
+async fn store(state: &State, path: &Path, batch: Batch) -> Result<(), String> {
+    let mut waiting = vec![batch];
+    while let Some(mut batch) = waiting.pop() {
+        if batch.lines.is_empty() {
+            continue;
+        }
+        let stored = match read(state, &batch) {
+            // Its lines stand for more events than are taken at once.
+            Err(why) if why.status == StatusCode::PAYLOAD_TOO_LARGE && batch.lines.len() > 1 => {
+                let mut second = batch.clone();
+                second.lines = batch.lines.split_off(batch.lines.len() / 2);
+                waiting.extend([second, batch]);
+                continue;
+            }
+            Err(why) => Err(why),
+            Ok((id, items)) => ingest::ingest(state, id, items, false).await,
+        };
+        let (refused, code) = match stored {
+            Ok(answer) => (answer.refused(), "some are refused"),
+            // Bad through and through: it would be bad each time. The message may quote what was sent; the code does not.
+            Err(why) if why.status.is_client_error() => {
+                ((0..batch.lines.len()).collect(), why.code)
+            }
+            Err(why) => return Err(why.message),
+        };
+        keep(path, &batch, &refused, code)?;
+    }
+    Ok(())
 }
 
 /// The session of a batch, and its items.

@@ -1,6 +1,6 @@
 //! `turnreel pipe`: the command around `chat_capture::Pipe`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -46,7 +46,12 @@ pub(crate) struct EndpointArgs {
     #[arg(long, value_name = "URL", env = "TURNREEL_ENDPOINT")]
     endpoint: Option<String>,
 
-    /// The server's token [default: the data folder's].
+    /// The file with the server's token [default: the data folder's].
+    #[arg(long, value_name = "PATH")]
+    token_file: Option<PathBuf>,
+
+    /// The server's token. Every user of this machine can read it in the command line: rather name its file, or set the
+    /// variable.
     #[arg(
         long,
         value_name = "TOKEN",
@@ -160,6 +165,7 @@ fn report(outcome: &Outcome) -> ExitCode {
 pub(crate) fn endpoint_finder(args: EndpointArgs) -> Result<FindEndpoint, String> {
     let EndpointArgs {
         endpoint,
+        token_file,
         token,
         data,
     } = args;
@@ -179,15 +185,19 @@ pub(crate) fn endpoint_finder(args: EndpointArgs) -> Result<FindEndpoint, String
                 file.url
             }
         };
-        let token = match &token {
-            Some(token) => token.clone(),
-            None => std::fs::read_to_string(dir.join("token"))
-                .map_err(|why| format!("could not read the token: {why}"))?
-                .trim()
-                .to_owned(),
+        let token = match (&token_file, &token) {
+            (Some(path), _) => read_token(path)?,
+            (None, Some(token)) => token.clone(),
+            (None, None) => read_token(&dir.join("token"))?,
         };
         Ok(Endpoint { url, token })
     }))
+}
+
+fn read_token(path: &Path) -> Result<String, String> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|why| format!("could not read the token: {why}: {}", path.display()))?;
+    Ok(text.trim().to_owned())
 }
 
 /// Ctrl-c reaches the agent too, whose last words are still to come: the second one is for us. So is SIGTERM.

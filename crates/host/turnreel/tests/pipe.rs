@@ -5,6 +5,7 @@
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output};
@@ -139,7 +140,7 @@ fn what_was_left_and_cannot_be_read_holds_up_nothing_and_is_kept() {
     // A name that is no file, bytes that are no text, and a session that cannot be one, each before what is good.
     std::fs::create_dir_all(spool.join("a.jsonl")).unwrap();
     let noise = [b"\xff\xfe\0\n{\"sessionId\":7}\n", SMALL.as_bytes()].concat();
-    std::fs::write(spool.join("b.jsonl"), noise).unwrap();
+    std::fs::write(spool.join("b.jsonl"), &noise).unwrap();
     let other = SMALL.replace("s1", "s2");
     let bad = SMALL
         .replace("s1", "no/such")
@@ -156,10 +157,149 @@ fn what_was_left_and_cannot_be_read_holds_up_nothing_and_is_kept() {
         assert_eq!(server.all(session, 10).len(), 3, "{session}");
     }
     let refused = std::fs::read_dir(spool.join("refused")).unwrap();
-    let kept: Vec<String> = refused
-        .map(|it| std::fs::read_to_string(it.unwrap().path()).unwrap())
+    let mut kept: Vec<Vec<u8>> = refused
+        .map(|it| std::fs::read(it.unwrap().path()).unwrap())
         .collect();
-    assert_eq!(kept, [bad]);
+    kept.sort();
+    assert_eq!(kept, [bad.as_bytes(), &noise[..noise.len() - SMALL.len()]]);
+}
+
+#[test]
+fn a_line_that_is_no_event_is_kept_and_named_by_the_next_pipe() {
+    let dir = tempfile::tempdir().unwrap();
+    let spool = dir.path().join("spool");
+    std::fs::create_dir_all(&spool).unwrap();
+    // A process that is killed leaves half a line.
+    let half = r#"{"id":"d","timestamp":4,"sessi"#;
+    std::fs::write(spool.join("a-1.jsonl"), format!("{SMALL}\n{half}")).unwrap();
+    let server = Server::start_on(dir.path(), "127.0.0.1:0", &["--no-examples"]);
+    soon("it is taken in", || spooled(dir.path()) == 0);
+    let kept = spool.join("refused/a-1.jsonl");
+    assert_eq!(std::fs::read_to_string(&kept).unwrap(), format!("{half}\n"));
+    std::fs::write(spool.join("b-1.jsonl"), format!("{half}\n{SMALL}")).unwrap();
+    let mut child = start(dir.path(), &[]);
+    soon("it is sent", || spooled(dir.path()) == 0);
+    drop(child.stdin.take());
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("line 1 of "), "{said}");
+    assert!(said.contains("b-1.jsonl is no event; kept in"), "{said}");
+    assert_eq!(server.all("s1", 10).len(), 3);
+}
+
+/// How often each thing stands in the session's log that a person sees.
+fn standing(server: &Server) -> (String, BTreeMap<String, usize>) {
+    let row = server.get("/api/v1/sessions").1["sessions"][0].clone();
+    let id = row["id"].as_str().unwrap();
+    let page = server.get(&format!("/api/v1/sessions/{id}/events?limit=1000"));
+    let mut standing = BTreeMap::new();
+    for event in page.1["events"].as_array().unwrap() {
+        let payload = &event["payload"];
+        let kind = event["type"].as_str().unwrap();
+        let what = match kind {
+            "turn_start" | "turn_end" => String::new(),
+            "tool_call" | "tool_result" | "file_edit" => payload["toolCallId"].to_string(),
+            "user_message" | "assistant_done" | "thinking_done" => payload["text"].to_string(),
+            _ => continue,
+        };
+        *standing.entry(format!("{kind} {what}")).or_default() += 1;
+    }
+    (row["status"].to_string(), standing)
+}
+
+/// A stream in a pipe and the log of the same run, followed: neither knows of the other, and both say most of it.
+#[test]
+fn what_two_pipes_tell_of_one_session_stands_once() {
+    let read = |name: &str| {
+        let path = support::shared(&format!("recordings/claude-code/read-edit.{name}"))?;
+        Some(std::fs::read_to_string(path).unwrap())
+    };
+    let (Some(stream), Some(log)) = (
+        read("stream.jsonl"),
+        read("transcript.3e43c5a0-2358-42e6-a068-598b5a468dcd.jsonl"),
+    ) else {
+        return;
+    };
+    let mut seen = Vec::new();
+    for how in ["one by one", "side by side", "while the server is away"] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut said = Vec::new();
+        let mut end = |child: Child| said.extend(child.wait_with_output().unwrap().stderr);
+        let server = match how {
+            "one by one" => {
+                let server = Server::start(dir.path());
+                for input in [&stream, &log, &stream] {
+                    let mut child = start(dir.path(), &[]);
+                    let mut stdin = child.stdin.take().unwrap();
+                    stdin.write_all(input.as_bytes()).unwrap();
+                    drop(stdin);
+                    end(child);
+                }
+                server
+            }
+            "side by side" => {
+                let server = Server::start(dir.path());
+                let mut children = [start(dir.path(), &[]), start(dir.path(), &[])];
+                let mut stdins = children.each_mut().map(|child| child.stdin.take().unwrap());
+                let mut lines = [stream.lines(), log.lines()];
+                // The log has fewer lines for the same.
+                for turn in 0.. {
+                    let one = lines[0].next();
+                    let other = (turn % 3 == 0).then(|| lines[1].next()).flatten();
+                    for (stdin, line) in stdins.iter_mut().zip([one, other]) {
+                        if let Some(line) = line {
+                            writeln!(stdin, "{line}").unwrap();
+                        }
+                    }
+                    std::thread::sleep(Duration::from_millis(20));
+                    if one.is_none() && lines[1].clone().next().is_none() {
+                        break;
+                    }
+                }
+                drop(stdins);
+                children.into_iter().for_each(&mut end);
+                server
+            }
+            _ => {
+                for input in [&stream, &log] {
+                    run(dir.path(), &["--wait", "0"], input.as_bytes());
+                }
+                assert_eq!(spooled(dir.path()), 2);
+                let server = Server::start(dir.path());
+                soon("all is taken in", || spooled(dir.path()) == 0);
+                server
+            }
+        };
+        assert_eq!(String::from_utf8_lossy(&said), "", "{how}");
+        let (status, standing) = standing(&server);
+        assert!(standing.values().all(|n| *n == 1), "{how}: {standing:#?}");
+        assert!(standing.contains_key("turn_end "), "{how}: {standing:#?}");
+        // The stream does not have it.
+        let asked = |what: &String| what.starts_with("user_message");
+        assert_eq!(standing.keys().filter(|what| asked(what)).count(), 1);
+        assert_eq!(status, "\"ended\"", "{how}");
+        seen.push(standing);
+    }
+    assert!(
+        seen.iter().all(|standing| *standing == seen[0]),
+        "{seen:#?}"
+    );
+}
+
+#[test]
+fn the_token_is_read_from_the_file_that_is_named() {
+    let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let server = Server::start(dir.path());
+    let file = dir.path().join("token");
+    let named = [
+        "--endpoint",
+        &server.url,
+        "--token-file",
+        file.to_str().unwrap(),
+    ];
+    let output = run(other.path(), &named, SMALL.as_bytes());
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(server.all("s1", 10).len(), 3);
 }
 
 #[test]

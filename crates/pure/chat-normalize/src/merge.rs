@@ -28,6 +28,9 @@
 //!
 //! An end that is guessed (`guessed`, "no result", a session's end) waits for the sources that may know better, until
 //! they are at their end. What is kept are hashes of what was said, and what waits.
+//!
+//! Where what the others say stands in a log already, as while they go on, that log is a source of which nothing is told
+//! again ([`Merge::beside_log`]).
 
 mod facts;
 mod turns;
@@ -37,7 +40,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use chat_event::payload::Retract;
 use chat_event::{ChatEvent, Extra, Payload};
 
-use crate::emit::{clean_id, hash};
+use crate::emit::{clean_id, hash, short_hash};
 use facts::{Fact, Part, fact_of};
 use turns::Turns;
 
@@ -89,6 +92,10 @@ pub struct Merge {
     status: Option<(String, Option<String>)>,
     idle: Option<(usize, ChatEvent)>,
     dropped: u64,
+    /// The source that stands in a log already.
+    log: Option<usize>,
+    /// Whether that log ends with the session's end.
+    over: bool,
 }
 
 #[derive(Debug, Default)]
@@ -119,6 +126,21 @@ impl Merge {
         }
     }
 
+    /// A stage for one source, [`Merge::OWN`], beside what stands in a log: that is source [`Merge::LOG`], and of it nothing
+    /// is told. What the own source told comes back with the log, and is the log's then.
+    pub fn beside_log() -> Self {
+        Merge {
+            log: Some(Self::LOG),
+            ..Merge::new(2)
+        }
+    }
+
+    /// What stands in the log, of [`Merge::beside_log`].
+    pub const LOG: usize = 0;
+
+    /// What is told beside the log.
+    pub const OWN: usize = 1;
+
     /// Takes the next event of a source; sources are numbered by the caller, from 0.
     pub fn take(&mut self, source: usize, event: ChatEvent, out: &mut Vec<ChatEvent>) {
         let source = source.min(MAX_SOURCES - 1);
@@ -136,6 +158,10 @@ impl Merge {
         }
         if seen.0 == print {
             seen.1 |= 1 << source;
+        }
+        if self.log == Some(source) {
+            self.ids.insert(hash(event.id.as_bytes()));
+            self.over = is_end(&event);
         }
         let mut ready = Vec::new();
         self.turns.place(source, event, &mut ready);
@@ -260,11 +286,14 @@ impl Merge {
         event: ChatEvent,
         out: &mut Vec<ChatEvent>,
     ) {
-        if self.once.get(&key).is_some_and(|told| *told >= strength) {
+        // What is told behind the session's end wants another one.
+        let again = self.log.is_some() && is_end(&event) && !self.over;
+        if !again && self.once.get(&key).is_some_and(|told| *told >= strength) {
             self.dropped += 1;
             return self.tell_rest_of_end(source, event, out);
         }
-        if strength == Strength::Guess && !self.alone(source) {
+        // What stands in a log waits for nobody.
+        if strength == Strength::Guess && self.log != Some(source) && !self.alone(source) {
             if let std::collections::hash_map::Entry::Vacant(entry) = self.waiting_of.entry(key) {
                 self.n_waiting += 1;
                 entry.insert(self.n_waiting);
@@ -409,8 +438,12 @@ impl Merge {
             self.idle = Some((source, event));
             return;
         }
+        // Who comes later than the log tells of what is past.
+        let is_past = self.log.is_some()
+            && status.status != "idle"
+            && self.turns.is_over(event.turn_id.as_deref());
         let now = Some((status.status.clone(), status.message.clone()));
-        if self.status == now {
+        if self.status == now || is_past {
             self.dropped += 1;
             return;
         }
@@ -463,16 +496,37 @@ impl Merge {
 
     /// Writes an event; its id is made another where another fact has it. The id it bears.
     fn write(&mut self, source: usize, mut event: ChatEvent, out: &mut Vec<ChatEvent>) -> String {
+        if self.log == Some(source) || self.stands(&event) {
+            return event.id;
+        }
         let mut n = 0;
         let id = event.id.clone();
         while !self.ids.insert(hash(event.id.as_bytes())) {
             n += 1;
-            event.id = clean_id(&format!("{id}~s{source}.{n}"));
+            event.id = clean_id(&match self.log {
+                None => format!("{id}~s{source}.{n}"),
+                // Others that tell the log number theirs, too.
+                Some(_) => format!("{id}~{}.{n}", short_hash(&payload_text(&event))),
+            });
         }
         let id = event.id.clone();
+        self.over = is_end(&event);
         out.push(event);
         id
     }
+
+    /// Whether this very event is in the log.
+    fn stands(&self, event: &ChatEvent) -> bool {
+        let (Some(log), Some((print, by))) = (self.log, self.seen.get(&hash(event.id.as_bytes())))
+        else {
+            return false;
+        };
+        by & (1 << log) != 0 && *print == hash(payload_text(event).as_bytes())
+    }
+}
+
+fn is_end(event: &ChatEvent) -> bool {
+    matches!(event.payload, Payload::SessionEnd(_))
 }
 
 /// What an event says, as text: two events that say the same have the same.

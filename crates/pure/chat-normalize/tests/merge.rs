@@ -179,7 +179,9 @@ fn told(events: &[ChatEvent]) -> BTreeMap<String, u32> {
         };
         *told.entry(what).or_default() += 1;
     }
-    assert!(ends.values().all(|n| *n == 1), "turns end once: {ends:?}");
+    for (turn, n) in ends.iter().filter(|(_, n)| **n > 1) {
+        told.insert(format!("end of {turn:?}"), *n);
+    }
     told.insert("turn ends".to_owned(), u32::try_from(ends.len()).unwrap());
     told
 }
@@ -266,6 +268,134 @@ fn recorded_runs_say_everything_once_in_any_order() {
     let n = wrong.len();
     wrong.truncate(60);
     assert!(wrong.is_empty(), "{n} differences:\n{}", wrong.join("\n"));
+}
+
+/// One source that is told while others are, into the log of all.
+struct Live<'a> {
+    own: &'a [ChatEvent],
+    /// How many of them were told.
+    n_told: usize,
+    merge: Merge,
+    /// How much of the log is known.
+    n_known: usize,
+}
+
+impl Live<'_> {
+    /// Tells its next `n` events, as far as they are new.
+    fn tell(&mut self, n: usize, log: &mut Vec<ChatEvent>) {
+        let mut new = Vec::new();
+        for event in &log[self.n_known..] {
+            self.merge.take(Merge::LOG, event.clone(), &mut new);
+        }
+        let next = self.own.iter().skip(self.n_told).take(n);
+        for event in next {
+            self.merge.take(Merge::OWN, event.clone(), &mut new);
+        }
+        self.n_told += n;
+        self.n_known = log.len();
+        log.append(&mut new);
+    }
+
+    /// Forgets all but what it told and what the log has, as after a lost answer.
+    fn begin_anew(&mut self, log: &mut Vec<ChatEvent>) {
+        self.merge = Merge::beside_log();
+        self.n_known = log.len();
+        let mut new = Vec::new();
+        for event in &*log {
+            self.merge.take(Merge::LOG, event.clone(), &mut new);
+        }
+        for ours in self.own.iter().take(self.n_told) {
+            self.merge.take(Merge::OWN, ours.clone(), &mut new);
+        }
+        log.append(&mut new);
+    }
+
+    fn end(&mut self, others_go_on: bool, log: &mut Vec<ChatEvent>) {
+        let mut new = Vec::new();
+        if !others_go_on {
+            self.merge.end(Merge::LOG, &mut new);
+            self.merge.finish(&mut new);
+        }
+        log.append(&mut new);
+    }
+}
+
+/// The log of all sources, each of which tells it what is new to it, in pieces of any size.
+fn log_of(sources: &[Vec<ChatEvent>], random: &mut Random, forgets: bool) -> Vec<ChatEvent> {
+    let mut log = Vec::new();
+    let mut open: Vec<Live> = sources
+        .iter()
+        .map(|own| Live {
+            own,
+            n_told: 0,
+            merge: Merge::beside_log(),
+            n_known: 0,
+        })
+        .collect();
+    while !open.is_empty() {
+        let at = random.below(open.len());
+        open[at].tell(1 + random.below(6), &mut log);
+        if forgets && random.below(40) == 0 {
+            open[at].begin_anew(&mut log);
+        }
+        if open[at].n_told >= open[at].own.len() {
+            let mut live = open.swap_remove(at);
+            live.end(!open.is_empty(), &mut log);
+        }
+    }
+    log
+}
+
+#[test]
+fn what_several_sources_tell_one_log_while_they_go_on_stands_once() {
+    let mut wrong = Vec::new();
+    for run in runs() {
+        if run.name.ends_with("/compact") || run.name.ends_with("/controls") {
+            continue;
+        }
+        let sources: Vec<Vec<ChatEvent>> = run
+            .sources
+            .iter()
+            .map(|(_, events)| events.clone())
+            .collect();
+        let wanted = most(&sources);
+        for seed in 0..12 {
+            let log = log_of(&sources, &mut Random(seed), seed % 2 == 1);
+            let ids: BTreeSet<&str> = log.iter().map(|event| event.id.as_str()).collect();
+            if ids.len() != log.len() {
+                wrong.push(format!("{} seed {seed}: an id stands twice", run.name));
+            }
+            for difference in differences(&told(&log), &wanted) {
+                wrong.push(format!("{} seed {seed}: {difference}", run.name));
+            }
+        }
+    }
+    let n = wrong.len();
+    wrong.truncate(60);
+    assert!(wrong.is_empty(), "{n} differences:\n{}", wrong.join("\n"));
+}
+
+/// Who tells what another told before says that the session is over once more, if it said anything at all.
+#[test]
+fn a_log_that_went_on_behind_its_end_has_one_more() {
+    let end = |id: &str| ChatEvent {
+        turn_id: None,
+        ..event(id, "", "session_end", r#"{"reason":"x"}"#)
+    };
+    let said =
+        |id: &str, text: &str| event(id, "t", "user_message", &format!(r#"{{"text":"{text}"}}"#));
+    for (text, ids) in [("one", &[][..]), ("other", &["o1", "o2"])] {
+        let mut new = Vec::new();
+        let mut merge = Merge::beside_log();
+        merge.take(Merge::LOG, said("l1", "one"), &mut new);
+        merge.take(Merge::LOG, end("l2"), &mut new);
+        merge.take(Merge::OWN, said("o1", text), &mut new);
+        merge.take(Merge::OWN, end("o2"), &mut new);
+        merge.end(Merge::LOG, &mut new);
+        merge.finish(&mut new);
+        let found: Vec<&str> = new.iter().map(|event| event.id.as_str()).collect();
+        assert_eq!(found, ids);
+    }
 }
 
 /// Of programs whose sources share no ids, in the order of their names.

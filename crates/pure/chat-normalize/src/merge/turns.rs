@@ -185,8 +185,17 @@ impl Turns {
         let Some(at) = id.and_then(|id| self.by_id.get(id)).copied() else {
             return true;
         };
-        self.open.insert(at);
-        !std::mem::replace(&mut self.turns[at].started, true)
+        let begins = !std::mem::replace(&mut self.turns[at].started, true);
+        if begins {
+            self.open.insert(at);
+        }
+        begins
+    }
+
+    /// Whether the turn began, and is over.
+    pub(super) fn is_over(&self, id: Option<&str>) -> bool {
+        let at = id.and_then(|id| self.by_id.get(id));
+        at.is_some_and(|at| self.turns[*at].started && !self.open.contains(at))
     }
 
     /// The turn is over.

@@ -1,0 +1,299 @@
+//! Several sources of one session: a stream, hooks and a log of one run say much the same, and each thing is to stand once.
+//!
+//! The pipes of a data folder note what they tell of a session in a file of the session's, and hold its lock while a batch
+//! goes to the server. Where another source of the program told something, the log is read, and of a batch only what is
+//! new goes ([`chat_normalize::Merge`]). Where none did, nothing is asked and a batch goes as it is.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use chat_event::ChatEvent;
+use chat_normalize::{Dialect, Merge};
+use serde::{Deserialize, Serialize};
+
+use crate::client::{Client, Endpoint, Error};
+use crate::spool::{
+    Batch, Leftover, Reader, dialect_of, is_held, make_dir, safe_name, spool_error,
+};
+
+/// Reads what a session's log has behind a cursor, `0` for all: the events, and the cursor of its end.
+pub type ReadLog<'a> = dyn FnMut(&str, &str) -> Result<(Vec<ChatEvent>, String), Error> + 'a;
+
+/// What is told from one spool, and what others told of its sessions.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    spool: PathBuf,
+    dialect: Option<Dialect>,
+    sessions: BTreeMap<String, Session>,
+}
+
+#[derive(Debug, Default)]
+struct Session {
+    /// How much each other source had told when the log was read last.
+    told: BTreeMap<String, u64>,
+    /// Where there is another source: what is new beside the log.
+    beside: Option<Beside>,
+}
+
+#[derive(Debug)]
+struct Beside {
+    merge: Merge,
+    /// The log is read up to this.
+    cursor: String,
+}
+
+/// What the pipes of a data folder know of each other: by their dialects.
+type Notes = BTreeMap<String, Note>;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Note {
+    /// How often it told something.
+    told: u64,
+    /// The name of its spool, which it holds as long as it runs.
+    spool: String,
+}
+
+/// Nobody else tells of the session as long as this lives.
+#[derive(Debug)]
+pub struct Turn {
+    _lock: File,
+    /// What other sources told.
+    told: BTreeMap<String, u64>,
+    /// Whether one of them runs.
+    any_runs: bool,
+}
+
+impl Sources {
+    pub(crate) fn new(spool: &Path) -> Self {
+        Sources {
+            spool: spool.to_owned(),
+            dialect: dialect_of(spool),
+            sessions: BTreeMap::new(),
+        }
+    }
+
+    /// The sessions of which others tell, too: of them something may be held back until the end.
+    pub(crate) fn shared(&self) -> Vec<String> {
+        let sessions = self.sessions.iter();
+        let shared = sessions.filter(|(_, session)| session.beside.is_some());
+        shared.map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Waits until nobody else tells of the session, and notes that we do. `None` where no other source can say the same.
+    pub(crate) fn enter(&self, session_id: &str) -> Result<Option<Turn>, Error> {
+        let (Some(dialect), Some(folder)) = (self.dialect, self.spool.parent()) else {
+            return Ok(None);
+        };
+        if dialect == Dialect::ChatEvents {
+            return Ok(None);
+        }
+        let folder = folder.join("sources");
+        make_dir(&folder)?;
+        let path = folder.join(format!("{}.json", safe_name(session_id)));
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let failed = |source| spool_error("note the source of", &path, source);
+        let mut file = options.open(&path).map_err(failed)?;
+        file.lock().map_err(failed)?;
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(failed)?;
+        // One that was cut off tells nothing, and is written anew.
+        let mut notes: Notes = serde_json::from_str(&text).unwrap_or_default();
+        let others = notes.iter().filter(|(word, _)| {
+            let other = Dialect::from_word(word);
+            other.is_some_and(|other| other != dialect && are_kin(other, dialect))
+        });
+        let mut told = BTreeMap::new();
+        let mut any_runs = false;
+        for (word, note) in others {
+            told.insert(word.clone(), note.told);
+            any_runs |= is_held(&self.spool.with_file_name(&note.spool));
+        }
+        let spool = self.spool.file_name().unwrap_or_default();
+        let ours = notes.entry(dialect.word().to_owned()).or_insert(Note {
+            told: 0,
+            spool: String::new(),
+        });
+        // Before it is told: who reads the log for nothing reads it again.
+        ours.told += 1;
+        ours.spool = spool.to_string_lossy().into_owned();
+        let text = serde_json::to_string(&notes).unwrap_or_default();
+        file.rewind()
+            .and_then(|()| file.set_len(0))
+            .and_then(|()| file.write_all(text.as_bytes()))
+            .map_err(failed)?;
+        Ok(Some(Turn {
+            _lock: file,
+            told,
+            any_runs,
+        }))
+    }
+
+    /// What of the batch the log has not yet; `None` where no other source told anything. With `is_end`, also what was held
+    /// back.
+    pub(crate) fn new_of(
+        &mut self,
+        turn: &Turn,
+        batch: &Batch,
+        is_end: bool,
+        read_log: &mut ReadLog<'_>,
+    ) -> Result<Option<Batch>, Error> {
+        if turn.told.is_empty() {
+            return Ok(None);
+        }
+        let session = self.sessions.entry(batch.session_id.clone()).or_default();
+        let mut new = Vec::new();
+        let beside = match &mut session.beside {
+            Some(beside) => {
+                if session.told != turn.told {
+                    let (log, cursor) = read_log(&batch.session_id, &beside.cursor)?;
+                    beside.cursor = cursor;
+                    for event in log {
+                        beside.merge.take(Merge::LOG, event, &mut new);
+                    }
+                }
+                for event in batch.lines.iter().filter_map(|line| read(line)) {
+                    beside.merge.take(Merge::OWN, event, &mut new);
+                }
+                beside
+            }
+            None => {
+                let (log, cursor) = read_log(&batch.session_id, "0")?;
+                let mut merge = Merge::beside_log();
+                for event in log {
+                    merge.take(Merge::LOG, event, &mut new);
+                }
+                for event in spooled(&self.spool, batch)? {
+                    merge.take(Merge::OWN, event, &mut new);
+                }
+                session.beside.insert(Beside { merge, cursor })
+            }
+        };
+        session.told.clone_from(&turn.told);
+        if !turn.any_runs {
+            beside.merge.end(Merge::LOG, &mut new);
+        }
+        // The end of a program is known; the end of a file that others tell of, too, says nothing.
+        if is_end && !(turn.any_runs && self.dialect.is_some_and(is_of_a_file)) {
+            beside.merge.finish(&mut new);
+        }
+        Ok(Some(Batch {
+            session_id: batch.session_id.clone(),
+            lines: new.iter().map(ChatEvent::to_line).collect(),
+            end: batch.end,
+        }))
+    }
+
+    /// It is not known what came of what was sent: the log will tell.
+    pub(crate) fn forget(&mut self, session_id: &str) {
+        if let Some(session) = self.sessions.get_mut(session_id) {
+            session.beside = None;
+        }
+    }
+}
+
+/// Whether two dialects are of one program.
+fn are_kin(one: Dialect, other: Dialect) -> bool {
+    let program = |dialect: Dialect| dialect.word().split('-').next();
+    program(one) == program(other)
+}
+
+/// Whether the dialect is that of a file that a program writes while it runs.
+fn is_of_a_file(dialect: Dialect) -> bool {
+    matches!(
+        dialect,
+        Dialect::ClaudeHooks
+            | Dialect::ClaudeTranscript
+            | Dialect::CodexRollout
+            | Dialect::PiSession
+    )
+}
+
+fn read(line: &str) -> Option<ChatEvent> {
+    ChatEvent::from_json(line).ok()
+}
+
+/// Our events of the session up to the batch's end.
+fn spooled(spool: &Path, batch: &Batch) -> Result<Vec<ChatEvent>, Error> {
+    let mut reader = Reader::open(spool)?;
+    let mut events = Vec::new();
+    while let Some(earlier) = reader.next_batch(batch.end)? {
+        if earlier.session_id == batch.session_id {
+            events.extend(earlier.lines.iter().filter_map(|line| read(line)));
+        }
+    }
+    Ok(events)
+}
+
+/// Reads the log of the server.
+pub(crate) fn log_after(
+    client: &Client,
+    endpoint: &Endpoint,
+    session_id: &str,
+    after: &str,
+) -> Result<(Vec<ChatEvent>, String), Error> {
+    let mut events = Vec::new();
+    let mut after = after.to_owned();
+    loop {
+        let page = match client.page(endpoint, session_id, &after) {
+            Ok(page) => page,
+            // There is no such session yet.
+            Err(Error::Refused { why }) if after == "0" && why.starts_with("404") => {
+                return Ok((events, after));
+            }
+            // That a log cannot be read says nothing against what is to be sent.
+            Err(Error::Refused { why }) => {
+                return Err(Error::Later {
+                    why,
+                    after_ms: None,
+                    status: None,
+                });
+            }
+            Err(why) => return Err(why),
+        };
+        events.extend(page.events.iter().filter_map(|event| read(event.get())));
+        after = format!("v1.{}.{}", page.epoch, page.next);
+        if page.next >= page.head {
+            return Ok((events, after));
+        }
+    }
+}
+
+impl Leftover {
+    /// The next batch of what the log has not yet, and our turn to send it; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk or the log refuses.
+    pub fn next_new(
+        &mut self,
+        read_log: &mut ReadLog<'_>,
+    ) -> Result<Option<(Batch, Option<Turn>)>, Error> {
+        let next = self.next_batch()?;
+        let is_end = next.is_none();
+        let Some(batch) = next.or_else(|| self.rest()) else {
+            return Ok(None);
+        };
+        let turn = self.sources.enter(&batch.session_id).unwrap_or(None);
+        let new = match &turn {
+            Some(turn) => self.sources.new_of(turn, &batch, is_end, read_log)?,
+            None => None,
+        };
+        Ok(Some((new.unwrap_or(batch), turn)))
+    }
+
+    /// No lines of a session of which something may be held back.
+    fn rest(&mut self) -> Option<Batch> {
+        let sources = &self.sources;
+        let ends = self.ends.get_or_insert_with(|| sources.shared());
+        Some(Batch {
+            session_id: ends.pop()?,
+            lines: Vec::new(),
+            end: u64::MAX,
+        })
+    }
+}
