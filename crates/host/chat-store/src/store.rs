@@ -227,6 +227,22 @@ impl Store {
         locked(&self.inner.sessions).values().cloned().collect()
     }
 
+    /// Those of the sessions that have no file in the folder.
+    ///
+    /// # Errors
+    ///
+    /// Where the folder cannot be listed.
+    pub fn without_log(&self, mut ids: Vec<SessionId>) -> Result<Vec<SessionId>, Error> {
+        // What takes another name while the folder is read may be seen under neither: who is missing is looked for twice.
+        for _ in 0..2 {
+            if !ids.is_empty() {
+                let stems = found::stems(&self.inner.dir)?;
+                ids.retain(|id| !stems.contains(&id.stem()));
+            }
+        }
+        Ok(ids)
+    }
+
     /// How many logs of the folder could not be opened; they are left as they are.
     pub fn unopened_logs(&self) -> u64 {
         self.inner.unopened.load(Ordering::Relaxed)

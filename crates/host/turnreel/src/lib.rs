@@ -39,6 +39,7 @@ mod panics;
 mod pipe;
 mod producers;
 mod rate;
+mod removed;
 mod requests;
 mod rings;
 mod routes;

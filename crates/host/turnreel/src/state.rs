@@ -15,6 +15,7 @@ use crate::live::Live;
 use crate::metrics::Metrics;
 use crate::producers::Producers;
 use crate::rate::{Buckets, Rate};
+use crate::removed::Removed;
 use crate::requests::Requests;
 use crate::rings::Rings;
 use crate::routes::{Insight, Readiness};
@@ -121,6 +122,8 @@ pub struct Inner {
     pub(crate) access: Access,
     pub(crate) settings: Settings,
     pub(crate) list: List,
+    /// What is listed no longer.
+    pub(crate) removed: Removed,
     /// What all sessions hold for those who follow.
     pub(crate) rings: Arc<Rings>,
     /// What the server counts of itself.
@@ -196,6 +199,7 @@ impl State {
             doors: Doors::new(settings.connections, settings.connections_per_address),
             settings,
             list,
+            removed: Removed::default(),
             rings,
             metrics: Metrics::default(),
             readiness: Readiness::default(),

@@ -219,6 +219,39 @@ fn the_list_is_paged_and_filtered() {
 }
 
 #[test]
+fn a_session_whose_log_was_removed_is_listed_no_longer_until_it_is_sent_to_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    for session in ["s1", "s2", "s3"] {
+        assert_eq!(server.post(session, &chunks(1, 2)).0, 200);
+    }
+    let ids = || {
+        let (_, list) = server.get("/api/v1/sessions");
+        let rows = list["sessions"].as_array().unwrap().clone();
+        let ids: Vec<_> = rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
+        let by_page = ids.join(" ");
+        let mut socket = server.socket();
+        socket.open(1, "*", None);
+        let rows = socket.next()["changed"].clone();
+        let rows = rows.as_array().unwrap();
+        let ids: Vec<_> = rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
+        assert_eq!(ids.join(" "), by_page);
+        by_page
+    };
+    assert_eq!(ids(), "s1 s2 s3");
+    for entry in std::fs::read_dir(dir.path()).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if name.starts_with("s1-") || name.starts_with("s3-") {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    assert_eq!(ids(), "s2");
+    assert_eq!(server.post("s3", &chunks(3, 3)).0, 200);
+    assert_eq!(ids(), "s2 s3");
+}
+
+#[test]
 fn a_text_is_found_and_the_search_goes_on_from_its_cursor() {
     let dir = tempfile::tempdir().unwrap();
     let server = Server::start(dir.path());

@@ -1,6 +1,6 @@
 //! Which logs a folder has.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -37,6 +37,19 @@ pub(super) fn logs(dir: &Path) -> Result<Vec<Files>, Error> {
         }
     });
     Ok(files.collect())
+}
+
+/// The stems of the logs of the folder.
+pub(super) fn stems(dir: &Path) -> Result<HashSet<String>, Error> {
+    let failed = |why| Error::io("list the data folder", dir, why);
+    let mut stems = HashSet::new();
+    for entry in std::fs::read_dir(dir).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        if let Some((stem, _)) = name.to_str().and_then(of_name) {
+            stems.insert(stem.to_owned());
+        }
+    }
+    Ok(stems)
 }
 
 /// Whose log it is: the first event of its newest file says so.

@@ -62,7 +62,12 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
     }
 
     async fn send_list(&mut self, sub: u64, seen: u64) -> Result<(), End> {
-        let (newest, changed) = self.state.list.since(seen);
+        let (newest, mut changed) = self.state.list.since(seen);
+        if seen == 0 {
+            // Whatever changes later has a log.
+            let removed = self.state.removed().await;
+            changed.retain(|id| !removed.contains(id));
+        }
         let rows: Vec<Arc<Summary>> = changed
             .iter()
             .filter(|id| self.grant.sees(id.as_str()))
