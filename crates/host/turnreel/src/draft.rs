@@ -76,7 +76,7 @@ fn followed(path: &Path) -> PathBuf {
 }
 
 /// The failure itself: who reads of it knows the name that was given, and not that of a draft.
-fn without_path(why: io::Error) -> io::Error {
+pub(crate) fn without_path(why: io::Error) -> io::Error {
     match why.to_string().rsplit_once(" at path ") {
         Some((own, _)) => io::Error::new(why.kind(), own),
         None => why,

@@ -191,7 +191,7 @@ impl Sheet {
             self.failed = stdout.flush().err();
         }
         match self.failed.take() {
-            Some(why) => Err(why),
+            Some(why) => Err(draft::without_path(why)),
             None => Ok(()),
         }
     }
@@ -220,8 +220,8 @@ impl Sheet {
                 stdout.flush()
             }
             Writer::File(file, path) => {
-                let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-                draft::take_place(file, &path)
+                let file = file.into_inner().map_err(io::IntoInnerError::into_error);
+                draft::take_place(file.map_err(draft::without_path)?, &path)
             }
         }
     }
