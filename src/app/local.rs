@@ -130,9 +130,11 @@ impl LocalSession {
 
 /// The paths of what may be of a session, and of what was dropped by itself: it is tried whatever it is called, and
 /// refused in words where it is none.
-pub(super) fn wanted(readers: Readers, found: &mut Found) -> HashSet<String> {
+pub(super) async fn wanted(readers: Readers, found: &mut Found) -> HashSet<String> {
     name_apart(found);
+    frame::yield_now().await;
     name_unpacked(found.paths().collect());
+    frame::yield_now().await;
     let paths: Vec<&str> = found.paths().map(|path| path.as_str()).collect();
     let folder = (readers.group)(&paths);
     let others: HashSet<&str> = folder.others.iter().map(String::as_str).collect();
@@ -161,6 +163,7 @@ fn name_apart(found: &mut Found) {
 pub(super) async fn sessions_of(readers: Readers, files: Vec<NamedFile>) -> Vec<LocalSession> {
     let paths: Vec<&str> = files.iter().map(|named| named.path.as_str()).collect();
     let folder: SessionFolder = (readers.group)(&paths);
+    frame::yield_now().await;
     let by_path: Named = files
         .into_iter()
         .map(|named| (named.path.clone(), named))
@@ -291,14 +294,19 @@ pub(super) async fn first_of(
             }
         }
     }
+    // One of them stands for what is wrong.
+    let mut is_first = true;
+    sessions.retain(|one| std::mem::take(&mut is_first) || !one.is_no_news());
     Err(refused.unwrap_or_default())
 }
 
 /// Reads titles one after the other, and writes them where the list still is the same. What lies in a folder and is no
-/// session goes from the list: nobody said that it was one.
+/// session goes from the list: nobody said that it was one. It ends where
+/// that is wanted no more.
 pub(super) async fn read_titles(
     readers: Readers,
     sessions: RwSignal<Vec<Rc<LocalSession>>, LocalStorage>,
+    is_wanted: impl Fn() -> bool,
 ) {
     let wanted: Vec<(String, Option<File>)> = sessions.with_untracked(|sessions| {
         let wanted = sessions.iter().take(MOST_TITLED);
@@ -311,6 +319,9 @@ pub(super) async fn read_titles(
     let mut gathered_ms = frame::now_ms();
     for (name, file) in wanted {
         let Some(file) = file else { continue };
+        if !is_wanted() {
+            break;
+        }
         heads.insert(name, head_of(readers, &file).await);
         if frame::now_ms() - gathered_ms > GATHER_MS {
             write_heads(sessions, &mut heads);

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use super::{Open, Page, State, first, local, sessions};
 use crate::element::NOTHING;
 use crate::platform::{clock, dom, folder, location};
-use crate::transport::readers::{READERS, Readers};
+use crate::transport::readers::READERS;
 
 /// Fewer files are listed before anybody could read how far it is.
 const MANY_FILES: usize = 500;
@@ -130,14 +130,18 @@ impl Page {
             if page.n_drops.get() == nth {
                 page.state.looking.set(None);
             }
-            match said {
-                Ok(readers) => local::read_titles(readers, page.state.local).await,
-                Err(why) => page.state.problem.set(Some(why)),
+            if let Err(why) = said {
+                page.state.problem.set(Some(why));
+            }
+            if let Some(readers) = READERS.get() {
+                // Whoever comes next reads all that have none.
+                let is_newest = || page.n_drops.get() == nth;
+                local::read_titles(readers, page.state.local, is_newest).await;
             }
         });
     }
 
-    async fn list_files(&self, dropped: folder::Dropped, nth: u32) -> Result<Readers, String> {
+    async fn list_files(&self, dropped: folder::Dropped, nth: u32) -> Result<(), String> {
         let State {
             open,
             failed,
@@ -156,7 +160,7 @@ impl Page {
         let mut found = looked.await;
         let lacks = move |lack| problem.set(Some(format!("{lack}. Drop the files again.")));
         let readers = READERS.needed(lacks).await;
-        let wanted = local::wanted(readers, &mut found);
+        let wanted = local::wanted(readers, &mut found).await;
         let listed = found.files(&wanted, |n| tell("Listing the sessions", n));
         let (files, found) = listed.await;
         let mut sessions = local::sessions_of(readers, files).await;
@@ -181,22 +185,20 @@ impl Page {
         if is_newest() {
             self.open_local(&name);
         }
-        let mut lacks = Vec::new();
+        let mut left_out = Vec::new();
         if found.more {
             let [most, most_found] =
                 [folder::MOST_FILES, folder::MOST_FOUND].map(|n| units::grouped(n as u64));
-            lacks.push(format!("Only the first {most} files of sessions are listed, of {most_found} that are looked at."));
+            left_out.push(format!("Only the first {most} files of sessions are listed, of {most_found} that are looked at."));
         }
         if found.n_unread > 0 {
-            lacks.push(format!(
-                "{} cannot be read, and are left out.",
-                files_or_folders(found.n_unread)
-            ));
+            let n_unread = files_or_folders(found.n_unread);
+            left_out.push(format!("Left out, for they cannot be read: {n_unread}."));
         }
-        if !lacks.is_empty() {
-            problem.set(Some(lacks.join(" ")));
+        if !left_out.is_empty() {
+            problem.set(Some(left_out.join(" ")));
         }
-        Ok(readers)
+        Ok(())
     }
 
     /// Opens a session of the dropped files.

@@ -1,0 +1,54 @@
+//! What is exported is read back whole: every form that holds events, over all recorded sessions.
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a session that cannot be read fails its test"
+)]
+
+use std::path::Path;
+
+use chat_event::ChatEvent;
+use chat_feed::export::{Form, Writer};
+use chat_normalize::{AT_REST, Context, Dialect, SessionReader};
+
+/// The events of a text, told in pieces.
+fn read(text: &str) -> Vec<ChatEvent> {
+    let mut reader = SessionReader::new(Context::default());
+    let mut events = Vec::new();
+    for piece in text.as_bytes().chunks(10_000) {
+        reader.push(piece, AT_REST, &mut events).unwrap();
+    }
+    reader.finish(AT_REST, &mut events).unwrap();
+    assert_eq!(reader.dialect(), Some(Dialect::ChatEvents));
+    events
+}
+
+#[test]
+fn what_was_exported_is_read_back_whole() {
+    let stories = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sessions");
+    let mut n_stories = 0;
+    for story in std::fs::read_dir(stories).unwrap() {
+        let path = story.unwrap().path().join("events.jsonl");
+        let Ok(log) = std::fs::read_to_string(&path) else {
+            continue;
+        };
+        let events = read(&log);
+        n_stories += 1;
+        for form in Form::ALL {
+            let mut writer = Writer::new(form, None);
+            let mut text = String::new();
+            for event in &events {
+                writer.push(event, &mut text);
+            }
+            writer.finish(&mut text);
+            let again = match form {
+                // Of a page this is the log alone, which the page holds packed.
+                Form::Html | Form::Jsonl | Form::Json => read(&text),
+                // It is for people.
+                Form::Markdown => continue,
+            };
+            assert_eq!(again, events, "{form:?} of {}", path.display());
+        }
+    }
+    assert!(n_stories > 20, "{n_stories} stories");
+}
