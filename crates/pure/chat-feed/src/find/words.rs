@@ -12,7 +12,7 @@ use chat_event::{Body, Json};
 use crate::block::{BlockBody, BlockId, ToolCallBlock};
 use crate::feed::Feed;
 use crate::long_text::untagged;
-use crate::projections::trace::clean;
+use crate::projections::trace::clean_into;
 use crate::tool::ToolKind;
 
 /// Shown one text after the other; breaks off once it knows enough.
@@ -45,8 +45,14 @@ pub(super) fn cleaned(text: &str) -> Cow<'_, str> {
     if !text.contains('\u{1b}') {
         return Cow::Borrowed(text);
     }
-    let lines: Vec<String> = text.split('\n').map(clean).collect();
-    Cow::Owned(lines.join("\n"))
+    let mut out = String::with_capacity(text.len());
+    for (at, line) in text.split('\n').enumerate() {
+        if at > 0 {
+            out.push('\n');
+        }
+        clean_into(line, &mut out);
+    }
+    Cow::Owned(out)
 }
 
 /// The paths a block is about.

@@ -3,8 +3,7 @@
 //! Escape sequences are left out; other control characters, and those that turn the direction of what follows, are
 //! shown by their number.
 
-use std::iter::Peekable;
-use std::str::CharIndices;
+use std::ops::RangeInclusive;
 
 /// A line of a trace shows this many characters of a target, a label or a message.
 const LINE_CHARS: usize = 200;
@@ -60,34 +59,41 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = String> {
 
 /// Text without anything a terminal would obey; tabs stay, line breaks are shown by their number.
 pub fn clean(text: &str) -> String {
-    if !text.chars().any(is_obeyed) {
-        return text.to_owned();
-    }
     let mut out = String::with_capacity(text.len());
-    let mut chars = text.char_indices().peekable();
-    while let Some((_, c)) = chars.next() {
+    clean_into(text, &mut out);
+    out
+}
+
+/// The same behind what `out` has.
+pub(crate) fn clean_into(text: &str, out: &mut String) {
+    let mut rest = text;
+    loop {
+        let (plain, behind) = rest.split_at(plain_len(rest));
+        out.push_str(plain);
+        let Some(c) = behind.chars().next() else {
+            return;
+        };
+        rest = behind.get(c.len_utf8()..).unwrap_or_default();
         match c {
-            '\u{1b}' => match chars.peek() {
-                Some((_, '[')) => {
-                    chars.next();
-                    pass_parameters(&mut chars);
-                }
-                Some((_, ']' | 'P' | 'X' | '^' | '_')) => {
-                    chars.next();
-                    pass_string(text, &mut chars, &mut out);
-                }
-                Some((_, ' '..='~')) => pass_short(&mut chars),
-                Some(_) | None => {}
-            },
-            '\u{9b}' => pass_parameters(&mut chars),
-            '\u{9d}' | '\u{90}' | '\u{98}' | '\u{9e}' | '\u{9f}' => {
-                pass_string(text, &mut chars, &mut out);
-            }
+            '\u{1b}' => rest = pass_escape(rest, out),
+            '\u{9b}' => rest = pass_parameters(rest),
+            '\u{9d}' | '\u{90}' | '\u{98}' | '\u{9e}' | '\u{9f}' => rest = pass_string(rest, out),
             c if is_obeyed(c) => out.extend(c.escape_unicode()),
             c => out.push(c),
         }
     }
-    out
+}
+
+/// How long a text is up to the first byte of what may be obeyed: most texts are copied whole.
+fn plain_len(text: &str) -> usize {
+    let may_be_obeyed = |byte: u8| match byte {
+        b'\t' => false,
+        // Controls; and those beyond ASCII, and what turns directions, by the first of their bytes.
+        ..b' ' | 0x7f | 0xc2 | 0xe2 => true,
+        _ => false,
+    };
+    let first = text.bytes().position(may_be_obeyed);
+    first.unwrap_or(text.len())
 }
 
 /// Controls, and what embeds, overrides or isolates a direction. Marks that only give a direction to themselves are
@@ -97,52 +103,48 @@ fn is_obeyed(c: char) -> bool {
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
 }
 
-/// The rest of `ESC [`: parameters and intermediates up to the final byte.
-fn pass_parameters(chars: &mut Peekable<CharIndices<'_>>) {
-    while let Some((_, ' '..='?')) = chars.peek() {
-        chars.next();
-    }
-    if let Some((_, '@'..='~')) = chars.peek() {
-        chars.next();
-    }
-}
-
-/// The rest of a sequence of two or three characters.
-fn pass_short(chars: &mut Peekable<CharIndices<'_>>) {
-    while let Some((_, ' '..='/')) = chars.peek() {
-        chars.next();
-    }
-    if let Some((_, '0'..='~')) = chars.peek() {
-        chars.next();
+/// What stands behind a sequence that `ESC` begins.
+fn pass_escape<'t>(rest: &'t str, out: &mut String) -> &'t str {
+    match rest.bytes().next() {
+        Some(b'[') => pass_parameters(&rest[1..]),
+        Some(b']' | b'P' | b'X' | b'^' | b'_') => pass_string(&rest[1..], out),
+        // Two or three characters.
+        Some(b' '..=b'~') => pass_final(
+            rest.trim_start_matches(|c| (' '..='/').contains(&c)),
+            '0'..='~',
+        ),
+        Some(_) | None => rest,
     }
 }
 
-/// The rest of a command with a string. One that does not end is no command: its text is shown.
-fn pass_string(text: &str, chars: &mut Peekable<CharIndices<'_>>, out: &mut String) {
-    let Some(&(start, _)) = chars.peek() else {
-        return;
-    };
-    while let Some(&(at, c)) = chars.peek() {
+/// What stands behind `ESC [`, its parameters and intermediates and the final byte.
+fn pass_parameters(rest: &str) -> &str {
+    pass_final(
+        rest.trim_start_matches(|c| (' '..='?').contains(&c)),
+        '@'..='~',
+    )
+}
+
+fn pass_final(rest: &str, finals: RangeInclusive<char>) -> &str {
+    rest.strip_prefix(|c| finals.contains(&c)).unwrap_or(rest)
+}
+
+/// What stands behind a command with a string. One that does not end is no command: its text is shown.
+fn pass_string<'t>(rest: &'t str, out: &mut String) -> &'t str {
+    for (at, c) in rest.char_indices() {
+        let (string, end) = rest.split_at(at);
         match c {
-            '\u{7}' | '\u{9c}' => {
-                chars.next();
-                return;
-            }
-            '\u{1b}' if text[at + 1..].starts_with('\\') => {
-                chars.next();
-                chars.next();
-                return;
-            }
+            '\u{7}' | '\u{9c}' => return end.get(c.len_utf8()..).unwrap_or_default(),
+            '\u{1b}' if end.starts_with("\u{1b}\\") => return &end[2..],
             c if is_obeyed(c) => {
-                out.push_str(&text[start..at]);
-                return;
+                out.push_str(string);
+                return end;
             }
-            _ => {
-                chars.next();
-            }
+            _ => {}
         }
     }
-    out.push_str(&text[start..]);
+    out.push_str(rest);
+    ""
 }
 
 #[cfg(test)]
