@@ -243,6 +243,18 @@ fn each_end_of_a_call_has_its_words() {
             call("5", "mcp__db__query", json!({"sql": "select 1"})),
             (30, "tool_result", json!({"toolCallId": "5", "result": [1]})),
             (30, "tool_result", json!({"toolCallId": "6", "result": "x"})),
+            call("e", "Read", json!({"file_path": "empty.txt"})),
+            (
+                30,
+                "tool_result",
+                json!({"toolCallId": "e", "result": "The file exists but is empty.", "summary": "empty"}),
+            ),
+            call("g", "Glob", json!({"pattern": "**/store.rs"})),
+            (
+                30,
+                "tool_result",
+                json!({"toolCallId": "g", "result": "/home/m/w/src/store.rs", "summary": "/home/m/w/src/store.rs"}),
+            ),
             call("7", "Bash", json!({"command": "sleep 9"})),
             (50, "interrupt", json!({"reason": "user_cancel"})),
             call("8", "Bash", json!({"command": "sleep 8"})),
@@ -264,6 +276,8 @@ fn each_end_of_a_call_has_its_words() {
 [TOOL] edit: a.rs (+2 −1)
 [TOOL] grep: fn in src → 2 lines
 [TOOL] mcp__db__query: select 1
+[TOOL] read: empty.txt (empty)
+[TOOL] glob: **/store.rs → 1 file
 [TOOL] tool call: 6 (1 line)
 [TOOL] bash: sleep 9 (interrupted)
 [TOOL] bash: sleep 8 (interrupted)

@@ -7,6 +7,9 @@ use super::{ToolKind, ToolStatus};
 use crate::block::ToolCallBlock;
 use crate::long_text;
 
+/// What is said of a text that has no line.
+const EMPTY: &str = "empty";
+
 /// What programs call the part of their answer that is for people.
 const TOLD: [&str; 5] = ["message", "summary", "error", "status", "title"];
 
@@ -22,7 +25,8 @@ impl ToolCallBlock {
             },
             _ => 0,
         };
-        if n_bytes == 0 {
+        // What an agent is told of an empty file is not of the file.
+        if n_bytes == 0 || outcome == EMPTY {
             return outcome;
         }
         format!("{outcome}, {}", short_size(n_bytes))
@@ -48,15 +52,22 @@ impl ToolCallBlock {
             (ToolStatus::Interrupted, ..) => "interrupted".to_owned(),
             (ToolStatus::NoResult, ..) => "no result".to_owned(),
             (_, Some(exit_code), ..) => format!("exit {exit_code}"),
-            (_, None, Some(summary), _) => match summary.starts_with(['<', '{', '[']) {
-                true => self.told_plainly(summary),
-                false => summary.clone(),
-            },
+            (_, None, Some(summary), _) if summary.starts_with(['<', '{', '[']) => {
+                self.told_plainly(summary)
+            }
+            (_, None, Some(summary), _) if self.found_one(summary) => "1 file".to_owned(),
+            (_, None, Some(summary), _) => summary.clone(),
             (_, None, None, Some(error)) => {
                 first_line(long_text::untagged(&error.message)).to_owned()
             }
             (_, None, None, None) => self.result.as_ref().map_or_else(String::new, size_of),
         }
+    }
+
+    /// Whether a search found one file, and names it: where it lies is long, and its line has its words to say.
+    fn found_one(&self, summary: &str) -> bool {
+        let is_path = summary.starts_with('/') && !summary.contains([':', ' ']);
+        self.kind == ToolKind::Search && self.status == ToolStatus::Succeeded && is_path
     }
 
     /// A summary that is the first of what the tool gave, where that is written for programs: what of it is words, else
@@ -116,7 +127,7 @@ fn size_of(result: &Json) -> String {
     let excerpt = body.excerpt();
     match excerpt.lines {
         None => format!("{} KB", excerpt.bytes.div_ceil(1024)),
-        Some(0) => "empty".to_owned(),
+        Some(0) => EMPTY.to_owned(),
         Some(1) => "1 line".to_owned(),
         Some(n_lines) => format!("{n_lines} lines"),
     }
