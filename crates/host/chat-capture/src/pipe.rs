@@ -218,7 +218,16 @@ impl Shared {
                 continue;
             };
             // What could not be read is left for the next.
-            match sender.send_leftover(&path, leftover) {
+            let told = || {
+                // Ours may be what goes on with it: it is noted with its first events.
+                self.spool.wait_beyond(0);
+                while self.sent.load(Ordering::SeqCst) == 0
+                    && !self.sender_ended.load(Ordering::SeqCst)
+                {
+                    std::thread::sleep(TICK);
+                }
+            };
+            match sender.send_leftover(&path, leftover, &told) {
                 Ok(said) => said.into_iter().for_each(|said| self.note(said)),
                 Err(why) => self.note(why.to_string()),
             }

@@ -114,11 +114,13 @@ impl<'a> Sender<'a> {
         Ok(())
     }
 
-    /// Sends what an earlier pipe left; what is to be said of it.
+    /// Sends what an earlier pipe left; what is to be said of it. Of sessions that it left open it is known once `told` comes
+    /// back whether they go on.
     pub(crate) fn send_leftover(
         &mut self,
         path: &Path,
         mut leftover: Leftover,
+        told: &dyn Fn(),
     ) -> Result<Option<String>, Error> {
         let mut rest = |pause: &Pause| std::thread::sleep(pause.wait);
         self.sources = Some(Sources::new(path));
@@ -126,6 +128,12 @@ impl<'a> Sender<'a> {
         while let Some(batch) = leftover.next_batch()? {
             self.send(&batch, false, &mut rest);
             end = batch.end;
+        }
+        if leftover.has_open() {
+            told();
+        }
+        for batch in leftover.cut_off() {
+            self.send(&batch, false, &mut rest);
         }
         self.end(end, &mut rest);
         leftover.remove()

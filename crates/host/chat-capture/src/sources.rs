@@ -9,7 +9,8 @@ use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use chat_event::ChatEvent;
+use chat_event::payload::SessionEnd;
+use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Dialect, Merge};
 use serde::{Deserialize, Serialize};
 
@@ -74,6 +75,12 @@ impl Sources {
         }
     }
 
+    /// Whether its events were made of a provider's lines; who writes events says all by itself.
+    pub(crate) fn is_of_a_provider(&self) -> bool {
+        self.dialect
+            .is_some_and(|dialect| dialect != Dialect::ChatEvents)
+    }
+
     /// The sessions of which others tell, too: of them something may be held back until the end.
     pub(crate) fn shared(&self) -> Vec<String> {
         let sessions = self.sessions.iter();
@@ -83,15 +90,12 @@ impl Sources {
 
     /// Waits until nobody else tells of the session, and notes that we do. `None` where no other source can say the same.
     pub(crate) fn enter(&self, session_id: &str) -> Result<Option<Turn>, Error> {
-        let (Some(dialect), Some(folder)) = (self.dialect, self.spool.parent()) else {
+        let dialect = self.dialect.filter(|_| self.is_of_a_provider());
+        let (Some(dialect), Some(folder)) = (dialect, self.spool.parent()) else {
             return Ok(None);
         };
-        if dialect == Dialect::ChatEvents {
-            return Ok(None);
-        }
-        let folder = folder.join("sources");
-        make_dir(&folder)?;
-        let path = folder.join(format!("{}.json", safe_name(session_id)));
+        let path = notes_of(folder, session_id);
+        make_dir(path.parent().unwrap_or(folder))?;
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false);
         #[cfg(unix)]
@@ -113,14 +117,16 @@ impl Sources {
             told.insert(word.clone(), note.told);
             any_runs |= is_held(&self.spool.with_file_name(&note.spool));
         }
-        let spool = self.spool.file_name().unwrap_or_default();
         let ours = notes.entry(dialect.word().to_owned()).or_insert(Note {
             told: 0,
             spool: String::new(),
         });
         // Before it is told: who reads the log for nothing reads it again.
         ours.told += 1;
-        ours.spool = spool.to_string_lossy().into_owned();
+        // One that runs stands for those that are gone and left something.
+        if !is_held(&self.spool.with_file_name(&ours.spool)) {
+            ours.spool = self.name();
+        }
         let text = serde_json::to_string(&notes).unwrap_or_default();
         file.rewind()
             .and_then(|()| file.set_len(0))
@@ -131,6 +137,21 @@ impl Sources {
             told,
             any_runs,
         }))
+    }
+
+    /// Whether another spool of the session is being written to.
+    pub(crate) fn goes_on(&self, session_id: &str) -> bool {
+        let folder = self.spool.parent().unwrap_or(&self.spool);
+        let text = std::fs::read_to_string(notes_of(folder, session_id)).unwrap_or_default();
+        let notes: Notes = serde_json::from_str(&text).unwrap_or_default();
+        let ours = self.name();
+        let mut others = notes.values().filter(|note| note.spool != ours);
+        others.any(|note| is_held(&self.spool.with_file_name(&note.spool)))
+    }
+
+    fn name(&self) -> String {
+        let name = self.spool.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
     }
 
     /// What of the batch the log has not yet; `None` where no other source told anything. With `is_end`, also what was held
@@ -194,6 +215,11 @@ impl Sources {
             session.beside = None;
         }
     }
+}
+
+fn notes_of(folder: &Path, session_id: &str) -> PathBuf {
+    let name = format!("{}.json", safe_name(session_id));
+    folder.join("sources").join(name)
 }
 
 /// Whether two dialects are of one program.
@@ -273,9 +299,11 @@ impl Leftover {
         &mut self,
         read_log: &mut ReadLog<'_>,
     ) -> Result<Option<(Batch, Option<Turn>)>, Error> {
-        let next = self.next_batch()?;
-        let is_end = next.is_none();
-        let Some(batch) = next.or_else(|| self.rest()) else {
+        let next = match self.next_batch()? {
+            Some(batch) => Some((batch, false)),
+            None => self.next_end(),
+        };
+        let Some((batch, is_end)) = next else {
             return Ok(None);
         };
         let turn = self.sources.enter(&batch.session_id).unwrap_or(None);
@@ -286,14 +314,56 @@ impl Leftover {
         Ok(Some((new.unwrap_or(batch), turn)))
     }
 
-    /// No lines of a session of which something may be held back.
-    fn rest(&mut self) -> Option<Batch> {
-        let sources = &self.sources;
-        let ends = self.ends.get_or_insert_with(|| sources.shared());
-        Some(Batch {
-            session_id: ends.pop()?,
-            lines: Vec::new(),
-            end: u64::MAX,
-        })
+    /// What is to be said at the end, and whether that is all of its session.
+    fn next_end(&mut self) -> Option<(Batch, bool)> {
+        let ends = match &mut self.ends {
+            Some(ends) => ends,
+            None => {
+                let cut_off = self.cut_off();
+                let shared = self.sources.shared().into_iter().map(|session_id| Batch {
+                    session_id,
+                    lines: Vec::new(),
+                    end: u64::MAX,
+                });
+                let ends = cut_off.into_iter().chain(shared).collect();
+                self.ends.insert(ends)
+            }
+        };
+        let batch = ends.pop_front()?;
+        let is_end = batch.lines.is_empty();
+        Some((batch, is_end))
+    }
+
+    /// Whether its pipe was killed before it told a session's end.
+    pub(crate) fn has_open(&self) -> bool {
+        self.left_open().next().is_some()
+    }
+
+    fn left_open(&self) -> impl Iterator<Item = &ChatEvent> {
+        let newest = self.newest.values();
+        newest.filter(|event| !matches!(event.payload, Payload::SessionEnd(_)))
+    }
+
+    /// The ends of sessions that it left open, where no other pipe tells of them.
+    pub(crate) fn cut_off(&self) -> Vec<Batch> {
+        let over = self
+            .left_open()
+            .filter(|event| !self.sources.goes_on(&event.session_id));
+        let ends = over.map(|newest| {
+            let end = SessionEnd {
+                reason: "the pipe was stopped".to_owned(),
+                ..SessionEnd::default()
+            };
+            // Nothing is known of what came later.
+            let at_ms = newest.timestamp.unwrap_or_default();
+            let id = format!("{}:stopped", newest.id);
+            let end = ChatEvent::new(id, at_ms, &newest.session_id, end);
+            Batch {
+                session_id: newest.session_id.clone(),
+                lines: vec![end.to_line()],
+                end: u64::MAX,
+            }
+        });
+        ends.collect()
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! The file is locked by the process that writes it; one that nobody holds was left over.
 
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -301,8 +302,10 @@ pub struct Leftover {
     reader: Reader,
     /// What others tell of its sessions.
     pub(crate) sources: Sources,
-    /// The sessions of which something may be held back, at the end.
-    pub(crate) ends: Option<Vec<String>>,
+    /// The newest event of each session, where a provider's lines were read.
+    pub(crate) newest: BTreeMap<String, ChatEvent>,
+    /// What is still to be said at the end.
+    pub(crate) ends: Option<VecDeque<Batch>>,
     /// Held until it is sent, so that only one process sends it.
     _lock: File,
 }
@@ -333,6 +336,7 @@ impl Leftover {
         Ok(Some(Leftover {
             reader: Reader::open(path)?,
             sources: Sources::new(path),
+            newest: BTreeMap::new(),
             ends: None,
             _lock: lock,
         }))
@@ -344,7 +348,14 @@ impl Leftover {
     ///
     /// Where the disk refuses.
     pub fn next_batch(&mut self) -> Result<Option<Batch>, Error> {
-        self.reader.next_batch(u64::MAX)
+        let batch = self.reader.next_batch(u64::MAX)?;
+        let newest = batch.as_ref().and_then(|batch| batch.lines.last());
+        if let Some(event) = newest.and_then(|line| ChatEvent::from_json(line).ok())
+            && self.sources.is_of_a_provider()
+        {
+            self.newest.insert(event.session_id.clone(), event);
+        }
+        Ok(batch)
     }
 
     /// Deletes the file: the server has all of it. Its lines that are no events are kept beside what was refused; what is

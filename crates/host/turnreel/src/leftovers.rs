@@ -1,8 +1,11 @@
-//! Events that waited in the spool while no server was there: taken in at start-up.
+//! Events that wait in the spool because their pipe is gone: one that ended while no server was there, or was killed.
 //!
-//! A file that a running `pipe` holds is its own to send. Sending twice does no harm: events are known by their ids.
+//! A file that a running `pipe` holds is its own to send. Sending twice does no harm: events are known by their ids. A
+//! session whose pipe was killed has ended, unless another pipe tells of it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use axum::http::StatusCode;
 use chat_capture::{Batch, Leftover};
@@ -18,14 +21,27 @@ use crate::state::State;
 const PAGE_EVENTS: usize = 1000;
 const PAGE_BYTES: usize = 1024 * 1024;
 
-/// Takes in what lies in the data folder's spool.
+/// How often it is looked whether a pipe was killed.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+
+/// Takes in what lies in the data folder's spool, and what pipes leave there later.
 pub(crate) async fn take_in(state: State, data: PathBuf) {
     let dir = spool_dir(&data);
-    let listing = tokio::task::spawn_blocking(move || chat_capture::leftovers(&dir)).await;
-    for path in listing.unwrap_or_default() {
-        if let Err(why) = take_in_one(&state, &path).await {
-            tracing::warn!("could not take in {}: {why}", path.display());
+    // Not tried again and again.
+    let mut given_up = BTreeSet::new();
+    loop {
+        let looking = dir.clone();
+        let listing = tokio::task::spawn_blocking(move || chat_capture::leftovers(&looking)).await;
+        for path in listing.unwrap_or_default() {
+            if given_up.contains(&path) {
+                continue;
+            }
+            if let Err(why) = take_in_one(&state, &path).await {
+                tracing::warn!("could not take in {}: {why}", path.display());
+                given_up.insert(path);
+            }
         }
+        tokio::time::sleep(LOOK_EVERY).await;
     }
 }
 

@@ -286,6 +286,45 @@ fn what_two_pipes_tell_of_one_session_stands_once() {
     );
 }
 
+/// Nobody else could tell that it is gone.
+#[cfg(unix)]
+#[test]
+fn a_session_whose_pipe_was_killed_has_ended_unless_another_goes_on_with_it() {
+    let line = |id: &str, text: &str| {
+        format!(
+            r#"{{"type":"user","uuid":"{id}","sessionId":"s1","timestamp":"2026-01-01T00:00:0{id}.000Z","message":{{"role":"user","content":"{text}"}}}}"#
+        )
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start_on(dir.path(), "127.0.0.1:0", &["--no-examples"]);
+    let status = || {
+        let row = server.get("/api/v1/sessions").1["sessions"][0].clone();
+        row["status"].as_str().unwrap_or_default().to_owned()
+    };
+    let begin = |lines: &[String]| {
+        let mut child = start(dir.path(), &["--from", "claude-transcript"]);
+        let mut stdin = child.stdin.take().unwrap();
+        lines
+            .iter()
+            .for_each(|line| writeln!(stdin, "{line}").unwrap());
+        (child, stdin)
+    };
+    let said = [line("1", "Hello"), line("2", "Go on")];
+    let (mut child, _stdin) = begin(&said[..1]);
+    soon("it runs", || status() == "busy");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // It is followed anew, from the beginning.
+    let (mut child, _stdin) = begin(&said);
+    soon("what was left is taken", || spooled(dir.path()) == 1);
+    soon("it goes on", || server.all("s1", 100).len() > 6);
+    assert_eq!(status(), "busy");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    soon("it has ended", || status() == "ended");
+    soon("what was left is taken", || spooled(dir.path()) == 0);
+}
+
 #[test]
 fn the_token_is_read_from_the_file_that_is_named() {
     let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
