@@ -83,7 +83,8 @@ pub(crate) fn without_path(why: io::Error) -> io::Error {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
     use std::os::unix::fs::{PermissionsExt, symlink};
