@@ -4,12 +4,15 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use chat_store::SessionId;
 
 use crate::locked::locked;
 use crate::state::State;
+
+/// The folder is looked at no more often: of ten thousand sessions a look takes as long as their list.
+const EVERY: Duration = Duration::from_secs(1);
 
 /// What changes within this time of a look may leave the folder with the same time.
 const SETTLED: Duration = Duration::from_secs(2);
@@ -18,11 +21,23 @@ const SETTLED: Duration = Duration::from_secs(2);
 #[derive(Debug, Default)]
 pub(crate) struct Removed(Mutex<Found>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Found {
+    looked: Instant,
     /// When the folder had changed then; `None` where it may have changed since without another time.
     changed: Option<SystemTime>,
     sessions: Arc<BTreeSet<SessionId>>,
+}
+
+impl Default for Found {
+    /// Nothing is removed yet: the store has just read the folder.
+    fn default() -> Self {
+        Found {
+            looked: Instant::now(),
+            changed: None,
+            sessions: Arc::default(),
+        }
+    }
 }
 
 impl State {
@@ -34,9 +49,13 @@ impl State {
     }
 
     fn look_for_removed(&self) -> Arc<BTreeSet<SessionId>> {
+        let mut found = locked(&self.removed.0);
+        if found.looked.elapsed() < EVERY {
+            return found.sessions.clone();
+        }
+        found.looked = Instant::now();
         let folder = std::fs::metadata(self.store.dir());
         let changed = folder.and_then(|folder| folder.modified()).ok();
-        let mut found = locked(&self.removed.0);
         if changed.is_some() && found.changed == changed {
             return found.sessions.clone();
         }
