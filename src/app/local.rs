@@ -147,11 +147,12 @@ pub(super) async fn wanted(readers: Readers, found: &mut Found) -> HashSet<Strin
 fn name_apart(found: &mut Found) {
     let mut taken = HashSet::new();
     for path in found.paths() {
+        if taken.insert(path.clone()) {
+            continue;
+        }
+        let name = path.clone();
+        let (stem, ending) = name.split_at(name.rfind('.').unwrap_or(name.len()));
         let mut nth = 1;
-        let (stem, ending) = match path.rfind('.') {
-            Some(at) => (path[..at].to_owned(), path[at..].to_owned()),
-            None => (path.clone(), String::new()),
-        };
         while !taken.insert(path.clone()) {
             nth += 1;
             *path = format!("{stem} ({nth}){ending}");

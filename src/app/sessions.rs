@@ -71,8 +71,8 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
     let shown: RwSignal<Rc<shown::Shown>, LocalStorage> = RwSignal::new_local(Rc::default());
     let is_filtered = Memo::new(move |_| !state.filter.with(|text| Filter::parse(text).is_empty()));
     let count = move || {
+        let n_all = n_rows.get() + state.local.with(Vec::len);
         if is_filtered.get() {
-            let n_all = n_rows.get() + state.local.with(Vec::len);
             let [n_shown, n_all] =
                 [shown.get().n_sessions, n_all].map(|n| units::grouped(n as u64));
             return format!("{n_shown} of {n_all}");
@@ -84,7 +84,7 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
                 .filter(|row| !row.sample && is_live(row))
                 .count()
         });
-        let n = units::grouped(n_rows.get() as u64);
+        let n = units::grouped(n_all as u64);
         match n_live {
             0 => n,
             n_live => format!("{n} · {n_live} live"),
@@ -145,7 +145,7 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
     };
     let live = move || matches!(state.connection.get(), Some(Connection::Live));
     let none = move || {
-        (live() && n_rows.get() == 0)
+        (live() && n_rows.get() == 0 && state.local.with(Vec::is_empty))
             .then(|| div().class("sessions__none muted").child("No sessions yet"))
     };
     (
