@@ -185,6 +185,15 @@ fn what_lies_at_rest_took_no_longer_than_the_source_says() {
     }
 }
 
+#[test]
+fn a_web_page_is_said_to_be_one() {
+    let page = b"<!DOCTYPE html>\n<html lang=\"en\">\n";
+    let Detection::None(why) = detect(page, true) else {
+        panic!("it is no session");
+    };
+    assert!(why.place().contains("a web page"), "{why}");
+}
+
 /// A source that is read to its end goes on no more, wherever that is.
 #[test]
 fn what_is_read_to_its_end_is_over_and_rests() {
