@@ -110,7 +110,9 @@ fn run(command: Command) -> Result<String, String> {
                 share: false,
             };
             let (token, record) = tokens::create(&dir, wanted)?;
-            eprintln!("Token {}; it is not shown again:", record.id);
+            // The folder is named: who misspells it makes a token that opens nothing.
+            let folder = dir.display();
+            eprintln!("Token {} of {folder}; it is not shown again:", record.id);
             Ok(format!("{token}\n"))
         }
         Command::List { data } => {

@@ -127,6 +127,10 @@ pub(crate) fn create(dir: &Path, wanted: Wanted) -> Result<(String, Record), Str
 /// Where the file refuses or is damaged.
 pub(crate) fn revoke(dir: &Path, which: impl Fn(&Record) -> bool) -> Result<usize, String> {
     let mut n_revoked = 0;
+    // A folder that has none gets no files: it may be one that nobody meant.
+    if !file_of(dir).exists() {
+        return Ok(0);
+    }
     change(dir, |records| {
         let before = records.len();
         records.retain(|record| !which(record));

@@ -47,6 +47,19 @@ fn a_token_is_made_listed_used_and_taken_back() {
 }
 
 #[test]
+fn a_folder_without_tokens_is_named_and_left_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let list = token_command(dir.path(), "list", &[]);
+    assert!(list.status.success());
+    assert_eq!(text(&list), "");
+    let said = String::from_utf8_lossy(&list.stderr).into_owned();
+    assert!(said.contains(&*dir.path().to_string_lossy()), "{said}");
+    let revoked = token_command(dir.path(), "revoke", &["t1"]);
+    assert_eq!(revoked.status.code(), Some(1));
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn who_follows_by_a_token_that_is_taken_back_is_told_nothing_more() {
     let dir = tempfile::tempdir().unwrap();
     let server = Server::start(dir.path());
