@@ -80,7 +80,7 @@ pub(super) fn must_be_plain(headers: &HeaderMap) -> Result<(), ApiError> {
         Some(_) => Err(ApiError::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "bad_content_encoding",
-            "compressed bodies are not taken",
+            "compressed bodies are not taken; with `--gzip-bodies` JSON may be packed by gzip",
         )),
     }
 }
