@@ -41,6 +41,7 @@ mod chapters;
 mod cut_off;
 mod damaged;
 mod diff;
+mod dropped;
 mod embedding;
 mod export;
 mod find;

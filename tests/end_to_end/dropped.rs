@@ -1,0 +1,139 @@
+//! Folders and files that are dropped on the page: thousands are listed without holding it, what is no session is left
+//! out, and what cannot be read is said.
+
+use crate::SHORT;
+use crate::browser::Tab;
+use crate::server::Server;
+use crate::sessions::with_server;
+use crate::stage::LOAD_LIMIT;
+
+/// So many are asked for at once.
+const AT_ONCE: u64 = 8;
+
+/// Makes folders as a browser gives them, and drops them; `window.asked` counts what is asked of them.
+const FOLDERS: &str = "
+    window.asked = { files: 0, open: 0, most: 0, passed: 0 };
+    window.folder = (path, entries, refuses) => ({
+        isFile: false, isDirectory: true, name: path.split('/').at(-1), fullPath: path,
+        createReader() {
+            if (path.endsWith('node_modules')) window.asked.passed += 1;
+            let at = 0;
+            return { readEntries: (done, failed) => setTimeout(() => refuses ? failed(new DOMException('no', 'NotReadableError')) : done(entries.slice(at, at += 100))) };
+        },
+    });
+    window.file = (path, ...texts) => ({
+        isFile: true, isDirectory: false, name: path.split('/').at(-1), fullPath: path,
+        file(done) {
+            const asked = window.asked;
+            asked.files += 1;
+            asked.most = Math.max(asked.most, asked.open += 1);
+            const text = texts.length > 1 ? texts.shift() : texts[0];
+            setTimeout(() => { asked.open -= 1; done(new File([text], path.split('/').at(-1), { lastModified: 1700000000000 + (window.clock = (window.clock ?? 0) + 1) })); });
+        },
+    });
+    window.drop = (...entries) => {
+        const event = new DragEvent('drop', { bubbles: true, cancelable: true });
+        const items = entries.map((entry) => ({ webkitGetAsEntry: () => entry }));
+        Object.defineProperty(event, 'dataTransfer', { value: { items, files: null } });
+        document.body.dispatchEvent(event);
+    };
+    window.log = (session, ...texts) => texts.map((text, n) => JSON.stringify({ id: `e${n}`, timestamp: 1700000000000 + n, sessionId: session, turnId: 't1', type: 'assistant_done', payload: { text, messageId: `m${n}` } })).join('\\n');
+    window.prompt_of = (n) => JSON.stringify({ type: 'user', uuid: `u${n}`, sessionId: `s${n}`, timestamp: '2026-02-03T10:00:00.000Z', message: { role: 'user', content: `Task ${n}` } }) + '\\n';
+";
+
+async fn open(tab: &Tab, server: &Server) {
+    tab.goto(&format!("{}/#token={}", server.url, server.token))
+        .await;
+    let filled = "!!document.querySelector('.drop')";
+    tab.wait_for("the page", LOAD_LIMIT, filled).await;
+    tab.run(FOLDERS).await;
+}
+
+fn lists(n_sessions: u64) -> String {
+    format!(
+        "document.querySelector('[role=option]')?.getAttribute('aria-setsize') === '{n_sessions}'"
+    )
+}
+
+#[test]
+fn a_folder_of_thousands_of_sessions_is_listed_once_and_what_is_none_is_left_out() {
+    with_server("dropped", 120, async |visit, program| {
+        let server = Server::start(&program).await;
+        let tab = visit.tab("dropped").await;
+        open(&tab, &server).await;
+        tab.run(
+            "const projects = Array.from({ length: 10 }, (_, p) => folder(`/all/p${p}`, Array.from({ length: 100 }, (_, n) => file(`/all/p${p}/s${p * 100 + n}.jsonl`, prompt_of(p * 100 + n)))));
+             const beside = [file('/all/.DS_Store', ''), file('/all/notes.md', '# Notes'), file('/all/package.json', '{\"name\": \"x\"}'), folder('/all/node_modules', []), folder('/all/locked', [], true)];
+             window.all = folder('/all', [...projects, ...beside]); drop(all);",
+        )
+        .await;
+        // What is called as a session could be is listed until it was looked at.
+        tab.wait_for("all sessions, and nothing else", LOAD_LIMIT, &lists(1000))
+            .await;
+        let asked: Vec<u64> = tab.eval("[asked.files, asked.most, asked.passed]").await;
+        assert!((1001..=1003).contains(&asked[0]), "{asked:?}");
+        assert!((2..=AT_ONCE).contains(&asked[1]), "{asked:?}");
+        assert_eq!(asked[2], 0, "what programs keep is not looked into");
+        let said: String = tab
+            .eval("document.querySelector('[role=alert]').textContent")
+            .await;
+        assert!(said.contains("cannot be read: 1 file or folder"), "{said}");
+        tab.wait_for("a session of it", SHORT, "__test.text().includes('Task ')")
+            .await;
+        // Again it is the same.
+        tab.run("drop(all)").await;
+        tab.wait_for("to be asked again", LOAD_LIMIT, "asked.files > 2000")
+            .await;
+        tab.wait_for("the same sessions", LOAD_LIMIT, &lists(1000))
+            .await;
+        // Words find what is not on the screen.
+        tab.run("const field = document.getElementById('sessions-filter'); field.value = '\"task 234\"'; field.dispatchEvent(new Event('input'))")
+            .await;
+        tab.wait_for("the one", LOAD_LIMIT, &lists(1)).await;
+    });
+}
+
+#[test]
+fn files_are_read_as_they_are_now_and_all_that_they_hold_is_shown() {
+    with_server("dropped_now", 90, async |visit, program| {
+        let server = Server::start(&program).await;
+        let tab = visit.tab("dropped_now").await;
+        open(&tab, &server).await;
+        let shows = |words: &str| format!("__test.text().includes('{words}')");
+        // It goes on while the page is open.
+        tab.run("drop(file('/grows.jsonl', log('s1', 'Before'), log('s1', 'Before', 'Since')))")
+            .await;
+        tab.wait_for("what came since", LOAD_LIMIT, &shows("Since"))
+            .await;
+        // Two sessions, whose ids are alike.
+        tab.run("drop(file('/two.jsonl', log('s1', 'Of the first') + '\\n' + log('s2', 'Of the second')))")
+            .await;
+        tab.wait_for("the second", LOAD_LIMIT, &shows("Of the second"))
+            .await;
+        assert!(tab.eval::<bool>(&shows("Of the first")).await);
+        assert!(tab.eval::<bool>("__test.feed().eventCount === 2").await);
+        // A list of events.
+        tab.run("drop(file('/list.json', JSON.stringify(log('s3', 'One', 'Other').split('\\n').map(JSON.parse), null, 2)))")
+            .await;
+        tab.wait_for("the list", LOAD_LIMIT, &shows("Other")).await;
+        assert!(tab.eval::<bool>("__test.feed().eventCount === 2").await);
+        // Nobody reads an id that a program made.
+        tab.run("drop(file('/916e9278-b573-4a9f-a9df-23458e5f3261.jsonl', log('916e9278-b573-4a9f-a9df-23458e5f3261', 'Untitled')))")
+            .await;
+        tab.wait_for(
+            "its name",
+            LOAD_LIMIT,
+            "document.querySelector('.session[data-open] .session__title')?.textContent.startsWith('Session of ')",
+        )
+        .await;
+        // A picture changes nothing, and is refused by what it is.
+        tab.run("drop(file('/shot.png', '\\u0089PNG'))").await;
+        tab.wait_for(
+            "a word of it",
+            LOAD_LIMIT,
+            "document.querySelector('[role=alert]')?.textContent.includes('shot.png')",
+        )
+        .await;
+        assert!(tab.eval::<bool>(&shows("Untitled")).await);
+    });
+}
