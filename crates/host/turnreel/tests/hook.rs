@@ -172,6 +172,32 @@ fn allowed_where_the_agent_runs(dir: &Path, server: &Server, args: &[&str]) {
     assert_eq!(answer(server, "permissions", &request, &said), 409);
 }
 
+/// Its result comes when it is over, and that may take long.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_command_that_runs_was_allowed_where_the_agent_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let mut input = asks("PermissionRequest");
+    input["tool_input"] = json!({"command": "echo 'it runs'; sleep 60"});
+    // We are the agent.
+    let hook = start(dir.path(), &input);
+    let request = asked(&server);
+    assert_eq!(waiting(&server), 1);
+    let quoted = r#"true && eval 'echo '"'"'it runs'"'"'; sleep 60' < /dev/null && pwd"#;
+    let mut shell = Command::new("sh");
+    let shell = shell.args(["-c", quoted]).stdout(Stdio::null());
+    let mut running = shell.spawn().unwrap();
+    let output = hook.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
+    assert_eq!(waiting(&server), 0);
+    let id = request["payload"]["requestId"].as_str().unwrap();
+    let path = format!("/api/v1/sessions/a6ea4e31-3636/permissions/{id}");
+    assert_eq!(server.get(&path).1["outcome"]["decision"], "allow");
+    running.kill().unwrap();
+    running.wait().unwrap();
+}
+
 /// The shell that it runs its hooks in lives on.
 #[cfg(target_os = "linux")]
 #[test]
