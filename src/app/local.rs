@@ -267,26 +267,29 @@ pub(super) fn add(listed: &mut Vec<Rc<LocalSession>>, mut sessions: Vec<LocalSes
     listed.splice(0..0, sessions.into_iter().map(Rc::new));
 }
 
-/// Which of the sessions that were dropped is to be opened: the newest that can be read. An error says why none can.
+/// Which of the sessions that were dropped is to be opened: the newest that can be read, as its beginning says; else the
+/// newest that may be one. An error says why none can.
 pub(super) async fn first_of(
     readers: Readers,
     sessions: &mut Vec<LocalSession>,
 ) -> Result<usize, String> {
-    let mut refused = None;
+    let (mut refused, mut unsure) = (None, None);
     for nth in 0..sessions.len().min(MOST_TRIED) {
         let session = &mut sessions[nth];
         // Parts without the session they are of are read as they are.
         let head = match session.main.clone() {
             Some(file) => head_of(readers, &file).await,
-            None => Ok(Row::default()),
+            None => return Ok(without_none(sessions, nth)),
         };
         match head {
             Ok(head) => {
+                let is_sure = head != Row::default();
                 session.take_head(head);
-                let n_others = sessions[..nth].iter().filter(|one| one.is_no_news());
-                let first = nth - n_others.count();
-                sessions.retain(|one| !one.is_no_news());
-                return Ok(first);
+                if is_sure {
+                    return Ok(without_none(sessions, nth));
+                }
+                // A document that is long says what it is at its end.
+                unsure.get_or_insert(nth);
             }
             Err(why) => {
                 session.refuse(&why);
@@ -295,10 +298,21 @@ pub(super) async fn first_of(
             }
         }
     }
+    if let Some(nth) = unsure {
+        return Ok(without_none(sessions, nth));
+    }
     // One of them stands for what is wrong.
     let mut is_first = true;
     sessions.retain(|one| std::mem::take(&mut is_first) || !one.is_no_news());
     Err(refused.unwrap_or_default())
+}
+
+/// Leaves out what lies in a folder and is no session; where the one at `nth` is then.
+fn without_none(sessions: &mut Vec<LocalSession>, nth: usize) -> usize {
+    let before = sessions[..nth].iter();
+    let nth = before.filter(|one| !one.is_no_news()).count();
+    sessions.retain(|one| !one.is_no_news());
+    nth
 }
 
 /// Reads titles one after the other, and writes them where the list still is the same. What lies in a folder and is no
