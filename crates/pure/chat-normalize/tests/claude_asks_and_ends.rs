@@ -541,3 +541,23 @@ fn what_a_helper_gave_is_its_report() {
     let report = "Two files.".to_owned();
     assert_eq!(result, Some((json!(report), Some(report))));
 }
+
+/// Claude Code 2.1.197 and before; later ones say how it was (recording `claude-code-2.1.197/sigint-tool`).
+#[test]
+fn a_call_of_a_stream_about_which_nothing_was_asked_was_stopped_and_not_refused() {
+    let refusal = "The user doesn't want to proceed with this tool use. The tool use was rejected";
+    let call = calls("t1", 0, "Bash", &json!({"command": "sleep 30"}));
+    let ask = json!({"type": "control_request", "request_id": "q1", "request": {"subtype": "can_use_tool",
+        "tool_name": "Bash", "input": {"command": "sleep 30"}, "tool_use_id": "t1"}});
+    for (asked, code) in [(None, "interrupted"), (Some(ask), "rejected")] {
+        let mut lines = vec![call.clone()];
+        lines.extend(asked);
+        lines.push(gets("t1", 1, refusal, true));
+        let read = read_lines(Dialect::ClaudeStream, &lines);
+        let found = read.events.iter().find_map(|event| match &event.payload {
+            Payload::ToolResult(result) => result.error.clone()?.code,
+            _ => None,
+        });
+        assert_eq!(found.as_deref(), Some(code));
+    }
+}

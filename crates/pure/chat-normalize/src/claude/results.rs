@@ -59,10 +59,15 @@ impl Session {
             server_tools::text_of_result(content).unwrap_or_else(|| text_of_content(content));
         let failed = is_true(block, "is_error") || server_tools::error_of(content).is_some();
         let mut meta = line.map_or(Value::Null, |line| meta_of(line, &native_id));
+        // In a stream a person refuses what a request asks; before 2.1.330 a call that was stopped says the same.
+        let cut_off = self.format == super::stream::FORMAT
+            && meta.get("non_execution_kind").is_none()
+            && is_refusal(&text)
+            && !self.asks.is_known(&call.id);
         let stopped = self
             .asks
             .settle(emitter, call, failed, &text, details, &meta);
-        if stopped {
+        if stopped || cut_off {
             meta = json!({"non_execution_kind": "interrupted"});
         }
         if is_of_lost_call(&text) {
@@ -208,13 +213,17 @@ fn error_code(meta: &Value, text: &str, exit_code: Option<i64>) -> Option<&'stat
     }
     if exit_code.is_some() {
         Some("exit_code")
-    } else if text.starts_with("The user doesn't want to") {
+    } else if is_refusal(text) {
         Some("rejected")
     } else if text.contains("<tool_use_error>") {
         Some("tool_use_error")
     } else {
         None
     }
+}
+
+fn is_refusal(text: &str) -> bool {
+    text.starts_with("The user doesn't want to")
 }
 
 fn without_error_tags(text: &str) -> &str {

@@ -28,7 +28,7 @@ use crate::emit::{Emitter, Place};
 use crate::recent::{LATE_LARGE, Recent};
 use crate::value::{count_of, is_true, list_of, str_of, text_of};
 
-const FORMAT: &str = "claude-stream-json";
+pub(super) const FORMAT: &str = "claude-stream-json";
 
 /// Reads the lines of a stream.
 #[derive(Debug)]
