@@ -9,6 +9,7 @@
 
 mod client;
 mod hook;
+mod leftover;
 mod pipe;
 mod queue;
 mod sender;
@@ -18,6 +19,7 @@ mod spool;
 pub use chat_normalize::Dialect;
 pub use client::{Endpoint, Error, check_endpoint};
 pub use hook::Asked;
+pub use leftover::{Leftover, leftovers};
 pub use pipe::{FindEndpoint, Outcome, Pipe};
 pub use sources::{ReadLog, Turn};
-pub use spool::{Batch, Leftover, keep_refused, leftovers};
+pub use spool::{Batch, keep_refused};

@@ -13,9 +13,10 @@ use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Context, Dialect, SessionReader};
 
 use crate::client::{Endpoint, Error};
+use crate::leftover::{Leftover, leftovers};
 use crate::queue::{Popped, Queue};
 use crate::sender::Sender;
-use crate::spool::{Leftover, Spool, leftovers};
+use crate::spool::Spool;
 
 /// Looks for the server; asked anew before each try.
 pub type FindEndpoint = Box<dyn Fn() -> Result<Endpoint, String> + Send + Sync>;
@@ -288,13 +289,16 @@ fn pass(mut input: impl Read, mut output: impl Write, shared: &Shared, spool_dir
     shared.queue.close();
 }
 
+/// Keeps events that a source of a dialect tells.
+type Keep<'a> = dyn FnMut(Option<Dialect>, &[ChatEvent]) -> Result<(), String> + 'a;
+
 /// Bytes to events, events to where they are kept.
 fn read(
     mut reader: SessionReader,
     takes_answers: bool,
     next: &mut dyn FnMut(Duration) -> std::io::Result<Popped>,
     now_ms: &dyn Fn() -> i64,
-    keep: &mut dyn FnMut(Option<Dialect>, &[ChatEvent]) -> Result<(), String>,
+    keep: &mut Keep<'_>,
 ) -> Outcome {
     let mut outcome = Outcome::default();
     let mut spool_failed = false;

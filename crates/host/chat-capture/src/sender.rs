@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use chat_event::{BodyRef, ChatEvent, bodies};
 
 use crate::client::{Client, Endpoint, Error};
+use crate::leftover::Leftover;
 use crate::pipe::{FindEndpoint, found};
 use crate::sources::{Sources, log_after};
-use crate::spool::{Batch, Leftover, Reader, Spool, keep_refused};
+use crate::spool::{Batch, Reader, Spool, keep_refused};
 
 /// Between the starts of two batches: a chunk leaves at once, and a flood in few requests.
 const PACE: Duration = Duration::from_millis(50);
@@ -123,7 +124,7 @@ impl<'a> Sender<'a> {
         told: &dyn Fn(),
     ) -> Result<Option<String>, Error> {
         let mut rest = |pause: &Pause| std::thread::sleep(pause.wait);
-        self.sources = Some(Sources::new(path));
+        self.sources = Some(Sources::of_leftover(path));
         let mut end = 0;
         while let Some(batch) = leftover.next_batch()? {
             self.send(&batch, false, &mut rest);

@@ -9,15 +9,12 @@ use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use chat_event::payload::SessionEnd;
-use chat_event::{ChatEvent, Payload};
+use chat_event::ChatEvent;
 use chat_normalize::{Dialect, Merge};
 use serde::{Deserialize, Serialize};
 
 use crate::client::{Client, Endpoint, Error};
-use crate::spool::{
-    Batch, Leftover, Reader, dialect_of, is_held, make_dir, safe_name, spool_error,
-};
+use crate::spool::{Batch, Reader, dialect_of, is_held, make_dir, safe_name, spool_error};
 
 /// Reads what a session's log has behind a cursor, `0` for all: the events, and the cursor of its end.
 pub type ReadLog<'a> = dyn FnMut(&str, &str) -> Result<(Vec<ChatEvent>, String), Error> + 'a;
@@ -27,6 +24,8 @@ pub type ReadLog<'a> = dyn FnMut(&str, &str) -> Result<(Vec<ChatEvent>, String),
 pub(crate) struct Sources {
     spool: PathBuf,
     dialect: Option<Dialect>,
+    /// Whether its pipe is there, and writes on.
+    runs: bool,
     sessions: BTreeMap<String, Session>,
 }
 
@@ -71,7 +70,16 @@ impl Sources {
         Sources {
             spool: spool.to_owned(),
             dialect: dialect_of(spool),
+            runs: true,
             sessions: BTreeMap::new(),
+        }
+    }
+
+    /// Of a spool whose pipe is gone.
+    pub(crate) fn of_leftover(spool: &Path) -> Self {
+        Sources {
+            runs: false,
+            ..Sources::new(spool)
         }
     }
 
@@ -124,7 +132,7 @@ impl Sources {
         // Before it is told: who reads the log for nothing reads it again.
         ours.told += 1;
         // One that runs stands for those that are gone and left something.
-        if !is_held(&self.spool.with_file_name(&ours.spool)) {
+        if self.runs || !is_held(&self.spool.with_file_name(&ours.spool)) {
             ours.spool = self.name();
         }
         let text = serde_json::to_string(&notes).unwrap_or_default();
@@ -286,84 +294,5 @@ pub(crate) fn log_after(
         if page.next >= page.head {
             return Ok((events, after));
         }
-    }
-}
-
-impl Leftover {
-    /// The next batch of what the log has not yet, and our turn to send it; `None` at the end.
-    ///
-    /// # Errors
-    ///
-    /// Where the disk or the log refuses.
-    pub fn next_new(
-        &mut self,
-        read_log: &mut ReadLog<'_>,
-    ) -> Result<Option<(Batch, Option<Turn>)>, Error> {
-        let next = match self.next_batch()? {
-            Some(batch) => Some((batch, false)),
-            None => self.next_end(),
-        };
-        let Some((batch, is_end)) = next else {
-            return Ok(None);
-        };
-        let turn = self.sources.enter(&batch.session_id).unwrap_or(None);
-        let new = match &turn {
-            Some(turn) => self.sources.new_of(turn, &batch, is_end, read_log)?,
-            None => None,
-        };
-        Ok(Some((new.unwrap_or(batch), turn)))
-    }
-
-    /// What is to be said at the end, and whether that is all of its session.
-    fn next_end(&mut self) -> Option<(Batch, bool)> {
-        let ends = match &mut self.ends {
-            Some(ends) => ends,
-            None => {
-                let cut_off = self.cut_off();
-                let shared = self.sources.shared().into_iter().map(|session_id| Batch {
-                    session_id,
-                    lines: Vec::new(),
-                    end: u64::MAX,
-                });
-                let ends = cut_off.into_iter().chain(shared).collect();
-                self.ends.insert(ends)
-            }
-        };
-        let batch = ends.pop_front()?;
-        let is_end = batch.lines.is_empty();
-        Some((batch, is_end))
-    }
-
-    /// Whether its pipe was killed before it told a session's end.
-    pub(crate) fn has_open(&self) -> bool {
-        self.left_open().next().is_some()
-    }
-
-    fn left_open(&self) -> impl Iterator<Item = &ChatEvent> {
-        let newest = self.newest.values();
-        newest.filter(|event| !matches!(event.payload, Payload::SessionEnd(_)))
-    }
-
-    /// The ends of sessions that it left open, where no other pipe tells of them.
-    pub(crate) fn cut_off(&self) -> Vec<Batch> {
-        let over = self
-            .left_open()
-            .filter(|event| !self.sources.goes_on(&event.session_id));
-        let ends = over.map(|newest| {
-            let end = SessionEnd {
-                reason: "the pipe was stopped".to_owned(),
-                ..SessionEnd::default()
-            };
-            // Nothing is known of what came later.
-            let at_ms = newest.timestamp.unwrap_or_default();
-            let id = format!("{}:stopped", newest.id);
-            let end = ChatEvent::new(id, at_ms, &newest.session_id, end);
-            Batch {
-                session_id: newest.session_id.clone(),
-                lines: vec![end.to_line()],
-                end: u64::MAX,
-            }
-        });
-        ends.collect()
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! The file is locked by the process that writes it; one that nobody holds was left over.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -13,7 +12,6 @@ use chat_event::ChatEvent;
 use chat_normalize::Dialect;
 
 use crate::client::Error;
-use crate::sources::Sources;
 
 /// Events of one batch.
 const BATCH_EVENTS: usize = 1000;
@@ -190,14 +188,14 @@ impl Spool {
 #[derive(Debug)]
 pub(crate) struct Reader {
     lines: BufReader<File>,
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Bytes up to the end of the last batch.
     at: u64,
     /// A line that was read and belongs to the next batch.
     ahead: Option<(String, String, u64)>,
     n_lines: u64,
     /// The lines that are no events, with their numbers.
-    unread: Vec<(u64, Vec<u8>)>,
+    pub(crate) unread: Vec<(u64, Vec<u8>)>,
 }
 
 impl Reader {
@@ -281,7 +279,7 @@ fn session_of(line: &str) -> Option<String> {
 }
 
 /// Whether the file is the one that bears the name.
-fn is_at(file: &File, path: &Path) -> bool {
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
@@ -293,101 +291,6 @@ fn is_at(file: &File, path: &Path) -> bool {
     {
         let _ = file;
         path.exists()
-    }
-}
-
-/// A spool that nobody writes to any more.
-#[derive(Debug)]
-pub struct Leftover {
-    reader: Reader,
-    /// What others tell of its sessions.
-    pub(crate) sources: Sources,
-    /// The newest event of each session, where a provider's lines were read.
-    pub(crate) newest: BTreeMap<String, ChatEvent>,
-    /// What is still to be said at the end.
-    pub(crate) ends: Option<VecDeque<Batch>>,
-    /// Held until it is sent, so that only one process sends it.
-    _lock: File,
-}
-
-impl Leftover {
-    /// Takes the file; `None` where a process holds it, or it is gone.
-    ///
-    /// # Errors
-    ///
-    /// Where the disk refuses.
-    pub fn open(path: &Path) -> Result<Option<Self>, Error> {
-        let lock = match File::open(path) {
-            Ok(lock) => lock,
-            Err(why) if why.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(spool_error("open", path, source)),
-        };
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(std::fs::TryLockError::WouldBlock) => return Ok(None),
-            Err(std::fs::TryLockError::Error(source)) => {
-                return Err(spool_error("lock", path, source));
-            }
-        }
-        // Its owner may have deleted it between our two steps, and begun another.
-        if !is_at(&lock, path) {
-            return Ok(None);
-        }
-        Ok(Some(Leftover {
-            reader: Reader::open(path)?,
-            sources: Sources::new(path),
-            newest: BTreeMap::new(),
-            ends: None,
-            _lock: lock,
-        }))
-    }
-
-    /// The next batch; `None` at the end.
-    ///
-    /// # Errors
-    ///
-    /// Where the disk refuses.
-    pub fn next_batch(&mut self) -> Result<Option<Batch>, Error> {
-        let batch = self.reader.next_batch(u64::MAX)?;
-        let newest = batch.as_ref().and_then(|batch| batch.lines.last());
-        if let Some(event) = newest.and_then(|line| ChatEvent::from_json(line).ok())
-            && self.sources.is_of_a_provider()
-        {
-            self.newest.insert(event.session_id.clone(), event);
-        }
-        Ok(batch)
-    }
-
-    /// Deletes the file: the server has all of it. Its lines that are no events are kept beside what was refused; what is
-    /// to be said of them.
-    ///
-    /// # Errors
-    ///
-    /// Where the disk refuses.
-    pub fn remove(self) -> Result<Option<String>, Error> {
-        let path = &self.reader.path;
-        let kept = self.keep_unread()?;
-        std::fs::remove_file(path).map_err(|source| spool_error("delete", path, source))?;
-        Ok(kept)
-    }
-
-    fn keep_unread(&self) -> Result<Option<String>, Error> {
-        let Reader { path, unread, .. } = &self.reader;
-        let (Some((first, _)), Some(dir), Some(name)) =
-            (unread.first(), path.parent(), path.file_name())
-        else {
-            return Ok(None);
-        };
-        let lines: Vec<&[u8]> = unread.iter().map(|(_, line)| line.as_slice()).collect();
-        let kept = keep(dir, Path::new(name), &lines)?;
-        let which = match unread.len() {
-            1 => format!("line {first} of {} is no event", path.display()),
-            n => format!(
-                "{n} lines of {} are no events, the first is line {first}",
-                path.display()
-            ),
-        };
-        Ok(Some(format!("{which}; kept in {}", kept.display())))
     }
 }
 
@@ -403,17 +306,6 @@ pub(crate) fn is_held(path: &Path) -> bool {
     matches!(lock, Ok(Err(std::fs::TryLockError::WouldBlock)))
 }
 
-/// The files in a spool folder, in the order of their names.
-pub fn leftovers(dir: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> = entries
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"))
-        .collect();
-    paths.sort();
-    paths
-}
-
 /// Keeps events that the server refuses for good, beside the spool in `dir`, so that they are not lost; the file.
 ///
 /// # Errors
@@ -425,7 +317,7 @@ pub fn keep_refused(dir: &Path, session_id: &str, lines: &[&str]) -> Result<Path
     keep(dir, Path::new(&name), &lines)
 }
 
-fn keep(dir: &Path, name: &Path, lines: &[&[u8]]) -> Result<PathBuf, Error> {
+pub(crate) fn keep(dir: &Path, name: &Path, lines: &[&[u8]]) -> Result<PathBuf, Error> {
     let dir = dir.join("refused");
     make_dir(&dir)?;
     let path = dir.join(name);
@@ -476,6 +368,7 @@ mod tests {
     use chat_event::payload::TurnEnd;
 
     use super::*;
+    use crate::leftover::{Leftover, leftovers};
 
     #[test]
     fn who_looks_for_leftovers_takes_nothing_from_a_spool_that_begins() -> Result<(), Error> {

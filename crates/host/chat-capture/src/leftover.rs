@@ -1,0 +1,201 @@
+//! What a pipe left that is gone: events of its spool that the server has not, and the ends of sessions that it never told.
+//!
+//! Who sends it, the next pipe or the server, is told batch by batch what is new.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use chat_event::payload::SessionEnd;
+use chat_event::{ChatEvent, Payload};
+
+use crate::client::Error;
+use crate::sources::{ReadLog, Sources, Turn};
+use crate::spool::{Batch, Reader, is_at, keep, spool_error};
+
+/// A spool that nobody writes to any more.
+#[derive(Debug)]
+pub struct Leftover {
+    reader: Reader,
+    /// What others tell of its sessions.
+    sources: Sources,
+    /// The newest event of each session, where a provider's lines were read.
+    newest: BTreeMap<String, ChatEvent>,
+    /// What is still to be said at the end.
+    ends: Option<VecDeque<Batch>>,
+    /// Held until it is sent, so that only one process sends it.
+    _lock: File,
+}
+
+impl Leftover {
+    /// Takes the file; `None` where a process holds it, or it is gone.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses.
+    pub fn open(path: &Path) -> Result<Option<Self>, Error> {
+        let lock = match File::open(path) {
+            Ok(lock) => lock,
+            Err(why) if why.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(spool_error("open", path, source)),
+        };
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(std::fs::TryLockError::WouldBlock) => return Ok(None),
+            Err(std::fs::TryLockError::Error(source)) => {
+                return Err(spool_error("lock", path, source));
+            }
+        }
+        // Its owner may have deleted it between our two steps, and begun another.
+        if !is_at(&lock, path) {
+            return Ok(None);
+        }
+        Ok(Some(Leftover {
+            reader: Reader::open(path)?,
+            sources: Sources::of_leftover(path),
+            newest: BTreeMap::new(),
+            ends: None,
+            _lock: lock,
+        }))
+    }
+
+    /// The next batch; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses.
+    pub fn next_batch(&mut self) -> Result<Option<Batch>, Error> {
+        let batch = self.reader.next_batch(u64::MAX)?;
+        let newest = batch.as_ref().and_then(|batch| batch.lines.last());
+        if let Some(event) = newest.and_then(|line| ChatEvent::from_json(line).ok())
+            && self.sources.is_of_a_provider()
+        {
+            self.newest.insert(event.session_id.clone(), event);
+        }
+        Ok(batch)
+    }
+
+    /// Deletes the file: the server has all of it. Its lines that are no events are kept beside what was refused; what is
+    /// to be said of them.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses.
+    pub fn remove(self) -> Result<Option<String>, Error> {
+        let path = &self.reader.path;
+        let kept = self.keep_unread()?;
+        std::fs::remove_file(path).map_err(|source| spool_error("delete", path, source))?;
+        Ok(kept)
+    }
+
+    fn keep_unread(&self) -> Result<Option<String>, Error> {
+        let Reader { path, unread, .. } = &self.reader;
+        let (Some((first, _)), Some(dir), Some(name)) =
+            (unread.first(), path.parent(), path.file_name())
+        else {
+            return Ok(None);
+        };
+        let lines: Vec<&[u8]> = unread.iter().map(|(_, line)| line.as_slice()).collect();
+        let kept = keep(dir, Path::new(name), &lines)?;
+        let which = match unread.len() {
+            1 => format!("line {first} of {} is no event", path.display()),
+            n => format!(
+                "{n} lines of {} are no events, the first is line {first}",
+                path.display()
+            ),
+        };
+        Ok(Some(format!("{which}; kept in {}", kept.display())))
+    }
+
+    /// The next batch of what the log has not yet, and our turn to send it; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk or the log refuses.
+    pub fn next_new(
+        &mut self,
+        read_log: &mut ReadLog<'_>,
+    ) -> Result<Option<(Batch, Option<Turn>)>, Error> {
+        let next = match self.next_batch()? {
+            Some(batch) => Some((batch, false)),
+            None => self.next_end(),
+        };
+        let Some((mut batch, is_end)) = next else {
+            return Ok(None);
+        };
+        let turn = self.sources.enter(&batch.session_id).unwrap_or(None);
+        // Who goes on with it may have come meanwhile.
+        if self.ends.is_some() && !is_end && self.sources.goes_on(&batch.session_id) {
+            batch.lines.clear();
+        }
+        let new = match &turn {
+            Some(turn) => self.sources.new_of(turn, &batch, is_end, read_log)?,
+            None => None,
+        };
+        Ok(Some((new.unwrap_or(batch), turn)))
+    }
+
+    /// What is to be said at the end, and whether that is all of its session.
+    fn next_end(&mut self) -> Option<(Batch, bool)> {
+        let ends = match &mut self.ends {
+            Some(ends) => ends,
+            None => {
+                let cut_off = self.cut_off();
+                let shared = self.sources.shared().into_iter().map(|session_id| Batch {
+                    session_id,
+                    lines: Vec::new(),
+                    end: u64::MAX,
+                });
+                let ends = cut_off.into_iter().chain(shared).collect();
+                self.ends.insert(ends)
+            }
+        };
+        let batch = ends.pop_front()?;
+        let is_end = batch.lines.is_empty();
+        Some((batch, is_end))
+    }
+
+    /// Whether its pipe was killed before it told a session's end.
+    pub(crate) fn has_open(&self) -> bool {
+        self.left_open().next().is_some()
+    }
+
+    fn left_open(&self) -> impl Iterator<Item = &ChatEvent> {
+        let newest = self.newest.values();
+        newest.filter(|event| !matches!(event.payload, Payload::SessionEnd(_)))
+    }
+
+    /// The ends of sessions that it left open, where no other pipe tells of them.
+    pub(crate) fn cut_off(&self) -> Vec<Batch> {
+        let over = self
+            .left_open()
+            .filter(|event| !self.sources.goes_on(&event.session_id));
+        let ends = over.map(|newest| {
+            let end = SessionEnd {
+                reason: "the pipe was stopped".to_owned(),
+                ..SessionEnd::default()
+            };
+            // Nothing is known of what came later.
+            let at_ms = newest.timestamp.unwrap_or_default();
+            let id = format!("{}:stopped", newest.id);
+            let end = ChatEvent::new(id, at_ms, &newest.session_id, end);
+            Batch {
+                session_id: newest.session_id.clone(),
+                lines: vec![end.to_line()],
+                end: u64::MAX,
+            }
+        });
+        ends.collect()
+    }
+}
+
+/// The files in a spool folder, in the order of their names.
+pub fn leftovers(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"))
+        .collect();
+    paths.sort();
+    paths
+}
