@@ -21,7 +21,7 @@ const COVERED: &str = "Promise.all(__test.rows().map((_, nth) => nth)).then(asyn
     // What stands around the rows is over them, buttons and all.
     const own = (element) => element.closest('.row') && !element.closest('.row-actions');
     return __test.all('.line__what > *, .line__outcome > *, .line__time, .icon, .prompt__head > *, .ask__head > *, .turn-end, .prose')
-        .filter(own).filter((element) => {
+        .filter(own).filter((element) => element.checkVisibility({ opacityProperty: true })).filter((element) => {
             const range = document.createRange();
             range.selectNodeContents(element);
             return [...(element.matches('.icon') ? [element] : [range])].some((it) => [...it.getClientRects()].some(meets));
@@ -80,12 +80,12 @@ fn a_call_in_parallel_has_the_ring_of_the_focus_around_it_and_its_bracket_beside
     });
 }
 
-/// Where the row that has the focus is on the screen, and how far the rows are scrolled.
+/// Whether the row that has the focus is on the screen, and how far the rows are scrolled.
 const TABBED: &str = "(() => {
     const { scroller, shadowRoot } = __test.feed();
     const row = shadowRoot.activeElement.closest('.row')?.getBoundingClientRect();
     const { top, bottom } = scroller.getBoundingClientRect();
-    return [row?.top >= top - 1 && row?.bottom <= bottom + 1, scroller.scrollTop];
+    return [row?.bottom > top + 1 && row?.top < bottom - 1, scroller.scrollTop];
 })()";
 
 #[test]
@@ -95,13 +95,50 @@ fn tab_leads_to_what_is_read_and_not_to_what_is_mounted_above_it() {
         stage.show("/tabs.jsonl").await;
         let in_row = "!!__test.feed().shadowRoot.activeElement?.closest('.row')";
         let begins = format!("(__test.one('.turn-header').focus(), {TABBED})");
-        let (_, before): (bool, f64) = stage.tab.eval(&begins).await;
-        stage.tab.press("Tab").await;
-        stage.tab.wait_for("a row", SHORT, in_row).await;
+        let up = "const { scroller } = __test.feed(); scroller.dispatchEvent(new WheelEvent('wheel')); scroller.scrollTop -= 900";
+        for go in ["", up] {
+            stage.tab.run(go).await;
+            stage.rest().await;
+            let (_, before): (bool, f64) = stage.tab.eval(&begins).await;
+            stage.tab.press("Tab").await;
+            stage.tab.wait_for("a row", SHORT, in_row).await;
+            stage.rest().await;
+            let (seen, after): (bool, f64) = stage.tab.eval(TABBED).await;
+            assert!(seen, "the row is on the screen; {go}");
+            assert!((before - after).abs() < 2.0, "{before} → {after}");
+            let n_inert: usize = stage.tab.eval("__test.all('.row[inert]').length").await;
+            assert_eq!(n_inert, 0, "rows take the focus again");
+        }
+    });
+}
+
+#[test]
+fn a_narrow_page_keeps_no_room_for_buttons_that_are_not_there() {
+    let mut writer = Writer::new("narrow");
+    let place = json!({"turnId": "t", "responseId": "r"});
+    let long = "A hook was slow, so slow that what there is to say of it takes more than one line";
+    for text in ["A hook was slow", long] {
+        let warning = json!({"level": "warning", "text": text, "source": "hook"});
+        writer.event("notice", &place, &warning);
+    }
+    let asks = json!({"requestId": "p1", "toolName": "Bash", "args": {"command": "rm -rf build"}, "answerable": true,
+        "options": [{"id": "1", "label": "Allow once", "kind": "allow_once"}]});
+    writer.event("permission_request", &place, &asks);
+    let files = vec![("/narrow.jsonl", writer.take())];
+    on_stage("narrow_rows", WHOLE_FEED, files, async |stage| {
+        stage.tab.look(false, (390, 900)).await;
+        stage.show("/narrow.jsonl").await;
         stage.rest().await;
-        let (seen, after): (bool, f64) = stage.tab.eval(TABBED).await;
-        assert!(seen, "the row is on the screen");
-        assert!((before - after).abs() < 2.0, "{before} → {after}");
+        let below = "__test.all('.notice--warning .line, .ask').map((it) => {
+            const range = document.createRange();
+            range.selectNodeContents(it.querySelector('.notice__text') ?? it);
+            return it.getBoundingClientRect().bottom - range.getBoundingClientRect().bottom;
+        })";
+        let below_px: Vec<f64> = stage.tab.eval(below).await;
+        assert_eq!(below_px.len(), 3);
+        assert!(below_px.iter().all(|&px| px <= 16.0), "{below_px:?}");
+        let covered: Vec<String> = stage.tab.eval(COVERED).await;
+        assert_eq!(covered, Vec::<String>::new());
     });
 }
 

@@ -70,9 +70,8 @@ impl FeedView {
         }
     }
 
-    /// The browser moves the focus by itself, and brings it into view; but who follows the end stays there. Who comes to the
-    /// rows then goes on where they read: the first of those that are mounted lies far above. Who goes up in them follows no
-    /// end.
+    /// The browser moves the focus by itself. Who comes to the rows goes on where they read: those that are mounted beyond the
+    /// screen take no focus meanwhile, and nothing moves. Who goes up in them follows no end.
     fn tab(&self, back: bool) {
         if dom::has_focus(self.list.window()) {
             if back {
@@ -80,17 +79,30 @@ impl FeedView {
             }
             return;
         }
-        let row = self.list.first_on_screen();
-        let Some(row) = row.filter(|_| self.list.view().following) else {
-            return;
+        let list = self.list.clone();
+        let first = list.first_on_screen();
+        // A row that is higher than the screen begins above it.
+        let first = first.and_then(|first| match list.is_below(first) {
+            true => list.neighbour(Some(first), false),
+            false => Some(first),
+        });
+        let first = first.and_then(|first| list.rank_of(first));
+        let passed = |row: RowId| match back {
+            true => list.is_below(row),
+            false => list.rank_of(row) < first,
         };
-        let (list, top_px) = (self.list.clone(), measure::scroll_top(self.list.scroller()));
+        let mut rows = list.mounted_rows();
+        rows.retain(|(row, _)| passed(*row));
+        for (_, element) in &rows {
+            dom::toggle_attribute(element, "inert", true);
+        }
+        let top_px = measure::scroll_top(list.scroller());
         leptos::task::spawn_local(async move {
             frame::sleep(0).await;
-            if dom::has_focus(list.window())
-                && let Some(element) = list.element_of(row)
-            {
-                dom::focus(&element);
+            for (_, element) in &rows {
+                dom::toggle_attribute(element, "inert", false);
+            }
+            if dom::has_focus(list.window()) {
                 measure::set_scroll_top(list.scroller(), top_px);
             }
         });
