@@ -75,6 +75,10 @@ pub(crate) struct Told {
     pub(crate) unseen: bool,
     /// How many bodies were looked through at their ends only: the rest of them is elsewhere.
     pub(crate) n_partly: usize,
+    /// Whether they would be looked through if capitals were not told apart.
+    pub(crate) tells_capitals: bool,
+    /// Whether what is shown is a moment of the past: what came later is not looked through.
+    pub(crate) looks_back: bool,
 }
 
 impl Default for Finding {
@@ -369,6 +373,9 @@ impl Context {
                 },
                 unseen: finding.unseen.get(),
                 n_partly: totals.partly,
+                tells_capitals: finding.asking.is_asked_of_server()
+                    && finding.question.borrow().chars().any(char::is_uppercase),
+                looks_back: self.store.looks_back(),
             }
         });
         told.unwrap_or_default()

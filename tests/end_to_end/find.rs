@@ -308,7 +308,37 @@ fn what_is_not_loaded_is_found_as_what_is() {
                 .count();
             assert!(n_asked > 0, "the server is asked");
             assert_eq!(n_bodies_fetched(&tab), 0, "and no body is fetched");
+            if dropped {
+                continue;
+            }
+            // Capitals are told apart in what is here; the bar has the way to all of it.
+            tab.run("await __test.feed().search('Quokka')").await;
+            let ignore = "!!__test.one('.find__partly .link')";
+            tab.wait_for("the way to all of it", SHORT, ignore).await;
+            tab.run("__test.one('.find__partly .link').click()").await;
+            let all = "__test.one('.find__field').value === 'quokka' && __test.text(__test.one('.find__status')) === '2 found'";
+            tab.wait_for("all of it", SHORT, all).await;
         }
+    });
+}
+
+#[test]
+fn what_comes_later_is_not_found_in_the_past_and_the_bar_says_so() {
+    let files = vec![("/folded.jsonl", folded())];
+    on_stage("find_past", FOLDING_FEED, files, async |stage| {
+        stage.show("/folded.jsonl").await;
+        enter(&stage).await;
+        stage.tab.run("__test.feed().seek(0)").await;
+        stage.tab.press("/").await;
+        stage.tab.type_text("quokka").await;
+        wait_for_status(&stage, "Nothing found up to this moment").await;
+        let asks = "__test.one('.find__field').placeholder === 'Find up to this moment'";
+        stage.tab.wait_for("the field to say so", SHORT, asks).await;
+        stage
+            .tab
+            .run("__test.feed().seek(__test.feed().duration)")
+            .await;
+        wait_for_status(&stage, "2 found").await;
     });
 }
 

@@ -23,10 +23,17 @@ fn bar(ctx: Ctx) -> impl IntoView {
     let told = ctx.with_value(|context| context.find.told.clone());
     let written = ctx.with_value(|context| context.find.question.borrow().clone());
     let say = move |act: fn(&Rc<Context>)| ctx.with_value(act);
+    let looks_back = {
+        let told = told.clone();
+        Memo::new(move |_| told.read().looks_back)
+    };
     let field = input()
         .attr("type", "text")
         .attr("value", written)
-        .attr("placeholder", "Find in the session")
+        .attr("placeholder", move || match looks_back.get() {
+            true => "Find up to this moment",
+            false => "Find in the session",
+        })
         .attr("aria-label", "Find in the session")
         .attr("aria-describedby", "find-status")
         .attr("aria-keyshortcuts", "Enter Shift+Enter")
@@ -145,22 +152,7 @@ fn bar(ctx: Ctx) -> impl IntoView {
             })
         }
     };
-    let partly = {
-        let told = told.clone();
-        move || {
-            let n = told.read().n_partly;
-            (n > 0).then(|| {
-                let bodies = units::count(n as u64, "long body", "long bodies");
-                span()
-                    .class("find__partly")
-                    .attr(
-                        "title",
-                        "The rest of them is on the server and is not looked through",
-                    )
-                    .child(format!("{bodies} looked through at the ends only"))
-            })
-        }
-    };
+    let partly = partly(ctx, &told);
     let chips: Vec<_> = (0..Kinds::CHIPS.len())
         .map(|nth| chip(ctx, nth, &told))
         .collect();
@@ -174,7 +166,7 @@ fn bar(ctx: Ctx) -> impl IntoView {
                     .class("find__box")
                     .child((icon(Icon::Search), field)),
                 status,
-                step("Hit before", "Shift+Enter", Icon::Down, false),
+                step("Previous hit", "Shift+Enter", Icon::Down, false),
                 step("Next hit", "Enter", Icon::Down, true),
                 close,
             )),
@@ -186,6 +178,43 @@ fn bar(ctx: Ctx) -> impl IntoView {
                 .child((only, chips, hidden, partly)),
             progress,
         ))
+}
+
+/// What was looked through at its ends only, and the way to look through all of it, where there is one.
+fn partly(ctx: Ctx, told: &ArcRwSignal<Told>) -> impl IntoView + use<> {
+    let told = told.clone();
+    let partly = Memo::new(move |_| {
+        let told = told.read();
+        (told.n_partly, told.tells_capitals)
+    });
+    let ignore = move || {
+        button()
+            .attr("type", "button")
+            .class("link")
+            .on(ev::click, move |_| ctx.with_value(ignore_case))
+            .child("ignore case to look through all")
+    };
+    move || {
+        let (n, tells_capitals) = partly.get();
+        (n > 0).then(|| {
+            let bodies = units::count(n as u64, "long body", "long bodies");
+            let ways = tells_capitals.then(|| (" · ", ignore()));
+            span()
+                .class("find__partly")
+                .attr(
+                    "title",
+                    "The rest of them is on the server and is not looked through",
+                )
+                .child((format!("{bodies} looked through at the ends only"), ways))
+        })
+    }
+}
+
+/// Asks for the same in small letters, which find capitals as well.
+fn ignore_case(context: &Rc<Context>) {
+    let question = context.question().to_lowercase();
+    context.look_for(&question, context.find.only.get());
+    context.open_find();
 }
 
 /// A kind and how many fit; pressed, only those of its kind are shown.
@@ -221,6 +250,7 @@ fn status(told: &Told) -> String {
     let found = match (told.asks, told.number, told.n_hits) {
         (false, _, _) => return String::new(),
         (true, _, 0) if told.percent.is_some() => String::new(),
+        (true, _, 0) if told.looks_back => "Nothing found up to this moment".to_owned(),
         (true, _, 0) => "Nothing found".to_owned(),
         (true, Some(number), n_hits) => {
             let number = units::grouped(number as u64);

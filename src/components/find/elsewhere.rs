@@ -51,6 +51,11 @@ impl Asking {
     pub(super) fn is_busy(&self) -> bool {
         self.busy.get()
     }
+
+    /// Whether a server has the log, which looks for texts whose capitals do not matter.
+    pub(super) fn is_asked_of_server(&self) -> bool {
+        matches!(*self.elsewhere.borrow(), Some(Elsewhere::Server(_)))
+    }
 }
 
 impl Context {

@@ -57,14 +57,14 @@ pub(super) fn view(ctx: Ctx, grid: Element) -> impl IntoView {
         .child(move || icon(if plays.get() { Icon::Pause } else { Icon::Play }));
     let steps = div().class("transport__steps").child((
         step(
-            "Turn before",
+            "Previous turn",
             "Shift+←",
             Icon::Markers(false),
             Stop::Turn,
             Direction::Back,
         ),
         step(
-            "Event before",
+            "Previous event",
             "←",
             Icon::Step(false),
             Stop::Event,
