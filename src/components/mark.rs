@@ -39,10 +39,12 @@ pub(crate) fn error(ctx: Ctx, block: &Block, code: &str, message: &str, count: u
     let id = block.id;
     let first = units::first_line(message, 300);
     let times = (count > 1).then(|| span().class("muted").child(format!(" × {count}")));
+    // What its words say is not said beside them.
+    let is_said = first.to_lowercase().contains(&code.to_lowercase());
     let what = (span().class("verb").child(first.clone()), times);
     let line = Line::new(Icon::Alert, what)
         .icon_class("icon icon--failed")
-        .outcome(code.to_owned());
+        .outcome(if is_said { "" } else { code }.to_owned());
     if message.trim() == first {
         return line.view();
     }
@@ -186,10 +188,10 @@ pub(crate) fn session_start(block: &Block, start: &SessionStart) -> AnyView {
 
 /// The source is at its end.
 pub(crate) fn session_end(reason: &str) -> AnyView {
-    let why = if reason.is_empty() {
-        String::new()
-    } else {
-        format!(": {}", units::first_line(reason, 120))
+    let why = match reason {
+        // How its log was read is no news of the session.
+        "" | "end of file" | "end of stream" => String::new(),
+        reason => format!(": {}", units::first_line(reason, 120)),
     };
     Line::new(
         Icon::Dot,

@@ -155,6 +155,7 @@ fn calls_lead_to_their_rows_and_rows_show_their_json() {
             .await;
         let said: String = tab.eval("__test.one('.panel').textContent").await;
         assert!(said.contains(&format!("Calls · {n_calls}")), "{said}");
+        assert!(said.contains("Commands"), "as the find bar has it: {said}");
     });
 }
 

@@ -51,16 +51,16 @@ fn totals(figures: &Statistics) -> impl IntoView + use<> {
         ("Written to cache", told(tokens.cache_write_tokens)),
         ("Cost", figures.cost_usd.map(units::dollars)),
         (
-            "From first to last",
+            "First to last event",
             figures.duration_ms.and_then(units::told_duration),
         ),
-        ("Turns took", units::told_duration(figures.busy_ms)),
+        ("Time in turns", units::told_duration(figures.busy_ms)),
         (
-            "Waited for answers",
+            "Waiting for answers",
             units::told_duration(figures.waited_ms),
         ),
         (
-            "Calls took, added up",
+            "Time in calls, added up",
             units::told_duration(figures.calls.duration_ms),
         ),
         (
@@ -102,7 +102,7 @@ fn kinds(figures: &Statistics) -> Option<impl IntoView + use<>> {
                 .class("figures__bar")
                 .style(("inline-size", format!("{percent}%")));
             tr().child((
-                th().attr("scope", "row").child(*kind),
+                th().attr("scope", "row").child(told(kind)),
                 td().class("figures__bars")
                     .attr("aria-hidden", "true")
                     .child(bar),
@@ -117,6 +117,22 @@ fn kinds(figures: &Statistics) -> Option<impl IntoView + use<>> {
         title(head),
         table().class("figures").child(tbody().child(rows)),
     ))
+}
+
+/// What calls of a kind are called, as the find bar has it.
+fn told(kind: &'static str) -> &'static str {
+    match kind {
+        "read" => "Reads",
+        "edit" => "Edits",
+        "search" => "Searches",
+        "execute" => "Commands",
+        "fetch" => "Web",
+        "think" => "Thinking",
+        "agent" => "Subagents",
+        "plan" => "Plans",
+        "other" => "Others",
+        kind => kind,
+    }
 }
 
 fn not_well(count: &CallCount) -> Option<impl IntoView + use<>> {
