@@ -16,7 +16,7 @@ export async function makePage(log, pieceBytes, before, after, end) {
   const answer = await fetch(PLAYER);
   if (!answer.ok) throw new Error(`the player did not come: ${answer.status}`);
   const player = await answer.blob();
-  const packed = await new Response(log.stream().pipeThrough(new CompressionStream("gzip"))).arrayBuffer();
+  const packed = await packedBytes(log);
   const texts = [player];
   for (let at = 0; at < packed.byteLength; at += pieceBytes) {
     const piece = new Uint8Array(packed, at, Math.min(pieceBytes, packed.byteLength - at));
@@ -25,6 +25,19 @@ export async function makePage(log, pieceBytes, before, after, end) {
     await (globalThis.scheduler?.yield?.() ?? new Promise((go) => setTimeout(go)));
   }
   return new Blob([...texts, end], { type: "text/html" });
+}
+
+// Given piece by piece: a browser packs all that it is given in one task, and gives itself what a file has at once.
+async function packedBytes(file) {
+  const packing = new CompressionStream("gzip");
+  const packed = new Response(packing.readable).arrayBuffer();
+  const writer = packing.writable.getWriter();
+  const step = 128 * 1024;
+  for (let at = 0; at < file.size; at += step) {
+    await writer.write(await file.slice(at, at + step).arrayBuffer());
+  }
+  await writer.close();
+  return packed;
 }
 
 // In stretches of whole groups of three bytes, so that each is base64 by itself and all of them together are.

@@ -295,6 +295,8 @@ pub struct ToolCallBlock {
     pub title: Option<String>,
     /// The arguments; `null` until they are whole.
     pub args: Json,
+    /// Whether they list things to do ([`ToolCallBlock::plan`]), known without reading them: they lie packed.
+    pub lists_steps: bool,
     /// The id of the event that brought them.
     pub args_event: Option<Box<str>>,
     /// The arguments while they stream, as JSON text so far.
@@ -344,6 +346,7 @@ chat_event::pack_fields!(ToolCallBlock {
     kind,
     title,
     args,
+    lists_steps,
     args_event,
     input,
     output,

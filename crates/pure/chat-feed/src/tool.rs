@@ -142,6 +142,7 @@ impl ToolCallBlock {
             kind: ToolKind::Other,
             title: None,
             args: Json::default(),
+            lists_steps: false,
             args_event: None,
             input: None,
             output: None,

@@ -155,15 +155,13 @@ pub(super) fn absorbed_by(feed: &Feed, id: BlockId) -> Option<BlockId> {
     let done = call.status == ToolStatus::Succeeded;
     match call.kind {
         ToolKind::Edit => Some(stands_for(feed, id)).filter(|&by| by != id),
-        ToolKind::Plan if done => {
+        ToolKind::Plan if done && call.lists_steps => {
             let steps = feed.plan_steps().iter().rev().map(|step| step.block);
             let mut plans = steps.filter(|&plan| feed.contains(plan));
-            let plan = plans.find(|&plan| {
+            plans.find(|&plan| {
                 let plan = feed.block(plan);
                 (plan.turn, plan.parent) == (block.turn, block.parent)
-            });
-            // Last: arguments lie packed, and all of a long log's are asked here.
-            plan.filter(|_| call.plan().is_some())
+            })
         }
         _ if done || call.status.runs() => {
             let behind = feed.next(feed.tail(id));

@@ -272,6 +272,8 @@ fn same_but_settled(old: &ToolCallBlock, now: &ToolCallBlock) -> bool {
         kind,
         title,
         args,
+        // It is said by the arguments.
+        lists_steps: _,
         args_event,
         input,
         output,
@@ -396,6 +398,7 @@ impl CallWas {
         }
         if !self.had.args {
             call.args = Json::default();
+            call.lists_steps = false;
             call.args_event = None;
         }
         if !self.had.result {

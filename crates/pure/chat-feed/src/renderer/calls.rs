@@ -31,6 +31,7 @@ impl ChatRenderer {
         block.kind = ToolKind::of(call.kind.as_deref(), &call.tool_name);
         block.title = call.title.clone();
         block.args = call.args.clone();
+        block.lists_steps = block.kind == ToolKind::Plan && block.plan().is_some();
         block.args_event = Some(event.id.as_str().into());
         block.called_ms = now_ms;
         block.waits = waits;

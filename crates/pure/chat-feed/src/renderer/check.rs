@@ -2,6 +2,7 @@
 
 use super::ChatRenderer;
 use crate::block::{Block, BlockBody, BlockId};
+use crate::tool::ToolKind;
 
 impl ChatRenderer {
     /// Holds the feed against everything that is promised of it.
@@ -15,6 +16,7 @@ impl ChatRenderer {
         self.check_texts()?;
         for block in self.feed.rows() {
             self.check_nothing_waits(block)?;
+            check_known(block)?;
         }
         Ok(())
     }
@@ -126,5 +128,17 @@ impl ChatRenderer {
             true => Err(format!("{:?} waits although its turn is over", block.id)),
             false => Ok(()),
         }
+    }
+}
+
+/// What is known of a call without reading it is what it says.
+fn check_known(block: &Block) -> Result<(), String> {
+    let BlockBody::ToolCall(call) = &block.body else {
+        return Ok(());
+    };
+    let lists_steps = call.kind == ToolKind::Plan && call.plan().is_some();
+    match call.lists_steps == lists_steps {
+        true => Ok(()),
+        false => Err(format!("{:?} is known to list other steps", block.id)),
     }
 }

@@ -37,7 +37,7 @@ impl ToolCallBlock {
     /// The plan that it asks for leave to do, in words, and whether that is all of it and not the beginning of a long one.
     pub fn proposed_plan(&self) -> Option<(String, bool)> {
         // Most calls plan nothing: their arguments are not looked at.
-        if self.kind != ToolKind::Plan || self.plan().is_some() {
+        if self.kind != ToolKind::Plan || self.lists_steps {
             return None;
         }
         let words = text_of(&self.args, "plan")?;
