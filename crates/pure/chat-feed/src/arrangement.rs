@@ -30,7 +30,7 @@ pub use folds::Work;
 
 pub(crate) use facets::stands_for;
 
-use facets::Facet;
+use facets::{Facet, call_of};
 
 /// What a row of the list stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -288,8 +288,11 @@ impl Arrangement {
                 changes.extend(row.map(RowChange::Changed));
             }
             BlockBody::Question(_) => {
-                if let Some(before) = self.sibling_before(feed, block) {
-                    self.weigh_anew(feed, before, changes);
+                // Between the two may stand what the call changed.
+                let before = self.sibling_before(feed, block);
+                let call = before.map(|before| call_of(feed.block(before)).unwrap_or(before));
+                if let Some(call) = call.filter(|&call| feed.contains(call)) {
+                    self.weigh_anew(feed, call, changes);
                 }
             }
             _ => {}

@@ -435,6 +435,28 @@ fn a_call_gives_way_to_a_question_of_its_own_turn_only() {
 }
 
 #[test]
+fn a_call_that_changed_a_file_stands_again_where_its_question_asks_for_another() {
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    shown.call("a", "AskUserQuestion", None);
+    let asked =
+        |id: &str| json!({"requestId": "q", "toolCallId": id, "questions": [{"text": "Which?"}]});
+    shown.event("question_request", "t1", None, asked("a"));
+    shown.result("a", false);
+    shown.edit("a", "a.rs");
+    let words = shown.words();
+    assert_eq!(
+        words[1], "changed a.rs",
+        "the question stands for its call: {words:?}"
+    );
+    let answered = json!({"requestId": "q", "answers": ["A"], "outcome": "answered"});
+    shown.event("question_resolved", "t1", None, answered);
+    shown.event("question_request", "t1", None, asked("b"));
+    let words = shown.words();
+    assert_eq!(words[1..3], ["AskUserQuestion a", "changed a.rs"]);
+}
+
+#[test]
 fn a_call_that_came_with_its_question_is_in_nobodys_company() {
     let mut shown = Shown::new(Mode::default());
     shown.prompt();
