@@ -316,7 +316,7 @@ fn what_is_not_loaded_is_found_as_what_is() {
             let ignore = "!!__test.one('.find__partly .link')";
             tab.wait_for("the way to all of it", SHORT, ignore).await;
             tab.run("__test.one('.find__partly .link').click()").await;
-            let all = "__test.one('.find__field').value === 'quokka' && __test.text(__test.one('.find__status')) === '2 found'";
+            let all = "__test.one('.find__field').value === 'quokka' && __test.one('.find__status').textContent === '2 found'";
             tab.wait_for("all of it", SHORT, all).await;
         }
     });
