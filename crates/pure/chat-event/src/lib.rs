@@ -25,6 +25,7 @@ pub mod frame;
 pub mod gist;
 mod json;
 pub mod jsonl;
+pub mod numbers;
 pub mod pack;
 pub mod payload;
 mod schema;

@@ -1,5 +1,7 @@
 //! Durations, counts and sizes as words, as the page shows them.
 
+pub use chat_event::numbers::{count, grouped};
+
 /// A duration: `0.4 s`, `12 s`, `1m 40s`, `2h 05m`
 pub fn duration(duration_ms: u64) -> String {
     match duration_ms {
@@ -78,24 +80,6 @@ pub fn tokens(n_tokens: u64) -> String {
         1_000..=999_499 => format!("{}k", (n_tokens + 500) / 1_000),
         _ => format!("{}.{}M", n_tokens / 1_000_000, n_tokens / 100_000 % 10),
     }
-}
-
-/// A count of things: `1 file`, `3 files`, `12,481 lines`
-pub fn count(n: u64, one: &str, many: &str) -> String {
-    format!("{} {}", grouped(n), if n == 1 { one } else { many })
-}
-
-/// A number with its thousands apart.
-pub fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// A model without the name of its family's maker and the day it was made: `opus-4-5` of `claude-opus-4-5-20251101`. The

@@ -1,5 +1,7 @@
 //! Short words about long things: the one line that a card shows.
 
+use chat_event::numbers;
+
 use crate::emit::cut;
 
 /// Titles and summaries are one line of at most this many bytes.
@@ -7,25 +9,7 @@ const MAX_LINE_BYTES: usize = 200;
 
 /// A number with its noun.
 pub(crate) fn counted<N: TryInto<u64>>(n: N, one: &str, many: &str) -> String {
-    let n = n.try_into().unwrap_or(u64::MAX);
-    if n == 1 {
-        format!("1 {one}")
-    } else {
-        format!("{} {many}", grouped(n))
-    }
-}
-
-/// A number with its thousands apart.
-fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    numbers::count(n.try_into().unwrap_or(u64::MAX), one, many)
 }
 
 /// The first line of `text`, cut to what a card shows.
