@@ -8,9 +8,10 @@ use chat_feed::{ChatRenderer, units};
 use chat_normalize::{AT_REST, AgentPart, SessionFolder, SessionParts};
 use leptos::prelude::*;
 
-use crate::platform::folder::{Found, NamedFile, SLICE_MS};
+use crate::platform::clock;
+use crate::platform::folder::{Found, NamedFile};
+use crate::platform::frame::{self, Slice};
 use crate::platform::stream::{ByteStream, File};
-use crate::platform::{clock, frame};
 use crate::transport::Sink;
 use crate::transport::readers::Readers;
 use crate::transport::unpacked::{Broken, Unpacked, name_unpacked};
@@ -180,7 +181,7 @@ pub(super) async fn sessions_of(readers: Readers, files: Vec<NamedFile>) -> Vec<
     let named = folder.others.iter().filter(|path| !path.contains('/'));
     let singles: Vec<SessionParts> = named.map(|path| SessionParts::single(path)).collect();
     let mut sessions = Vec::with_capacity(folder.sessions.len());
-    let mut slice_began_ms = frame::now_ms();
+    let mut slice = Slice::begin();
     for parts in folder.sessions.into_iter().chain(singles) {
         let mut session = session_of(&parts, &by_path);
         if session.main.is_some() {
@@ -188,10 +189,7 @@ pub(super) async fn sessions_of(readers: Readers, files: Vec<NamedFile>) -> Vec<
             session.beside = beside.get(folder).cloned();
         }
         sessions.push(session);
-        if frame::now_ms() - slice_began_ms > SLICE_MS {
-            frame::yield_now().await;
-            slice_began_ms = frame::now_ms();
-        }
+        slice.give_way().await;
     }
     sessions.sort_by(|one, other| other.changed_ms.total_cmp(&one.changed_ms));
     sessions

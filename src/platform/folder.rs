@@ -7,8 +7,9 @@ use std::collections::HashSet;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
+use super::dom;
+use super::frame::{self, Slice};
 use super::stream::File;
-use super::{dom, frame};
 
 /// More files than this are not looked at: a whole disk may have been dropped.
 pub(crate) const MOST_FOUND: usize = 100_000;
@@ -21,9 +22,6 @@ const PASSED_BY: [&str; 2] = ["node_modules", ".git"];
 /// So many questions are asked at once. A browser answers them on the page's own thread, a millisecond for each file: 64
 /// at once held the page for 130 ms, and were answered no sooner.
 const AT_ONCE: usize = 8;
-
-/// How long the page may be held at once.
-pub(crate) const SLICE_MS: f64 = 8.0;
 
 /// A file and where it lay, below what was dropped.
 #[derive(Clone)]
@@ -150,7 +148,7 @@ impl Found {
 
     /// Those of a list, which may be of a whole folder.
     async fn add_all(&mut self, files: &web_sys::FileList, told: &impl Fn(usize)) {
-        let mut slice_began_ms = frame::now_ms();
+        let mut slice = Slice::begin();
         for file in (0..files.length()).filter_map(|at| files.get(at)) {
             let path = path_of(&file);
             // What was chosen by itself is meant.
@@ -158,10 +156,9 @@ impl Found {
             if !below.any(|folder| PASSED_BY.contains(&folder)) {
                 self.add(path, Place::Given(file));
             }
-            if frame::now_ms() - slice_began_ms > SLICE_MS {
+            if slice.is_over() {
                 told(self.files.len());
-                frame::yield_now().await;
-                slice_began_ms = frame::now_ms();
+                slice.give_way().await;
             }
         }
     }

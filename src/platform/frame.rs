@@ -124,11 +124,16 @@ impl Slice {
         Slice { began_ms: now_ms() }
     }
 
-    /// Lets the browser do what waits, where this one has taken its time; the next one begins then.
+    /// Whether this one has taken its time.
+    pub(crate) fn is_over(&self) -> bool {
+        now_ms() - self.began_ms > SLICE_MS
+    }
+
+    /// Lets the browser do what waits, where this one is over; the next one begins then.
     pub(crate) async fn give_way(&mut self) {
-        if now_ms() - self.began_ms > SLICE_MS {
+        if self.is_over() {
             yield_now().await;
-            self.began_ms = now_ms();
+            *self = Slice::begin();
         }
     }
 }

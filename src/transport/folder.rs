@@ -6,11 +6,10 @@ use chat_event::ChatEvent;
 use chat_normalize::{AT_REST, Context, FolderReader, SessionFolder, SessionParts};
 
 use super::readers::refusal;
-use super::replay::SLICE_MS;
 use super::unpacked::{Broken, Unpacked, name_unpacked};
 use super::watch::{Watch, watch};
 use super::{Failure, Limits, Progress, Running, Sink, Update};
-use crate::platform::frame;
+use crate::platform::frame::Slice;
 use crate::platform::stream::Blob;
 
 /// Reads the files of one session.
@@ -105,7 +104,7 @@ async fn read_files(
     sink: &Sink,
 ) {
     let mut events: Vec<ChatEvent> = Vec::new();
-    let mut slice_began_ms = frame::now_ms();
+    let mut slice = Slice::begin();
     while let Some(want) = reader.wants() {
         let (path, offset) = (want.path.to_owned(), want.offset);
         match files.next(&path, offset).await {
@@ -134,10 +133,9 @@ async fn read_files(
                 Err(full) => return sink(Update::Stopped(full)),
             };
         }
-        if frame::now_ms() - slice_began_ms > SLICE_MS {
+        if slice.is_over() {
             sink(Update::Progress(progress));
-            frame::yield_now().await;
-            slice_began_ms = frame::now_ms();
+            slice.give_way().await;
         }
     }
     sink(Update::End);

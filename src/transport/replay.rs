@@ -18,12 +18,12 @@ use super::readers::READERS;
 use super::unpacked::{Broken, Unpacked};
 use super::watch::Watch;
 use super::{Failure, Limits, Running, Sink, Update};
+#[cfg(not(feature = "page"))]
 use crate::platform::frame;
+use crate::platform::frame::Slice;
 use crate::platform::reader::{Asked, Source};
 use crate::platform::stream::{Blob, ByteStream, FetchError};
 
-/// How long the page may be held at once; the rest of a frame is for layout and paint.
-pub(super) const SLICE_MS: f64 = 8.0;
 /// Bytes reduced between two looks at the clock: a fraction of a millisecond.
 const STEP_BYTES: usize = 32 * 1024;
 
@@ -346,7 +346,7 @@ impl Reading {
     /// Reads on, until about so many bytes were read: at the end of a slice the fewer.
     async fn read(&mut self, bytes: &mut Unpacked, sink: &Sink, upto: Range<u64>) -> Stopped {
         let mut events = Vec::new();
-        let mut slice_began_ms = frame::now_ms();
+        let mut slice = Slice::begin();
         while self.n_taken < upto.end {
             let Some(piece) = self.next_wanted(bytes).await else {
                 return self.stop(bytes, sink);
@@ -385,7 +385,7 @@ impl Reading {
                     sink(Update::Failed(failure));
                     return Stopped::AtEnd;
                 }
-                let is_over = frame::now_ms() - slice_began_ms > SLICE_MS;
+                let is_over = slice.is_over();
                 if !events.is_empty() {
                     self.hand_on(std::mem::take(&mut events), is_over, sink);
                 }
@@ -406,8 +406,7 @@ impl Reading {
                 }
                 if is_over {
                     sink(Update::Progress(progress));
-                    frame::yield_now().await;
-                    slice_began_ms = frame::now_ms();
+                    slice.give_way().await;
                 }
             }
             self.piece = (piece, at);
