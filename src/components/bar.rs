@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use chat_event::gist::gist;
 use chat_feed::arrangement::Row;
-use chat_feed::sessions::{agent_name, name_of};
+use chat_feed::sessions::{agent_name, called};
 use chat_feed::units;
 use chat_feed::viewport::Align;
 use chat_feed::{BlockBody, Feed, Turn, TurnIdx, TurnState};
@@ -18,6 +18,7 @@ use super::icon::{Icon, icon};
 use super::lacks::{self, Lacks};
 use super::reading::READING;
 use super::{Context, Ctx, elapsed, line};
+use crate::platform::clock;
 use crate::virtual_list::View;
 
 /// How what is shown comes here, in a word and a shape.
@@ -192,10 +193,13 @@ pub(crate) fn view(ctx: Ctx, state: BarState) -> impl IntoView {
 fn bar(ctx: Ctx, context: &Rc<Context>, state: &BarState) -> AnyView {
     let feed = context.store.feed();
     let session = feed.session();
-    let title = name_of(
+    let agent = session.agent.as_deref().map(agent_name);
+    let title = called(
         session.title.as_deref(),
         session.cwd.as_deref(),
         &session.session_id,
+        (agent.filter(|name| !name.is_empty()), session.first_ms),
+        &clock::day_and_time,
     );
     let model = session.model.as_deref().filter(|model| names_model(model));
     let model = model.unwrap_or_default();

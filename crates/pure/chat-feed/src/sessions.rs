@@ -194,24 +194,12 @@ impl Row {
         since_ms.unwrap_or_else(|| self.at_ms())
     }
 
-    /// What it is called: as [`name_of`] says, and not by an id that a program made, which says nothing. `told` writes
-    /// times as the reader reads them.
+    /// What it is called: see [`called`].
     pub fn name(&self, told: &dyn Fn(i64) -> String) -> String {
-        let name = name_of(self.title.as_deref(), self.cwd.as_deref(), &self.id);
-        if name != self.id || !is_made(&self.id) {
-            return name;
-        }
-        let what = match self.agent_name() {
-            Some(agent) => format!("{agent} session"),
-            None => "Session".to_owned(),
-        };
-        match self.started_ms.or(self.last_activity_ms) {
-            Some(at_ms) => format!("{what} of {}", told(at_ms)),
-            None => format!(
-                "{what} {}",
-                self.id.chars().take(SHORT_ID).collect::<String>()
-            ),
-        }
+        let title = self.title.as_deref();
+        let at_ms = self.started_ms.or(self.last_activity_ms);
+        let by = (self.agent_name(), at_ms);
+        called(title, self.cwd.as_deref(), &self.id, by, told)
     }
 
     /// When it last changed.
@@ -254,13 +242,29 @@ pub fn folder_of(cwd: &str) -> Option<&str> {
     cwd.rsplit(['/', '\\']).find(|part| !part.is_empty())
 }
 
-/// What a session is called, everywhere: its title, else by the folder it works in, else its id.
-pub fn name_of(title: Option<&str>, cwd: Option<&str>, id: &str) -> String {
+/// What a session is called, everywhere: by its title, else by the folder it works in, else by its id. An id that a program
+/// made says nothing: its agent and when it began stand for it, a time that `told` writes as the reader reads it.
+pub fn called(
+    title: Option<&str>,
+    cwd: Option<&str>,
+    id: &str,
+    (agent, at_ms): (Option<&str>, Option<i64>),
+    told: &dyn Fn(i64) -> String,
+) -> String {
     let title = title.map(str::trim).filter(|title| !title.is_empty());
     match (title, cwd.and_then(folder_of)) {
-        (Some(title), _) => title.to_owned(),
-        (None, Some(folder)) => format!("Session in {folder}"),
-        (None, None) => id.to_owned(),
+        (Some(title), _) => return title.to_owned(),
+        (None, Some(folder)) => return format!("Session in {folder}"),
+        (None, None) if !is_made(id) => return id.to_owned(),
+        (None, None) => {}
+    }
+    let what = match agent {
+        Some(agent) => format!("{agent} session"),
+        None => "Session".to_owned(),
+    };
+    match at_ms {
+        Some(at_ms) => format!("{what} of {}", told(at_ms)),
+        None => format!("{what} {}", id.chars().take(SHORT_ID).collect::<String>()),
     }
 }
 
