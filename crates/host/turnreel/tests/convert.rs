@@ -3,13 +3,15 @@
 // Helpers of tests may panic as the tests do.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::io::{BufRead, BufReader, Write};
+mod support;
+
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
-
-const PROGRAM: &str = env!("CARGO_BIN_EXE_turnreel");
+use support::PROGRAM;
+use support::command::{self, text};
 
 fn sessions() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/sessions")
@@ -22,10 +24,6 @@ fn session(name: &str) -> String {
 fn convert(args: &[&str]) -> Output {
     let child = Command::new(PROGRAM).arg("convert").args(args).output();
     child.unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 /// The output of a run that read all of its input.
@@ -224,18 +222,7 @@ fn a_reader_who_has_seen_enough_is_no_fault() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("long.jsonl");
     write_log(&path, 20);
-    let mut child = Command::new(PROGRAM)
-        .arg("convert")
-        .arg(&path)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = command::read_one_line("convert", &[path.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(text(&output.stderr), "");
 }

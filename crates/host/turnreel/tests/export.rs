@@ -5,8 +5,7 @@
 
 mod support;
 
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 use serde_json::{Value, json};
 use support::command::{self, text};
@@ -80,18 +79,8 @@ fn a_reader_who_has_seen_enough_is_no_fault() {
         format!("{{\"id\":\"e{id}\",\"timestamp\":1,\"sessionId\":\"s\",\"type\":\"user_message\",\"payload\":{{\"text\":\"{long}\"}}}}\n")
     });
     std::fs::write(&path, lines.collect::<String>()).unwrap();
-    let mut child = Command::new(support::PROGRAM)
-        .args(["export", "--to", "jsonl"])
-        .arg(&path)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
-    let output = child.wait_with_output().unwrap();
+    let args = ["--to", "jsonl", path.to_str().unwrap()];
+    let output = command::read_one_line("export", &args);
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(text(&output.stderr), "");
 }

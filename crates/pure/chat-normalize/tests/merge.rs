@@ -20,6 +20,13 @@ struct Run {
     sources: Vec<(String, Vec<ChatEvent>)>,
 }
 
+impl Run {
+    fn events(&self) -> Vec<Vec<ChatEvent>> {
+        let sources = self.sources.iter();
+        sources.map(|(_, events)| events.clone()).collect()
+    }
+}
+
 fn read(bytes: &[u8]) -> Vec<ChatEvent> {
     support::read(bytes).events
 }
@@ -218,11 +225,7 @@ fn recorded_runs_say_everything_once_in_any_order() {
     let runs = runs();
     let mut wrong = Vec::new();
     for run in &runs {
-        let sources: Vec<Vec<ChatEvent>> = run
-            .sources
-            .iter()
-            .map(|(_, events)| events.clone())
-            .collect();
+        let sources = run.events();
         let wanted = most(&sources);
         let n = sources.len();
         let mut check = |how: String, merged: Vec<ChatEvent>| {
@@ -353,11 +356,7 @@ fn what_several_sources_tell_one_log_while_they_go_on_stands_once() {
         if run.name.ends_with("/compact") || run.name.ends_with("/controls") {
             continue;
         }
-        let sources: Vec<Vec<ChatEvent>> = run
-            .sources
-            .iter()
-            .map(|(_, events)| events.clone())
-            .collect();
+        let sources = run.events();
         let wanted = most(&sources);
         for seed in 0..12 {
             let log = log_of(&sources, &mut Random(seed), seed % 2 == 1);
@@ -415,11 +414,7 @@ fn other_programs_runs_say_everything_once() {
         if not_told_apart.contains(&run.name.as_str()) {
             continue;
         }
-        let sources: Vec<Vec<ChatEvent>> = run
-            .sources
-            .iter()
-            .map(|(_, events)| events.clone())
-            .collect();
+        let sources = run.events();
         let merged = merge(&sources, |_| 0);
         for difference in differences(&told(&merged), &most(&sources)) {
             wrong.push(format!("{}: {difference}", run.name));

@@ -1,6 +1,6 @@
 //! The program as a command: what it is given, and what it says.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -30,6 +30,17 @@ pub(crate) fn finish(mut child: Child, stdin: &[u8]) -> Output {
     let output = child.wait_with_output().unwrap();
     writing.join().unwrap();
     output
+}
+
+/// Reads one line of what it writes, and no more, as `| head -1` does.
+pub(crate) fn read_one_line(command: &str, args: &[&str]) -> Output {
+    let mut child = piped(Command::new(PROGRAM).arg(command).args(args));
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    assert!(line.ends_with('\n'), "{line:?}");
+    child.wait_with_output().unwrap()
 }
 
 fn piped(command: &mut Command) -> Child {
