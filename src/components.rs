@@ -30,6 +30,7 @@ pub(crate) mod later;
 pub(crate) mod line;
 pub(crate) mod links;
 mod low;
+mod many;
 pub(crate) mod mark;
 pub(crate) mod markup;
 pub(crate) mod output;
@@ -121,6 +122,8 @@ pub(crate) struct Context {
     markup_due: Cell<bool>,
     /// The calls that began sub-agents, in the order of these.
     agents: RefCell<Vec<BlockId>>,
+    /// Counts how often many rows were asked to open or close at once.
+    many_asked: Cell<u32>,
     /// What the side panel shows.
     pub(crate) panel: panel::PanelState,
     /// What the bar of the replay shows.
@@ -158,6 +161,7 @@ impl Context {
             bodies_due: Cell::new(false),
             markup_due: Cell::new(false),
             agents: RefCell::default(),
+            many_asked: Cell::new(0),
             panel: panel::PanelState::default(),
             transport: transport::TransportState::default(),
         }
@@ -248,6 +252,8 @@ impl Context {
         self.forget_found();
         self.forget_links();
         self.agents.borrow_mut().clear();
+        // What opens many rows ends with the session they are of.
+        self.many_asked.update(|request| request.wrapping_add(1));
         self.export.leave();
         self.panel.forget();
     }

@@ -6,12 +6,10 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use chat_feed::BlockId;
-use chat_feed::arrangement::Row;
 use chat_feed::playback::{Player, State};
 
-use super::Context;
 use super::feed::FeedView;
+use super::{Context, many};
 use crate::platform::dom::{self, Member};
 use crate::platform::{clock, frame, location};
 
@@ -30,7 +28,8 @@ pub(crate) fn perform(view: &Rc<FeedView>, what: &str, text: &str) -> Answered {
         "expand" | "collapse" => {
             let open = what == "expand";
             Box::pin(async move {
-                open_all(&view, open);
+                many::open_all(&view.context, open).await;
+                view.settle();
                 Ok(String::new())
             })
         }
@@ -67,28 +66,6 @@ async fn search(view: &FeedView, question: &str, only: bool) -> Result<String, S
         }
         frame::yield_now().await;
     }
-}
-
-/// Opens all rows, with what hides any, or closes all that can be.
-fn open_all(view: &FeedView, open: bool) {
-    let store = &view.context.store;
-    let (turns, blocks) = {
-        let feed = store.feed();
-        let blocks: Vec<BlockId> = feed.rows().map(|block| block.id).collect();
-        let turns: Vec<_> = feed.rows().map(|block| block.turn).collect();
-        (turns, blocks)
-    };
-    let mut last = None;
-    for turn in turns {
-        if last.replace(turn) != Some(turn) {
-            store.set_open(Row::Work(turn), open);
-        }
-    }
-    for block in blocks {
-        store.set_open(Row::Company(block), open);
-        store.set_open(Row::Block(block), open);
-    }
-    view.settle();
 }
 
 /// Copies the link to an event, or to the row that has the focus, as its button does; its address.

@@ -8,7 +8,7 @@ use leptos::prelude::WithValue;
 
 use super::FeedView;
 use crate::components::keys::{self, Asked, Command, Letter};
-use crate::components::{Context, Ctx, controls, panel, transport};
+use crate::components::{Ctx, controls, panel, transport};
 use crate::platform::dom::{self, Element, Listener};
 use crate::platform::{frame, measure};
 
@@ -410,43 +410,6 @@ impl FeedView {
         match self.focused_row().or_else(|| self.list.first_on_screen()) {
             Some(row) => self.focus_row(row, Align::Nearest),
             None => dom::focus(self.list.scroller()),
-        }
-    }
-}
-
-impl Context {
-    /// Opens or closes all rows of the kind of this one as it is itself.
-    pub(in crate::components) fn open_kind(&self, id: RowId) {
-        let row = self.store.row(id);
-        self.set_kind(id, self.store.is_open(row));
-    }
-
-    /// Opens or closes all rows of the kind of this one, which stays where it is.
-    fn set_kind(&self, id: RowId, open: bool) {
-        let kind_of = |body: &BlockBody| {
-            let tool = match body {
-                BlockBody::ToolCall(call) => Some(call.kind),
-                _ => None,
-            };
-            (std::mem::discriminant(body), tool)
-        };
-        let store = &self.store;
-        self.pin(store.row(id));
-        let Some(block) = store.block_at(id) else {
-            return store.set_open(store.row(id), open);
-        };
-        let ids: Vec<BlockId> = {
-            let feed = store.feed();
-            let kind = kind_of(&feed.block(block).body);
-            feed.rows()
-                .filter(|block| kind_of(&block.body) == kind)
-                .map(|block| block.id)
-                .collect()
-        };
-        for id in ids {
-            if store.is_open(id) != open {
-                store.set_open(id, open);
-            }
         }
     }
 }
