@@ -14,6 +14,7 @@ mod hits;
 mod kinds;
 mod look;
 mod needle;
+mod pattern;
 mod places;
 mod query;
 mod totals;

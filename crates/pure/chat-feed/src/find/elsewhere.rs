@@ -92,7 +92,7 @@ impl Find {
         let known = self.elsewhere.texts_in(block);
         let texts = self.query.texts.iter().enumerate();
         let found: Vec<usize> = texts
-            .filter(|(nth, wanted)| known & (1 << nth) == 0 && wanted.what.is_in(&text))
+            .filter(|(nth, wanted)| known & (1 << nth) == 0 && wanted.what.is_in(&text, &mut 0))
             .map(|(nth, _)| nth)
             .collect();
         for nth in found {

@@ -130,11 +130,9 @@ impl Find {
             return words::Seen::default();
         }
         let all = u32::MAX >> (query::MOST_TEXTS - texts.len());
-        let cost_per_byte = self.query.cost_per_byte();
         words::visit_texts(feed, block, &mut |text| {
-            *cost = cost.saturating_add(text.len().saturating_mul(cost_per_byte));
             for (nth, wanted) in texts.iter().enumerate() {
-                if *found & (1 << nth) == 0 && wanted.what.is_in(text) {
+                if *found & (1 << nth) == 0 && wanted.what.is_in(text, cost) {
                     *found |= 1 << nth;
                 }
             }
@@ -151,12 +149,13 @@ impl Find {
         let start = text.floor_char_boundary(from.saturating_sub(longest).min(text.len()));
         let start = text[..start].rfind('\n').map_or(0, |at| at + 1);
         let new = words::cleaned(&text[start..]);
+        let mut cost = 0;
         for (nth, wanted) in self.query.texts.iter().enumerate() {
-            if *found & (1 << nth) == 0 && wanted.what.is_in(&new) {
+            if *found & (1 << nth) == 0 && wanted.what.is_in(&new, &mut cost) {
                 *found |= 1 << nth;
             }
         }
-        new.len().saturating_mul(self.query.cost_per_byte())
+        cost
     }
 
     fn texts_hold(&self, found: u32) -> bool {

@@ -27,13 +27,18 @@ enum How {
 impl Needle {
     /// A needle that tells capitals apart only where it has one itself.
     pub fn smart(text: &str) -> Needle {
-        if text.chars().any(char::is_uppercase) {
-            return Needle {
-                how: How::Exact(Box::new(Finder::new(text.as_bytes()).into_owned())),
-                text: text.to_owned(),
-            };
+        match text.chars().any(char::is_uppercase) {
+            true => Needle::exact(text),
+            false => Needle::either_case(text),
         }
-        Needle::either_case(text)
+    }
+
+    /// A needle that always tells capitals apart.
+    pub(super) fn exact(text: &str) -> Needle {
+        Needle {
+            how: How::Exact(Box::new(Finder::new(text.as_bytes()).into_owned())),
+            text: text.to_owned(),
+        }
     }
 
     /// A needle that never tells capitals apart.

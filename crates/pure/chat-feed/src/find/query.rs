@@ -6,20 +6,15 @@
 use std::fmt;
 use std::ops::Range;
 
-use regex_lite::{Regex, RegexBuilder};
-
 use super::glob::Glob;
 use super::kinds::Kinds;
 use super::needle::Needle;
+use super::pattern::Pattern;
 
 /// Longer questions are not read: nobody writes them.
 const QUERY_BYTES: usize = 1_000;
 /// Texts and patterns in one question: one bit each is kept for each block.
 pub(super) const MOST_TEXTS: usize = 32;
-/// A pattern may become this large: what it takes to look through a text grows with it.
-const PATTERN_BYTES: usize = 64 * 1024;
-/// What a pattern takes for a byte of text, where a plain text takes 1: about what its engine says of itself.
-const PATTERN_COST: usize = 16;
 
 /// A question that was read.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +37,7 @@ pub(super) struct Wanted<T> {
 #[derive(Clone, Debug)]
 pub(super) enum Text {
     Plain(Needle),
-    Pattern(Regex),
+    Pattern(Box<Pattern>),
 }
 
 /// A fact that is asked for.
@@ -150,15 +145,6 @@ impl Query {
         self.texts.iter().any(|wanted| !wanted.not)
     }
 
-    /// What looking through a byte of text takes.
-    pub(super) fn cost_per_byte(&self) -> usize {
-        let cost = |wanted: &Wanted<Text>| match wanted.what {
-            Text::Plain(_) => 1,
-            Text::Pattern(_) => PATTERN_COST,
-        };
-        self.texts.iter().map(cost).sum()
-    }
-
     pub(super) fn asks_for_agent(&self) -> bool {
         let agent = |wanted: &Wanted<Fact>| matches!(wanted.what, Fact::Agent(_));
         self.facts.iter().any(agent)
@@ -189,7 +175,7 @@ impl Query {
                 return Ok(());
             }
             Key::Pattern => {
-                let what = Text::Pattern(pattern(value)?);
+                let what = Text::Pattern(Box::new(Pattern::read(value)?));
                 self.texts.push(Wanted { what, not });
                 return Ok(());
             }
@@ -218,38 +204,21 @@ impl Query {
 }
 
 impl Text {
-    pub(super) fn is_in(&self, text: &str) -> bool {
+    /// Whether it stands in a text; how many bytes were read for that is added to `cost`.
+    pub(super) fn is_in(&self, text: &str, cost: &mut usize) -> bool {
+        *cost = cost.saturating_add(text.len());
         match self {
             Text::Plain(needle) => needle.is_in(text),
-            Text::Pattern(regex) => regex.is_match(text),
+            Text::Pattern(pattern) => pattern.is_in(text, cost),
         }
     }
 
     fn find(&self, text: &str, from: usize) -> Option<Range<usize>> {
         match self {
             Text::Plain(needle) => needle.find(text, from),
-            Text::Pattern(regex) => (from <= text.len())
-                .then(|| regex.find_at(text, from))
-                .flatten()
-                .map(|found| found.range()),
+            Text::Pattern(pattern) => pattern.find(text, from),
         }
     }
-}
-
-/// A pattern, small letters for both; its engine knows capitals of ASCII only.
-fn pattern(text: &str) -> Result<Regex, String> {
-    let mut escaped = false;
-    let has_capital = text.chars().any(|character| {
-        let counts = !escaped && character.is_uppercase();
-        escaped = !escaped && character == '\\';
-        counts
-    });
-    RegexBuilder::new(text)
-        .case_insensitive(!has_capital)
-        .multi_line(true)
-        .size_limit(PATTERN_BYTES)
-        .build()
-        .map_err(|why| format!("could not read the pattern: {why}"))
 }
 
 fn is_words() -> String {
