@@ -166,7 +166,7 @@ impl Page {
         let mut sessions = local::sessions_of(readers, files).await;
         if sessions.is_empty() {
             return Err(match found.n_unread {
-                0 => "There is no session in what was dropped: .jsonl and .json files are read, packed by gzip or zstd too.".to_owned(),
+                0 => "There is no session in what was dropped: .jsonl and .json files are read, packed by gzip or zstd too, and pages that Turnreel exported.".to_owned(),
                 n => format!("{} of what was dropped cannot be read: the browser may not open it.", files_or_folders(n)),
             });
         }

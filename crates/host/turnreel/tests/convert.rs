@@ -369,3 +369,52 @@ fn lines_without_a_time_have_that_of_those_beside_them() {
         assert_eq!(said["durationMs"], 9_000, "{said}");
     }
 }
+
+/// A page as `turnreel export` writes it, as far as a reader looks at it.
+fn page_of(log: &str) -> String {
+    use base64::Engine;
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packed.write_all(log.as_bytes()).unwrap();
+    let packed = base64::prelude::BASE64_STANDARD.encode(packed.finish().unwrap());
+    let [before, after, end] = [
+        chat_feed::export::PAGE_PIECE,
+        chat_feed::export::PAGE_PIECE_END,
+        chat_feed::export::PAGE_END,
+    ];
+    format!("<!DOCTYPE html>\n<html lang=\"en\">\n{before}{packed}{after}{end}")
+}
+
+#[test]
+fn an_exported_page_is_read_as_the_log_that_it_holds() {
+    let log = std::fs::read_to_string(sessions().join("codex-rollout/events.jsonl")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("session.html");
+    std::fs::write(&path, page_of(&log)).unwrap();
+    let path = path.to_string_lossy().into_owned();
+    assert_eq!(converted(&[&path]), log);
+    let output = command::run(
+        "export",
+        &["-", "--to", "jsonl", "--no-mask"],
+        page_of(&log).as_bytes(),
+    );
+    assert_eq!(text(&output.stdout), log);
+}
+
+#[test]
+fn of_a_page_of_others_it_is_said_what_it_is() {
+    let page = format!(
+        "<!DOCTYPE html>\n<title>Ours</title>\n{}",
+        "<p>Words</p>\n".repeat(10_000)
+    );
+    let output = command::run("convert", &["-"], page.as_bytes());
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("a web page without a session"), "{said}");
+    // One that is cut off is told as far as it goes.
+    let log = std::fs::read_to_string(sessions().join("codex-rollout/events.jsonl")).unwrap();
+    let page = page_of(&log);
+    let output = command::run("convert", &["-"], &page.as_bytes()[..page.len() * 2 / 3]);
+    let said = text(&output.stderr);
+    assert!(said.contains("the exported page is cut off"), "{said}");
+    assert!(text(&output.stdout).lines().count() > 3);
+}

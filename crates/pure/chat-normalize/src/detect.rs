@@ -60,11 +60,11 @@ const MAGIC: &[(&[u8], &str)] = &[
     (b"PK\x05\x06", "an empty zip archive"),
     (
         b"<!DOCTYPE html",
-        "a web page: a browser opens it by itself",
+        "a web page without a session; of pages those are read that Turnreel exported",
     ),
     (
         b"<!doctype html",
-        "a web page: a browser opens it by itself",
+        "a web page without a session; of pages those are read that Turnreel exported",
     ),
 ];
 
@@ -162,8 +162,9 @@ impl Detector {
         let parsed = parse_line(trimmed);
         for value in &parsed.values {
             match verdict(value) {
-                // A list with a line for each event is read by these lines, however long it is.
-                Some((Dialect::ChatEvents, true)) if self.is_list => {
+                // A list with a line for each event is read by these lines, however long it is, and whatever is told
+                // first.
+                Some((Dialect::ChatEvents, _)) if self.is_list => {
                     (self.document, self.is_printed) = (None, false);
                     return Some(Dialect::ChatEvents);
                 }

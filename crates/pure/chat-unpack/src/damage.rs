@@ -37,32 +37,30 @@ pub enum Why {
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self.packing {
-            Packing::Gzip => "gzip",
-            Packing::Zstd => "zstd",
+            Packing::Gzip => "gzip file",
+            Packing::Zstd => "zstd file",
+            Packing::Page => "exported page",
         };
         let at = self.at;
         match self.why {
-            Why::Cut => write!(f, "the {name} file is cut off after {at} bytes"),
-            Why::Data => write!(f, "the {name} file is damaged at byte {at}"),
+            Why::Cut => write!(f, "the {name} is cut off after {at} bytes"),
+            Why::Data => write!(f, "the {name} is damaged at byte {at}"),
             Why::Checksum => write!(
                 f,
-                "what the {name} file holds before byte {at} does not match its checksum"
+                "what the {name} holds before byte {at} does not match its checksum"
             ),
-            Why::Rest => write!(
-                f,
-                "the {name} file goes on with something else at byte {at}"
-            ),
+            Why::Rest => write!(f, "the {name} goes on with something else at byte {at}"),
             Why::Method(method) => write!(
                 f,
-                "the {name} file is packed by method {method} at byte {at}, which is not known"
+                "the {name} is packed by method {method} at byte {at}, which is not known"
             ),
             Why::Window(n_bytes) => write!(
                 f,
-                "the {name} file asks for {n_bytes} bytes of memory at byte {at}, which is too much"
+                "the {name} asks for {n_bytes} bytes of memory at byte {at}, which is too much"
             ),
             Why::Dictionary => write!(
                 f,
-                "the {name} file needs a dictionary at byte {at}, which is not here"
+                "the {name} needs a dictionary at byte {at}, which is not here"
             ),
         }
     }

@@ -1,4 +1,5 @@
-//! Logs that are packed: gzip (RFC 1952) and Zstandard (RFC 8878), unpacked piece by piece.
+//! Logs that are packed: gzip (RFC 1952) and Zstandard (RFC 8878), unpacked piece by piece; and those that stand in a page
+//! that plays them.
 //!
 //! Which of them a file is, its first bytes say and not its name. Members and frames may follow each other, as they do
 //! where files were joined or a writer began again. What can be unpacked in front of damage comes out before the damage
@@ -6,6 +7,7 @@
 
 mod damage;
 mod gzip;
+mod page;
 mod zstd;
 
 pub use damage::{Damage, Why};
@@ -17,6 +19,8 @@ pub enum Packing {
     Gzip,
     /// Zstandard, with one frame or several.
     Zstd,
+    /// gzip, in a page that plays the log. Of a page without a log its beginning comes out.
+    Page,
 }
 
 /// What the beginning of a file shows.
@@ -31,7 +35,7 @@ pub enum Head {
 }
 
 /// So many bytes are enough to tell.
-pub const HEAD_BYTES: usize = 4;
+pub const HEAD_BYTES: usize = page::MAGIC.len();
 
 impl Head {
     /// Looks at the first bytes of a file.
@@ -47,12 +51,20 @@ impl Head {
         if begun.starts_with(&gzip::MAGIC) {
             return Head::Packed(Packing::Gzip);
         }
-        let number = <[u8; 4]>::try_from(begun).map(u32::from_le_bytes);
-        match number {
-            Ok(number) if zstd::is_magic(number) => Head::Packed(Packing::Zstd),
-            Ok(_) => Head::Plain,
-            Err(_) if gzip::MAGIC.starts_with(begun) || zstd::may_be_magic(begun) => Head::Unsure,
-            Err(_) => Head::Plain,
+        if begun.starts_with(page::MAGIC) {
+            return Head::Packed(Packing::Page);
+        }
+        if page::MAGIC.starts_with(begun) {
+            return Head::Unsure;
+        }
+        match begun
+            .first_chunk()
+            .map(|number| u32::from_le_bytes(*number))
+        {
+            Some(number) if zstd::is_magic(number) => Head::Packed(Packing::Zstd),
+            Some(_) => Head::Plain,
+            None if gzip::MAGIC.starts_with(begun) || zstd::may_be_magic(begun) => Head::Unsure,
+            None => Head::Plain,
         }
     }
 }
@@ -99,6 +111,7 @@ pub struct Unpacker {
 enum Stage {
     Gzip(gzip::Gzip),
     Zstd(Box<zstd::Zstd>),
+    Page(Box<page::Page>),
 }
 
 /// Unpacked bytes that are handed out at once, at most.
@@ -113,6 +126,7 @@ impl Unpacker {
             stage: match packing {
                 Packing::Gzip => Stage::Gzip(gzip::Gzip::default()),
                 Packing::Zstd => Stage::Zstd(Box::default()),
+                Packing::Page => Stage::Page(Box::default()),
             },
             out: vec![0; PIECE_BYTES],
         }
@@ -132,6 +146,7 @@ impl Unpacker {
         let came = match &mut self.stage {
             Stage::Gzip(gzip) => gzip.unpack(&mut self.input, &mut self.out),
             Stage::Zstd(zstd) => zstd.unpack(&mut self.input, &mut self.out),
+            Stage::Page(page) => page.unpack(&mut self.input, &mut self.out),
         };
         match came {
             Ok(0) => Ok(None),
@@ -150,6 +165,7 @@ impl Unpacker {
         let at_end = match &mut self.stage {
             Stage::Gzip(gzip) => gzip.finish(&self.input),
             Stage::Zstd(zstd) => zstd.finish(&self.input),
+            Stage::Page(page) => page.finish(&self.input),
         };
         at_end.map_err(|why| self.damage(why))
     }

@@ -32,6 +32,7 @@ fn pack(packing: Packing, text: &[u8]) -> Vec<u8> {
     match packing {
         Packing::Gzip => gzip(text),
         Packing::Zstd => zstd(text),
+        Packing::Page => page(text, 300),
     }
 }
 
@@ -121,11 +122,13 @@ proptest! {
 
     #[test]
     fn any_bytes_end(
-        bytes in proptest::collection::vec(any::<u8>(), 0..2000), packing in packings(), piece_bytes in 1..200_usize,
+        bytes in proptest::collection::vec(any::<u8>(), 0..2000),
+        packing in prop_oneof![packings(), Just(Packing::Page)], piece_bytes in 1..200_usize,
     ) {
         let magic: &[u8] = match packing {
             Packing::Gzip => b"\x1f\x8b\x08\x00",
             Packing::Zstd => b"\x28\xb5\x2f\xfd",
+            Packing::Page => b"<!DOCTYPE html><script type=\"text/plain\" data-part=\"log\">",
         };
         let (_, ended) = unpack(&[magic, &bytes].concat(), piece_bytes);
         let _ = ended;
@@ -230,7 +233,74 @@ fn what_is_not_packed_is_left_alone() {
         (b"P*M", Head::Unsure),
         (b"P*M!", Head::Plain),
         (b"\x1f\x8b", Head::Packed(Packing::Gzip)),
+        (b"<!DOC", Head::Unsure),
+        (b"<!DOCTYPE html>\n", Head::Packed(Packing::Page)),
+        (b"<!DOCTYPE svg>\n", Head::Plain),
     ] {
         assert_eq!(Head::of(bytes), head, "{bytes:?}");
+    }
+}
+
+/// A page as it is exported, with its log in elements of so many packed bytes.
+fn page(text: &[u8], piece_bytes: usize) -> Vec<u8> {
+    const CHARS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let base64 = |bytes: &[u8]| -> String {
+        let groups = bytes.chunks(3).map(|group| {
+            let number = (0..3).fold(0_u32, |number, at| {
+                number << 8 | u32::from(group.get(at).copied().unwrap_or(0))
+            });
+            let chars = (0..4).map(|at| match at <= group.len() {
+                true => char::from(CHARS[(number >> (18 - 6 * at)) as usize & 63]),
+                false => '=',
+            });
+            chars.collect::<String>()
+        });
+        groups.collect()
+    };
+    let mut page =
+        b"<!DOCTYPE html>\n<html lang=\"en\">\n<script type=\"text/plain\" data-part=\"module\">\
+        AAAA</script>\n<script>const part = document.querySelector('[data-part=log]');</script>\n"
+            .to_vec();
+    for piece in gzip(text).chunks(piece_bytes) {
+        let piece = base64(piece);
+        page.extend_from_slice(
+            format!("<script type=\"text/plain\" data-part=\"log\">{piece}</script>\n").as_bytes(),
+        );
+    }
+    page.extend_from_slice(b"</body>\n</html>\n");
+    page
+}
+
+#[test]
+fn the_log_of_an_exported_page_comes_out_however_it_is_cut() {
+    for (log_bytes, piece_bytes) in [(1, 1), (7, 64), (1000, 1000), (300, usize::MAX)] {
+        // The last element need not be of whole groups of three bytes.
+        let page = page(&lines(), log_bytes * 3);
+        assert_eq!(unpack(&page, piece_bytes), (lines(), Ok(())));
+    }
+    let page = page(&lines(), 300);
+    let cut = page.len() * 2 / 3;
+    let (text, ended) = unpack(&page[..cut], 1000);
+    let told = format!("the exported page is cut off after {cut} bytes");
+    assert_eq!(ended.unwrap_err().to_string(), told);
+    assert!(text.len() > 10_000 && lines().starts_with(&text));
+    let mut damaged = page.clone();
+    damaged[cut] = b'!';
+    let (text, ended) = unpack(&damaged, 1000);
+    let why = ended.unwrap_err();
+    assert_eq!((why.packing, why.why), (Packing::Page, Why::Data));
+    assert!(text.len() > 10_000 && lines().starts_with(&text));
+}
+
+#[test]
+fn of_a_page_without_a_log_its_beginning_comes_out() {
+    for n_repeats in [0, 1, 5000] {
+        let rest = "<p>A page of somebody else's.</p>\n".repeat(n_repeats);
+        let page = format!("<!DOCTYPE html>\n{rest}").into_bytes();
+        for piece_bytes in [1, 100, usize::MAX] {
+            let (text, ended) = unpack(&page, piece_bytes);
+            assert_eq!(ended, Ok(()));
+            assert_eq!(text, page[..page.len().min(1024)]);
+        }
     }
 }

@@ -65,7 +65,14 @@ impl<W: Write> Write for Pieces<W> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
+    use chat_feed::export::PAGE_END;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
     use super::*;
+    use crate::unpack::unpacked;
 
     #[test]
     fn pieces_are_what_was_written_whatever_its_length() {
@@ -93,5 +100,22 @@ mod tests {
             assert!(read == bytes, "{n_bytes}");
             assert_eq!(n_pieces, n_bytes.div_ceil(PAGE_PIECE_BYTES));
         }
+    }
+    /// What reads a page knows its elements by the same words as what writes them.
+    #[test]
+    fn a_page_is_read_back_whole() {
+        let log: String = (0..200_000)
+            .map(|line| format!("{}\n", line * 7919 % 10_007))
+            .collect();
+        let page = b"<!DOCTYPE html>\n<html lang=\"en\">\n".to_vec();
+        let mut packed = GzEncoder::new(Pieces::new(page), Compression::none());
+        packed.write_all(log.as_bytes()).unwrap();
+        let mut page = packed.finish().and_then(Pieces::finish).unwrap();
+        page.extend_from_slice(PAGE_END.as_bytes());
+        assert!(page.len() > 4 * PAGE_PIECE_BYTES);
+        let (mut bytes, was_packed) = unpacked(Box::new(io::Cursor::new(page))).unwrap();
+        let mut read = String::new();
+        bytes.read_to_string(&mut read).unwrap();
+        assert!(was_packed && read == log);
     }
 }
