@@ -59,8 +59,9 @@ pub const PAGE_PIECE_END: &str = "</script>\n";
 /// What stands behind the log.
 pub const PAGE_END: &str = "</body>\n</html>\n";
 
-/// A line longer than a reader takes is written with its longest texts cut; these are left whole.
-const CUT_OVER_BYTES: usize = 1024 * 1024;
+/// A line longer than a reader takes is written with its longest texts cut: those that are longer than the first of these,
+/// and where that is not enough than the next.
+const CUT_OVER_BYTES: [usize; 3] = [1024 * 1024, 64 * 1024, 8 * 1024];
 
 /// Writes a session. Of a page this is the log alone.
 #[derive(Debug)]
@@ -102,8 +103,9 @@ impl Writer {
                 sink.text("\n");
             }
             Form::Json => {
+                // A line for each event: so a list is read however long it is.
                 sink.text(if self.n_written == 0 { "[\n" } else { ",\n" });
-                sink.text(&line);
+                sink.text(&self.short_enough(line));
             }
             // What the masker wrote is an event again, for it leaves all but texts as it is.
             Form::Markdown => {
@@ -149,14 +151,21 @@ impl Writer {
         let Ok(mut event) = ChatEvent::from_json(&line) else {
             return line;
         };
-        let n_cut = &mut self.n_cut;
-        let Ok(()) =
-            bodies::take_out::<std::convert::Infallible>(&mut event, CUT_OVER_BYTES, &mut |text| {
-                *n_cut += 1;
-                // There is no more of it anywhere.
-                Ok(BodyRef::to(text, String::new()))
-            });
-        event.to_line()
+        let mut line = line;
+        for over_bytes in CUT_OVER_BYTES {
+            let n_cut = &mut self.n_cut;
+            let Ok(()) =
+                bodies::take_out::<std::convert::Infallible>(&mut event, over_bytes, &mut |text| {
+                    *n_cut += 1;
+                    // There is no more of it anywhere.
+                    Ok(BodyRef::to(text, String::new()))
+                });
+            line = event.to_line();
+            if line.len() < MAX_LINE_BYTES {
+                break;
+            }
+        }
+        line
     }
 }
 
@@ -217,9 +226,11 @@ mod tests {
 
     #[test]
     fn a_line_that_no_reader_takes_is_cut() {
-        let (text, n_cut) = written(Form::Jsonl, &[event(&"\u{1}".repeat(3 * 1024 * 1024))]);
-        assert_eq!(n_cut, 1);
-        assert!(text.len() < MAX_LINE_BYTES);
+        for form in [Form::Jsonl, Form::Json] {
+            let (text, n_cut) = written(form, &[event(&"\u{1}".repeat(3 * 1024 * 1024))]);
+            assert_eq!(n_cut, 1, "{form:?}");
+            assert!(text.len() < MAX_LINE_BYTES, "{form:?}");
+        }
     }
 
     #[test]

@@ -101,6 +101,26 @@ fn a_list_with_a_line_for_each_event_may_be_as_long_as_any_log() {
 }
 
 #[test]
+fn an_event_that_is_too_long_is_told_by_its_place_and_the_others_are_read() {
+    let mut first = event(0);
+    // One that a later version knows.
+    first["type"] = json!("weather");
+    let mut long = event(1);
+    long["payload"]["text"] = json!("x".repeat(17 << 20));
+    let text = format!("[\n{first},\n{long},\n{}\n]\n", event(2));
+    let events = read(&text, 1 << 20);
+    let [first, told, last] = events.as_slice() else {
+        panic!("{} events", events.len());
+    };
+    assert_eq!((first.id.as_str(), last.id.as_str()), ("e0", "e2"));
+    let Payload::Notice(notice) = &told.payload else {
+        panic!("{}", told.event_type());
+    };
+    let why = "line 3 could not be read: it is longer than 16 MiB";
+    assert_eq!((notice.text.as_str(), notice.line), (why, Some(3)));
+}
+
+#[test]
 fn of_a_list_that_is_cut_off_the_events_before_are_read_and_the_rest_is_told() {
     let all: Vec<Value> = (0..3).map(event).collect();
     for text in [
