@@ -7,6 +7,9 @@ use serde_json::json;
 
 use crate::panics;
 
+/// The word for a session that is not there, or no longer, where one is followed.
+pub(crate) const NO_SESSION: &str = "no_session";
+
 /// A refusal: `{"error":{"code","message","retryAfterMs"?}}`.
 #[derive(Debug)]
 pub(crate) struct ApiError {
@@ -40,6 +43,12 @@ impl ApiError {
             "not_found",
             "there is no such thing here",
         )
+    }
+
+    /// To who followed a session whose log was taken away.
+    pub(crate) fn removed() -> Self {
+        let message = "the session's log was removed";
+        Self::new(StatusCode::NOT_FOUND, NO_SESSION, message)
     }
 
     pub(crate) fn too_large(limit_bytes: usize) -> Self {

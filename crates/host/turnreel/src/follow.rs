@@ -105,7 +105,7 @@ impl Follower {
     ///
     /// # Errors
     ///
-    /// Where the disk refuses.
+    /// Where the disk refuses, or the log is gone.
     pub(crate) async fn next(&mut self) -> Result<News, ApiError> {
         loop {
             if let Some(news) = self.read.pop_front() {
@@ -130,6 +130,7 @@ impl Follower {
                 }
                 Err(Missed::Lag) => self.read_page().await?,
                 Err(Missed::Reset) => return Ok(self.begin_anew()),
+                Err(Missed::Gone) => return Err(ApiError::removed()),
             }
         }
     }

@@ -207,7 +207,7 @@ pub(crate) async fn append(
     events: Vec<ChatEvent>,
     atomic: bool,
 ) -> Result<Published, ApiError> {
-    let live = match state.live(&id) {
+    let live = match state.live_to_write(&id) {
         Some(live) => live,
         // Making one waits for the disk.
         None => {

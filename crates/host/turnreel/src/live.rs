@@ -1,4 +1,5 @@
-//! What readers follow of each session: its newest events. What changed in the list of all is for `list`.
+//! What readers follow of each session: its newest events. What changed in the list of all is for `list`, what is held of
+//! the events for `channel`.
 //!
 //! Nobody has a queue. A session keeps its newest events in a ring while somebody follows it; each follower keeps a
 //! number and takes what lies behind it when it can. One that is too slow finds its number gone from the ring, and reads
@@ -6,28 +7,25 @@
 //!
 //! Delivery is by tiers (`protocol.md` 5.5); order is the log's, whatever the tier: an urgent event releases all before it.
 
+mod channel;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Instant;
 
-use chat_event::frame::MAX_SERVER_BYTES;
 use chat_store::{Gap, PageRequest, Session, Summary};
 use tokio::sync::watch;
 
 use crate::error::ApiError;
 use crate::list::List;
 use crate::locked::locked;
-use crate::rings::{self, Rings, Share};
+use crate::rings::Rings;
 use crate::shared_frame::{SharedFrame, SharedFrames};
 use crate::tiers::Urgency;
 use crate::told::Told;
+use channel::{Behind, ChannelState};
 
-/// Events that are kept for followers.
-pub(crate) const RING_EVENTS: usize = 4096;
-const RING_BYTES: usize = 8 * 1024 * 1024;
-
-/// The events of one `ev` frame, which has some words of its own; but always one event.
-const FRAME_BYTES: usize = MAX_SERVER_BYTES - 256;
+pub(crate) use channel::RING_EVENTS;
 
 /// A frame leaves when this many events wait.
 const BATCH_EVENTS: u64 = 100;
@@ -47,23 +45,6 @@ pub(crate) struct Live {
     pub(crate) oldest: u64,
 }
 
-struct ChannelState {
-    epoch: String,
-    /// Events that were released or wait.
-    ring: VecDeque<Arc<Told>>,
-    ring_bytes: usize,
-    /// Frames of what is in the ring.
-    frames: SharedFrames,
-    /// Of what all sessions may hold.
-    share: Share,
-    followers: usize,
-    head: u64,
-    released: u64,
-    waiting_bytes: usize,
-    /// When what waits is released at the latest.
-    deadline: Option<Instant>,
-}
-
 /// What a follower gets next.
 #[derive(Debug)]
 pub(crate) enum Next {
@@ -75,6 +56,8 @@ pub(crate) enum Next {
     Lag { head: u64 },
     /// The log goes on under another epoch.
     Reset { epoch: String },
+    /// There is no log any more.
+    Gone,
 }
 
 impl Live {
@@ -85,6 +68,7 @@ impl Live {
         let state = Arc::new_cyclic(|state: &Weak<Mutex<ChannelState>>| {
             Mutex::new(ChannelState {
                 epoch,
+                is_removed: false,
                 ring: VecDeque::new(),
                 ring_bytes: 0,
                 frames: SharedFrames::default(),
@@ -116,6 +100,10 @@ impl Live {
         summary: Summary,
         list: &List,
     ) {
+        if !stored.is_empty() {
+            // Where the log was taken away, it is there again.
+            locked(&self.state).is_removed = false;
+        }
         // Counted while the row is held: who is woken by the count waits for the row.
         let mut row = locked(&self.row);
         let number = list.changed(self.session.id(), Some(row.0));
@@ -168,6 +156,23 @@ impl Live {
         // Followers are behind it then, and read on from the log.
         state.clear();
         self.release(&mut state);
+    }
+
+    /// Somebody took the log away, or brought it back. The caller holds `writer`.
+    pub(crate) fn set_removed(&self, is_removed: bool, list: &List) {
+        let mut state = locked(&self.state);
+        state.is_removed = is_removed;
+        state.clear();
+        // Followers are woken, to hear of it.
+        self.release(&mut state);
+        drop(state);
+        let mut row = locked(&self.row);
+        row.0 = list.changed(self.session.id(), Some(row.0));
+    }
+
+    /// Whether somebody took the log away, and nothing was sent since.
+    pub(crate) fn is_removed(&self) -> bool {
+        locked(&self.state).is_removed
     }
 
     /// Releases what waits, now or when its window ends.
@@ -240,6 +245,7 @@ impl Live {
                 let epoch = state.epoch.clone();
                 return Next::Reset { epoch };
             }
+            Behind::Gone => return Next::Gone,
             Behind::Events { skip, n_events } => (skip, n_events),
         };
         let ChannelState { ring, frames, .. } = &mut *state;
@@ -263,6 +269,7 @@ impl Live {
             Behind::Nothing => Ok(Vec::new()),
             Behind::Lag => Err(Missed::Lag),
             Behind::Reset => Err(Missed::Reset),
+            Behind::Gone => Err(Missed::Gone),
             Behind::Events { skip, n_events } => {
                 let events = state.ring.iter().skip(skip).take(n_events);
                 Ok(events.cloned().collect())
@@ -310,14 +317,6 @@ pub(crate) struct Ring {
     pub(crate) bytes: usize,
 }
 
-/// What lies behind a follower's number in the ring.
-enum Behind {
-    Nothing,
-    Lag,
-    Reset,
-    Events { skip: usize, n_events: usize },
-}
-
 /// Why a follower cannot go on from the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missed {
@@ -325,6 +324,8 @@ pub(crate) enum Missed {
     Lag,
     /// The log goes on under another epoch.
     Reset,
+    /// There is no log any more.
+    Gone,
 }
 
 /// Somebody follows as long as this is there; the ring goes with the last.
@@ -341,75 +342,6 @@ impl Drop for Following {
         if state.followers == 0 {
             state.clear();
             self.live.release(&mut state);
-        }
-    }
-}
-
-impl ChannelState {
-    fn clear(&mut self) {
-        self.ring = VecDeque::new();
-        self.ring_bytes = 0;
-        self.frames.clear();
-        self.count(false);
-    }
-
-    /// Counts what is held; `is_new` where something new came.
-    fn count(&mut self, is_new: bool) {
-        // An event is held as its line and as what was read of it, which says as much.
-        let events = self.ring_bytes * 2 + self.ring.len() * size_of::<Told>();
-        self.share.set(events + self.frames.bytes(), is_new);
-    }
-
-    fn behind(&self, epoch: &str, seq: u64) -> Behind {
-        if self.epoch != epoch {
-            return Behind::Reset;
-        }
-        if seq >= self.released {
-            return Behind::Nothing;
-        }
-        let Some(first) = self.ring.front().filter(|first| first.seq <= seq + 1) else {
-            return Behind::Lag;
-        };
-        // The ring's numbers follow each other, so the place of one is its distance from the first.
-        let skip = usize::try_from(seq + 1 - first.seq).unwrap_or(usize::MAX);
-        let mut bytes = 0;
-        let mut n_events = 0;
-        for stored in self.ring.iter().skip(skip) {
-            let line = stored.told_line();
-            let over = bytes + line.len() > FRAME_BYTES && bytes > 0;
-            if over || stored.seq > self.released {
-                break;
-            }
-            bytes += line.len() + 1;
-            n_events += 1;
-        }
-        Behind::Events { skip, n_events }
-    }
-
-    fn push(&mut self, stored: Arc<Told>) {
-        let follows = self
-            .ring
-            .back()
-            .is_none_or(|last| last.seq + 1 == stored.seq);
-        if !follows {
-            self.clear();
-        }
-        self.ring_bytes += stored.line.len();
-        self.ring.push_back(stored);
-        while self.ring.len() > RING_EVENTS || (self.ring_bytes > RING_BYTES && self.ring.len() > 1)
-        {
-            if let Some(oldest) = self.ring.pop_front() {
-                self.ring_bytes -= oldest.line.len();
-            }
-        }
-    }
-}
-
-impl rings::Ring for Mutex<ChannelState> {
-    fn let_go(&self, turn: u64) {
-        let mut state = locked(self);
-        if state.share.turn() == turn {
-            state.clear();
         }
     }
 }

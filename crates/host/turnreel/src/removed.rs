@@ -1,77 +1,106 @@
-//! Sessions whose logs somebody took out of the data folder while the server runs: they are listed no longer.
+//! Sessions whose logs somebody took out of the data folder while the server runs: they are not there any longer, for the
+//! list and for those who follow them.
 //!
 //! The folder is looked through where it has changed. A session that is sent to again has a log again, and is listed.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-use chat_store::SessionId;
-
-use crate::locked::locked;
 use crate::state::State;
 
-/// The folder is looked at no more often: of ten thousand sessions a look takes as long as their list.
+/// The folder is looked at no more often.
 const EVERY: Duration = Duration::from_secs(1);
+
+/// Of a folder of many logs that changes all the time a look takes as long as their list: at most this part of the time is
+/// spent on looking.
+const PART_OF_TIME: u32 = 50;
 
 /// What changes within this time of a look may leave the folder with the same time.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// What was found when the folder was looked through last.
-#[derive(Debug, Default)]
-pub(crate) struct Removed(Mutex<Found>);
-
-#[derive(Debug)]
-struct Found {
-    looked: Instant,
-    /// When the folder had changed then; `None` where it may have changed since without another time.
-    changed: Option<SystemTime>,
-    sessions: Arc<BTreeSet<SessionId>>,
-}
-
-impl Default for Found {
-    /// Nothing is removed yet: the store has just read the folder.
-    fn default() -> Self {
-        Found {
-            looked: Instant::now(),
-            changed: None,
-            sessions: Arc::default(),
-        }
-    }
-}
-
-impl State {
-    /// The sessions whose logs are gone.
-    pub(crate) async fn removed(&self) -> Arc<BTreeSet<SessionId>> {
-        let state = self.clone();
-        let looked = tokio::task::spawn_blocking(move || state.look_for_removed());
-        looked.await.unwrap_or_default()
-    }
-
-    fn look_for_removed(&self) -> Arc<BTreeSet<SessionId>> {
-        let mut found = locked(&self.removed.0);
-        if found.looked.elapsed() < EVERY {
-            return found.sessions.clone();
-        }
-        found.looked = Instant::now();
-        let folder = std::fs::metadata(self.store.dir());
-        let changed = folder.and_then(|folder| folder.modified()).ok();
-        if changed.is_some() && found.changed == changed {
-            return found.sessions.clone();
-        }
-        // One that has no event yet may have no file yet.
-        let with_events = self.all_live().into_iter().filter_map(|live| {
-            let has_events = live.row().1.head > 0;
-            has_events.then(|| live.session.id().clone())
+/// Looks for logs that were taken away, or brought back, as long as it is not given up.
+pub(crate) async fn look(state: State) {
+    // Nothing is removed yet: the store has just read the folder.
+    let mut pause = EVERY;
+    let mut looker = Looker::default();
+    loop {
+        tokio::time::sleep(pause).await;
+        let state = state.clone();
+        let looking = tokio::task::spawn_blocking(move || {
+            let began = Instant::now();
+            looker.look(&state);
+            (looker, began.elapsed())
         });
-        match self.store.without_log(with_events.collect()) {
-            Ok(sessions) => {
-                let is_settled = |at: &SystemTime| at.elapsed().is_ok_and(|ago| ago > SETTLED);
-                found.changed = changed.filter(is_settled);
-                found.sessions = Arc::new(sessions.into_iter().collect());
-            }
-            Err(why) => tracing::warn!("{why}"),
-        }
-        found.sessions.clone()
+        let Ok((back, took)) = looking.await else {
+            return;
+        };
+        looker = back;
+        pause = EVERY.max(took * PART_OF_TIME);
     }
+}
+
+/// What is known of the folder.
+#[derive(Default)]
+struct Looker {
+    /// When it had changed when it was looked through last; `None` where it may have changed since without another time.
+    changed: Option<SystemTime>,
+    /// It could not be listed, which was said.
+    failed: bool,
+}
+
+impl Looker {
+    fn look(&mut self, state: &State) {
+        let folder = std::fs::metadata(state.store.dir());
+        let changed = folder.and_then(|folder| folder.modified()).ok();
+        if changed.is_some() && self.changed == changed {
+            return;
+        }
+        self.changed = None;
+        match look_through(state) {
+            Ok(is_sure) => {
+                let is_settled = |at: &SystemTime| at.elapsed().is_ok_and(|ago| ago > SETTLED);
+                self.changed = changed.filter(|at| is_sure && is_settled(at));
+                self.failed = false;
+            }
+            // A folder that is away is as it was: nothing was taken out of it.
+            Err(why) if !self.failed => {
+                tracing::warn!("{why}");
+                self.failed = true;
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+/// Tells each session whose log went, or came back. `false` where one was just written to, and is to be looked for again.
+fn look_through(state: &State) -> Result<bool, chat_store::Error> {
+    // One that has no event yet may have no file yet.
+    let mut sessions = state.all_to_write();
+    sessions.retain(|live| live.row().1.head > 0);
+    let ids = sessions.iter().map(|live| live.session.id().clone());
+    let missing: BTreeSet<_> = state
+        .store
+        .without_log(ids.collect())?
+        .into_iter()
+        .collect();
+    sessions.retain(|live| live.is_removed() != missing.contains(live.session.id()));
+    let n_sessions = sessions.len();
+    // Nobody writes to them until it is told: with what is written the log may be there again.
+    let held: Vec<_> = sessions
+        .iter()
+        .filter_map(|live| Some((live, live.writer.try_lock().ok()?)))
+        .collect();
+    let ids = held.iter().map(|(live, _)| live.session.id().clone());
+    let missing: BTreeSet<_> = state
+        .store
+        .without_log(ids.collect())?
+        .into_iter()
+        .collect();
+    for (live, _writer) in &held {
+        let is_removed = missing.contains(live.session.id());
+        if live.is_removed() != is_removed {
+            live.set_removed(is_removed, &state.list);
+        }
+    }
+    Ok(held.len() == n_sessions)
 }

@@ -17,6 +17,7 @@ use tokio::task::JoinSet;
 use crate::doors::{Complaints, Inside};
 use crate::error::ApiError;
 use crate::panics;
+use crate::removed;
 use crate::routes;
 use crate::stall::Guarded;
 use crate::state::{State, stopped};
@@ -44,6 +45,7 @@ pub async fn run(
     let router = routes::router(state.clone());
     let mut connections = JoinSet::new();
     let mut complaints = Complaints::default();
+    let looking = tokio::spawn(removed::look(state.clone()));
     tokio::pin!(shutdown);
     loop {
         let accepting = async {
@@ -73,6 +75,7 @@ pub async fn run(
         }
     }
     drop(listener);
+    looking.abort();
     tracing::info!("stopping");
     state.stopping.send_replace(true);
     let all_ended = async {

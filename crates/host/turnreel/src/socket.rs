@@ -10,6 +10,7 @@
 //! | open | events are released | `ev` from the follower's number on |
 //! | open | its number left the ring | `lag`; no longer followed until it opens again |
 //! | open | another epoch | `reset`; no longer followed |
+//! | open | its log was taken away | `err` with `no_session`; no longer followed |
 //! | open | heartbeat is due | `hb` for each session |
 //! | open | ten bad frames | close 1008 |
 //! | open | a frame waits, and nothing is taken for 10 s | nothing is followed; close 4008, and some time to take that |

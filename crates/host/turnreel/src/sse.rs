@@ -10,7 +10,7 @@
 //! | told | events are missing for good | `gap` with both ends |
 //! | told | another epoch | `reset`; all is told from the first event |
 //! | told | heartbeat is due | `hb` |
-//! | told | the token is over, the disk refuses | `err`, the end |
+//! | told | the token is over, the log is gone, the disk refuses | `err`, the end |
 //! | told | the server stops | `bye`, the end |
 //!
 //! The end of the session is not the end of the stream: a session may be taken up again.

@@ -15,7 +15,6 @@ use crate::live::Live;
 use crate::metrics::Metrics;
 use crate::producers::Producers;
 use crate::rate::{Buckets, Rate};
-use crate::removed::Removed;
 use crate::requests::Requests;
 use crate::rings::Rings;
 use crate::routes::{Insight, Readiness};
@@ -122,8 +121,6 @@ pub struct Inner {
     pub(crate) access: Access,
     pub(crate) settings: Settings,
     pub(crate) list: List,
-    /// What is listed no longer.
-    pub(crate) removed: Removed,
     /// What all sessions hold for those who follow.
     pub(crate) rings: Arc<Rings>,
     /// What the server counts of itself.
@@ -199,7 +196,6 @@ impl State {
             doors: Doors::new(settings.connections, settings.connections_per_address),
             settings,
             list,
-            removed: Removed::default(),
             rings,
             metrics: Metrics::default(),
             readiness: Readiness::default(),
@@ -210,14 +206,20 @@ impl State {
         }))
     }
 
-    /// The session of that id.
+    /// The session of that id, where it has a log.
     pub(crate) fn live(&self, id: &SessionId) -> Option<Arc<Live>> {
+        let live = self.map().get(id).cloned();
+        live.filter(|live| !live.is_removed())
+    }
+
+    /// The session of that id, also where its log was taken away: what is sent to it goes on behind what it had.
+    pub(crate) fn live_to_write(&self, id: &SessionId) -> Option<Arc<Live>> {
         self.map().get(id).cloned()
     }
 
     /// The session of that id, made where there is none. Waits for the disk.
     pub(crate) fn live_or_new(&self, id: &SessionId) -> Result<Arc<Live>, ApiError> {
-        if let Some(live) = self.live(id) {
+        if let Some(live) = self.live_to_write(id) {
             return Ok(live);
         }
         let session = self.store.session_or_new(id)?;
@@ -228,8 +230,15 @@ impl State {
         Ok(live.clone())
     }
 
-    /// All sessions, by id.
+    /// All sessions that have a log, by id.
     pub(crate) fn all_live(&self) -> Vec<Arc<Live>> {
+        let mut all = self.all_to_write();
+        all.retain(|live| !live.is_removed());
+        all
+    }
+
+    /// All sessions there ever were, by id.
+    pub(crate) fn all_to_write(&self) -> Vec<Arc<Live>> {
         self.map().values().cloned().collect()
     }
 

@@ -6,6 +6,7 @@
 mod support;
 
 use std::io::Read;
+use std::path::Path;
 
 use serde_json::{Value, json};
 use support::{Server, chunks, damage, make_token, soon};
@@ -239,16 +240,104 @@ fn a_session_whose_log_was_removed_is_listed_no_longer_until_it_is_sent_to_again
         [by_page, ids.join(" ")]
     };
     assert_eq!(ids(), ["s1 s2 s3"; 2]);
-    for entry in std::fs::read_dir(dir.path()).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if name.starts_with("s1-") || name.starts_with("s3-") {
-            std::fs::remove_file(path).unwrap();
-        }
-    }
+    take_away(dir.path(), "s1", None);
+    take_away(dir.path(), "s3", None);
     soon("both are gone from the list", || ids() == ["s2"; 2]);
     assert_eq!(server.post("s3", &chunks(3, 3)).0, 200);
     soon("one is back", || ids() == ["s2 s3"; 2]);
+}
+
+/// Removes the session's files, or moves them to another folder.
+fn take_away(dir: &Path, session: &str, to: Option<&Path>) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if !name.starts_with(&format!("{session}-")) {
+            continue;
+        }
+        match to {
+            None => std::fs::remove_file(path).unwrap(),
+            Some(to) => std::fs::rename(path, to.join(name)).unwrap(),
+        }
+    }
+}
+
+#[test]
+fn who_follows_hears_that_a_log_was_removed_and_that_it_is_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let attic = tempfile::tempdir().unwrap();
+    let mut server = Server::start(dir.path());
+    for session in ["s1", "s2"] {
+        assert_eq!(server.post(session, &chunks(1, 3)).0, 200);
+    }
+    let mut list = server.socket();
+    list.open(1, "*", None);
+    assert_eq!(list.next()["changed"].as_array().unwrap().len(), 2);
+    let mut reader = server.socket();
+    reader.open(1, "s1", None);
+    let mut other = server.socket();
+    other.open(1, "s2", None);
+    let mut worker = server.socket();
+    worker.send(&json!({"op": "open", "sub": 4, "session": "s1", "caps": ["format=agent"]}));
+    assert_eq!(worker.next()["op"], "hello");
+    let mut stream = server.stream("/api/v1/sessions/s1/sse?after=head", None);
+    assert_eq!(stream.next().unwrap().name, "hello");
+
+    take_away(dir.path(), "s1", Some(attic.path()));
+    let told = list.next();
+    assert_eq!(
+        (&told["op"], &told["changed"], &told["gone"]),
+        (&json!("sessions"), &json!([]), &json!(["s1"]))
+    );
+    for (socket, sub) in [(&mut reader, 1), (&mut worker, 4)] {
+        let told = socket.next();
+        let [code, told_sub] = ["code", "sub"].map(|name| &told[name]);
+        assert_eq!(
+            (code, told_sub),
+            (&json!("no_session"), &json!(sub)),
+            "{told}"
+        );
+    }
+    let err = stream.next_news().unwrap();
+    assert_eq!(
+        (err.name.as_str(), &err.data["code"]),
+        ("err", &json!("no_session"))
+    );
+    // Whoever asks for it is told the same as of one that never was, and makes no new log of it.
+    for path in ["events", "summary", "search?q=x", "sse"] {
+        assert_eq!(
+            server.get(&format!("/api/v1/sessions/s1/{path}")).0,
+            404,
+            "{path}"
+        );
+    }
+    let mut late = server.socket();
+    late.send(&json!({"op": "open", "sub": 1, "session": "s1"}));
+    assert_eq!(late.next()["code"], "no_session");
+
+    // The same files again: nothing was lost of it.
+    take_away(attic.path(), "s1", Some(dir.path()));
+    assert_eq!(list.next()["changed"][0]["id"], "s1");
+    assert_eq!(server.all("s1", 1000).len(), 3);
+
+    take_away(dir.path(), "s1", None);
+    assert_eq!(list.next()["gone"], json!(["s1"]));
+    // Numbers are not given twice, though what had them is gone.
+    let (_, answer) = server.post("s1", &chunks(4, 4));
+    assert_eq!(answer["first"], 4);
+    assert_eq!(list.next()["changed"][0]["id"], "s1");
+    server.post("s2", &chunks(4, 4));
+    assert_eq!(other.events(4, 4).len(), 1, "others go on");
+
+    take_away(dir.path(), "s1", None);
+    soon("it is gone again", || {
+        server.get("/api/v1/sessions/s1/summary").0 == 404
+    });
+    server.stop();
+    let names = std::fs::read_dir(dir.path()).unwrap();
+    let names = names.map(|it| it.unwrap().file_name().into_string().unwrap());
+    let left: Vec<_> = names.filter(|name| name.starts_with("s1-")).collect();
+    assert_eq!(left, [] as [&str; 0], "stopping brings nothing back");
 }
 
 #[test]

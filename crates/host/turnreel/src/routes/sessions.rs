@@ -51,13 +51,12 @@ pub(super) async fn list(
     let limit = query.limit.unwrap_or(LIMIT).clamp(1, LIMIT);
     let after = query.after.unwrap_or_default();
     let wanted = query.q.unwrap_or_default().to_lowercase();
-    let removed = state.removed().await;
     let mut sessions: Vec<_> = state
         .all_live()
         .iter()
         .filter(|live| {
             let id = live.session.id().as_str();
-            id > after.as_str() && grant.sees(id) && !removed.contains(live.session.id())
+            id > after.as_str() && grant.sees(id)
         })
         .map(|live| live.row().1)
         .filter(|row| fits(row, query.status.as_deref(), &wanted))

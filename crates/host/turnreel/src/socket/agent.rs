@@ -5,11 +5,12 @@
 //! behind the client's place on, without an end to how far that is.
 
 use axum::extract::ws::Utf8Bytes;
-use chat_event::frame::{Gap, Reset, ServerFrame};
+use chat_event::frame::{Gap, Problem, Reset, ServerFrame};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use crate::agent_form::{AgentForm, Told};
+use crate::error::NO_SESSION;
 use crate::follow::{Entry, Follower, News};
 
 /// What `caps` says for it.
@@ -57,6 +58,16 @@ pub(super) fn tell(
                     let why = "restored".to_owned();
                     let frame = ServerFrame::Reset(Reset { sub, epoch, why });
                     (vec![frame.to_text()], true)
+                }
+                Err(why) if why.code == NO_SESSION => {
+                    let problem = Problem {
+                        sub: Some(sub),
+                        code: why.code.to_owned(),
+                        msg: why.message,
+                        fatal: false,
+                        retry_after_ms: None,
+                    };
+                    (vec![ServerFrame::Err(problem).to_text()], true)
                 }
                 Err(why) => {
                     tracing::warn!("could not tell a session: {}", why.message);

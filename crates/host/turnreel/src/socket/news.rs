@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::agent::AgentFrame;
 use super::{End, Follows, Socket};
+use crate::error::ApiError;
 use crate::live::Next;
 
 /// Rows of the list in one frame: they are some hundred bytes each.
@@ -57,29 +58,36 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
                     });
                     return self.send_frame(&frame).await;
                 }
+                Next::Gone => {
+                    self.end(sub);
+                    let why = ApiError::removed();
+                    return self.refuse(Some(sub), why.code, why.message).await;
+                }
             }
         }
     }
 
     async fn send_list(&mut self, sub: u64, seen: u64) -> Result<(), End> {
-        let (newest, mut changed) = self.state.list.since(seen);
-        if seen == 0 {
-            // Whatever changes later has a log.
-            let removed = self.state.removed().await;
-            changed.retain(|id| !removed.contains(id));
+        let (newest, changed) = self.state.list.since(seen);
+        let (mut rows, mut gone) = (Vec::new(), Vec::new());
+        for id in changed.iter().filter(|id| self.grant.sees(id.as_str())) {
+            match self.state.live(id) {
+                Some(live) => rows.push(live.row().1),
+                // Who begins has not heard of it.
+                None if seen > 0 => gone.push(id.as_str()),
+                None => {}
+            }
         }
-        let rows: Vec<Arc<Summary>> = changed
-            .iter()
-            .filter(|id| self.grant.sees(id.as_str()))
-            .filter_map(|id| self.state.live(id))
-            .map(|live| live.row().1)
-            .collect();
         // Who begins is told that there is a list, also where nothing is on it.
-        let none: &[Arc<Summary>] = &[];
         let is_first_of_none = seen == 0 && rows.is_empty();
-        let frames = is_first_of_none.then_some(none).into_iter();
-        for rows in frames.chain(rows.chunks(ROWS_A_FRAME)) {
-            let text = rows_frame(sub, rows);
+        let none = is_first_of_none.then(|| rows_frame(sub, &[], &[]));
+        let changed = rows
+            .chunks(ROWS_A_FRAME)
+            .map(|rows| rows_frame(sub, rows, &[]));
+        let gone = gone
+            .chunks(ROWS_A_FRAME)
+            .map(|gone| rows_frame(sub, &[], gone));
+        for text in none.into_iter().chain(changed).chain(gone) {
             self.send(Message::Text(text.into())).await?;
         }
         let Some(entry) = self.subs.get_mut(&sub) else {
@@ -112,19 +120,19 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
 }
 
 /// [`ServerFrame::Sessions`] with these rows, written without a tree of them: they may be ten thousand.
-fn rows_frame(sub: u64, rows: &[Arc<Summary>]) -> String {
+fn rows_frame(sub: u64, rows: &[Arc<Summary>], gone: &[&str]) -> String {
     #[derive(Serialize)]
     struct Rows<'r> {
         op: &'static str,
         sub: u64,
         changed: Vec<&'r Summary>,
-        gone: [&'static str; 0],
+        gone: &'r [&'r str],
     }
     let frame = Rows {
         op: "sessions",
         sub,
         changed: rows.iter().map(|row| &**row).collect(),
-        gone: [],
+        gone,
     };
     // Rows hold strings and numbers only, which always have a JSON text.
     serde_json::to_string(&frame).unwrap_or_default()
@@ -144,16 +152,22 @@ mod tests {
             row.title = Some("\"quoted\"\n".to_owned());
             Arc::new(row)
         };
-        for rows in [vec![], vec![row("s1")], vec![row("s1"), row("s2")]] {
+        let none: &[&str] = &[];
+        for (rows, gone) in [
+            (vec![], none),
+            (vec![row("s1")], none),
+            (vec![row("s1"), row("s2")], none),
+            (vec![], &["s3", "s4"]),
+        ] {
             let changed = rows
                 .iter()
                 .map(|row| serde_json::to_value(&**row).unwrap().into());
             let frame = ServerFrame::Sessions(Sessions {
                 sub: 3,
                 changed: changed.collect(),
-                gone: Vec::new(),
+                gone: gone.iter().copied().map(str::to_owned).collect(),
             });
-            assert_eq!(rows_frame(3, &rows), frame.to_text());
+            assert_eq!(rows_frame(3, &rows, gone), frame.to_text());
         }
     }
 }

@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::{End, Follows, SUBS, Socket, Sub, agent};
 use crate::agent_form::AgentForm;
+use crate::error::NO_SESSION;
 use crate::follow::Follower;
 use crate::live::{Live, RING_EVENTS};
 use crate::scope::Scope;
@@ -34,7 +35,7 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
             .and_then(|id| self.state.live(&id));
         let Some(live) = live else {
             let msg = "there is no such session".to_owned();
-            return self.refuse(Some(sub), "no_session", msg).await;
+            return self.refuse(Some(sub), NO_SESSION, msg).await;
         };
         if open.caps.iter().any(|cap| cap == agent::CAP) {
             return self.open_agent(&open, live).await;
