@@ -5,9 +5,9 @@
 //!
 //! | what | the same where |
 //! |---|---|
-//! | a call, its input | the call's id |
+//! | a call, its input | the call's id; where a source numbers them, the turn and what it does (`calls`) |
 //! | a result, its output | the call's id; "no result" gives way to a real one |
-//! | a file edit | call and path |
+//! | a file edit | call and path; one that tells only which file gives way to one that tells its lines |
 //! | a text, a thought | response and part, or turn, caller and words |
 //! | chunks | one source tells those of a part; behind its whole text none are told |
 //! | a user's words, a notice, an error, progress, a plan | turn and words |
@@ -32,6 +32,7 @@
 //! Where what the others say stands in a log already, as while they go on, that log is a source of which nothing is told
 //! again ([`Merge::beside_log`]).
 
+mod calls;
 mod facts;
 mod turns;
 
@@ -41,6 +42,7 @@ use chat_event::payload::Retract;
 use chat_event::{ChatEvent, Extra, Payload};
 
 use crate::emit::{clean_id, hash, short_hash};
+use calls::Calls;
 use facts::{Fact, Part, fact_of};
 use turns::Turns;
 
@@ -72,12 +74,15 @@ const MAX_SOURCES: usize = 32;
 #[derive(Debug, Default)]
 pub struct Merge {
     turns: Turns,
+    calls: Calls,
     /// How often each fact was told, at most by one source, and by each.
     told: HashMap<u64, Told>,
     /// Facts that stand once.
     once: HashMap<u64, Strength>,
     /// Which source tells the chunks of a part or a call, and the ids of those that may have to be taken back.
     chunks: HashMap<u64, Chunks>,
+    /// File edits of which only the file was told, with the ids of their events.
+    bare_edits: HashMap<u64, String>,
     /// Requests, each with the one that was told for it.
     requests: HashMap<String, String>,
     request_of: HashMap<(u64, u32), String>,
@@ -212,6 +217,7 @@ impl Merge {
 
     /// Tells an event whose turn is known, if it says something new.
     fn tell(&mut self, source: usize, mut event: ChatEvent, out: &mut Vec<ChatEvent>) {
+        self.calls.rename(source, &mut event);
         match fact_of(&event, source) {
             Fact::Counted(key) => {
                 if self.count(key, source) {
@@ -220,6 +226,7 @@ impl Merge {
                     self.dropped += 1;
                 }
             }
+            Fact::Edit { key, bare } => self.tell_edit(key, bare, source, event, out),
             Fact::Once(key) => self.tell_once(key, Strength::Sure, source, event, out),
             Fact::Guessed(key) => self.tell_once(key, Strength::Guess, source, event, out),
             Fact::Whole { part, words, guess } => {
@@ -325,6 +332,52 @@ impl Merge {
         }
     }
 
+    /// A file that was edited; what only its name was told for is taken back where its lines are told.
+    fn tell_edit(
+        &mut self,
+        key: u64,
+        bare: bool,
+        source: usize,
+        event: ChatEvent,
+        out: &mut Vec<ChatEvent>,
+    ) {
+        if bare {
+            if self.once.contains_key(&key) {
+                self.dropped += 1;
+                return;
+            }
+            self.once.insert(key, Strength::Guess);
+            let id = self.write(source, event, out);
+            self.bare_edits.insert(key, id);
+            return;
+        }
+        if let Some(id) = self.bare_edits.remove(&key)
+            && self.log != Some(source)
+        {
+            self.take_back(vec![id], &event, source, out);
+        }
+        self.tell_once(key, Strength::Sure, source, event, out);
+    }
+
+    /// Takes back events for which `event` stands.
+    fn take_back(
+        &mut self,
+        event_ids: Vec<String>,
+        event: &ChatEvent,
+        source: usize,
+        out: &mut Vec<ChatEvent>,
+    ) {
+        let payload = Retract {
+            event_ids,
+            extra: Extra::default(),
+        };
+        let id = format!("{}:same", event.id);
+        let mut retract = ChatEvent::new(id, 0, event.session_id.clone(), payload);
+        retract.timestamp = event.timestamp;
+        retract.turn_id.clone_from(&event.turn_id);
+        self.write(source, retract, out);
+    }
+
     /// What a turn used, where its end was told by one who does not know that.
     fn tell_rest_of_end(&mut self, source: usize, event: ChatEvent, out: &mut Vec<ChatEvent>) {
         if let Some((key, usage)) = facts::usage_of_end(&event) {
@@ -377,15 +430,7 @@ impl Merge {
         self.dropped += 1;
         // The words stand in a message that another source names otherwise: the pieces of this one go.
         if let Some(chunks) = chunks.filter(|chunks| !chunks.ids.is_empty()) {
-            let payload = Retract {
-                event_ids: chunks.ids,
-                extra: Extra::default(),
-            };
-            let id = format!("{}:same", event.id);
-            let mut retract = ChatEvent::new(id, 0, event.session_id, payload);
-            retract.timestamp = event.timestamp;
-            retract.turn_id = event.turn_id;
-            self.write(source, retract, out);
+            self.take_back(chunks.ids, &event, source, out);
         }
     }
 

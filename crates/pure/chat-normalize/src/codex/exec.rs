@@ -46,6 +46,15 @@ pub(crate) fn is_exec_line(value: &Value) -> bool {
     }
 }
 
+/// Whether a turn or an item has its id from this dialect: a number, and what tells the run from others. No other source
+/// has that id.
+pub(crate) fn is_numbered(id: &str) -> bool {
+    let is_mark = |mark: &str| mark.len() == 8 && mark.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let mut parts = id.split(['.', '~']);
+    let head = parts.next().unwrap_or_default();
+    head.strip_prefix("turn-").is_some_and(is_mark) || parts.next().is_some_and(is_mark)
+}
+
 /// Reads it.
 #[derive(Debug)]
 pub(crate) struct CodexExec {

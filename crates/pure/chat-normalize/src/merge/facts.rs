@@ -14,6 +14,11 @@ pub(super) enum Fact {
     Once(u64),
     /// As `Once`, by one who does not know: it was not seen, so it is taken to be so.
     Guessed(u64),
+    /// A file that was edited; `bare` where only that is told.
+    Edit {
+        key: u64,
+        bare: bool,
+    },
     /// The whole of a text.
     Whole {
         part: Option<Part>,
@@ -105,7 +110,16 @@ pub(super) fn fact_of(event: &ChatEvent, source: usize) -> Fact {
             }
         }
         Payload::FileEdit(edit) if !edit.tool_call_id.is_empty() => {
-            Fact::Once(key(&["edit", &edit.tool_call_id, &edit.file_path]))
+            let has_lines = edit.lines_added > 0
+                || edit.lines_removed > 0
+                || edit.full_diff_available
+                || !edit.diff_preview.is_empty();
+            // Who tells only the file calls one that was moved by its old name.
+            let path = edit.old_path.as_ref().unwrap_or(&edit.file_path);
+            Fact::Edit {
+                key: key(&["edit", &edit.tool_call_id, path]),
+                bare: !has_lines,
+            }
         }
         Payload::Plan(plan) => {
             let entries: Vec<String> = plan

@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chat_event::{ChatEvent, Payload};
 
+use super::calls::deed;
+use crate::codex::is_numbered;
 use crate::emit::{hash, is_line_number};
 
 /// How many events a turn says before it must be told which it is.
@@ -14,6 +16,10 @@ const MAX_WAITING: usize = 256;
 
 /// How many turns are looked at from either end for one that nothing speaks against.
 const MAX_LOOKED_AT: usize = 32;
+
+/// Turns that began within this time are one, where a source numbers its turns: a session has one at a time, and what is
+/// printed arrives at once.
+const ONE_BEGINNING_MS: i64 = 500;
 
 /// The room between the ranks of two turns, for turns that only another source has.
 const RANK_STEP: u64 = 1 << 32;
@@ -27,6 +33,8 @@ pub(super) struct Turns {
     by_prompt: HashMap<String, Vec<usize>>,
     by_said: HashMap<u64, Vec<usize>>,
     by_text: HashMap<u64, Vec<usize>>,
+    /// By what the agent thought, and what its calls do.
+    by_deed: HashMap<u64, Vec<usize>>,
     /// The turn in which a response or a call stands.
     by_key: HashMap<u64, usize>,
     /// The turns in the order in which they came about, as far as that is known.
@@ -52,6 +60,8 @@ struct Turn {
     has_response: bool,
     has_call: bool,
     has_text: bool,
+    began_ms: Option<i64>,
+    ended_ms: Option<i64>,
     /// The user's words are a command, which the program may answer itself.
     is_command: bool,
     started: bool,
@@ -143,13 +153,14 @@ impl Turns {
             None => clue(&event),
         };
         let text = text(&event);
+        let deed = deed_of(&event);
         if let Some(waiting) = self.waiting.get_mut(&source) {
             waiting.take(event, clue, key);
         }
         if clue == Clue::Response && self.by_key.contains_key(&key) {
             self.shares_responses.insert(source);
         }
-        if let Some(at) = self.decide(source, clue, key, text) {
+        if let Some(at) = self.decide(source, clue, key, text, deed) {
             self.bind(source, at, ready);
         }
     }
@@ -210,7 +221,14 @@ impl Turns {
     }
 
     /// Which turn the waiting one is, where that is known by now.
-    fn decide(&self, source: usize, clue: Clue, key: u64, text: Option<u64>) -> Option<usize> {
+    fn decide(
+        &self,
+        source: usize,
+        clue: Clue,
+        key: u64,
+        text: Option<u64>,
+        deed: Option<u64>,
+    ) -> Option<usize> {
         let waiting = self.waiting.get(&source)?;
         if let Some(at) = self.by_id.get(&waiting.id)
             && !is_number(&waiting.id)
@@ -218,6 +236,9 @@ impl Turns {
             return Some(*at);
         }
         if let Some(at) = self.known(source, &waiting.id) {
+            return Some(at);
+        }
+        if let Some(at) = self.begun_with(source, waiting) {
             return Some(at);
         }
         if matches!(clue, Clue::Response | Clue::Call | Clue::Line)
@@ -262,6 +283,15 @@ impl Turns {
                 return Some(at);
             }
         }
+        if let Some(deed) = deed {
+            let fits = |at: usize| {
+                let turn = &self.turns[at];
+                waiting.is_numbered_beside(turn) && !waiting.is_other(turn)
+            };
+            if let Some(at) = first_of(self.by_deed.get(&deed), &fits) {
+                return Some(at);
+            }
+        }
         let others = self.candidates(source);
         if others.iter().all(|at| waiting.is_other(&self.turns[*at])) {
             return Some(self.turns.len());
@@ -272,6 +302,19 @@ impl Turns {
             Clue::Response | Clue::Call if !full => self.unopposed(source, waiting),
             _ => Some(self.at_last(source, waiting)),
         }
+    }
+
+    /// The turn that began when the waiting one did, where one of them bears no other id than a number.
+    fn begun_with(&self, source: usize, waiting: &Waiting) -> Option<usize> {
+        let began_ms = waiting.began_ms()?;
+        let near = self.candidates(source).into_iter().filter_map(|at| {
+            let turn = &self.turns[at];
+            let apart_ms = turn.began_ms?.abs_diff(began_ms);
+            let is_near = apart_ms <= ONE_BEGINNING_MS.unsigned_abs();
+            let is_over = turn.ended_ms.is_some_and(|ended_ms| ended_ms < began_ms);
+            (is_near && !is_over && waiting.is_numbered_beside(turn)).then_some((apart_ms, at))
+        });
+        near.min().map(|(_, at)| at)
     }
 
     /// Which turn the waiting one is, where nothing more is waited for.
@@ -350,6 +393,7 @@ impl Turns {
         }
         let turn = &mut self.turns[at];
         turn.sources |= 1 << source;
+        turn.began_ms = turn.began_ms.or(waiting.began_ms());
         if let (None, Some(prompt)) = (&turn.prompt, &waiting.prompt) {
             turn.prompt = Some(prompt.clone());
             self.by_prompt.entry(prompt.clone()).or_default().push(at);
@@ -377,13 +421,22 @@ impl Turns {
         match clue {
             Clue::Response => turn.has_response |= own,
             Clue::Call => turn.has_call |= own,
-            Clue::End => turn.ended = true,
+            Clue::End => {
+                turn.ended = true;
+                turn.ended_ms = turn.ended_ms.max(time_of(&event));
+            }
             Clue::Line | Clue::None => {}
         }
         turn.is_command |= is_command(&event);
         if let Some(text) = text(&event) {
             self.turns[at].has_text = true;
             let same = self.by_text.entry(text).or_default();
+            if same.last() != Some(&at) {
+                same.push(at);
+            }
+        }
+        if let Some(deed) = deed_of(&event) {
+            let same = self.by_deed.entry(deed).or_default();
             if same.last() != Some(&at) {
                 same.push(at);
             }
@@ -420,12 +473,36 @@ impl Waiting {
         self.events.push(event);
     }
 
+    fn began_ms(&self) -> Option<i64> {
+        self.events.first().and_then(time_of)
+    }
+
+    /// Whether one of the two has its id from a source that numbers its turns, and not the other.
+    fn is_numbered_beside(&self, turn: &Turn) -> bool {
+        is_numbered(&self.id) != is_numbered(&turn.id)
+    }
+
+    /// Whether one was over before the other began, as far as is known.
+    fn is_apart(&self, turn: &Turn) -> bool {
+        let began_after = |began_ms: Option<i64>, other_ms: Option<i64>| {
+            let pair = began_ms.zip(other_ms);
+            pair.is_some_and(|(began_ms, other_ms)| {
+                began_ms.saturating_sub(other_ms) > ONE_BEGINNING_MS
+            })
+        };
+        let last_ms = self.events.last().and_then(time_of);
+        began_after(self.began_ms(), turn.ended_ms) || began_after(turn.began_ms, last_ms)
+    }
+
     /// Whether this is certainly not `turn`.
     fn is_other(&self, turn: &Turn) -> bool {
         let words = matches!((self.said, turn.said), (Some(one), Some(other)) if one != other);
         let prompt =
             matches!((&self.prompt, &turn.prompt), (Some(one), Some(other)) if one != other);
-        words || prompt
+        // Runs of a program that numbers its turns have one each.
+        let run = is_numbered(&self.id) && is_numbered(&turn.id) && self.id != turn.id;
+        let time = self.is_numbered_beside(turn) && self.is_apart(turn);
+        words || prompt || run || time
     }
 
     /// Whether something speaks against this being `turn`. That a response or a call of this one is not in it does,
@@ -451,6 +528,23 @@ impl Waiting {
 fn is_number(id: &str) -> bool {
     id.strip_prefix("turn-")
         .is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// When an event happened, where that is known.
+fn time_of(event: &ChatEvent) -> Option<i64> {
+    event.timestamp.filter(|&at_ms| at_ms > 0)
+}
+
+/// What the agent thought, or what its call does, as a number.
+fn deed_of(event: &ChatEvent) -> Option<u64> {
+    if event.parent_tool_call_id.is_some() {
+        return None;
+    }
+    match &event.payload {
+        Payload::ThinkingDone(done) => Some(hash(done.text.trim().as_bytes())),
+        Payload::ToolCall(call) => Some(hash(deed(call).as_bytes())),
+        _ => None,
+    }
 }
 
 /// The user's words, as a number.

@@ -1,0 +1,111 @@
+//! Which call of one source is which of another's, where a source numbers its calls.
+//!
+//! `codex exec` counts the items of a run, and what it prints has no other ids; the session's file has those of the calls.
+//! There a call is another source's by its turn and what it does; of several that do the same, in their order.
+
+use std::collections::HashMap;
+
+use chat_event::payload::ToolCall;
+use chat_event::{ChatEvent, Payload};
+
+use crate::codex::is_numbered;
+use crate::emit::hash;
+
+/// The calls of all sources.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    by_deed: HashMap<u64, Vec<Call>>,
+    /// Calls that were told under the id of another source.
+    told_as: HashMap<String, String>,
+}
+
+#[derive(Debug)]
+struct Call {
+    id: String,
+    /// The sources that have it.
+    sources: u32,
+}
+
+impl Calls {
+    /// Gives what is said of a call the id under which the call is told; its turn is the one that all sources share.
+    pub(super) fn rename(&mut self, source: usize, event: &mut ChatEvent) {
+        if let Payload::ToolCall(call) = &event.payload {
+            self.take(source, event.turn_id.as_deref(), call);
+        }
+        if self.told_as.is_empty() {
+            return;
+        }
+        let ids = [
+            event.parent_tool_call_id.as_mut(),
+            call_id(&mut event.payload),
+        ];
+        for id in ids.into_iter().flatten() {
+            if let Some(told) = self.told_as.get(id) {
+                id.clone_from(told);
+            }
+        }
+    }
+
+    fn take(&mut self, source: usize, turn: Option<&str>, call: &ToolCall) {
+        let id = &call.tool_call_id;
+        if self.told_as.contains_key(id) {
+            return;
+        }
+        let turn = turn.unwrap_or_default();
+        let key = hash(format!("{turn}\0{}", deed(call)).as_bytes());
+        let same = self.by_deed.entry(key).or_default();
+        if let Some(known) = same.iter_mut().find(|known| known.id == *id) {
+            known.sources |= 1 << source;
+            return;
+        }
+        let other = same.iter_mut().find(|other| {
+            other.sources & (1 << source) == 0 && is_numbered(&other.id) != is_numbered(id)
+        });
+        match other {
+            Some(other) => {
+                other.sources |= 1 << source;
+                self.told_as.insert(id.clone(), other.id.clone());
+            }
+            None => same.push(Call {
+                id: id.clone(),
+                sources: 1 << source,
+            }),
+        }
+    }
+}
+
+/// What a call does, in the words that all sources of Codex have for it.
+pub(super) fn deed(call: &ToolCall) -> String {
+    let kind = call.kind.as_deref().unwrap_or_default();
+    let title = call.title.as_deref().unwrap_or_default();
+    let args = call.args.as_text();
+    match (kind, call.tool_name.as_str()) {
+        // The lists of files differ in their order, and in whether their paths are whole.
+        ("edit", _) => {
+            let mut files: Vec<&str> = title
+                .split(", ")
+                .map(|path| path.rsplit('/').next().unwrap_or(path))
+                .collect();
+            files.sort_unstable();
+            format!("edit\0{}", files.join("\0"))
+        }
+        (_, "wait" | "wait_agent") => "wait".to_owned(),
+        ("execute" | "fetch", _) if !title.is_empty() => format!("{kind}\0{title}"),
+        (_, name) => format!("{name}\0{args}"),
+    }
+}
+
+/// The id of the call of which something is said.
+fn call_id(payload: &mut Payload) -> Option<&mut String> {
+    match payload {
+        Payload::ToolCall(it) => Some(&mut it.tool_call_id),
+        Payload::ToolInputChunk(it) => Some(&mut it.tool_call_id),
+        Payload::ToolOutputChunk(it) => Some(&mut it.tool_call_id),
+        Payload::ToolResult(it) => Some(&mut it.tool_call_id),
+        Payload::FileEdit(it) => Some(&mut it.tool_call_id),
+        Payload::Progress(it) => it.tool_call_id.as_mut(),
+        Payload::PermissionRequest(it) => it.tool_call_id.as_mut(),
+        Payload::QuestionRequest(it) => it.tool_call_id.as_mut(),
+        _ => None,
+    }
+}
