@@ -16,6 +16,7 @@ use crate::client::{Endpoint, Error};
 use crate::leftover::{Leftover, leftovers};
 use crate::queue::{Popped, Queue};
 use crate::sender::Sender;
+use crate::sources::forget_old;
 use crate::spool::Spool;
 
 /// Looks for the server; asked anew before each try.
@@ -234,6 +235,7 @@ impl Shared {
             }
         }
         locked(&self.notes).append(&mut sender.take_notes());
+        forget_old(dir, SystemTime::now());
     }
 
     fn note(&self, note: String) {

@@ -4,17 +4,17 @@
 //! goes to the server. Where another source of the program told something, the log is read, and of a batch only what is
 //! new goes ([`chat_normalize::Merge`]). Where none did, nothing is asked and a batch goes as it is.
 
+mod notes;
+
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use crate::client::{Client, Endpoint, Error};
+use crate::spool::{Batch, Reader, dialect_of, is_held};
 use chat_event::ChatEvent;
 use chat_normalize::{Dialect, Merge};
-use serde::{Deserialize, Serialize};
-
-use crate::client::{Client, Endpoint, Error};
-use crate::spool::{Batch, Reader, dialect_of, is_held, make_dir, safe_name, spool_error};
+pub(crate) use notes::forget_old;
+use notes::{Note, Notes};
 
 /// Reads what a session's log has behind a cursor, `0` for all: the events, and the cursor of its end.
 pub type ReadLog<'a> = dyn FnMut(&str, &str) -> Result<(Vec<ChatEvent>, String), Error> + 'a;
@@ -44,21 +44,10 @@ struct Beside {
     cursor: String,
 }
 
-/// What the pipes of a data folder know of each other: by their dialects.
-type Notes = BTreeMap<String, Note>;
-
-#[derive(Debug, Serialize, Deserialize)]
-struct Note {
-    /// How often it told something.
-    told: u64,
-    /// The name of its spool, which it holds as long as it runs.
-    spool: String,
-}
-
 /// Nobody else tells of the session as long as this lives.
 #[derive(Debug)]
 pub struct Turn {
-    _lock: File,
+    _notes: Notes,
     /// What other sources told.
     told: BTreeMap<String, u64>,
     /// Whether one of them runs.
@@ -102,20 +91,8 @@ impl Sources {
         let (Some(dialect), Some(folder)) = (dialect, self.spool.parent()) else {
             return Ok(None);
         };
-        let path = notes_of(folder, session_id);
-        make_dir(path.parent().unwrap_or(folder))?;
-        let mut options = File::options();
-        options.read(true).write(true).create(true).truncate(false);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let failed = |source| spool_error("note the source of", &path, source);
-        let mut file = options.open(&path).map_err(failed)?;
-        file.lock().map_err(failed)?;
-        let mut text = String::new();
-        file.read_to_string(&mut text).map_err(failed)?;
-        // One that was cut off tells nothing, and is written anew.
-        let mut notes: Notes = serde_json::from_str(&text).unwrap_or_default();
-        let others = notes.iter().filter(|(word, _)| {
+        let mut notes = Notes::lock(folder, session_id)?;
+        let others = notes.sources.iter().filter(|(word, _)| {
             let other = Dialect::from_word(word);
             other.is_some_and(|other| other != dialect && are_kin(other, dialect))
         });
@@ -125,23 +102,22 @@ impl Sources {
             told.insert(word.clone(), note.told);
             any_runs |= is_held(&self.spool.with_file_name(&note.spool));
         }
-        let ours = notes.entry(dialect.word().to_owned()).or_insert(Note {
-            told: 0,
-            spool: String::new(),
-        });
+        let ours = notes
+            .sources
+            .entry(dialect.word().to_owned())
+            .or_insert(Note {
+                told: 0,
+                spool: String::new(),
+            });
         // Before it is told: who reads the log for nothing reads it again.
         ours.told += 1;
         // One that runs stands for those that are gone and left something.
         if self.runs || !is_held(&self.spool.with_file_name(&ours.spool)) {
             ours.spool = self.name();
         }
-        let text = serde_json::to_string(&notes).unwrap_or_default();
-        file.rewind()
-            .and_then(|()| file.set_len(0))
-            .and_then(|()| file.write_all(text.as_bytes()))
-            .map_err(failed)?;
+        notes.write()?;
         Ok(Some(Turn {
-            _lock: file,
+            _notes: notes,
             told,
             any_runs,
         }))
@@ -150,10 +126,9 @@ impl Sources {
     /// Whether another spool of the session is being written to.
     pub(crate) fn goes_on(&self, session_id: &str) -> bool {
         let folder = self.spool.parent().unwrap_or(&self.spool);
-        let text = std::fs::read_to_string(notes_of(folder, session_id)).unwrap_or_default();
-        let notes: Notes = serde_json::from_str(&text).unwrap_or_default();
+        let sources = notes::peek(folder, session_id);
         let ours = self.name();
-        let mut others = notes.values().filter(|note| note.spool != ours);
+        let mut others = sources.values().filter(|note| note.spool != ours);
         others.any(|note| is_held(&self.spool.with_file_name(&note.spool)))
     }
 
@@ -223,11 +198,6 @@ impl Sources {
             session.beside = None;
         }
     }
-}
-
-fn notes_of(folder: &Path, session_id: &str) -> PathBuf {
-    let name = format!("{}.json", safe_name(session_id));
-    folder.join("sources").join(name)
 }
 
 /// Whether two dialects are of one program.

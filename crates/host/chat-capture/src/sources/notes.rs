@@ -1,0 +1,156 @@
+//! What the pipes of a data folder know of each other: a file for each session, locked while one of them tells something.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use crate::client::Error;
+use crate::spool::{is_at, is_held, make_dir, safe_name, spool_error};
+
+/// A session of which nothing was told for so long is taken to be over: it is not gone on with.
+const FORGOTTEN_AFTER: Duration = Duration::from_hours(24 * 60);
+
+/// The sources of a session.
+pub(super) type ByDialect = BTreeMap<String, Note>;
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Note {
+    /// How often it told something.
+    pub(super) told: u64,
+    /// The name of its spool, which it holds as long as it runs.
+    pub(super) spool: String,
+}
+
+/// The notes of one session; nobody else has them as long as this lives.
+#[derive(Debug)]
+pub(super) struct Notes {
+    file: File,
+    path: PathBuf,
+    pub(super) sources: ByDialect,
+}
+
+impl Notes {
+    /// Waits until nobody else has them.
+    pub(super) fn lock(spool_dir: &Path, session_id: &str) -> Result<Self, Error> {
+        let path = path_of(spool_dir, session_id);
+        let failed = |source| spool_error("note the source of", &path, source);
+        make_dir(path.parent().unwrap_or(spool_dir))?;
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = loop {
+            let file = options.open(&path).map_err(failed)?;
+            file.lock().map_err(failed)?;
+            // Who forgets old ones may have been there before our lock, and deleted it.
+            if is_at(&file, &path) {
+                break file;
+            }
+        };
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(failed)?;
+        Ok(Notes {
+            // One that was cut off tells nothing, and is written anew.
+            sources: serde_json::from_str(&text).unwrap_or_default(),
+            file,
+            path,
+        })
+    }
+
+    pub(super) fn write(&mut self) -> Result<(), Error> {
+        let text = serde_json::to_string(&self.sources).unwrap_or_default();
+        let mut file = &self.file;
+        file.rewind()
+            .and_then(|()| file.set_len(0))
+            .and_then(|()| file.write_all(text.as_bytes()))
+            .map_err(|source| spool_error("note the source of", &self.path, source))
+    }
+}
+
+/// What is noted of a session, whoever has it.
+pub(super) fn peek(spool_dir: &Path, session_id: &str) -> ByDialect {
+    read(&path_of(spool_dir, session_id))
+}
+
+/// Deletes the notes of sessions that are long over, so that there are no more of them than a user has sessions in that
+/// time. What cannot be deleted stays: it does no harm.
+pub(crate) fn forget_old(spool_dir: &Path, now: SystemTime) {
+    let Ok(entries) = std::fs::read_dir(folder_of(spool_dir)) else {
+        return;
+    };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let Ok(file) = File::open(&path) else {
+            continue;
+        };
+        // Locked, so that who waits for it sees that it is gone, and makes another.
+        let is_ours = file.try_lock().is_ok();
+        let told = file.metadata().and_then(|about| about.modified());
+        let is_old = told.is_ok_and(|told| {
+            let age = now.duration_since(told);
+            age.is_ok_and(|age| age > FORGOTTEN_AFTER)
+        });
+        let runs = |note: &Note| is_held(&spool_dir.join(&note.spool));
+        if is_ours && is_old && !read(&path).values().any(runs) {
+            let _ = std::fs::remove_file(&path);
+        }
+    }
+}
+
+fn read(path: &Path) -> ByDialect {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+fn folder_of(spool_dir: &Path) -> PathBuf {
+    spool_dir.join("sources")
+}
+
+fn path_of(spool_dir: &Path, session_id: &str) -> PathBuf {
+    folder_of(spool_dir).join(format!("{}.json", safe_name(session_id)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_noted_of_sessions_that_are_long_over_is_forgotten() -> Result<(), Error> {
+        let dir = std::env::temp_dir().join(format!("notes-{}", std::process::id()));
+        let now = SystemTime::now();
+        let failed = |source| spool_error("prepare", &dir, source);
+        make_dir(&dir)?;
+        // Its pipe runs, and has nothing to tell.
+        let held = File::create(dir.join("held.jsonl")).map_err(failed)?;
+        held.lock().map_err(failed)?;
+        for (session_id, spool, days) in [
+            ("old", "gone.jsonl", 61),
+            ("waiting", "held.jsonl", 61),
+            ("young", "gone.jsonl", 59),
+        ] {
+            let mut notes = Notes::lock(&dir, session_id)?;
+            let note = Note {
+                told: 1,
+                spool: spool.to_owned(),
+            };
+            notes.sources.insert("claude-stream".to_owned(), note);
+            notes.write()?;
+            let told = now - Duration::from_hours(24 * days);
+            notes.file.set_modified(told).map_err(failed)?;
+        }
+        forget_old(&dir, now);
+        let left: Vec<&str> = ["old", "waiting", "young"]
+            .into_iter()
+            .filter(|session_id| !peek(&dir, session_id).is_empty())
+            .collect();
+        // Who comes back begins anew.
+        let again = Notes::lock(&dir, "old")?;
+        let n_known = again.sources.len();
+        let _ = std::fs::remove_dir_all(&dir);
+        assert_eq!((left, n_known), (vec!["waiting", "young"], 0));
+        Ok(())
+    }
+}
