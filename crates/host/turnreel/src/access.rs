@@ -111,7 +111,8 @@ pub(crate) async fn guard(
                 ),
             );
         }
-        headers.insert(header::VARY, HeaderValue::from_static("Origin"));
+        // Beside what the answer says of itself: what one token may see a browser must not keep for another.
+        headers.append(header::VARY, HeaderValue::from_static("Origin"));
     }
     response
 }
@@ -171,7 +172,7 @@ fn admit(
             format!("the headers are over the limit of {HEADER_BYTES} bytes"),
         ));
     }
-    if !state.access.hosts.allowed(headers) {
+    if !state.access.hosts.allowed(headers, request.uri()) {
         return Err(ApiError::new(
             StatusCode::MISDIRECTED_REQUEST,
             "bad_host",

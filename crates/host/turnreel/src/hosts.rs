@@ -3,7 +3,7 @@
 //! A page on the net can make a browser on this machine send requests here (DNS rebinding, cross-site forms): a request
 //! must name us as we are called, and come from our own page, a listed one, or no page at all.
 
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, Uri, header};
 
 /// The lists a request's Host and Origin are held against.
 pub(crate) struct Hosts {
@@ -49,10 +49,13 @@ impl Hosts {
         }
     }
 
-    /// Whether the request is meant for us.
-    pub(crate) fn allowed(&self, headers: &HeaderMap) -> bool {
-        only(headers, &header::HOST)
-            .is_some_and(|host| self.hosts.contains(&host.to_ascii_lowercase()))
+    /// Whether the request is meant for us. A target that names a host counts as well as the header (RFC 9112 3.2.2).
+    pub(crate) fn allowed(&self, headers: &HeaderMap, target: &Uri) -> bool {
+        let is_ours = |host: &str| self.hosts.contains(&host.to_ascii_lowercase());
+        only(headers, &header::HOST).is_some_and(is_ours)
+            && target
+                .authority()
+                .is_none_or(|named| is_ours(named.as_str()))
     }
 
     /// Where the request comes from.

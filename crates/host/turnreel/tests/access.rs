@@ -583,6 +583,26 @@ fn a_head_is_looked_at_whatever_came_before_it_on_its_connection() {
     }
 }
 
+#[test]
+fn a_target_that_names_a_host_names_this_server() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let answer_to = |target: &str| plain("GET", target, Some(&server.token)).send(&server).0;
+    let own = server.address();
+    for path in ["/healthz", "/api/v1/sessions"] {
+        assert_eq!(answer_to(&format!("http://{own}{path}")), 200, "{path}");
+        for evil in [
+            "evil.example",
+            "evil.example:80",
+            "x@127.0.0.1",
+            "127.0.0.1:1",
+        ] {
+            let target = format!("http://{evil}{path}");
+            assert_eq!(answer_to(&target), 421, "{target}");
+        }
+    }
+}
+
 /// So many MiB of zeros, packed.
 fn gzip_of_zeros(n_mib: usize) -> Vec<u8> {
     let mut packing = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());

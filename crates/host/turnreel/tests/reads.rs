@@ -102,6 +102,11 @@ fn a_closed_page_is_kept_for_good_and_an_open_one_is_asked_for() {
     };
     let (kept, closed_tag) = cache(&closed);
     assert_eq!(kept, "private, max-age=31536000, immutable");
+    // By this token in this browser, and for the page that asked.
+    let (_, head, _) = get(&server, "GET", &closed, "");
+    for name in ["authorization", "origin", "accept-encoding"] {
+        assert!(head.contains(&format!("vary: {name}")), "{name}: {head}");
+    }
     // Without the epoch the same address may come to mean another log.
     assert_eq!(cache(&path("0")).0, "private, no-cache");
     let open = path(&format!("v1.{epoch}.10"));
