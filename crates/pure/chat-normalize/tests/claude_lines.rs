@@ -411,6 +411,26 @@ fn the_tokens_of_a_turn_are_those_of_its_sub_agents_too() {
 }
 
 #[test]
+fn a_hook_is_told_where_it_says_something_or_fails() {
+    let ran = |id: &str, outcome: &str, output: &str| {
+        json!({"type": "system", "subtype": "hook_response", "hook_id": id, "hook_name": "Stop", "uuid": id,
+            "outcome": outcome, "exit_code": 0, "output": output, "stdout": output, "stderr": "", "session_id": "s1"})
+    };
+    let events = stream(&[
+        json!({"type": "system", "subtype": "init", "session_id": "s1", "uuid": "i1", "model": "m", "cwd": "/w"}),
+        ran("h1", "success", ""),
+        ran("h2", "success", "formatted 2 files"),
+        ran("h3", "error", ""),
+    ]);
+    let told: Vec<&str> = events
+        .iter()
+        .filter(|event| matches!(event.payload, Payload::Notice(_)))
+        .map(|event| event.id.as_str())
+        .collect();
+    assert_eq!(told, ["h2:notice", "h3:notice"]);
+}
+
+#[test]
 fn a_compaction_says_what_it_left() {
     let boundary = json!({"type": "system", "subtype": "compact_boundary", "session_id": "s1", "uuid": "b1",
         "compact_metadata": {"trigger": "auto", "pre_tokens": 168_000, "post_tokens": 24_000}});

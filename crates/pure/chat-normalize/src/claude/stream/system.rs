@@ -200,6 +200,12 @@ impl ClaudeStream {
             .remove(str_of(line, "hook_id").unwrap_or(""));
         let name = str_of(line, "hook_name").unwrap_or("hook");
         let outcome = str_of(line, "outcome").unwrap_or("done");
+        // The program's own hooks run in each session, and say nothing.
+        let says = |key: &str| str_of(line, key).is_some_and(|text| !text.trim().is_empty());
+        if outcome == "success" && !["output", "stdout", "stderr"].into_iter().any(says) {
+            emitter.pass_over("system/hook_response");
+            return;
+        }
         let level = if outcome == "success" {
             "info"
         } else {
