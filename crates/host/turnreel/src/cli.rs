@@ -19,7 +19,7 @@ struct Cli {
 enum Command {
     /// Serve the page, and keep and publish what agents do.
     ///
-    /// Prints the address with its token. Only this machine can reach it.
+    /// Prints the address with its token. Only this machine can reach it, unless --listen says otherwise.
     #[command(
         after_help = "Each option can stand in turnreel.toml in the data folder under its name, and in the environment as TURNREEL_ and its name. Options count before the environment, and that before the file; `turnreel config` tells what counts."
     )]

@@ -7,7 +7,6 @@ mod support;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use support::{Server, chunks, make_token};
@@ -745,75 +744,4 @@ fn an_address_that_cannot_be_read_is_refused_in_the_words_of_all_refusals() {
         answer["error"]["message"],
         "limit: invalid digit found in string"
     );
-}
-
-#[test]
-fn a_server_answers_only_to_this_machine() {
-    let dir = tempfile::tempdir().unwrap();
-    let output = serve(dir.path(), "0.0.0.0:0");
-    assert!(!output.status.success());
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("could not listen on 0.0.0.0"), "{said}");
-}
-
-#[test]
-fn a_port_in_use_is_named_with_the_way_to_choose_another() {
-    let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let server = Server::start(first.path());
-    let output = serve(second.path(), &server.address());
-    assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains(&server.address()), "{said}");
-    assert!(said.contains("--listen"), "{said}");
-}
-
-#[test]
-fn a_second_server_in_a_folder_is_told_who_has_it() {
-    let dir = tempfile::tempdir().unwrap();
-    let server = Server::start(dir.path());
-    let output = serve(dir.path(), "127.0.0.1:0");
-    assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        said.contains(&format!("locked by pid {}", server.child.id())),
-        "{said}"
-    );
-    assert!(
-        said.contains(&format!("served at {}", server.url)),
-        "{said}"
-    );
-}
-
-#[cfg(unix)]
-#[test]
-fn only_the_owner_can_read_the_token_and_it_stays_the_same() {
-    use std::os::unix::fs::PermissionsExt;
-    let dir = tempfile::tempdir().unwrap();
-    let data = dir.path().join("data");
-    let mut server = Server::start(&data);
-    let token = server.token.clone();
-    let mode = |name: &str| {
-        std::fs::metadata(data.join(name))
-            .unwrap()
-            .permissions()
-            .mode()
-            & 0o777
-    };
-    assert_eq!(mode("token"), 0o600);
-    assert_eq!(mode(""), 0o700);
-    assert_eq!(std::fs::read_to_string(data.join("token")).unwrap(), token);
-    let file: Value =
-        serde_json::from_str(&std::fs::read_to_string(data.join("server.json")).unwrap()).unwrap();
-    assert_eq!(file["url"], server.url);
-    server.kill_and_restart();
-    assert_eq!(server.token, token);
-}
-
-fn serve(data: &std::path::Path, listen: &str) -> std::process::Output {
-    Command::new(support::PROGRAM)
-        .args(["serve", "--listen", listen, "--no-examples", "--data"])
-        .arg(data)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
 }
