@@ -4,6 +4,7 @@
 //! the spool, one sends the spool to the server.
 
 mod delivery;
+mod held;
 mod reading;
 
 use std::io::{ErrorKind, Read, Write};

@@ -63,11 +63,15 @@ impl Spool {
         if state.file.is_none() {
             state.file = Some(self.create(&first.session_id, dialect)?);
         }
+        let written = state.written;
         let Some((file, path)) = &mut state.file else {
             return Ok(());
         };
-        file.write_all(&bytes)
-            .map_err(|source| spool_error("write", path, source))?;
+        if let Err(source) = file.write_all(&bytes) {
+            // A part of them may stand there; they may come again, in the same words.
+            let _ = file.set_len(written);
+            return Err(spool_error("write", path, source));
+        }
         state.written += bytes.len() as u64;
         self.changed.notify_all();
         Ok(())

@@ -1,5 +1,6 @@
 //! `turnreel pipe`: the command around `chat_capture::Pipe`.
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -115,6 +116,11 @@ fn run(args: Args) -> Result<ExitCode, String> {
         wait: Duration::from_secs(args.wait),
         stops,
     };
+    if std::io::stdin().is_terminal() {
+        eprintln!(
+            "turnreel pipe: waits for what an agent prints: put it behind the agent's command; ctrl-d ends it"
+        );
+    }
     let outcome = pipe.run(std::io::stdin(), std::io::stdout())?;
     Ok(report(&outcome))
 }

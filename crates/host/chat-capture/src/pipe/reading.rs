@@ -6,6 +6,7 @@ use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Dialect, SessionReader};
 
 use super::Outcome;
+use super::held::Held;
 use crate::queue::Popped;
 
 /// After this long without input, a session whose format does not say when a turn ends is taken to be idle.
@@ -26,7 +27,7 @@ pub(super) fn read(
     keep: &mut Keep<'_>,
 ) -> Outcome {
     let mut outcome = Outcome::default();
-    let mut spool_failed = false;
+    let mut held = Held::default();
     let mut came = false;
     let mut timed = false;
     let mut events: Vec<ChatEvent> = Vec::new();
@@ -39,6 +40,7 @@ pub(super) fn read(
             Ok(Popped::Closed) => None,
             Ok(Popped::Piece { bytes, arrival_ms }) => {
                 came = true;
+                held.note_input(bytes.len());
                 if outcome.not_a_session.is_some() {
                     continue;
                 }
@@ -73,18 +75,13 @@ pub(super) fn read(
         if !takes_answers && reader.dialect() != Some(Dialect::ChatEvents) {
             events.iter_mut().for_each(is_answered_elsewhere);
         }
-        if !events.is_empty()
-            && !spool_failed
-            && let Err(why) = keep(reader.dialect(), &events)
-        {
-            outcome.notes.push(why);
-            spool_failed = true;
-        }
-        events.clear();
+        let mut keep = |events: &[ChatEvent]| keep(reader.dialect(), events);
+        held.keep(&mut events, now_ms(), at_end, &mut keep);
         if at_end {
             break;
         }
     }
+    outcome.notes.extend(held.said());
     outcome
 }
 
@@ -128,6 +125,7 @@ mod tests {
     use chat_normalize::Context;
 
     use super::*;
+    use crate::pipe::held::TRY_EVERY_MS;
 
     const STEP: &str = r#"{"type":"step_start","timestamp":1000,"sessionID":"ses_1","part":{"id":"prt_1","messageID":"msg_1","sessionID":"ses_1","type":"step-start"}}
 {"type":"text","timestamp":1001,"sessionID":"ses_1","part":{"id":"prt_2","messageID":"msg_1","sessionID":"ses_1","type":"text","text":"Done.","time":{"start":1000,"end":1001}}}
@@ -201,6 +199,52 @@ mod tests {
             let said: Vec<&str> = said.iter().map(|(_, status, _)| status.as_str()).collect();
             assert_eq!(said, ["busy", "idle"], "only at its end");
         }
+    }
+
+    #[test]
+    fn what_cannot_be_kept_is_held_until_it_can() {
+        for room_at in [1, 2, 4, 9] {
+            let clock = Cell::new(0);
+            let lines = (1..5).map(|n| {
+                format!(r#"{{"id":"e{n}","timestamp":1,"sessionId":"s","type":"turn_end","payload":{{}}}}"#)
+                    + "\n"
+            });
+            let mut lines = lines.collect::<Vec<_>>().into_iter();
+            let mut next = |_: Duration| {
+                clock.set(clock.get() + TRY_EVERY_MS);
+                Ok(match lines.next() {
+                    Some(line) => Popped::Piece {
+                        bytes: line.into_bytes(),
+                        arrival_ms: clock.get(),
+                    },
+                    None => Popped::Closed,
+                })
+            };
+            let mut n_tries = 0;
+            let mut kept = Vec::new();
+            let mut keep = |_: Option<Dialect>, events: &[ChatEvent]| {
+                n_tries += 1;
+                if n_tries < room_at {
+                    return Err("no space left".to_owned());
+                }
+                kept.extend(events.iter().map(|event| event.id.clone()));
+                Ok(())
+            };
+            let reader = SessionReader::with_dialect(Context::default(), Dialect::ChatEvents);
+            let outcome = read(reader, false, &mut next, &|| clock.get(), &mut keep);
+            let (ids, notes): (&[&str], &[&str]) = match room_at {
+                9 => (&[], &["4 events are not in the session: no space left"]),
+                _ => (&["e1", "e2", "e3", "e4"], &[]),
+            };
+            assert_eq!(
+                (&kept[..], &outcome.notes[..]),
+                (ids_of(ids).as_slice(), ids_of(notes).as_slice())
+            );
+        }
+    }
+
+    fn ids_of(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
     }
 
     #[test]
