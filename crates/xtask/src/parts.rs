@@ -12,6 +12,7 @@
 
 mod glue;
 mod link;
+mod order;
 mod rest;
 mod sections;
 mod slim;
@@ -89,7 +90,7 @@ pub(crate) fn cut(root: &Path, staging_dir: &Path, html: &str) -> Result<Cut, Er
     };
     let script = whole_script(&read_text(&whole.script)?).map_err(unexpected)?;
     write(&whole.script, script.as_bytes())?;
-    let wasm = sections::without_notes(&read(&whole.wasm)?)
+    let wasm = small(&read(&whole.wasm)?)
         .and_then(|wasm| sections::with_table(&wasm, "__indirect_function_table"))
         .ok_or_else(|| unexpected("the whole is no wasm"))?;
     write(&whole.wasm, &wasm)?;
@@ -143,8 +144,14 @@ fn run(tools: &Tools, program: &str, arguments: &[&std::ffi::OsStr]) -> Result<(
 /// When they are not what wasm-bindgen writes.
 pub(crate) fn shipped(script: &str, wasm: &[u8]) -> Result<(String, Vec<u8>), Error> {
     let (script, wasm) = glue::shortened(script, wasm).map_err(unexpected)?;
-    let wasm = sections::without_notes(&wasm).ok_or_else(|| unexpected("the module is no wasm"))?;
+    let wasm = small(&wasm).ok_or_else(|| unexpected("the module is no wasm"))?;
     Ok((script, wasm))
+}
+
+/// The same module in as few bytes as it takes, packed; `None` where it is no wasm.
+fn small(wasm: &[u8]) -> Option<Vec<u8>> {
+    let wasm = sections::without_notes(wasm)?;
+    order::ordered(&slim::slim(&wasm)?)
 }
 
 /// The texts of our own scripts that a script imports, by their paths below a folder: they are to stand in it.
@@ -218,8 +225,7 @@ impl Parts {
     ) -> Result<Parts, Error> {
         let mut later = later_parts(split_dir)?;
         for (_, bytes) in &mut later {
-            *bytes = sections::without_notes(bytes)
-                .and_then(|bytes| slim::slim(&bytes))
+            *bytes = small(bytes)
                 .ok_or_else(|| unexpected("the splitter wrote something that is no wasm"))?;
         }
         let first = read(&first_dir.join(format!("{PROGRAM}_bg.wasm")))?;
@@ -316,10 +322,9 @@ struct Halves {
 impl Halves {
     fn of(whole: &[u8], calls: &rest::Calls) -> Option<Halves> {
         let halves = rest::cut(whole, &format!("./{LINK_SCRIPT}"), calls)?;
-        let shipped = |half: &[u8]| sections::without_notes(half).and_then(|it| slim::slim(&it));
         Some(Halves {
-            first: shipped(&halves.first)?,
-            rest: shipped(&halves.rest)?,
+            first: small(&halves.first)?,
+            rest: small(&halves.rest)?,
         })
     }
 }
