@@ -15,6 +15,7 @@ pub(crate) mod pushed;
 pub(crate) mod readers;
 pub(crate) mod replay;
 pub(crate) mod search;
+mod several;
 pub(crate) mod unpacked;
 mod watch;
 

@@ -3,6 +3,7 @@
 //! What a drop holds can be asked for only while its event lasts, so it is taken at once and read after that.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
@@ -30,6 +31,25 @@ pub(crate) struct NamedFile {
     pub(crate) file: File,
     /// Where it can be asked for again.
     entry: Option<web_sys::FileSystemEntry>,
+}
+
+impl NamedFile {
+    /// Parts of it as a file, which is as this one was; nothing is copied.
+    pub(crate) fn part(&self, spans: &[Range<u64>]) -> Option<NamedFile> {
+        let parts = js_sys::Array::new();
+        for span in spans {
+            // A file is shorter than 2^53 bytes.
+            #[allow(clippy::cast_precision_loss)]
+            let [from, to] = [span.start, span.end].map(|at| at as f64);
+            let part = self.file.slice_with_f64_and_f64(from, to).ok()?;
+            parts.push(&part);
+        }
+        Some(NamedFile {
+            path: self.path.clone(),
+            file: File::new_with_blob_sequence(&parts, &self.file.name()).ok()?,
+            entry: None,
+        })
+    }
 }
 
 /// What was dropped, before it is read through.

@@ -15,6 +15,9 @@ pub(crate) type File = web_sys::File;
 /// As much comes at once, where the browser writes into a buffer that it is given.
 const BUFFER_BYTES: u32 = 1024 * 1024;
 
+/// The status of an answer that is a part of what lies there.
+const PARTIAL_CONTENT: u16 = 206;
+
 /// Bytes that come piece by piece.
 pub(crate) struct ByteStream {
     reader: StreamReader,
@@ -56,6 +59,7 @@ impl ByteStream {
         n_bytes: Option<u64>,
     ) -> Result<ByteStream, FetchError> {
         let response = fetch(address, token, n_bytes).await?;
+        check_part(&response)?;
         let length = response.headers().get("content-length").ok().flatten();
         // A compressed answer is longer than its header says.
         let compressed = response
@@ -254,6 +258,26 @@ async fn fetch(
             retry_after_ms,
             in_json: content_type.starts_with("application/json"),
         })
+    }
+}
+
+/// A part that is answered begins at the beginning: no other is asked for here. A server of another origin need not say
+/// which part it is.
+fn check_part(response: &web_sys::Response) -> Result<(), FetchError> {
+    let range = response.headers().get("content-range").ok().flatten();
+    let range = range.filter(|_| response.status() == PARTIAL_CONTENT);
+    let is_beginning = |range: &str| {
+        let range = range
+            .trim_start()
+            .strip_prefix("bytes")
+            .map(str::trim_start);
+        range.is_some_and(|range| range.starts_with("0-"))
+    };
+    match range.filter(|range| !is_beginning(range)) {
+        Some(range) => Err(FetchError::Failed(format!(
+            "the server answered with other bytes than were asked for ({range})"
+        ))),
+        None => Ok(()),
     }
 }
 

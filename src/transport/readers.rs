@@ -3,6 +3,7 @@
 use chat_event::ChatEvent;
 use chat_normalize::{Context, NotASession, SessionFolder, SessionReader};
 
+use super::several::{self, Found};
 use super::{Failure, Limits, Running, Sink, folder};
 use crate::platform::part::part;
 use crate::platform::stream::Blob;
@@ -22,6 +23,8 @@ pub(crate) struct Readers {
     pub(crate) session: fn() -> Box<dyn Reads>,
     /// The sessions that files make, by their paths; what lies beside sessions is told once.
     pub(crate) group: fn(&[&str]) -> SessionFolder,
+    /// Finds the sessions of a file that holds several; of another one none.
+    pub(crate) several: fn(Blob) -> Found,
     /// Reads the one session that these files make.
     pub(crate) files: ReadFiles,
 }
@@ -30,6 +33,7 @@ fn table() -> Readers {
     Readers {
         session: || Box::new(SessionReader::new(Context::default())),
         group: |paths| SessionFolder::apart(paths.iter().copied()),
+        several: several::sessions_in,
         files: folder::of_files,
     }
 }

@@ -15,6 +15,7 @@ use super::aside::{ASIDE, Aside, Outcome};
 use super::bytes::Bytes;
 use super::kept::KEEP;
 use super::readers::READERS;
+use super::several;
 use super::unpacked::{Broken, Unpacked};
 use super::watch::Watch;
 use super::{Failure, Limits, Running, Sink, Update};
@@ -104,25 +105,25 @@ async fn read(source: Source, limits: Limits, sink: &Sink) {
     }
     drop(bytes);
     match aside.go_on(reading.n_events, sink).await {
-        Outcome::Done => {}
+        Outcome::Done => return,
         Outcome::NotBegun => {
             let Some(mut bytes) = open(&source, sink).await else {
                 return;
             };
             reading.hands_over = false;
-            reading.pass_taken(&mut bytes).await;
-            reading.read_all(&mut bytes, OWN_BYTES, limits, sink).await;
+            if reading.pass_taken(&mut bytes).await {
+                return reading.read_all(&mut bytes, OWN_BYTES, limits, sink).await;
+            }
         }
-        Outcome::Lost => {
-            // What came of it cannot be gone on with.
-            sink(Update::Clear);
-            let Some(mut bytes) = open(&source, sink).await else {
-                return;
-            };
-            let mut reading = Reading::new(reading.arrival_ms, &source);
-            reading.read_all(&mut bytes, OWN_BYTES, limits, sink).await;
-        }
+        Outcome::Lost => {}
     }
+    // What came of it cannot be gone on with.
+    sink(Update::Clear);
+    let Some(mut bytes) = open(&source, sink).await else {
+        return;
+    };
+    let mut reading = Reading::new(reading.arrival_ms, &source);
+    reading.read_all(&mut bytes, OWN_BYTES, limits, sink).await;
 }
 
 /// Reads a source without another worker, watched from its beginning on or not at all.
@@ -195,6 +196,24 @@ enum Stopped {
 /// Bytes, and how many of them were taken before.
 type NextPiece = Result<Option<(Vec<u8>, usize)>, Broken>;
 
+/// What bytes come to, by which they are known again (FNV-1a).
+#[derive(Clone, Copy, PartialEq)]
+struct Sum(u64);
+
+impl Default for Sum {
+    fn default() -> Sum {
+        Sum(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Sum {
+    fn take(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
 /// A source that is being read.
 struct Reading {
     reader: Bytes,
@@ -206,6 +225,8 @@ struct Reading {
     piece: (Vec<u8>, usize),
     /// How many bytes it took, unpacked.
     n_taken: u64,
+    /// Of those that another may have to pass by.
+    sum: Sum,
     /// How many events they gave.
     n_events: usize,
     /// The session of the first of them.
@@ -222,6 +243,7 @@ impl Reading {
             hands_over: false,
             piece: Default::default(),
             n_taken: 0,
+            sum: Sum::default(),
             n_events: 0,
             session_id: String::new(),
             is_file: matches!(source, Source::File(_)),
@@ -271,31 +293,31 @@ impl Reading {
     /// A file may hold several sessions, which use the same ids: those of the first stay as they are.
     #[cold]
     fn tell_apart(&mut self, event: &mut ChatEvent) {
-        if self.session_id.is_empty() {
-            self.session_id.clone_from(&event.session_id);
-            return;
-        }
-        let of = &event.session_id;
-        let names = [&mut event.turn_id, &mut event.response_id];
-        let named = names.into_iter().flatten().chain([&mut event.id]);
-        for name in named.filter(|name| !name.is_empty() && !of.is_empty()) {
-            name.insert(0, '.');
-            name.insert_str(0, of);
+        match self.session_id.is_empty() {
+            true => self.session_id.clone_from(&event.session_id),
+            false => several::tell_apart(event),
         }
     }
 
-    /// Passes by what was taken, in a source that was opened anew.
-    async fn pass_taken(&mut self, bytes: &mut Unpacked) {
+    /// Passes by what was taken, in a source that was opened anew, and says whether it still begins so: it may be another
+    /// log by now, and would be gone on with in the middle.
+    async fn pass_taken(&mut self, bytes: &mut Unpacked) -> bool {
         let mut n_left = self.n_taken;
+        let mut sum = Sum::default();
         self.piece = Default::default();
-        // Whoever reads on tells what is wrong.
-        while n_left > 0
-            && let Ok(Some(piece)) = bytes.next().await
-        {
+        while n_left > 0 {
+            let piece = match bytes.next().await {
+                Ok(Some(piece)) => piece,
+                Ok(None) => return false,
+                // Whoever reads on tells what is wrong.
+                Err(_) => return true,
+            };
             let n_passed = usize::try_from(n_left).map_or(piece.len(), |n| n.min(piece.len()));
             n_left -= n_passed as u64;
+            sum.take(&piece[..n_passed]);
             self.piece = (piece, n_passed);
         }
+        sum == self.sum
     }
 
     /// The last bytes where not all of them were taken, else the next ones.
@@ -375,6 +397,9 @@ impl Reading {
                 let step = &piece[at..piece.len().min(at + STEP_BYTES)];
                 at += step.len();
                 self.n_taken += step.len() as u64;
+                if self.hands_over {
+                    self.sum.take(step);
+                }
                 if let Err(failure) = self.reader.push(step, self.arrival_ms, &mut events) {
                     sink(Update::Failed(failure));
                     return Stopped::AtEnd;

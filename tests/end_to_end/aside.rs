@@ -223,3 +223,65 @@ fn the_page_ends_its_own_request_where_a_worker_is_to_read_on() {
         },
     );
 }
+
+#[test]
+fn a_log_that_is_another_one_by_now_is_not_gone_on_with_in_the_middle() {
+    let log = log_of(5_000);
+    let other = log.replace("Prompt", "Another prompt");
+    let n_events = log.lines().count();
+    let files = vec![("/log", "application/x-ndjson", log.into_bytes())];
+    on_own_site(
+        "changed",
+        "<agent-feed></agent-feed>",
+        files,
+        async |site: Site, tab| {
+            // It never begins, and the page reads on by itself.
+            tab.run(&format!(
+                "{WORKERS} __readers.mode = 'dumb'; __test.feed().setAttribute('src', '/log')"
+            ))
+            .await;
+            let is_begun = "__readers.begun === 1 && __test.feed().eventCount > 0";
+            tab.wait_for("the beginning", LOAD_LIMIT, is_begun).await;
+            site.put("/log", "application/x-ndjson", other);
+            let is_read = "__test.feed().getAttribute('state') === 'ready'";
+            tab.wait_for("the log to be read", LOAD_LIMIT, is_read)
+                .await;
+            let n_shown: usize = tab.eval("__test.feed().eventCount").await;
+            assert_eq!(n_shown, n_events);
+            let rows: String = tab
+                .eval("__test.feed().serializeRows({ maskTimes: true })")
+                .await;
+            let [n_new, n_all] =
+                ["Another prompt", "rompt "].map(|words| rows.matches(words).count());
+            assert_eq!(n_new, n_all, "none is of the log before");
+        },
+    );
+}
+
+#[test]
+fn an_answer_of_other_bytes_than_were_asked_for_is_not_taken() {
+    let log = log_of(1);
+    let files = vec![("/log", "application/x-ndjson", log.into_bytes())];
+    on_own_site(
+        "ranges",
+        "<agent-feed></agent-feed>",
+        files,
+        async |_: Site, tab| {
+            tab.run(
+                "const whole = window.fetch;
+                 window.fetch = async (address, options) => {
+                     const answer = await whole(address, options);
+                     if (!String(address).endsWith('/log')) return answer;
+                     const headers = { 'content-range': 'bytes 100-199/5000' };
+                     return new Response((await answer.blob()).slice(100, 200), { status: 206, headers });
+                 };
+                 __test.feed().setAttribute('src', '/log');",
+            )
+            .await;
+            let told = "__test.feed().getAttribute('state') === 'error'
+                && __test.one('.note[role=alert]').textContent.includes('other bytes than were asked for (bytes 100-199/5000)')";
+            tab.wait_for("the answer to be refused", LOAD_LIMIT, told)
+                .await;
+        },
+    );
+}

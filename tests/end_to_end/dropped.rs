@@ -105,13 +105,6 @@ fn files_are_read_as_they_are_now_and_all_that_they_hold_is_shown() {
             .await;
         tab.wait_for("what came since", LOAD_LIMIT, &shows("Since"))
             .await;
-        // Two sessions, whose ids are alike.
-        tab.run("drop(file('/two.jsonl', log('s1', 'Of the first') + '\\n' + log('s2', 'Of the second')))")
-            .await;
-        tab.wait_for("the second", LOAD_LIMIT, &shows("Of the second"))
-            .await;
-        assert!(tab.eval::<bool>(&shows("Of the first")).await);
-        assert!(tab.eval::<bool>("__test.feed().eventCount === 2").await);
         // A list of events.
         tab.run("drop(file('/list.json', JSON.stringify(log('s3', 'One', 'Other').split('\\n').map(JSON.parse), null, 2)))")
             .await;
@@ -135,5 +128,90 @@ fn files_are_read_as_they_are_now_and_all_that_they_hold_is_shown() {
         )
         .await;
         assert!(tab.eval::<bool>(&shows("Untitled")).await);
+    });
+}
+
+/// Titles in the list, and what is said beside them.
+const LISTED: &str =
+    "[...document.querySelectorAll('[role=option]')].map((row) => row.textContent)";
+
+#[test]
+fn sessions_that_share_a_file_are_listed_and_opened_each_by_itself() {
+    with_server("dropped_two", 90, async |visit, program| {
+        let server = Server::start(&program).await;
+        let tab = visit.tab("dropped_two").await;
+        open(&tab, &server).await;
+        tab.run(
+            "window.begun = (session, agent, folder, text) => JSON.stringify({ id: 'b', timestamp: 1700000000000, sessionId: session, type: 'session_start', payload: { agent, cwd: folder, title: `Title of ${session}` } }) + '\\n' + log(session, text) + '\\n';
+             drop(file('/two.jsonl', begun('s1', 'Alpha 1.0', '/w/apples', 'Of the first') + begun('s2', 'Beta 2.0', '/w/pears', 'Of the second') + log('s1', 'Of the first', 'Again the first').split('\\n')[1]))",
+        )
+        .await;
+        tab.wait_for("both", LOAD_LIMIT, &lists(2)).await;
+        let shows = |words: &str| format!("__test.text().includes('{words}')");
+        tab.wait_for("the first", LOAD_LIMIT, &shows("Again the first"))
+            .await;
+        assert!(!tab.eval::<bool>(&shows("Of the second")).await);
+        assert_eq!(tab.eval::<u64>("__test.feed().eventCount").await, 3);
+        let told = |words: &str| {
+            format!("{LISTED}.some((row) => {words}.every((word) => row.includes(word)))")
+        };
+        for words in [
+            "['Title of s1', 'Alpha', 'apples', '3 events']",
+            "['Title of s2', 'Beta', 'pears', '2 events']",
+        ] {
+            tab.wait_for("a row of its own", LOAD_LIMIT, &told(words))
+                .await;
+        }
+        // What they are of can be chosen.
+        let offered: Vec<String> = tab
+            .eval("[...document.querySelectorAll('.facet option')].map((option) => option.value)")
+            .await;
+        for value in ["Alpha", "Beta", "apples", "pears"] {
+            assert!(
+                offered.iter().any(|offered| offered == value),
+                "{offered:?}"
+            );
+        }
+        tab.click("[...document.querySelectorAll('[role=option]')].find((row) => row.textContent.includes('Title of s2'))")
+            .await;
+        tab.wait_for("the second", LOAD_LIMIT, &shows("Of the second"))
+            .await;
+        assert!(!tab.eval::<bool>(&shows("Of the first")).await);
+    });
+}
+
+#[test]
+fn an_exported_page_that_is_dropped_is_the_session_that_it_holds() {
+    with_server("dropped_page", 90, async |visit, program| {
+        let server = Server::start(&program).await;
+        let tab = visit.tab("dropped_page").await;
+        open(&tab, &server).await;
+        tab.run("drop(file('/one.jsonl', log('s1', 'Written down', 'And more')))")
+            .await;
+        let shown = "__test.feed().eventCount === 2 && __test.text().includes('And more')";
+        tab.wait_for("the log", LOAD_LIMIT, shown).await;
+        let rows = "__test.feed().serializeRows({ maskTimes: false })";
+        let before: String = tab.eval(rows).await;
+        tab.run("window.page = await __test.feed().exportAs('html', { mask: false }); drop(file('/other.jsonl', log('s2', 'Something else')))")
+            .await;
+        tab.wait_for(
+            "another",
+            LOAD_LIMIT,
+            "__test.text().includes('Something else')",
+        )
+        .await;
+        tab.run("drop(file('/page.html', page))").await;
+        tab.wait_for("the page's session", LOAD_LIMIT, shown).await;
+        assert_eq!(tab.eval::<String>(rows).await, before);
+        // One of others is told to be one, and changes nothing.
+        tab.run("drop(file('/foreign.html', '<!DOCTYPE html>\\n<p>Words'))")
+            .await;
+        tab.wait_for(
+            "a word of it",
+            LOAD_LIMIT,
+            "document.querySelector('[role=alert]')?.textContent.includes('a web page without a session')",
+        )
+        .await;
+        assert!(tab.eval::<bool>(shown).await);
     });
 }

@@ -146,6 +146,43 @@ fn what_is_damaged_is_shown_as_far_as_it_goes() {
     });
 }
 
+#[test]
+fn results_of_sessions_that_share_a_file_and_ids_come_to_their_own_calls() {
+    let call = |session: &str| {
+        let mut writer = Writer::new(session);
+        let turn = json!({"turnId": "t1", "responseId": "r1"});
+        let args = json!({"command": format!("run of {session}")});
+        writer.event(
+            "tool_call",
+            &turn,
+            &json!({"toolCallId": "c1", "toolName": "Bash", "kind": "execute", "args": args}),
+        );
+        writer.event(
+            "tool_result",
+            &turn,
+            &json!({"toolCallId": "c1", "result": format!("came of {session}")}),
+        );
+        writer.take()
+    };
+    let log = call("one") + &call("other");
+    on_stage("packed_two", FEED, Vec::new(), async |stage| {
+        stage
+            .site
+            .put("/two", "application/octet-stream", gzip(&log));
+        stage.show("/two").await;
+        stage.tab.run("await __test.feed().expandAll()").await;
+        let calls = "__test.all('.tool-call').map((call) => call.textContent)";
+        let calls: Vec<String> = stage.tab.eval(calls).await;
+        for session in ["one", "other"] {
+            let own = calls.iter().filter(|call| {
+                let [runs, came] = ["run", "came"].map(|word| format!("{word} of {session}"));
+                call.contains(&runs) && call.contains(&came)
+            });
+            assert_eq!(own.count(), 1, "{session}: {calls:?}");
+        }
+    });
+}
+
 /// A session of Claude Code with a sub-agent's file beside it.
 fn folder() -> [(&'static str, String); 2] {
     let line = |agent: bool, uuid: &str, role: &str, content: serde_json::Value| {

@@ -22,11 +22,14 @@ const STATUSES: &[(&str, &str)] = &[
 /// The menus; in the narrow list they are there when they are asked for.
 pub(super) fn view(state: State, n_rows: Memo<usize>, is_open: RwSignal<bool>) -> impl IntoView {
     let values = move |of: fn(&Row) -> Option<&str>| {
-        // Values hardly ever change but with the number of sessions.
+        // Values hardly ever change but with the number of sessions; those of files come with their titles.
         n_rows.track();
-        let values = state
-            .rows
-            .with_untracked(|rows| rows.values(of, MOST_VALUES));
+        let values = state.local.with(|local| {
+            state.rows.with_untracked(|rows| {
+                let files = local.iter().map(|session| session.row());
+                rows.values(files, of, MOST_VALUES)
+            })
+        });
         let named = values.into_iter();
         named.map(|(value, _)| (value.clone(), value)).collect()
     };

@@ -3,6 +3,7 @@
 //! - [`SessionReader`] takes bytes in any pieces and gives events; it tells the dialect itself.
 //! - [`FolderReader`] does the same for a session of several files; [`SessionFolder`] tells which files those are.
 //! - [`LogReader`] reads ChatEvent logs alone: the page has it long before the rules of all others.
+//! - [`LogSessions`] finds the sessions of a log that holds several.
 //! - [`Merge`] makes one of several sources of a session.
 //! - [`detect`] tells the dialect alone.
 //! - [`OpenCodeOut`] goes the other way: ChatEvents as OpenCode's bus would have told them.
@@ -18,6 +19,7 @@ mod detect;
 mod dialect;
 mod folder;
 mod log_reader;
+mod log_sessions;
 mod merge;
 mod reader;
 
@@ -60,6 +62,7 @@ pub use dialect::Dialect;
 pub use emit::{AT_REST, Report};
 pub use folder::{AgentPart, FolderReader, SessionFolder, SessionParts, Want};
 pub use log_reader::{Head, LogReader};
+pub use log_sessions::{LogSession, LogSessions};
 pub use merge::Merge;
 pub use opencode::{OpenCodeOut, to_opencode_events};
 pub use reader::{Context, SessionReader};

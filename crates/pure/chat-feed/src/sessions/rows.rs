@@ -118,11 +118,17 @@ impl Rows {
         }
     }
 
-    /// What a menu offers: the values that sessions have, the most frequent first.
-    pub fn values(&self, of: impl Fn(&Row) -> Option<&str>, most: usize) -> Vec<(String, usize)> {
+    /// What a menu offers: the values that sessions have, the most frequent first; of these, and of others beside them.
+    pub fn values<'r>(
+        &'r self,
+        beside: impl IntoIterator<Item = &'r Row>,
+        of: impl Fn(&Row) -> Option<&str>,
+        most: usize,
+    ) -> Vec<(String, usize)> {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for entry in &self.order {
-            if let Some(value) = of(&entry.row) {
+        let own = self.order.iter().map(|entry| &*entry.row);
+        for row in own.chain(beside) {
+            if let Some(value) = of(row) {
                 *counts.entry(value).or_default() += 1;
             }
         }
