@@ -309,7 +309,7 @@ async fn write(
                 piece: [PAGE_PIECE, PAGE_PIECE_END],
                 end: PAGE_END,
             };
-            return save::make_page(&log, &around).await;
+            return save::make_page(&log, &around, &*session.is_wanted).await;
         }
         Form::Jsonl => "application/x-ndjson",
         Form::Json => "application/json",

@@ -11,33 +11,43 @@ export const blobOf = (pieces, type) => new Blob(pieces, { type });
 // A page that is one file has no other to make one of.
 export const canMakePages = () => !globalThis[Symbol.for("turnreel.highlighter")];
 
-// The log stands in pieces of so many packed bytes, each with `before` and `after` around it, and `end` behind the last.
-export async function makePage(log, pieceBytes, before, after, end) {
+// A page on its way: the player, and the log, packed.
+export async function beginPage(log) {
   const answer = await fetch(PLAYER);
   if (!answer.ok) throw new Error(`the player did not come: ${answer.status}`);
   const player = await answer.blob();
   const packed = await packedBytes(log);
-  const texts = [player];
-  for (let at = 0; at < packed.byteLength; at += pieceBytes) {
-    const piece = new Uint8Array(packed, at, Math.min(pieceBytes, packed.byteLength - at));
-    texts.push(before, ...base64(piece), after);
-    // Of a long session they are hundreds, and a frame comes between two.
-    await (globalThis.scheduler?.yield?.() ?? new Promise((go) => setTimeout(go)));
-  }
-  return new Blob([...texts, end], { type: "text/html" });
+  return { texts: [player], packed };
 }
+export const packedLength = ({ packed }) => packed.length;
 
-// Given piece by piece: a browser packs all that it is given in one task, and gives itself what a file has at once.
+// The log stands in pieces of so many packed bytes, each with `before` and `after` around it, and `end` behind the last.
+export const addPagePiece = ({ texts, packed }, at, pieceBytes, before, after) => {
+  texts.push(before, ...base64(packed.subarray(at, at + pieceBytes)), after);
+};
+export const endPage = ({ texts }, end) => new Blob([...texts, end], { type: "text/html" });
+
+// Whoever writes and whoever reads hears of it when packing fails: both are waited for.
 async function packedBytes(file) {
   const packing = new CompressionStream("gzip");
   const packed = new Response(packing.readable).arrayBuffer();
-  const writer = packing.writable.getWriter();
+  const [bytes] = await Promise.all([packed, write(file, packing.writable.getWriter())]);
+  return new Uint8Array(bytes);
+}
+
+// Given piece by piece: a browser packs all that it is given in one task, and gives itself what a file has at once.
+async function write(file, writer) {
   const step = 128 * 1024;
-  for (let at = 0; at < file.size; at += step) {
-    await writer.write(await file.slice(at, at + step).arrayBuffer());
+  try {
+    for (let at = 0; at < file.size; at += step) {
+      await writer.write(await file.slice(at, at + step).arrayBuffer());
+    }
+    await writer.close();
+  } catch (why) {
+    // Else what is read of it would never end. Where packing failed it has ended.
+    await writer.abort(why).catch(() => {});
+    throw why;
   }
-  await writer.close();
-  return packed;
 }
 
 // In stretches of whole groups of three bytes, so that each is base64 by itself and all of them together are.

@@ -3,6 +3,7 @@
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
+use super::frame::Slice;
 use super::stream::Blob;
 
 #[wasm_bindgen(module = "/src/platform/save.js")]
@@ -17,14 +18,14 @@ extern "C" {
     fn blob_of_bytes_js(bytes: &[u8]) -> Blob;
     #[wasm_bindgen(js_name = canMakePages)]
     fn can_make_pages_js() -> bool;
-    #[wasm_bindgen(js_name = makePage)]
-    fn make_page_js(
-        log: &Blob,
-        piece_bytes: usize,
-        before: &str,
-        after: &str,
-        end: &str,
-    ) -> js_sys::Promise;
+    #[wasm_bindgen(js_name = beginPage)]
+    fn begin_page(log: &Blob) -> js_sys::Promise;
+    #[wasm_bindgen(js_name = packedLength)]
+    fn packed_length(page: &JsValue) -> usize;
+    #[wasm_bindgen(js_name = addPagePiece)]
+    fn add_page_piece(page: &JsValue, at: usize, piece_bytes: usize, before: &str, after: &str);
+    #[wasm_bindgen(js_name = endPage)]
+    fn end_page(page: &JsValue, end: &str) -> Blob;
     #[wasm_bindgen(js_name = save)]
     fn save_js(blob: &Blob, name: &str);
 }
@@ -78,17 +79,29 @@ pub(crate) struct Around {
     pub(crate) end: &'static str,
 }
 
-/// A page in one file: the player, then the log, packed.
-pub(crate) async fn make_page(log: &Blob, around: &Around) -> Result<Blob, String> {
-    let [before, after] = around.piece;
-    let made = make_page_js(log, around.piece_bytes, before, after, around.end);
-    let made = JsFuture::from(made).await;
-    made.map(JsCast::unchecked_into).map_err(|why| {
+/// A page in one file: the player, then the log, packed. It is made no further where it is not wanted any more.
+pub(crate) async fn make_page(
+    log: &Blob,
+    around: &Around,
+    is_wanted: &dyn Fn() -> bool,
+) -> Result<Blob, String> {
+    let page = JsFuture::from(begin_page(log)).await.map_err(|why| {
         let message = why
             .dyn_ref::<js_sys::Error>()
             .map(|why| String::from(why.message()));
         message.unwrap_or_else(|| "the browser gives no reason".to_owned())
-    })
+    })?;
+    let [before, after] = around.piece;
+    let mut slice = Slice::begin();
+    // Of a long session they are hundreds.
+    for at in (0..packed_length(&page)).step_by(around.piece_bytes) {
+        if !is_wanted() {
+            break;
+        }
+        add_page_piece(&page, at, around.piece_bytes, before, after);
+        slice.give_way().await;
+    }
+    Ok(end_page(&page, around.end))
 }
 
 /// Hands a file to the reader.
