@@ -31,12 +31,13 @@ mod transport;
 #[cfg(feature = "page")]
 mod virtual_list;
 
-/// Teaches the page `<agent-feed>`, and begins our own page where this is it.
+/// Teaches the page `<agent-feed>`, and begins our own page where this is it: not before somebody visits it, for it connects,
+/// and notes what was looked at.
 #[cfg(feature = "page")]
 pub fn start() {
     tell_of_panics();
     element::define();
-    app::begin();
+    platform::dom::once_visited(app::begin);
 }
 
 /// Begins to read what the page asked this worker for.

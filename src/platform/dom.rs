@@ -11,6 +11,7 @@ mod selection;
 use std::cell::RefCell;
 
 use wasm_bindgen::JsCast;
+use wasm_bindgen::closure::Closure;
 
 pub(crate) use calls::{
     call_method, call_with_files, call_with_text, element_property, play, set_text_property,
@@ -52,6 +53,17 @@ pub(crate) fn document() -> web_sys::Document {
         })
         .clone()
     })
+}
+
+/// Does `job`: at once, or where the browser has made the page ready for a visit that may not come, when it comes.
+pub(crate) fn once_visited(job: impl FnOnce() + 'static) {
+    let document = document();
+    let is_ahead = js_sys::Reflect::get(&document, &"prerendering".into());
+    if !is_ahead.is_ok_and(|is_ahead| is_ahead.is_truthy()) {
+        return job();
+    }
+    let job = Closure::once_into_js(job);
+    let _ = document.add_event_listener_with_callback("prerenderingchange", job.unchecked_ref());
 }
 
 /// A new element. A tag the browser refuses becomes a `div`, which it never does.

@@ -698,3 +698,26 @@ fn hostile_titles_and_file_names_are_text_in_the_list_and_on_the_page() {
         assert!(elsewhere.is_empty(), "{elsewhere:?}");
     });
 }
+
+#[test]
+fn a_page_that_is_made_ready_for_a_visit_begins_with_the_visit() {
+    with_server("ahead", 60, async |visit, program| {
+        let server = Server::start(&program).await;
+        let tab = visit.tab("ahead").await;
+        tab.before_scripts(
+            "Object.defineProperty(document, 'prerendering', { get: () => !window.__visited });",
+        )
+        .await;
+        tab.goto(&format!("{}/#token={}", server.url, server.token))
+            .await;
+        tab.wait_for("the program", SHORT, "!!customElements.get('agent-feed')")
+            .await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(tab.n_sockets_made(), 0);
+        let list = "!!__test.one('.sessions__list')";
+        assert!(!tab.eval::<bool>(list).await);
+        tab.run("__visited = true; document.dispatchEvent(new Event('prerenderingchange'))")
+            .await;
+        tab.wait_for("the list", SHORT, list).await;
+    });
+}
