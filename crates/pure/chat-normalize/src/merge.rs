@@ -21,29 +21,30 @@
 //! sources are read does not matter, and neither does which of them said it first.
 //!
 //! A turn is another source's turn (`turns`) by its id or its prompt's id, by a call or response in it, by the user's
-//! words; else it is the first that nothing speaks against. Until that is known, its beginning waits.
+//! words; where a source has only numbers for its turns, by when it began and what was done in it; else it is the first
+//! that nothing speaks against. Until that is known, its beginning waits.
 //!
 //! A turn that only some sources have (a command that the program answers itself) can be taken for another where the
 //! sources are read more than a turn apart; no words are lost then, but some can be told twice.
 //!
 //! An end that is guessed (`guessed`, "no result", a session's end) waits for the sources that may know better, until
-//! they are at their end. What is kept are hashes of what was said, and what waits.
+//! they are at their end. What is kept are hashes of what was said, the ids of calls, and what waits.
 //!
 //! Where what the others say stands in a log already, as while they go on, that log is a source of which nothing is told
 //! again ([`Merge::beside_log`]).
 
 mod calls;
 mod facts;
+mod tell;
 mod turns;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use chat_event::payload::Retract;
-use chat_event::{ChatEvent, Extra, Payload};
+use chat_event::{ChatEvent, Payload};
 
 use crate::emit::{clean_id, hash, short_hash};
 use calls::Calls;
-use facts::{Fact, Part, fact_of};
+use facts::{Fact, fact_of};
 use turns::Turns;
 
 /// How many sources are told apart; those beyond are taken as one.
@@ -282,219 +283,6 @@ impl Merge {
             Fact::SessionStart => self.tell_facts(source, event, out),
             Fact::Status => self.tell_status(source, event, out),
         }
-    }
-
-    /// A fact that stands once: a sure one ends the waiting of a guess, and comes after one that was told.
-    fn tell_once(
-        &mut self,
-        key: u64,
-        strength: Strength,
-        source: usize,
-        event: ChatEvent,
-        out: &mut Vec<ChatEvent>,
-    ) {
-        // What is told behind the session's end wants another one.
-        let again = self.log.is_some() && is_end(&event) && !self.over;
-        if !again && self.once.get(&key).is_some_and(|told| *told >= strength) {
-            self.dropped += 1;
-            return self.tell_rest_of_end(source, event, out);
-        }
-        // What stands in a log waits for nobody.
-        if strength == Strength::Guess && self.log != Some(source) && !self.alone(source) {
-            if let std::collections::hash_map::Entry::Vacant(entry) = self.waiting_of.entry(key) {
-                self.n_waiting += 1;
-                entry.insert(self.n_waiting);
-                self.waiting.insert(self.n_waiting, (source, event));
-            } else {
-                self.dropped += 1;
-            }
-            return;
-        }
-        if let Some(at) = self.waiting_of.remove(&key) {
-            self.waiting.remove(&at);
-            self.dropped += 1;
-        }
-        self.once.insert(key, strength);
-        self.chunks.remove(&key);
-        let ended = matches!(event.payload, Payload::TurnEnd(_));
-        if ended {
-            self.turns.end(event.turn_id.as_deref());
-            if let Some(usage) = facts::usage_of_end(&event) {
-                self.once.insert(usage.0, Strength::Sure);
-            }
-        }
-        self.write(source, event, out);
-        if ended
-            && !self.turns.any_open()
-            && let Some((source, idle)) = self.idle.take()
-        {
-            self.tell_status(source, idle, out);
-        }
-    }
-
-    /// A file that was edited; what only its name was told for is taken back where its lines are told.
-    fn tell_edit(
-        &mut self,
-        key: u64,
-        bare: bool,
-        source: usize,
-        event: ChatEvent,
-        out: &mut Vec<ChatEvent>,
-    ) {
-        if bare {
-            if self.once.contains_key(&key) {
-                self.dropped += 1;
-                return;
-            }
-            self.once.insert(key, Strength::Guess);
-            let id = self.write(source, event, out);
-            self.bare_edits.insert(key, id);
-            return;
-        }
-        if let Some(id) = self.bare_edits.remove(&key)
-            && self.log != Some(source)
-        {
-            self.take_back(vec![id], &event, source, out);
-        }
-        self.tell_once(key, Strength::Sure, source, event, out);
-    }
-
-    /// Takes back events for which `event` stands.
-    fn take_back(
-        &mut self,
-        event_ids: Vec<String>,
-        event: &ChatEvent,
-        source: usize,
-        out: &mut Vec<ChatEvent>,
-    ) {
-        let payload = Retract {
-            event_ids,
-            extra: Extra::default(),
-        };
-        let id = format!("{}:same", event.id);
-        let mut retract = ChatEvent::new(id, 0, event.session_id.clone(), payload);
-        retract.timestamp = event.timestamp;
-        retract.turn_id.clone_from(&event.turn_id);
-        self.write(source, retract, out);
-    }
-
-    /// What a turn used, where its end was told by one who does not know that.
-    fn tell_rest_of_end(&mut self, source: usize, event: ChatEvent, out: &mut Vec<ChatEvent>) {
-        if let Some((key, usage)) = facts::usage_of_end(&event) {
-            let payload = Payload::Usage(usage);
-            let id = format!("{}.usage", event.id);
-            let usage = ChatEvent {
-                id,
-                payload,
-                ..event
-            };
-            self.tell_once(key, Strength::Sure, source, usage, out);
-        }
-    }
-
-    /// The whole text of a part.
-    fn tell_whole(
-        &mut self,
-        part: Option<Part>,
-        words: u64,
-        guess: bool,
-        source: usize,
-        event: ChatEvent,
-        out: &mut Vec<ChatEvent>,
-    ) {
-        let fresh = self.count(words, source);
-        let strength = if guess {
-            Strength::Guess
-        } else {
-            Strength::Sure
-        };
-        let Some(Part(part)) = part else {
-            if fresh {
-                self.write(source, event, out);
-            } else {
-                self.dropped += 1;
-            }
-            return;
-        };
-        let before = self.once.get(&part).copied();
-        if before.is_some_and(|before| before >= strength) {
-            self.dropped += 1;
-            return;
-        }
-        self.once.insert(part, strength);
-        let chunks = self.chunks.remove(&part);
-        if fresh || before.is_some() {
-            self.write(source, event, out);
-            return;
-        }
-        self.dropped += 1;
-        // The words stand in a message that another source names otherwise: the pieces of this one go.
-        if let Some(chunks) = chunks.filter(|chunks| !chunks.ids.is_empty()) {
-            self.take_back(chunks.ids, &event, source, out);
-        }
-    }
-
-    fn tell_chunk(
-        &mut self,
-        part: Part,
-        source: usize,
-        event: ChatEvent,
-        out: &mut Vec<ChatEvent>,
-    ) {
-        let Part(part) = part;
-        if self.once.contains_key(&part) {
-            self.dropped += 1;
-            return;
-        }
-        let chunks = self.chunks.entry(part).or_insert(Chunks {
-            by: source,
-            ids: Vec::new(),
-        });
-        if chunks.by != source {
-            self.dropped += 1;
-            return;
-        }
-        let keeps = matches!(
-            event.payload,
-            Payload::AssistantChunk(_) | Payload::ThinkingChunk(_)
-        );
-        let id = self.write(source, event, out);
-        if keeps && let Some(chunks) = self.chunks.get_mut(&part) {
-            chunks.ids.push(id);
-        }
-    }
-
-    /// Facts of the session: those that were not told as often as this source tells them.
-    fn tell_facts(&mut self, source: usize, mut event: ChatEvent, out: &mut Vec<ChatEvent>) {
-        let mut count = |key: u64| self.count(key, source);
-        if facts::keep_new(&mut event.payload, &mut count) {
-            self.write(source, event, out);
-        } else {
-            self.dropped += 1;
-        }
-    }
-
-    /// Busy and idle: idle is told when no turn is open, and nothing is told twice in a row.
-    fn tell_status(&mut self, source: usize, event: ChatEvent, out: &mut Vec<ChatEvent>) {
-        let Payload::SessionStatus(status) = &event.payload else {
-            return;
-        };
-        if status.status == "idle" && self.turns.any_open() {
-            self.idle = Some((source, event));
-            return;
-        }
-        // Who comes later than the log tells of what is past.
-        let is_past = self.log.is_some()
-            && status.status != "idle"
-            && self.turns.is_over(event.turn_id.as_deref());
-        let now = Some((status.status.clone(), status.message.clone()));
-        if self.status == now || is_past {
-            self.dropped += 1;
-            return;
-        }
-        self.status = now;
-        self.idle = None;
-        self.write(source, event, out);
     }
 
     /// Counts a fact; whether this source told it more often than any before.

@@ -3,13 +3,16 @@
 //! Each source names turns in its own way, and begins in the middle of the session if it likes. A turn whose own facts
 //! do not tell yet waits with what it said so far, as long as another source has turns it could be.
 
+mod clues;
+mod waiting;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use chat_event::{ChatEvent, Payload};
+use chat_event::ChatEvent;
 
-use super::calls::deed;
-use crate::codex::is_numbered;
-use crate::emit::{hash, is_line_number};
+use crate::emit::hash;
+use clues::{Clue, clue, deed_of, is_command, is_number, text, time_of, words};
+use waiting::Waiting;
 
 /// How many events a turn says before it must be told which it is.
 const MAX_WAITING: usize = 256;
@@ -66,56 +69,6 @@ struct Turn {
     is_command: bool,
     started: bool,
     ended: bool,
-}
-
-/// A turn of a source that is not known yet.
-#[derive(Debug, Default)]
-struct Waiting {
-    id: String,
-    events: Vec<ChatEvent>,
-    prompt: Option<String>,
-    said: Option<u64>,
-    has_response: bool,
-    has_call: bool,
-    has_text: bool,
-    has_error: bool,
-    is_command: bool,
-    /// What its events tell, as numbers.
-    keys: Vec<u64>,
-}
-
-/// What an event tells about its turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Clue {
-    Response,
-    Call,
-    /// Only that the same line of the source would have the same id.
-    Line,
-    End,
-    None,
-}
-
-/// What an event tells about its turn, and as what number.
-fn clue(event: &ChatEvent) -> (Clue, u64) {
-    let key = |what: &str, id: &str| hash(format!("{what}\0{id}").as_bytes());
-    match &event.payload {
-        Payload::ToolCall(call) => (Clue::Call, key("call", &call.tool_call_id)),
-        Payload::ToolResult(result) => (Clue::Call, key("call", &result.tool_call_id)),
-        Payload::ToolInputChunk(chunk) => (Clue::Call, key("call", &chunk.tool_call_id)),
-        Payload::TurnEnd(_) => (Clue::End, 0),
-        payload => match (&event.response_id, payload) {
-            (Some(response), _) => (Clue::Response, key("response", response)),
-            // What else a line says can be put into the turn before it, or behind it.
-            (
-                None,
-                Payload::UserMessage(_)
-                | Payload::Notice(_)
-                | Payload::ErrorEvent(_)
-                | Payload::Interrupt(_),
-            ) if !is_line_number(&event.id) => (Clue::Line, key("line", &event.id)),
-            (None, _) => (Clue::None, 0),
-        },
-    }
 }
 
 impl Turns {
@@ -450,127 +403,4 @@ impl Turns {
         }
         event
     }
-}
-
-impl Waiting {
-    fn take(&mut self, event: ChatEvent, clue: Clue, key: u64) {
-        self.has_response |= clue == Clue::Response;
-        self.has_call |= clue == Clue::Call;
-        self.is_command |= is_command(&event);
-        self.has_text |= text(&event).is_some();
-        self.has_error |= matches!(event.payload, Payload::ErrorEvent(_));
-        if matches!(clue, Clue::Response | Clue::Call | Clue::Line)
-            && self.keys.last() != Some(&key)
-        {
-            self.keys.push(key);
-        }
-        if let Payload::TurnStart(start) = &event.payload
-            && let Some(prompt) = start.extra.get("promptId")
-        {
-            self.prompt = prompt.as_str().map(|prompt| prompt.into_owned());
-        }
-        self.said = self.said.or_else(|| words(&event));
-        self.events.push(event);
-    }
-
-    fn began_ms(&self) -> Option<i64> {
-        self.events.first().and_then(time_of)
-    }
-
-    /// Whether one of the two has its id from a source that numbers its turns, and not the other.
-    fn is_numbered_beside(&self, turn: &Turn) -> bool {
-        is_numbered(&self.id) != is_numbered(&turn.id)
-    }
-
-    /// Whether one was over before the other began, as far as is known.
-    fn is_apart(&self, turn: &Turn) -> bool {
-        let began_after = |began_ms: Option<i64>, other_ms: Option<i64>| {
-            let pair = began_ms.zip(other_ms);
-            pair.is_some_and(|(began_ms, other_ms)| {
-                began_ms.saturating_sub(other_ms) > ONE_BEGINNING_MS
-            })
-        };
-        let last_ms = self.events.last().and_then(time_of);
-        began_after(self.began_ms(), turn.ended_ms) || began_after(turn.began_ms, last_ms)
-    }
-
-    /// Whether this is certainly not `turn`.
-    fn is_other(&self, turn: &Turn) -> bool {
-        let words = matches!((self.said, turn.said), (Some(one), Some(other)) if one != other);
-        let prompt =
-            matches!((&self.prompt, &turn.prompt), (Some(one), Some(other)) if one != other);
-        // Runs of a program that numbers its turns have one each.
-        let run = is_numbered(&self.id) && is_numbered(&turn.id) && self.id != turn.id;
-        let time = self.is_numbered_beside(turn) && self.is_apart(turn);
-        words || prompt || run || time
-    }
-
-    /// Whether something speaks against this being `turn`. That a response or a call of this one is not in it does,
-    /// where it has any: they would have been found.
-    fn differs(&self, turn: &Turn) -> bool {
-        let has_answer = turn.has_response || turn.has_call || turn.has_text;
-        // Of a turn that says nothing it is not known that the other one's words are its own.
-        let says_nothing = self.said.is_none()
-            && !self.has_response
-            && !self.has_call
-            && !self.has_text
-            && !self.has_error;
-        self.is_other(turn)
-            || (self.has_response && turn.has_response)
-            || (self.has_call && turn.has_call)
-            || (says_nothing && (has_answer || !turn.ended))
-            || ((self.has_response || self.has_call) && turn.is_command && !has_answer)
-            || (self.is_command && !self.has_response && !self.has_call && has_answer)
-    }
-}
-
-/// Whether a turn's id is a number in its source, which another source may have for another turn.
-fn is_number(id: &str) -> bool {
-    id.strip_prefix("turn-")
-        .is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
-}
-
-/// When an event happened, where that is known.
-fn time_of(event: &ChatEvent) -> Option<i64> {
-    event.timestamp.filter(|&at_ms| at_ms > 0)
-}
-
-/// What the agent thought, or what its call does, as a number.
-fn deed_of(event: &ChatEvent) -> Option<u64> {
-    if event.parent_tool_call_id.is_some() {
-        return None;
-    }
-    match &event.payload {
-        Payload::ThinkingDone(done) => Some(hash(done.text.trim().as_bytes())),
-        Payload::ToolCall(call) => Some(hash(deed(call).as_bytes())),
-        _ => None,
-    }
-}
-
-/// The user's words, as a number.
-fn words(event: &ChatEvent) -> Option<u64> {
-    match &event.payload {
-        Payload::UserMessage(said) if event.parent_tool_call_id.is_none() => {
-            Some(hash(said.text.preview().trim().as_bytes()))
-        }
-        _ => None,
-    }
-}
-
-/// Whether the event is a user's command.
-fn is_command(event: &ChatEvent) -> bool {
-    matches!(&event.payload, Payload::UserMessage(said) if said.text.preview().starts_with('/'))
-}
-
-/// The agent's own words, or what went wrong, as a number.
-fn text(event: &ChatEvent) -> Option<u64> {
-    if event.parent_tool_call_id.is_some() {
-        return None;
-    }
-    let text = match &event.payload {
-        Payload::AssistantDone(done) => &done.text,
-        Payload::ErrorEvent(error) => &error.message,
-        _ => return None,
-    };
-    Some(hash(text.trim().as_bytes()))
 }
