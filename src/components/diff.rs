@@ -108,7 +108,7 @@ pub(crate) fn view(ctx: Ctx, text: &str, path: &str, old: Option<OldText>) -> Op
             Choices::toggle_wrap,
         ),
         tool(
-            (Icon::Space, "Ignore white space"),
+            (Icon::Space, "Ignore whitespace"),
             [|shown| shown.space == Space::Ignored, |_| false],
             Choices::toggle_space,
         ),

@@ -26,8 +26,15 @@ const QUESTIONS: &[(&str, &str)] = &[
 /// Of more keys for one thing, the first and the last are shown.
 const MOST_KEYS: usize = 5;
 
-/// Shows the sheet in a dialog element.
+/// Shows the sheet in a dialog element. What can be done with a row is drawn only while the focus is in it: a focus that
+/// was there comes back to the row.
 pub(crate) fn show(dialog: &Element) {
+    let around = dialog.parent_element();
+    let active = around.and_then(|around| dom::focused_in(&around));
+    let actions = active.and_then(|active| active.closest(".row-actions").ok().flatten());
+    if let Some(row) = actions.and_then(|actions| actions.parent_element()) {
+        dom::focus(&row);
+    }
     dom::call_method(dialog, "showModal");
 }
 

@@ -189,8 +189,10 @@ pub(crate) fn session_start(block: &Block, start: &SessionStart) -> AnyView {
 /// The source is at its end.
 pub(crate) fn session_end(reason: &str) -> AnyView {
     let why = match reason {
-        // How its log was read is no news of the session.
-        "" | "end of file" | "end of stream" => String::new(),
+        // How its log was read is no news of the session, and a reason that is none of those known is none.
+        "" | "end of file" | "end of stream" | "other" => String::new(),
+        // As Claude Code calls it.
+        "prompt_input_exit" => " by the user".to_owned(),
         reason => format!(": {}", units::first_line(reason, 120)),
     };
     Line::new(

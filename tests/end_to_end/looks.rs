@@ -6,9 +6,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde_json::json;
+
 use crate::accessible::{State, states};
 use crate::browser::{Tab, Visit};
-use crate::made_logs::every_kind;
+use crate::made_logs::{Writer, every_kind};
 use crate::server::{Pipe, Server};
 use crate::sessions::{LIVE, pipe_all, with_server};
 use crate::stage::on_stage;
@@ -290,5 +292,75 @@ fn an_embedded_feed_fits_a_small_box() {
             .at(&stage.tab, "embedded with its panel", &[EMBEDDED])
             .await;
         looks.end(4);
+    });
+}
+
+/// Rows of groups, and where their icons begin beside those of other calls.
+const MEMBERS: &str = r"(() => {
+    const begins = (row) => row.querySelector(':scope > .line > .icon')?.getBoundingClientRect().left;
+    const calls = __test.all('.tool-call:not(.member)').map(begins).filter((left) => left !== undefined);
+    const members = __test.all('.row.member').map(begins).filter((left) => left !== undefined);
+    return [calls.length, members.length, members.filter((left) => left !== calls[0]).length];
+})()";
+
+/// Two files that are read one after the other, and a command.
+fn grouped() -> String {
+    let mut writer = Writer::new("grouped");
+    let place = json!({"turnId": "t1", "responseId": "r1"});
+    writer.event("turn_start", &place, &json!({"trigger": "user"}));
+    writer.event("user_message", &place, &json!({"text": "Look at both"}));
+    for (id, name, args) in [
+        ("a", "Read", json!({"file_path": "a.rs"})),
+        ("b", "Read", json!({"file_path": "b.rs"})),
+        ("c", "Bash", json!({"command": "ls"})),
+    ] {
+        let call = json!({"toolCallId": id, "toolName": name, "args": args});
+        writer.event("tool_call", &place, &call);
+        let result = json!({"toolCallId": id, "result": "one"});
+        writer.event("tool_result", &place, &result);
+    }
+    writer.event("turn_end", &place, &json!({"outcome": "completed"}));
+    writer.take()
+}
+
+#[test]
+fn a_narrow_page_keeps_its_rows_and_its_player_in_line() {
+    let files = vec![("/log", grouped())];
+    on_stage("in line", FEED, files, async |stage| {
+        stage.tab.look(false, (320, 700)).await;
+        stage.tab.run("__test.feed().removeAttribute('group'); document.body.style.margin = 0; __test.feed().style.height = '700px'").await;
+        stage.show("/log").await;
+        let player = "!!__test.visible('.transport__toggle')";
+        stage.tab.wait_for("the player", SHORT, player).await;
+        let row = "__test.one('.transport__row').getBoundingClientRect().height";
+        let height: f64 = stage.tab.eval(row).await;
+        assert!(height < 44.0, "the player has a second row: {height} px");
+        let open = "__test.one('.company > [aria-expanded=false]').click(); await __test.rest()";
+        stage.tab.run(open).await;
+        let (n_calls, n_members, n_astray): (usize, usize, usize) = stage.tab.eval(MEMBERS).await;
+        assert_eq!((n_calls, n_members, n_astray), (1, 2, 0));
+    });
+}
+
+#[test]
+fn the_focus_comes_back_from_the_keys_to_the_row_it_was_in() {
+    let files = vec![("/log", grouped())];
+    on_stage("back from the keys", FEED, files, async |stage| {
+        stage.show("/log").await;
+        stage.tab.run("__test.one('.user-message').focus()").await;
+        stage.tab.press("Tab").await;
+        let within = "__test.feed().shadowRoot.activeElement?.closest('.row-actions')";
+        let acts = format!("!!{within}");
+        stage
+            .tab
+            .wait_for("a button of the row", SHORT, &acts)
+            .await;
+        stage.tab.press("?").await;
+        let close = "__test.one('dialog[open] button')";
+        let opened = format!("!!{close}");
+        stage.tab.wait_for("the keys", SHORT, &opened).await;
+        stage.tab.run(&format!("{close}.click()")).await;
+        let back = "__test.feed().shadowRoot.activeElement?.matches('.user-message')";
+        stage.tab.wait_for("the row", SHORT, back).await;
     });
 }
