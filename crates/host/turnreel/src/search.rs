@@ -4,17 +4,19 @@
 //! time and then says how far it came. Only lines that may have the text are parsed: most are passed over as bytes. Searched
 //! are all texts in an event's payload, but for the file before a change; bodies beside the log are not, but for the
 //! beginning that the event shows of them. Texts that come in pieces are searched over the joints of pieces that follow each
-//! other; a match there is the later piece's. How a text is told from others is for `needle`.
+//! other, which is for `joint`; how a text is told from others is for `needle`.
 
+mod joint;
 mod needle;
 
-use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use chat_store::{Error, Session};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
+
+use joint::{Joint, Piece};
 
 pub(crate) use needle::Needle;
 
@@ -138,108 +140,6 @@ fn search_in(
         matches,
         next: looked_at.filter(|_| !ended),
     })
-}
-
-/// A line with a piece of a text, as most of them are.
-#[derive(Debug, Deserialize)]
-struct Piece<'l> {
-    #[serde(borrow, default)]
-    id: Cow<'l, str>,
-    #[serde(borrow, rename = "type")]
-    event_type: Cow<'l, str>,
-    #[serde(borrow, rename = "responseId", default)]
-    response_id: Option<Cow<'l, str>>,
-    #[serde(borrow)]
-    payload: PiecePayload<'l>,
-}
-
-#[derive(Debug, Deserialize)]
-struct PiecePayload<'l> {
-    #[serde(borrow)]
-    text: Cow<'l, str>,
-    #[serde(borrow, rename = "toolCallId", default)]
-    tool_call_id: Option<Cow<'l, str>>,
-    #[serde(default)]
-    part: Value,
-}
-
-impl Piece<'_> {
-    fn has_text(&self) -> bool {
-        self.event_type.ends_with("_chunk")
-    }
-
-    fn of(&self) -> [Value; 4] {
-        let value = |text: &Option<Cow<'_, str>>| text.as_deref().map_or(Value::Null, Value::from);
-        [
-            Value::from(&*self.event_type),
-            value(&self.response_id),
-            value(&self.payload.tool_call_id),
-            self.payload.part.clone(),
-        ]
-    }
-}
-
-/// The end of the text that came last in pieces.
-#[derive(Debug, Default)]
-struct Joint {
-    /// Type, response or call, and part: what the pieces have in common.
-    of: [Value; 4],
-    tail: String,
-}
-
-impl Joint {
-    /// What is found in the event, or over the joint with the piece before it.
-    fn find(&mut self, event: &Value, needle: &Needle) -> Option<String> {
-        let payload = &event["payload"];
-        let kind = event["type"].as_str().unwrap_or_default();
-        let text = payload["text"]
-            .as_str()
-            .filter(|_| kind.ends_with("_chunk"));
-        let Some(text) = text else {
-            return find_in(payload, needle);
-        };
-        let of = [
-            event["type"].clone(),
-            event["responseId"].clone(),
-            payload["toolCallId"].clone(),
-            payload["part"].clone(),
-        ];
-        let found = self.take(of, text, needle, true);
-        found.or_else(|| find_in(payload, needle))
-    }
-
-    /// What is found in the next piece's text or over the joint before it; without `may_be_in` over the joint alone.
-    fn take(
-        &mut self,
-        of: [Value; 4],
-        text: &str,
-        needle: &Needle,
-        may_be_in: bool,
-    ) -> Option<String> {
-        if self.of != of {
-            self.tail.clear();
-            self.of = of;
-        }
-        let before = self.tail.len();
-        self.tail.push_str(text);
-        let reach = match text.char_indices().nth(needle.n_chars()) {
-            Some((reach, _)) if !may_be_in => before + reach,
-            Some(_) | None => self.tail.len(),
-        };
-        let found = needle.find(&self.tail[..reach]);
-        // A place that lies before the joint was the earlier piece's match.
-        let found = found.filter(|(_, end)| *end > before).or_else(|| {
-            let (from, to) = needle.find(text).filter(|_| may_be_in)?;
-            Some((before + from, before + to))
-        });
-        let snippet = found.map(|(from, to)| snippet(&self.tail, from, to));
-        // One less than the text to find: a whole one would be found again.
-        let keep = needle.n_chars().saturating_sub(1);
-        let cut = self.tail.char_indices().rev().nth(keep.saturating_sub(1));
-        let cut = cut.map_or(0, |(cut, _)| if keep == 0 { self.tail.len() } else { cut });
-        self.tail.drain(..cut);
-        snippet
-    }
 }
 
 /// The first text of the value that has it. Values of a log nest no deeper than a parser goes.

@@ -1,0 +1,339 @@
+//! What is said of each route. What a path's parameters may be, and the schemas that are named, are for others here.
+
+/// What is said of a route.
+pub(super) struct Doc {
+    pub(super) method: &'static str,
+    pub(super) path: &'static str,
+    pub(super) id: &'static str,
+    pub(super) summary: &'static str,
+    pub(super) query: &'static [Query],
+    /// What it is sent, by the name of a schema; `bytes` for any bytes.
+    pub(super) body: Option<&'static str>,
+    pub(super) status: u16,
+    /// The type of what it answers, and the name of its schema.
+    pub(super) answer: Option<(&'static str, Option<&'static str>)>,
+}
+
+/// A parameter of a query: its name, the name of its schema, what it is for.
+pub(super) type Query = (&'static str, &'static str, &'static str);
+
+pub(super) const JSON: &str = "application/json";
+const AFTER: Query = ("after", "Cursor", "Events behind this place.");
+const AFTER_ID: Query = ("after", "Text", "Sessions whose id comes after this one.");
+const LIMIT: Query = ("limit", "Count", "At most so many.");
+const WAIT: Query = (
+    "wait",
+    "Text",
+    "Wait so long for the outcome: `30s`, `1500ms`.",
+);
+const BODIES: Query = (
+    "bodies",
+    "Bodies",
+    "With `full` long bodies where they were; else references to them.",
+);
+const LINK: Query = (
+    "id",
+    "Text",
+    "The one link; else all of the session's. The body may name it, too: `{\"id\": \"…\"}`.",
+);
+const FORMAT: Query = ("format", "Format", "In which words events are told.");
+
+const fn get(path: &'static str, id: &'static str, summary: &'static str) -> Doc {
+    Doc {
+        method: "GET",
+        path,
+        id,
+        summary,
+        query: &[],
+        body: None,
+        status: 200,
+        answer: Some((JSON, None)),
+    }
+}
+
+const fn post(path: &'static str, id: &'static str, summary: &'static str) -> Doc {
+    Doc {
+        method: "POST",
+        body: Some("Object"),
+        ..get(path, id, summary)
+    }
+}
+
+const fn schema(doc: Doc, name: &'static str) -> Doc {
+    Doc {
+        answer: Some((JSON, Some(name))),
+        ..doc
+    }
+}
+
+const fn text(doc: Doc, media: &'static str) -> Doc {
+    Doc {
+        answer: Some((media, None)),
+        ..doc
+    }
+}
+
+const fn query(doc: Doc, query: &'static [Query]) -> Doc {
+    Doc { query, ..doc }
+}
+
+const fn body(doc: Doc, name: &'static str) -> Doc {
+    Doc {
+        body: Some(name),
+        ..doc
+    }
+}
+
+/// All of them.
+pub(super) const DOCS: &[Doc] = &[
+    text(get("/", "page", "The page"), "text/html"),
+    text(get("/{*path}", "asset", "A file of the page"), "*/*"),
+    text(
+        get("/healthz", "alive", "Whether the process answers"),
+        "text/plain",
+    ),
+    schema(
+        get("/readyz", "ready", "Whether the server can do its work"),
+        "Ready",
+    ),
+    text(
+        get("/metrics", "metrics", "Figures for Prometheus"),
+        "text/plain",
+    ),
+    get("/api/v1/openapi.json", "openapi", "This description"),
+    query(
+        schema(
+            get("/api/v1/sessions", "listSessions", "The sessions, by id"),
+            "SessionPage",
+        ),
+        &[
+            AFTER_ID,
+            LIMIT,
+            ("status", "Text", "Sessions of this status."),
+            (
+                "q",
+                "Text",
+                "Sessions whose title, id, agent, model, folder or sandbox has this.",
+            ),
+        ],
+    ),
+    query(
+        schema(
+            get(
+                "/api/v1/sessions/{session}/events",
+                "readEvents",
+                "A page of events",
+            ),
+            "EventPage",
+        ),
+        &[
+            AFTER,
+            LIMIT,
+            ("max_bytes", "Count", "At most so many bytes of events."),
+            BODIES,
+        ],
+    ),
+    query(
+        body(
+            schema(
+                post(
+                    "/api/v1/sessions/{session}/events",
+                    "sendEvents",
+                    "Store events",
+                ),
+                "Stored",
+            ),
+            "Batch",
+        ),
+        &[("atomic", "Text", "With `1`: all or none.")],
+    ),
+    query(
+        schema(
+            get(
+                "/api/v1/sessions/{session}/events/{event}/full",
+                "readEvent",
+                "An event with its bodies, or one of them as `text/plain`",
+            ),
+            "Event",
+        ),
+        &[(
+            "body",
+            "Hash",
+            "The SHA-256 of the one body that is wanted.",
+        )],
+    ),
+    schema(
+        get(
+            "/api/v1/sessions/{session}/file-diffs/{event}",
+            "readDiff",
+            "A whole diff",
+        ),
+        "Diff",
+    ),
+    schema(
+        get(
+            "/api/v1/sandbox/{sandbox}/file-diffs/{event}",
+            "readSandboxDiff",
+            "A whole diff",
+        ),
+        "Diff",
+    ),
+    schema(
+        get(
+            "/api/v1/sandboxes/{sandbox}/file-diffs/{event}",
+            "readSandboxesDiff",
+            "A whole diff",
+        ),
+        "Diff",
+    ),
+    get(
+        "/api/v1/sessions/{session}/summary",
+        "summary",
+        "The session in figures",
+    ),
+    query(
+        schema(
+            get(
+                "/api/v1/sessions/{session}/search",
+                "search",
+                "Events that have a text",
+            ),
+            "Found",
+        ),
+        &[
+            ("q", "Needle", "The text, in capitals or not."),
+            AFTER,
+            LIMIT,
+        ],
+    ),
+    schema(
+        get(
+            "/api/v1/sessions/{session}/health",
+            "health",
+            "How the session's log is",
+        ),
+        "Health",
+    ),
+    text(
+        get("/api/v1/blobs/{sha256}", "readBody", "A body"),
+        "text/plain",
+    ),
+    Doc {
+        method: "HEAD",
+        answer: None,
+        ..get(
+            "/api/v1/blobs/{sha256}",
+            "hasBody",
+            "Whether a body is there",
+        )
+    },
+    Doc {
+        method: "PUT",
+        body: Some("bytes"),
+        status: 204,
+        answer: None,
+        ..get(
+            "/api/v1/blobs/{sha256}",
+            "storeBody",
+            "Store a body under its hash",
+        )
+    },
+    query(
+        get(
+            "/api/v1/sessions/{session}/permissions/{request}",
+            "readPermission",
+            "The outcome",
+        ),
+        &[WAIT],
+    ),
+    body(
+        post(
+            "/api/v1/sessions/{session}/permissions/{request}",
+            "decide",
+            "Allow or deny",
+        ),
+        "Decision",
+    ),
+    query(
+        get(
+            "/api/v1/sessions/{session}/questions/{request}",
+            "readQuestion",
+            "The outcome",
+        ),
+        &[WAIT],
+    ),
+    post(
+        "/api/v1/sessions/{session}/questions/{request}",
+        "reply",
+        "Answer a question",
+    ),
+    Doc {
+        status: 201,
+        ..post(
+            "/api/v1/sessions/{session}/shares",
+            "share",
+            "Make a link that shows the session",
+        )
+    },
+    query(
+        Doc {
+            method: "DELETE",
+            body: None,
+            ..post(
+                "/api/v1/sessions/{session}/shares",
+                "unshare",
+                "Take links back",
+            )
+        },
+        &[LINK],
+    ),
+    post(
+        "/api/v1/sandbox/task/{task}/progress",
+        "progress",
+        "Report of a sandbox worker",
+    ),
+    post(
+        "/api/v1/sandbox/task/{task}/tool-events",
+        "toolEvent",
+        "Report of a tool call",
+    ),
+    post(
+        "/api/v1/sandbox/task/{task}/message-chunks",
+        "messageChunk",
+        "A piece of a message",
+    ),
+    query(
+        text(
+            get(
+                "/api/v1/sessions/{session}/sse",
+                "follow",
+                "The session, live",
+            ),
+            "text/event-stream",
+        ),
+        &[AFTER, FORMAT, BODIES],
+    ),
+    query(
+        text(
+            get(
+                "/api/v1/sessions/{session}/opencode/event",
+                "followBus",
+                "The session as OpenCode's bus",
+            ),
+            "text/event-stream",
+        ),
+        &[AFTER],
+    ),
+    Doc {
+        status: 101,
+        answer: None,
+        ..query(
+            get(
+                "/api/v1/ws",
+                "socket",
+                "Frames of turnreel.v1 over a WebSocket",
+            ),
+            &[("session", "Text", "A session that must be there."), FORMAT],
+        )
+    },
+];
