@@ -153,10 +153,13 @@ mod tests {
     use super::*;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+    /// Far above the pauses of who is slow: a busy machine adds to those.
+    const LIMIT: Duration = Duration::from_secs(2);
+
     #[tokio::test]
     async fn a_write_that_nobody_takes_ends_and_one_that_is_slow_does_not() {
         let (ours, mut theirs) = tokio::io::duplex(10);
-        let mut guarded = Guarded::new(ours, Duration::from_millis(200), None);
+        let mut guarded = Guarded::new(ours, LIMIT, None);
         let slow = tokio::spawn(async move {
             let mut taken = [0; 8];
             for _ in 0..5 {
@@ -176,7 +179,6 @@ mod tests {
         let (ours, mut theirs) = tokio::io::duplex(10);
         let mut guarded = Guarded::new(ours, Duration::from_secs(60), None);
         let pace = guarded.pace();
-        let limit = Duration::from_millis(200);
         let slow = tokio::spawn(async move {
             let mut taken = [0; 8];
             for _ in 0..5 {
@@ -185,10 +187,10 @@ mod tests {
             }
             theirs
         });
-        let sent = pace.while_it_goes_on(limit, guarded.write_all(&[0; 40]));
+        let sent = pace.while_it_goes_on(LIMIT, guarded.write_all(&[0; 40]));
         assert!(sent.await.is_some());
         let _theirs = slow.await.unwrap();
-        let sent = pace.while_it_goes_on(limit, guarded.write_all(&[0; 40]));
+        let sent = pace.while_it_goes_on(LIMIT, guarded.write_all(&[0; 40]));
         assert!(sent.await.is_none());
     }
 }
