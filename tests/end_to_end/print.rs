@@ -178,3 +178,35 @@ fn a_long_line_of_an_output_ends_on_the_paper() {
         assert_eq!(printed, json!([true]));
     });
 }
+
+#[test]
+fn where_a_link_leads_is_printed_once() {
+    let mut writer = Writer::new("links");
+    let text = "See [the docs](https://docs.example.com/page).";
+    writer.event(
+        "assistant_done",
+        &json!({"turnId": "t1", "responseId": "r1"}),
+        &json!({"text": text}),
+    );
+    let files = vec![("/log", writer.take())];
+    on_stage(
+        "paper_links",
+        "<agent-feed></agent-feed>",
+        files,
+        async |stage| {
+            stage.show("/log").await;
+            let link = "(() => {
+            const link = __test.one('.prose a');
+            return { host: link.querySelector('.aside').checkVisibility(), after: getComputedStyle(link, '::after').content };
+        })()";
+            let before: Value = stage.tab.eval(link).await;
+            assert_eq!(before, json!({"host": true, "after": "none"}));
+            stage.tab.run(&format!("matchMedia('print').addEventListener('change', (media) => {{ if (media.matches) window.printed = {link}; }})")).await;
+            stage.tab.pdf().await;
+            let printed: Value = stage.tab.eval("window.printed").await;
+            assert_eq!(printed["host"], false, "{printed}");
+            let after = printed["after"].as_str().unwrap_or_default();
+            assert!(after.contains("https://docs.example.com/page"), "{printed}");
+        },
+    );
+}
