@@ -25,6 +25,8 @@ pub(crate) struct Readers {
     pub(crate) group: fn(&[&str]) -> SessionFolder,
     /// Finds the sessions of a file that holds several; of another one none.
     pub(crate) several: fn(Blob) -> Found,
+    /// Names what events of other sessions than this one have and refer to after their own.
+    pub(super) tell_apart: fn(&mut [ChatEvent], &str),
     /// Reads the one session that these files make.
     pub(crate) files: ReadFiles,
 }
@@ -34,6 +36,7 @@ fn table() -> Readers {
         session: || Box::new(SessionReader::new(Context::default())),
         group: |paths| SessionFolder::apart(paths.iter().copied()),
         several: several::sessions_in,
+        tell_apart: several::tell_apart,
         files: folder::of_files,
     }
 }

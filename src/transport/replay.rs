@@ -15,7 +15,6 @@ use super::aside::{ASIDE, Aside, Outcome};
 use super::bytes::Bytes;
 use super::kept::KEEP;
 use super::readers::READERS;
-use super::several;
 use super::unpacked::{Broken, Unpacked};
 use super::watch::Watch;
 use super::{Failure, Limits, Running, Sink, Update};
@@ -278,11 +277,6 @@ impl Reading {
     /// Hands events on.
     fn hand_on(&mut self, mut events: Vec<ChatEvent>, at_rest: bool, sink: &Sink) {
         self.n_events += events.len();
-        for event in &mut events {
-            if event.session_id != self.session_id {
-                self.tell_apart(event);
-            }
-        }
         let watch = self.watch.as_mut();
         if let Some(taken) = watch.and_then(|watch| watch.take(&mut events, at_rest)) {
             sink(taken);
@@ -291,11 +285,18 @@ impl Reading {
     }
 
     /// A file may hold several sessions, which use the same ids: those of the first stay as they are.
-    #[cold]
-    fn tell_apart(&mut self, event: &mut ChatEvent) {
-        match self.session_id.is_empty() {
-            true => self.session_id.clone_from(&event.session_id),
-            false => several::tell_apart(event),
+    async fn tell_apart(&mut self, events: &mut [ChatEvent], sink: &Sink) {
+        if self.session_id.is_empty()
+            && let Some(first) = events.iter().find(|event| !event.session_id.is_empty())
+        {
+            self.session_id.clone_from(&first.session_id);
+        }
+        if events
+            .iter()
+            .any(|event| event.session_id != self.session_id)
+        {
+            let readers = READERS.needed(|lack| sink(Update::Lacks(lack))).await;
+            (readers.tell_apart)(events, &self.session_id);
         }
     }
 
@@ -412,6 +413,7 @@ impl Reading {
                 }
                 let is_over = slice.is_over();
                 if !events.is_empty() {
+                    self.tell_apart(&mut events, sink).await;
                     self.hand_on(std::mem::take(&mut events), is_over, sink);
                 }
                 let mut progress = bytes.progress();
@@ -458,6 +460,7 @@ impl Reading {
         if finished.is_ok() && self.reader.waits() {
             finished = give_part(&mut self.reader, &mut events, sink).await;
         }
+        self.tell_apart(&mut events, sink).await;
         self.hand_on(events, true, sink);
         sink(match (damage, finished) {
             (None, Ok(())) => Update::End,

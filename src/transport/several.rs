@@ -44,9 +44,15 @@ async fn look_through(file: &Blob) -> Option<Vec<LogSession>> {
     Some(sessions.finish())
 }
 
-/// Names what an event has and refers to after its session, which uses the same ids as another one.
-#[cold]
-pub(super) fn tell_apart(event: &mut ChatEvent) {
+/// Names what events of other sessions than this one have and refer to after their own: they use the same ids.
+pub(super) fn tell_apart(events: &mut [ChatEvent], first: &str) {
+    let others = events.iter_mut();
+    for event in others.filter(|event| event.session_id != first) {
+        name_after_session(event);
+    }
+}
+
+fn name_after_session(event: &mut ChatEvent) {
     let of = std::mem::take(&mut event.session_id);
     if !of.is_empty() {
         let own = [
