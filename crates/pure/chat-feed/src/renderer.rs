@@ -14,6 +14,7 @@ mod place;
 mod replica;
 mod says;
 pub(crate) mod seen;
+mod taken_back;
 mod texts;
 mod turns;
 mod two_sources;
@@ -386,6 +387,7 @@ impl ChatRenderer {
             self.row_unlinking(tail);
             self.feed.unlink(tail);
             self.patches.push(FeedPatch::Remove { block: tail });
+            self.uncount(tail);
             if tail == id {
                 return;
             }

@@ -14,6 +14,7 @@ impl ChatRenderer {
         self.check_list()?;
         self.check_turns_and_calls()?;
         self.check_texts()?;
+        self.check_counts()?;
         for block in self.feed.rows() {
             self.check_nothing_waits(block)?;
             check_known(block)?;
@@ -106,6 +107,34 @@ impl ChatRenderer {
             let end = ends.insert(text.text.0, text.end);
             if end.is_some_and(|end| end > text.start) {
                 return Err(format!("{:?} overlaps the row before it", block.id));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a turn says of its edits is what its rows say.
+    fn check_counts(&self) -> Result<(), String> {
+        let mut counted = vec![(0, 0, 0); self.feed.turns().len()];
+        for block in self.feed.rows() {
+            if let BlockBody::FileEdit(edit) = &block.body {
+                let (edits, added, removed) = &mut counted[block.turn.0 as usize];
+                *edits += 1;
+                *added += u64::from(edit.edit.lines_added);
+                *removed += u64::from(edit.edit.lines_removed);
+            }
+        }
+        for (turn_idx, (turn, counted)) in self.feed.turns().iter().zip(counted).enumerate() {
+            let told = (
+                turn.edits,
+                turn.lines_added.into(),
+                turn.lines_removed.into(),
+            );
+            // Counts that have no room stop at the most they can say.
+            let is_full = turn.lines_added == u32::MAX || turn.lines_removed == u32::MAX;
+            if told != counted && !is_full {
+                return Err(format!(
+                    "turn {turn_idx} says {told:?} of its edits, its rows {counted:?}"
+                ));
             }
         }
         Ok(())

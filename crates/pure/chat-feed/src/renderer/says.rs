@@ -1,8 +1,6 @@
 //! Prompts, plans, progress, audio and notices: rows that need few others.
 
-use chat_event::payload::{
-    AudioChunk, LogGap, Notice, Plan, Progress, Retract, UserAudio, UserMessage,
-};
+use chat_event::payload::{AudioChunk, LogGap, Notice, Plan, Progress, UserAudio, UserMessage};
 use chat_event::{Body, ChatEvent, Json, gist};
 use serde_json::json;
 
@@ -220,14 +218,5 @@ impl ChatRenderer {
         session.damaged_places = session.damaged_places.saturating_add(u64::from(n_lost > 0));
         self.session_changed();
         self.row(event, BlockBody::Gap(gap.clone()));
-    }
-
-    /// Takes back the rows that the named events made.
-    pub(super) fn retract(&mut self, retract: &Retract) {
-        for event_id in &retract.event_ids {
-            if let Some(&id) = self.rows_of_ids.get(&super::seen::hash_of_id(event_id)) {
-                self.remove(id);
-            }
-        }
     }
 }
