@@ -13,7 +13,7 @@ use crate::platform::frame::Slice;
 /// Opens all rows, with what hides any, or closes all that can be.
 pub(super) async fn open_all(context: &Context, open: bool) {
     let rows_of = |block: &Block| {
-        vec![
+        [
             Row::Work(block.turn),
             Row::Company(block.id),
             Row::Block(block.id),
@@ -44,12 +44,13 @@ impl Context {
         let Some(block) = store.block_at(id) else {
             return store.set_open(store.row(id), open);
         };
-        store.set_open(Row::Block(block), open);
         let kind = kind_of(&store.feed().block(block).body);
         let blocks = blocks_of(self, |block| kind_of(&block.body) == kind);
         let context = self.clone();
         leptos::task::spawn_local(async move {
-            let rows_of = |block: &Block| vec![Row::Block(block.id)];
+            // What is so by itself stays so by itself.
+            let is_other = |block: &Block| context.store.is_open(block.id) != open;
+            let rows_of = |block: &Block| is_other(block).then_some(Row::Block(block.id));
             open_rows(&context, &blocks, rows_of, open).await;
         });
     }
@@ -76,10 +77,10 @@ fn blocks_of(context: &Context, is_meant: impl Fn(&Block) -> bool) -> Vec<BlockI
 }
 
 /// Opens or closes the rows of blocks, unless others are asked for meanwhile, or another session is shown.
-async fn open_rows(
+async fn open_rows<R: IntoIterator<Item = Row>>(
     context: &Context,
     blocks: &[BlockId],
-    rows_of: impl Fn(&Block) -> Vec<Row>,
+    rows_of: impl Fn(&Block) -> R,
     open: bool,
 ) {
     let request = context.many_asked.get().wrapping_add(1);

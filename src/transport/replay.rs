@@ -6,7 +6,7 @@ use std::ops::Range;
 #[cfg(not(feature = "page"))]
 use std::pin::pin;
 
-use chat_event::ChatEvent;
+use chat_event::{ChatEvent, StableHash};
 use chat_normalize::AT_REST;
 #[cfg(not(feature = "page"))]
 use futures_util::future::{Either, select};
@@ -195,24 +195,6 @@ enum Stopped {
 /// Bytes, and how many of them were taken before.
 type NextPiece = Result<Option<(Vec<u8>, usize)>, Broken>;
 
-/// What bytes come to, by which they are known again (FNV-1a).
-#[derive(Clone, Copy, PartialEq)]
-struct Sum(u64);
-
-impl Default for Sum {
-    fn default() -> Sum {
-        Sum(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Sum {
-    fn take(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-}
-
 /// A source that is being read.
 struct Reading {
     reader: Bytes,
@@ -225,7 +207,7 @@ struct Reading {
     /// How many bytes it took, unpacked.
     n_taken: u64,
     /// Of those that another may have to pass by.
-    sum: Sum,
+    sum: StableHash,
     /// How many events they gave.
     n_events: usize,
     /// The session of the first of them.
@@ -242,7 +224,7 @@ impl Reading {
             hands_over: false,
             piece: Default::default(),
             n_taken: 0,
-            sum: Sum::default(),
+            sum: StableHash::default(),
             n_events: 0,
             session_id: String::new(),
             is_file: matches!(source, Source::File(_)),
@@ -304,7 +286,7 @@ impl Reading {
     /// log by now, and would be gone on with in the middle.
     async fn pass_taken(&mut self, bytes: &mut Unpacked) -> bool {
         let mut n_left = self.n_taken;
-        let mut sum = Sum::default();
+        let mut sum = StableHash::default();
         self.piece = Default::default();
         while n_left > 0 {
             let piece = match bytes.next().await {

@@ -6,10 +6,11 @@ use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Head, LogSession, LogSessions};
 
 use crate::platform::frame::Slice;
-use crate::platform::stream::{Blob, ByteStream};
+use crate::platform::stream::{self, Blob, ByteStream};
 
-/// A file is looked through this far for a second session; where there is one, all of it.
-const LOOKED_BYTES: u64 = 16 * 1024 * 1024;
+/// Of a file so much is looked at for a second session, at its beginning and at its end: where there is one, at all of it.
+/// Looking at 16 MiB of each took a tenth of a second before its first rows.
+const LOOKED_BYTES: u64 = 64 * 1024;
 
 /// The sessions of a file, once it is looked through.
 pub(crate) type Found = Pin<Box<dyn Future<Output = Vec<LogSession>>>>;
@@ -26,19 +27,30 @@ pub(super) fn sessions_in(file: Blob) -> Found {
 }
 
 async fn look_through(file: &Blob) -> Option<Vec<LogSession>> {
+    let beginning = stream::bytes_of_blob(file, 0, LOOKED_BYTES).await.ok()?;
+    if !matches!(Head::of(&beginning), Head::Log(_)) {
+        return None;
+    }
+    // A length is no fraction, and not below 0.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let n_bytes = file.size() as u64;
+    let end_at = n_bytes.saturating_sub(LOOKED_BYTES);
+    let end = stream::bytes_of_blob(file, end_at, n_bytes - end_at)
+        .await
+        .ok()?;
+    let mut ends = LogSessions::default();
+    ends.push(&beginning);
+    // Both may be cut within a line, and are no one text.
+    ends.push(b"\n");
+    ends.push(&end);
+    if ends.n_sessions() < 2 {
+        return None;
+    }
     let mut bytes = ByteStream::of_blob(file).ok()?;
     let mut sessions = LogSessions::default();
-    let mut n_read = 0;
     let mut slice = Slice::begin();
     while let Some(piece) = bytes.next().await.ok()? {
-        if n_read == 0 && !matches!(Head::of(&piece), Head::Log(_)) {
-            return None;
-        }
-        n_read += piece.len() as u64;
         sessions.push(&piece);
-        if n_read >= LOOKED_BYTES && sessions.n_sessions() < 2 {
-            return None;
-        }
         slice.give_way().await;
     }
     Some(sessions.finish())
@@ -61,33 +73,29 @@ fn name_after_session(event: &mut ChatEvent) {
             &mut event.parent_tool_call_id,
         ];
         let names = own.into_iter().flatten().chain([&mut event.id]);
-        for name in names.chain(ids_of(&mut event.payload)) {
-            if !name.is_empty() {
-                name.insert(0, '.');
-                name.insert_str(0, &of);
-            }
-        }
+        let payload = &mut event.payload;
+        names
+            .chain(payload.tool_call_id_mut())
+            .for_each(|name| name_after(name, &of));
+        ids_of(payload)
+            .into_iter()
+            .for_each(|name| name_after(name, &of));
     }
     event.session_id = of;
 }
 
-/// Ids of calls, requests and events that stand in what an event bears.
+fn name_after(name: &mut String, session: &str) {
+    if !name.is_empty() {
+        name.insert(0, '.');
+        name.insert_str(0, session);
+    }
+}
+
+/// Ids of requests, messages and events that stand in what an event bears.
 fn ids_of(payload: &mut Payload) -> Vec<&mut String> {
     match payload {
-        Payload::ToolCall(call) => vec![&mut call.tool_call_id],
-        Payload::ToolInputChunk(chunk) => vec![&mut chunk.tool_call_id],
-        Payload::ToolOutputChunk(chunk) => vec![&mut chunk.tool_call_id],
-        Payload::ToolResult(result) => vec![&mut result.tool_call_id],
-        Payload::FileEdit(edit) => vec![&mut edit.tool_call_id],
-        Payload::Progress(progress) => progress.tool_call_id.iter_mut().collect(),
-        Payload::PermissionRequest(request) => {
-            let call = request.tool_call_id.iter_mut();
-            call.chain([&mut request.request_id]).collect()
-        }
-        Payload::QuestionRequest(request) => {
-            let call = request.tool_call_id.iter_mut();
-            call.chain([&mut request.request_id]).collect()
-        }
+        Payload::PermissionRequest(request) => vec![&mut request.request_id],
+        Payload::QuestionRequest(request) => vec![&mut request.request_id],
         Payload::PermissionResolved(resolved) => vec![&mut resolved.request_id],
         Payload::QuestionResolved(resolved) => vec![&mut resolved.request_id],
         Payload::AgentMessage(message) => vec![&mut message.message_id],

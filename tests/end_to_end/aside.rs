@@ -191,6 +191,19 @@ fn a_page_that_cannot_take_what_a_worker_tells_reads_by_itself() {
     });
 }
 
+/// Opens the log with a worker that never begins to read it.
+async fn open_with_a_dumb_worker(tab: &Tab) {
+    let open = "__readers.mode = 'dumb'; __test.feed().setAttribute('src', '/log')";
+    tab.run(&format!("{WORKERS} {open}")).await;
+}
+
+/// All of it was read.
+async fn wait_until_read(tab: &Tab) {
+    let is_read = "__test.feed().getAttribute('state') === 'ready'";
+    tab.wait_for("the log to be read", LOAD_LIMIT, is_read)
+        .await;
+}
+
 #[test]
 fn the_page_ends_its_own_request_where_a_worker_is_to_read_on() {
     let log = log_of(60_000);
@@ -204,13 +217,8 @@ fn the_page_ends_its_own_request_where_a_worker_is_to_read_on() {
         files,
         async |site: Site, tab| {
             // It never begins, and the page waits for it: long enough for all of the log to come, if anybody wanted it.
-            tab.run(&format!(
-                "{WORKERS} __readers.mode = 'dumb'; __test.feed().setAttribute('src', '/log')"
-            ))
-            .await;
-            let is_read = "__test.feed().getAttribute('state') === 'ready'";
-            tab.wait_for("the log to be read", LOAD_LIMIT, is_read)
-                .await;
+            open_with_a_dumb_worker(&tab).await;
+            wait_until_read(&tab).await;
             assert_eq!(tab.eval::<u64>("__readers.begun").await, 1);
             let given = site.given("/log");
             assert!(
@@ -236,16 +244,11 @@ fn a_log_that_is_another_one_by_now_is_not_gone_on_with_in_the_middle() {
         files,
         async |site: Site, tab| {
             // It never begins, and the page reads on by itself.
-            tab.run(&format!(
-                "{WORKERS} __readers.mode = 'dumb'; __test.feed().setAttribute('src', '/log')"
-            ))
-            .await;
+            open_with_a_dumb_worker(&tab).await;
             let is_begun = "__readers.begun === 1 && __test.feed().eventCount > 0";
             tab.wait_for("the beginning", LOAD_LIMIT, is_begun).await;
             site.put("/log", "application/x-ndjson", other);
-            let is_read = "__test.feed().getAttribute('state') === 'ready'";
-            tab.wait_for("the log to be read", LOAD_LIMIT, is_read)
-                .await;
+            wait_until_read(&tab).await;
             let n_shown: usize = tab.eval("__test.feed().eventCount").await;
             assert_eq!(n_shown, n_events);
             let rows: String = tab

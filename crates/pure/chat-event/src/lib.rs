@@ -28,9 +28,11 @@ pub mod jsonl;
 pub mod numbers;
 pub mod pack;
 pub mod payload;
+mod payload_ids;
 mod schema;
 pub mod session_id;
 pub mod shell;
+mod stable_hash;
 mod surrogates;
 mod text;
 mod whole;
@@ -41,6 +43,7 @@ pub use event::ChatEvent;
 pub use excerpt::{Excerpt, PREVIEW_BYTES, TAIL_BYTES};
 pub use json::{Extra, Json};
 pub use payload::Payload;
+pub use stable_hash::{StableHash, stable_hash};
 pub use text::{Text, TextRef};
 
 /// The deepest nesting read from files; servers ask for less.

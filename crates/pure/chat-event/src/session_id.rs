@@ -30,7 +30,7 @@ pub fn from_native(id: &str) -> Cow<'_, str> {
     if fits(id) {
         return Cow::Borrowed(id);
     }
-    let hash = format!("-{:016x}", fnv1a(id.as_bytes()));
+    let hash = format!("-{:016x}", crate::stable_hash(id.as_bytes()));
     // What can be kept of the id is kept for the eye; only the hash tells two ids apart.
     let mut made: String = id
         .chars()
@@ -53,11 +53,4 @@ pub fn from_native(id: &str) -> Cow<'_, str> {
 
 fn letter(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
-}
-
-/// FNV-1a with 64 bits: short, and the same for ever on every machine, which the ids of stored sessions need.
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-    })
 }

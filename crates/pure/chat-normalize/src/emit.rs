@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use chat_event::payload::{Notice, Raw, SessionEnd};
+pub(crate) use chat_event::stable_hash as hash;
 use chat_event::{ChatEvent, Extra, Json, Payload};
 use serde_json::Value;
 
@@ -427,11 +428,4 @@ pub(crate) fn is_line_number(id: &str) -> bool {
 /// What tells one text from others: short, for it stands in many ids.
 pub(crate) fn short_hash(text: &str) -> String {
     format!("{:08x}", hash(text.as_bytes()) >> 32)
-}
-
-/// FNV-1a, 64 bits: the same on every machine and in every version, which std's hashers do not promise.
-pub(crate) fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
+use chat_event::StableHash;
+
 use super::{COLOURED_BYTES, COLOURED_LINES, Span};
 
 /// Answers kept: as many bytes of their texts. Spans take some times as much.
@@ -44,12 +46,12 @@ pub struct Queue {
 impl Queue {
     /// The key of a text in a language.
     pub fn key(language: &str, text: &str) -> TextKey {
-        // FNV-1a: the key guards no secret, a clash could only colour a text with spans that do not fit it, and those
-        // are refused where they are drawn.
-        let bytes = language.bytes().chain([0]).chain(text.bytes());
-        bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        })
+        // A clash could only colour a text with spans that do not fit it, and those are refused where they are drawn.
+        let mut hash = StableHash::default();
+        for bytes in [language.as_bytes(), &[0], text.as_bytes()] {
+            hash.take(bytes);
+        }
+        hash.value()
     }
 
     /// The answer, where it is known; else the text is asked for: before others when it is on the screen, at most once.

@@ -37,7 +37,7 @@ impl Calls {
         }
         let ids = [
             event.parent_tool_call_id.as_mut(),
-            call_id(&mut event.payload),
+            event.payload.tool_call_id_mut(),
         ];
         for id in ids.into_iter().flatten() {
             if let Some(told) = self.told_as.get(id) {
@@ -92,20 +92,5 @@ pub(super) fn deed(call: &ToolCall) -> String {
         (_, "wait" | "wait_agent") => "wait".to_owned(),
         ("execute" | "fetch", _) if !title.is_empty() => format!("{kind}\0{title}"),
         (_, name) => format!("{name}\0{args}"),
-    }
-}
-
-/// The id of the call of which something is said.
-fn call_id(payload: &mut Payload) -> Option<&mut String> {
-    match payload {
-        Payload::ToolCall(it) => Some(&mut it.tool_call_id),
-        Payload::ToolInputChunk(it) => Some(&mut it.tool_call_id),
-        Payload::ToolOutputChunk(it) => Some(&mut it.tool_call_id),
-        Payload::ToolResult(it) => Some(&mut it.tool_call_id),
-        Payload::FileEdit(it) => Some(&mut it.tool_call_id),
-        Payload::Progress(it) => it.tool_call_id.as_mut(),
-        Payload::PermissionRequest(it) => it.tool_call_id.as_mut(),
-        Payload::QuestionRequest(it) => it.tool_call_id.as_mut(),
-        _ => None,
     }
 }

@@ -1,5 +1,6 @@
 //! Calls in the form the API takes: ids and names within its limits, arguments a JSON object.
 
+use chat_event::stable_hash;
 use serde_json::Value;
 
 use super::{OpenAiCallType, OpenAiFunction, OpenAiToolCall};
@@ -8,12 +9,6 @@ use crate::projections::plain::value_of;
 
 /// The API refuses longer ids: "string too long. Expected a string with maximum length 40".
 const ID_CHARS: usize = 40;
-
-/// FNV-1a: what goes out must not change with the version of a library.
-fn stable_hash(text: &str) -> u64 {
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
-}
 
 /// The API refuses other names: `^[a-zA-Z0-9_-]{1,64}$`.
 const NAME_CHARS: usize = 64;
@@ -38,7 +33,7 @@ pub(super) fn call_id(id: &str) -> String {
         return id.to_owned();
     }
     let start: String = id.chars().take(ID_CHARS - 17).collect();
-    format!("{start}-{:016x}", stable_hash(id))
+    format!("{start}-{:016x}", stable_hash(id.as_bytes()))
 }
 
 fn function_name(name: &str) -> String {
