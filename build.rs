@@ -1,6 +1,7 @@
 //! Asks the linker to leave in the shipped page what moves with what, so that it can be cut into parts; and writes the
-//! style sheets of the element without what only people read of them.
+//! style sheets of the element without what only people read of them, and at which widths they do something else.
 
+use std::collections::BTreeSet;
 use std::env::var;
 use std::path::Path;
 use std::{fs, io};
@@ -15,16 +16,27 @@ fn main() -> io::Result<()> {
         println!("cargo::rustc-link-arg-bins=--emit-relocs");
     }
     let out_dir = var("OUT_DIR").map_err(io::Error::other)?;
+    let mut edges_px = BTreeSet::new();
     for entry in fs::read_dir("style")? {
         let path = entry?.path();
         if let Some(name) = path.file_name()
             && path.extension().is_some_and(|it| it == "css")
         {
             let sheet = fs::read_to_string(&path)?;
+            edges_px.extend(edges_in(&sheet));
             fs::write(Path::new(&out_dir).join(name), short(&sheet))?;
         }
     }
-    Ok(())
+    fs::write(
+        Path::new(&out_dir).join("edges.rs"),
+        format!("{:?}", Vec::from_iter(edges_px)),
+    )
+}
+
+/// The widths, in px, that a sheet asks to be below: `data-below~="768"`. See `src/components/width.rs`.
+fn edges_in(sheet: &str) -> impl Iterator<Item = u32> {
+    let asked = sheet.split("data-below~=\"").skip(1);
+    asked.filter_map(|behind| behind.split('"').next()?.parse().ok())
 }
 
 /// A sheet without comments, and with no more white space than what parts words. Texts in quotes stay as they are.

@@ -53,6 +53,7 @@ pub(crate) mod transport;
 pub(crate) mod turn_end;
 pub(crate) mod unread;
 pub(crate) mod whole;
+mod width;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
