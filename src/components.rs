@@ -93,6 +93,8 @@ pub(crate) struct Context {
     large: RefCell<BTreeSet<(BlockId, usize)>>,
     /// Sound that is to play once it is here: the reader has asked.
     sound_due: Cell<Option<(BlockId, usize)>>,
+    /// How wide the feed is.
+    width: Rc<width::Width>,
     /// How diffs are shown.
     pub(crate) diffs: diff::Choices,
     /// What waits for an answer, and its row.
@@ -147,6 +149,7 @@ impl Context {
             wholes: whole::Wholes::default(),
             large: RefCell::default(),
             sound_due: Cell::new(None),
+            width: Rc::default(),
             diffs: diff::Choices::default(),
             waiting: RefCell::default(),
             answering: answering::Answering::default(),

@@ -99,6 +99,11 @@ pub(crate) fn define() {
     });
 }
 
+/// Reads what the first element needs, so that it does not take that long when it is put into the page.
+pub(crate) fn prepare() {
+    style::prepare(CSS);
+}
+
 /// One `<agent-feed>` of the page.
 struct FeedElement {
     me: Weak<FeedElement>,

@@ -44,6 +44,8 @@ pub(crate) trait Rows {
     fn dress(&self, id: RowId) -> Dress;
     /// Fills the row's element. What is returned keeps the content alive; dropping it takes the content down.
     fn mount(&self, id: RowId, element: &Element) -> Box<dyn std::any::Any>;
+    /// The list asks for its size, which is the first time that the page is laid out.
+    fn before_size(&self);
     /// Whether rows pass by faster than anyone reads: what only adorns them can wait.
     fn on_pace(&self, fast: bool);
 }

@@ -49,11 +49,21 @@ pub(crate) fn begin() {
     };
     wasm_bindgen_futures::spawn_local(async move {
         frame::yield_now().await;
-        lay_out(&root);
+        let (laid, place) = lay_out(&root);
+        element::prepare();
+        // With the feed a task is long enough by itself.
+        frame::yield_now().await;
+        dom::insert_before(&place, &laid.feed, None);
+        if matches!(laid.opened, Opened::Log) {
+            fill_when_asked(laid);
+        } else {
+            fill(laid);
+        }
     });
 }
 
-fn lay_out(root: &Element) {
+/// The page without its feed, and the place for that.
+fn lay_out(root: &Element) -> (Laid, Element) {
     let class = if list_is_hidden() {
         "app app--wide"
     } else {
@@ -98,7 +108,6 @@ fn lay_out(root: &Element) {
         (&frame, &content),
         (&content, &top),
         (&content, &place),
-        (&place, &feed),
     ] {
         dom::insert_before(parent, child, None);
     }
@@ -112,11 +121,7 @@ fn lay_out(root: &Element) {
         opened,
         key: None,
     };
-    if reads {
-        fill_when_asked(laid);
-    } else {
-        fill(laid);
-    }
+    (laid, place)
 }
 
 /// Fills the page when its reader turns to it, or when it has been at rest for a while.

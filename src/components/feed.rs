@@ -16,7 +16,7 @@ use leptos::prelude::*;
 
 use super::bar::{self, BarState};
 use super::rows::FeedRows;
-use super::{Context, Ctx, line, width};
+use super::{Context, Ctx, line};
 use crate::feed_store::FeedStore;
 use crate::platform::clock;
 use crate::platform::dom::{self, Element, Listener};
@@ -113,7 +113,7 @@ impl FeedView {
         *job.borrow_mut() = drawing(&context, &list, &elements, needed_below.clone());
         let bar = owner.with(|| BarState::new(following.clone(), context.lacks.clone()));
         elements.put_into(root);
-        let width = width::watch(&elements.grid);
+        context.width.watch(&elements.grid);
         let bar_state = bar.clone();
         let top = dom::as_html(&elements.top);
         let top_content = owner.with(|| mount_to(top, move || bar::view(ctx, bar_state)));
@@ -130,7 +130,7 @@ impl FeedView {
             frame,
             owner,
             listeners: RefCell::default(),
-            content: RefCell::new(vec![Box::new((top_content, bottom_content, width))]),
+            content: RefCell::new(vec![Box::new((top_content, bottom_content))]),
             is_closed: Cell::new(false),
             shortcuts: Rc::new(Cell::new(true)),
             began: Cell::new(None),

@@ -78,6 +78,10 @@ impl Rows for FeedRows {
         dress
     }
 
+    fn before_size(&self) {
+        self.context.width.tell_first();
+    }
+
     fn on_pace(&self, fast: bool) {
         markup::hold_colours(fast);
     }

@@ -4,7 +4,8 @@
 //! out: of a wheel through 30,000 events style took 0.64 s below one and 0.16 s without, main thread and all 3.1 and 2.3 s,
 //! and of 614 frames 49 to 128 were missed and not 7 to 20 (Chromium 156, eight runs in turns).
 
-use std::cell::RefCell;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
 
 use crate::platform::dom::{self, Element};
 use crate::platform::measure::{self, HeightObserver};
@@ -12,35 +13,53 @@ use crate::platform::measure::{self, HeightObserver};
 /// The widths that style sheets ask for, in px.
 const EDGES_PX: &[u32] = &include!(concat!(env!("OUT_DIR"), "/edges.rs"));
 
-/// Says in `data-below` and `--af-width` how wide it is, as long as what is returned is kept.
-pub(super) fn watch(grid: &Element) -> Option<HeightObserver> {
-    let told = RefCell::default();
-    // Rows that are there sooner than the first report would be laid out twice.
-    let (width_px, _) = measure::client_size(grid);
-    tell(grid, width_px, &told);
-    let frame = grid.clone();
-    let observer = HeightObserver::new(move |sizes| {
-        if let Some((_, width_px, _)) = sizes.last() {
-            tell(&frame, *width_px, &told);
-        }
-    })?;
-    observer.watch(grid);
-    Some(observer)
+/// How wide a frame is, as far as that was told.
+#[derive(Default)]
+pub(super) struct Width {
+    frame: OnceCell<Element>,
+    observer: RefCell<Option<HeightObserver>>,
+    is_told: Cell<bool>,
+    below: RefCell<String>,
 }
 
-fn tell(frame: &Element, width_px: f64, told: &RefCell<String>) {
-    // Not in the page, or hidden.
-    if width_px <= 0.0 {
-        return;
+impl Width {
+    /// Tells how wide a frame is whenever it becomes another, as long as this is kept.
+    pub(super) fn watch(self: &Rc<Width>, frame: &Element) {
+        let me = Rc::downgrade(self);
+        let observer = HeightObserver::new(move |sizes| {
+            if let (Some(me), Some((_, width_px, _))) = (me.upgrade(), sizes.last()) {
+                me.tell(*width_px);
+            }
+        });
+        if let Some(observer) = &observer {
+            observer.watch(frame);
+        }
+        *self.observer.borrow_mut() = observer;
+        let _ = self.frame.set(frame.clone());
     }
-    dom::set_style(frame, "--af-width", &dom::px(width_px));
-    let below = EDGES_PX
-        .iter()
-        .filter(|edge_px| width_px < f64::from(**edge_px));
-    let below: Vec<String> = below.map(u32::to_string).collect();
-    let below = below.join(" ");
-    if *told.borrow() != below {
-        dom::write_attribute(frame, "data-below", &below);
-        told.replace(below);
+
+    /// Before there are rows: those that are there sooner than the first report would be laid out twice.
+    pub(super) fn tell_first(&self) {
+        if let Some(frame) = self.frame.get().filter(|_| !self.is_told.get()) {
+            self.tell(measure::client_size(frame).0);
+        }
+    }
+
+    fn tell(&self, width_px: f64) {
+        // Not in the page, or hidden.
+        let Some(frame) = self.frame.get().filter(|_| width_px > 0.0) else {
+            return;
+        };
+        self.is_told.set(true);
+        dom::set_style(frame, "--af-width", &dom::px(width_px));
+        let below = EDGES_PX
+            .iter()
+            .filter(|edge_px| width_px < f64::from(**edge_px));
+        let below: Vec<String> = below.map(u32::to_string).collect();
+        let below = below.join(" ");
+        if *self.below.borrow() != below {
+            dom::write_attribute(frame, "data-below", &below);
+            self.below.replace(below);
+        }
     }
 }

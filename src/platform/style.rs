@@ -35,6 +35,11 @@ pub(crate) fn adopt(root: &Root, css: &'static str) {
     adopt_in(root, css);
 }
 
+/// Reads a sheet that roots will be given.
+pub(crate) fn prepare(css: &'static str) {
+    sheet_here(css);
+}
+
 /// Gives the page itself a sheet.
 pub(crate) fn adopt_in_page(css: &'static str) {
     adopt_in(&super::dom::document(), css);

@@ -61,6 +61,7 @@ impl VirtualList {
         if self.size_told.replace(true) {
             return;
         }
+        self.rows.before_size();
         let (width_px, height_px) = sizes::client_size(&self.scroller);
         self.height_px.set(height_px);
         let is_reflow = self.width_px.replace(width_px) != width_px;

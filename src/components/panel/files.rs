@@ -20,7 +20,7 @@ use crate::platform::dom::{self, Element, Event};
 use crate::platform::measure;
 
 /// Lines of the tree that are shown before the reader asks for more.
-pub(super) const FILES_AT_ONCE: usize = 300;
+pub(super) const FILES_AT_ONCE: usize = 100;
 
 /// Turns to choose from; the newest.
 const MOST_TURNS: usize = 100;
