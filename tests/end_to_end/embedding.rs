@@ -199,6 +199,49 @@ fn a_feed_that_a_page_gives_no_width_has_one() {
 }
 
 #[test]
+fn a_feed_tells_its_styles_how_wide_it_is_whenever_that_changes() {
+    let files = vec![("/log", log_of("wide", 40))];
+    on_stage("embed_edges", FEED, files, async |stage| {
+        stage.show("/log").await;
+        let seen = |width: u32| {
+            format!(
+                "(async () => {{
+                    __test.feed().style.cssText = 'width: {width}px; height: 500px';
+                    await __test.rest();
+                    const frame = __test.one('.frame');
+                    const below = (frame.dataset.below || '').split(' ').filter(Boolean).map(Number);
+                    return [
+                        frame.style.getPropertyValue('--af-width'),
+                        below.includes(768),
+                        below.every((edge) => edge > {width}),
+                        getComputedStyle(__test.one('.chat-log')).paddingInlineStart,
+                    ].join(' ');
+                }})()"
+            )
+        };
+        for (width, told) in [
+            (900, "900.000px false true 32px"),
+            (768, "768.000px false true 32px"),
+            (767, "767.000px true true 16px"),
+            (300, "300.000px true true 16px"),
+            (900, "900.000px false true 32px"),
+        ] {
+            let is: String = stage.tab.eval(&seen(width)).await;
+            assert_eq!(is, told, "{width} px");
+        }
+        // What stands below a container is styled again while it is laid out: see `width`.
+        let containers: usize = stage
+            .tab
+            .eval(
+                "[__test.feed(), ...__test.feed().shadowRoot.querySelectorAll('*')]
+                    .filter((it) => getComputedStyle(it).containerType !== 'normal').length",
+            )
+            .await;
+        assert_eq!(containers, 0);
+    });
+}
+
+#[test]
 fn half_of_a_low_feed_is_rows() {
     let files = vec![("/log", log_of("low", 400))];
     on_stage("embed_low", FEED, files, async |stage| {
