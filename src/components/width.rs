@@ -1,9 +1,10 @@
 //! How wide a feed is, told to its style sheets: `data-below` lists which of the widths that they ask for it does not have.
 //!
 //! Container queries would tell it without a script, but what stands in a size container is styled anew while it is laid
-//! out. In our own page a wheel through 30,000 events took 0.64 s of style below one and 0.16 s without, main thread and all
-//! 3.1 and 2.3 s, and of 614 frames 49 to 128 were missed and not 7 to 53 (Chromium 156, some runs in turns). In the page
-//! of the benchmark, which shows every row and has nothing else around the feed, both took the same.
+//! out. In our own page the first wheel through 30,000 events took 0.62 to 0.64 s of style below one and 0.16 to 0.19 s
+//! without, of main thread and all 3.0 to 3.2 s and 2.3 to 2.8 s, and missed 49 to 110 of some 610 frames and 7 to 53; the
+//! second 0.35 to 0.39 s of style and 0.15 to 0.16 s (Chromium 156). In the page of the benchmark, which shows every row
+//! and has nothing else around the feed, both took the same.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
