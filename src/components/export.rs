@@ -8,7 +8,7 @@ use chat_feed::export::Form;
 use chat_feed::mask::{KindFound, Plan};
 use chat_feed::units;
 use leptos::ev;
-use leptos::html::{button, dialog, div, h2, input, label, li, p, span, ul};
+use leptos::html::{button, dialog, div, h2, input, label, li, p, progress, span, ul};
 use leptos::prelude::*;
 
 use super::icon::{Icon, icon};
@@ -41,6 +41,8 @@ type Start = Rc<dyn Fn(Form)>;
 #[derive(Clone, Default)]
 pub(crate) struct ExportState {
     review: ArcRwSignal<Option<(u32, Form, Step)>>,
+    /// In percent, of the step that reads the session; nothing where that is not known.
+    done: ArcRwSignal<Option<u64>>,
     shared: Rc<Shared>,
 }
 
@@ -129,7 +131,16 @@ impl Review {
 
     /// Shows how far it is.
     pub(crate) fn set(&self, step: Step) {
+        self.state.done.set(None);
         self.state.review.set(Some((self.number, self.form, step)));
+    }
+
+    /// Shows how much of the session the step has read, in percent.
+    pub(crate) fn set_done(&self, percent: u64) {
+        let percent = Some(percent.min(100));
+        if *self.state.done.read_untracked() != percent {
+            self.state.done.set(percent);
+        }
     }
 
     /// Shows what was found, and waits for the reader, who may leave some of it as it is.
@@ -248,16 +259,32 @@ fn leave(ctx: Ctx) {
 
 fn step_view(ctx: Ctx, step: Step) -> AnyView {
     match step {
-        Step::Looking => said(ctx, "Looking for secrets …".to_owned()).into_any(),
-        Step::Writing => said(ctx, "Writing the file …".to_owned()).into_any(),
-        Step::Failed(why) => said(ctx, format!("Could not export: {why}")).into_any(),
+        Step::Looking => works(ctx, "Looking for secrets").into_any(),
+        Step::Writing => works(ctx, "Writing the file").into_any(),
+        Step::Failed(why) => said(ctx, format!("Could not export: {why}"), ()).into_any(),
         Step::Asking { found, cut_off } => asking(ctx, found, cut_off).into_any(),
     }
 }
 
-fn said(ctx: Ctx, words: String) -> impl IntoView {
+/// What takes its time, and how much of it is done. The number is beside the words, so that these are spoken once.
+fn works(ctx: Ctx, words: &'static str) -> impl IntoView {
+    let done = ctx.with_value(|context| context.export.done.clone());
+    let bar = move || {
+        done.get().map(|percent| {
+            let bar = progress().attr("max", "100").attr("aria-label", words);
+            let number = span().class("subtle").attr("aria-hidden", "true");
+            let number = number.child(format!("{percent} %"));
+            (bar.prop("value", percent.to_string()), number)
+        })
+    };
+    let bar = div().class("export__done").child(bar);
+    said(ctx, format!("{words} …"), bar)
+}
+
+fn said(ctx: Ctx, words: String, more: impl IntoView) -> impl IntoView {
     let said = p().attr("role", "status").child(words);
-    (said, div().class("export__buttons").child(cancel(ctx)))
+    let buttons = div().class("export__buttons").child(cancel(ctx));
+    (said, more, buttons)
 }
 
 fn cancel(ctx: Ctx) -> impl IntoView {

@@ -106,7 +106,7 @@ pub(crate) fn view(ctx: Ctx, block: &Block, ask: &QuestionBlock) -> AnyView {
 
 fn outcome(resolved: &QuestionResolved) -> &'static str {
     match resolved.outcome.as_str() {
-        "rejected" => "Rejected",
+        "rejected" => "Declined",
         "expired" => "Not answered",
         _ => "Answered",
     }
@@ -289,8 +289,8 @@ fn controls(
         });
     };
     let buttons = div().class("ask__row").child((
-        answer_button("Submit".to_owned(), true, sending, submit),
-        answer_button("Reject".to_owned(), false, sending, reject),
+        answer_button("Answer".to_owned(), true, sending, submit),
+        answer_button("Decline".to_owned(), false, sending, reject),
     ));
     let worded = |first: &Json| {
         let resolved: Option<QuestionResolved> = first.parse();

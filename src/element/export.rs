@@ -51,6 +51,18 @@ struct Session {
     asker: Sink,
     /// Whether somebody still waits for it.
     is_wanted: Rc<dyn Fn() -> bool>,
+    /// Hears how many events were read, now and then.
+    told: Rc<dyn Fn(u64)>,
+}
+
+impl Session {
+    /// To be called for each event with their number so far: whether somebody wants more of them.
+    fn goes_on(&self, n_events: u64) -> bool {
+        if n_events.is_multiple_of(TOLD_EVERY) {
+            (self.told)(n_events);
+        }
+        (self.is_wanted)()
+    }
 }
 
 /// The events that were seen of a session, to be known again: its log may begin anew while the reader looks at what was
@@ -105,6 +117,9 @@ fn table() -> Export {
     }
 }
 
+/// Events from one word of how far it is to the next: some milliseconds' work.
+const TOLD_EVERY: u64 = 1_024;
+
 /// Text that is gathered before the browser is given it.
 const PIECE_BYTES: usize = 256 * 1024;
 
@@ -129,11 +144,19 @@ impl FeedElement {
         let review = self.view.context.export.begin(form);
         let title = self.title();
         let (me, sink) = (self.me.clone(), self.sink());
-        let asked = review.clone();
+        let (asked, hears) = (review.clone(), review.clone());
+        // As many as are shown: a session that grows, or is taken from its end, only guesses.
+        let of = self.store.player(|player| player.clock().n_events());
         let session = Session {
             origin,
             asker: sink.clone(),
             is_wanted: Rc::new(move || asked.is_wanted()),
+            told: Rc::new(move |n_events| {
+                let percent = n_events.saturating_mul(100).checked_div(of.into());
+                if let Some(percent) = percent.filter(|_| hears.is_wanted()) {
+                    hears.set_done(percent);
+                }
+            }),
         };
         wasm_bindgen_futures::spawn_local(async move {
             let export = EXPORT.needed(|lack| sink(Update::Lacks(lack))).await;
@@ -153,6 +176,7 @@ impl FeedElement {
                 origin: origin.ok_or("nothing is shown")?,
                 asker: sink.clone(),
                 is_wanted: Rc::new(|| true),
+                told: Rc::new(|_| {}),
             };
             let export = EXPORT.needed(|lack| sink(Update::Lacks(lack))).await;
             let Planned { plan, seen, .. } = (export.plan)(session.clone()).await?;
@@ -249,12 +273,12 @@ fn known_again(session: &Session, before: Seen, now: Seen) -> Result<(), String>
 async fn look(session: &Session, scan: Scan, most: u64) -> Result<Planned, String> {
     let looked = Rc::new(RefCell::new((scan, Seeing::default())));
     let looks = looked.clone();
-    let is_wanted = session.is_wanted.clone();
+    let reads = session.clone();
     let take = move |event: &ChatEvent| {
         let (scan, seeing) = &mut *looks.borrow_mut();
         scan.push(event);
         seeing.push(event);
-        seeing.n_events < most && is_wanted()
+        seeing.n_events < most && reads.goes_on(seeing.n_events)
     };
     let cut_off = session.origin.read(take, &session.asker).await?;
     let (scan, seeing) = looked.take();
@@ -278,12 +302,12 @@ async fn write(
         Seeing::default(),
     )));
     let written = sheet.clone();
-    let is_wanted = session.is_wanted.clone();
+    let reads = session.clone();
     let take = move |event: &ChatEvent| {
         let (writer, sheet, seeing) = &mut *written.borrow_mut();
         writer.push(event, sheet);
         seeing.push(event);
-        seeing.n_events < seen.n_events && is_wanted()
+        seeing.n_events < seen.n_events && reads.goes_on(seeing.n_events)
     };
     session.origin.read(take, &session.asker).await?;
     known_again(session, seen, sheet.borrow().2.seen())?;

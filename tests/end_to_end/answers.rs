@@ -159,7 +159,7 @@ fn questions_are_answered_by_choice_and_by_word_and_rejected() {
         let press = async |label: &str| {
             tab.run(&format!("__test.all('.asked--open .button').find((button) => button.textContent === '{label}').click()")).await;
         };
-        press("Submit").await;
+        press("Answer").await;
         tab.wait_for(
             "a word that something is missing",
             SHORT,
@@ -181,7 +181,7 @@ fn questions_are_answered_by_choice_and_by_word_and_rejected() {
         tab.run("__test.one('.ask__here input[type=password]').focus()")
             .await;
         tab.type_text("hunter2").await;
-        press("Submit").await;
+        press("Answer").await;
         tab.wait_for(
             "one line",
             SHORT,
@@ -207,8 +207,8 @@ fn questions_are_answered_by_choice_and_by_word_and_rejected() {
             "__test.all('.asked--open .button').length === 2",
         )
         .await;
-        press("Reject").await;
-        tab.wait_for("one more line", SHORT, "__test.all('.asked:not(.asked--open)').some((row) => row.textContent.includes('Rejected'))").await;
+        press("Decline").await;
+        tab.wait_for("one more line", SHORT, "__test.all('.asked:not(.asked--open)').some((row) => row.textContent.includes('Declined'))").await;
     });
 }
 
