@@ -5,7 +5,7 @@
 
 use chat_event::payload::{PermissionOption, PermissionRequest, PermissionResolved};
 use chat_feed::units;
-use chat_feed::{Block, BlockId, Feed, PermissionBlock};
+use chat_feed::{Block, BlockBody, BlockId, Feed, PermissionBlock, ToolCallBlock};
 use leptos::ev;
 use leptos::html::{button, details, div, input, p, span, summary};
 use leptos::prelude::*;
@@ -108,8 +108,40 @@ pub(super) fn decided(resolved: &PermissionResolved) -> &'static str {
     }
 }
 
+/// The answered request for a call, where there is one.
+pub(super) fn answered_for<'a>(
+    feed: &'a Feed,
+    call: &ToolCallBlock,
+) -> Option<(&'a Block, &'a PermissionBlock, &'a PermissionResolved)> {
+    let asked = call.asked.filter(|&asked| feed.contains(asked))?;
+    let block = feed.block(asked);
+    match &block.body {
+        BlockBody::Permission(ask) => Some((block, ask, ask.resolved.as_ref()?)),
+        _ => None,
+    }
+}
+
+/// What was decided about a call, by whom, and how long that took; nothing of a call that nobody was asked for.
+pub(super) fn decided_about(feed: &Feed, call: &ToolCallBlock) -> Option<String> {
+    let (block, ask, resolved) = answered_for(feed, call)?;
+    let mut told = decided(resolved).to_owned();
+    let after = waited(block.at_ms, ask.answered_ms);
+    let after = if after.is_empty() {
+        after
+    } else {
+        format!("after {after}")
+    };
+    for more in [by(resolved), after] {
+        if !more.is_empty() {
+            told.push(' ');
+            told.push_str(&more);
+        }
+    }
+    Some(told)
+}
+
 /// Who decided.
-fn by(resolved: &PermissionResolved) -> String {
+pub(super) fn by(resolved: &PermissionResolved) -> String {
     match resolved.by.as_deref() {
         None | Some("") => String::new(),
         Some("user") => "by the user".to_owned(),

@@ -13,7 +13,7 @@ use super::icon::{Icon, icon_with};
 use super::line::{
     DrawnLine, Line, draw_failure_chip, draw_path, draw_verb_and_object, verb_and_object,
 };
-use super::{Ctx, elapsed, later};
+use super::{Ctx, ask, elapsed, later};
 use crate::platform::row::Strokes;
 pub(super) use body::body_view;
 
@@ -85,7 +85,7 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
                 false => line.says(says),
             };
             line.ended(
-                |strokes| draw_outcome(strokes, call, &headline.outcome, open),
+                |strokes| draw_outcome(strokes, feed, call, &headline.outcome, open),
                 &time.unwrap_or_default(),
             )
             .toggles(open)
@@ -134,7 +134,13 @@ pub(crate) fn kind_icon(kind: ToolKind) -> Icon {
 }
 
 /// How a call that does not run any more ended.
-fn draw_outcome(strokes: &mut Strokes, call: &ToolCallBlock, outcome: &str, open: bool) {
+fn draw_outcome(
+    strokes: &mut Strokes,
+    feed: &Feed,
+    call: &ToolCallBlock,
+    outcome: &str,
+    open: bool,
+) {
     match call.status {
         ToolStatus::Preparing | ToolStatus::Running => {}
         ToolStatus::Failed => {
@@ -146,7 +152,12 @@ fn draw_outcome(strokes: &mut Strokes, call: &ToolCallBlock, outcome: &str, open
                 draw_failure_chip(strokes, &units::first_line(outcome, 60));
             }
         }
-        ToolStatus::Denied | ToolStatus::Interrupted | ToolStatus::NoResult => {
+        ToolStatus::Denied => {
+            let by = ask::answered_for(feed, call).map(|(.., resolved)| ask::by(resolved));
+            let said = format!("{} {}", call.status.as_str(), by.unwrap_or_default());
+            strokes.span("outcome--stopped", said.trim_end());
+        }
+        ToolStatus::Interrupted | ToolStatus::NoResult => {
             strokes.span("outcome--stopped", call.status.as_str());
         }
         // Its agent took it as it is, but a command that says so did not do what it was to.

@@ -12,7 +12,7 @@ use leptos::prelude::*;
 
 use super::inside::Inside;
 use crate::components::whole::Long;
-use crate::components::{Ctx, attachments, output, raw, terminal, text};
+use crate::components::{Ctx, ask, attachments, output, raw, terminal, text};
 
 /// What came along with a result is numbered from here, what stands in the result itself from 0.
 const ALONGSIDE: usize = 1 << 16;
@@ -53,10 +53,11 @@ pub(crate) fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlo
         };
         terminal::more_button(ctx, block.id, label.to_owned())
     });
-    let remarks = match command {
+    let mut remarks = match command {
         true => call.remarks(),
         false => Vec::new(),
     };
+    remarks.extend(ask::decided_about(feed, call));
     let remarks = (!remarks.is_empty()).then(|| {
         div()
             .class("tool-remarks subtle")

@@ -277,7 +277,8 @@ impl Arrangement {
         self.weigh_calls(feed, block, changes);
     }
 
-    /// Calls say nothing beside the plan that they made, nor beside the question that they ask, and of plans one is open.
+    /// Calls say nothing beside the plan that they made, nor beside the question that they ask, and of plans one is open. What
+    /// was answered says nothing beside the call that is done.
     fn weigh_calls(&mut self, feed: &Feed, block: BlockId, changes: &mut Vec<RowChange>) {
         match &feed.block(block).body {
             BlockBody::Plan(_) => {
@@ -286,6 +287,11 @@ impl Arrangement {
                 let before = opened::newest_plans(feed, block).find(|&plan| plan != block);
                 let row = before.and_then(|before| self.id_of(Row::Block(before)));
                 changes.extend(row.map(RowChange::Changed));
+            }
+            BlockBody::ToolCall(call) => {
+                if let Some(ask) = call.asked.filter(|&ask| feed.contains(ask)) {
+                    self.weigh_anew(feed, ask, changes);
+                }
             }
             BlockBody::Question(_) => {
                 // Between the two may stand what the call changed.

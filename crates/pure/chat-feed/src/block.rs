@@ -329,6 +329,8 @@ pub struct ToolCallBlock {
     pub called_ms: Option<i64>,
     /// When that was answered, from where on it runs.
     pub allowed_ms: Option<i64>,
+    /// The row of the request for it that was answered last.
+    pub asked: Option<BlockId>,
     /// How long it took, in milliseconds: as the source says, else by the events' times.
     pub duration_ms: Option<u64>,
     /// The event that gave its result, or ended it without one.
@@ -363,6 +365,7 @@ chat_event::pack_fields!(ToolCallBlock {
     denied,
     called_ms,
     allowed_ms,
+    asked,
     duration_ms,
     settled_event,
     steps,
@@ -422,6 +425,8 @@ chat_event::pack_fields!(AgentMessageBlock {
 pub struct PermissionBlock {
     /// What is asked; of an answer that came first, only the id.
     pub request: payload::PermissionRequest,
+    /// The row of the call that was asked for, once that is answered.
+    pub call: Option<BlockId>,
     /// The answer.
     pub resolved: Option<payload::PermissionResolved>,
     /// When it was given, Unix epoch in milliseconds.
@@ -431,6 +436,7 @@ pub struct PermissionBlock {
 }
 chat_event::pack_fields!(PermissionBlock {
     request,
+    call,
     resolved,
     answered_ms,
     expired

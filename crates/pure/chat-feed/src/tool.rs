@@ -159,6 +159,7 @@ impl ToolCallBlock {
             denied: false,
             called_ms: None,
             allowed_ms: None,
+            asked: None,
             duration_ms: None,
             settled_event: None,
             steps: 0,

@@ -29,7 +29,7 @@ pub(super) struct Facet {
     pub(super) stands_out: bool,
     /// It waits for an answer: nothing hides it.
     pub(super) waits: bool,
-    /// Its changed file, the plan or the question says it all.
+    /// Its changed file, the plan or the question says it all, or the call that was allowed or denied.
     pub(super) absorbed: bool,
     /// There is nothing to be shown of it.
     pub(super) blank: bool,
@@ -74,6 +74,7 @@ impl Facet {
             BlockBody::Permission(ask) => {
                 facet.waits = ask.resolved.is_none() && !ask.expired;
                 facet.foldable = !facet.waits;
+                facet.absorbed = absorbed_by(feed, id).is_some();
             }
             BlockBody::Question(ask) => {
                 facet.waits = ask.resolved.is_none() && !ask.expired;
@@ -146,11 +147,19 @@ pub(crate) fn stands_for(feed: &Feed, id: BlockId) -> BlockId {
 }
 
 /// The row that says what a call has to say: of an edit that was done its changed file, of a list of things to do the plan
-/// of its turn, of one that asks the question.
+/// of its turn, of one that asks the question. Of an answered request it is the call that was asked for, once that is done.
 pub(super) fn absorbed_by(feed: &Feed, id: BlockId) -> Option<BlockId> {
     let block = feed.block(id);
-    let BlockBody::ToolCall(call) = &block.body else {
-        return None;
+    let call = match &block.body {
+        BlockBody::ToolCall(call) => call,
+        BlockBody::Permission(ask) => {
+            let call = ask.call.filter(|&call| feed.contains(call))?;
+            let asked_for = feed.block(call);
+            let beside = (asked_for.turn, asked_for.parent) == (block.turn, block.parent);
+            let done = matches!(&asked_for.body, BlockBody::ToolCall(call) if !call.status.runs());
+            return (beside && done).then(|| absorbed_by(feed, call).unwrap_or(call));
+        }
+        _ => return None,
     };
     let done = call.status == ToolStatus::Succeeded;
     match call.kind {

@@ -56,6 +56,7 @@ struct CallWas {
     denied: bool,
     called_ms: Option<i64>,
     allowed_ms: Option<i64>,
+    asked: Option<BlockId>,
     duration_ms: Option<u64>,
     settled_ms: Option<i64>,
     settled_event: Option<EventIdx>,
@@ -76,6 +77,7 @@ chat_event::pack_fields!(CallWas {
     denied,
     called_ms,
     allowed_ms,
+    asked,
     duration_ms,
     settled_ms,
     settled_event,
@@ -290,6 +292,7 @@ fn same_but_settled(old: &ToolCallBlock, now: &ToolCallBlock) -> bool {
         denied,
         called_ms,
         allowed_ms,
+        asked,
         duration_ms: _,
         settled_event: _,
         steps,
@@ -300,6 +303,7 @@ fn same_but_settled(old: &ToolCallBlock, now: &ToolCallBlock) -> bool {
         && (title, args, args_event) == (&now.title, &now.args, &now.args_event)
         && (input, output, called_ms) == (&now.input, &now.output, &now.called_ms)
         && (waits, denied, allowed_ms) == (&now.waits, &now.denied, &now.allowed_ms)
+        && asked == &now.asked
         && (progress, steps) == (&now.progress, &now.steps)
         && (orphan, conflicts) == (&now.orphan, &now.conflicts)
 }
@@ -356,6 +360,7 @@ impl CallWas {
             denied: call.denied,
             called_ms: call.called_ms,
             allowed_ms: call.allowed_ms,
+            asked: call.asked,
             duration_ms: call.duration_ms,
             settled_ms,
             settled_event: call.settled_event,
@@ -384,6 +389,7 @@ impl CallWas {
         call.denied = self.denied;
         call.called_ms = self.called_ms;
         call.allowed_ms = self.allowed_ms;
+        call.asked = self.asked;
         call.duration_ms = self.duration_ms;
         call.settled_event = self.settled_event;
         call.progress = self.progress.as_deref().cloned();

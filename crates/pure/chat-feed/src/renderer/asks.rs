@@ -148,24 +148,33 @@ impl ChatRenderer {
         open.any(|&ask| self.asking_call(ask) == Some(call_id))
     }
 
-    /// A call waits from here on, or runs: its wait is told by the row of who waited.
+    /// The row of the call that has to wait for what is asked.
+    fn row_of_asking_call(&self, ask: BlockId) -> Option<BlockId> {
+        self.calls.get(self.asking_call(ask)?).copied()
+    }
+
+    /// A call waits from here on, or runs: its wait is told by the row of who waited, until the call is done.
     fn asking_call_changed(&mut self, ask: BlockId, waits: bool) {
-        let call = self.asking_call(ask);
-        let Some(&call) = call.and_then(|call| self.calls.get(call)) else {
+        let Some(call) = self.row_of_asking_call(ask) else {
             return;
         };
         let answered_ms = self.now_ms.filter(|_| !waits);
         let denied = self.is_denied(ask);
+        let answered = matches!(&self.feed.block(ask).body, BlockBody::Permission(block) if block.resolved.is_some());
         let block = self.call(call);
-        let allowed_ms = answered_ms.max(block.allowed_ms);
-        let now = (waits, denied, allowed_ms);
-        if block.result.is_some() || (block.waits, block.denied, block.allowed_ms) == now {
+        let asked = answered.then_some(ask).or(block.asked);
+        let before = (block.waits, block.denied, block.allowed_ms);
+        let now = match block.result {
+            // What was asked for it can still come to be known; whether it waits is over.
+            Some(_) => before,
+            None => (waits, denied, answered_ms.max(block.allowed_ms)),
+        };
+        if (before, block.asked) == (now, asked) {
             return;
         }
         let block = self.call_mut(call);
-        block.waits = waits;
-        block.denied = denied;
-        block.allowed_ms = allowed_ms;
+        (block.waits, block.denied, block.allowed_ms) = now;
+        block.asked = asked;
         self.update_quietly(call);
     }
 
@@ -176,6 +185,7 @@ impl ChatRenderer {
                     request_id: request_id.to_owned(),
                     ..PermissionRequest::default()
                 },
+                call: None,
                 resolved: None,
                 answered_ms: None,
                 expired: false,
@@ -253,6 +263,10 @@ impl ChatRenderer {
 
     /// Shows the new half, and keeps the turn's list of what waits; in a turn that is over nothing does.
     fn asked_or_answered(&mut self, id: BlockId) {
+        let call = self.row_of_asking_call(id);
+        if let BlockBody::Permission(block) = &mut self.feed.slot(id).block.body {
+            block.call = call.filter(|_| block.resolved.is_some());
+        }
         self.update(id);
         let waits = match &self.feed.block(id).body {
             BlockBody::Permission(block) => block.resolved.is_none(),
