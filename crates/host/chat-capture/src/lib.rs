@@ -1,6 +1,7 @@
 //! The only code that touches agents.
 //!
 //! - [`Pipe`] passes an agent's output through, untouched and at once, and sends what it says to a server on the way.
+//! - [`Follow`] finds the session files that agents write, and tells what they say as they grow.
 //! - [`Asked`] is a hook of an agent that asks, and waits for the answer.
 //! - [`Leftover`] is what an earlier pipe could not send: events that wait in the spool.
 //!
@@ -8,6 +9,7 @@
 //! async: an agent's output is one stream.
 
 mod client;
+mod follow;
 mod hook;
 mod leftover;
 mod pipe;
@@ -18,6 +20,7 @@ mod spool;
 
 pub use chat_normalize::Dialect;
 pub use client::{Endpoint, Error, check_endpoint};
+pub use follow::{Agent, Follow, FollowSettings, Found, Place, Progress, Taker, places};
 pub use hook::Asked;
 pub use leftover::{Leftover, leftovers};
 pub use pipe::{FindEndpoint, Outcome, Pipe};

@@ -19,9 +19,13 @@ use notes::{Note, Notes};
 /// Reads what a session's log has behind a cursor, `0` for all: the events, and the cursor of its end.
 pub type ReadLog<'a> = dyn FnMut(&str, &str) -> Result<(Vec<ChatEvent>, String), Error> + 'a;
 
-/// What is told from one spool, and what others told of its sessions.
+/// Gives all that the own source told of a session so far, in its order.
+pub(crate) type ReadOwn<'a> = dyn FnMut(&mut dyn FnMut(ChatEvent)) -> Result<(), Error> + 'a;
+
+/// What one source tells: the events of a spool, or those of an agent's files; and what others told of its sessions.
 #[derive(Debug)]
 pub(crate) struct Sources {
+    /// What stands for the source: a file beside the spools that it holds as long as it runs.
     spool: PathBuf,
     dialect: Option<Dialect>,
     /// Whether its pipe is there, and writes on.
@@ -54,6 +58,13 @@ pub struct Turn {
     any_runs: bool,
 }
 
+impl Turn {
+    /// Whether no other source told anything.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.told.is_empty()
+    }
+}
+
 impl Sources {
     pub(crate) fn new(spool: &Path) -> Self {
         Sources {
@@ -69,6 +80,16 @@ impl Sources {
         Sources {
             runs: false,
             ..Sources::new(spool)
+        }
+    }
+
+    /// Of agents' files that are followed by who holds `mark`, a file beside the spools.
+    pub(crate) fn of_files(mark: &Path, dialect: Dialect) -> Self {
+        Sources {
+            spool: mark.to_owned(),
+            dialect: Some(dialect),
+            runs: true,
+            sessions: BTreeMap::new(),
         }
     }
 
@@ -149,31 +170,53 @@ impl Sources {
         if turn.told.is_empty() {
             return Ok(None);
         }
-        let session = self.sessions.entry(batch.session_id.clone()).or_default();
+        let spool = self.spool.clone();
+        let mut own = |tell: &mut dyn FnMut(ChatEvent)| tell_spooled(&spool, batch, tell);
+        let events = batch.lines.iter().filter_map(|line| read(line));
+        let new = self.new_events(turn, &batch.session_id, events, is_end, read_log, &mut own)?;
+        Ok(new.map(|new| Batch {
+            session_id: batch.session_id.clone(),
+            lines: new.iter().map(ChatEvent::to_line).collect(),
+            end: batch.end,
+        }))
+    }
+
+    /// The same for events; `read_own` gives all of the source up to these, with them.
+    pub(crate) fn new_events(
+        &mut self,
+        turn: &Turn,
+        session_id: &str,
+        events: impl Iterator<Item = ChatEvent>,
+        is_end: bool,
+        read_log: &mut ReadLog<'_>,
+        read_own: &mut ReadOwn<'_>,
+    ) -> Result<Option<Vec<ChatEvent>>, Error> {
+        if turn.told.is_empty() {
+            return Ok(None);
+        }
+        let session = self.sessions.entry(session_id.to_owned()).or_default();
         let mut new = Vec::new();
         let beside = match &mut session.beside {
             Some(beside) => {
                 if session.told != turn.told {
-                    let (log, cursor) = read_log(&batch.session_id, &beside.cursor)?;
+                    let (log, cursor) = read_log(session_id, &beside.cursor)?;
                     beside.cursor = cursor;
                     for event in log {
                         beside.merge.take(Merge::LOG, event, &mut new);
                     }
                 }
-                for event in batch.lines.iter().filter_map(|line| read(line)) {
+                for event in events {
                     beside.merge.take(Merge::OWN, event, &mut new);
                 }
                 beside
             }
             None => {
-                let (log, cursor) = read_log(&batch.session_id, "0")?;
+                let (log, cursor) = read_log(session_id, "0")?;
                 let mut merge = Merge::beside_log();
                 for event in log {
                     merge.take(Merge::LOG, event, &mut new);
                 }
-                for event in spooled(&self.spool, batch)? {
-                    merge.take(Merge::OWN, event, &mut new);
-                }
+                read_own(&mut |event| merge.take(Merge::OWN, event, &mut new))?;
                 session.beside.insert(Beside { merge, cursor })
             }
         };
@@ -185,11 +228,7 @@ impl Sources {
         if is_end && !(turn.any_runs && self.dialect.is_some_and(is_of_a_file)) {
             beside.merge.finish(&mut new);
         }
-        Ok(Some(Batch {
-            session_id: batch.session_id.clone(),
-            lines: new.iter().map(ChatEvent::to_line).collect(),
-            end: batch.end,
-        }))
+        Ok(Some(new))
     }
 
     /// It is not known what came of what was sent: the log will tell.
@@ -221,16 +260,16 @@ fn read(line: &str) -> Option<ChatEvent> {
     ChatEvent::from_json(line).ok()
 }
 
-/// Our events of the session up to the batch's end.
-fn spooled(spool: &Path, batch: &Batch) -> Result<Vec<ChatEvent>, Error> {
+/// Tells our events of the session up to the batch's end.
+fn tell_spooled(spool: &Path, batch: &Batch, tell: &mut dyn FnMut(ChatEvent)) -> Result<(), Error> {
     let mut reader = Reader::open(spool)?;
-    let mut events = Vec::new();
     while let Some(earlier) = reader.next_batch(batch.end)? {
         if earlier.session_id == batch.session_id {
-            events.extend(earlier.lines.iter().filter_map(|line| read(line)));
+            let events = earlier.lines.iter().filter_map(|line| read(line));
+            events.for_each(&mut *tell);
         }
     }
-    Ok(events)
+    Ok(())
 }
 
 /// Reads the log of the server.

@@ -1,13 +1,16 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::{compact, config, convert, export, hook, pipe, serve, token_command, trace};
+use crate::{compact, config, convert, export, hook, pipe, serve, token_command, trace, watch};
 
 /// A live activity feed and session replay for coding agents.
+///
+/// Without a command it finds the sessions of agents on this machine, follows them and opens the page, as `turnreel watch`.
 #[derive(Debug, Parser)]
 #[command(name = "turnreel", version, about, max_term_width = 100)]
 struct Cli {
@@ -17,6 +20,14 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Find the sessions that agents keep on this machine, follow them, and open the page: what `turnreel` does by itself.
+    ///
+    /// Sessions of Claude Code, Codex, Gemini CLI and Pi are read where these keep them, and nothing is written there. It
+    /// serves as `turnreel serve` does, with the same options.
+    #[command(
+        after_help = "Where it looks: ~/.claude/projects (or below CLAUDE_CONFIG_DIR), ~/.codex/sessions (or below CODEX_HOME), ~/.gemini/tmp, ~/.pi/agent/sessions (or below PI_CODING_AGENT_DIR)."
+    )]
+    Watch(Box<watch::Args>),
     /// Serve the page, and keep and publish what agents do.
     ///
     /// Prints the address with its token. Only this machine can reach it, unless --listen says otherwise.
@@ -25,7 +36,7 @@ enum Command {
     )]
     Serve(Box<serve::Args>),
     /// Tell how the server would be set up, and where each setting is from.
-    Config(Box<serve::Args>),
+    Config(Box<watch::Args>),
     /// Pass an agent's output through, and send it to the server on the way.
     ///
     /// What comes in goes out unchanged and at once. Where the server is away, events wait in the data folder and are sent
@@ -87,7 +98,7 @@ pub fn main() -> ExitCode {
     let program = Cli::command().mut_subcommand("config", |config| {
         config.mut_arg("ready_json", |arg| arg.hide(true))
     });
-    let read = config::read(&program, std::env::args_os().collect());
+    let read = config::read(&program, with_command(std::env::args_os().collect()));
     let given = match read {
         Ok(given) => given,
         Err(why) => {
@@ -100,6 +111,7 @@ pub fn main() -> ExitCode {
         Err(why) => why.exit(),
     };
     match cli.command {
+        Some(Command::Watch(args)) => watch::command(*args),
         Some(Command::Serve(args)) => serve::command(*args),
         Some(Command::Config(_)) => config::command(&program, &given),
         Some(Command::Pipe(args)) => pipe::command(args),
@@ -114,6 +126,19 @@ pub fn main() -> ExitCode {
             ExitCode::from(u8::from(printed.is_err()))
         }
     }
+}
+
+/// The arguments with the command that is meant where none is named: `turnreel --no-open` is `turnreel watch --no-open`.
+fn with_command(mut args: Vec<OsString>) -> Vec<OsString> {
+    let of_program = ["-h", "--help", "-V", "--version"];
+    let is_bare = match args.get(1).map(|arg| arg.to_string_lossy()) {
+        None => true,
+        Some(arg) => arg.starts_with('-') && !of_program.contains(&&*arg),
+    };
+    if is_bare {
+        args.insert(1.min(args.len()), "watch".into());
+    }
+    args
 }
 
 /// The data folder that all commands share.

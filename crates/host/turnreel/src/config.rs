@@ -23,7 +23,10 @@ const FILE_NAME: &str = "turnreel.toml";
 const FILE_BYTES: u64 = 1024 * 1024;
 
 /// The commands that are set up so.
-const COMMANDS: &[&str] = &["serve", "config"];
+const COMMANDS: &[&str] = &["watch", "serve", "config"];
+
+/// The command that has the options of all of these.
+const WIDEST: &str = "watch";
 
 /// Options that stand for one start.
 const NOT_IN_A_FILE: &[&str] = &["config", "ready-json", "help", "version"];
@@ -71,6 +74,11 @@ pub(crate) fn read(program: &Command, args: Vec<OsString>) -> Result<Given, Stri
     let table = load(&path).map_err(within)?;
     let mut added = Vec::new();
     for (key, value) in &table {
+        let wide = program.find_subcommand(WIDEST);
+        if option(command, key).is_none() && wide.is_some_and(|wide| option(wide, key).is_some()) {
+            // What another of these commands goes by.
+            continue;
+        }
         let arg = option(command, key)
             .filter(|arg| is_named || arg.get_id() != "data")
             .ok_or_else(|| within(format!("`{key}` is no option of `turnreel serve`")))?;

@@ -12,6 +12,9 @@ pub(crate) struct ServerFile {
     pub(crate) url: String,
     /// Its process.
     pub(crate) pid: u32,
+    /// Whether it follows the sessions that agents keep on this machine.
+    #[serde(default)]
+    pub(crate) watches: bool,
 }
 
 /// The platform's folder for a program's own data.
@@ -113,17 +116,18 @@ pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), String> {
 /// # Errors
 ///
 /// Where the folder refuses.
-pub(crate) fn write_server_file(dir: &Path, url: &str) -> Result<(), String> {
+pub(crate) fn write_server_file(dir: &Path, url: &str, watches: bool) -> Result<(), String> {
     let server = ServerFile {
         url: url.to_owned(),
         pid: std::process::id(),
+        watches,
     };
     let text = serde_json::to_string(&server).map_err(|why| why.to_string())?;
     write_private(&dir.join("server.json"), text.as_bytes())
 }
 
 /// Where the folder's server said that it can be reached.
-fn server_file(dir: &Path) -> Option<ServerFile> {
+pub(crate) fn server_file(dir: &Path) -> Option<ServerFile> {
     let text = std::fs::read_to_string(dir.join("server.json")).ok()?;
     serde_json::from_str(&text).ok()
 }

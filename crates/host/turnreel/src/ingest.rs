@@ -101,6 +101,21 @@ pub(crate) async fn ingest(
     items: Vec<Result<ChatEvent, Rejected>>,
     atomic: bool,
 ) -> Result<Answer, ApiError> {
+    ingest_at(state, id, items, atomic, now_ms()).await
+}
+
+/// The same for what arrived at `recv_ms`, Unix epoch in milliseconds: what was told elsewhere long ago is as old as it says.
+///
+/// # Errors
+///
+/// As [`ingest`].
+pub(crate) async fn ingest_at(
+    state: &State,
+    id: SessionId,
+    items: Vec<Result<ChatEvent, Rejected>>,
+    atomic: bool,
+    recv_ms: i64,
+) -> Result<Answer, ApiError> {
     let mut events = Vec::with_capacity(items.len());
     let mut rejected = Vec::new();
     let n_items = items.len();
@@ -123,7 +138,7 @@ pub(crate) async fn ingest(
             rejected.into_iter().map(Item::Rejected),
         ));
     }
-    let appended = append(state, id, events, atomic).await?;
+    let appended = append_at(state, id, events, atomic, recv_ms).await?;
     let first = appended.first;
     let last = appended.last;
     let mut rejected = rejected.into_iter().peekable();
@@ -207,6 +222,16 @@ pub(crate) async fn append(
     events: Vec<ChatEvent>,
     atomic: bool,
 ) -> Result<Published, ApiError> {
+    append_at(state, id, events, atomic, now_ms()).await
+}
+
+async fn append_at(
+    state: &State,
+    id: SessionId,
+    events: Vec<ChatEvent>,
+    atomic: bool,
+    recv_ms: i64,
+) -> Result<Published, ApiError> {
     let live = match state.live_to_write(&id) {
         Some(live) => live,
         // Making one waits for the disk.
@@ -219,7 +244,7 @@ pub(crate) async fn append(
     let state = state.clone();
     let storing = tokio::spawn(async move {
         let _writer = live.writer.lock().await;
-        append_as_writer(&state, &live, events, atomic).await
+        append_as_writer_at(&state, &live, events, atomic, recv_ms).await
     });
     storing.await?
 }
@@ -231,10 +256,20 @@ pub(crate) async fn append_as_writer(
     events: Vec<ChatEvent>,
     atomic: bool,
 ) -> Result<Published, ApiError> {
+    append_as_writer_at(state, live, events, atomic, now_ms()).await
+}
+
+async fn append_as_writer_at(
+    state: &State,
+    live: &Arc<Live>,
+    events: Vec<ChatEvent>,
+    atomic: bool,
+    recv_ms: i64,
+) -> Result<Published, ApiError> {
     let mut untold = Untold::new(state, live);
     let session = live.session.clone();
     let began = Instant::now();
-    let appending = tokio::task::spawn_blocking(move || session.append(events, atomic, now_ms()));
+    let appending = tokio::task::spawn_blocking(move || session.append(events, atomic, recv_ms));
     let Appended {
         epoch,
         results,

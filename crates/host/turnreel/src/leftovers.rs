@@ -79,7 +79,7 @@ async fn take_in_one(state: &State, path: &Path) -> Result<(), String> {
 }
 
 /// What another source told of the same session meanwhile, or before.
-fn read_log(
+pub(crate) fn read_log(
     state: &State,
     session_id: &str,
     after: &str,

@@ -3,6 +3,7 @@
 //! - [`run`] serves until it is told to stop; `serve` opens the world for it: folder, token, address.
 //! - `access` decides who may ask, `routes` answer, `ingest` stores and publishes, `live` holds what readers follow,
 //!   `socket` and `sse` send it to them, in the log's words or in others' (`agent_form`).
+//! - `watch` finds and follows the sessions that agents keep on this machine, and opens the page.
 //! - `pipe` is the other end: an agent's output on its way through; `hook` brings an answer back to it.
 //! - `convert` and `trace` read sessions where they lie, for files and for the terminal.
 //!
@@ -60,6 +61,7 @@ mod tokens;
 mod told;
 mod trace;
 mod unpack;
+mod watch;
 mod wire;
 
 pub use cli::main;

@@ -1,9 +1,11 @@
-//! `turnreel serve`: opens the folder, the token and the address, says where the page is, and serves.
+//! `turnreel serve`: opens the folder, the token and the address, says where the page is, and serves; with `watch`, beside
+//! that agents' sessions are followed.
 
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
 
 use chat_store::{Options, Store, SyncPolicy};
 use tokio::net::{TcpListener, TcpSocket};
@@ -11,9 +13,11 @@ use tracing::level_filters::LevelFilter;
 
 use crate::cli::DataArg;
 use crate::limits::LimitArgs;
+use crate::locked::locked;
 use crate::logging::{self, Format};
 use crate::state::State;
 use crate::tokens::Record;
+use crate::watch::{self, Watch, Watching};
 use crate::{assets, data_dir, doors, examples, leftovers, panics, server, tokens};
 
 /// The port where none is asked for.
@@ -124,6 +128,11 @@ fn parse_host(text: &str) -> Result<String, String> {
 
 /// Runs the command until the process is told to stop.
 pub(crate) fn command(args: Args) -> ExitCode {
+    run(args, None)
+}
+
+/// The same, and follows what is to be followed.
+pub(crate) fn run(args: Args, watch: Option<Watch>) -> ExitCode {
     let level = args.log.parse();
     logging::begin(level.unwrap_or(LevelFilter::INFO), args.log_format);
     panics::tell_places_only();
@@ -134,7 +143,7 @@ pub(crate) fn command(args: Args) -> ExitCode {
         Ok(runtime) => runtime,
         Err(why) => return fail(&format!("could not start: {why}")),
     };
-    let code = match runtime.block_on(serve(args)) {
+    let code = match runtime.block_on(serve(args, watch)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => fail(&why),
     };
@@ -148,7 +157,7 @@ fn fail(why: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-async fn serve(args: Args) -> Result<(), String> {
+async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
     // Asked for before anything is opened: a stop during a long start must be a stop too.
     let stop = stop_signal()?;
     let dir = data_dir::resolve(args.data.data)?;
@@ -165,11 +174,28 @@ async fn serve(args: Args) -> Result<(), String> {
         segment_bytes: args.segment_mib.saturating_mul(1024 * 1024),
         open_logs: doors::open_logs(),
     };
-    let store = tokio::task::spawn_blocking(move || Store::open(&opening_dir, options))
+    let opened = tokio::task::spawn_blocking(move || Store::open(&opening_dir, options))
         .await
-        .map_err(|why| why.to_string())?
-        .map_err(|why| data_dir::why_not_opened(&dir, &why))?;
-    let listener = listen(args.listen).map_err(|why| cannot_listen(args.listen, &why))?;
+        .map_err(|why| why.to_string())?;
+    if let (Err(chat_store::Error::Locked { .. }), Some(watch)) = (&opened, &watch)
+        && let Some(server) = data_dir::server_file(&dir)
+    {
+        return lead_to(&server, &dir, watch);
+    }
+    let store = opened.map_err(|why| data_dir::why_not_opened(&dir, &why))?;
+    let listener = match listen(args.listen) {
+        // Who asked for no port in particular is served on another.
+        Err(why)
+            if why.kind() == std::io::ErrorKind::AddrInUse
+                && watch.is_some()
+                && args.listen == SocketAddr::from(([127, 0, 0, 1], DEFAULT_PORT)) =>
+        {
+            tracing::info!("port {DEFAULT_PORT} is in use; taking a free one");
+            listen(SocketAddr::from(([127, 0, 0, 1], 0)))
+        }
+        listening => listening,
+    };
+    let listener = listener.map_err(|why| cannot_listen(args.listen, &why))?;
     let address = listener
         .local_addr()
         .map_err(|why| format!("could not listen: {why}"))?;
@@ -187,40 +213,98 @@ async fn serve(args: Args) -> Result<(), String> {
         &hosts,
         args.limits.settings(),
     );
-    if is_new && !args.no_examples {
+    let open = watch.as_ref().is_some_and(|watch| watch.open);
+    let mut watching = None;
+    let mut found = Vec::new();
+    if let Some(watch) = watch {
+        let (thread, here) = watch.begin(&state, &dir)?;
+        (watching, found) = (Some(thread), here);
+    }
+    // Who has sessions of their own needs no examples.
+    if is_new && !args.no_examples && found.iter().all(|found| found.read == 0) {
         examples::import(&state).await;
     }
     let url = format!("http://{address}");
-    if let Err(why) = data_dir::write_server_file(&dir, &url) {
+    if let Err(why) = data_dir::write_server_file(&dir, &url, watching.is_some()) {
         // On a full disk it still gives what there is. The file may say where another server was.
         data_dir::forget_server_file(&dir);
         tracing::error!("agents on this machine do not find the server: {why}");
     }
-    announce(&url, &token, args.ready_json, &dir)?;
+    let report = watching.as_ref().map(|_| watch::report(&found));
+    announce(&url, &token, args.ready_json, &dir, report.as_deref())?;
+    if open {
+        watch::open_page(&page_at(&url, &token));
+    }
     tokio::task::spawn_blocking(assets::warm_up);
     let sending = tokio::spawn(leftovers::take_in(state.clone(), dir.clone()));
+    // Nothing is told any more when the logs are closed; how far it was told is noted when they are.
+    let halted = Arc::new(Mutex::new(None));
+    let halting = halted.clone();
+    let stop = async move {
+        stop.await;
+        let halt = || watching.and_then(Watching::halt);
+        *locked(&halting) = tokio::task::spawn_blocking(halt).await.ok().flatten();
+    };
     let served = server::run(listener, state, stop).await;
+    if let Some(mut follow) = locked(&halted).take() {
+        follow.close();
+    }
     sending.abort();
     data_dir::remove_server_file(&dir);
     served.map_err(|why| format!("could not serve: {why}"))
 }
 
-fn announce(url: &str, token: &str, ready_json: bool, dir: &Path) -> Result<(), String> {
-    let mut stdout = std::io::stdout().lock();
-    let printed = if ready_json {
-        writeln!(
-            stdout,
-            "{}",
+/// The folder is served already: that is where to look.
+fn lead_to(server: &data_dir::ServerFile, dir: &Path, watch: &Watch) -> Result<(), String> {
+    let page = page_at(&server.url, &data_dir::token(dir)?);
+    let mut said = format!(
+        "turnreel is serving {} already\n\n  {page}\n",
+        dir.display()
+    );
+    if !server.watches {
+        said.push_str(
+            "\nThat server does not look for agents' sessions: stop it, and start `turnreel` in its place.\n",
+        );
+    }
+    print(&said)?;
+    if watch.open {
+        watch::open_page(&page);
+        // The browser asks us for the way.
+        std::thread::sleep(std::time::Duration::from_millis(1500));
+    }
+    Ok(())
+}
+
+/// The token goes in the fragment, which browsers send nowhere.
+fn page_at(url: &str, token: &str) -> String {
+    format!("{url}/#token={token}")
+}
+
+fn announce(
+    url: &str,
+    token: &str,
+    ready_json: bool,
+    dir: &Path,
+    report: Option<&str>,
+) -> Result<(), String> {
+    if ready_json {
+        return print(&format!(
+            "{}\n",
             serde_json::json!({"url": url, "token": token})
-        )
-    } else {
-        writeln!(
-            stdout,
-            "turnreel is serving {}\n\n  {url}/#token={token}\n\nPress ctrl-c to stop.",
-            dir.display()
-        )
-    };
-    printed
+        ));
+    }
+    let report = report.map_or_else(String::new, |report| format!("\n{report}"));
+    print(&format!(
+        "turnreel is serving {}\n{report}\n  {}\n\nPress ctrl-c to stop.\n",
+        dir.display(),
+        page_at(url, token)
+    ))
+}
+
+fn print(text: &str) -> Result<(), String> {
+    let mut stdout = std::io::stdout().lock();
+    stdout
+        .write_all(text.as_bytes())
         .and_then(|()| stdout.flush())
         .map_err(|why| format!("could not print the address: {why}"))
 }

@@ -1,0 +1,196 @@
+//! Which agents keep sessions on this machine, and where: their own settings count, else their home folders.
+//!
+//! Seen: Claude Code 1.0 to 2.1.330, Codex 0.77 to 0.169, Gemini CLI 0.61, Pi; `formats.md` 2, 4.3, 5.5 and 10.2.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// An agent whose sessions are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Agent {
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+    /// OpenCode.
+    OpenCode,
+    /// Gemini CLI.
+    Gemini,
+    /// Pi.
+    Pi,
+}
+
+impl Agent {
+    /// Its name, for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Agent::Claude => "Claude Code",
+            Agent::Codex => "Codex",
+            Agent::OpenCode => "OpenCode",
+            Agent::Gemini => "Gemini CLI",
+            Agent::Pi => "Pi",
+        }
+    }
+
+    /// What a file below its folder is; `None` for what is none of its sessions'. `path` is relative, its parts by `/`.
+    pub(super) fn role(self, path: &str) -> Option<Role> {
+        let parts: Vec<&str> = path.split('/').collect();
+        let name = parts.last()?;
+        let stem = name
+            .strip_suffix(".jsonl")
+            .filter(|stem| !stem.is_empty())?;
+        if name.starts_with('.') {
+            return None;
+        }
+        match self {
+            Agent::Claude => match (parts.as_slice(), stem.strip_prefix("agent-")) {
+                // Beside the sessions: it says itself of which one it is.
+                ([_, _], Some(agent)) => Some(Role::Loose {
+                    agent: agent.to_owned(),
+                }),
+                ([_, _], None) => Some(Role::Main),
+                ([project, session, "subagents", ..], Some(agent)) => Some(Role::Part {
+                    main: format!("{project}/{session}.jsonl"),
+                    agent: agent.to_owned(),
+                }),
+                _ => None,
+            },
+            Agent::Codex | Agent::Pi => Some(Role::Main),
+            Agent::Gemini => matches!(parts.as_slice(), [_, "chats", _]).then_some(Role::Main),
+            Agent::OpenCode => None,
+        }
+    }
+}
+
+/// What a file is in a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// The session's own file.
+    Main,
+    /// That of a sub-agent, of the session whose own file is `main`.
+    Part { main: String, agent: String },
+    /// That of a sub-agent of a session that the file names.
+    Loose { agent: String },
+}
+
+/// A folder in which an agent keeps its sessions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Whose it is.
+    pub agent: Agent,
+    /// Where it is, whether it is there or not.
+    pub folder: PathBuf,
+}
+
+/// The folders of all agents, by the environment.
+///
+/// ```
+/// use chat_capture::{Agent, places};
+/// let env = |name: &str| (name == "HOME").then(|| "/home/me".into());
+/// let places = places(&env);
+/// assert_eq!(places[0].agent, Agent::Claude);
+/// assert_eq!(places[0].folder.to_str(), Some("/home/me/.claude/projects"));
+/// ```
+pub fn places(env: &dyn Fn(&str) -> Option<OsString>) -> Vec<Place> {
+    let folder = |name: &str| {
+        let path = env(name).map(PathBuf::from);
+        path.filter(|path| !path.as_os_str().is_empty())
+    };
+    let home = folder("HOME").or_else(|| folder("USERPROFILE"));
+    let at_home = |path: &str| home.as_ref().map(|home| home.join(path));
+    // OpenCode keeps to XDG on every system.
+    let data = folder("XDG_DATA_HOME").or_else(|| at_home(".local/share"));
+    let all = [
+        (
+            Agent::Claude,
+            folder("CLAUDE_CONFIG_DIR")
+                .or_else(|| at_home(".claude"))
+                .map(|claude| claude.join("projects")),
+        ),
+        (
+            Agent::Codex,
+            folder("CODEX_HOME")
+                .or_else(|| at_home(".codex"))
+                .map(|codex| codex.join("sessions")),
+        ),
+        (Agent::OpenCode, data.map(|data| data.join("opencode"))),
+        (Agent::Gemini, at_home(".gemini/tmp")),
+        (
+            Agent::Pi,
+            folder("PI_CODING_AGENT_DIR")
+                .or_else(|| at_home(".pi/agent"))
+                .map(|pi| pi.join("sessions")),
+        ),
+    ];
+    let there = all.into_iter();
+    there
+        .filter_map(|(agent, folder)| {
+            Some(Place {
+                agent,
+                folder: folder?,
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_a_session_a_part_of_one_or_none_of_ours() {
+        let role = |agent: Agent, path: &str| match agent.role(path) {
+            None => "none".to_owned(),
+            Some(Role::Main) => "main".to_owned(),
+            Some(Role::Part { main, agent }) => format!("{agent} of {main}"),
+            Some(Role::Loose { agent }) => format!("{agent} of some"),
+        };
+        for (agent, path, expected) in [
+            (Agent::Claude, "p/s1.jsonl", "main"),
+            (Agent::Claude, "p/agent-a1.jsonl", "a1 of some"),
+            (
+                Agent::Claude,
+                "p/s1/subagents/agent-a1.jsonl",
+                "a1 of p/s1.jsonl",
+            ),
+            (
+                Agent::Claude,
+                "p/s1/subagents/workflows/r/agent-a2.jsonl",
+                "a2 of p/s1.jsonl",
+            ),
+            (Agent::Claude, "p/s1/subagents/agent-a1.meta.json", "none"),
+            (Agent::Claude, "p/s1/tool-results/x.jsonl", "none"),
+            (Agent::Claude, "s1.jsonl", "none"),
+            (Agent::Codex, "2026/11/27/rollout-x.jsonl", "main"),
+            (Agent::Codex, "2026/11/27/.rollout-x.jsonl", "none"),
+            (Agent::Codex, "2026/11/27/rollout-x.json", "none"),
+            (Agent::Gemini, "p/chats/session-1.jsonl", "main"),
+            (Agent::Gemini, "p/logs/x.jsonl", "none"),
+        ] {
+            assert_eq!(role(agent, path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_an_agent_is_told_of_its_folder_counts() {
+        let env = |name: &str| match name {
+            "HOME" => Some("/h".into()),
+            "CLAUDE_CONFIG_DIR" => Some("/c".into()),
+            "CODEX_HOME" => Some("".into()),
+            "XDG_DATA_HOME" => Some("/d".into()),
+            _ => None,
+        };
+        let places = places(&env);
+        let folders: Vec<_> = places.iter().filter_map(|it| it.folder.to_str()).collect();
+        assert_eq!(
+            folders,
+            [
+                "/c/projects",
+                "/h/.codex/sessions",
+                "/d/opencode",
+                "/h/.gemini/tmp",
+                "/h/.pi/agent/sessions"
+            ]
+        );
+    }
+}

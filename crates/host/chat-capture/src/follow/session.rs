@@ -1,0 +1,553 @@
+//! One session on its way: its own file and those of its sub-agents, read in slices, as events in their order.
+//!
+//! A sub-agent's file is read as it grows, once the call that started it is known, and to its end before that call's
+//! result. What was told before is read again without being told: a reader knows nothing of a file but by reading it.
+
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use chat_event::{ChatEvent, Payload};
+use chat_normalize::{AT_REST, Context, Dialect, NotASession, SessionReader};
+
+use super::file::{Facts, Followed, Taken};
+use super::kept::Progress;
+use super::parts::{Calls, SubAgent, whole_result};
+use crate::client::Error;
+use crate::spool::spool_error;
+
+/// As much is read at once.
+const PIECE_BYTES: u64 = 256 * 1024;
+
+/// So many events wait for the first that has a time; a source without one in so many has none of its own.
+const MAX_UNTIMED: usize = 10_000;
+
+/// What one slice gave.
+#[derive(Debug, Default)]
+pub(super) struct Read {
+    /// Whether there is more to be read now.
+    pub(super) more: bool,
+    /// What the operator should know.
+    pub(super) faults: Vec<String>,
+}
+
+/// Why a session is not read on.
+#[derive(Debug)]
+pub(super) struct Trouble {
+    /// `None` where the file is only gone.
+    pub(super) text: Option<String>,
+    /// It is no session; else it may be read later.
+    pub(super) is_for_good: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Session {
+    path: PathBuf,
+    main: Source,
+    agents: BTreeMap<PathBuf, (SubAgent, Source)>,
+    calls: Calls,
+    /// Events of the own file that wait for a sub-agent's.
+    pending: VecDeque<ChatEvent>,
+    /// Calls without a result.
+    open: HashSet<String>,
+    session_id: Option<String>,
+    kept: Progress,
+    ended: bool,
+    quiet: bool,
+    pub(super) used: Instant,
+}
+
+impl Session {
+    /// The session whose own file this is, to be told on from where it was told to.
+    pub(super) fn load(path: &Path, kept: Option<&Progress>) -> Session {
+        let kept = kept.cloned().unwrap_or_default();
+        Session {
+            path: path.to_owned(),
+            main: Source::new(Context::default(), kept.main),
+            agents: BTreeMap::new(),
+            calls: Calls::default(),
+            pending: VecDeque::new(),
+            open: HashSet::new(),
+            session_id: None,
+            ended: kept.ended,
+            quiet: kept.quiet,
+            kept,
+            used: Instant::now(),
+        }
+    }
+
+    pub(super) fn session_id(&self) -> Option<String> {
+        self.session_id.clone()
+    }
+
+    pub(super) fn dialect(&self) -> Option<Dialect> {
+        self.main.reader.dialect()
+    }
+
+    /// Whether a call waits for its result.
+    pub(super) fn waits(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Whether it was said that nothing comes, or its format says so itself.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.quiet || self.ended
+    }
+
+    /// How far all is told; `None` where something that was read waits to be told.
+    pub(super) fn progress(&self) -> Option<Progress> {
+        if !self.pending.is_empty() || !self.main.untimed.is_empty() {
+            return None;
+        }
+        let mut agents = self.kept.agents.clone();
+        for (path, (_, source)) in &self.agents {
+            if let Some(path) = path.to_str().filter(|_| source.told().bytes > 0) {
+                agents.insert(path.to_owned(), source.told());
+            }
+        }
+        Some(Progress {
+            main: self.main.told(),
+            agents,
+            ended: self.ended,
+            quiet: self.quiet,
+        })
+    }
+
+    /// Reads one slice of what the files have up to these lengths, and adds the events that are to be told. With `at_end`,
+    /// also sub-agents that no call started.
+    pub(super) fn read(
+        &mut self,
+        facts: Facts,
+        parts: &BTreeMap<PathBuf, Facts>,
+        at_end: bool,
+        out: &mut Vec<ChatEvent>,
+    ) -> Result<Read, Trouble> {
+        let mut read = Read::default();
+        for path in parts
+            .keys()
+            .filter(|path| !self.agents.contains_key(*path))
+            .cloned()
+            .collect::<Vec<_>>()
+        {
+            let kept = path.to_str().and_then(|path| self.kept.agents.get(path));
+            let source = Source::new(Context::default(), kept.copied().unwrap_or_default());
+            self.agents
+                .insert(path.clone(), (SubAgent::new(&path), source));
+        }
+        if self.pending.is_empty() {
+            self.read_main(facts, out, &mut read)?;
+        }
+        if !self.hand_on(parts, out, &mut read) {
+            read.more = true;
+            return Ok(read);
+        }
+        if self.main.fed < facts.len {
+            read.more = true;
+        } else if self.session_id.is_some() {
+            read.more = self.read_agents(parts, at_end, out, &mut read);
+        }
+        Ok(read)
+    }
+
+    fn read_main(
+        &mut self,
+        facts: Facts,
+        out: &mut Vec<ChatEvent>,
+        read: &mut Read,
+    ) -> Result<(), Trouble> {
+        let before = self.main.fed;
+        let mut events = Vec::new();
+        let piece = self.main.read(&self.path, facts, &mut events);
+        let piece = match piece {
+            Ok(Piece::Replaced) => {
+                read.faults.push(format!(
+                    "read again from its beginning, for it is another file now: {}",
+                    self.path.display()
+                ));
+                *self = Session {
+                    // Its sub-agents' files are what they were.
+                    agents: std::mem::take(&mut self.agents),
+                    ..Session::load(&self.path, None)
+                };
+                self.main.read(&self.path, facts, &mut events)
+            }
+            piece => piece,
+        };
+        let is_told = match piece {
+            Ok(Piece::Told) => true,
+            Ok(Piece::New | Piece::Replaced) => false,
+            Err(why) => return Err(trouble(&why, &self.path)),
+        };
+        if self.session_id.is_none() {
+            self.session_id = self.main.reader.session_id().map(str::to_owned);
+        }
+        if is_told {
+            events.iter().for_each(|event| self.note(event));
+            if self.main.fed == self.main.skip.bytes && self.quiet {
+                // It was taken to be idle there: what comes next is new work.
+                let at_ms = events.iter().rev().find_map(|event| event.timestamp);
+                let at_ms = at_ms.unwrap_or(facts.changed_ms);
+                self.main.reader.quiet(at_ms, &mut Vec::new());
+            }
+        } else {
+            if self.main.fed > before {
+                (self.ended, self.quiet) = (false, false);
+            }
+            self.pending.extend(events);
+        }
+        let _ = out;
+        Ok(())
+    }
+
+    /// Hands on what waits; false where a sub-agent's file is to be read on first.
+    fn hand_on(
+        &mut self,
+        parts: &BTreeMap<PathBuf, Facts>,
+        out: &mut Vec<ChatEvent>,
+        read: &mut Read,
+    ) -> bool {
+        while let Some(mut event) = self.pending.pop_front() {
+            self.calls.note(&event);
+            if let Payload::ToolResult(result) = &event.payload
+                && self.calls.starts_agent(&result.tool_call_id)
+            {
+                let call = result.tool_call_id.clone();
+                if self.read_agent_of(&call, parts, out, read) {
+                    self.pending.push_front(event);
+                    return false;
+                }
+            }
+            whole_result(&self.path, &mut event);
+            self.note(&event);
+            out.push(event);
+        }
+        true
+    }
+
+    /// Reads on in the file of the agent that this call started; false where there is nothing more.
+    fn read_agent_of(
+        &mut self,
+        call: &str,
+        parts: &BTreeMap<PathBuf, Facts>,
+        out: &mut Vec<ChatEvent>,
+        read: &mut Read,
+    ) -> bool {
+        let mut of_call = None;
+        for (path, (agent, source)) in &mut self.agents {
+            let len = parts.get(path).map_or(0, |facts| facts.len);
+            if source.fed < len
+                && !source.failed
+                && agent.find_call(&mut self.calls, path)
+                && agent.is_of(call)
+            {
+                of_call = Some(path.clone());
+                break;
+            }
+        }
+        let Some(path) = of_call else { return false };
+        self.read_agent(&path, parts, out, read);
+        true
+    }
+
+    /// Reads on in the files of all agents whose place is known; whether there is more.
+    fn read_agents(
+        &mut self,
+        parts: &BTreeMap<PathBuf, Facts>,
+        at_end: bool,
+        out: &mut Vec<ChatEvent>,
+        read: &mut Read,
+    ) -> bool {
+        let mut due = Vec::new();
+        for (path, (agent, source)) in &mut self.agents {
+            let len = parts.get(path).map_or(0, |facts| facts.len);
+            let has_place = |agent: &mut SubAgent, calls: &mut Calls| {
+                agent.find_call(calls, path) || (at_end && agent.stands_alone())
+            };
+            // One that was read before has its place.
+            if source.fed != len && !source.failed && has_place(agent, &mut self.calls) {
+                due.push(path.clone());
+            }
+        }
+        for path in &due {
+            self.read_agent(path, parts, out, read);
+        }
+        // What an agent did may have started another.
+        !due.is_empty()
+    }
+
+    fn read_agent(
+        &mut self,
+        path: &Path,
+        parts: &BTreeMap<PathBuf, Facts>,
+        out: &mut Vec<ChatEvent>,
+        read: &mut Read,
+    ) {
+        let facts = parts.get(path).copied().unwrap_or_default();
+        let Some((mut agent, mut source)) = self.agents.remove(path) else {
+            return;
+        };
+        if source.fed == 0 {
+            source.reader = SessionReader::new(Context {
+                session_id: self.session_id.clone(),
+                ..Context::default()
+            });
+        }
+        let mut events = Vec::new();
+        let mut is_told = false;
+        match source.read(path, facts, &mut events) {
+            Ok(Piece::Told) => is_told = true,
+            Ok(Piece::New) => {}
+            Ok(Piece::Replaced) => {
+                source = Source::new(Context::default(), Taken::default());
+                agent = SubAgent::new(path);
+            }
+            Err(why) => {
+                source.failed = true;
+                read.faults.extend(trouble(&why, path).text);
+            }
+        }
+        for event in events {
+            let Some(event) = agent.place(event) else {
+                continue;
+            };
+            self.calls.note(&event);
+            self.note(&event);
+            if !is_told {
+                self.ended = false;
+                out.push(event);
+            }
+        }
+        self.agents.insert(path.to_owned(), (agent, source));
+    }
+
+    fn note(&mut self, event: &ChatEvent) {
+        match &event.payload {
+            Payload::ToolCall(call) => {
+                self.open.insert(call.tool_call_id.clone());
+            }
+            Payload::ToolResult(result) => {
+                self.open.remove(&result.tool_call_id);
+            }
+            _ => {}
+        }
+    }
+
+    /// Nothing came for a while.
+    pub(super) fn quiet(&mut self, at_ms: i64, out: &mut Vec<ChatEvent>) {
+        if !self.is_quiet() {
+            self.quiet = true;
+            self.main.reader.quiet(at_ms, out);
+        }
+    }
+
+    /// The session is taken to be over: what is open is closed, but for calls without a result: one may still come, and
+    /// would be taken for a second.
+    pub(super) fn end(&mut self, changed_ms: i64, out: &mut Vec<ChatEvent>) {
+        if std::mem::replace(&mut self.ended, true) {
+            return;
+        }
+        let mut events = Vec::new();
+        for (agent, source) in self
+            .agents
+            .values_mut()
+            .filter(|(_, source)| source.fed > 0)
+        {
+            let mut ends = Vec::new();
+            if !source.failed && source.finish(changed_ms, &mut ends).is_ok() {
+                events.extend(ends.into_iter().filter_map(|event| agent.place(event)));
+            }
+        }
+        let mut ends = Vec::new();
+        // A file that names no session has nothing to say.
+        let _ = self.main.finish(changed_ms, &mut ends);
+        if self.session_id.is_none() {
+            self.session_id = self.main.reader.session_id().map(str::to_owned);
+        }
+        events.extend(ends);
+        events.retain(|event| !is_missing_result(event));
+        out.extend(events);
+    }
+
+    /// Tells all of the session up to here, from its beginning.
+    pub(super) fn tell_anew(&self, tell: &mut dyn FnMut(ChatEvent)) -> Result<(), Error> {
+        let mut again = Session::load(&self.path, None);
+        let upto = |bytes: u64| Facts {
+            len: bytes,
+            ..Facts::default()
+        };
+        let agents = self.agents.iter();
+        let parts = agents.map(|(path, (_, source))| (path.clone(), upto(source.fed)));
+        let parts: BTreeMap<PathBuf, Facts> = parts.collect();
+        loop {
+            let mut events = Vec::new();
+            let read = again.read(upto(self.main.fed), &parts, true, &mut events);
+            let read = read.map_err(|why| {
+                let why = io::Error::other(why.text.unwrap_or_else(|| "it is gone".to_owned()));
+                spool_error("read what was told before", &self.path, why)
+            })?;
+            if !read.more && self.ended {
+                again.end(AT_REST, &mut events);
+            }
+            events.into_iter().for_each(&mut *tell);
+            if !read.more {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn is_missing_result(event: &ChatEvent) -> bool {
+    let Payload::ToolResult(result) = &event.payload else {
+        return false;
+    };
+    let code = result
+        .error
+        .as_ref()
+        .and_then(|error| error.code.as_deref());
+    code == Some("no_result")
+}
+
+fn trouble(why: &Failed, path: &Path) -> Trouble {
+    let path = path.display();
+    match why {
+        Failed::Io(why) if why.kind() == io::ErrorKind::NotFound => Trouble {
+            text: None,
+            is_for_good: false,
+        },
+        Failed::Io(why) => Trouble {
+            text: Some(format!("could not read: {why}: {path}")),
+            is_for_good: false,
+        },
+        Failed::NotASession(why) => Trouble {
+            text: Some(format!("not read: {}: {path}", why.place())),
+            is_for_good: true,
+        },
+    }
+}
+
+/// One file on its way in.
+#[derive(Debug)]
+struct Source {
+    reader: SessionReader,
+    /// Bytes that the reader was given, and how the file is known again there.
+    fed: u64,
+    mark: Taken,
+    /// What stands before this was told by an earlier reader.
+    skip: Taken,
+    failed: bool,
+    /// The time of the last event, and events before the first that has one.
+    last_ms: Option<i64>,
+    untimed: Vec<ChatEvent>,
+    /// When the file was written last.
+    changed_ms: i64,
+}
+
+/// What a slice was.
+enum Piece {
+    /// It was told before.
+    Told,
+    New,
+    /// The file is another one.
+    Replaced,
+}
+
+#[derive(Debug)]
+enum Failed {
+    Io(io::Error),
+    NotASession(NotASession),
+}
+
+impl From<io::Error> for Failed {
+    fn from(why: io::Error) -> Failed {
+        Failed::Io(why)
+    }
+}
+
+impl Source {
+    fn new(context: Context, skip: Taken) -> Source {
+        Source {
+            reader: SessionReader::new(context),
+            fed: 0,
+            mark: Taken::default(),
+            skip,
+            failed: false,
+            last_ms: None,
+            untimed: Vec::new(),
+            changed_ms: 0,
+        }
+    }
+
+    /// How far it was told.
+    fn told(&self) -> Taken {
+        if self.fed < self.skip.bytes {
+            self.skip
+        } else {
+            self.mark
+        }
+    }
+
+    /// Reads the next slice of what the file has up to that length.
+    fn read(
+        &mut self,
+        path: &Path,
+        facts: Facts,
+        out: &mut Vec<ChatEvent>,
+    ) -> Result<Piece, Failed> {
+        let mut file = Followed::open(path)?;
+        self.changed_ms = facts.changed_ms;
+        if facts.len < self.fed || (self.told().bytes > 0 && !file.is(self.told())?) {
+            return Ok(Piece::Replaced);
+        }
+        let is_told = self.fed < self.skip.bytes;
+        let end = if is_told { self.skip.bytes } else { facts.len };
+        let mut piece = Vec::new();
+        file.read(self.fed, PIECE_BYTES.min(end - self.fed), &mut piece)?;
+        let mut events = Vec::new();
+        self.fed += piece.len() as u64;
+        let pushed = self.reader.push(&piece, AT_REST, &mut events);
+        self.time(events, out);
+        pushed.map_err(Failed::NotASession)?;
+        if self.fed >= self.skip.bytes && !piece.is_empty() {
+            self.mark = file.taken(self.fed)?;
+        }
+        Ok(if is_told { Piece::Told } else { Piece::New })
+    }
+
+    fn finish(&mut self, changed_ms: i64, out: &mut Vec<ChatEvent>) -> Result<(), NotASession> {
+        let mut events = Vec::new();
+        let finished = self.reader.finish(AT_REST, &mut events);
+        self.time(events, out);
+        self.release(changed_ms, out);
+        finished
+    }
+
+    /// Gives events without a time that of the one before, at the beginning that of the first one that has one: as those
+    /// have who read the whole file at rest.
+    fn time(&mut self, events: Vec<ChatEvent>, out: &mut Vec<ChatEvent>) {
+        for mut event in events {
+            self.last_ms = event.timestamp.or(self.last_ms);
+            event.timestamp = self.last_ms;
+            let Some(last_ms) = self.last_ms else {
+                self.untimed.push(event);
+                if self.untimed.len() == MAX_UNTIMED {
+                    self.release(self.changed_ms, out);
+                }
+                continue;
+            };
+            self.release(last_ms, out);
+            out.push(event);
+        }
+    }
+
+    fn release(&mut self, at_ms: i64, out: &mut Vec<ChatEvent>) {
+        for mut event in self.untimed.drain(..) {
+            event.timestamp = Some(at_ms);
+            out.push(event);
+        }
+    }
+}

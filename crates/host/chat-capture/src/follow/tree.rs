@@ -1,0 +1,248 @@
+//! What lies in one agent's folder: looked at again and again, at little cost.
+//!
+//! A folder is listed when it changed, which its own time tells; its files are looked at each time. Links are not followed:
+//! what they lead to may be anywhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use super::agent::{Agent, Place, Role};
+use super::file::{Facts, Followed};
+
+/// More files than this are not looked at, and deeper ones neither.
+const MOST_FILES: usize = 50_000;
+const MOST_DEPTH: usize = 12;
+
+/// A folder is listed again after so long whatever its time says: not every disk tells the truth about it.
+const LIST_AGAIN: Duration = Duration::from_secs(60);
+
+/// A folder whose time is as new as this may change once more within the same tick of its clock.
+const SETTLED: Duration = Duration::from_secs(2);
+
+/// So much of a sub-agent's file is read to find out of which session it is.
+const HEAD_BYTES: u64 = 64 * 1024;
+
+/// A file of a session.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    pub(super) agent: Agent,
+    pub(super) path: PathBuf,
+    /// The session's own file.
+    pub(super) main: PathBuf,
+    pub(super) is_main: bool,
+    pub(super) facts: Facts,
+}
+
+/// One agent's folder.
+#[derive(Debug)]
+pub(super) struct Tree {
+    place: Place,
+    /// The folder itself, where a link led to it.
+    root: PathBuf,
+    folders: BTreeMap<PathBuf, Folder>,
+    /// Of which session a file is that lies beside sessions; nobody's are not looked at again until they change.
+    owners: BTreeMap<PathBuf, (Facts, Option<PathBuf>)>,
+}
+
+#[derive(Debug)]
+struct Folder {
+    changed: Option<SystemTime>,
+    listed: Instant,
+    is_settled: bool,
+    files: Vec<(PathBuf, Role)>,
+    folders: Vec<PathBuf>,
+}
+
+impl Tree {
+    pub(super) fn new(place: Place) -> Self {
+        Tree {
+            root: place.folder.clone(),
+            place,
+            folders: BTreeMap::new(),
+            owners: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn agent(&self) -> Agent {
+        self.place.agent
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.place.folder
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(super) fn is_there(&self) -> bool {
+        self.folders.contains_key(&self.root)
+    }
+
+    /// Adds all files of sessions, and what could not be looked at.
+    pub(super) fn look(&mut self, seen: &mut Vec<Seen>, faults: &mut Vec<String>) {
+        // The folder may be a link, as for those who keep their settings elsewhere; what lies in it may not.
+        self.root = self
+            .place
+            .folder
+            .canonicalize()
+            .unwrap_or_else(|_| self.place.folder.clone());
+        let mut here = BTreeSet::new();
+        let mut left = vec![(self.root.clone(), 0)];
+        let mut n_files = 0;
+        while let Some((path, depth)) = left.pop() {
+            if !self.list(&path, faults) {
+                continue;
+            }
+            let Some(folder) = self.folders.get(&path) else {
+                continue;
+            };
+            if depth < MOST_DEPTH {
+                left.extend(folder.folders.iter().map(|path| (path.clone(), depth + 1)));
+            } else if let Some(inner) = folder.folders.first() {
+                faults.push(format!(
+                    "not looked into, for it lies too deep: {}",
+                    inner.display()
+                ));
+            }
+            n_files += folder.files.len();
+            if n_files > MOST_FILES {
+                let root = self.root.display();
+                faults.push(format!(
+                    "more than {MOST_FILES} files, of which the rest is not read: {root}"
+                ));
+                break;
+            }
+            here.insert(path);
+        }
+        self.folders.retain(|path, _| here.contains(path));
+        let files = self.folders.values().flat_map(|folder| &folder.files);
+        for (path, role) in files {
+            let Some(facts) = Facts::of(path) else {
+                continue;
+            };
+            let main = match role {
+                Role::Main => path.clone(),
+                Role::Part { main, .. } => self.root.join(main),
+                Role::Loose { .. } => {
+                    let known = self
+                        .owners
+                        .get(path)
+                        .filter(|(before, owner)| owner.is_some() || *before == facts);
+                    let owner = match known {
+                        Some((_, owner)) => owner.clone(),
+                        None => owner_of(path),
+                    };
+                    self.owners.insert(path.clone(), (facts, owner.clone()));
+                    let Some(owner) = owner else { continue };
+                    owner
+                }
+            };
+            seen.push(Seen {
+                agent: self.place.agent,
+                is_main: *role == Role::Main,
+                path: path.clone(),
+                main,
+                facts,
+            });
+        }
+    }
+
+    /// Lists a folder where it changed; false where it is not there.
+    fn list(&mut self, path: &Path, faults: &mut Vec<String>) -> bool {
+        let Ok(about) = path.symlink_metadata() else {
+            return false;
+        };
+        let changed = about.modified().ok();
+        if let Some(folder) = self.folders.get(path)
+            && folder.is_settled
+            && folder.changed == changed
+            && folder.listed.elapsed() < LIST_AGAIN
+        {
+            return true;
+        }
+        let entries = match std::fs::read_dir(path) {
+            Ok(entries) => entries,
+            Err(why) if why.kind() == std::io::ErrorKind::NotFound => return false,
+            Err(why) => {
+                faults.push(format!("could not list: {why}: {}", path.display()));
+                return false;
+            }
+        };
+        let is_settled = changed
+            .and_then(|at| SystemTime::now().duration_since(at).ok())
+            .is_some_and(|age| age > SETTLED);
+        let mut folder = Folder {
+            changed,
+            listed: Instant::now(),
+            is_settled,
+            files: Vec::new(),
+            folders: Vec::new(),
+        };
+        for entry in entries.flatten() {
+            self.sort(&entry, &mut folder, faults);
+        }
+        folder.files.sort_by(|(a, _), (b, _)| a.cmp(b));
+        self.folders.insert(path.to_owned(), folder);
+        true
+    }
+
+    /// Puts one entry of a folder where it belongs.
+    fn sort(&self, entry: &std::fs::DirEntry, folder: &mut Folder, faults: &mut Vec<String>) {
+        let path = entry.path();
+        let Ok(kind) = entry.file_type() else { return };
+        if kind.is_dir() {
+            folder.folders.push(path);
+            return;
+        }
+        let Some(below) = path.strip_prefix(&self.root).ok() else {
+            return;
+        };
+        let Some(text) = below.to_str() else {
+            let is_log = path.extension().is_some_and(|ending| ending == "jsonl");
+            if is_log {
+                faults.push(format!(
+                    "not read, for its name is no text: {}",
+                    path.display()
+                ));
+            }
+            return;
+        };
+        let Some(role) = self.place.agent.role(&text.replace('\\', "/")) else {
+            // A link to a folder may hold sessions; one to a file that is none of ours is nothing to speak of.
+            if kind.is_symlink() && path.is_dir() {
+                faults.push(format!(
+                    "not followed, for it is a link: {}",
+                    path.display()
+                ));
+            }
+            return;
+        };
+        if kind.is_symlink() {
+            faults.push(format!("not read, for it is a link: {}", path.display()));
+        } else if kind.is_file() {
+            folder.files.push((path, role));
+        } else {
+            faults.push(format!("not read, for it is no file: {}", path.display()));
+        }
+    }
+}
+
+/// The own file of the session of which a sub-agent's file beside it says that it is.
+fn owner_of(path: &Path) -> Option<PathBuf> {
+    let mut head = Vec::new();
+    Followed::open(path)
+        .and_then(|mut file| file.read(0, HEAD_BYTES, &mut head))
+        .ok()?;
+    let session = head.split(|byte| *byte == b'\n').find_map(|line| {
+        let line: serde_json::Value = serde_json::from_slice(line).ok()?;
+        let id = line.get("sessionId")?.as_str()?.to_owned();
+        // It becomes the name of a file beside it, and of no other.
+        let is_name = id
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+        is_name.then_some(id)
+    })?;
+    Some(path.with_file_name(format!("{session}.jsonl")))
+}

@@ -1,0 +1,126 @@
+//! `turnreel`, or `turnreel watch`: serves the page, finds the sessions that agents keep on this machine, follows them, and
+//! opens the page.
+//!
+//! Finding and reading is `chat_capture::Follow`'s, on a thread of its own; what it tells is stored and published here as
+//! what is sent, by `ingest`. How the browser is led to the page is for `browser`.
+
+mod browser;
+mod handover;
+mod said;
+mod taker;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use chat_capture::{Follow, FollowSettings, Found, Place, places};
+
+use crate::serve::{self, spool_dir};
+use crate::state::State;
+use taker::Store;
+
+/// How far back sessions are read, where nothing else is asked for.
+const DAYS: u32 = 7;
+
+/// What `turnreel watch` is told.
+#[derive(Debug, clap::Args)]
+#[group(id = "watch")]
+pub(crate) struct Args {
+    /// Read sessions that changed within so many days; older ones are read when they go on. 0 reads only what changes from
+    /// now on.
+    #[arg(long, value_name = "N", env = "TURNREEL_DAYS", default_value_t = DAYS)]
+    days: u32,
+
+    /// Do not open the page in a browser.
+    #[arg(long, env = "TURNREEL_NO_OPEN")]
+    no_open: bool,
+
+    #[command(flatten)]
+    serve: serve::Args,
+}
+
+/// What is followed beside serving.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    places: Vec<Place>,
+    newer_than: Duration,
+    /// Whether the page is to be opened, once it is there.
+    pub(crate) open: bool,
+}
+
+/// Runs the command until the process is told to stop.
+pub(crate) fn command(args: Args) -> ExitCode {
+    let watch = Watch {
+        places: places(&|name| std::env::var_os(name)),
+        newer_than: Duration::from_hours(24 * u64::from(args.days)),
+        open: !args.no_open,
+    };
+    serve::run(args.serve, Some(watch))
+}
+
+/// The thread that follows.
+pub(crate) struct Watching {
+    stop: mpsc::Sender<()>,
+    thread: std::thread::JoinHandle<Follow>,
+}
+
+impl Watch {
+    /// Looks around once, and follows from then on; what was found. The first look is quick, whatever lies there: nothing is
+    /// read for it.
+    pub(crate) fn begin(
+        self,
+        state: &State,
+        data: &Path,
+    ) -> Result<(Watching, Vec<Found>), String> {
+        let settings = FollowSettings {
+            places: self.places,
+            newer_than: self.newer_than,
+            spool_dir: spool_dir(data),
+            kept: data.join("following.json"),
+        };
+        let mut follow = Follow::new(settings);
+        let mut store = Store::new(state.clone(), tokio::runtime::Handle::current());
+        let found = follow.look(&mut store);
+        let (stop, stopped) = mpsc::channel();
+        let work = move || {
+            loop {
+                let pause = follow.step(&mut store);
+                match stopped.recv_timeout(pause) {
+                    Err(mpsc::RecvTimeoutError::Timeout) => {}
+                    Ok(()) | Err(mpsc::RecvTimeoutError::Disconnected) => break,
+                }
+            }
+            follow
+        };
+        let thread = std::thread::Builder::new()
+            .name("follow".to_owned())
+            .spawn(work)
+            .map_err(|why| format!("could not start a thread: {why}"))?;
+        Ok((Watching { stop, thread }, found))
+    }
+}
+
+impl Watching {
+    /// Asks it to stop, and waits for the slice that it is at. What is left is to note how far all was told.
+    pub(crate) fn halt(self) -> Option<Follow> {
+        drop(self.stop);
+        let halted = self.thread.join();
+        if halted.is_err() {
+            tracing::error!("the thread that follows sessions had failed");
+        }
+        halted.ok()
+    }
+}
+
+/// Says what was found.
+pub(crate) fn report(found: &[Found]) -> String {
+    said::report(found)
+}
+
+/// Leads the browser to the page, where there is one to be had.
+pub(crate) fn open_page(address: &str) {
+    if browser::has_display() {
+        browser::open(address.to_owned());
+    }
+}

@@ -1,0 +1,78 @@
+//! What was found, in a few lines.
+
+use chat_capture::{Agent, Found};
+
+/// Where it was looked, and how many sessions there are.
+pub(super) fn report(found: &[Found]) -> String {
+    let (here, away): (Vec<_>, Vec<_>) = found.iter().partition(|found| found.is_there);
+    let mut text = String::new();
+    for found in &here {
+        let name = found.agent.name();
+        let folder = found.folder.display();
+        text.push_str(&match found.agent {
+            Agent::OpenCode => format!("  {name:<12} {folder}: {}\n", opencode(found)),
+            _ => format!("  {name:<12} {folder}: {}\n", counts(found)),
+        });
+    }
+    if here.is_empty() {
+        text.push_str("No agent keeps sessions here yet; it is looked for them in\n");
+        for found in &away {
+            let (name, folder) = (found.agent.name(), found.folder.display());
+            text.push_str(&format!("  {name:<12} {folder}\n"));
+        }
+    } else {
+        text.insert_str(0, "Following\n");
+    }
+    text
+}
+
+fn counts(found: &Found) -> String {
+    let sessions = |n: usize| match n {
+        1 => "1 session".to_owned(),
+        n => format!("{n} sessions"),
+    };
+    match found.sessions - found.read {
+        0 => sessions(found.sessions),
+        older => format!(
+            "{}, and {older} older that are read when they go on",
+            sessions(found.read)
+        ),
+    }
+}
+
+fn opencode(_found: &Found) -> String {
+    "not read: it keeps its sessions in a database; `opencode run --format json … | turnreel pipe` tells of one".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(agent: Agent, is_there: bool, sessions: usize, read: usize) -> Found {
+        Found {
+            agent,
+            folder: format!("/h/{}", agent.name()).into(),
+            is_there,
+            sessions,
+            read,
+        }
+    }
+
+    #[test]
+    fn what_is_there_is_told_and_where_nothing_is_where_it_was_looked() {
+        let all = [
+            found(Agent::Claude, true, 7, 5),
+            found(Agent::Codex, true, 1, 1),
+            found(Agent::Pi, false, 0, 0),
+        ];
+        assert_eq!(
+            report(&all),
+            "Following\n  Claude Code  /h/Claude Code: 5 sessions, and 2 older that are read when they go on\n  Codex        /h/Codex: 1 session\n"
+        );
+        let none = [found(Agent::Claude, false, 0, 0)];
+        assert_eq!(
+            report(&none),
+            "No agent keeps sessions here yet; it is looked for them in\n  Claude Code  /h/Claude Code\n"
+        );
+    }
+}
