@@ -10,6 +10,8 @@
 //! | one that goes on after that | its session goes on |
 //! | one that is gone | nothing more; what it told stays |
 //!
+//! OpenCode keeps no files but a database, whose events are read in their order (`opencode`).
+//!
 //! Files are looked at, not watched: that works on every disk and in every container, and a look at one costs some
 //! microseconds. The files themselves are only ever read. How far each was told is kept in a file of the data folder
 //! (`kept`), so a new start goes on there. Nothing here waits: [`Follow::step`] does one slice of work and says when the
@@ -18,8 +20,10 @@
 mod agent;
 mod file;
 mod kept;
+mod opencode;
 mod parts;
 mod session;
+mod sqlite;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -27,14 +31,16 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use chat_event::ChatEvent;
+use chat_normalize::Dialect;
 
 use crate::client::Error;
 use crate::pipe::now_ms;
-use crate::sources::{Sources, forget_old};
+use crate::sources::{ReadOwn, Sources, forget_old};
 use crate::spool::make_dir;
 pub use agent::{Agent, Place, places};
 use file::Facts;
 use kept::Kept;
+use opencode::{News, OpenCode};
 use session::Session;
 use tree::{Seen, Tree};
 
@@ -136,6 +142,8 @@ pub struct Found {
     pub sessions: usize,
     /// How many of them are read: they are new enough, or were read before.
     pub read: usize,
+    /// What lies there and is not read, where that is so.
+    pub not_read: Option<&'static str>,
 }
 
 /// Follows the sessions of all agents.
@@ -143,6 +151,7 @@ pub struct Found {
 pub struct Follow {
     settings: FollowSettings,
     trees: Vec<Tree>,
+    opencode: Option<OpenCode>,
     /// By the path of the session's own file.
     known: HashMap<PathBuf, Known>,
     /// Those that have more to be read or told, or are hot.
@@ -161,6 +170,7 @@ pub struct Follow {
     next_tick: Instant,
     next_note: Instant,
     began: bool,
+    opencode_is_due: bool,
     progress: Progress,
     told_progress: Option<Instant>,
 }
@@ -202,8 +212,13 @@ impl Follow {
     pub fn new(settings: FollowSettings) -> Self {
         let now = Instant::now();
         let mark = settings.spool_dir.join("following.lock");
+        let (databases, folders): (Vec<_>, Vec<_>) = settings
+            .places
+            .iter()
+            .partition(|place| place.agent == Agent::OpenCode);
         Follow {
-            trees: settings.places.iter().cloned().map(Tree::new).collect(),
+            trees: folders.into_iter().cloned().map(Tree::new).collect(),
+            opencode: databases.first().map(|place| OpenCode::new(place)),
             known: HashMap::new(),
             loaded: BTreeMap::new(),
             backlog: Vec::new(),
@@ -217,6 +232,7 @@ impl Follow {
             next_tick: now,
             next_note: now + NOTE,
             began: false,
+            opencode_is_due: true,
             progress: Progress::default(),
             told_progress: None,
             settings,
@@ -240,9 +256,34 @@ impl Follow {
                 is_there: tree.is_there(),
                 sessions: here().count(),
                 read: here().filter(|(_, known)| known.wanted).count(),
+                not_read: None,
             });
         }
+        found.extend(self.look_at_opencode(taker));
         found
+    }
+
+    fn look_at_opencode(&mut self, taker: &mut dyn Taker) -> Option<Found> {
+        let since_ms = self.since_ms();
+        let opencode = self.opencode.as_mut()?;
+        let looked = opencode.look(since_ms, self.kept.opencode());
+        let (sessions, read) = opencode.n_sessions();
+        let found = Found {
+            agent: Agent::OpenCode,
+            folder: opencode.folder().to_owned(),
+            is_there: opencode.folder().is_dir(),
+            sessions,
+            read,
+            not_read: opencode.not_read(),
+        };
+        if let Err(why) = looked {
+            self.warn_opencode(&why, taker);
+        }
+        Some(found)
+    }
+
+    fn since_ms(&self) -> i64 {
+        now_ms().saturating_sub(duration_ms(self.settings.newer_than))
     }
 
     /// Does one slice of work; how long nothing is due then.
@@ -252,12 +293,13 @@ impl Follow {
             self.look_around(taker);
         } else if now >= self.next_tick {
             self.look_at_hot();
+            self.opencode_is_due = true;
         }
         if now >= self.next_note {
             self.next_note = now + NOTE;
             self.note(taker);
         }
-        if self.read_changed(taker) || self.read_backlog(taker) {
+        if self.read_changed(taker) | self.read_opencode(taker) || self.read_backlog(taker) {
             return Duration::ZERO;
         }
         self.settle(taker);
@@ -308,7 +350,7 @@ impl Follow {
             is_main,
         } = seen;
         let kept = self.kept.has(&main);
-        let since_ms = now_ms().saturating_sub(duration_ms(self.settings.newer_than));
+        let since_ms = self.since_ms();
         let known = self.known.entry(main.clone()).or_insert_with(|| Known {
             agent,
             facts: Facts::default(),
@@ -395,6 +437,80 @@ impl Follow {
             }
         }
         !due.is_empty()
+    }
+
+    /// Reads a slice of OpenCode's database, where it changed; whether there may be more.
+    fn read_opencode(&mut self, taker: &mut dyn Taker) -> bool {
+        let Some(opencode) = self.opencode.as_mut().filter(|_| self.opencode_is_due) else {
+            return false;
+        };
+        self.opencode_is_due = false;
+        let (more, news) = match opencode.read(self.kept.opencode()) {
+            Ok((more, mut news)) => {
+                if !more {
+                    let (rest, long) = (duration_ms(REST), duration_ms(LONG_REST));
+                    news.extend(opencode.settle(now_ms(), rest, long, MOST_LOADED));
+                }
+                (more, news)
+            }
+            // It is being written: the next look finds it whole.
+            Err(why) if why.kind() == std::io::ErrorKind::WouldBlock => (false, Vec::new()),
+            Err(why) => {
+                self.warn_opencode(&why, taker);
+                (false, Vec::new())
+            }
+        };
+        for news in news {
+            if let Err(why) = self.tell_opencode(news, taker) {
+                if let Some(opencode) = &mut self.opencode {
+                    opencode.forget();
+                }
+                self.warn_once(format!("{why}: OpenCode"), taker);
+                return false;
+            }
+        }
+        self.opencode_is_due = more;
+        more
+    }
+
+    fn tell_opencode(&mut self, news: News, taker: &mut dyn Taker) -> Result<(), Error> {
+        let News {
+            session,
+            events,
+            is_end,
+            told,
+        } = news;
+        if !events.is_empty() {
+            let id = events[0].session_id.clone();
+            let dialect = Dialect::OpenCodeEvents;
+            let mark = &self.mark;
+            let sources = self
+                .sources
+                .entry(dialect.word())
+                .or_insert_with(|| Sources::of_files(mark, dialect));
+            let opencode = self.opencode.as_ref();
+            let mut own = |tell: &mut dyn FnMut(ChatEvent)| {
+                let anew = opencode.map_or(Ok(()), |it| it.tell_anew(&session, &told, tell));
+                anew.map_err(|why| Error::Later {
+                    why: why.to_string(),
+                    after_ms: None,
+                    status: None,
+                })
+            };
+            self.progress.events += events.len() as u64;
+            tell(sources, &id, events, is_end, &mut own, taker)?;
+        }
+        self.kept.put_opencode(session, told);
+        Ok(())
+    }
+
+    fn warn_opencode(&mut self, why: &std::io::Error, taker: &mut dyn Taker) {
+        let folder = self
+            .opencode
+            .as_ref()
+            .map(|it| it.folder().join("opencode.db"));
+        let path = folder.unwrap_or_default();
+        self.warn_once(format!("could not read: {why}: {}", path.display()), taker);
     }
 
     fn read_backlog(&mut self, taker: &mut dyn Taker) -> bool {
@@ -522,7 +638,9 @@ impl Follow {
                     .sources
                     .entry(dialect.word())
                     .or_insert_with(|| Sources::of_files(mark, dialect));
-                tell(sources, session, &session_id, events, taker)
+                let is_end = session.has_ended();
+                let mut own = |tell: &mut dyn FnMut(ChatEvent)| session.tell_anew(tell);
+                tell(sources, &session_id, events, is_end, &mut own, taker)
             }
             _ => Ok(()),
         };
@@ -583,9 +701,10 @@ impl Follow {
 /// Tells what of the events is new beside what other sources tell of the session.
 fn tell(
     sources: &mut Sources,
-    session: &Session,
     session_id: &str,
     events: Vec<ChatEvent>,
+    is_end: bool,
+    read_own: &mut ReadOwn<'_>,
     taker: &mut dyn Taker,
 ) -> Result<(), Error> {
     // Where nothing can be noted, nobody is known of.
@@ -595,17 +714,15 @@ fn tell(
     if turn.is_alone() {
         return taker.take(session_id, events);
     }
-    let is_end = session.has_ended();
     let new = {
         let mut log = |session_id: &str, after: &str| taker.log_after(session_id, after);
-        let mut own = |tell: &mut dyn FnMut(ChatEvent)| session.tell_anew(tell);
         sources.new_events(
             &turn,
             session_id,
             events.iter().cloned(),
             is_end,
             &mut log,
-            &mut own,
+            read_own,
         )?
     };
     let told = taker.take(session_id, new.unwrap_or(events));

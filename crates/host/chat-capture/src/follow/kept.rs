@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::file::{Facts, Taken};
+use super::opencode::Told;
 
 /// How far the files of one session were told.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,12 +28,20 @@ pub(super) struct Progress {
     pub(super) quiet: bool,
 }
 
-/// The sessions by the paths of their own files.
-type Sessions = BTreeMap<String, Progress>;
+/// What is written.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Written {
+    /// Sessions by the paths of their own files.
+    files: BTreeMap<String, Progress>,
+    /// OpenCode's, by their ids.
+    opencode: BTreeMap<String, Told>,
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     sessions: HashMap<PathBuf, Progress>,
+    opencode: BTreeMap<String, Told>,
     /// What changed since the last note, and what the note before that waits to write.
     dirty: bool,
     waiting: Option<Vec<u8>>,
@@ -42,13 +51,13 @@ impl Kept {
     /// What an earlier start noted. What cannot be read is nothing: all is read again, and known by its ids.
     pub(super) fn read(path: &Path) -> Kept {
         let text = std::fs::read_to_string(path).unwrap_or_default();
-        let sessions: Sessions = serde_json::from_str(&text).unwrap_or_default();
-        // Of files that are gone nothing more will be told.
-        let here = sessions
-            .into_iter()
-            .map(|(path, it)| (PathBuf::from(path), it));
+        let written: Written = serde_json::from_str(&text).unwrap_or_default();
+        let files = written.files.into_iter();
+        let files = files.map(|(path, it)| (PathBuf::from(path), it));
         Kept {
-            sessions: here.filter(|(path, _)| path.exists()).collect(),
+            // Of files that are gone nothing more will be told.
+            sessions: files.filter(|(path, _)| path.exists()).collect(),
+            opencode: written.opencode,
             ..Kept::default()
         }
     }
@@ -84,6 +93,14 @@ impl Kept {
         }
     }
 
+    pub(super) fn opencode(&self) -> &BTreeMap<String, Told> {
+        &self.opencode
+    }
+
+    pub(super) fn put_opencode(&mut self, session: String, told: Told) {
+        self.dirty |= self.opencode.insert(session, told.clone()) != Some(told);
+    }
+
     /// Writes what was to be noted the last time, and takes what is to be noted now.
     pub(super) fn write(&mut self, path: &Path) -> Result<(), String> {
         let written = match self.waiting.take() {
@@ -105,12 +122,13 @@ impl Kept {
     }
 
     fn text(&self) -> Vec<u8> {
-        let named = self
-            .sessions
-            .iter()
-            .filter_map(|(path, progress)| Some((path.to_str()?, progress)));
-        let sessions: BTreeMap<&str, &Progress> = named.collect();
-        serde_json::to_vec(&sessions).unwrap_or_default()
+        let sessions = self.sessions.iter();
+        let named = sessions.filter_map(|(path, it)| Some((path.to_str()?.to_owned(), it.clone())));
+        let written = Written {
+            files: named.collect(),
+            opencode: self.opencode.clone(),
+        };
+        serde_json::to_vec(&written).unwrap_or_default()
     }
 }
 

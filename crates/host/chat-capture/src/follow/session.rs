@@ -401,7 +401,8 @@ impl Session {
     }
 }
 
-fn is_missing_result(event: &ChatEvent) -> bool {
+/// Whether it says that a call has no result, which is a guess while its session may go on.
+pub(super) fn is_missing_result(event: &ChatEvent) -> bool {
     let Payload::ToolResult(result) = &event.payload else {
         return false;
     };

@@ -1,6 +1,6 @@
 //! What was found, in a few lines.
 
-use chat_capture::{Agent, Found};
+use chat_capture::Found;
 
 /// Where it was looked, and how many sessions there are.
 pub(super) fn report(found: &[Found]) -> String {
@@ -9,10 +9,8 @@ pub(super) fn report(found: &[Found]) -> String {
     for found in &here {
         let name = found.agent.name();
         let folder = found.folder.display();
-        text.push_str(&match found.agent {
-            Agent::OpenCode => format!("  {name:<12} {folder}: {}\n", opencode(found)),
-            _ => format!("  {name:<12} {folder}: {}\n", counts(found)),
-        });
+        let what = found.not_read.map_or_else(|| counts(found), str::to_owned);
+        text.push_str(&format!("  {name:<12} {folder}: {what}\n"));
     }
     if here.is_empty() {
         text.push_str("No agent keeps sessions here yet; it is looked for them in\n");
@@ -40,12 +38,10 @@ fn counts(found: &Found) -> String {
     }
 }
 
-fn opencode(_found: &Found) -> String {
-    "not read: it keeps its sessions in a database; `opencode run --format json … | turnreel pipe` tells of one".to_owned()
-}
-
 #[cfg(test)]
 mod tests {
+    use chat_capture::Agent;
+
     use super::*;
 
     fn found(agent: Agent, is_there: bool, sessions: usize, read: usize) -> Found {
@@ -55,6 +51,7 @@ mod tests {
             is_there,
             sessions,
             read,
+            not_read: None,
         }
     }
 

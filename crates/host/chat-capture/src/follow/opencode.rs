@@ -1,0 +1,524 @@
+//! OpenCode's sessions: the events of its bus, as it keeps them in the table `event` of `opencode.db`, in their order.
+//!
+//! Seen: 1.18.33. A row is what was told on the bus (`formats.md` 5.1) under `type` and its version, numbered by `seq` in
+//! its session; a session that works for another has rows of its own and is read with that one. Not in the table are the
+//! pieces of texts (they come whole), what is asked, and when a session became idle: an answer that is over says that.
+//! Sessions that older versions left in files, or in the database without events, are not read.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use chat_event::{ChatEvent, Payload};
+use chat_normalize::{AT_REST, Context, Dialect, SessionReader};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::agent::Place;
+use super::file::Facts;
+use super::session::is_missing_result;
+use super::sqlite::{Database, Row, Table, beside};
+
+/// How far the rows of one session, and of those that work for it, were told.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Told {
+    /// The last number of each of them.
+    seqs: BTreeMap<String, i64>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    ended: bool,
+}
+
+/// What is to be told of one session.
+#[derive(Debug)]
+pub(super) struct News {
+    pub(super) session: String,
+    pub(super) events: Vec<ChatEvent>,
+    pub(super) is_end: bool,
+    /// How far it is told then.
+    pub(super) told: Told,
+}
+
+/// OpenCode's database.
+#[derive(Debug)]
+pub(super) struct OpenCode {
+    folder: PathBuf,
+    path: PathBuf,
+    /// The files as they were when they were read to their end.
+    seen: Option<(Option<Facts>, Option<Facts>)>,
+    /// The last row that was read, with its id: rows that are deleted give their numbers to others.
+    last: Option<(i64, String)>,
+    /// The first scan is over.
+    is_read: bool,
+    /// For each session the one that it works for, by way of others or at once.
+    roots: HashMap<String, String>,
+    /// When each session changed last.
+    changed_ms: HashMap<String, i64>,
+    /// Those that are read.
+    wanted: BTreeSet<String>,
+    loaded: BTreeMap<String, Bus>,
+}
+
+/// One session that is read on.
+#[derive(Debug)]
+struct Bus {
+    reader: SessionReader,
+    told: Told,
+    fed: Told,
+    /// Messages whose end was told.
+    over: BTreeSet<String>,
+    open: BTreeSet<String>,
+    newest_ms: i64,
+    used: Instant,
+}
+
+impl OpenCode {
+    pub(super) fn new(place: &Place) -> OpenCode {
+        OpenCode {
+            path: place.folder.join("opencode.db"),
+            folder: place.folder.clone(),
+            seen: None,
+            last: None,
+            is_read: false,
+            roots: HashMap::new(),
+            changed_ms: HashMap::new(),
+            wanted: BTreeSet::new(),
+            loaded: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// How many sessions there are, and how many of them are read. Those of sub-agents are parts of others.
+    pub(super) fn n_sessions(&self) -> (usize, usize) {
+        let roots = self.changed_ms.keys().filter(|id| self.root(id) == **id);
+        (roots.count(), self.wanted.len())
+    }
+
+    /// What is not read of what lies there, where that is so.
+    pub(super) fn not_read(&self) -> Option<&'static str> {
+        let is_old = !self.path.exists() && self.folder.join("storage/session").is_dir();
+        is_old.then_some("not read: sessions of a version before its database; `opencode export SESSION` writes one that the page opens")
+    }
+
+    /// Looks which sessions there are, the first time and where one is new.
+    ///
+    /// # Errors
+    ///
+    /// Where the database cannot be read now.
+    pub(super) fn look(&mut self, since_ms: i64, kept: &BTreeMap<String, Told>) -> io::Result<()> {
+        if !self.path.exists() {
+            return Ok(());
+        }
+        let mut database = Database::open(&self.path)?;
+        self.list(&mut database)?;
+        if !self.is_read {
+            let recent = self.changed_ms.iter().filter(|(_, at)| **at >= since_ms);
+            let recent: Vec<&String> = recent.map(|(id, _)| id).chain(kept.keys()).collect();
+            self.wanted = recent
+                .into_iter()
+                .map(|id| self.root(id).to_owned())
+                .collect();
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, database: &mut Database) -> io::Result<()> {
+        let Some(table) = database.table("session")? else {
+            return Ok(());
+        };
+        let (Some(id), Some(parent), Some(updated)) = (
+            table.column("id"),
+            table.column("parent_id"),
+            table.column("time_updated"),
+        ) else {
+            return Ok(());
+        };
+        let mut parents = HashMap::new();
+        let mut after = i64::MIN;
+        loop {
+            let rows = database.rows(&table, after)?;
+            let Some(last) = rows.last() else { break };
+            after = last.rowid;
+            for row in &rows {
+                let text = |at: usize| row.values.get(at).and_then(|value| value.text());
+                let Some(id) = text(id) else { continue };
+                let at_ms = row.values.get(updated).and_then(|value| value.integer());
+                self.changed_ms
+                    .insert(id.to_owned(), at_ms.unwrap_or_default());
+                if let Some(parent) = text(parent) {
+                    parents.insert(id.to_owned(), parent.to_owned());
+                }
+            }
+        }
+        for id in parents.keys() {
+            let mut root = id;
+            // Bounded: a damaged table may have a circle in it.
+            for _ in 0..32 {
+                root = parents.get(root).unwrap_or(root);
+            }
+            self.roots.insert(id.clone(), root.clone());
+        }
+        Ok(())
+    }
+
+    fn root<'a>(&'a self, id: &'a str) -> &'a str {
+        self.roots.get(id).map_or(id, String::as_str)
+    }
+
+    /// Reads one slice of what is new; whether there is more, and what is to be told.
+    ///
+    /// # Errors
+    ///
+    /// Where the database cannot be read now: it is tried again.
+    pub(super) fn read(&mut self, kept: &BTreeMap<String, Told>) -> io::Result<(bool, Vec<News>)> {
+        let facts = (
+            Facts::of(&self.path),
+            Facts::of(&beside(&self.path, "-wal")),
+        );
+        if facts.0.is_none() || self.seen == Some(facts) {
+            return Ok((false, Vec::new()));
+        }
+        let mut database = Database::open(&self.path)?;
+        let Some(table) = database.table("event")?.and_then(Events::of) else {
+            self.seen = Some(facts);
+            return Err(io::Error::other(
+                "it keeps no events, as versions before 1.18 did; its sessions are not read",
+            ));
+        };
+        if !self.goes_on(&mut database, &table)? {
+            // The newest rows were deleted with their session: others may have their numbers.
+            self.last = None;
+            self.loaded.clear();
+        }
+        let after = self.last.as_ref().map_or(i64::MIN, |(rowid, _)| *rowid);
+        let rows = database.rows(&table.table, after)?;
+        let is_end = rows.is_empty();
+        let rows: Vec<Event> = rows.into_iter().map(|row| table.event(row)).collect();
+        let is_unknown =
+            |row: &Event| !row.session.is_empty() && !self.changed_ms.contains_key(&row.session);
+        if rows.iter().any(is_unknown) {
+            self.list(&mut database)?;
+        }
+        let mut again = BTreeSet::new();
+        for row in &rows {
+            let root = self.root(&row.session).to_owned();
+            if self.is_read {
+                self.wanted.insert(root.clone());
+                if !self.loaded.contains_key(&root) {
+                    again.insert(root);
+                }
+            } else if self.wanted.contains(&root) && !self.loaded.contains_key(&root) {
+                let bus = Bus::new(kept.get(&root).cloned().unwrap_or_default());
+                self.loaded.insert(root, bus);
+            }
+        }
+        let mut told: BTreeMap<String, Vec<ChatEvent>> = BTreeMap::new();
+        // One that goes on is read from its beginning: its reader knows nothing of what was before.
+        if !again.is_empty() {
+            for root in &again {
+                let bus = Bus::new(kept.get(root).cloned().unwrap_or_default());
+                self.loaded.insert(root.clone(), bus);
+            }
+            self.feed_from_the_beginning(&mut database, &table, &again, after, &mut told)?;
+        }
+        for row in &rows {
+            let root = self.root(&row.session).to_owned();
+            if let Some(bus) = self.loaded.get_mut(&root) {
+                bus.feed(row, told.entry(root).or_default());
+            }
+        }
+        if !database.is_still() {
+            // What was read may be of two states: all of it is read again, and what was told is known.
+            self.loaded.clear();
+            return Err(io::Error::from(io::ErrorKind::WouldBlock));
+        }
+        if let Some(row) = rows.last() {
+            self.last = Some((row.rowid, row.id.clone()));
+        }
+        if is_end {
+            self.is_read = true;
+            self.seen = Some(facts);
+        }
+        Ok((!is_end, self.news(told)))
+    }
+
+    fn news(&self, told: BTreeMap<String, Vec<ChatEvent>>) -> Vec<News> {
+        let told = told.into_iter().filter_map(|(session, events)| {
+            let bus = self.loaded.get(&session)?;
+            Some(News {
+                told: bus.fed.clone(),
+                is_end: false,
+                session,
+                events,
+            })
+        });
+        told.collect()
+    }
+
+    /// Whether the last row that was read is still the one that it was.
+    fn goes_on(&self, database: &mut Database, table: &Events) -> io::Result<bool> {
+        let Some((last, id)) = &self.last else {
+            return Ok(true);
+        };
+        let rows = database.rows(&table.table, last - 1)?;
+        let row = rows.into_iter().next().map(|row| table.event(row));
+        Ok(row.is_some_and(|row| row.rowid == *last && row.id == *id))
+    }
+
+    /// Reads these sessions up to a row: what was told of them is only for their readers.
+    fn feed_from_the_beginning(
+        &mut self,
+        database: &mut Database,
+        table: &Events,
+        roots: &BTreeSet<String>,
+        upto: i64,
+        told: &mut BTreeMap<String, Vec<ChatEvent>>,
+    ) -> io::Result<()> {
+        let mut after = i64::MIN;
+        loop {
+            let rows = database.rows(&table.table, after)?;
+            let Some(last) = rows.last() else {
+                return Ok(());
+            };
+            after = last.rowid;
+            for row in rows.into_iter().filter(|row| row.rowid <= upto) {
+                let row = table.event(row);
+                let root = self.root(&row.session).to_owned();
+                if roots.contains(&root)
+                    && let Some(bus) = self.loaded.get_mut(&root)
+                {
+                    bus.feed(&row, told.entry(root).or_default());
+                }
+            }
+            if after >= upto {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Ends sessions that rest, and puts away what is held of them.
+    pub(super) fn settle(
+        &mut self,
+        at_ms: i64,
+        rest_ms: i64,
+        long_rest_ms: i64,
+        most_loaded: usize,
+    ) -> Vec<News> {
+        if !self.is_read {
+            return Vec::new();
+        }
+        let mut news = Vec::new();
+        let mut away = Vec::new();
+        for (session, bus) in &mut self.loaded {
+            let rests_ms = at_ms.saturating_sub(bus.newest_ms);
+            if rests_ms < rest_ms || (rests_ms < long_rest_ms && !bus.open.is_empty()) {
+                continue;
+            }
+            away.push(session.clone());
+            if bus.fed.ended {
+                continue;
+            }
+            let mut events = Vec::new();
+            let _ = bus.reader.finish(AT_REST, &mut events);
+            events.retain(|event| !is_missing_result(event));
+            bus.fed.ended = true;
+            news.push(News {
+                session: session.clone(),
+                events,
+                is_end: true,
+                told: bus.fed.clone(),
+            });
+        }
+        for session in away {
+            self.loaded.remove(&session);
+        }
+        while self.loaded.len() > most_loaded {
+            let oldest = self.loaded.iter().min_by_key(|(_, bus)| bus.used);
+            let Some(session) = oldest.map(|(session, _)| session.clone()) else {
+                break;
+            };
+            self.loaded.remove(&session);
+        }
+        news
+    }
+
+    /// What was told of a session is not known: it is read anew.
+    pub(super) fn forget(&mut self) {
+        self.loaded.clear();
+        self.last = None;
+        self.is_read = false;
+        self.seen = None;
+    }
+
+    /// Tells all of a session up to there, from its beginning.
+    pub(super) fn tell_anew(
+        &self,
+        session: &str,
+        told: &Told,
+        tell: &mut dyn FnMut(ChatEvent),
+    ) -> io::Result<()> {
+        let mut database = Database::open(&self.path)?;
+        let Some(table) = database.table("event")?.and_then(Events::of) else {
+            return Ok(());
+        };
+        let mut bus = Bus::new(Told::default());
+        let mut after = i64::MIN;
+        loop {
+            let rows = database.rows(&table.table, after)?;
+            let Some(last) = rows.last() else { break };
+            after = last.rowid;
+            let mut events = Vec::new();
+            for row in rows {
+                let row = table.event(row);
+                let upto = told.seqs.get(&row.session).copied().unwrap_or(-1);
+                if self.root(&row.session) == session && row.seq <= upto {
+                    bus.feed(&row, &mut events);
+                }
+            }
+            events.into_iter().for_each(&mut *tell);
+        }
+        if told.ended {
+            let mut events = Vec::new();
+            let _ = bus.reader.finish(AT_REST, &mut events);
+            events.into_iter().for_each(&mut *tell);
+        }
+        Ok(())
+    }
+}
+
+impl Bus {
+    fn new(told: Told) -> Bus {
+        Bus {
+            reader: SessionReader::with_dialect(Context::default(), Dialect::OpenCodeEvents),
+            fed: Told {
+                seqs: BTreeMap::new(),
+                ended: told.ended,
+            },
+            told,
+            over: BTreeSet::new(),
+            open: BTreeSet::new(),
+            newest_ms: 0,
+            used: Instant::now(),
+        }
+    }
+
+    /// Takes a row, and adds the events that were not told before.
+    fn feed(&mut self, row: &Event, out: &mut Vec<ChatEvent>) {
+        let Ok(properties) = serde_json::from_str::<Value>(&row.data) else {
+            return;
+        };
+        // `message.updated.1`: the version of its form.
+        let kind = row
+            .kind
+            .rsplit_once('.')
+            .map_or(&*row.kind, |(kind, _)| kind);
+        let ended = self.over(&properties);
+        let mut lines = json!({"id": row.id, "type": kind, "properties": properties}).to_string();
+        lines.push('\n');
+        if let Some(session) = ended {
+            let idle = json!({
+                "id": format!("{}-idle", row.id),
+                "type": "session.idle",
+                "properties": {"sessionID": session},
+            });
+            lines.push_str(&format!("{idle}\n"));
+        }
+        let mut events = Vec::new();
+        // An event bus holds any lines.
+        let _ = self.reader.push(lines.as_bytes(), AT_REST, &mut events);
+        for event in &events {
+            self.newest_ms = event
+                .timestamp
+                .map_or(self.newest_ms, |at| self.newest_ms.max(at));
+            match &event.payload {
+                Payload::ToolCall(call) => {
+                    self.open.insert(call.tool_call_id.clone());
+                }
+                Payload::ToolResult(result) => {
+                    self.open.remove(&result.tool_call_id);
+                }
+                _ => {}
+            }
+        }
+        self.used = Instant::now();
+        self.fed.seqs.insert(row.session.clone(), row.seq);
+        let told = self.told.seqs.get(&row.session).copied().unwrap_or(-1);
+        if row.seq > told {
+            self.fed.ended = false;
+            out.append(&mut events);
+        }
+    }
+
+    /// The session whose answer is over with this, where it was not before: a whole answer that calls no tool, or one that
+    /// failed.
+    fn over(&mut self, properties: &Value) -> Option<String> {
+        let info = properties.get("info")?;
+        let id = info.get("id")?.as_str()?;
+        if info.get("role")?.as_str()? != "assistant" {
+            return None;
+        }
+        info.pointer("/time/completed")?;
+        let finish = info.get("finish").and_then(Value::as_str);
+        let calls = matches!(finish, Some("tool-calls" | "unknown") | None);
+        if calls && info.get("error").is_none() {
+            return None;
+        }
+        let session = info.get("sessionID")?.as_str()?.to_owned();
+        self.over.insert(id.to_owned()).then_some(session)
+    }
+}
+
+/// The table of events, and where its columns stand.
+struct Events {
+    table: Table,
+    id: usize,
+    session: usize,
+    seq: usize,
+    kind: usize,
+    data: usize,
+}
+
+/// One row of it.
+struct Event {
+    rowid: i64,
+    id: String,
+    session: String,
+    seq: i64,
+    kind: String,
+    data: String,
+}
+
+impl Events {
+    fn of(table: Table) -> Option<Events> {
+        Some(Events {
+            id: table.column("id")?,
+            session: table.column("aggregate_id")?,
+            seq: table.column("seq")?,
+            kind: table.column("type")?,
+            data: table.column("data")?,
+            table,
+        })
+    }
+
+    fn event(&self, row: Row) -> Event {
+        let text = |at: usize| {
+            let text = row.values.get(at).and_then(|value| value.text());
+            text.unwrap_or_default().to_owned()
+        };
+        Event {
+            rowid: row.rowid,
+            id: text(self.id),
+            session: text(self.session),
+            seq: row
+                .values
+                .get(self.seq)
+                .and_then(|value| value.integer())
+                .unwrap_or(-1),
+            kind: text(self.kind),
+            data: text(self.data),
+        }
+    }
+}
