@@ -290,6 +290,7 @@ impl Follow {
     pub fn step(&mut self, taker: &mut dyn Taker) -> Duration {
         let now = Instant::now();
         if now >= self.next_look {
+            self.opencode_is_due = true;
             self.look_around(taker);
         } else if now >= self.next_tick {
             self.look_at_hot();

@@ -191,6 +191,7 @@ impl OpenCode {
         if !self.goes_on(&mut database, &table)? {
             // The newest rows were deleted with their session: others may have their numbers.
             self.last = None;
+            self.is_read = false;
             self.loaded.clear();
         }
         let after = self.last.as_ref().map_or(i64::MIN, |(rowid, _)| *rowid);
@@ -199,8 +200,14 @@ impl OpenCode {
         let rows: Vec<Event> = rows.into_iter().map(|row| table.event(row)).collect();
         let is_unknown =
             |row: &Event| !row.session.is_empty() && !self.changed_ms.contains_key(&row.session);
-        if rows.iter().any(is_unknown) {
+        let unknown = rows.iter().filter(|row| is_unknown(row));
+        let unknown: BTreeSet<String> = unknown.map(|row| row.session.clone()).collect();
+        if !unknown.is_empty() {
             self.list(&mut database)?;
+            // What begins while we look on is of interest.
+            let roots = unknown.iter().map(|id| self.root(id).to_owned());
+            let roots: Vec<String> = roots.collect();
+            self.wanted.extend(roots);
         }
         let mut again = BTreeSet::new();
         for row in &rows {

@@ -16,6 +16,9 @@ use super::file::{Facts, Followed};
 /// Deeper trees do not occur: each level has tens of times as many pages.
 const MOST_DEPTH: usize = 24;
 
+/// More pages are not walked through for one slice: a damaged tree may have the same page in it many times.
+const MOST_PAGES: usize = 200_000;
+
 /// The longest row that is read.
 const MOST_ROW_BYTES: usize = 64 * 1024 * 1024;
 
@@ -121,7 +124,8 @@ impl Database {
         if !head.starts_with(b"SQLite format 3\0") || head.len() < 100 {
             return Err(io::Error::other("it is no SQLite database"));
         }
-        if u32_at(&head, 56)? != 1 {
+        // None is set as long as there is no table.
+        if u32_at(&head, 56)? > 1 {
             return Err(io::Error::other("its texts are not UTF-8"));
         }
         let page_bytes = match u16_at(&head, 16)? {
@@ -264,6 +268,7 @@ impl Database {
     ) -> io::Result<()> {
         // The path from the root: a page, and its next cell.
         let mut path = vec![(table.root, self.page(table.root)?, 0)];
+        let mut n_pages = 0;
         while let Some((number, page, cell)) = path.last_mut() {
             let at = if *number == 1 { 100 } else { 0 };
             let kind = *page.get(at).ok_or_else(|| damaged("a page"))?;
@@ -301,7 +306,8 @@ impl Database {
             };
             *cell += 1;
             if let Some(child) = child {
-                if path.len() >= MOST_DEPTH {
+                n_pages += 1;
+                if path.len() >= MOST_DEPTH || n_pages > MOST_PAGES {
                     return Err(damaged("it is too deep"));
                 }
                 let page = self.page(child)?;
@@ -459,4 +465,113 @@ fn columns(sql: &str) -> Vec<String> {
         names.push(name.trim_matches(['`', '"', '[', ']', '\'']).to_owned());
     }
     names
+}
+
+#[cfg(test)]
+#[allow(
+    clippy::unwrap_used,
+    reason = "a promise that is not kept fails its test"
+)]
+mod tests {
+    use super::*;
+
+    fn fixture(name: &str) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/opencode")
+            .join(name)
+    }
+
+    /// The rows of the events' table, each as its id and its data; `slice` rows behind another.
+    fn rows(path: &Path) -> io::Result<Vec<(i64, String, String)>> {
+        let mut database = Database::open(path)?;
+        let table = database
+            .table("event")?
+            .ok_or_else(|| damaged("no table"))?;
+        let (id, data) = (table.column("id"), table.column("data"));
+        let mut rows = Vec::new();
+        let mut after = i64::MIN;
+        loop {
+            let slice = database.rows(&table, after)?;
+            let Some(last) = slice.last() else { break };
+            after = last.rowid;
+            for row in slice {
+                let text = |at: Option<usize>| {
+                    let value = at.and_then(|at| row.values.get(at));
+                    value.and_then(Value::text).unwrap_or_default().to_owned()
+                };
+                rows.push((row.rowid, text(id), text(data)));
+            }
+        }
+        Ok(rows)
+    }
+
+    fn expected() -> Vec<(i64, String, String)> {
+        let text = std::fs::read_to_string(fixture("rows.jsonl")).unwrap();
+        let rows = text.lines().map(|line| {
+            let row: serde_json::Value = serde_json::from_str(line).unwrap();
+            let text = |name: &str| row[name].as_str().unwrap().to_owned();
+            (row["rowid"].as_i64().unwrap(), text("id"), text("data"))
+        });
+        rows.collect()
+    }
+
+    #[test]
+    fn rows_are_what_sqlite_reads_in_the_file_and_in_its_write_ahead_log() {
+        assert_eq!(rows(&fixture("opencode.db")).unwrap(), expected());
+        // Without the log it is as it was before.
+        let dir = tempfile::tempdir().unwrap();
+        let alone = dir.path().join("opencode.db");
+        std::fs::copy(fixture("opencode.db"), &alone).unwrap();
+        let before = rows(&alone).unwrap();
+        assert!(!before.is_empty() && before.len() < expected().len());
+        assert_eq!(before, expected()[..before.len()]);
+    }
+
+    #[test]
+    fn of_a_log_that_is_cut_off_or_damaged_whole_commits_count() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("opencode.db");
+        std::fs::copy(fixture("opencode.db"), &path).unwrap();
+        let log = std::fs::read(fixture("opencode.db-wal")).unwrap();
+        let all = expected();
+        let mut seen = std::collections::BTreeSet::new();
+        for cut in (0..log.len()).step_by(700) {
+            let mut cut_off = log[..cut].to_vec();
+            std::fs::write(beside(&path, "-wal"), &cut_off).unwrap();
+            let n = rows(&path).unwrap().len();
+            assert_eq!(rows(&path).unwrap(), all[..n], "cut at {cut}");
+            seen.insert(n);
+            // One wrong byte ends it there.
+            cut_off.extend_from_slice(&log[cut..]);
+            cut_off[cut] ^= 1;
+            std::fs::write(beside(&path, "-wal"), &cut_off).unwrap();
+            let n = rows(&path).unwrap().len();
+            assert_eq!(rows(&path).unwrap(), all[..n], "wrong at {cut}");
+        }
+        assert!(seen.len() > 2, "{seen:?}");
+    }
+
+    #[test]
+    fn a_damaged_database_is_an_error_and_never_a_panic() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("opencode.db");
+        let bytes = std::fs::read(fixture("opencode.db")).unwrap();
+        let mut n_errors = 0;
+        let mut seed = 7_u64;
+        for _ in 0..3000 {
+            let mut damaged = bytes.clone();
+            for _ in 0..4 {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let at = usize::try_from(seed >> 33).unwrap() % damaged.len();
+                damaged[at] = seed.to_le_bytes()[2];
+            }
+            std::fs::write(&path, &damaged).unwrap();
+            n_errors += usize::from(rows(&path).is_err());
+        }
+        for cut in (0..bytes.len()).step_by(501) {
+            std::fs::write(&path, &bytes[..cut]).unwrap();
+            n_errors += usize::from(rows(&path).is_err());
+        }
+        assert!(n_errors > 0);
+    }
 }
