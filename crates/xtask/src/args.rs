@@ -25,7 +25,8 @@ Commands:
 ";
 
 const HELP_START: &str = "\
-Build the page and the server in release, start the server on 127.0.0.1 and open the page
+Build the page and the server in release, start the server on 127.0.0.1 and open the page, with the sessions that agents
+keep on this machine
 
 Usage: cargo xtask start [--port N] [--data DIR] [--no-open]
 
@@ -110,10 +111,6 @@ Usage: cargo xtask page-hook   (with TRUNK_STAGING_DIR set, as Trunk does)
 pub(crate) enum Action {
     Help(&'static str),
     Start(StartOptions),
-    /// Not for people: `start` runs it beside the server, to read the server's first line.
-    Announce {
-        open: bool,
-    },
     Dist,
     Calls {
         /// A folder with more logs to show.
@@ -170,7 +167,6 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Action, Error> {
         "bench" => (HELP_BENCH, parse_bench),
         "tools" => (HELP_TOOLS, |rest| takes_nothing(rest, Action::Tools)),
         "page-hook" => (HELP_PAGE_HOOK, |rest| takes_nothing(rest, Action::PageHook)),
-        "announce" => (HELP, parse_announce),
         other => return Err(Error::Usage(format!("there is no command `{other}`"))),
     };
     if asks_for_help {
@@ -262,14 +258,6 @@ fn parse_bench(rest: &[String]) -> Result<Action, Error> {
         all,
         reps,
     }))
-}
-
-fn parse_announce(rest: &[String]) -> Result<Action, Error> {
-    match rest {
-        [] => Ok(Action::Announce { open: false }),
-        [flag] if flag == "--open" => Ok(Action::Announce { open: true }),
-        [first, ..] => Err(unknown(first)),
-    }
 }
 
 fn takes_nothing(rest: &[String], action: Action) -> Result<Action, Error> {

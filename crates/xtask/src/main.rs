@@ -50,7 +50,6 @@ fn perform(action: Action) -> Result<ExitCode, error::Error> {
             Ok(ExitCode::SUCCESS)
         }
         Action::Start(options) => start::run(&options),
-        Action::Announce { open } => start::announce(open),
         Action::Dist => dist::run(),
         Action::Calls { logs } => calls::run(logs.as_deref()),
         Action::Bench(options) => bench::run(&options),

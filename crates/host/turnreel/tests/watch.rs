@@ -499,7 +499,7 @@ fn sessions_of_opencode_are_read_from_its_database_as_it_writes_on() {
     std::fs::remove_file(home.data().join("following.json")).unwrap();
     let _server = home.watch(&["--days", "36500"]);
     std::thread::sleep(Duration::from_millis(1500));
-    assert_eq!(events(&home.data(), session), told);
+    assert_eq!(told(), before);
     assert_eq!(
         std::fs::read(home.path(database)).unwrap(),
         fixture("opencode.db")
@@ -571,7 +571,7 @@ fn what_cannot_be_read_is_named_and_the_rest_goes_on() {
         ".claude/projects/-w/closed.jsonl",
         prompt("closed", 1, "Closed"),
     );
-    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o000)).unwrap();
     // Root reads everything.
     let is_closed = File::open(&closed).is_err();
     let long = format!(
