@@ -1,7 +1,8 @@
 //! `turnreel serve`: opens the folder, the token and the address, says where the page is, and serves; with `watch`, beside
 //! that agents' sessions are followed.
 
-use std::io::Write;
+mod page;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,6 +20,7 @@ use crate::state::State;
 use crate::tokens::Record;
 use crate::watch::{self, Watch, Watching};
 use crate::{assets, data_dir, doors, examples, leftovers, panics, server, tokens};
+use page::{announce, lead_to, page_at};
 
 /// The port where none is asked for.
 const DEFAULT_PORT: u16 = 7473;
@@ -252,61 +254,6 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
     sending.abort();
     data_dir::remove_server_file(&dir);
     served.map_err(|why| format!("could not serve: {why}"))
-}
-
-/// The folder is served already: that is where to look.
-fn lead_to(server: &data_dir::ServerFile, dir: &Path, watch: &Watch) -> Result<(), String> {
-    let page = page_at(&server.url, &data_dir::token(dir)?);
-    let mut said = format!(
-        "turnreel is serving {} already\n\n  {page}\n",
-        dir.display()
-    );
-    if !server.watches {
-        said.push_str(
-            "\nThat server does not look for agents' sessions: stop it, and start `turnreel` in its place.\n",
-        );
-    }
-    print(&said)?;
-    if watch.open {
-        watch::open_page(&page);
-        // The browser asks us for the way.
-        std::thread::sleep(std::time::Duration::from_millis(1500));
-    }
-    Ok(())
-}
-
-/// The token goes in the fragment, which browsers send nowhere.
-fn page_at(url: &str, token: &str) -> String {
-    format!("{url}/#token={token}")
-}
-
-fn announce(
-    url: &str,
-    token: &str,
-    ready_json: bool,
-    dir: &Path,
-    report: Option<&str>,
-) -> Result<(), String> {
-    if ready_json {
-        return print(&format!(
-            "{}\n",
-            serde_json::json!({"url": url, "token": token})
-        ));
-    }
-    let report = report.map_or_else(String::new, |report| format!("\n{report}"));
-    print(&format!(
-        "turnreel is serving {}\n{report}\n  {}\n\nPress ctrl-c to stop.\n",
-        dir.display(),
-        page_at(url, token)
-    ))
-}
-
-fn print(text: &str) -> Result<(), String> {
-    let mut stdout = std::io::stdout().lock();
-    stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-        .map_err(|why| format!("could not print the address: {why}"))
 }
 
 /// Beyond this machine the start-up token is not enough of a lock: it is printed, it lies in a file that every program of

@@ -118,9 +118,7 @@ pub(crate) fn report(found: &[Found]) -> String {
     said::report(found)
 }
 
-/// Leads the browser to the page, where there is one to be had.
-pub(crate) fn open_page(address: &str) {
-    if browser::has_display() {
-        browser::open(address.to_owned());
-    }
+/// Leads the browser to the page, where there is one to be had; the thread ends when it is there.
+pub(crate) fn open_page(address: &str) -> Option<std::thread::JoinHandle<()>> {
+    browser::has_display().then(|| browser::open(address.to_owned()))
 }

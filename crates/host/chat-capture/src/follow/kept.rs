@@ -79,11 +79,12 @@ impl Kept {
         let Some(progress) = self.get(path) else {
             return false;
         };
-        let told = |path: &PathBuf| {
+        let is_told = |(path, facts): (&PathBuf, &Facts)| {
             let taken = path.to_str().and_then(|path| progress.agents.get(path));
-            taken.map_or(0, |taken| taken.bytes)
+            // What was no part of the session when it ended, as an agent that nothing started, is none now.
+            taken.map_or(progress.ended, |taken| taken.bytes == facts.len)
         };
-        progress.main.bytes == main.len && parts.iter().all(|(path, facts)| told(path) == facts.len)
+        progress.main.bytes == main.len && parts.iter().all(is_told)
     }
 
     pub(super) fn put(&mut self, path: &Path, progress: Progress) {

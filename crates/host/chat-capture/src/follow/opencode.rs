@@ -5,20 +5,21 @@
 //! pieces of texts (they come whole), what is asked, and when a session became idle: an answer that is over says that.
 //! Sessions that older versions left in files, or in the database without events, are not read.
 
+mod bus;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
-use chat_event::{ChatEvent, Payload};
-use chat_normalize::{AT_REST, Context, Dialect, SessionReader};
+use chat_event::ChatEvent;
+use chat_normalize::AT_REST;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use super::agent::Place;
 use super::file::Facts;
 use super::session::is_missing_result;
-use super::sqlite::{Database, Row, Table, beside};
+use super::sqlite::{Database, beside};
+use bus::{Bus, Event, Events};
 
 /// How far the rows of one session, and of those that work for it, were told.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,19 +58,6 @@ pub(super) struct OpenCode {
     /// Those that are read.
     wanted: BTreeSet<String>,
     loaded: BTreeMap<String, Bus>,
-}
-
-/// One session that is read on.
-#[derive(Debug)]
-struct Bus {
-    reader: SessionReader,
-    told: Told,
-    fed: Told,
-    /// Messages whose end was told.
-    over: BTreeSet<String>,
-    open: BTreeSet<String>,
-    newest_ms: i64,
-    used: Instant,
 }
 
 impl OpenCode {
@@ -393,139 +381,5 @@ impl OpenCode {
             events.into_iter().for_each(&mut *tell);
         }
         Ok(())
-    }
-}
-
-impl Bus {
-    fn new(told: Told) -> Bus {
-        Bus {
-            reader: SessionReader::with_dialect(Context::default(), Dialect::OpenCodeEvents),
-            fed: Told {
-                seqs: BTreeMap::new(),
-                ended: told.ended,
-            },
-            told,
-            over: BTreeSet::new(),
-            open: BTreeSet::new(),
-            newest_ms: 0,
-            used: Instant::now(),
-        }
-    }
-
-    /// Takes a row, and adds the events that were not told before.
-    fn feed(&mut self, row: &Event, out: &mut Vec<ChatEvent>) {
-        let Ok(properties) = serde_json::from_str::<Value>(&row.data) else {
-            return;
-        };
-        // `message.updated.1`: the version of its form.
-        let kind = row
-            .kind
-            .rsplit_once('.')
-            .map_or(&*row.kind, |(kind, _)| kind);
-        let ended = self.over(&properties);
-        let mut lines = json!({"id": row.id, "type": kind, "properties": properties}).to_string();
-        lines.push('\n');
-        if let Some(session) = ended {
-            let idle = json!({
-                "id": format!("{}-idle", row.id),
-                "type": "session.idle",
-                "properties": {"sessionID": session},
-            });
-            lines.push_str(&format!("{idle}\n"));
-        }
-        let mut events = Vec::new();
-        // An event bus holds any lines.
-        let _ = self.reader.push(lines.as_bytes(), AT_REST, &mut events);
-        for event in &events {
-            self.newest_ms = event
-                .timestamp
-                .map_or(self.newest_ms, |at| self.newest_ms.max(at));
-            match &event.payload {
-                Payload::ToolCall(call) => {
-                    self.open.insert(call.tool_call_id.clone());
-                }
-                Payload::ToolResult(result) => {
-                    self.open.remove(&result.tool_call_id);
-                }
-                _ => {}
-            }
-        }
-        self.used = Instant::now();
-        self.fed.seqs.insert(row.session.clone(), row.seq);
-        let told = self.told.seqs.get(&row.session).copied().unwrap_or(-1);
-        if row.seq > told {
-            self.fed.ended = false;
-            out.append(&mut events);
-        }
-    }
-
-    /// The session whose answer is over with this, where it was not before: a whole answer that calls no tool, or one that
-    /// failed.
-    fn over(&mut self, properties: &Value) -> Option<String> {
-        let info = properties.get("info")?;
-        let id = info.get("id")?.as_str()?;
-        if info.get("role")?.as_str()? != "assistant" {
-            return None;
-        }
-        info.pointer("/time/completed")?;
-        let finish = info.get("finish").and_then(Value::as_str);
-        let calls = matches!(finish, Some("tool-calls" | "unknown") | None);
-        if calls && info.get("error").is_none() {
-            return None;
-        }
-        let session = info.get("sessionID")?.as_str()?.to_owned();
-        self.over.insert(id.to_owned()).then_some(session)
-    }
-}
-
-/// The table of events, and where its columns stand.
-struct Events {
-    table: Table,
-    id: usize,
-    session: usize,
-    seq: usize,
-    kind: usize,
-    data: usize,
-}
-
-/// One row of it.
-struct Event {
-    rowid: i64,
-    id: String,
-    session: String,
-    seq: i64,
-    kind: String,
-    data: String,
-}
-
-impl Events {
-    fn of(table: Table) -> Option<Events> {
-        Some(Events {
-            id: table.column("id")?,
-            session: table.column("aggregate_id")?,
-            seq: table.column("seq")?,
-            kind: table.column("type")?,
-            data: table.column("data")?,
-            table,
-        })
-    }
-
-    fn event(&self, row: Row) -> Event {
-        let text = |at: usize| {
-            let text = row.values.get(at).and_then(|value| value.text());
-            text.unwrap_or_default().to_owned()
-        };
-        Event {
-            rowid: row.rowid,
-            id: text(self.id),
-            session: text(self.session),
-            seq: row
-                .values
-                .get(self.seq)
-                .and_then(|value| value.integer())
-                .unwrap_or(-1),
-            kind: text(self.kind),
-            data: text(self.data),
-        }
     }
 }

@@ -9,19 +9,14 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use chat_event::{ChatEvent, Payload};
-use chat_normalize::{AT_REST, Context, Dialect, NotASession, SessionReader};
+use chat_normalize::{AT_REST, Context, Dialect, SessionReader};
 
-use super::file::{Facts, Followed, Taken};
+use super::file::{Facts, Taken};
 use super::kept::Progress;
 use super::parts::{Calls, SubAgent, whole_result};
+use super::source::{Failed, Piece, Source};
 use crate::client::Error;
 use crate::spool::spool_error;
-
-/// As much is read at once.
-const PIECE_BYTES: u64 = 256 * 1024;
-
-/// So many events wait for the first that has a time; a source without one in so many has none of its own.
-const MAX_UNTIMED: usize = 10_000;
 
 /// What one slice gave.
 #[derive(Debug, Default)]
@@ -428,127 +423,5 @@ fn trouble(why: &Failed, path: &Path) -> Trouble {
             text: Some(format!("not read: {}: {path}", why.place())),
             is_for_good: true,
         },
-    }
-}
-
-/// One file on its way in.
-#[derive(Debug)]
-struct Source {
-    reader: SessionReader,
-    /// Bytes that the reader was given, and how the file is known again there.
-    fed: u64,
-    mark: Taken,
-    /// What stands before this was told by an earlier reader.
-    skip: Taken,
-    failed: bool,
-    /// The time of the last event, and events before the first that has one.
-    last_ms: Option<i64>,
-    untimed: Vec<ChatEvent>,
-    /// When the file was written last.
-    changed_ms: i64,
-}
-
-/// What a slice was.
-enum Piece {
-    /// It was told before.
-    Told,
-    New,
-    /// The file is another one.
-    Replaced,
-}
-
-#[derive(Debug)]
-enum Failed {
-    Io(io::Error),
-    NotASession(NotASession),
-}
-
-impl From<io::Error> for Failed {
-    fn from(why: io::Error) -> Failed {
-        Failed::Io(why)
-    }
-}
-
-impl Source {
-    fn new(context: Context, skip: Taken) -> Source {
-        Source {
-            reader: SessionReader::new(context),
-            fed: 0,
-            mark: Taken::default(),
-            skip,
-            failed: false,
-            last_ms: None,
-            untimed: Vec::new(),
-            changed_ms: 0,
-        }
-    }
-
-    /// How far it was told.
-    fn told(&self) -> Taken {
-        if self.fed < self.skip.bytes {
-            self.skip
-        } else {
-            self.mark
-        }
-    }
-
-    /// Reads the next slice of what the file has up to that length.
-    fn read(
-        &mut self,
-        path: &Path,
-        facts: Facts,
-        out: &mut Vec<ChatEvent>,
-    ) -> Result<Piece, Failed> {
-        let mut file = Followed::open(path)?;
-        self.changed_ms = facts.changed_ms;
-        if facts.len < self.fed || (self.told().bytes > 0 && !file.is(self.told())?) {
-            return Ok(Piece::Replaced);
-        }
-        let is_told = self.fed < self.skip.bytes;
-        let end = if is_told { self.skip.bytes } else { facts.len };
-        let mut piece = Vec::new();
-        file.read(self.fed, PIECE_BYTES.min(end - self.fed), &mut piece)?;
-        let mut events = Vec::new();
-        self.fed += piece.len() as u64;
-        let pushed = self.reader.push(&piece, AT_REST, &mut events);
-        self.time(events, out);
-        pushed.map_err(Failed::NotASession)?;
-        if self.fed >= self.skip.bytes && !piece.is_empty() {
-            self.mark = file.taken(self.fed)?;
-        }
-        Ok(if is_told { Piece::Told } else { Piece::New })
-    }
-
-    fn finish(&mut self, changed_ms: i64, out: &mut Vec<ChatEvent>) -> Result<(), NotASession> {
-        let mut events = Vec::new();
-        let finished = self.reader.finish(AT_REST, &mut events);
-        self.time(events, out);
-        self.release(changed_ms, out);
-        finished
-    }
-
-    /// Gives events without a time that of the one before, at the beginning that of the first one that has one: as those
-    /// have who read the whole file at rest.
-    fn time(&mut self, events: Vec<ChatEvent>, out: &mut Vec<ChatEvent>) {
-        for mut event in events {
-            self.last_ms = event.timestamp.or(self.last_ms);
-            event.timestamp = self.last_ms;
-            let Some(last_ms) = self.last_ms else {
-                self.untimed.push(event);
-                if self.untimed.len() == MAX_UNTIMED {
-                    self.release(self.changed_ms, out);
-                }
-                continue;
-            };
-            self.release(last_ms, out);
-            out.push(event);
-        }
-    }
-
-    fn release(&mut self, at_ms: i64, out: &mut Vec<ChatEvent>) {
-        for mut event in self.untimed.drain(..) {
-            event.timestamp = Some(at_ms);
-            out.push(event);
-        }
     }
 }

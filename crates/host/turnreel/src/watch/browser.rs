@@ -10,8 +10,9 @@ pub(super) fn has_display() -> bool {
     cfg!(any(target_os = "macos", windows)) || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
 }
 
-/// Opens an address. Not being able to is no failure: it is on the screen.
-pub(super) fn open(address: String) {
+/// Opens an address, beside what else is done; the thread ends when the browser is there. Not being able to is no failure: the
+/// address is on the screen.
+pub(super) fn open(address: String) -> std::thread::JoinHandle<()> {
     // The browser is waited for beside the server, and no longer than that lasts.
     std::thread::spawn(move || {
         let program = if cfg!(target_os = "macos") {
@@ -24,7 +25,7 @@ pub(super) fn open(address: String) {
         if let Err(why) = lead(program, &address) {
             tracing::warn!("could not open a browser: {why}: {program}");
         }
-    });
+    })
 }
 
 fn lead(program: &str, address: &str) -> std::io::Result<()> {

@@ -1,0 +1,107 @@
+//! OpenCode beside the agents that keep files: its database is looked at with each tick, and told as they are.
+
+use chat_event::ChatEvent;
+use chat_normalize::Dialect;
+
+use super::agent::Agent;
+use super::opencode::News;
+use super::telling::tell;
+use super::{Follow, Found, LONG_REST, MOST_LOADED, REST, Taker, duration_ms};
+use crate::client::Error;
+use crate::pipe::now_ms;
+use crate::sources::Sources;
+
+impl Follow {
+    pub(super) fn look_at_opencode(&mut self, taker: &mut dyn Taker) -> Option<Found> {
+        let since_ms = self.since_ms();
+        let opencode = self.opencode.as_mut()?;
+        let looked = opencode.look(since_ms, self.kept.opencode());
+        let (sessions, read) = opencode.n_sessions();
+        let found = Found {
+            agent: Agent::OpenCode,
+            folder: opencode.folder().to_owned(),
+            is_there: opencode.folder().is_dir(),
+            sessions,
+            read,
+            not_read: opencode.not_read(),
+        };
+        if let Err(why) = looked {
+            self.warn_opencode(&why, taker);
+        }
+        Some(found)
+    }
+
+    /// Reads a slice of OpenCode's database, where it changed; whether there may be more.
+    pub(super) fn read_opencode(&mut self, taker: &mut dyn Taker) -> bool {
+        let Some(opencode) = self.opencode.as_mut().filter(|_| self.opencode_is_due) else {
+            return false;
+        };
+        self.opencode_is_due = false;
+        let (more, news) = match opencode.read(self.kept.opencode()) {
+            Ok((more, mut news)) => {
+                if !more {
+                    let (rest, long) = (duration_ms(REST), duration_ms(LONG_REST));
+                    news.extend(opencode.settle(now_ms(), rest, long, MOST_LOADED));
+                }
+                (more, news)
+            }
+            // It is being written: the next look finds it whole.
+            Err(why) if why.kind() == std::io::ErrorKind::WouldBlock => (false, Vec::new()),
+            Err(why) => {
+                self.warn_opencode(&why, taker);
+                (false, Vec::new())
+            }
+        };
+        for news in news {
+            if let Err(why) = self.tell_opencode(news, taker) {
+                if let Some(opencode) = &mut self.opencode {
+                    opencode.forget();
+                }
+                self.warn_once(format!("{why}: OpenCode"), taker);
+                return false;
+            }
+        }
+        self.opencode_is_due = more;
+        more
+    }
+
+    pub(super) fn tell_opencode(&mut self, news: News, taker: &mut dyn Taker) -> Result<(), Error> {
+        let News {
+            session,
+            events,
+            is_end,
+            told,
+        } = news;
+        if !events.is_empty() {
+            let id = events[0].session_id.clone();
+            let dialect = Dialect::OpenCodeEvents;
+            let mark = &self.mark;
+            let sources = self
+                .sources
+                .entry(dialect.word())
+                .or_insert_with(|| Sources::of_files(mark, dialect));
+            let opencode = self.opencode.as_ref();
+            let mut own = |tell: &mut dyn FnMut(ChatEvent)| {
+                let anew = opencode.map_or(Ok(()), |it| it.tell_anew(&session, &told, tell));
+                anew.map_err(|why| Error::Later {
+                    why: why.to_string(),
+                    after_ms: None,
+                    status: None,
+                })
+            };
+            self.progress.events += events.len() as u64;
+            tell(sources, &id, events, is_end, &mut own, taker)?;
+        }
+        self.kept.put_opencode(session, told);
+        Ok(())
+    }
+
+    pub(super) fn warn_opencode(&mut self, why: &std::io::Error, taker: &mut dyn Taker) {
+        let folder = self
+            .opencode
+            .as_ref()
+            .map(|it| it.folder().join("opencode.db"));
+        let path = folder.unwrap_or_default();
+        self.warn_once(format!("could not read: {why}: {}", path.display()), taker);
+    }
+}

@@ -1,0 +1,126 @@
+//! Looking at what lies there: all of it in turn, and what is hot in between; and which of it is to be read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use super::file::Facts;
+use super::tree::Seen;
+use super::{Follow, HOT, Known, LOOK, REST, REST_PER_LOOK, TICK, Taker, duration_ms};
+use crate::pipe::now_ms;
+
+impl Follow {
+    pub(super) fn look_around(&mut self, taker: &mut dyn Taker) {
+        let began = Instant::now();
+        let mut seen = Vec::new();
+        let mut faults = Vec::new();
+        for tree in &mut self.trees {
+            tree.look(&mut seen, &mut faults);
+        }
+        for fault in faults {
+            self.warn_once(fault, taker);
+        }
+        let is_first = !std::mem::replace(&mut self.began, true);
+        let mut here = BTreeSet::new();
+        for seen in seen {
+            if seen.is_main {
+                here.insert(seen.path.clone());
+            }
+            self.see(seen, is_first);
+        }
+        for (path, known) in &mut self.known {
+            known.gone = !here.contains(path);
+        }
+        if is_first {
+            self.plan();
+        }
+        let took = began.elapsed();
+        self.next_look = Instant::now() + LOOK.max(took * REST_PER_LOOK);
+        self.next_tick = Instant::now() + TICK;
+    }
+
+    pub(super) fn see(&mut self, seen: Seen, is_first: bool) {
+        let Seen {
+            agent,
+            path,
+            main,
+            facts,
+            is_main,
+        } = seen;
+        let kept = self.kept.has(&main);
+        let since_ms = self.since_ms();
+        let known = self.known.entry(main.clone()).or_insert_with(|| Known {
+            agent,
+            facts: Facts::default(),
+            parts: BTreeMap::new(),
+            wanted: kept,
+            is_first: false,
+            refused: false,
+            gone: false,
+            not_before: None,
+            first_bytes: 0,
+        });
+        let before = if is_main {
+            Some(std::mem::replace(&mut known.facts, facts))
+        } else {
+            known.parts.insert(path, facts)
+        };
+        if before == Some(facts) {
+            return;
+        }
+        // What changes while we look on is of interest whenever it began.
+        known.wanted |= !is_first || facts.changed_ms >= since_ms;
+        if is_main && before.is_some_and(|before| facts.len < before.len) {
+            known.refused = false;
+        }
+        if known.wanted && !known.is_first && !is_first {
+            self.changed.insert(main);
+        }
+    }
+
+    /// What is read first, and in which order.
+    pub(super) fn plan(&mut self) {
+        let mut plan: Vec<(i64, PathBuf)> = Vec::new();
+        let at_ms = now_ms();
+        for (path, known) in self.known.iter_mut().filter(|(_, known)| known.wanted) {
+            // What an earlier start read to its end is left alone, unless it is to end now.
+            let is_told = self.kept.is_at(path, known.facts, &known.parts);
+            if is_told && (self.kept.is_ended(path) || known.rests(at_ms) < REST) {
+                continue;
+            }
+            known.is_first = true;
+            known.first_bytes =
+                known.facts.len + known.parts.values().map(|it| it.len).sum::<u64>();
+            self.progress.all_bytes += known.first_bytes;
+            plan.push((known.changed_ms(), path.clone()));
+        }
+        plan.sort();
+        self.progress.all_sessions = plan.len();
+        self.backlog = plan.into_iter().map(|(_, path)| path).collect();
+    }
+
+    pub(super) fn look_at_hot(&mut self) {
+        self.next_tick = Instant::now() + TICK;
+        let at_ms = now_ms();
+        for (path, known) in &mut self.known {
+            if known.gone || !known.wanted || known.rests(at_ms) > HOT {
+                continue;
+            }
+            let own = std::iter::once((path, &mut known.facts));
+            let mut is_changed = false;
+            for (path, facts) in own.chain(&mut known.parts) {
+                if let Some(now) = Facts::of(path).filter(|now| now != facts) {
+                    *facts = now;
+                    is_changed = true;
+                }
+            }
+            if is_changed && !known.is_first {
+                self.changed.insert(path.clone());
+            }
+        }
+    }
+
+    pub(super) fn since_ms(&self) -> i64 {
+        now_ms().saturating_sub(duration_ms(self.settings.newer_than))
+    }
+}

@@ -1,0 +1,248 @@
+//! Reading what is to be read, slice by slice, and telling it; what is held in memory for that.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use chat_event::ChatEvent;
+
+use super::session::Session;
+use super::{Follow, Known, LONG_REST, MOST_LOADED, QUIET, REST, TRY_AGAIN, Taker, duration_ms};
+use crate::client::Error;
+use crate::pipe::now_ms;
+use crate::sources::{ReadOwn, Sources};
+
+impl Follow {
+    /// Reads a slice of each session that changed; whether there was one.
+    pub(super) fn read_changed(&mut self, taker: &mut dyn Taker) -> bool {
+        let now = Instant::now();
+        let is_due = |path: &&PathBuf| {
+            let known = self.known.get(*path);
+            known.is_some_and(|known| known.not_before.is_none_or(|at| now >= at))
+        };
+        let due: Vec<PathBuf> = self.changed.iter().filter(is_due).cloned().collect();
+        for path in &due {
+            self.changed.remove(path);
+            if self.read(path, taker) {
+                self.changed.insert(path.clone());
+            }
+        }
+        !due.is_empty()
+    }
+
+    pub(super) fn read_backlog(&mut self, taker: &mut dyn Taker) -> bool {
+        let Some(path) = self.backlog.last().cloned() else {
+            return false;
+        };
+        let more = self.read(&path, taker);
+        if !more {
+            self.backlog.pop();
+            self.progress.sessions += 1;
+            if let Some(known) = self.known.get_mut(&path) {
+                known.is_first = false;
+                self.progress.bytes += known.first_bytes;
+            }
+        }
+        let is_over = self.backlog.is_empty();
+        let is_time = self
+            .told_progress
+            .is_none_or(|told| told.elapsed() >= Duration::from_secs(5));
+        if is_over || is_time {
+            let first = self.told_progress.replace(Instant::now()).is_none();
+            // A short one is told of at its end alone.
+            if is_over || !first {
+                taker.progress(&self.progress);
+            }
+        }
+        true
+    }
+
+    /// Reads one slice of a session and tells it; whether there is more.
+    pub(super) fn read(&mut self, path: &Path, taker: &mut dyn Taker) -> bool {
+        let is_over = |known: &Known| known.refused || known.gone;
+        if self.known.get(path).is_none_or(is_over) {
+            return false;
+        }
+        if !self.loaded.contains_key(path) {
+            self.make_room();
+            let session = Session::load(path, self.kept.get(path));
+            self.loaded.insert(path.to_owned(), session);
+        }
+        let (Some(session), Some(known)) = (self.loaded.get_mut(path), self.known.get_mut(path))
+        else {
+            return false;
+        };
+        session.used = Instant::now();
+        let mut events = Vec::new();
+        let at_end = known.rests(now_ms()) >= REST;
+        let (more, faults) = match session.read(known.facts, &known.parts, at_end, &mut events) {
+            Ok(read) => (read.more, read.faults),
+            Err(why) => {
+                self.put_off(path);
+                if let Some(known) = self.known.get_mut(path) {
+                    known.refused = why.is_for_good;
+                }
+                if let Some(text) = why.text {
+                    self.warn_once(text, taker);
+                }
+                return false;
+            }
+        };
+        for fault in faults {
+            self.warn_once(fault, taker);
+        }
+        if !more {
+            self.end_where_at_rest(path, &mut events);
+        }
+        self.tell(path, events, taker) && more
+    }
+
+    /// A session that could not be read or told now is read anew after a while.
+    pub(super) fn put_off(&mut self, path: &Path) {
+        self.unload(path);
+        if let Some(known) = self.known.get_mut(path) {
+            known.not_before = Some(Instant::now() + TRY_AGAIN);
+            self.changed.insert(path.to_owned());
+        }
+    }
+
+    /// Says that a session is idle, or ends it, where its files rest for long enough.
+    pub(super) fn end_where_at_rest(&mut self, path: &Path, events: &mut Vec<ChatEvent>) {
+        let (Some(session), Some(known)) = (self.loaded.get_mut(path), self.known.get(path)) else {
+            return;
+        };
+        let rests = known.rests(now_ms());
+        if rests >= LONG_REST || (rests >= REST && !session.waits()) {
+            session.end(known.changed_ms(), events);
+        } else if rests >= QUIET {
+            session.quiet(known.changed_ms() + duration_ms(QUIET), events);
+        }
+    }
+
+    /// Sessions that became quiet, or rest for long.
+    pub(super) fn settle(&mut self, taker: &mut dyn Taker) {
+        let at_ms = now_ms();
+        let mut due = Vec::new();
+        for (path, session) in &self.loaded {
+            let Some(known) = self.known.get(path) else {
+                continue;
+            };
+            let rests = known.rests(at_ms);
+            let is_quiet = rests >= QUIET && !session.is_quiet();
+            if is_quiet || (rests >= REST && !session.has_ended()) {
+                due.push(path.clone());
+            }
+        }
+        for path in due {
+            let mut events = Vec::new();
+            self.end_where_at_rest(&path, &mut events);
+            if !events.is_empty() {
+                self.tell(&path, events, taker);
+            }
+        }
+    }
+
+    /// Tells events, and notes how far that is; false where they are not taken.
+    pub(super) fn tell(
+        &mut self,
+        path: &Path,
+        events: Vec<ChatEvent>,
+        taker: &mut dyn Taker,
+    ) -> bool {
+        let Some(session) = self.loaded.get_mut(path) else {
+            return false;
+        };
+        let n_events = events.len();
+        let told = match (session.session_id(), session.dialect()) {
+            (Some(session_id), Some(dialect)) if n_events > 0 => {
+                let mark = &self.mark;
+                let sources = self
+                    .sources
+                    .entry(dialect.word())
+                    .or_insert_with(|| Sources::of_files(mark, dialect));
+                let is_end = session.has_ended();
+                let mut own = |tell: &mut dyn FnMut(ChatEvent)| session.tell_anew(tell);
+                tell(sources, &session_id, events, is_end, &mut own, taker)
+            }
+            _ => Ok(()),
+        };
+        match told {
+            Ok(()) => {
+                self.progress.events += n_events as u64;
+                if let Some(progress) = session.progress() {
+                    self.kept.put(path, progress);
+                }
+                if session.has_ended() {
+                    self.unload(path);
+                }
+                true
+            }
+            Err(why) => {
+                // It is not known what was stored: the ids will tell.
+                self.put_off(path);
+                self.warn_once(format!("{why}: {}", path.display()), taker);
+                false
+            }
+        }
+    }
+
+    /// Where too many are held, the one that was not used for longest goes: it is read anew should it go on.
+    pub(super) fn make_room(&mut self) {
+        while self.loaded.len() >= MOST_LOADED {
+            let oldest = self.loaded.iter().min_by_key(|(_, session)| session.used);
+            let Some(path) = oldest.map(|(path, _)| path.clone()) else {
+                return;
+            };
+            self.unload(&path);
+        }
+    }
+
+    pub(super) fn unload(&mut self, path: &Path) {
+        if let Some(session) = self.loaded.remove(path)
+            && let (Some(session_id), Some(dialect)) = (session.session_id(), session.dialect())
+            && let Some(sources) = self.sources.get_mut(dialect.word())
+        {
+            sources.forget(&session_id);
+        }
+    }
+
+    pub(super) fn warn_once(&mut self, what: String, taker: &mut dyn Taker) {
+        // So many are enough to be told of; what comes then is most likely the same trouble.
+        if self.said.len() < 1000 && self.said.insert(what.clone()) {
+            taker.warn(&what);
+        }
+    }
+}
+
+/// Tells what of the events is new beside what other sources tell of the session.
+pub(super) fn tell(
+    sources: &mut Sources,
+    session_id: &str,
+    events: Vec<ChatEvent>,
+    is_end: bool,
+    read_own: &mut ReadOwn<'_>,
+    taker: &mut dyn Taker,
+) -> Result<(), Error> {
+    // Where nothing can be noted, nobody is known of.
+    let Some(turn) = sources.enter(session_id).unwrap_or(None) else {
+        return taker.take(session_id, events);
+    };
+    if turn.is_alone() {
+        return taker.take(session_id, events);
+    }
+    let new = {
+        let mut log = |session_id: &str, after: &str| taker.log_after(session_id, after);
+        sources.new_events(
+            &turn,
+            session_id,
+            events.iter().cloned(),
+            is_end,
+            &mut log,
+            read_own,
+        )?
+    };
+    let told = taker.take(session_id, new.unwrap_or(events));
+    if told.is_err() {
+        sources.forget(session_id);
+    }
+    told
+}
