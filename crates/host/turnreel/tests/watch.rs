@@ -620,6 +620,53 @@ fn old_sessions_are_read_when_they_go_on() {
     assert_eq!(n_said, 2);
 }
 
+/// What is opened is led to the page, and the token stands in no command line.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_page_is_opened_where_there_is_a_display() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::new();
+    let opener = home.write(
+        "bin/xdg-open",
+        "#!/bin/sh\necho \"$1\" > \"$HOME/opened\"\n",
+    );
+    std::fs::set_permissions(&opener, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", home.path("bin").display());
+    let start = || {
+        let mut command = home.command(&["--listen", "127.0.0.1:0", "--data"]);
+        command
+            .arg(home.data())
+            .env("DISPLAY", ":9")
+            .env("PATH", &path);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command.spawn().unwrap()
+    };
+    let at = home.path("opened");
+    let address = || std::fs::read_to_string(&at).unwrap_or_default();
+    let led = |address: &str| {
+        let response = support::agent().get(address.trim());
+        let response = response.config().max_redirects(0).build().call().unwrap();
+        response.headers()["location"].to_str().unwrap().to_owned()
+    };
+    let mut first = start();
+    soon("the browser is asked", || address().ends_with('\n'));
+    let token = std::fs::read_to_string(home.data().join("token")).unwrap();
+    assert!(!address().contains(&token));
+    let page = led(&address());
+    assert!(page.ends_with(&format!("/#token={token}")), "{page}");
+    // A second one leads to the first, and is done then.
+    std::fs::remove_file(&at).unwrap();
+    let mut second = start();
+    soon("the browser is asked again", || address().ends_with('\n'));
+    assert_eq!(led(&address()), page);
+    assert!(support::wait_for(&mut second, Duration::from_secs(5)).success());
+    support::signal(&first, "TERM");
+    support::wait_for(&mut first, Duration::from_secs(10));
+}
+
 /// Starts the program beside what is there; for what ends by itself.
 fn run(home: &Home, more: &[&str]) -> Output {
     let mut command = home.command(&["--no-open", "--data"]);

@@ -85,6 +85,12 @@ impl Session {
         !self.open.is_empty()
     }
 
+    /// Bytes of its files that were read.
+    pub(super) fn fed(&self) -> u64 {
+        let agents = self.agents.values().map(|(_, source)| source.fed);
+        self.main.fed + agents.sum::<u64>()
+    }
+
     pub(super) fn has_ended(&self) -> bool {
         self.ended
     }

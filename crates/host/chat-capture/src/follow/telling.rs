@@ -29,6 +29,7 @@ impl Follow {
         !due.is_empty()
     }
 
+    /// Reads a slice of the first reading; whether there was one.
     pub(super) fn read_backlog(&mut self, taker: &mut dyn Taker) -> bool {
         let Some(path) = self.backlog.last().cloned() else {
             return false;
@@ -50,7 +51,14 @@ impl Follow {
             let first = self.told_progress.replace(Instant::now()).is_none();
             // A short one is told of at its end alone.
             if is_over || !first {
-                taker.progress(&self.progress);
+                let mut progress = self.progress;
+                // Of the one that is being read, what was read.
+                progress.bytes += self
+                    .loaded
+                    .get(&path)
+                    .filter(|_| more)
+                    .map_or(0, Session::fed);
+                taker.progress(&progress);
             }
         }
         true
