@@ -101,7 +101,11 @@ impl Follow {
         if !more {
             self.end_where_at_rest(path, &mut events);
         }
-        self.tell(path, events, taker) && more
+        let is_told = self.tell(path, events, taker);
+        if !more {
+            self.unload_ended(path);
+        }
+        is_told && more
     }
 
     /// A session that could not be read or told now is read anew after a while.
@@ -146,6 +150,7 @@ impl Follow {
             if !events.is_empty() {
                 self.tell(&path, events, taker);
             }
+            self.unload_ended(&path);
         }
     }
 
@@ -179,9 +184,6 @@ impl Follow {
                 if let Some(progress) = session.progress() {
                     self.kept.put(path, progress);
                 }
-                if session.has_ended() {
-                    self.unload(path);
-                }
                 true
             }
             Err(why) => {
@@ -190,6 +192,13 @@ impl Follow {
                 self.warn_once(format!("{why}: {}", path.display()), taker);
                 false
             }
+        }
+    }
+
+    /// What has ended is not held; it is read anew should it go on.
+    pub(super) fn unload_ended(&mut self, path: &Path) {
+        if self.loaded.get(path).is_some_and(Session::has_ended) {
+            self.unload(path);
         }
     }
 
