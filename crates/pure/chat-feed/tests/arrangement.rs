@@ -523,6 +523,49 @@ fn a_sub_agent_is_closed_but_its_question_is_seen() {
 }
 
 #[test]
+fn an_answered_request_goes_into_the_call_that_is_done() {
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    shown.call("a", "Bash", None);
+    shown.call("b", "Edit", None);
+    for (id, decision) in [("a", "deny"), ("b", "allow")] {
+        let ask = json!({"requestId": id, "toolCallId": id, "toolName": "x", "options": []});
+        shown.event("permission_request", "t1", None, ask);
+        let answer = json!({"requestId": id, "decision": decision, "by": "user"});
+        shown.event("permission_resolved", "t1", None, answer);
+    }
+    // Who answered sees that it was heard while the call goes on.
+    let answered = ["prompt", "Bash a", "Edit b", "permission", "permission"];
+    assert_eq!(shown.words(), answered);
+    let request = shown.feed().rows().last().unwrap().id;
+    shown.result("a", true);
+    shown.result("b", false);
+    assert_eq!(shown.words(), ["prompt", "Bash a", "Edit b"]);
+    shown.edit("b", "x.rs");
+    assert_eq!(shown.words(), ["prompt", "Bash a", "changed x.rs"]);
+
+    // A link to it leads to what stands for its call.
+    let mut changes = Vec::new();
+    let Shown {
+        renderer,
+        arrangement,
+        ..
+    } = &mut shown;
+    let Some(Row::Block(row)) = arrangement.reveal(renderer.feed(), request, &mut changes) else {
+        panic!("it is revealed");
+    };
+    let body = &renderer.feed().block(row).body;
+    assert!(matches!(body, BlockBody::FileEdit(_)), "{body:?}");
+    let verbose = Mode {
+        verbosity: Verbosity::Verbose,
+        ..Mode::default()
+    };
+    arrangement.set_mode(renderer.feed(), verbose, &mut changes);
+    shown.take(&changes);
+    assert_eq!(shown.words().len(), 6, "{:?}", shown.words());
+}
+
+#[test]
 fn quiet_shows_prompts_and_answers_and_verbose_everything() {
     let quiet = Mode {
         verbosity: Verbosity::Quiet,
