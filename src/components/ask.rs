@@ -5,7 +5,7 @@
 
 use chat_event::payload::{PermissionOption, PermissionRequest, PermissionResolved};
 use chat_feed::units;
-use chat_feed::{Block, BlockBody, BlockId, Feed, PermissionBlock, ToolCallBlock};
+use chat_feed::{Block, BlockBody, BlockId, Feed, PermissionBlock, ToolCallBlock, ToolStatus};
 use leptos::ev;
 use leptos::html::{button, details, div, input, p, span, summary};
 use leptos::prelude::*;
@@ -121,17 +121,16 @@ pub(super) fn answered_for<'a>(
     }
 }
 
-/// What was decided about a call, by whom, and how long that took; nothing of a call that nobody was asked for.
+/// What was decided about a call, by whom, and how long that took; nothing where its line says that already.
 pub(super) fn decided_about(feed: &Feed, call: &ToolCallBlock) -> Option<String> {
     let (block, ask, resolved) = answered_for(feed, call)?;
     let mut told = decided(resolved).to_owned();
     let after = waited(block.at_ms, ask.answered_ms);
-    let after = if after.is_empty() {
-        after
-    } else {
-        format!("after {after}")
-    };
-    for more in [by(resolved), after] {
+    let after = (!after.is_empty()).then(|| format!("after {after}"));
+    if call.status == ToolStatus::Denied && after.is_none() {
+        return None;
+    }
+    for more in [by(resolved), after.unwrap_or_default()] {
         if !more.is_empty() {
             told.push(' ');
             told.push_str(&more);

@@ -21,7 +21,8 @@ const ALONGSIDE: usize = 1 << 16;
 pub(crate) fn body_view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -> AnyView {
     let command = call.kind == ToolKind::Execute && call.what().0 == "$";
     let has_printed = feed.text_len(block.id) > 0;
-    let terminal = match command {
+    // Why a command was denied are words, and not what it printed.
+    let terminal = match command && call.status != ToolStatus::Denied {
         true => terminal_view(ctx, feed, block, call),
         false => None,
     };
