@@ -22,6 +22,11 @@ pub(crate) struct ApiError {
 }
 
 impl ApiError {
+    /// Whether the same would be refused each time. A log that another program has is let go one day.
+    pub(crate) fn is_for_good(&self) -> bool {
+        self.status.is_client_error() && self.status != StatusCode::LOCKED
+    }
+
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         ApiError {
             status,
@@ -154,4 +159,20 @@ fn producer_numbers(
         .into_iter()
         .filter_map(|(header, field)| Some((header, more?.get(field)?.as_u64()?)))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_that_another_program_has_is_tried_again() {
+        let locked = chat_store::Error::Locked {
+            dir: "d".into(),
+            pid: None,
+        };
+        assert!(!ApiError::from(locked).is_for_good());
+        assert!(ApiError::from(chat_store::Error::BadSessionId).is_for_good());
+        assert!(!ApiError::from(chat_store::Error::DiskFull).is_for_good());
+    }
 }

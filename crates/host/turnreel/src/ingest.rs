@@ -42,6 +42,16 @@ impl Answer {
         refused.map(|(at, _)| at).collect()
     }
 
+    /// The first item that is no event to be kept, with what is wrong with it, and how many there are.
+    pub(crate) fn rejected(&self) -> Option<(&Rejected, usize)> {
+        let mut rejected = self.results.iter().filter_map(|item| match item {
+            Item::Rejected(why) => Some(why),
+            _ => None,
+        });
+        let first = rejected.next()?;
+        Some((first, 1 + rejected.count()))
+    }
+
     /// To a numbered batch that was stored before.
     pub(crate) fn repeated(epoch: String, n_items: usize) -> Self {
         Answer {

@@ -132,9 +132,7 @@ async fn store(state: &State, path: &Path, batch: Batch) -> Result<(), String> {
         let (refused, code) = match stored {
             Ok(answer) => (answer.refused(), "some are refused"),
             // Bad through and through: it would be bad each time. The message may quote what was sent; the code does not.
-            Err(why) if why.status.is_client_error() => {
-                ((0..batch.lines.len()).collect(), why.code)
-            }
+            Err(why) if why.is_for_good() => ((0..batch.lines.len()).collect(), why.code),
             Err(why) => return Err(why.message),
         };
         keep(path, &batch, &refused, code)?;

@@ -23,7 +23,7 @@ const ID_BYTES: usize = 128;
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Rejected {
     pub(super) index: usize,
-    pub(super) code: &'static str,
+    pub(crate) code: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) field: Option<String>,
     pub(super) message: String,

@@ -1,5 +1,6 @@
 //! What is told of agents' sessions, on its way into the store: as what is sent, but without a request.
 
+use axum::http::StatusCode;
 use chat_capture::{Error, Progress, Taker};
 use chat_event::ChatEvent;
 use chat_store::{SessionId, now_ms};
@@ -27,41 +28,49 @@ impl Store {
         Store { state, runtime }
     }
 
+    /// Stores a batch, in parts where it is too much for one.
     fn store(&self, id: &SessionId, lines: &[String], newest_ms: Option<i64>) -> Result<(), Error> {
+        match self.store_at_once(id, lines, newest_ms) {
+            Err(why) if why.status == StatusCode::PAYLOAD_TOO_LARGE && lines.len() > 1 => {
+                let (first, second) = lines.split_at(lines.len() / 2);
+                self.store(id, first, newest_ms)?;
+                self.store(id, second, newest_ms)
+            }
+            // All of them stand there in other words, as where a file was read by another way before.
+            Err(why) if why.status == StatusCode::CONFLICT => Ok(()),
+            Err(why) if why.is_for_good() => {
+                let (n, code) = (lines.len(), why.code);
+                tracing::warn!(session = id.as_str(), "{n} events are left out: {code}");
+                Ok(())
+            }
+            stored => stored.map_err(|why| Error::Later {
+                why: why.message,
+                after_ms: None,
+                status: None,
+            }),
+        }
+    }
+
+    fn store_at_once(
+        &self,
+        id: &SessionId,
+        lines: &[String],
+        newest_ms: Option<i64>,
+    ) -> Result<(), ApiError> {
         let body = format!("[{}]", lines.join(","));
-        let items = ingest::read_batch(body.as_bytes(), id, &self.state).map_err(refused)?;
+        let items = ingest::read_batch(body.as_bytes(), id, &self.state)?;
         let now_ms = now_ms();
         let recv_ms = newest_ms
             .filter(|&at_ms| at_ms < now_ms - RECENT_MS && at_ms > 0)
             .unwrap_or(now_ms);
         let storing = ingest::ingest_at(&self.state, id.clone(), items, false, recv_ms);
-        match self.runtime.block_on(storing) {
-            Ok(answer) => {
-                let n_refused = answer.refused().len();
-                if n_refused > 0 {
-                    // Their ids are of events that stand there, as where a file was read by another way before.
-                    tracing::debug!(
-                        session = id.as_str(),
-                        "{n_refused} events stood there in other words"
-                    );
-                }
-                Ok(())
-            }
-            // It would be the same each time.
-            Err(why) if why.status.is_client_error() => {
-                tracing::debug!(session = id.as_str(), "events are left out: {}", why.code);
-                Ok(())
-            }
-            Err(why) => Err(refused(why)),
+        let answer = self.runtime.block_on(storing)?;
+        if let Some((first, n)) = answer.rejected() {
+            // What is wrong may quote what was read; its kind does not.
+            let code = first.code;
+            tracing::warn!(session = id.as_str(), "{n} events are left out: {code}");
         }
-    }
-}
-
-fn refused(why: ApiError) -> Error {
-    Error::Later {
-        why: why.message,
-        after_ms: None,
-        status: None,
+        Ok(())
     }
 }
 
