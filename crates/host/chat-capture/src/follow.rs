@@ -73,6 +73,9 @@ const NOTE: Duration = Duration::from_secs(2);
 /// Sessions that are held in memory with all that their readers know; others are read anew when they go on.
 const MOST_LOADED: usize = 24;
 
+/// One step reads for about so long: then it is looked around again, and who stops us is heard.
+const STEP: Duration = Duration::from_millis(100);
+
 /// After a refusal (a full disk) a session is tried again after so long.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 
@@ -162,6 +165,8 @@ pub struct Follow {
     backlog: Vec<PathBuf>,
     /// Those that have something that was not read.
     changed: BTreeSet<PathBuf>,
+    /// The last of them that the last step had the time for, where it had not for all.
+    last_read: Option<PathBuf>,
     kept: Kept,
     sources: BTreeMap<&'static str, Sources>,
     /// Held as long as we run, so that other sources know that we tell.
@@ -193,6 +198,8 @@ struct Known {
     /// It waits for the first reading.
     is_first: bool,
     not_before: Option<Instant>,
+    /// When it was read last for its end alone.
+    read_to_end: Option<Instant>,
     first_bytes: u64,
 }
 
@@ -225,6 +232,7 @@ impl Follow {
             loaded: BTreeMap::new(),
             backlog: Vec::new(),
             changed: BTreeSet::new(),
+            last_read: None,
             kept: Kept::read(&settings.kept),
             sources: BTreeMap::new(),
             _mark: hold(&settings.spool_dir, &mark),

@@ -194,6 +194,20 @@ fn sessions_of_all_agents_are_found_and_read() {
     assert_eq!(home.said().matches("WARN").count(), 0, "{}", home.said());
 }
 
+/// The name would be that of a file.
+#[test]
+fn a_session_that_names_itself_by_a_path_is_said_and_left_alone() {
+    let home = Home::new();
+    let path = ".claude/projects/-w/odd.jsonl";
+    home.write(path, prompt("../odd", 1, "Odd"));
+    home.write(".claude/projects/-w/good.jsonl", prompt("good", 1, "Good"));
+    let server = home.watch(&[]);
+    soon("the good one is read", || ids(&server).contains("good"));
+    std::thread::sleep(Duration::from_secs(1));
+    let ids = ids(&server);
+    assert!(ids.iter().all(|id| !id.contains('/')), "{ids:?}");
+}
+
 #[test]
 fn what_is_told_is_what_is_converted_however_the_file_was_written() {
     for (story_name, file, at) in [
@@ -637,6 +651,48 @@ fn a_session_that_has_ended_goes_on_with_its_file() {
         std::thread::sleep(Duration::from_secs(2));
         assert!(server.cpu_ms() - before < 400);
     }
+}
+
+/// As after a folder was renamed: each is longer than what is read at once, and there are more than are held.
+#[test]
+fn many_sessions_that_change_at_once_are_all_read() {
+    let home = Home::new();
+    home.write(".claude/projects/-w/s0.jsonl", prompt("s0", 1, "First"));
+    let server = home.watch(&[]);
+    soon("it runs", || ids(&server).contains("s0"));
+    let n_sessions = 28;
+    for nth in 1..=n_sessions {
+        let session = format!("s{nth}");
+        let text = "x".repeat(45_000);
+        let long: String = (0..6).map(|n| prompt(&session, n, &text)).collect();
+        let path = format!("elsewhere/{session}.jsonl");
+        home.write(&path, long + &prompt(&session, 9, "Last"));
+    }
+    let folder = home.path(".claude/projects/-other");
+    std::fs::rename(home.path("elsewhere"), &folder).unwrap();
+    soon("all are read to their end", || {
+        let logs = std::fs::read_dir(home.data()).unwrap().flatten();
+        let logs = logs.filter(|it| it.file_name().to_string_lossy().ends_with(".events.jsonl"));
+        let texts = logs.map(|log| std::fs::read_to_string(log.path()).unwrap());
+        texts.filter(|text| text.contains(r#""Last""#)).count() == n_sessions
+    });
+}
+
+/// It was read before this start, and nothing changed since.
+#[test]
+fn a_session_that_comes_to_rest_after_a_new_start_ends() {
+    let home = Home::new();
+    let path = home.write(".claude/projects/-w/s1.jsonl", prompt("s1", 1, "First"));
+    let mut server = home.watch(&[]);
+    soon("it is read", || !events(&home.data(), "s1").is_empty());
+    server.stop();
+    // An hour but some seconds ago.
+    rests(&path, Duration::from_secs(3600 - 6));
+    let _server = home.watch(&[]);
+    soon("it ends", || {
+        let all = events(&home.data(), "s1");
+        all.iter().any(|event| event["type"] == "session_end")
+    });
 }
 
 #[test]

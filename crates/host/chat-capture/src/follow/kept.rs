@@ -108,6 +108,8 @@ impl Kept {
             Some(text) => write(path, &text),
             None => Ok(()),
         };
+        // What could not be written is taken anew.
+        self.dirty |= written.is_err();
         if std::mem::take(&mut self.dirty) {
             self.waiting = Some(self.text());
         }

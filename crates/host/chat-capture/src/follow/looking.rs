@@ -34,6 +34,7 @@ impl Follow {
         if is_first {
             self.plan();
         }
+        self.see_what_is_over();
         let took = began.elapsed();
         self.next_look = Instant::now() + LOOK.max(took * REST_PER_LOOK);
         self.next_tick = Instant::now() + TICK;
@@ -58,6 +59,7 @@ impl Follow {
             refused: false,
             gone: false,
             not_before: None,
+            read_to_end: None,
             first_bytes: 0,
         });
         let before = if is_main {
@@ -97,6 +99,25 @@ impl Follow {
         plan.sort();
         self.progress.all_sessions = plan.len();
         self.backlog = plan.into_iter().map(|(_, path)| path).collect();
+    }
+
+    /// Sessions that rest and are not held, as after a new start, are read for their end; where a call waits in one, that
+    /// is not yet.
+    fn see_what_is_over(&mut self) {
+        let at_ms = now_ms();
+        for (path, known) in &mut self.known {
+            let is_idle = known.wanted && !known.is_first && !known.refused && !known.gone;
+            if is_idle
+                && known.rests(at_ms) >= REST
+                && known.read_to_end.is_none_or(|at| at.elapsed() >= REST)
+                && !self.loaded.contains_key(path)
+                && self.kept.has(path)
+                && !self.kept.is_ended(path)
+            {
+                known.read_to_end = Some(Instant::now());
+                self.changed.insert(path.clone());
+            }
+        }
     }
 
     pub(super) fn look_at_hot(&mut self) {

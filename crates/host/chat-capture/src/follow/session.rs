@@ -30,7 +30,7 @@ pub(super) struct Read {
 /// Why a session is not read on.
 #[derive(Debug)]
 pub(super) struct Trouble {
-    /// `None` where the file is only gone.
+    /// `None` where the file is only gone, or was cut off.
     pub(super) text: Option<String>,
     /// It is no session; else it may be read later.
     pub(super) is_for_good: bool,
@@ -141,7 +141,7 @@ impl Session {
                 .insert(path.clone(), (SubAgent::new(&path), source));
         }
         if self.pending.is_empty() {
-            self.read_main(facts, out, &mut read)?;
+            self.read_main(facts, &mut read)?;
         }
         if !self.hand_on(parts, out, &mut read) {
             read.more = true;
@@ -155,12 +155,8 @@ impl Session {
         Ok(read)
     }
 
-    fn read_main(
-        &mut self,
-        facts: Facts,
-        out: &mut Vec<ChatEvent>,
-        read: &mut Read,
-    ) -> Result<(), Trouble> {
+    /// Reads on in the own file; what is to be told waits.
+    fn read_main(&mut self, facts: Facts, read: &mut Read) -> Result<(), Trouble> {
         let before = self.main.fed;
         let mut events = Vec::new();
         let piece = self.main.read(&self.path, facts, &mut events);
@@ -201,7 +197,6 @@ impl Session {
             }
             self.pending.extend(events);
         }
-        let _ = out;
         Ok(())
     }
 
@@ -240,9 +235,9 @@ impl Session {
     ) -> bool {
         let mut of_call = None;
         for (path, (agent, source)) in &mut self.agents {
-            let len = parts.get(path).map_or(0, |facts| facts.len);
-            if source.fed < len
-                && !source.failed
+            let facts = parts.get(path).copied().unwrap_or_default();
+            if source.fed < facts.len
+                && source.is_due(facts)
                 && agent.find_call(&mut self.calls, path)
                 && agent.is_of(call)
             {
@@ -265,12 +260,12 @@ impl Session {
     ) -> bool {
         let mut due = Vec::new();
         for (path, (agent, source)) in &mut self.agents {
-            let len = parts.get(path).map_or(0, |facts| facts.len);
+            let facts = parts.get(path).copied().unwrap_or_default();
             let has_place = |agent: &mut SubAgent, calls: &mut Calls| {
                 agent.find_call(calls, path) || (at_end && agent.stands_alone())
             };
             // One that was read before has its place.
-            if source.fed != len && !source.failed && has_place(agent, &mut self.calls) {
+            if source.is_due(facts) && has_place(agent, &mut self.calls) {
                 due.push(path.clone());
             }
         }
@@ -308,7 +303,7 @@ impl Session {
                 agent = SubAgent::new(path);
             }
             Err(why) => {
-                source.failed = true;
+                source.fail(facts);
                 read.faults.extend(trouble(&why, path).text);
             }
         }
@@ -359,7 +354,7 @@ impl Session {
             .filter(|(_, source)| source.fed > 0)
         {
             let mut ends = Vec::new();
-            if !source.failed && source.finish(changed_ms, &mut ends).is_ok() {
+            if !source.has_failed() && source.finish(changed_ms, &mut ends).is_ok() {
                 events.extend(ends.into_iter().filter_map(|event| agent.place(event)));
             }
         }
@@ -388,7 +383,10 @@ impl Session {
             let mut events = Vec::new();
             let read = again.read(upto(self.main.fed), &parts, true, &mut events);
             let read = read.map_err(|why| {
-                let why = io::Error::other(why.text.unwrap_or_else(|| "it is gone".to_owned()));
+                let why = why
+                    .text
+                    .unwrap_or_else(|| "it is gone, or shorter than it was".to_owned());
+                let why = io::Error::other(why);
                 spool_error("read what was told before", &self.path, why)
             })?;
             if !read.more && self.ended {
@@ -417,10 +415,18 @@ pub(super) fn is_missing_result(event: &ChatEvent) -> bool {
 fn trouble(why: &Failed, path: &Path) -> Trouble {
     let path = path.display();
     match why {
-        Failed::Io(why) if why.kind() == io::ErrorKind::NotFound => Trouble {
-            text: None,
-            is_for_good: false,
-        },
+        // The next look finds it, or what it is now.
+        Failed::Io(why)
+            if matches!(
+                why.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof
+            ) =>
+        {
+            Trouble {
+                text: None,
+                is_for_good: false,
+            }
+        }
         Failed::Io(why) => Trouble {
             text: Some(format!("could not read: {why}: {path}")),
             is_for_good: false,

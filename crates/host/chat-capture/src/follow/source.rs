@@ -23,7 +23,8 @@ pub(super) struct Source {
     mark: Taken,
     /// What stands before this was told by an earlier reader.
     pub(super) skip: Taken,
-    pub(super) failed: bool,
+    /// As the file was when it could not be read: it is tried again once it changed.
+    failed: Option<Facts>,
     /// The time of the last event, and events before the first that has one.
     last_ms: Option<i64>,
     pub(super) untimed: Vec<ChatEvent>,
@@ -59,11 +60,24 @@ impl Source {
             fed: 0,
             mark: Taken::default(),
             skip,
-            failed: false,
+            failed: None,
             last_ms: None,
             untimed: Vec::new(),
             changed_ms: 0,
         }
+    }
+
+    /// Whether there is something to be read, as far as it is known.
+    pub(super) fn is_due(&self, facts: Facts) -> bool {
+        self.fed != facts.len && self.failed != Some(facts)
+    }
+
+    pub(super) fn fail(&mut self, facts: Facts) {
+        self.failed = Some(facts);
+    }
+
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed.is_some()
     }
 
     /// How far it was told.
@@ -91,6 +105,10 @@ impl Source {
         let end = if is_told { self.skip.bytes } else { facts.len };
         let mut piece = Vec::new();
         file.read(self.fed, PIECE_BYTES.min(end - self.fed), &mut piece)?;
+        if piece.is_empty() && self.fed < end {
+            // Cut off since it was looked at: the next look finds what it is now.
+            return Err(Failed::Io(io::ErrorKind::UnexpectedEof.into()));
+        }
         let mut events = Vec::new();
         self.fed += piece.len() as u64;
         let pushed = self.reader.push(&piece, AT_REST, &mut events);
@@ -99,6 +117,7 @@ impl Source {
         if self.fed >= self.skip.bytes && !piece.is_empty() {
             self.mark = file.taken(self.fed)?;
         }
+        self.failed = None;
         Ok(if is_told { Piece::Told } else { Piece::New })
     }
 
@@ -137,5 +156,29 @@ impl Source {
             event.timestamp = Some(at_ms);
             out.push(event);
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(
+    clippy::unwrap_used,
+    reason = "a promise that is not kept fails its test"
+)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_cut_off_after_it_was_looked_at_is_not_read_for_ever() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        std::fs::write(&path, "{}\n{}\n").unwrap();
+        let facts = Facts::of(&path).unwrap();
+        let mut source = Source::new(Context::default(), Taken::default());
+        let mut events = Vec::new();
+        std::fs::write(&path, "{}\n").unwrap();
+        // What is there is read, and then nothing comes although the look said so.
+        assert!(source.read(&path, facts, &mut events).is_ok());
+        let read = source.read(&path, facts, &mut events);
+        assert!(matches!(read, Err(Failed::Io(why)) if why.kind() == io::ErrorKind::UnexpectedEof));
     }
 }

@@ -6,26 +6,37 @@ use std::time::{Duration, Instant};
 use chat_event::ChatEvent;
 
 use super::session::Session;
-use super::{Follow, Known, LONG_REST, MOST_LOADED, QUIET, REST, TRY_AGAIN, Taker, duration_ms};
+use super::{
+    Follow, Known, LONG_REST, MOST_LOADED, QUIET, REST, STEP, TRY_AGAIN, Taker, duration_ms,
+};
 use crate::client::Error;
 use crate::pipe::now_ms;
 use crate::sources::{ReadOwn, Sources};
 
 impl Follow {
-    /// Reads a slice of each session that changed; whether there was one.
+    /// Reads a slice of each session that changed, in turn and for a while; whether there was one.
     pub(super) fn read_changed(&mut self, taker: &mut dyn Taker) -> bool {
-        let now = Instant::now();
+        let began = Instant::now();
         let is_due = |path: &&PathBuf| {
             let known = self.known.get(*path);
-            known.is_some_and(|known| known.not_before.is_none_or(|at| now >= at))
+            known.is_some_and(|known| known.not_before.is_none_or(|at| began >= at))
         };
-        let due: Vec<PathBuf> = self.changed.iter().filter(is_due).cloned().collect();
+        let mut due: Vec<PathBuf> = self.changed.iter().filter(is_due).cloned().collect();
+        // Where there is not the time for all, the next step goes on behind the last one.
+        let first = self.last_read.as_ref();
+        let first = first.map_or(0, |last| due.partition_point(|path| path <= last));
+        due.rotate_left(first);
         for path in &due {
             self.changed.remove(path);
             if self.read(path, taker) {
                 self.changed.insert(path.clone());
             }
+            if began.elapsed() >= STEP {
+                self.last_read = Some(path.clone());
+                return true;
+            }
         }
+        self.last_read = None;
         !due.is_empty()
     }
 
@@ -71,7 +82,9 @@ impl Follow {
             return false;
         }
         if !self.loaded.contains_key(path) {
-            self.make_room();
+            if !self.make_room() {
+                return true;
+            }
             let session = Session::load(path, self.kept.get(path));
             self.loaded.insert(path.to_owned(), session);
         }
@@ -147,9 +160,7 @@ impl Follow {
         for path in due {
             let mut events = Vec::new();
             self.end_where_at_rest(&path, &mut events);
-            if !events.is_empty() {
-                self.tell(&path, events, taker);
-            }
+            self.tell(&path, events, taker);
             self.unload_ended(&path);
         }
     }
@@ -189,6 +200,10 @@ impl Follow {
             Err(why) => {
                 // It is not known what was stored: the ids will tell.
                 self.put_off(path);
+                if let (Error::Refused { .. }, Some(known)) = (&why, self.known.get_mut(path)) {
+                    // As it names itself by what is no session's id.
+                    known.refused = true;
+                }
                 self.warn_once(format!("{why}: {}", path.display()), taker);
                 false
             }
@@ -202,15 +217,21 @@ impl Follow {
         }
     }
 
-    /// Where too many are held, the one that was not used for longest goes: it is read anew should it go on.
-    pub(super) fn make_room(&mut self) {
+    /// Where too many are held, the one that was not used for longest goes: it is read anew should it go on. One that is
+    /// being read stays, for it would begin anew each time; false where all are.
+    fn make_room(&mut self) -> bool {
         while self.loaded.len() >= MOST_LOADED {
-            let oldest = self.loaded.iter().min_by_key(|(_, session)| session.used);
+            let idle = self.loaded.iter();
+            let idle = idle.filter(|(path, _)| {
+                !self.changed.contains(*path) && self.backlog.last() != Some(*path)
+            });
+            let oldest = idle.min_by_key(|(_, session)| session.used);
             let Some(path) = oldest.map(|(path, _)| path.clone()) else {
-                return;
+                return false;
             };
             self.unload(&path);
         }
+        true
     }
 
     pub(super) fn unload(&mut self, path: &Path) {
