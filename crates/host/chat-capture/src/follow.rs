@@ -58,7 +58,7 @@ const QUIET: Duration = Duration::from_secs(10);
 /// A file that changed so lately is looked at with each tick; the others are with each look around.
 const HOT: Duration = Duration::from_secs(120);
 
-/// Between two looks at the hot files.
+/// Between two looks at the hot files, where there are some.
 const TICK: Duration = Duration::from_millis(250);
 
 /// Between two looks at all files, at least.
@@ -66,6 +66,9 @@ const LOOK: Duration = Duration::from_millis(1000);
 
 /// A look around is paid with so many times its length of rest: where there are very many files, it is seldom.
 const REST_PER_LOOK: u32 = 150;
+
+/// And one at OpenCode's database, whose write-ahead log is read from its beginning each time.
+const REST_PER_READ: u32 = 15;
 
 /// How often it is noted how far all is told, where that changed.
 const NOTE: Duration = Duration::from_secs(2);
@@ -178,6 +181,7 @@ pub struct Follow {
     next_note: Instant,
     began: bool,
     opencode_is_due: bool,
+    opencode_rests_until: Instant,
     progress: Progress,
     told_progress: Option<Instant>,
 }
@@ -243,6 +247,7 @@ impl Follow {
             next_note: now + NOTE,
             began: false,
             opencode_is_due: true,
+            opencode_rests_until: now,
             progress: Progress::default(),
             told_progress: None,
             settings,

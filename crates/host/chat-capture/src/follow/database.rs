@@ -1,12 +1,14 @@
 //! OpenCode beside the agents that keep files: its database is looked at with each tick, and told as they are.
 
+use std::time::Instant;
+
 use chat_event::ChatEvent;
 use chat_normalize::Dialect;
 
 use super::agent::Agent;
 use super::opencode::News;
 use super::telling::tell;
-use super::{Follow, Found, LONG_REST, MOST_LOADED, REST, Taker, duration_ms};
+use super::{Follow, Found, LONG_REST, MOST_LOADED, REST, REST_PER_READ, Taker, duration_ms};
 use crate::client::Error;
 use crate::pipe::now_ms;
 use crate::sources::Sources;
@@ -25,7 +27,9 @@ impl Follow {
             read,
             not_read: opencode.not_read(),
         };
-        if let Err(why) = looked {
+        if let Err(why) = looked
+            && why.kind() != std::io::ErrorKind::WouldBlock
+        {
             self.warn_opencode(&why, taker);
         }
         Some(found)
@@ -33,11 +37,19 @@ impl Follow {
 
     /// Reads a slice of OpenCode's database, where it changed; whether there may be more.
     pub(super) fn read_opencode(&mut self, taker: &mut dyn Taker) -> bool {
-        let Some(opencode) = self.opencode.as_mut().filter(|_| self.opencode_is_due) else {
+        let began = Instant::now();
+        let since_ms = self.since_ms();
+        let is_due = self.opencode_is_due && began >= self.opencode_rests_until;
+        let Some(opencode) = self.opencode.as_mut().filter(|_| is_due) else {
             return false;
         };
         self.opencode_is_due = false;
-        let (more, news) = match opencode.read(self.kept.opencode()) {
+        let kept = self.kept.opencode();
+        let looked = match opencode.has_looked {
+            true => Ok(()),
+            false => opencode.look(since_ms, kept),
+        };
+        let (more, news) = match looked.and_then(|()| opencode.read(kept)) {
             Ok((more, mut news)) => {
                 if !more {
                     let (rest, long) = (duration_ms(REST), duration_ms(LONG_REST));
@@ -62,6 +74,9 @@ impl Follow {
             }
         }
         self.opencode_is_due = more;
+        if !more {
+            self.opencode_rests_until = Instant::now() + began.elapsed() * REST_PER_READ;
+        }
         more
     }
 

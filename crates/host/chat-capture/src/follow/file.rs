@@ -3,13 +3,16 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 use chat_event::stable_hash;
 use serde::{Deserialize, Serialize};
 
 /// As much of a file's beginning, and of what stands before where it was read to, tells whether it is still the same.
 const MARK_BYTES: u64 = 512;
+
+/// What changed as lately as this may change once more within the same tick of its disk's clock.
+pub(super) const SETTLED: Duration = Duration::from_secs(2);
 
 /// What a look at a file tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

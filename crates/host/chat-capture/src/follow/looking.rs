@@ -121,12 +121,14 @@ impl Follow {
     }
 
     pub(super) fn look_at_hot(&mut self) {
-        self.next_tick = Instant::now() + TICK;
         let at_ms = now_ms();
+        let opencode = self.opencode.as_ref();
+        let mut is_any_hot = opencode.is_some_and(|opencode| opencode.rests() <= HOT);
         for (path, known) in &mut self.known {
             if known.gone || !known.wanted || known.rests(at_ms) > HOT {
                 continue;
             }
+            is_any_hot = true;
             let own = std::iter::once((path, &mut known.facts));
             let mut is_changed = false;
             for (path, facts) in own.chain(&mut known.parts) {
@@ -139,6 +141,8 @@ impl Follow {
                 self.changed.insert(path.clone());
             }
         }
+        // Without any nobody is woken for them; OpenCode's database is looked at all the same.
+        self.next_tick = Instant::now() + if is_any_hot { TICK } else { LOOK };
     }
 
     pub(super) fn since_ms(&self) -> i64 {

@@ -10,15 +10,17 @@ mod bus;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use chat_event::ChatEvent;
 use chat_normalize::AT_REST;
 use serde::{Deserialize, Serialize};
 
 use super::agent::Place;
-use super::file::Facts;
+use super::file::{Facts, SETTLED};
 use super::session::is_missing_result;
 use super::sqlite::{Database, beside};
+use crate::pipe::now_ms;
 use bus::{Bus, Event, Events};
 
 /// How far the rows of one session, and of those that work for it, were told.
@@ -40,15 +42,20 @@ pub(super) struct News {
     pub(super) told: Told,
 }
 
+/// The database and its write-ahead log, as a look finds them.
+type Seen = (Option<Facts>, Option<Facts>);
+
 /// OpenCode's database.
 #[derive(Debug)]
 pub(super) struct OpenCode {
     folder: PathBuf,
     path: PathBuf,
     /// The files as they were when they were read to their end.
-    seen: Option<(Option<Facts>, Option<Facts>)>,
+    seen: Option<Seen>,
     /// The last row that was read, with its id: rows that are deleted give their numbers to others.
     last: Option<(i64, String)>,
+    /// It is known which sessions there were at the beginning.
+    pub(super) has_looked: bool,
     /// The first scan is over.
     is_read: bool,
     /// For each session the one that it works for, by way of others or at once.
@@ -67,6 +74,7 @@ impl OpenCode {
             folder: place.folder.clone(),
             seen: None,
             last: None,
+            has_looked: false,
             is_read: false,
             roots: HashMap::new(),
             changed_ms: HashMap::new(),
@@ -91,25 +99,24 @@ impl OpenCode {
         is_old.then_some("not read: sessions of a version before its database; `opencode export SESSION` writes one that the page opens")
     }
 
-    /// Looks which sessions there are, the first time and where one is new.
+    /// Looks which sessions there are, before any is read.
     ///
     /// # Errors
     ///
-    /// Where the database cannot be read now.
+    /// Where the database cannot be read now: else it would not be known which of them are old.
     pub(super) fn look(&mut self, since_ms: i64, kept: &BTreeMap<String, Told>) -> io::Result<()> {
-        if !self.path.exists() {
-            return Ok(());
+        if self.path.exists() {
+            let mut database = Database::open(&self.path)?;
+            let listed = self.list(&mut database);
+            if !database.is_still() {
+                return Err(io::Error::from(io::ErrorKind::WouldBlock));
+            }
+            listed?;
         }
-        let mut database = Database::open(&self.path)?;
-        self.list(&mut database)?;
-        if !self.is_read {
-            let recent = self.changed_ms.iter().filter(|(_, at)| **at >= since_ms);
-            let recent: Vec<&String> = recent.map(|(id, _)| id).chain(kept.keys()).collect();
-            self.wanted = recent
-                .into_iter()
-                .map(|id| self.root(id).to_owned())
-                .collect();
-        }
+        let recent = self.changed_ms.iter().filter(|(_, at)| **at >= since_ms);
+        let recent = recent.map(|(id, _)| id).chain(kept.keys());
+        self.wanted = recent.map(|id| self.root(id).to_owned()).collect();
+        self.has_looked = true;
         Ok(())
     }
 
@@ -156,27 +163,55 @@ impl OpenCode {
         self.roots.get(id).map_or(id, String::as_str)
     }
 
+    fn facts(&self) -> Seen {
+        let log = beside(&self.path, "-wal");
+        (Facts::of(&self.path), Facts::of(&log))
+    }
+
+    /// How long nothing was written.
+    pub(super) fn rests(&self) -> Duration {
+        rests(self.facts())
+    }
+
     /// Reads one slice of what is new; whether there is more, and what is to be told.
     ///
     /// # Errors
     ///
     /// Where the database cannot be read now: it is tried again.
     pub(super) fn read(&mut self, kept: &BTreeMap<String, Told>) -> io::Result<(bool, Vec<News>)> {
-        let facts = (
-            Facts::of(&self.path),
-            Facts::of(&beside(&self.path, "-wal")),
-        );
+        let facts = self.facts();
         if facts.0.is_none() || self.seen == Some(facts) {
             return Ok((false, Vec::new()));
         }
         let mut database = Database::open(&self.path)?;
+        let read = self.read_slice(&mut database, facts, kept);
+        if read.is_err() && !database.is_still() {
+            return Err(io::Error::from(io::ErrorKind::WouldBlock));
+        }
+        read
+    }
+
+    fn read_slice(
+        &mut self,
+        database: &mut Database,
+        facts: Seen,
+        kept: &BTreeMap<String, Told>,
+    ) -> io::Result<(bool, Vec<News>)> {
+        // What was read may be of two states of the database, until it is known that it is of one.
+        let of_one = |database: &mut Database| match database.is_still() {
+            true => Ok(()),
+            false => Err(io::Error::from(io::ErrorKind::WouldBlock)),
+        };
         let Some(table) = database.table("event")?.and_then(Events::of) else {
+            of_one(database)?;
             self.seen = Some(facts);
             return Err(io::Error::other(
                 "it keeps no events, as versions before 1.18 did; its sessions are not read",
             ));
         };
-        if !self.goes_on(&mut database, &table)? {
+        let goes_on = self.goes_on(database, &table)?;
+        of_one(database)?;
+        if !goes_on {
             // The newest rows were deleted with their session: others may have their numbers.
             self.last = None;
             self.is_read = false;
@@ -191,12 +226,17 @@ impl OpenCode {
         let unknown = rows.iter().filter(|row| is_unknown(row));
         let unknown: BTreeSet<String> = unknown.map(|row| row.session.clone()).collect();
         if !unknown.is_empty() {
-            self.list(&mut database)?;
-            // What begins while we look on is of interest.
-            let roots = unknown.iter().map(|id| self.root(id).to_owned());
-            let roots: Vec<String> = roots.collect();
-            self.wanted.extend(roots);
+            self.list(database)?;
+            // One whose own row is gone is not looked for again.
+            for id in &unknown {
+                self.changed_ms.entry(id.clone()).or_default();
+            }
         }
+        of_one(database)?;
+        // What begins while we look on is of interest.
+        let roots = unknown.iter().map(|id| self.root(id).to_owned());
+        let roots: Vec<String> = roots.collect();
+        self.wanted.extend(roots);
         let mut again = BTreeSet::new();
         for row in &rows {
             let root = self.root(&row.session).to_owned();
@@ -217,7 +257,11 @@ impl OpenCode {
                 let bus = Bus::new(kept.get(root).cloned().unwrap_or_default());
                 self.loaded.insert(root.clone(), bus);
             }
-            self.feed_from_the_beginning(&mut database, &table, &again, after, &mut told)?;
+            let fed = self.feed_from_the_beginning(database, &table, &again, after, &mut told);
+            if let Err(why) = fed.and_then(|()| of_one(database)) {
+                self.loaded.retain(|root, _| !again.contains(root));
+                return Err(why);
+            }
         }
         for row in &rows {
             let root = self.root(&row.session).to_owned();
@@ -225,17 +269,13 @@ impl OpenCode {
                 bus.feed(row, told.entry(root).or_default());
             }
         }
-        if !database.is_still() {
-            // What was read may be of two states: all of it is read again, and what was told is known.
-            self.loaded.clear();
-            return Err(io::Error::from(io::ErrorKind::WouldBlock));
-        }
         if let Some(row) = rows.last() {
             self.last = Some((row.rowid, row.id.clone()));
         }
         if is_end {
             self.is_read = true;
-            self.seen = Some(facts);
+            // One that was written just now may be written again without that its time tells it.
+            self.seen = (rests(facts) > SETTLED).then_some(facts);
         }
         Ok((!is_end, self.news(told)))
     }
@@ -244,7 +284,7 @@ impl OpenCode {
         let told = told.into_iter().filter_map(|(session, events)| {
             let bus = self.loaded.get(&session)?;
             Some(News {
-                told: bus.fed.clone(),
+                told: bus.told.clone(),
                 is_end: false,
                 session,
                 events,
@@ -258,8 +298,8 @@ impl OpenCode {
         let Some((last, id)) = &self.last else {
             return Ok(true);
         };
-        let rows = database.rows(&table.table, last - 1)?;
-        let row = rows.into_iter().next().map(|row| table.event(row));
+        let row = database.first_row(&table.table, last.saturating_sub(1))?;
+        let row = row.map(|row| table.event(row));
         Ok(row.is_some_and(|row| row.rowid == *last && row.id == *id))
     }
 
@@ -313,18 +353,18 @@ impl OpenCode {
                 continue;
             }
             away.push(session.clone());
-            if bus.fed.ended {
+            if bus.told.ended {
                 continue;
             }
             let mut events = Vec::new();
             let _ = bus.reader.finish(AT_REST, &mut events);
             events.retain(|event| !is_missing_result(event));
-            bus.fed.ended = true;
+            bus.told.ended = true;
             news.push(News {
                 session: session.clone(),
                 events,
                 is_end: true,
-                told: bus.fed.clone(),
+                told: bus.told.clone(),
             });
         }
         for session in away {
@@ -382,4 +422,10 @@ impl OpenCode {
         }
         Ok(())
     }
+}
+
+fn rests((database, log): Seen) -> Duration {
+    let changed_ms = [database, log].map(|facts| facts.map_or(0, |facts| facts.changed_ms));
+    let ms = now_ms().saturating_sub(changed_ms[0].max(changed_ms[1]));
+    Duration::from_millis(u64::try_from(ms).unwrap_or_default())
 }

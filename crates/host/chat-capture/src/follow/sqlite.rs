@@ -16,11 +16,16 @@ use super::file::{Facts, Followed};
 /// Deeper trees do not occur: each level has tens of times as many pages.
 const MOST_DEPTH: usize = 24;
 
-/// More pages are not walked through for one slice: a damaged tree may have the same page in it many times.
-const MOST_PAGES: usize = 200_000;
+/// Of one look not more is read than so many times what the files hold, and this: a damaged tree may have the same page in it
+/// many times. A whole one is read once or twice, and the way to each slice of it.
+const MOST_TIMES: u64 = 8;
+const MOST_BYTES_MORE: u64 = 64 * 1024 * 1024;
 
-/// The longest row that is read.
-const MOST_ROW_BYTES: usize = 64 * 1024 * 1024;
+/// The longest row that is read: a longer one would make no line that is read.
+const MOST_ROW_BYTES: usize = chat_event::jsonl::MAX_LINE_BYTES;
+
+/// Columns that SQLite allows where it was not built for more.
+const MOST_COLUMNS: usize = 2000;
 
 /// A write-ahead log that is longer is waited for: its owner writes it back.
 const MOST_WAL_BYTES: u64 = 512 * 1024 * 1024;
@@ -44,6 +49,10 @@ pub(super) struct Database {
     usable: usize,
     /// Pages whose newest content is in the write-ahead log, and where there.
     newer: HashMap<u32, u64>,
+    /// The log's first bytes, which are others when it is written from its beginning.
+    wal_head: Vec<u8>,
+    /// Bytes that may still be read.
+    left: u64,
 }
 
 /// One row of a table.
@@ -144,18 +153,37 @@ impl Database {
             page_bytes,
             usable: page_bytes - reserved,
             newer: HashMap::new(),
+            wal_head: Vec::new(),
+            left: 0,
         };
         match Followed::open(&beside(path, "-wal")) {
             Ok(wal) => database.read_wal(wal)?,
             Err(why) if why.kind() == io::ErrorKind::NotFound => {}
             Err(why) => return Err(why),
         }
+        let wal_bytes = database.newer.len() as u64 * page_bytes as u64;
+        let bytes = facts.len.saturating_add(wal_bytes);
+        database.left = bytes
+            .saturating_mul(MOST_TIMES)
+            .saturating_add(MOST_BYTES_MORE);
         Ok(database)
     }
 
-    /// Whether nothing was written back to the database's file since: else what was read may be of two states of it.
-    pub(super) fn is_still(&self) -> bool {
-        Facts::of(&self.path) == Some(self.facts)
+    /// Whether nothing was written back to the database's file since, and the log not begun anew: else what was read may be of
+    /// two states of it.
+    pub(super) fn is_still(&mut self) -> bool {
+        let mut head = Vec::new();
+        let is_log_still = self.wal.as_mut().is_none_or(|wal| {
+            wal.read(0, WAL_HEADER as u64, &mut head).is_ok() && head == self.wal_head
+        });
+        is_log_still && Facts::of(&self.path) == Some(self.facts)
+    }
+
+    /// Counts what is read.
+    fn spend(&mut self, bytes: usize) -> io::Result<()> {
+        let left = self.left.checked_sub(bytes as u64);
+        self.left = left.ok_or_else(|| damaged("something is in it many times"))?;
+        Ok(())
     }
 
     /// Notes which pages the commits of the write-ahead log hold.
@@ -204,10 +232,12 @@ impl Database {
             at += frame_bytes as u64;
         }
         self.wal = Some(wal);
+        self.wal_head = head;
         Ok(())
     }
 
     fn page(&mut self, number: u32) -> io::Result<Vec<u8>> {
+        self.spend(self.page_bytes)?;
         let mut page = Vec::new();
         let most = self.page_bytes as u64;
         match (self.newer.get(&number), &mut self.wal) {
@@ -252,11 +282,22 @@ impl Database {
         let mut bytes = 0;
         self.walk(table, after, &mut |row| {
             let texts = row.values.iter().filter_map(Value::text);
-            bytes += texts.map(str::len).sum::<usize>() + 16;
+            bytes += texts.map(str::len).sum::<usize>();
+            bytes += size_of::<Row>() + row.values.len() * size_of::<Value>();
             rows.push(row);
             Ok(rows.len() < SLICE_ROWS && bytes < SLICE_BYTES)
         })?;
         Ok(rows)
+    }
+
+    /// The first row of a table behind `after`.
+    pub(super) fn first_row(&mut self, table: &Table, after: i64) -> io::Result<Option<Row>> {
+        let mut first = None;
+        self.walk(table, after, &mut |row| {
+            first = Some(row);
+            Ok(false)
+        })?;
+        Ok(first)
     }
 
     /// Hands the rows behind `after` to `take`, until it says that it has enough.
@@ -268,7 +309,7 @@ impl Database {
     ) -> io::Result<()> {
         // The path from the root: a page, and its next cell.
         let mut path = vec![(table.root, self.page(table.root)?, 0)];
-        let mut n_pages = 0;
+        let mut last = after;
         while let Some((number, page, cell)) = path.last_mut() {
             let at = if *number == 1 { 100 } else { 0 };
             let kind = *page.get(at).ok_or_else(|| damaged("a page"))?;
@@ -284,9 +325,15 @@ impl Database {
                 path.pop();
                 for cell in 0..n_cells {
                     let at = usize::from(u16_at(&page, cells + 2 * cell)?);
-                    if let Some(row) = self.row(&page, at, after)?
-                        && !take(row)?
-                    {
+                    let Some(row) = self.row(&page, at, after)? else {
+                        continue;
+                    };
+                    // Else who asks for what is behind the last one would be told the same again.
+                    if row.rowid <= last {
+                        return Err(damaged("its rows are out of order"));
+                    }
+                    last = row.rowid;
+                    if !take(row)? {
                         return Ok(());
                     }
                 }
@@ -306,8 +353,7 @@ impl Database {
             };
             *cell += 1;
             if let Some(child) = child {
-                n_pages += 1;
-                if path.len() >= MOST_DEPTH || n_pages > MOST_PAGES {
+                if path.len() >= MOST_DEPTH {
                     return Err(damaged("it is too deep"));
                 }
                 let page = self.page(child)?;
@@ -332,6 +378,7 @@ impl Database {
                 values: Vec::new(),
             }));
         }
+        self.spend(len)?;
         let usable = self.usable;
         let (most, least) = (usable - 35, (usable - 12) * 32 / 255 - 23);
         let here = if len <= most {
@@ -362,6 +409,9 @@ fn values(record: &[u8]) -> io::Result<Vec<Value>> {
     let mut body = head;
     let mut values = Vec::new();
     while at < head {
+        if values.len() == MOST_COLUMNS {
+            return Err(damaged("a record with very many values"));
+        }
         let (kind, next) = varint(record, at)?;
         at = next;
         let len = match kind {
@@ -451,16 +501,17 @@ fn checksum((mut a, mut b): (u32, u32), bytes: &[u8], is_big: bool) -> (u32, u32
 /// The names of the columns, from the statement that made the table.
 fn columns(sql: &str) -> Vec<String> {
     let inner = sql.split_once('(').map_or("", |(_, inner)| inner);
-    let mut depth = 0;
+    let mut depth = 0_i64;
     let mut names = Vec::new();
-    for part in inner.split(|c: char| {
+    let parts = inner.split(|c: char| {
         match c {
             '(' => depth += 1,
             ')' => depth -= 1,
             _ => {}
         }
         c == ',' && depth == 0
-    }) {
+    });
+    for part in parts.take(MOST_COLUMNS) {
         let name = part.split_whitespace().next().unwrap_or_default();
         names.push(name.trim_matches(['`', '"', '[', ']', '\'']).to_owned());
     }

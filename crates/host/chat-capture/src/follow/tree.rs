@@ -8,17 +8,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::agent::{Agent, Place, Role};
-use super::file::{Facts, Followed};
+use super::file::{Facts, Followed, SETTLED};
 
-/// More files than this are not looked at, and deeper ones neither.
+/// More files and folders than this are not looked at, and deeper ones neither.
 const MOST_FILES: usize = 50_000;
 const MOST_DEPTH: usize = 12;
 
 /// A folder is listed again after so long whatever its time says: not every disk tells the truth about it.
 const LIST_AGAIN: Duration = Duration::from_secs(60);
-
-/// A folder whose time is as new as this may change once more within the same tick of its clock.
-const SETTLED: Duration = Duration::from_secs(2);
 
 /// So much of a sub-agent's file is read to find out of which session it is.
 const HEAD_BYTES: u64 = 64 * 1024;
@@ -106,11 +103,11 @@ impl Tree {
                     inner.display()
                 ));
             }
-            n_files += folder.files.len();
+            n_files += folder.files.len() + 1;
             if n_files > MOST_FILES {
                 let root = self.root.display();
                 faults.push(format!(
-                    "more than {MOST_FILES} files, of which the rest is not read: {root}"
+                    "more than {MOST_FILES} files and folders, of which the rest is not read: {root}"
                 ));
                 break;
             }
@@ -182,6 +179,10 @@ impl Tree {
         };
         for entry in entries.flatten() {
             self.sort(&entry, &mut folder, faults);
+            if folder.files.len() + folder.folders.len() > MOST_FILES {
+                // What is too much for one look is too much for all.
+                break;
+            }
         }
         folder.files.sort_by(|(a, _), (b, _)| a.cmp(b));
         self.folders.insert(path.to_owned(), folder);

@@ -1,6 +1,6 @@
 //! The bus of one session: rows of the table as lines of the bus, and those as events.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use chat_event::{ChatEvent, Payload};
@@ -14,8 +14,8 @@ use crate::follow::sqlite::{Row, Table};
 #[derive(Debug)]
 pub(super) struct Bus {
     pub(super) reader: SessionReader,
-    told: Told,
-    pub(super) fed: Told,
+    /// How far it was told; what is fed again up to there is only for the reader.
+    pub(super) told: Told,
     /// Messages whose end was told.
     over: BTreeSet<String>,
     pub(super) open: BTreeSet<String>,
@@ -27,10 +27,6 @@ impl Bus {
     pub(super) fn new(told: Told) -> Bus {
         Bus {
             reader: SessionReader::with_dialect(Context::default(), Dialect::OpenCodeEvents),
-            fed: Told {
-                seqs: BTreeMap::new(),
-                ended: told.ended,
-            },
             told,
             over: BTreeSet::new(),
             open: BTreeSet::new(),
@@ -78,10 +74,10 @@ impl Bus {
             }
         }
         self.used = Instant::now();
-        self.fed.seqs.insert(row.session.clone(), row.seq);
         let told = self.told.seqs.get(&row.session).copied().unwrap_or(-1);
         if row.seq > told {
-            self.fed.ended = false;
+            self.told.seqs.insert(row.session.clone(), row.seq);
+            self.told.ended = false;
             out.append(&mut events);
         }
     }

@@ -104,3 +104,103 @@ fn a_damaged_database_is_an_error_and_never_a_panic() {
     }
     assert!(n_errors > 0);
 }
+
+/// A database of one table of one page, whose cells are these.
+fn with_rows(cells: &[Vec<u8>]) -> Vec<u8> {
+    let sql = b"CREATE TABLE event (id, data)";
+    // Five values: "table", "event", "event", 2, the statement.
+    let mut record = vec![6, 23, 23, 23, 1, 13 + 2 * u8::try_from(sql.len()).unwrap()];
+    record.extend_from_slice(b"tableeventevent\x02");
+    record.extend_from_slice(sql);
+    let mut schema = vec![u8::try_from(record.len()).unwrap(), 1];
+    schema.extend_from_slice(&record);
+    let mut bytes = b"SQLite format 3\0".to_vec();
+    bytes.extend_from_slice(&4096_u16.to_be_bytes());
+    bytes.resize(100, 0);
+    bytes[56..60].copy_from_slice(&1_u32.to_be_bytes());
+    leaf(&mut bytes, 0, 100, &[schema]);
+    leaf(&mut bytes, 4096, 4096, cells);
+    bytes
+}
+
+fn leaf(bytes: &mut Vec<u8>, page: usize, at: usize, cells: &[Vec<u8>]) {
+    bytes.resize(page + 4096, 0);
+    let n_cells = u16::try_from(cells.len()).unwrap();
+    bytes[at] = 0x0d;
+    bytes[at + 3..at + 5].copy_from_slice(&n_cells.to_be_bytes());
+    let mut end = page + 4096;
+    for (nth, cell) in cells.iter().enumerate() {
+        end -= cell.len();
+        bytes[end..end + cell.len()].copy_from_slice(cell);
+        let start = u16::try_from(end - page).unwrap();
+        let pointer = at + 8 + 2 * nth;
+        bytes[pointer..pointer + 2].copy_from_slice(&start.to_be_bytes());
+    }
+}
+
+/// A row with one text of one letter.
+fn row(rowid: u8) -> Vec<u8> {
+    vec![3, rowid, 2, 15, b'x']
+}
+
+#[test]
+fn pages_that_lie_cost_no_more_than_the_file_is_long() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("opencode.db");
+    let read = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        rows(&path)
+    };
+    let ids = |rows: Vec<(i64, String, String)>| rows.into_iter().map(|row| row.0);
+    let good = read(&with_rows(&[row(1), row(2), row(7)])).unwrap();
+    assert_eq!(ids(good).collect::<Vec<_>>(), [1, 2, 7]);
+    // The same row again and again, which would be told for ever.
+    let said = |bytes: &[u8]| read(bytes).unwrap_err().to_string();
+    let again = said(&with_rows(&[row(1), row(2), row(2)]));
+    assert!(again.contains("out of order"), "{again}");
+    let back = said(&with_rows(&[row(3), row(1)]));
+    assert!(back.contains("out of order"), "{back}");
+    // A record that says that it has very many values, each of no byte.
+    let mut record = vec![0x9f, 0x20];
+    record.resize(4000, 0);
+    let mut wide = vec![0x9f, 0x20, 1];
+    wide.extend_from_slice(&record);
+    let wide = said(&with_rows(&[wide]));
+    assert!(wide.contains("very many values"), "{wide}");
+    // A tree that has itself as its child.
+    let mut deep = with_rows(&[]);
+    deep[4096] = 5;
+    deep[4096 + 8..4096 + 12].copy_from_slice(&2_u32.to_be_bytes());
+    let deep = said(&deep);
+    assert!(deep.contains("too deep"), "{deep}");
+}
+
+#[test]
+fn one_look_reads_some_times_what_the_file_holds_and_no_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("opencode.db");
+    let bytes = with_rows(&[row(1)]);
+    std::fs::write(&path, &bytes).unwrap();
+    let mut database = Database::open(&path).unwrap();
+    let mut n_bytes = 0;
+    while database.page(2).is_ok() {
+        n_bytes += 4096;
+    }
+    assert!(n_bytes <= MOST_BYTES_MORE + MOST_TIMES * bytes.len() as u64);
+}
+
+#[test]
+fn a_log_that_is_begun_anew_while_it_is_read_is_noticed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("opencode.db");
+    std::fs::copy(fixture("opencode.db"), &path).unwrap();
+    let log = beside(&path, "-wal");
+    std::fs::copy(fixture("opencode.db-wal"), &log).unwrap();
+    let mut database = Database::open(&path).unwrap();
+    assert!(database.is_still());
+    let mut bytes = std::fs::read(&log).unwrap();
+    // Its salt is another one each time.
+    bytes[16] ^= 1;
+    std::fs::write(&log, bytes).unwrap();
+    assert!(!database.is_still());
+}
