@@ -9,6 +9,7 @@ mod handover;
 mod said;
 mod taker;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::mpsc;
@@ -62,7 +63,7 @@ pub(crate) fn command(args: Args) -> ExitCode {
 /// The thread that follows.
 pub(crate) struct Watching {
     stop: mpsc::Sender<()>,
-    thread: std::thread::JoinHandle<Follow>,
+    thread: std::thread::JoinHandle<Option<Follow>>,
 }
 
 impl Watch {
@@ -85,13 +86,16 @@ impl Watch {
         let (stop, stopped) = mpsc::channel();
         let work = move || {
             loop {
-                let pause = follow.step(&mut store);
+                let step = AssertUnwindSafe(|| follow.step(&mut store));
+                let Ok(pause) = catch_unwind(step) else {
+                    tracing::error!("agents' sessions are no longer followed; a new start goes on");
+                    return None;
+                };
                 match stopped.recv_timeout(pause) {
                     Err(mpsc::RecvTimeoutError::Timeout) => {}
-                    Ok(()) | Err(mpsc::RecvTimeoutError::Disconnected) => break,
+                    Ok(()) | Err(mpsc::RecvTimeoutError::Disconnected) => return Some(follow),
                 }
             }
-            follow
         };
         let thread = std::thread::Builder::new()
             .name("follow".to_owned())
@@ -105,11 +109,8 @@ impl Watching {
     /// Asks it to stop, and waits for the slice that it is at. What is left is to note how far all was told.
     pub(crate) fn halt(self) -> Option<Follow> {
         drop(self.stop);
-        let halted = self.thread.join();
-        if halted.is_err() {
-            tracing::error!("the thread that follows sessions had failed");
-        }
-        halted.ok()
+        // Where it failed, that is told by then.
+        self.thread.join().ok().flatten()
     }
 }
 

@@ -1,11 +1,12 @@
 //! Reading what is to be read, slice by slice, and telling it; what is held in memory for that.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use chat_event::ChatEvent;
 
-use super::session::Session;
+use super::session::{Session, Trouble};
 use super::{
     Follow, Known, LONG_REST, MOST_LOADED, QUIET, REST, STEP, TRY_AGAIN, Taker, duration_ms,
 };
@@ -95,7 +96,16 @@ impl Follow {
         session.used = Instant::now();
         let mut events = Vec::new();
         let at_end = known.rests(now_ms()) >= REST;
-        let (more, faults) = match session.read(known.facts, &known.parts, at_end, &mut events) {
+        // What a mistake of ours does to one file is not done to all.
+        let reading =
+            AssertUnwindSafe(|| session.read(known.facts, &known.parts, at_end, &mut events));
+        let read = catch_unwind(reading).unwrap_or_else(|_| {
+            Err(Trouble {
+                text: Some(format!("not read on, for it cannot be: {}", path.display())),
+                is_for_good: true,
+            })
+        });
+        let (more, faults) = match read {
             Ok(read) => (read.more, read.faults),
             Err(why) => {
                 self.put_off(path);
