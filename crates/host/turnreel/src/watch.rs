@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use chat_capture::{Follow, FollowSettings, Found, Place, places};
+use chat_capture::{Agent, Follow, FollowSettings, Found, Place, places};
 
 use crate::serve::{self, spool_dir};
 use crate::state::State;
@@ -32,6 +32,10 @@ pub(crate) struct Args {
     /// now on.
     #[arg(long, value_name = "N", env = "TURNREEL_DAYS", default_value_t = DAYS)]
     days: u32,
+
+    /// Leave this agent's sessions alone: claude, codex, opencode, gemini or pi; may be given more than once.
+    #[arg(long, value_name = "AGENT", env = "TURNREEL_SKIP", value_delimiter = ',', value_parser = parse_agent)]
+    skip: Vec<Agent>,
 
     /// Do not open the page in a browser.
     #[arg(long, env = "TURNREEL_NO_OPEN")]
@@ -50,10 +54,17 @@ pub(crate) struct Watch {
     pub(crate) open: bool,
 }
 
+fn parse_agent(text: &str) -> Result<Agent, String> {
+    Agent::from_word(text)
+        .ok_or_else(|| "expected claude, codex, opencode, gemini or pi".to_owned())
+}
+
 /// Runs the command until the process is told to stop.
 pub(crate) fn command(args: Args) -> ExitCode {
+    let mut places = places(&|name| std::env::var_os(name));
+    places.retain(|place| !args.skip.contains(&place.agent));
     let watch = Watch {
-        places: places(&|name| std::env::var_os(name)),
+        places,
         newer_than: Duration::from_hours(24 * u64::from(args.days)),
         open: !args.no_open,
     };

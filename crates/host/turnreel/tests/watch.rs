@@ -194,6 +194,28 @@ fn sessions_of_all_agents_are_found_and_read() {
     assert_eq!(home.said().matches("WARN").count(), 0, "{}", home.said());
 }
 
+#[test]
+fn an_agent_that_is_left_out_is_not_read() {
+    let home = Home::new();
+    home.write(".claude/projects/-w/s1.jsonl", prompt("s1", 1, "First"));
+    home.write(
+        ".codex/sessions/2026/11/21/rollout-1.jsonl",
+        story("codex-rollout", "input.rollout.jsonl"),
+    );
+    let server = home.watch(&["--skip", "codex,pi"]);
+    soon("the other one is read", || ids(&server).contains("s1"));
+    soon("nothing is left", || {
+        home.said().contains("read 1 sessions")
+    });
+    assert_eq!(ids(&server).len(), 1);
+    let output = run(&home, &["--skip", "everything"]);
+    let said = command::text(&output.stderr);
+    assert!(
+        !output.status.success() && said.contains("opencode"),
+        "{said}"
+    );
+}
+
 /// The name would be that of a file.
 #[test]
 fn a_session_that_names_itself_by_a_path_is_said_and_left_alone() {

@@ -32,6 +32,18 @@ impl Agent {
         }
     }
 
+    /// The agent that a user means by its program's name.
+    pub fn from_word(word: &str) -> Option<Agent> {
+        match word {
+            "claude" => Some(Agent::Claude),
+            "codex" => Some(Agent::Codex),
+            "opencode" => Some(Agent::OpenCode),
+            "gemini" => Some(Agent::Gemini),
+            "pi" => Some(Agent::Pi),
+            _ => None,
+        }
+    }
+
     /// What a file below its folder is; `None` for what is none of its sessions'. `path` is relative, its parts by `/`.
     pub(super) fn role(self, path: &str) -> Option<Role> {
         let parts: Vec<&str> = path.split('/').collect();
