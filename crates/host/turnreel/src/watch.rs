@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chat_capture::{Agent, Follow, FollowSettings, Found, Place, places};
 
@@ -23,6 +23,9 @@ use taker::Store;
 
 /// How far back sessions are read, where nothing else is asked for.
 const DAYS: u32 = 7;
+
+/// A stop waits no longer for the slice that is read: a pipe that somebody paused may hold up what is told.
+const MOST_HALT: Duration = Duration::from_secs(3);
 
 /// What `turnreel watch` is told.
 #[derive(Debug, clap::Args)]
@@ -117,9 +120,18 @@ impl Watch {
 }
 
 impl Watching {
-    /// Asks it to stop, and waits for the slice that it is at. What is left is to note how far all was told.
+    /// Asks it to stop, and waits for the slice that it is at. What is left is to note how far all was told; where that takes
+    /// too long, the next start goes on from the last note.
     pub(crate) fn halt(self) -> Option<Follow> {
         drop(self.stop);
+        let began = Instant::now();
+        while !self.thread.is_finished() {
+            if began.elapsed() > MOST_HALT {
+                tracing::warn!("agents' sessions are still being read; stopping without them");
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
         // Where it failed, that is told by then.
         self.thread.join().ok().flatten()
     }
