@@ -7,11 +7,16 @@
 //! After <https://www.sqlite.org/fileformat2.html> (3.53): headers (1.3), b-tree pages (1.6), records (2.1), the
 //! write-ahead log (4.1, 4.2). Databases in UTF-8 are read, as nearly all are; damage is an error and never a panic.
 
-use std::collections::HashMap;
+mod record;
+mod wal;
+
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::file::{Facts, Followed};
+pub(super) use record::Value;
+use record::{columns, damaged, slice, u16_at, u32_at, values, varint};
+use wal::Wal;
 
 /// Deeper trees do not occur: each level has tens of times as many pages.
 const MOST_DEPTH: usize = 24;
@@ -24,18 +29,9 @@ const MOST_BYTES_MORE: u64 = 64 * 1024 * 1024;
 /// The longest row that is read: a longer one would make no line that is read.
 const MOST_ROW_BYTES: usize = chat_event::jsonl::MAX_LINE_BYTES;
 
-/// Columns that SQLite allows where it was not built for more.
-const MOST_COLUMNS: usize = 2000;
-
-/// A write-ahead log that is longer is waited for: its owner writes it back.
-const MOST_WAL_BYTES: u64 = 512 * 1024 * 1024;
-
 /// Rows of one look, and their bytes.
 const SLICE_ROWS: usize = 2000;
 const SLICE_BYTES: usize = 4 * 1024 * 1024;
-
-const WAL_HEADER: usize = 32;
-const FRAME_HEADER: usize = 24;
 
 /// A database as it was when it was looked at.
 #[derive(Debug)]
@@ -43,14 +39,10 @@ pub(super) struct Database {
     path: PathBuf,
     file: Followed,
     facts: Facts,
-    wal: Option<Followed>,
+    wal: Option<Wal>,
     page_bytes: usize,
     /// Bytes of a page that hold something.
     usable: usize,
-    /// Pages whose newest content is in the write-ahead log, and where there.
-    newer: HashMap<u32, u64>,
-    /// The log's first bytes, which are others when it is written from its beginning.
-    wal_head: Vec<u8>,
     /// Bytes that may still be read.
     left: u64,
 }
@@ -60,33 +52,6 @@ pub(super) struct Database {
 pub(super) struct Row {
     pub(super) rowid: i64,
     pub(super) values: Vec<Value>,
-}
-
-/// A value of a row.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
-    Null,
-    Integer(i64),
-    Real(f64),
-    Text(String),
-    /// Bytes, which nothing here is made of.
-    Blob,
-}
-
-impl Value {
-    pub(super) fn text(&self) -> Option<&str> {
-        match self {
-            Value::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    pub(super) fn integer(&self) -> Option<i64> {
-        match self {
-            Value::Integer(n) => Some(*n),
-            _ => None,
-        }
-    }
 }
 
 /// A table: where it begins, and the names of its columns.
@@ -101,12 +66,6 @@ impl Table {
     pub(super) fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column == name)
     }
-}
-
-fn damaged(what: &str) -> io::Error {
-    io::Error::other(format!(
-        "the database is damaged, or was just written: {what}"
-    ))
 }
 
 /// The file beside the database.
@@ -145,37 +104,26 @@ impl Database {
         if !page_bytes.is_power_of_two() || page_bytes < 512 || page_bytes - reserved < 480 {
             return Err(damaged("the length of its pages"));
         }
-        let mut database = Database {
+        let wal = Wal::open(&beside(path, "-wal"), page_bytes)?;
+        let wal_bytes = wal.as_ref().map_or(0, Wal::n_bytes);
+        let bytes = facts.len.saturating_add(wal_bytes);
+        Ok(Database {
             path: path.to_owned(),
             file,
             facts,
-            wal: None,
+            wal,
             page_bytes,
             usable: page_bytes - reserved,
-            newer: HashMap::new(),
-            wal_head: Vec::new(),
-            left: 0,
-        };
-        match Followed::open(&beside(path, "-wal")) {
-            Ok(wal) => database.read_wal(wal)?,
-            Err(why) if why.kind() == io::ErrorKind::NotFound => {}
-            Err(why) => return Err(why),
-        }
-        let wal_bytes = database.newer.len() as u64 * page_bytes as u64;
-        let bytes = facts.len.saturating_add(wal_bytes);
-        database.left = bytes
-            .saturating_mul(MOST_TIMES)
-            .saturating_add(MOST_BYTES_MORE);
-        Ok(database)
+            left: bytes
+                .saturating_mul(MOST_TIMES)
+                .saturating_add(MOST_BYTES_MORE),
+        })
     }
 
     /// Whether nothing was written back to the database's file since, and the log not begun anew: else what was read may be of
     /// two states of it.
     pub(super) fn is_still(&mut self) -> bool {
-        let mut head = Vec::new();
-        let is_log_still = self.wal.as_mut().is_none_or(|wal| {
-            wal.read(0, WAL_HEADER as u64, &mut head).is_ok() && head == self.wal_head
-        });
+        let is_log_still = self.wal.as_mut().is_none_or(Wal::is_still);
         is_log_still && Facts::of(&self.path) == Some(self.facts)
     }
 
@@ -186,68 +134,16 @@ impl Database {
         Ok(())
     }
 
-    /// Notes which pages the commits of the write-ahead log hold.
-    fn read_wal(&mut self, mut wal: Followed) -> io::Result<()> {
-        let len = wal.len()?;
-        if len > MOST_WAL_BYTES {
-            return Err(io::Error::other("its write-ahead log is too long"));
-        }
-        let mut head = Vec::new();
-        wal.read(0, WAL_HEADER as u64, &mut head)?;
-        if head.len() < WAL_HEADER {
-            return Ok(());
-        }
-        let is_big = match u32_at(&head, 0)? {
-            0x377f_0682 => false,
-            0x377f_0683 => true,
-            _ => return Ok(()),
-        };
-        if u32_at(&head, 8)? as usize != self.page_bytes {
-            return Ok(());
-        }
-        let mut sum = checksum((0, 0), &head[..24], is_big);
-        if sum != (u32_at(&head, 24)?, u32_at(&head, 28)?) {
-            return Ok(());
-        }
-        let salt = head[16..24].to_vec();
-        let frame_bytes = FRAME_HEADER + self.page_bytes;
-        let mut at = WAL_HEADER as u64;
-        let mut uncommitted: Vec<(u32, u64)> = Vec::new();
-        let mut frame = Vec::new();
-        loop {
-            wal.read(at, frame_bytes as u64, &mut frame)?;
-            // What follows the last frame of this round is of an earlier one.
-            if frame.len() < frame_bytes || frame[8..16] != salt[..] {
-                break;
-            }
-            sum = checksum(sum, &frame[..8], is_big);
-            sum = checksum(sum, &frame[FRAME_HEADER..], is_big);
-            if sum != (u32_at(&frame, 16)?, u32_at(&frame, 20)?) {
-                break;
-            }
-            uncommitted.push((u32_at(&frame, 0)?, at + FRAME_HEADER as u64));
-            if u32_at(&frame, 4)? != 0 {
-                self.newer.extend(uncommitted.drain(..));
-            }
-            at += frame_bytes as u64;
-        }
-        self.wal = Some(wal);
-        self.wal_head = head;
-        Ok(())
-    }
-
     fn page(&mut self, number: u32) -> io::Result<Vec<u8>> {
         self.spend(self.page_bytes)?;
         let mut page = Vec::new();
         let most = self.page_bytes as u64;
-        match (self.newer.get(&number), &mut self.wal) {
-            (Some(&at), Some(wal)) => wal.read(at, most, &mut page)?,
-            _ => {
-                let at = u64::from(number)
-                    .checked_sub(1)
-                    .ok_or_else(|| damaged("page 0"))?;
-                self.file.read(at * most, most, &mut page)?;
-            }
+        let wal = self.wal.as_mut();
+        if !wal.map_or(Ok(false), |wal| wal.read_page(number, most, &mut page))? {
+            let at = u64::from(number)
+                .checked_sub(1)
+                .ok_or_else(|| damaged("page 0"))?;
+            self.file.read(at * most, most, &mut page)?;
         }
         if page.len() < self.page_bytes {
             return Err(damaged("a page is missing"));
@@ -400,122 +296,6 @@ impl Database {
         let values = values(&record)?;
         Ok(Some(Row { rowid, values }))
     }
-}
-
-/// The values of a record.
-fn values(record: &[u8]) -> io::Result<Vec<Value>> {
-    let (head, mut at) = varint(record, 0)?;
-    let head = usize::try_from(head).map_err(|_| damaged("a record"))?;
-    let mut body = head;
-    let mut values = Vec::new();
-    while at < head {
-        if values.len() == MOST_COLUMNS {
-            return Err(damaged("a record with very many values"));
-        }
-        let (kind, next) = varint(record, at)?;
-        at = next;
-        let len = match kind {
-            0 | 8 | 9 => 0,
-            1..=4 => kind as usize,
-            5 => 6,
-            6 | 7 => 8,
-            12.. => usize::try_from((kind - 12) / 2).map_err(|_| damaged("a record"))?,
-            _ => return Err(damaged("a value of another kind")),
-        };
-        let bytes = slice(record, body, len)?;
-        body += len;
-        values.push(match kind {
-            0 => Value::Null,
-            7 => Value::Real(f64::from_be_bytes(bytes.try_into().unwrap_or_default())),
-            8 => Value::Integer(0),
-            9 => Value::Integer(1),
-            1..=6 => Value::Integer(integer(bytes)),
-            kind if kind % 2 == 1 => Value::Text(String::from_utf8_lossy(bytes).into_owned()),
-            _ => Value::Blob,
-        });
-    }
-    Ok(values)
-}
-
-/// A number of up to eight bytes, with its sign.
-fn integer(bytes: &[u8]) -> i64 {
-    let first = bytes
-        .first()
-        .map_or(0, |&byte| i64::from(byte.cast_signed()));
-    bytes
-        .iter()
-        .skip(1)
-        .fold(first, |sum, &byte| (sum << 8) | i64::from(byte))
-}
-
-fn slice(bytes: &[u8], at: usize, len: usize) -> io::Result<&[u8]> {
-    let end = at.checked_add(len);
-    let slice = end.and_then(|end| bytes.get(at..end));
-    slice.ok_or_else(|| damaged("something is cut off"))
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> io::Result<u16> {
-    let bytes = slice(bytes, at, 2)?;
-    Ok(u16::from_be_bytes([bytes[0], bytes[1]]))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> io::Result<u32> {
-    let bytes = slice(bytes, at, 4)?;
-    Ok(u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
-}
-
-/// A number of one to nine bytes, and what follows it.
-fn varint(bytes: &[u8], at: usize) -> io::Result<(i64, usize)> {
-    let mut sum = 0_i64;
-    for nth in 0..9 {
-        let byte = *bytes
-            .get(at + nth)
-            .ok_or_else(|| damaged("something is cut off"))?;
-        if nth == 8 {
-            return Ok(((sum << 8) | i64::from(byte), at + 9));
-        }
-        sum = (sum << 7) | i64::from(byte & 0x7f);
-        if byte < 0x80 {
-            return Ok((sum, at + nth + 1));
-        }
-    }
-    Err(damaged("a number"))
-}
-
-fn checksum((mut a, mut b): (u32, u32), bytes: &[u8], is_big: bool) -> (u32, u32) {
-    let word = |bytes: &[u8]| {
-        let bytes = [bytes[0], bytes[1], bytes[2], bytes[3]];
-        if is_big {
-            u32::from_be_bytes(bytes)
-        } else {
-            u32::from_le_bytes(bytes)
-        }
-    };
-    for pair in bytes.chunks_exact(8) {
-        a = a.wrapping_add(word(&pair[..4])).wrapping_add(b);
-        b = b.wrapping_add(word(&pair[4..])).wrapping_add(a);
-    }
-    (a, b)
-}
-
-/// The names of the columns, from the statement that made the table.
-fn columns(sql: &str) -> Vec<String> {
-    let inner = sql.split_once('(').map_or("", |(_, inner)| inner);
-    let mut depth = 0_i64;
-    let mut names = Vec::new();
-    let parts = inner.split(|c: char| {
-        match c {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            _ => {}
-        }
-        c == ',' && depth == 0
-    });
-    for part in parts.take(MOST_COLUMNS) {
-        let name = part.split_whitespace().next().unwrap_or_default();
-        names.push(name.trim_matches(['`', '"', '[', ']', '\'']).to_owned());
-    }
-    names
 }
 
 #[cfg(test)]
