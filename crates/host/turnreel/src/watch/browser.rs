@@ -36,7 +36,10 @@ fn lead(program: &str, address: &str) -> std::io::Result<()> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
-    let led = handover.lead_to(address);
+    // What opens one says where it cannot, but on Windows, where it always says so.
+    let mut may_come =
+        || cfg!(windows) || !matches!(opener.try_wait(), Ok(Some(status)) if !status.success());
+    let led = handover.lead_to(address, &mut may_come);
     // It may run on as the browser itself; what has ended is not left as a zombie.
     let _ = opener.try_wait();
     led

@@ -49,17 +49,24 @@ impl Handover {
         ))
     }
 
-    /// Waits for the browser and sends it on to `address`.
+    /// Waits for the browser and sends it on to `address`, as long as one may come.
     ///
     /// # Errors
     /// When it does not come, or the system refuses.
-    pub(super) fn lead_to(&self, address: &str) -> io::Result<()> {
+    pub(super) fn lead_to(
+        &self,
+        address: &str,
+        may_come: &mut dyn FnMut() -> bool,
+    ) -> io::Result<()> {
         let deadline = Instant::now() + MOST_WAIT;
         self.listener.set_nonblocking(true)?;
         while Instant::now() < deadline {
             let (stream, from) = match self.listener.accept() {
                 Ok(accepted) => accepted,
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => {
+                    if !may_come() {
+                        return Err(io::Error::other("there is none"));
+                    }
                     std::thread::sleep(Duration::from_millis(20));
                     continue;
                 }
@@ -163,8 +170,9 @@ mod tests {
         let handover = Handover::new().expect("a port");
         let address = handover.address().expect("a port");
         assert!(!address.contains("secret"));
-        let waiting =
-            std::thread::spawn(move || handover.lead_to("http://127.0.0.1:1/#token=secret"));
+        let waiting = std::thread::spawn(move || {
+            handover.lead_to("http://127.0.0.1:1/#token=secret", &mut || true)
+        });
         for other in ["", "favicon.ico", "0123456789abcdef0123456789abcdef"] {
             let answer = ask(&address, Some(other));
             assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
@@ -181,6 +189,13 @@ mod tests {
             TcpStream::connect(host.expect("a host")).is_err(),
             "it is over"
         );
+    }
+
+    #[test]
+    fn where_no_browser_comes_nobody_waits_for_it() {
+        let handover = Handover::new().expect("a port");
+        let led = handover.lead_to("http://127.0.0.1:1/", &mut || false);
+        assert!(led.is_err_and(|why| why.kind() == io::ErrorKind::Other));
     }
 
     #[test]
