@@ -3,15 +3,17 @@
 //! A sub-agent's file is read as it grows, once the call that started it is known, and to its end before that call's
 //! result. What was told before is read again without being told: a reader knows nothing of a file but by reading it.
 
+mod agents;
+
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use chat_event::{ChatEvent, Payload};
-use chat_normalize::{AT_REST, Context, Dialect, SessionReader};
+use chat_normalize::{AT_REST, Context, Dialect};
 
-use super::file::{Facts, Taken};
+use super::file::Facts;
 use super::kept::Progress;
 use super::parts::{Calls, SubAgent, whole_result};
 use super::source::{Failed, Piece, Source};
@@ -129,17 +131,7 @@ impl Session {
         out: &mut Vec<ChatEvent>,
     ) -> Result<Read, Trouble> {
         let mut read = Read::default();
-        for path in parts
-            .keys()
-            .filter(|path| !self.agents.contains_key(*path))
-            .cloned()
-            .collect::<Vec<_>>()
-        {
-            let kept = path.to_str().and_then(|path| self.kept.agents.get(path));
-            let source = Source::new(Context::default(), kept.copied().unwrap_or_default());
-            self.agents
-                .insert(path.clone(), (SubAgent::new(&path), source));
-        }
+        self.see_agents(parts);
         if self.pending.is_empty() {
             self.read_main(facts, &mut read)?;
         }
@@ -223,102 +215,6 @@ impl Session {
             out.push(event);
         }
         true
-    }
-
-    /// Reads on in the file of the agent that this call started; false where there is nothing more.
-    fn read_agent_of(
-        &mut self,
-        call: &str,
-        parts: &BTreeMap<PathBuf, Facts>,
-        out: &mut Vec<ChatEvent>,
-        read: &mut Read,
-    ) -> bool {
-        let mut of_call = None;
-        for (path, (agent, source)) in &mut self.agents {
-            let facts = parts.get(path).copied().unwrap_or_default();
-            if source.fed < facts.len
-                && source.is_due(facts)
-                && agent.find_call(&mut self.calls, path)
-                && agent.is_of(call)
-            {
-                of_call = Some(path.clone());
-                break;
-            }
-        }
-        let Some(path) = of_call else { return false };
-        self.read_agent(&path, parts, out, read);
-        true
-    }
-
-    /// Reads on in the files of all agents whose place is known; whether there is more.
-    fn read_agents(
-        &mut self,
-        parts: &BTreeMap<PathBuf, Facts>,
-        at_end: bool,
-        out: &mut Vec<ChatEvent>,
-        read: &mut Read,
-    ) -> bool {
-        let mut due = Vec::new();
-        for (path, (agent, source)) in &mut self.agents {
-            let facts = parts.get(path).copied().unwrap_or_default();
-            let has_place = |agent: &mut SubAgent, calls: &mut Calls| {
-                agent.find_call(calls, path) || (at_end && agent.stands_alone())
-            };
-            // One that was read before has its place.
-            if source.is_due(facts) && has_place(agent, &mut self.calls) {
-                due.push(path.clone());
-            }
-        }
-        for path in &due {
-            self.read_agent(path, parts, out, read);
-        }
-        // What an agent did may have started another.
-        !due.is_empty()
-    }
-
-    fn read_agent(
-        &mut self,
-        path: &Path,
-        parts: &BTreeMap<PathBuf, Facts>,
-        out: &mut Vec<ChatEvent>,
-        read: &mut Read,
-    ) {
-        let facts = parts.get(path).copied().unwrap_or_default();
-        let Some((mut agent, mut source)) = self.agents.remove(path) else {
-            return;
-        };
-        if source.fed == 0 {
-            source.reader = SessionReader::new(Context {
-                session_id: self.session_id.clone(),
-                ..Context::default()
-            });
-        }
-        let mut events = Vec::new();
-        let mut is_told = false;
-        match source.read(path, facts, &mut events) {
-            Ok(Piece::Told) => is_told = true,
-            Ok(Piece::New) => {}
-            Ok(Piece::Replaced) => {
-                source = Source::new(Context::default(), Taken::default());
-                agent = SubAgent::new(path);
-            }
-            Err(why) => {
-                source.fail(facts);
-                read.faults.extend(trouble(&why, path).text);
-            }
-        }
-        for event in events {
-            let Some(event) = agent.place(event) else {
-                continue;
-            };
-            self.calls.note(&event);
-            self.note(&event);
-            if !is_told {
-                self.ended = false;
-                out.push(event);
-            }
-        }
-        self.agents.insert(path.to_owned(), (agent, source));
     }
 
     fn note(&mut self, event: &ChatEvent) {

@@ -1,0 +1,123 @@
+//! The files of a session's sub-agents, read on as the session's own file tells of them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use chat_event::ChatEvent;
+use chat_normalize::{Context, SessionReader};
+
+use super::{Read, Session, trouble};
+use crate::follow::file::{Facts, Taken};
+use crate::follow::parts::{Calls, SubAgent};
+use crate::follow::source::{Piece, Source};
+
+impl Session {
+    /// Takes note of files that were not there.
+    pub(super) fn see_agents(&mut self, parts: &BTreeMap<PathBuf, Facts>) {
+        for path in parts.keys() {
+            if self.agents.contains_key(path) {
+                continue;
+            }
+            let kept = path.to_str().and_then(|path| self.kept.agents.get(path));
+            let source = Source::new(Context::default(), kept.copied().unwrap_or_default());
+            let agent = SubAgent::new(path);
+            self.agents.insert(path.clone(), (agent, source));
+        }
+    }
+
+    /// Reads on in the file of the agent that this call started; false where there is nothing more.
+    pub(super) fn read_agent_of(
+        &mut self,
+        call: &str,
+        parts: &BTreeMap<PathBuf, Facts>,
+        out: &mut Vec<ChatEvent>,
+        read: &mut Read,
+    ) -> bool {
+        let mut of_call = None;
+        for (path, (agent, source)) in &mut self.agents {
+            let facts = parts.get(path).copied().unwrap_or_default();
+            if source.fed < facts.len
+                && source.is_due(facts)
+                && agent.find_call(&mut self.calls, path)
+                && agent.is_of(call)
+            {
+                of_call = Some(path.clone());
+                break;
+            }
+        }
+        let Some(path) = of_call else { return false };
+        self.read_agent(&path, parts, out, read);
+        true
+    }
+
+    /// Reads on in the files of all agents whose place is known; whether there is more.
+    pub(super) fn read_agents(
+        &mut self,
+        parts: &BTreeMap<PathBuf, Facts>,
+        at_end: bool,
+        out: &mut Vec<ChatEvent>,
+        read: &mut Read,
+    ) -> bool {
+        let mut due = Vec::new();
+        for (path, (agent, source)) in &mut self.agents {
+            let facts = parts.get(path).copied().unwrap_or_default();
+            let has_place = |agent: &mut SubAgent, calls: &mut Calls| {
+                agent.find_call(calls, path) || (at_end && agent.stands_alone())
+            };
+            // One that was read before has its place.
+            if source.is_due(facts) && has_place(agent, &mut self.calls) {
+                due.push(path.clone());
+            }
+        }
+        for path in &due {
+            self.read_agent(path, parts, out, read);
+        }
+        // What an agent did may have started another.
+        !due.is_empty()
+    }
+
+    fn read_agent(
+        &mut self,
+        path: &Path,
+        parts: &BTreeMap<PathBuf, Facts>,
+        out: &mut Vec<ChatEvent>,
+        read: &mut Read,
+    ) {
+        let facts = parts.get(path).copied().unwrap_or_default();
+        let Some((mut agent, mut source)) = self.agents.remove(path) else {
+            return;
+        };
+        if source.fed == 0 {
+            source.reader = SessionReader::new(Context {
+                session_id: self.session_id.clone(),
+                ..Context::default()
+            });
+        }
+        let mut events = Vec::new();
+        let mut is_told = false;
+        match source.read(path, facts, &mut events) {
+            Ok(Piece::Told) => is_told = true,
+            Ok(Piece::New) => {}
+            Ok(Piece::Replaced) => {
+                source = Source::new(Context::default(), Taken::default());
+                agent = SubAgent::new(path);
+            }
+            Err(why) => {
+                source.fail(facts);
+                read.faults.extend(trouble(&why, path).text);
+            }
+        }
+        for event in events {
+            let Some(event) = agent.place(event) else {
+                continue;
+            };
+            self.calls.note(&event);
+            self.note(&event);
+            if !is_told {
+                self.ended = false;
+                out.push(event);
+            }
+        }
+        self.agents.insert(path.to_owned(), (agent, source));
+    }
+}
