@@ -685,14 +685,16 @@ fn many_sessions_that_change_at_once_are_all_read() {
     let n_sessions = 28;
     for nth in 1..=n_sessions {
         let session = format!("s{nth}");
-        let text = "x".repeat(45_000);
-        let long: String = (0..6).map(|n| prompt(&session, n, &text)).collect();
+        let text = "x".repeat(42_000);
+        let long: String = (0..13).map(|n| prompt(&session, n, &text)).collect();
         let path = format!("elsewhere/{session}.jsonl");
         home.write(&path, long + &prompt(&session, 9, "Last"));
     }
     let folder = home.path(".claude/projects/-other");
     std::fs::rename(home.path("elsewhere"), &folder).unwrap();
     soon("all are read to their end", || {
+        // Looking costs much of the time that they have.
+        std::thread::sleep(Duration::from_millis(500));
         let logs = std::fs::read_dir(home.data()).unwrap().flatten();
         let logs = logs.filter(|it| it.file_name().to_string_lossy().ends_with(".events.jsonl"));
         let texts = logs.map(|log| std::fs::read_to_string(log.path()).unwrap());
