@@ -10,9 +10,9 @@ use crate::stage::{Stage, on_stage};
 use crate::{FEED, SHORT};
 
 /// So many bytes, packed, are fetched of the program before the first rows of a ChatEvent log, at most.
-const MOST_FIRST_BYTES: usize = 266_500;
+const MOST_FIRST_BYTES: usize = 267_100;
 /// And in all, the worker for colours and what unpacks included.
-const MOST_BYTES: usize = 1_573_500;
+const MOST_BYTES: usize = 1_575_500;
 /// What reads in a worker is fetched for long logs alone, and is made for speed.
 const MOST_READER_BYTES: usize = 640_500;
 
