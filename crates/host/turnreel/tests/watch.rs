@@ -163,10 +163,11 @@ fn converted(path: &Path) -> Vec<Value> {
         .collect()
 }
 
-fn sorted(events: &[Value]) -> Vec<String> {
-    let mut lines: Vec<String> = events.iter().map(Value::to_string).collect();
-    lines.sort();
-    lines
+/// In an order that does not depend on who told of them first.
+fn sorted(events: &[Value]) -> Vec<Value> {
+    let mut events = events.to_vec();
+    events.sort_by_key(|event| (event["id"].to_string(), event["type"].to_string()));
+    events
 }
 
 #[test]
@@ -460,7 +461,11 @@ fn a_sub_agent_is_followed_while_it_works() {
     let calls: Vec<&str> = main.lines().collect();
     let call = calls
         .iter()
-        .position(|line| line.contains(r#""name":"Agent""#) || line.contains(r#""name":"Task""#))
+        .position(|line| {
+            let names = |tool: &str| line.contains(&format!(r#""name":"{tool}""#));
+            // Other lines name all tools that there are.
+            line.contains(r#""type":"tool_use""#) && (names("Agent") || names("Task"))
+        })
         .unwrap();
     let own = format!(".claude/projects/-w/{id}.jsonl");
     let own = home.write(&own, calls[..=call].join("\n") + "\n");
