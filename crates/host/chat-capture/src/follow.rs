@@ -22,6 +22,7 @@ mod database;
 mod file;
 mod kept;
 mod looking;
+mod open_calls;
 mod opencode;
 mod parts;
 mod session;

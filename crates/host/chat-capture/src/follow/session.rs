@@ -5,7 +5,7 @@
 
 mod agents;
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -15,6 +15,7 @@ use chat_normalize::{AT_REST, Context, Dialect};
 
 use super::file::Facts;
 use super::kept::Progress;
+use super::open_calls::OpenCalls;
 use super::parts::{Calls, SubAgent, whole_result};
 use super::source::{Failed, Piece, Source};
 use crate::client::Error;
@@ -47,7 +48,7 @@ pub(super) struct Session {
     /// Events of the own file that wait for a sub-agent's.
     pending: VecDeque<ChatEvent>,
     /// Calls without a result.
-    open: HashSet<String>,
+    open: OpenCalls,
     session_id: Option<String>,
     kept: Progress,
     ended: bool,
@@ -65,7 +66,7 @@ impl Session {
             agents: BTreeMap::new(),
             calls: Calls::default(),
             pending: VecDeque::new(),
-            open: HashSet::new(),
+            open: OpenCalls::default(),
             session_id: None,
             ended: kept.ended,
             quiet: kept.quiet,
@@ -176,7 +177,7 @@ impl Session {
             self.session_id = self.main.reader.session_id().map(str::to_owned);
         }
         if is_told {
-            events.iter().for_each(|event| self.note(event));
+            events.iter().for_each(|event| self.open.note(event));
             if self.main.fed == self.main.skip.bytes && self.quiet {
                 // It was taken to be idle there: what comes next is new work.
                 let at_ms = events.iter().rev().find_map(|event| event.timestamp);
@@ -211,22 +212,10 @@ impl Session {
                 }
             }
             whole_result(&self.path, &mut event);
-            self.note(&event);
+            self.open.note(&event);
             out.push(event);
         }
         true
-    }
-
-    fn note(&mut self, event: &ChatEvent) {
-        match &event.payload {
-            Payload::ToolCall(call) => {
-                self.open.insert(call.tool_call_id.clone());
-            }
-            Payload::ToolResult(result) => {
-                self.open.remove(&result.tool_call_id);
-            }
-            _ => {}
-        }
     }
 
     /// Nothing came for a while.

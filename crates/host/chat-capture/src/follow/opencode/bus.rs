@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use chat_event::{ChatEvent, Payload};
+use chat_event::ChatEvent;
 use chat_normalize::{AT_REST, Context, Dialect, SessionReader};
 use serde_json::{Value, json};
 
 use super::Told;
+use crate::follow::open_calls::OpenCalls;
 use crate::follow::sqlite::{Row, Table};
 
 /// One session that is read on.
@@ -18,7 +19,7 @@ pub(super) struct Bus {
     pub(super) told: Told,
     /// Messages whose end was told.
     over: BTreeSet<String>,
-    pub(super) open: BTreeSet<String>,
+    pub(super) open: OpenCalls,
     pub(super) newest_ms: i64,
     pub(super) used: Instant,
 }
@@ -29,7 +30,7 @@ impl Bus {
             reader: SessionReader::with_dialect(Context::default(), Dialect::OpenCodeEvents),
             told,
             over: BTreeSet::new(),
-            open: BTreeSet::new(),
+            open: OpenCalls::default(),
             newest_ms: 0,
             used: Instant::now(),
         }
@@ -63,15 +64,7 @@ impl Bus {
             self.newest_ms = event
                 .timestamp
                 .map_or(self.newest_ms, |at| self.newest_ms.max(at));
-            match &event.payload {
-                Payload::ToolCall(call) => {
-                    self.open.insert(call.tool_call_id.clone());
-                }
-                Payload::ToolResult(result) => {
-                    self.open.remove(&result.tool_call_id);
-                }
-                _ => {}
-            }
+            self.open.note(event);
         }
         self.used = Instant::now();
         let told = self.told.seqs.get(&row.session).copied().unwrap_or(-1);

@@ -112,7 +112,7 @@ impl Session {
                 continue;
             };
             self.calls.note(&event);
-            self.note(&event);
+            self.open.note(&event);
             if !is_told {
                 self.ended = false;
                 out.push(event);
