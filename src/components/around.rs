@@ -36,8 +36,8 @@ const CSS: &str = concat!(
 /// What the part can do.
 #[derive(Clone, Copy)]
 pub(crate) struct Around {
-    /// Fills the places; what is returned keeps that alive.
-    pub(crate) mount: fn(Ctx, Places) -> Box<dyn Any>,
+    /// What fills the places, piece by piece.
+    pub(crate) mount: fn(Ctx, Places) -> Vec<Piece>,
     /// The controls in the bar.
     pub(crate) controls: fn(Ctx, ArcRwSignal<View>) -> AnyView,
     /// Does what a key asks for.
@@ -47,6 +47,10 @@ pub(crate) struct Around {
     /// Once a frame; the last says whether rows changed.
     pub(crate) frame: fn(&Rc<Context>, &Element, bool),
 }
+
+/// Fills some of the places; what is returned keeps that alive. Each is for a task of its own: all at once held the page for
+/// 90 ms of CPU, the strip of a long session and the code that is compiled as it is called most of it.
+pub(crate) type Piece = Box<dyn FnOnce() -> Box<dyn Any>>;
 
 /// Where the part goes.
 pub(crate) struct Places {
@@ -72,38 +76,56 @@ fn table() -> Around {
     }
 }
 
-fn mount(ctx: Ctx, places: Places) -> Box<dyn Any> {
-    let Places { grid, help, .. } = places;
-    style::adopt_around(&grid, CSS);
-    // The page is at rest: the next log may be long.
-    READING.fetch();
+fn mount(ctx: Ctx, places: Places) -> Vec<Piece> {
+    let Places {
+        grid,
+        find,
+        help,
+        actions,
+        player,
+        panel,
+    } = places;
     let full = grid.clone();
-    let beside = (grid, places.panel.clone());
-    let for_help = help.clone();
-    let menus = full.clone();
-    Box::new((
-        (
-            place::keep(ctx),
-            selecting::watch(ctx, &full),
-            feed::open_kinds(ctx, &full),
-        ),
-        print::listen(ctx, &full),
-        ctx.with_value(|context| low::watch(context, &full)),
-        // A menu would stay where its button stood.
-        dom::listen_window("resize", move |_| {
-            if let Some(menu) = dom::first_in(&menus, ":popover-open") {
-                dom::call_method(&menu, "hidePopover");
-            }
-        }),
-        mount_to(dom::as_html(&full), find::ticks),
-        mount_to(dom::as_html(&places.find), move || find::view(ctx)),
-        mount_to(dom::as_html(&help), move || help::view(for_help)),
-        mount_to(dom::as_html(&places.actions), move || links::actions(ctx)),
-        mount_to(dom::as_html(&places.player), move || {
+    let beside = (grid.clone(), panel.clone());
+    let feed: Piece = Box::new(move || {
+        style::adopt_around(&grid, CSS);
+        // The page is at rest: the next log may be long.
+        READING.fetch();
+        let menus = grid.clone();
+        Box::new((
+            (
+                place::keep(ctx),
+                selecting::watch(ctx, &grid),
+                feed::open_kinds(ctx, &grid),
+            ),
+            print::listen(ctx, &grid),
+            ctx.with_value(|context| low::watch(context, &grid)),
+            // A menu would stay where its button stood.
+            dom::listen_window("resize", move |_| {
+                if let Some(menu) = dom::first_in(&menus, ":popover-open") {
+                    dom::call_method(&menu, "hidePopover");
+                }
+            }),
+            mount_to(dom::as_html(&grid), find::ticks),
+            mount_to(dom::as_html(&find), move || find::view(ctx)),
+            mount_to(dom::as_html(&actions), move || links::actions(ctx)),
+        ))
+    });
+    let at_sides: Piece = Box::new(move || {
+        let for_help = help.clone();
+        Box::new((
+            mount_to(dom::as_html(&help), move || help::view(for_help)),
+            mount_to(dom::as_html(&panel), move || panel::view(ctx, beside)),
+        ))
+    });
+    let player: Piece = Box::new(move || {
+        Box::new(mount_to(dom::as_html(&player), move || {
             (transport::view(ctx, full), transport::poster_view(ctx))
-        }),
-        mount_to(dom::as_html(&places.panel), move || {
-            panel::view(ctx, beside)
-        }),
-    ))
+        }))
+    });
+    let strip: Piece = Box::new(move || {
+        ctx.with_value(|context| context.transport.draw_strip());
+        Box::new(())
+    });
+    vec![feed, at_sides, player, strip]
 }

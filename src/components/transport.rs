@@ -37,6 +37,8 @@ pub(crate) struct TransportState {
     said: RwSignal<Said>,
     /// Counts up when the strip is to be drawn anew.
     strip: RwSignal<u32>,
+    /// Whether it is drawn at all: it is drawn from all events, and the bar does not wait for it.
+    strip_is_due: RwSignal<bool>,
     drawn: Cell<Option<(u32, u64, f64)>>,
     /// Whether a frame was asked for that draws it later.
     put_off: Rc<Cell<bool>>,
@@ -125,6 +127,13 @@ impl Context {
             });
         }
         plays
+    }
+}
+
+impl TransportState {
+    /// Draws the strip from now on.
+    pub(crate) fn draw_strip(&self) {
+        self.strip_is_due.set(true);
     }
 }
 
@@ -330,7 +339,8 @@ fn scrubber(ctx: Ctx) -> impl IntoView {
         .child((
             move || {
                 drawn.track();
-                ctx.with_value(|context| strip::view(context))
+                let is_due = ctx.with_value(|context| context.transport.strip_is_due.get());
+                is_due.then(|| ctx.with_value(|context| strip::view(context)))
             },
             done,
             thumb,

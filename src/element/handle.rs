@@ -201,7 +201,7 @@ impl Feed for FeedElement {
                 let (view, sink) = (self.view.clone(), self.sink());
                 let (what, text) = (what.to_owned(), text.to_owned());
                 Box::pin(async move {
-                    view.surround();
+                    view.surround_now();
                     let around = AROUND.needed(|lack| sink(Update::Lacks(lack))).await;
                     Ok(Answer::Text((around.script)(&view, &what, &text).await?))
                 })

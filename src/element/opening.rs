@@ -158,7 +158,11 @@ impl FeedElement {
     pub(super) fn empty(&self) {
         self.store.clear();
         self.view.context.forget();
-        self.view.settle();
+        match self.view.list().len() {
+            // Where no row stands the page need not be laid out for it.
+            0 => self.view.gather(),
+            _ => self.view.settle(),
+        }
     }
 
     /// How much memory the session may fill, and what stops it.

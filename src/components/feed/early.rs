@@ -9,7 +9,7 @@ use crate::components::around::{AROUND, Places};
 use crate::components::{Ctx, later};
 use crate::platform::custom_element;
 use crate::platform::dom::{self, Element, Event};
-use crate::platform::turns;
+use crate::platform::{frame, turns};
 
 /// What waits for the part.
 pub(super) struct Early {
@@ -18,6 +18,8 @@ pub(super) struct Early {
     places: Cell<Option<Places>>,
     /// Keys, and where they were pressed.
     pressed: RefCell<Vec<(Element, Event)>>,
+    /// Whether a script goes on as soon as it is here.
+    asked: Cell<bool>,
 }
 
 impl Early {
@@ -26,7 +28,13 @@ impl Early {
             ctx,
             places: Cell::new(Some(places)),
             pressed: RefCell::default(),
+            asked: Cell::default(),
         }
+    }
+
+    /// Whether all of it is to be put in at once.
+    fn is_waited_for(&self) -> bool {
+        self.asked.get() || !self.pressed.borrow().is_empty()
     }
 }
 
@@ -80,6 +88,12 @@ impl FeedView {
         self.context.surrounded.get_untracked()
     }
 
+    /// The same, for who does something with it as soon as it is here.
+    pub(crate) fn surround_now(self: &Rc<Self>) {
+        self.early.asked.set(true);
+        self.surround();
+    }
+
     /// Puts what stands around the rows into its places, as soon as it is here; once.
     pub(crate) fn surround(self: &Rc<Self>) {
         let Some(places) = self.early.places.take() else {
@@ -96,13 +110,19 @@ impl FeedView {
                 }
             };
             let around = AROUND.needed(lacks).await;
-            let Some(view) = view.upgrade().filter(|view| !view.is_closed.get()) else {
-                return;
-            };
+            let open = || view.upgrade().filter(|view| !view.is_closed.get());
+            for piece in (around.mount)(ctx, places) {
+                let Some(view) = open() else { return };
+                let content = view.owner.with(piece);
+                view.content.borrow_mut().push(content);
+                if !view.early.is_waited_for() {
+                    drop(view);
+                    frame::yield_now().await;
+                }
+            }
+            let Some(view) = open() else { return };
             use leptos::prelude::Set;
-            let content = view.owner.with(|| (around.mount)(ctx, places));
             dom::write_attribute(&player, "data-room", "");
-            view.content.borrow_mut().push(content);
             view.context.surrounded.set(true);
             view.frame.request();
             for (place, key) in view.early.pressed.take() {
