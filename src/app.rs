@@ -101,6 +101,8 @@ enum Open {
 struct State {
     rows: RwSignal<Rows, LocalStorage>,
     local: RwSignal<Vec<Rc<LocalSession>>, LocalStorage>,
+    /// The agents whose sessions come into the list by themselves.
+    follows: RwSignal<Vec<String>>,
     open: RwSignal<Open>,
     connection: RwSignal<Option<Connection>>,
     refused: RwSignal<bool>,
@@ -177,6 +179,7 @@ impl Page {
         let state = State {
             rows,
             local,
+            follows: RwSignal::default(),
             open,
             connection: RwSignal::new(None),
             refused,
@@ -268,6 +271,7 @@ impl Page {
                     self.write_title();
                 }
             }
+            ListUpdate::Follows(agents) => state.follows.set(agents),
             ListUpdate::Connection(connection) => state.connection.set(Some(connection)),
             ListUpdate::Refused => self.refuse(),
             ListUpdate::Absent => state.connection.set(None),

@@ -1,4 +1,4 @@
-//! Nothing open: where a file can be dropped, and which command sends events.
+//! Nothing open: where a file can be dropped, and which commands bring sessions here.
 
 use chat_normalize::NotASession;
 use leptos::ev;
@@ -8,7 +8,10 @@ use leptos::prelude::*;
 use super::{Open, PageRef, State};
 use crate::platform::{dom, folder};
 
-const COMMAND: &str = "claude -p \"…\" --output-format stream-json --verbose --include-partial-messages | turnreel pipe --prompt \"…\"";
+/// Finds and follows the sessions of the agents on a machine.
+const WATCH: &str = "turnreel";
+/// Sends what an agent prints.
+const PIPE: &str = "claude -p \"…\" --output-format stream-json --verbose --include-partial-messages | turnreel pipe --prompt \"…\"";
 
 /// The page while nothing is open, or what was to be open is none that can be read.
 pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
@@ -41,19 +44,25 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
         summary().class("link").child("All formats"),
         p().child(NotASession::formats()),
     ));
-    let copy = button()
-        .attr("type", "button")
-        .class("link")
-        .on(ev::click, |_| dom::copy_text(COMMAND))
-        .child("Copy");
-    // Lines break between words: a hyphen is part of an option's name.
-    let words: Vec<_> = COMMAND
-        .split_inclusive(' ')
-        .map(|word| span().child(word))
-        .collect();
-    let command = div()
-        .class("command")
-        .child((code().class("command__text").child(words), copy));
+    let agents = move || {
+        let agents = state.follows.with(|agents| agents.join(", "));
+        match agents.is_empty() {
+            true => (
+                p().class("muted")
+                    .child("To watch the agents on a machine, run this there:"),
+                command(WATCH),
+            )
+                .into_any(),
+            false => p()
+                .class("muted")
+                .child((
+                    "What agents do on this machine comes into the list by itself, as it happens: ",
+                    agents,
+                    ".",
+                ))
+                .into_any(),
+        }
+    };
     let hint = move || {
         let n_rows = state.rows.with(|rows| rows.len());
         let hints = n_rows > 0 && state.open.get() == Open::Nothing;
@@ -72,9 +81,27 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
             .child((read, "What you open stays on this machine.")),
         drop,
         formats,
+        agents,
         p().class("muted")
-            .child("To watch an agent at work, send its output here as it comes:"),
-        command,
+            .child("To see an agent's text as it is written, send what it prints:"),
+        command(PIPE),
         hint,
     ))
+}
+
+/// A command, and a button that copies it.
+fn command(text: &'static str) -> impl IntoView {
+    let copy = button()
+        .attr("type", "button")
+        .class("link")
+        .on(ev::click, move |_| dom::copy_text(text))
+        .child("Copy");
+    // Lines break between words: a hyphen is part of an option's name.
+    let words: Vec<_> = text
+        .split_inclusive(' ')
+        .map(|word| span().child(word))
+        .collect();
+    div()
+        .class("command")
+        .child((code().class("command__text").child(words), copy))
 }

@@ -22,6 +22,8 @@ const TICK_MS: u32 = 1_000;
 pub(crate) enum ListUpdate {
     /// Rows that are new or changed, and the ids of those that went.
     Rows(Vec<Row>, Vec<String>),
+    /// The agents whose sessions come into it by themselves.
+    Follows(Vec<String>),
     /// How the list comes here.
     Connection(Connection),
     /// The server wants another token.
@@ -57,14 +59,13 @@ enum End {
     Absent,
 }
 
-/// Whether an answer is a page of a list of sessions.
-fn is_list(bytes: &[u8]) -> bool {
-    #[derive(Deserialize)]
-    struct Page {
-        #[serde(rename = "sessions")]
-        _sessions: Vec<IgnoredAny>,
-    }
-    serde_json::from_slice::<Page>(bytes).is_ok()
+/// A page of a list of sessions, as far as it is looked at here.
+#[derive(Deserialize)]
+struct Page {
+    #[serde(rename = "sessions")]
+    _sessions: Vec<IgnoredAny>,
+    #[serde(default)]
+    follows: Vec<String>,
 }
 
 async fn stretch(
@@ -80,10 +81,12 @@ async fn stretch(
         return Ok(None);
     };
     match answer {
-        Ok(bytes) if is_list(&bytes) => {}
-        // Some hosts answer whatever they do not have with their first page, others with 403.
-        Ok(_)
-        | Err(
+        Ok(bytes) => match serde_json::from_slice::<Page>(&bytes) {
+            Ok(page) => sink(ListUpdate::Follows(page.follows)),
+            // Some hosts answer whatever they do not have with their first page, others with 403.
+            Err(_) => return Err(End::Absent),
+        },
+        Err(
             FetchError::Status {
                 code: 404 | 405 | 501,
                 ..

@@ -1,7 +1,7 @@
 //! What all requests share.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use chat_store::{SessionId, Store};
 use tokio::sync::{Semaphore, watch};
@@ -147,6 +147,8 @@ pub struct Inner {
     pub(crate) doors: Doors,
     /// Room for sockets.
     pub(crate) sockets: Arc<Semaphore>,
+    /// The agents whose own sessions are followed beside serving, by their names.
+    pub(crate) followed: OnceLock<Vec<&'static str>>,
     /// True once the server is to stop.
     pub(crate) stopping: watch::Sender<bool>,
     live: Mutex<BTreeMap<SessionId, Arc<Live>>>,
@@ -197,6 +199,7 @@ impl State {
             settings,
             list,
             rings,
+            followed: OnceLock::new(),
             metrics: Metrics::default(),
             readiness: Readiness::default(),
             insight: Insight::default(),

@@ -88,6 +88,11 @@ impl Watch {
         state: &State,
         data: &Path,
     ) -> Result<(Watching, Vec<Found>), String> {
+        let names = self.places.iter().map(|place| place.agent.name());
+        let mut names: Vec<_> = names.collect();
+        names.dedup();
+        // There is one `watch` a server.
+        let _ = state.followed.set(names);
         let settings = FollowSettings {
             places: self.places,
             newer_than: self.newer_than,

@@ -78,7 +78,10 @@ pub(super) fn all() -> Value {
         "SessionPage": {
             "type": "object",
             "required": ["sessions", "next"],
-            "properties": {"sessions": list("Session"), "next": {"type": ["string", "null"]}},
+            "properties": {
+                "sessions": list("Session"), "next": {"type": ["string", "null"]},
+                "follows": {"type": "array", "items": text},
+            },
         },
         "Diff": {
             "type": "object",

@@ -33,6 +33,9 @@ pub(super) struct List {
     sessions: Vec<Arc<Summary>>,
     /// What to ask on from.
     next: Option<String>,
+    /// The agents on this machine whose sessions come here by themselves.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    follows: Vec<&'static str>,
 }
 
 fn rows<S: Serializer>(rows: &[Arc<Summary>], serializer: S) -> Result<S::Ok, S::Error> {
@@ -42,7 +45,8 @@ fn rows<S: Serializer>(rows: &[Arc<Summary>], serializer: S) -> Result<S::Ok, S:
 /// Rows of one answer.
 const LIMIT: usize = 1000;
 
-/// `{"sessions":[…],"next"}`, by id; `next` is what to ask on from, `null` at the end.
+/// `{"sessions":[…],"next"}`, by id; `next` is what to ask on from, `null` at the end. With `follows` where the sessions of
+/// agents on this machine come here by themselves: their names.
 pub(super) async fn list(
     FromState(state): FromState<State>,
     Extension(grant): Extension<Arc<Grant>>,
@@ -65,7 +69,12 @@ pub(super) async fn list(
     let more = sessions.len() > limit;
     sessions.truncate(limit);
     let next = sessions.last().filter(|_| more).map(|row| row.id.clone());
-    Json(List { sessions, next })
+    let follows = state.followed.get().cloned().unwrap_or_default();
+    Json(List {
+        sessions,
+        next,
+        follows,
+    })
 }
 
 fn fits(row: &Summary, status: Option<&str>, wanted: &str) -> bool {
