@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 use super::icon::{Icon, icon, icon_with};
 use super::{Ctx, export, transport};
-use crate::platform::dom;
+use crate::platform::{dom, measure};
 use crate::virtual_list::View;
 
 /// How much is shown, by the words of the attribute `verbosity`.
@@ -196,7 +196,14 @@ pub(crate) fn move_in_menu(event: &dom::Event, around: &str) {
     event.stop_propagation();
     if let Some(to) = to {
         dom::focus(&to);
+        bring_into_sight(&menu, &to);
     }
+}
+
+/// Scrolls a menu so that one of its items is in the middle of it, as far as it goes.
+pub(crate) fn bring_into_sight(menu: &dom::Element, item: &dom::Element) {
+    let below_middle_px = measure::top(item) - measure::top(menu) - measure::height(menu) / 2.0;
+    measure::set_scroll_top(menu, measure::scroll_top(menu) + below_middle_px);
 }
 
 /// One of several values of an attribute.

@@ -109,6 +109,13 @@ fn menu(ctx: Ctx) -> impl IntoView {
                 version.update(|version| *version = version.wrapping_add(1));
             }
         })
+        .on(ev::toggle, |event| {
+            if let Some(menu) = dom::around_event(&event, ".transport__menu")
+                && let Some(here) = dom::first_in(&menu, "[aria-current]")
+            {
+                controls::bring_into_sight(&menu, &here);
+            }
+        })
         .child(move || (version.get() > 0).then(|| ctx.with_value(|context| list(ctx, context))))
 }
 
