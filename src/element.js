@@ -237,12 +237,19 @@ export function defineElement(name, observed, connect) {
 // What was kept of a key says all that it takes to press it. One before it may have led into a field: a key goes there then,
 // and a letter is written, which no event that a page makes does.
 export function pressAgain(place, key) {
-  const focused = place.getRootNode().activeElement;
+  const root = place.getRootNode();
+  const focused = root.activeElement;
   const field = focused?.matches("input, textarea") ? focused : null;
   const writes = field && [...key.key].length === 1 && !key.ctrlKey && !key.metaKey && !key.altKey;
-  // It stays in the feed: what the page around does with a key, it has done.
   const { type, ctrlKey, shiftKey } = key;
-  if (!writes) return (field ?? place).dispatchEvent(new KeyboardEvent(type, { key: key.key, ctrlKey, shiftKey, bubbles: true, cancelable: true }));
+  if (!writes) {
+    // It stays in the feed: what the page around does with a key, it has done. Firefox lets each key out.
+    const stay = (event) => event.stopPropagation();
+    root.addEventListener(type, stay);
+    const isFree = (field ?? place).dispatchEvent(new KeyboardEvent(type, { key: key.key, ctrlKey, shiftKey, bubbles: true, cancelable: true }));
+    root.removeEventListener(type, stay);
+    return isFree;
+  }
   field.setRangeText(key.key, field.selectionStart, field.selectionEnd, "end");
   field.dispatchEvent(new InputEvent("input", { bubbles: true, data: key.key, inputType: "insertText" }));
 }
