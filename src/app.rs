@@ -75,9 +75,7 @@ fn fill(laid: first::Laid) {
     page.listen();
     // It may have failed before anybody listened.
     page.note_failure();
-    if let Some(key) = laid.key {
-        page.take_key(&key);
-    }
+    page.take_early(laid.early.end());
     page.tick();
 }
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::{APP, liking};
 use crate::element;
-use crate::platform::dom::{self, Element, Event};
+use crate::platform::dom::{self, Element, Event, Listener};
 use crate::platform::part::Lack;
 use crate::platform::turns;
 use crate::platform::{frame, local_storage, location, tab_storage};
@@ -28,8 +28,41 @@ pub(crate) struct Laid {
     pub(super) feed: Element,
     pub(super) token: Option<String>,
     pub(super) opened: Opened,
-    /// The key that asked for all of the page, for who is then there to take it.
-    pub(super) key: Option<Event>,
+    /// Keys that are pressed before all of the page is here, for who is then there to take them.
+    pub(super) early: EarlyKeys,
+}
+
+/// Keys that were pressed beside the feed, as they come; none of them is lost.
+pub(super) struct EarlyKeys {
+    pressed: Rc<RefCell<Vec<Event>>>,
+    _listener: Listener,
+}
+
+impl EarlyKeys {
+    fn listen() -> EarlyKeys {
+        let pressed = Rc::new(RefCell::new(Vec::new()));
+        let keys = pressed.clone();
+        let listener = dom::listen_document("keydown", move |event| {
+            let is_beside = dom::target(&event).is_some_and(|at| at.tag_name() == "BODY");
+            let Some(key) = dom::key_of(&event).filter(|_| is_beside) else {
+                return;
+            };
+            // Firefox would look for what is written behind a slash.
+            if key.name.chars().count() == 1 && !key.control {
+                event.prevent_default();
+            }
+            keys.borrow_mut().push(event);
+        });
+        EarlyKeys {
+            pressed,
+            _listener: listener,
+        }
+    }
+
+    /// Hears no more of them, and gives those that came.
+    pub(super) fn end(self) -> Vec<Event> {
+        self.pressed.take()
+    }
 }
 
 /// What the address asked for of what is opened at once.
@@ -119,7 +152,7 @@ fn lay_out(root: &Element) -> (Laid, Element) {
         feed,
         token,
         opened,
-        key: None,
+        early: EarlyKeys::listen(),
     };
     (laid, place)
 }
@@ -128,15 +161,15 @@ fn lay_out(root: &Element) -> (Laid, Element) {
 fn fill_when_asked(laid: Laid) {
     let laid = Rc::new(Cell::new(Some(laid)));
     let listeners = Rc::new(RefCell::new(Vec::new()));
-    let fill_once = move |key| {
+    let fill_once = move || {
         if let Some(laid) = laid.take() {
-            fill(Laid { key, ..laid });
+            fill(laid);
         }
     };
     for asks in ["pointerover", "focusin", "keydown", "dragenter"] {
         let (fill_once, kept) = (fill_once.clone(), Rc::downgrade(&listeners));
-        let asked = move |event| {
-            fill_once((asks == "keydown").then_some(event));
+        let asked = move |_| {
+            fill_once();
             // A listener is not dropped while it is called.
             if let Some(listeners) = kept.upgrade() {
                 wasm_bindgen_futures::spawn_local(async move { listeners.borrow_mut().clear() });
@@ -148,7 +181,7 @@ fn fill_when_asked(laid: Laid) {
     }
     turns::unasked(move || {
         listeners.borrow_mut().clear();
-        fill_once(None);
+        fill_once();
     });
 }
 

@@ -1,6 +1,8 @@
 //! Keys that are pressed beside a feed: our own page is there for it, so they are meant for it wherever the focus is, but in
 //! what has a use of its own for them.
 
+use std::rc::Rc;
+
 use leptos::prelude::GetUntracked;
 
 use super::{Page, first};
@@ -16,6 +18,18 @@ const SHOW_LIST: &str = "#show-sessions";
 const SCROLLS: [&str; 5] = ["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home"];
 
 impl Page {
+    /// Takes keys that were pressed before the page was here, one after the other: what one opens has the focus before the
+    /// next.
+    pub(super) fn take_early(self: &Rc<Self>, keys: Vec<Event>) {
+        let page = self.clone();
+        leptos::task::spawn_local(async move {
+            for key in keys {
+                page.take_key(&key);
+                leptos::task::tick().await;
+            }
+        });
+    }
+
     /// Hands a key that nobody took to the feed that is open; without one `/` leads to the filter of the list, and `?` shows
     /// the keys.
     pub(super) fn take_key(&self, event: &Event) {

@@ -123,3 +123,47 @@ fn a_page_without_sessions_keeps_no_room_for_them() {
         .await;
     });
 }
+
+#[test]
+fn what_is_written_before_the_page_around_the_feed_is_here_is_looked_for() {
+    let files = vec![
+        (
+            "/log.jsonl",
+            "application/x-ndjson",
+            log_of("alone", 40).into_bytes(),
+        ),
+        (
+            "/app",
+            "text/html; charset=utf-8",
+            std::fs::read(first_page()).unwrap_or_default(),
+        ),
+    ];
+    on_own_site("early_page", FEED, files, async |site, tab| {
+        tab.before_scripts(
+            "const whole = window.fetch;
+             window.fetch = (address, options) => /\\/app-[^/]*\\.wasm/.test(String(address.url ?? address))
+                 ? new Promise((done) => { window.letGo = () => done(whole(address, options)); })
+                 : whole(address, options);",
+        )
+        .await;
+        tab.goto(&format!("{}/app?src=/log.jsonl", site.url)).await;
+        tab.wait_for("rows", SHORT, "__test.all('[data-row]').length > 0")
+            .await;
+        // The first of them has the page fetched; each letter is a key of its own, too.
+        for key in ["/", "j", "o", "u"] {
+            tab.press(key).await;
+        }
+        tab.wait_for(
+            "the page to be asked for",
+            SHORT,
+            "typeof window.letGo === 'function'",
+        )
+        .await;
+        tab.run("window.letGo();").await;
+        let written = "__test.one('.find__field')?.value === 'jou'";
+        tab.wait_for("the words", SHORT, written).await;
+        tab.type_text("x").await;
+        let written = "__test.one('.find__field').value === 'joux'";
+        tab.wait_for("the next letter", SHORT, written).await;
+    });
+}
