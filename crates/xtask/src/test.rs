@@ -77,8 +77,19 @@ impl Run<'_> {
         } else {
             self.cargo_test("rules of the project", &rule_arguments(), None)?;
         }
-        let program = self.timed("page and server", |_| {
-            dist::build_page(&root, &tools)?;
+        let compiled = self.test_programs()?;
+        let program = self.timed("page, server and tests", |_| {
+            // The page is linked by one core for minutes: the others make the tests meanwhile.
+            std::thread::scope(|scope| {
+                let page = scope.spawn(|| dist::build_page(&root, &tools));
+                let tests = compiled
+                    .iter()
+                    .try_for_each(|arguments| compile(&root, arguments));
+                // What panicked there has said so.
+                page.join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+                tests
+            })?;
             dist::build_server(&root)
         })?;
         let axe = npm::ensure(&root, "axe", "axe-core", "the rules of accessibility")?;
@@ -94,7 +105,7 @@ impl Run<'_> {
             browser: &browser,
             program: &program,
         };
-        self.tests(&environment)
+        self.tests(&environment, &compiled)
     }
 
     /// What needs no running program.
@@ -136,20 +147,28 @@ impl Run<'_> {
         self.command("pure packages in wasm32", &pure)
     }
 
-    fn tests(&mut self, environment: &Environment<'_>) -> Result<(), Error> {
-        let workspace =
-            ["test", "--no-fail-fast", "--workspace", "--exclude", PAGE].map(str::to_owned);
-        self.cargo_test("packages, host", &workspace, Some(environment))?;
-        let root_tests = tests_in(&self.root)?;
-        let (end_to_end, others): (Vec<String>, Vec<String>) = root_tests
+    /// What cargo is told for the tests on this machine, in their order: of the packages, of the page, and those that drive
+    /// a browser.
+    fn test_programs(&self) -> Result<[Vec<String>; 3], Error> {
+        let workspace = ["test", "--no-fail-fast", "--workspace", "--exclude", PAGE];
+        let (end_to_end, others): (Vec<String>, Vec<String>) = tests_in(&self.root)?
             .into_iter()
             .filter(|name| name != IN_BROWSER && !RULES.contains(&name.as_str()))
             .partition(|name| name.starts_with(END_TO_END));
-        self.cargo_test(
-            "page, host",
-            &self.page_arguments(&others),
-            Some(environment),
-        )?;
+        Ok([
+            workspace.map(str::to_owned).to_vec(),
+            self.page_arguments(&others),
+            root_test_arguments(&end_to_end),
+        ])
+    }
+
+    fn tests(
+        &mut self,
+        environment: &Environment<'_>,
+        [packages, page, end_to_end]: &[Vec<String>; 3],
+    ) -> Result<(), Error> {
+        self.cargo_test("packages, host", packages, Some(environment))?;
+        self.cargo_test("page, host", page, Some(environment))?;
         // wasm-bindgen's test runner takes one filter at most.
         let filters = &self.options.filters;
         let runs: Vec<&[String]> = if filters.is_empty() {
@@ -177,14 +196,7 @@ impl Run<'_> {
                 )?;
             }
         }
-        if !end_to_end.is_empty() {
-            self.cargo_test(
-                "end to end",
-                &root_test_arguments(&end_to_end),
-                Some(environment),
-            )?;
-        }
-        Ok(())
+        self.cargo_test("end to end", end_to_end, Some(environment))
     }
 
     fn page_arguments(&self, tests: &[String]) -> Vec<String> {
@@ -343,6 +355,13 @@ fn not_passed(name: &str, why: &str, command: &Command) -> Error {
             command::line_with_environment(command)
         ),
     }
+}
+
+/// Compiles tests, and runs none.
+fn compile(root: &Path, arguments: &[String]) -> Result<(), Error> {
+    let mut cargo = command::cargo();
+    cargo.args(arguments).arg("--no-run").current_dir(root);
+    command::run(&mut cargo).map_err(|_| not_passed("compile the tests", "see above", &cargo))
 }
 
 fn rule_arguments() -> Vec<String> {
