@@ -17,6 +17,7 @@ pub(crate) mod command;
 pub(crate) mod dice;
 pub(crate) mod events;
 pub(crate) mod faults;
+pub(crate) mod home;
 pub(crate) mod page;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_turnreel");
