@@ -83,6 +83,9 @@ const STEP: Duration = Duration::from_millis(100);
 /// After a refusal (a full disk) a session is tried again after so long.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 
+/// A session that another source holds for so long is named.
+const HELD_LONG: Duration = Duration::from_secs(10);
+
 /// Who takes what is told.
 pub trait Taker {
     /// Takes events of a session, in their order. What stands there is not stored again.
@@ -183,6 +186,8 @@ pub struct Follow {
     began: bool,
     opencode_is_due: bool,
     opencode_rests_until: Instant,
+    /// Since when another source holds what is noted of OpenCode's sessions.
+    opencode_held: BTreeMap<String, Instant>,
     progress: Progress,
     told_progress: Option<Instant>,
 }
@@ -203,6 +208,8 @@ struct Known {
     /// It waits for the first reading.
     is_first: bool,
     not_before: Option<Instant>,
+    /// Since when another source holds what is noted of it.
+    held_since: Option<Instant>,
     /// When it was read last for its end alone.
     read_to_end: Option<Instant>,
     first_bytes: u64,
@@ -249,6 +256,7 @@ impl Follow {
             began: false,
             opencode_is_due: true,
             opencode_rests_until: now,
+            opencode_held: BTreeMap::new(),
             progress: Progress::default(),
             told_progress: None,
             settings,

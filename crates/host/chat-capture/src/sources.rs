@@ -58,6 +58,18 @@ pub struct Turn {
     any_runs: bool,
 }
 
+/// What came of asking for a turn.
+#[derive(Debug)]
+pub(crate) enum Entered {
+    Turn(Turn),
+    /// No other source can say the same.
+    Alone,
+    /// Another source tells of the session now; the file of its notes.
+    Held {
+        notes: PathBuf,
+    },
+}
+
 impl Turn {
     /// Whether no other source told anything.
     pub(crate) fn is_alone(&self) -> bool {
@@ -108,11 +120,37 @@ impl Sources {
 
     /// Waits until nobody else tells of the session, and notes that we do. `None` where no other source can say the same.
     pub(crate) fn enter(&self, session_id: &str) -> Result<Option<Turn>, Error> {
-        let dialect = self.dialect.filter(|_| self.is_of_a_provider());
-        let (Some(dialect), Some(folder)) = (dialect, self.spool.parent()) else {
+        let Some((dialect, folder)) = self.noted() else {
             return Ok(None);
         };
-        let mut notes = Notes::lock(folder, session_id)?;
+        let notes = Notes::lock(folder, session_id)?;
+        self.note(notes, dialect).map(Some)
+    }
+
+    /// The same without waiting: whoever tells of the session may have been stopped in the middle of it.
+    pub(crate) fn try_enter(&self, session_id: &str) -> Result<Entered, Error> {
+        let Some((dialect, folder)) = self.noted() else {
+            return Ok(Entered::Alone);
+        };
+        match Notes::try_lock(folder, session_id)? {
+            Ok(notes) => self.note(notes, dialect).map(Entered::Turn),
+            Err(notes) => Ok(Entered::Held { notes }),
+        }
+    }
+
+    /// Whether somebody else tells of the session now.
+    pub(crate) fn others_hold(&self, session_id: &str) -> bool {
+        let noted = self.noted();
+        noted.is_some_and(|(_, folder)| notes::are_held(folder, session_id))
+    }
+
+    /// Where it is noted what we tell, where other sources can say the same.
+    fn noted(&self) -> Option<(Dialect, &Path)> {
+        let dialect = self.dialect.filter(|_| self.is_of_a_provider())?;
+        Some((dialect, self.spool.parent()?))
+    }
+
+    fn note(&self, mut notes: Notes, dialect: Dialect) -> Result<Turn, Error> {
         let others = notes.sources.iter().filter(|(word, _)| {
             let other = Dialect::from_word(word);
             other.is_some_and(|other| other != dialect && are_kin(other, dialect))
@@ -137,11 +175,11 @@ impl Sources {
             ours.spool = self.name();
         }
         notes.write()?;
-        Ok(Some(Turn {
+        Ok(Turn {
             _notes: notes,
             told,
             any_runs,
-        }))
+        })
     }
 
     /// Whether another spool of the session is being written to.

@@ -10,21 +10,29 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
-use support::home::{Home, events, ids};
+use support::home::{Home, events, ids, prompt};
 use support::soon;
+
+const DATABASE: &str = ".local/share/opencode/opencode.db";
+
+fn fixture(name: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../chat-capture/tests/opencode");
+    std::fs::read(folder.join(name)).unwrap()
+}
+
+/// The session of the fixture.
+fn session() -> String {
+    let rows = String::from_utf8(fixture("rows.jsonl")).unwrap();
+    let first: Value = serde_json::from_str(rows.lines().next().unwrap()).unwrap();
+    first["aggregate_id"].as_str().unwrap().to_owned()
+}
 
 #[test]
 fn sessions_of_opencode_are_read_from_its_database_as_it_writes_on() {
-    let fixture = |name: &str| {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../chat-capture/tests/opencode");
-        std::fs::read(folder.join(name)).unwrap()
-    };
     let home = Home::new();
-    let database = ".local/share/opencode/opencode.db";
+    let database = DATABASE;
     home.write(database, fixture("opencode.db"));
-    let rows = String::from_utf8(fixture("rows.jsonl")).unwrap();
-    let first: Value = serde_json::from_str(rows.lines().next().unwrap()).unwrap();
-    let session = first["aggregate_id"].as_str().unwrap();
+    let session = &session();
     // It is older than anybody asks for.
     let mut server = home.watch(&["--days", "36500"]);
     let count = |kind: &str| {
@@ -57,4 +65,60 @@ fn sessions_of_opencode_are_read_from_its_database_as_it_writes_on() {
         fixture("opencode.db")
     );
     assert!(!home.path(&format!("{database}-shm")).exists());
+}
+
+/// Its reader knows nothing of what was before: it is read from its beginning, and what was told of it stands once.
+#[test]
+fn a_session_that_rested_is_told_whole_when_it_goes_on() {
+    let whole = {
+        let home = Home::new();
+        home.write(DATABASE, fixture("opencode.db"));
+        home.write(&format!("{DATABASE}-wal"), fixture("opencode.db-wal"));
+        let _server = home.watch(&["--days", "36500"]);
+        let told = || events(&home.data(), &session());
+        soon("all is read", || {
+            told().iter().any(|it| it["type"] == "session_end")
+        });
+        told()
+    };
+    for was_told in [false, true] {
+        let home = Home::new();
+        home.write(DATABASE, fixture("opencode.db"));
+        let told = || events(&home.data(), &session());
+        if was_told {
+            let _server = home.watch(&["--days", "36500"]);
+            soon("its beginning is read", || !told().is_empty());
+        }
+        // What is there is not held: it was told, or is too old.
+        let _server = home.watch(&["--days", "0"]);
+        std::thread::sleep(Duration::from_millis(700));
+        assert_eq!(told().is_empty(), !was_told);
+        home.write(&format!("{DATABASE}-wal"), fixture("opencode.db-wal"));
+        soon("it goes on to its end", || {
+            told().iter().any(|it| it["type"] == "session_end")
+        });
+        assert_eq!(told(), whole, "was told: {was_told}");
+    }
+}
+
+#[test]
+fn who_holds_the_notes_of_a_session_of_opencode_holds_it_up_and_loses_nothing() {
+    let home = Home::new();
+    let notes = home.write(&format!("data/spool/sources/{}.json", session()), "");
+    let holder = std::fs::File::options().write(true).open(&notes).unwrap();
+    holder.lock().unwrap();
+    home.write(DATABASE, fixture("opencode.db"));
+    home.write(".claude/projects/-w/free.jsonl", prompt("free", 1, "Free"));
+    let server = home.watch(&["--days", "36500"]);
+    soon("the other one is read", || ids(&server).contains("free"));
+    home.write(&format!("{DATABASE}-wal"), fixture("opencode.db-wal"));
+    std::thread::sleep(Duration::from_millis(1500));
+    assert!(!ids(&server).contains(&session()));
+    holder.unlock().unwrap();
+    let count = |kind: &str| {
+        let all = events(&home.data(), &session());
+        all.iter().filter(|event| event["type"] == kind).count()
+    };
+    soon("it is told", || count("session_end") == 1);
+    assert_eq!((count("user_message"), count("turn_end")), (2, 1));
 }

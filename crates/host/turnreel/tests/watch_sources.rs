@@ -5,10 +5,11 @@
 
 mod support;
 
+use std::fs::File;
 use std::time::Duration;
 
 use serde_json::Value;
-use support::home::{Home, converted, events, rests, story};
+use support::home::{Home, append, converted, events, ids, prompt, rests, story};
 use support::{command, soon};
 
 #[test]
@@ -59,4 +60,41 @@ fn converted_text(text: &str) -> Vec<Value> {
     let path = dir.path().join("s.jsonl");
     std::fs::write(&path, text).unwrap();
     converted(&path)
+}
+
+/// As a pipe does that its user stopped (Ctrl-Z) in the middle of telling something.
+#[test]
+fn who_holds_the_notes_of_one_session_holds_up_no_other() {
+    let home = Home::new();
+    let notes = home.write("data/spool/sources/held.json", "");
+    let holder = File::options().write(true).open(&notes).unwrap();
+    holder.lock().unwrap();
+    let path = home.write(".claude/projects/-w/held.jsonl", prompt("held", 1, "First"));
+    let mut server = home.watch(&[]);
+    home.write(".claude/projects/-w/free.jsonl", prompt("free", 1, "Free"));
+    soon("the other one is read", || ids(&server).contains("free"));
+    // More than one slice is, and after a restart it still waits.
+    let long: String = (2..2000).map(|n| prompt("held", n, "Second")).collect();
+    append(&path, long.as_bytes());
+    std::thread::sleep(Duration::from_millis(700));
+    server.stop();
+    let server = home.watch(&[]);
+    home.write(".claude/projects/-w/more.jsonl", prompt("more", 1, "More"));
+    soon("another one is read", || ids(&server).contains("more"));
+    assert!(!ids(&server).contains("held"));
+    // Who waits for something is told what for, and once.
+    soon("it is named", || home.said().contains("held.json"));
+    assert!(home.said().contains("turnreel pipe"), "{}", home.said());
+    append(&path, prompt("held", 2000, "Third").as_bytes());
+    std::thread::sleep(Duration::from_secs(2));
+    assert_eq!(home.said().matches("held.json,").count(), 1);
+    holder.unlock().unwrap();
+    let count = || {
+        let all = events(&home.data(), "held");
+        let said = all.iter().filter(|event| event["type"] == "user_message");
+        said.count()
+    };
+    soon("it is told", || count() == 2000);
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(count(), 2000);
 }

@@ -1,5 +1,6 @@
 //! OpenCode beside the agents that keep files: its database is looked at with each tick, and told as they are.
 
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use chat_event::ChatEvent;
@@ -7,8 +8,11 @@ use chat_normalize::Dialect;
 
 use super::agent::Agent;
 use super::opencode::News;
-use super::telling::tell;
-use super::{Follow, Found, LONG_REST, MOST_LOADED, REST, REST_PER_READ, Taker, duration_ms};
+use super::telling::{Told, held_long, tell};
+use super::{
+    Follow, Found, HELD_LONG, LONG_REST, LOOK, MOST_LOADED, REST, REST_PER_READ, TICK, TRY_AGAIN,
+    Taker, duration_ms,
+};
 use crate::client::Error;
 use crate::pipe::now_ms;
 use crate::sources::Sources;
@@ -40,10 +44,17 @@ impl Follow {
         let began = Instant::now();
         let since_ms = self.since_ms();
         let is_due = self.opencode_is_due && began >= self.opencode_rests_until;
+        let sources = self.sources.get(Dialect::OpenCodeEvents.word());
         let Some(opencode) = self.opencode.as_mut().filter(|_| is_due) else {
             return false;
         };
         self.opencode_is_due = false;
+        // One that somebody else still tells of is not read again for nothing.
+        for session in opencode.due() {
+            if sources.is_some_and(|sources| sources.others_hold(&session)) {
+                opencode.put_off(&session, began + LOOK);
+            }
+        }
         let kept = self.kept.opencode();
         let looked = match opencode.has_looked {
             true => Ok(()),
@@ -51,10 +62,8 @@ impl Follow {
         };
         let (more, news) = match looked.and_then(|()| opencode.read(kept)) {
             Ok((more, mut news)) => {
-                if !more {
-                    let (rest, long) = (duration_ms(REST), duration_ms(LONG_REST));
-                    news.extend(opencode.settle(now_ms(), rest, long, MOST_LOADED));
-                }
+                let (rest, long) = (duration_ms(REST), duration_ms(LONG_REST));
+                news.extend(opencode.settle(now_ms(), rest, long, MOST_LOADED));
                 (more, news)
             }
             // It is being written: the next look finds it whole.
@@ -65,12 +74,10 @@ impl Follow {
             }
         };
         for news in news {
-            if let Err(why) = self.tell_opencode(news, taker) {
-                if let Some(opencode) = &mut self.opencode {
-                    opencode.forget();
-                }
-                self.warn_once(format!("{why}: OpenCode"), taker);
-                return false;
+            let opencode = self.opencode.as_ref();
+            // What comes behind something that waits is read again with it.
+            if !opencode.is_some_and(|it| it.is_put_off(&news.session)) {
+                self.hand_on_opencode(news, taker);
             }
         }
         self.opencode_is_due = more;
@@ -80,7 +87,39 @@ impl Follow {
         more
     }
 
-    pub(super) fn tell_opencode(&mut self, news: News, taker: &mut dyn Taker) -> Result<(), Error> {
+    /// Tells what is new of one session; where that cannot be, it waits, and the others go on.
+    fn hand_on_opencode(&mut self, news: News, taker: &mut dyn Taker) {
+        let session = news.session.clone();
+        let now = Instant::now();
+        match self.tell_opencode(news, taker) {
+            Ok(None) => {
+                self.opencode_held.remove(&session);
+            }
+            Ok(Some(notes)) => {
+                let since = *self.opencode_held.entry(session.clone()).or_insert(now);
+                if let Some(opencode) = &mut self.opencode {
+                    opencode.put_off(&session, now + TICK);
+                }
+                if now - since >= HELD_LONG {
+                    let what = format!("OpenCode's session {session}");
+                    self.warn_once(held_long(Path::new(&what), &notes), taker);
+                }
+            }
+            Err(why) => {
+                if let Some(opencode) = &mut self.opencode {
+                    opencode.put_off(&session, now + TRY_AGAIN);
+                }
+                self.warn_once(format!("{why}: OpenCode"), taker);
+            }
+        }
+    }
+
+    /// Tells it; where another source tells of the session now, the file of its notes.
+    fn tell_opencode(
+        &mut self,
+        news: News,
+        taker: &mut dyn Taker,
+    ) -> Result<Option<PathBuf>, Error> {
         let News {
             session,
             events,
@@ -104,19 +143,19 @@ impl Follow {
                     status: None,
                 })
             };
-            self.progress.events += events.len() as u64;
-            tell(sources, &id, events, is_end, &mut own, taker)?;
+            let n_events = events.len() as u64;
+            match tell(sources, &id, events, is_end, &mut own, taker)? {
+                Told::Held { notes, .. } => return Ok(Some(notes)),
+                Told::All => self.progress.events += n_events,
+            }
         }
         self.kept.put_opencode(session, told);
-        Ok(())
+        Ok(None)
     }
 
     pub(super) fn warn_opencode(&mut self, why: &std::io::Error, taker: &mut dyn Taker) {
-        let folder = self
-            .opencode
-            .as_ref()
-            .map(|it| it.folder().join("opencode.db"));
-        let path = folder.unwrap_or_default();
+        let path = self.opencode.as_ref().map(|it| it.path().to_owned());
+        let path = path.unwrap_or_default();
         self.warn_once(format!("could not read: {why}: {}", path.display()), taker);
     }
 }

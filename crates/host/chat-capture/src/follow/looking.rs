@@ -59,6 +59,7 @@ impl Follow {
             refused: false,
             gone: false,
             not_before: None,
+            held_since: None,
             read_to_end: None,
             first_bytes: 0,
         });

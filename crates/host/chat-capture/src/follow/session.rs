@@ -47,6 +47,8 @@ pub(super) struct Session {
     calls: Calls,
     /// Events of the own file that wait for a sub-agent's.
     pending: VecDeque<ChatEvent>,
+    /// What was read and could not be told yet.
+    pub(super) untold: Vec<ChatEvent>,
     /// Calls without a result.
     open: OpenCalls,
     session_id: Option<String>,
@@ -66,6 +68,7 @@ impl Session {
             agents: BTreeMap::new(),
             calls: Calls::default(),
             pending: VecDeque::new(),
+            untold: Vec::new(),
             open: OpenCalls::default(),
             session_id: None,
             ended: kept.ended,

@@ -8,11 +8,12 @@ use chat_event::ChatEvent;
 
 use super::session::{Session, Trouble};
 use super::{
-    Follow, Known, LONG_REST, MOST_LOADED, QUIET, REST, STEP, TRY_AGAIN, Taker, duration_ms,
+    Follow, HELD_LONG, Known, LONG_REST, LOOK, MOST_LOADED, QUIET, REST, STEP, TICK, TRY_AGAIN,
+    Taker, duration_ms,
 };
 use crate::client::Error;
 use crate::pipe::now_ms;
-use crate::sources::{ReadOwn, Sources};
+use crate::sources::{Entered, ReadOwn, Sources};
 
 impl Follow {
     /// Reads a slice of each session that changed, in turn and for a while; whether there was one.
@@ -94,6 +95,10 @@ impl Follow {
             return false;
         };
         session.used = Instant::now();
+        if !session.untold.is_empty() {
+            // Nothing is read on before that is told: what waits is never more than one slice.
+            return self.tell(path, Vec::new(), taker);
+        }
         let mut events = Vec::new();
         let at_end = known.rests(now_ms()) >= REST;
         // What a mistake of ours does to one file is not done to all.
@@ -175,7 +180,7 @@ impl Follow {
         }
     }
 
-    /// Tells events, and notes how far that is; false where they are not taken.
+    /// Tells events, and notes how far that is; false where they are not taken, or wait.
     pub(super) fn tell(
         &mut self,
         path: &Path,
@@ -185,6 +190,12 @@ impl Follow {
         let Some(session) = self.loaded.get_mut(path) else {
             return false;
         };
+        let mut events = events;
+        if !session.untold.is_empty() {
+            let mut all = std::mem::take(&mut session.untold);
+            all.append(&mut events);
+            events = all;
+        }
         let n_events = events.len();
         let told = match (session.session_id(), session.dialect()) {
             (Some(session_id), Some(dialect)) if n_events > 0 => {
@@ -197,10 +208,18 @@ impl Follow {
                 let mut own = |tell: &mut dyn FnMut(ChatEvent)| session.tell_anew(tell);
                 tell(sources, &session_id, events, is_end, &mut own, taker)
             }
-            _ => Ok(()),
+            _ => Ok(Told::All),
         };
         match told {
-            Ok(()) => {
+            Ok(Told::Held { events, notes }) => {
+                session.untold = events;
+                self.wait_for(path, &notes, taker);
+                false
+            }
+            Ok(Told::All) => {
+                if let Some(known) = self.known.get_mut(path) {
+                    known.held_since = None;
+                }
                 self.progress.events += n_events as u64;
                 if let Some(progress) = session.progress() {
                     self.kept.put(path, progress);
@@ -220,20 +239,42 @@ impl Follow {
         }
     }
 
+    /// Another source tells of the session now: what is to be told of it waits, and the others go on.
+    fn wait_for(&mut self, path: &Path, notes: &Path, taker: &mut dyn Taker) {
+        let now = Instant::now();
+        let Some(known) = self.known.get_mut(path) else {
+            return;
+        };
+        let since = *known.held_since.get_or_insert(now);
+        let is_long = now - since >= HELD_LONG;
+        known.not_before = Some(now + if is_long { LOOK } else { TICK });
+        self.changed.insert(path.to_owned());
+        if is_long {
+            self.warn_once(held_long(path, notes), taker);
+        }
+    }
+
     /// What has ended is not held; it is read anew should it go on.
     pub(super) fn unload_ended(&mut self, path: &Path) {
-        if self.loaded.get(path).is_some_and(Session::has_ended) {
+        let is_over = |session: &Session| session.has_ended() && session.untold.is_empty();
+        if self.loaded.get(path).is_some_and(is_over) {
             self.unload(path);
         }
     }
 
     /// Where too many are held, the one that was not used for longest goes: it is read anew should it go on. One that is
-    /// being read stays, for it would begin anew each time; false where all are.
+    /// being read stays, for it would begin anew each time, unless it has to wait for somebody else; false where all are.
     fn make_room(&mut self) -> bool {
         while self.loaded.len() >= MOST_LOADED {
+            let now = Instant::now();
+            let waits = |path: &PathBuf| {
+                let known = self.known.get(path);
+                known.is_some_and(|known| known.not_before.is_some_and(|at| now < at))
+            };
             let idle = self.loaded.iter();
             let idle = idle.filter(|(path, _)| {
-                !self.changed.contains(*path) && self.backlog.last() != Some(*path)
+                let is_read = self.changed.contains(*path) || self.backlog.last() == Some(*path);
+                !is_read || waits(path)
             });
             let oldest = idle.min_by_key(|(_, session)| session.used);
             let Some(path) = oldest.map(|(path, _)| path.clone()) else {
@@ -261,6 +302,25 @@ impl Follow {
     }
 }
 
+/// What came of telling.
+pub(super) enum Told {
+    All,
+    /// Another source tells of the session now: these are to be told later.
+    Held {
+        events: Vec<ChatEvent>,
+        notes: PathBuf,
+    },
+}
+
+/// What is said of a session, or of OpenCode's, that waits for long.
+pub(super) fn held_long(what: &Path, notes: &Path) -> String {
+    format!(
+        "not told yet: another process holds the session's notes {}, as a `turnreel pipe` does that was stopped;          it is told as soon as that goes on or ends: {}",
+        notes.display(),
+        what.display()
+    )
+}
+
 /// Tells what of the events is new beside what other sources tell of the session.
 pub(super) fn tell(
     sources: &mut Sources,
@@ -269,14 +329,13 @@ pub(super) fn tell(
     is_end: bool,
     read_own: &mut ReadOwn<'_>,
     taker: &mut dyn Taker,
-) -> Result<(), Error> {
-    // Where nothing can be noted, nobody is known of.
-    let Some(turn) = sources.enter(session_id).unwrap_or(None) else {
-        return taker.take(session_id, events);
+) -> Result<Told, Error> {
+    let turn = match sources.try_enter(session_id) {
+        Ok(Entered::Held { notes }) => return Ok(Told::Held { events, notes }),
+        Ok(Entered::Turn(turn)) if !turn.is_alone() => turn,
+        // The turn is kept as long as it is told. Where nothing can be noted, nobody is known of.
+        _alone => return taker.take(session_id, events).map(|()| Told::All),
     };
-    if turn.is_alone() {
-        return taker.take(session_id, events);
-    }
     let new = {
         let mut log = |session_id: &str, after: &str| taker.log_after(session_id, after);
         sources.new_events(
@@ -292,5 +351,5 @@ pub(super) fn tell(
     if told.is_err() {
         sources.forget(session_id);
     }
-    told
+    told.map(|()| Told::All)
 }

@@ -1,7 +1,7 @@
 //! What the pipes of a data folder know of each other: a file for each session, locked while one of them tells something.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -38,21 +38,39 @@ impl Notes {
     pub(super) fn lock(spool_dir: &Path, session_id: &str) -> Result<Self, Error> {
         let path = path_of(spool_dir, session_id);
         let failed = |source| spool_error("note the source of", &path, source);
-        make_dir(path.parent().unwrap_or(spool_dir))?;
-        let mut options = File::options();
-        options.read(true).write(true).create(true).truncate(false);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = loop {
-            let file = options.open(&path).map_err(failed)?;
+        loop {
+            let file = open(&path)?;
             file.lock().map_err(failed)?;
             // Who forgets old ones may have been there before our lock, and deleted it.
             if is_at(&file, &path) {
-                break file;
+                return Notes::read(file, path);
             }
-        };
+        }
+    }
+
+    /// Waits for nobody: where somebody else has them, the path of their file.
+    pub(super) fn try_lock(
+        spool_dir: &Path,
+        session_id: &str,
+    ) -> Result<Result<Self, PathBuf>, Error> {
+        let path = path_of(spool_dir, session_id);
+        loop {
+            let file = open(&path)?;
+            match file.try_lock() {
+                Ok(()) if is_at(&file, &path) => return Notes::read(file, path).map(Ok),
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(Err(path)),
+                Err(TryLockError::Error(source)) => {
+                    return Err(spool_error("note the source of", &path, source));
+                }
+            }
+        }
+    }
+
+    fn read(mut file: File, path: PathBuf) -> Result<Self, Error> {
         let mut text = String::new();
-        file.read_to_string(&mut text).map_err(failed)?;
+        file.read_to_string(&mut text)
+            .map_err(|source| spool_error("note the source of", &path, source))?;
         Ok(Notes {
             // One that was cut off tells nothing, and is written anew.
             sources: serde_json::from_str(&text).unwrap_or_default(),
@@ -71,9 +89,24 @@ impl Notes {
     }
 }
 
+fn open(path: &Path) -> Result<File, Error> {
+    make_dir(path.parent().unwrap_or(path))?;
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path);
+    file.map_err(|source| spool_error("note the source of", path, source))
+}
+
 /// What is noted of a session, whoever has it.
 pub(super) fn peek(spool_dir: &Path, session_id: &str) -> ByDialect {
     read(&path_of(spool_dir, session_id))
+}
+
+/// Whether somebody has a session's notes now.
+pub(super) fn are_held(spool_dir: &Path, session_id: &str) -> bool {
+    is_held(&path_of(spool_dir, session_id))
 }
 
 /// Deletes the notes of sessions that are long over, so that there are no more of them than a user has sessions in that

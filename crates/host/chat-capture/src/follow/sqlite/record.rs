@@ -5,6 +5,9 @@ use std::io;
 /// Columns that SQLite allows where it was not built for more.
 const MOST_COLUMNS: usize = 2000;
 
+/// What names may stand in.
+pub(super) const QUOTES: [char; 5] = ['`', '"', '[', ']', '\''];
+
 /// A value of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::follow) enum Value {
@@ -127,7 +130,7 @@ pub(super) fn columns(sql: &str) -> Vec<String> {
     });
     for part in parts.take(MOST_COLUMNS) {
         let name = part.split_whitespace().next().unwrap_or_default();
-        names.push(name.trim_matches(['`', '"', '[', ']', '\'']).to_owned());
+        names.push(name.trim_matches(QUOTES).to_owned());
     }
     names
 }

@@ -57,6 +57,88 @@ fn rows_are_what_sqlite_reads_in_the_file_and_in_its_write_ahead_log() {
     assert_eq!(before, expected()[..before.len()]);
 }
 
+/// Of one session, by its index: what a scan of the table finds.
+#[test]
+fn rows_found_by_an_index_are_those_of_a_scan_and_the_others_are_not_read() {
+    let text = std::fs::read_to_string(fixture("rows.jsonl")).unwrap();
+    let all = text.lines().map(|line| {
+        let row: serde_json::Value = serde_json::from_str(line).unwrap();
+        let number = |name: &str| row[name].as_i64().unwrap();
+        let session = row["aggregate_id"].as_str().unwrap().to_owned();
+        (session, number("seq"), number("rowid"))
+    });
+    let all: Vec<(String, i64, i64)> = all.collect();
+    let mut database = Database::open(&fixture("opencode.db")).unwrap();
+    let by = ["aggregate_id", "seq"];
+    let index = database.index("event", by).unwrap().unwrap();
+    let mut sessions: Vec<&str> = all.iter().map(|(session, ..)| session.as_str()).collect();
+    sessions.sort_unstable();
+    sessions.dedup();
+    assert!(sessions.len() > 1);
+    for session in sessions.into_iter().chain(["", "ses", "zzz"]) {
+        for after in [i64::MIN, 0, 7, 30, i64::MAX] {
+            let ours = all.iter();
+            let ours = ours.filter(|(of, seq, _)| of == session && *seq > after);
+            let mut ours: Vec<(i64, i64)> = ours.map(|(_, seq, rowid)| (*seq, *rowid)).collect();
+            ours.sort_unstable();
+            let found = database.find(index, session, after).unwrap();
+            assert_eq!(found, ours, "{session} after {after}");
+        }
+    }
+    // Some of the rows, and not the pages of the others.
+    let table = database.table("event").unwrap().unwrap();
+    let numbers: Vec<i64> = [2, 3, 40, 1000].to_vec();
+    let before = database.left;
+    let rows = database.rows_at(&table, &numbers).unwrap();
+    let some = before - database.left;
+    let found: Vec<i64> = rows.iter().map(|row| row.rowid).collect();
+    assert_eq!(found, [2, 3, 40]);
+    let before = database.left;
+    let last = database.rows(&table, i64::MIN).unwrap().pop();
+    assert!(some * 5 < before - database.left, "{some} bytes of all");
+    assert_eq!(database.last_row(&table).unwrap(), last);
+    // There are none by other columns, or none that has all rows.
+    assert!(database.index("event", ["seq", "id"]).unwrap().is_none());
+    assert!(database.index("session", by).unwrap().is_none());
+}
+
+#[test]
+fn a_damaged_index_is_an_error_and_never_a_panic() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("opencode.db");
+    let bytes = std::fs::read(fixture("opencode.db")).unwrap();
+    let session = expected_session();
+    let find = |path: &Path| -> io::Result<usize> {
+        let mut database = Database::open(path)?;
+        let index = database.index("event", ["aggregate_id", "seq"])?;
+        let index = index.ok_or_else(|| damaged("no index"))?;
+        Ok(database.find(index, &session, i64::MIN)?.len())
+    };
+    let whole = find(&fixture("opencode.db")).unwrap();
+    let mut n_errors = 0;
+    let mut seed = 11_u64;
+    for _ in 0..3000 {
+        let mut damaged = bytes.clone();
+        for _ in 0..4 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let at = usize::try_from(seed >> 33).unwrap() % damaged.len();
+            damaged[at] = seed.to_le_bytes()[2];
+        }
+        std::fs::write(&path, &damaged).unwrap();
+        match find(&path) {
+            Ok(n) => assert!(n <= 4 * whole, "{n}"),
+            Err(_) => n_errors += 1,
+        }
+    }
+    assert!(n_errors > 0);
+}
+
+fn expected_session() -> String {
+    let text = std::fs::read_to_string(fixture("rows.jsonl")).unwrap();
+    let first: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    first["aggregate_id"].as_str().unwrap().to_owned()
+}
+
 #[test]
 fn of_a_log_that_is_cut_off_or_damaged_whole_commits_count() {
     let dir = tempfile::tempdir().unwrap();
