@@ -8,13 +8,13 @@
 //! | one that begins otherwise, or is shorter | it is another file: read from its beginning; what was told is known by its ids |
 //! | one that rests for [`REST`] | its session ends, as it does for who reads the whole file |
 //! | one that goes on after that | its session goes on |
-//! | one that is gone | nothing more; what it told stays |
+//! | one that is gone | nothing more; what it told stays, and after [`FORGET`] nothing is known of it |
 //!
 //! OpenCode keeps no files but a database, whose events are read in their order (`opencode`).
 //!
 //! Files are looked at, not watched: that works on every disk and in every container, and a look at one costs some
-//! microseconds. The files themselves are only ever read. How far each was told is kept in a file of the data folder
-//! (`kept`), so a new start goes on there. Nothing here waits: [`Follow::step`] does one slice of work and says when the
+//! microseconds. The files themselves are only ever read. How far each was told is kept in the data folder (`kept`), so
+//! that a new start goes on there. Nothing here waits: [`Follow::step`] does one slice of work and says when the
 //! next is due.
 
 mod agent;
@@ -82,6 +82,9 @@ const STEP: Duration = Duration::from_millis(100);
 
 /// After a refusal (a full disk) a session is tried again after so long.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
+
+/// A file that is gone for so long is forgotten: as a folder that comes back it is known until then.
+const FORGET: Duration = Duration::from_hours(1);
 
 /// A session that another source holds for so long is named.
 const HELD_LONG: Duration = Duration::from_secs(10);
@@ -204,7 +207,7 @@ struct Known {
     wanted: bool,
     /// It is no session, for what it says of itself.
     refused: bool,
-    gone: bool,
+    gone_since: Option<Instant>,
     /// It waits for the first reading.
     is_first: bool,
     not_before: Option<Instant>,
@@ -216,6 +219,10 @@ struct Known {
 }
 
 impl Known {
+    fn is_gone(&self) -> bool {
+        self.gone_since.is_some()
+    }
+
     /// When something in it changed last, Unix epoch in milliseconds.
     fn changed_ms(&self) -> i64 {
         let parts = self.parts.values().map(|facts| facts.changed_ms);
@@ -335,3 +342,6 @@ fn hold(spool_dir: &Path, mark: &Path) -> Option<std::fs::File> {
 fn duration_ms(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
+
+#[cfg(test)]
+mod tests;

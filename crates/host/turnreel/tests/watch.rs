@@ -47,7 +47,7 @@ fn an_agent_that_is_left_out_is_not_read() {
     let server = home.watch(&["--skip", "codex,pi"]);
     soon("the other one is read", || ids(&server).contains("s1"));
     soon("nothing is left", || {
-        home.said().contains("read 1 sessions")
+        home.said().contains("read 1 session,")
     });
     assert_eq!(ids(&server).len(), 1);
     let output = run(&home, &["--skip", "everything"]);

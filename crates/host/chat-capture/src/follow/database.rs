@@ -18,6 +18,13 @@ use crate::pipe::now_ms;
 use crate::sources::Sources;
 
 impl Follow {
+    /// Forgets what was noted of sessions that OpenCode deleted.
+    fn forget_opencode(&mut self) {
+        if let Some(opencode) = self.opencode.as_ref().filter(|it| it.n_sessions().0 > 0) {
+            self.kept.retain_opencode(|session| opencode.knows(session));
+        }
+    }
+
     pub(super) fn look_at_opencode(&mut self, taker: &mut dyn Taker) -> Option<Found> {
         let since_ms = self.since_ms();
         let opencode = self.opencode.as_mut()?;
@@ -36,6 +43,7 @@ impl Follow {
         {
             self.warn_opencode(&why, taker);
         }
+        self.forget_opencode();
         Some(found)
     }
 

@@ -1,12 +1,12 @@
 //! Looking at what lies there: all of it in turn, and what is hot in between; and which of it is to be read.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::file::Facts;
-use super::tree::Seen;
-use super::{Follow, HOT, Known, LOOK, REST, REST_PER_LOOK, TICK, Taker, duration_ms};
+use super::tree::{Seen, Tree};
+use super::{FORGET, Follow, HOT, Known, LOOK, REST, REST_PER_LOOK, TICK, Taker, duration_ms};
 use crate::pipe::now_ms;
 
 impl Follow {
@@ -22,15 +22,20 @@ impl Follow {
         }
         let is_first = !std::mem::replace(&mut self.began, true);
         let mut here = BTreeSet::new();
+        let mut parts = BTreeSet::new();
         for seen in seen {
-            if seen.is_main {
-                here.insert(seen.path.clone());
-            }
+            let set = if seen.is_main { &mut here } else { &mut parts };
+            set.insert(seen.path.clone());
             self.see(seen, is_first);
         }
         for (path, known) in &mut self.known {
-            known.gone = !here.contains(path);
+            known.gone_since = match here.contains(path) {
+                true => None,
+                false => known.gone_since.or(Some(began)),
+            };
+            known.parts.retain(|part, _| parts.contains(part));
         }
+        self.forget_gone();
         if is_first {
             self.plan();
         }
@@ -38,6 +43,27 @@ impl Follow {
         let took = began.elapsed();
         self.next_look = Instant::now() + LOOK.max(took * REST_PER_LOOK);
         self.next_tick = Instant::now() + TICK;
+    }
+
+    /// Forgets files that are gone for long. Where their whole folder is gone, as on a disk that is not there now, it may come
+    /// back.
+    fn forget_gone(&mut self) {
+        let away = self.trees.iter().filter(|tree| !tree.is_there());
+        let away: Vec<&Path> = away.map(Tree::root).collect();
+        let is_over = |path: &PathBuf, known: &Known| {
+            let is_long = known.gone_since.is_some_and(|at| at.elapsed() >= FORGET);
+            is_long && !away.iter().any(|root| path.starts_with(root))
+        };
+        let over = self.known.iter().filter(|(path, it)| is_over(path, it));
+        // One that is held ends first.
+        let over = over.filter(|(path, _)| !self.loaded.contains_key(*path));
+        let over: Vec<PathBuf> = over.map(|(path, _)| path.clone()).collect();
+        for path in over {
+            self.known.remove(&path);
+            self.changed.remove(&path);
+            self.backlog.retain(|it| *it != path);
+            self.kept.forget(&path);
+        }
     }
 
     pub(super) fn see(&mut self, seen: Seen, is_first: bool) {
@@ -57,7 +83,7 @@ impl Follow {
             wanted: kept,
             is_first: false,
             refused: false,
-            gone: false,
+            gone_since: None,
             not_before: None,
             held_since: None,
             read_to_end: None,
@@ -107,7 +133,7 @@ impl Follow {
     fn see_what_is_over(&mut self) {
         let at_ms = now_ms();
         for (path, known) in &mut self.known {
-            let is_idle = known.wanted && !known.is_first && !known.refused && !known.gone;
+            let is_idle = known.wanted && !known.is_first && !known.refused && !known.is_gone();
             if is_idle
                 && known.rests(at_ms) >= REST
                 && known.read_to_end.is_none_or(|at| at.elapsed() >= REST)
@@ -126,7 +152,7 @@ impl Follow {
         let opencode = self.opencode.as_ref();
         let mut is_any_hot = opencode.is_some_and(|opencode| opencode.rests() <= HOT);
         for (path, known) in &mut self.known {
-            if known.gone || !known.wanted || known.rests(at_ms) > HOT {
+            if known.is_gone() || !known.wanted || known.rests(at_ms) > HOT {
                 continue;
             }
             is_any_hot = true;

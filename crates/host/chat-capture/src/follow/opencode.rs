@@ -134,6 +134,11 @@ impl OpenCode {
         Ok(())
     }
 
+    /// Whether there is a session of that id, as far as it was looked.
+    pub(super) fn knows(&self, session: &str) -> bool {
+        self.sessions.knows(session)
+    }
+
     fn facts(&self) -> Seen {
         let log = beside(&self.path, "-wal");
         (Facts::of(&self.path), Facts::of(&log))

@@ -79,7 +79,7 @@ impl Follow {
 
     /// Reads one slice of a session and tells it; whether there is more.
     pub(super) fn read(&mut self, path: &Path, taker: &mut dyn Taker) -> bool {
-        let is_over = |known: &Known| known.refused || known.gone;
+        let is_over = |known: &Known| known.refused || known.is_gone();
         if self.known.get(path).is_none_or(is_over) {
             return false;
         }

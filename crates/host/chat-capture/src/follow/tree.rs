@@ -77,6 +77,11 @@ impl Tree {
         self.folders.contains_key(&self.root)
     }
 
+    #[cfg(test)]
+    pub(super) fn n_owners(&self) -> usize {
+        self.owners.len()
+    }
+
     /// Adds all files of sessions, and what could not be looked at.
     pub(super) fn look(&mut self, seen: &mut Vec<Seen>, faults: &mut Vec<String>) {
         // The folder may be a link, as for those who keep their settings elsewhere; what lies in it may not.
@@ -115,6 +120,8 @@ impl Tree {
         }
         self.folders.retain(|path, _| here.contains(path));
         let files = self.folders.values().flat_map(|folder| &folder.files);
+        // Of those that are gone nothing is remembered.
+        let owners = std::mem::take(&mut self.owners);
         for (path, role) in files {
             let Some(facts) = Facts::of(path) else {
                 continue;
@@ -123,8 +130,7 @@ impl Tree {
                 Role::Main => path.clone(),
                 Role::Part { main, .. } => self.root.join(main),
                 Role::Loose { .. } => {
-                    let known = self
-                        .owners
+                    let known = owners
                         .get(path)
                         .filter(|(before, owner)| owner.is_some() || *before == facts);
                     let owner = match known {

@@ -128,8 +128,12 @@ impl Taker for Store {
                 mb(all_bytes)
             );
         } else {
+            let sessions = match all_sessions {
+                1 => "1 session".to_owned(),
+                n => format!("{n} sessions"),
+            };
             tracing::info!(
-                "read {all_sessions} sessions, {} MB, {events} events; what comes now is followed",
+                "read {sessions}, {} MB, {events} events; what comes now is followed",
                 mb(all_bytes)
             );
         }

@@ -60,7 +60,10 @@ impl Session {
     ) -> bool {
         let mut due = Vec::new();
         for (path, (agent, source)) in &mut self.agents {
-            let facts = parts.get(path).copied().unwrap_or_default();
+            // What a file that is gone said stays.
+            let Some(&facts) = parts.get(path) else {
+                continue;
+            };
             let has_place = |agent: &mut SubAgent, calls: &mut Calls| {
                 agent.find_call(calls, path) || (at_end && agent.stands_alone())
             };

@@ -1,0 +1,101 @@
+#![allow(
+    clippy::unwrap_used,
+    reason = "a promise that is not kept fails its test"
+)]
+
+use super::*;
+
+/// Takes all, and remembers what it was told.
+#[derive(Debug, Default)]
+struct Log {
+    events: Vec<ChatEvent>,
+    warned: Vec<String>,
+}
+
+impl Taker for Log {
+    fn take(&mut self, _: &str, mut events: Vec<ChatEvent>) -> Result<(), Error> {
+        self.events.append(&mut events);
+        Ok(())
+    }
+
+    fn log_after(&mut self, _: &str, after: &str) -> Result<(Vec<ChatEvent>, String), Error> {
+        Ok((Vec::new(), after.to_owned()))
+    }
+
+    fn warn(&mut self, what: &str) {
+        self.warned.push(what.to_owned());
+    }
+
+    fn progress(&mut self, _: &Progress) {}
+}
+
+/// Follows what Claude Code keeps in a folder.
+fn follow(dir: &Path) -> Follow {
+    Follow::new(FollowSettings {
+        places: vec![Place {
+            agent: Agent::Claude,
+            folder: dir.join("projects"),
+        }],
+        newer_than: Duration::from_hours(24),
+        spool_dir: dir.join("spool"),
+        kept: dir.join("following.json"),
+    })
+}
+
+/// Reads all that there is now.
+fn read_all(follow: &mut Follow, log: &mut Log) {
+    follow.next_look = Instant::now();
+    while follow.step(log).is_zero() {}
+}
+
+fn prompt(session: &str) -> String {
+    format!(
+        r#"{{"type":"user","uuid":"u-{session}","sessionId":"{session}","timestamp":"2026-11-21T21:03:00.000Z","message":{{"role":"user","content":"Hi"}}}}"#
+    ) + "\n"
+}
+
+#[test]
+fn files_that_are_gone_for_long_are_forgotten_and_those_of_a_folder_that_is_away_are_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let project = dir.path().join("projects/-w");
+    std::fs::create_dir_all(&project).unwrap();
+    for session in ["s1", "s2"] {
+        std::fs::write(project.join(format!("{session}.jsonl")), prompt(session)).unwrap();
+    }
+    // One of a sub-agent that says whose it is.
+    std::fs::write(project.join("agent-a1.jsonl"), prompt("s1")).unwrap();
+    let mut log = Log::default();
+    let mut follow = follow(dir.path());
+    follow.look(&mut log);
+    read_all(&mut follow, &mut log);
+    let n_owners = |follow: &Follow| follow.trees[0].n_owners();
+    assert_eq!((follow.known.len(), n_owners(&follow)), (2, 1));
+    let gone = project.join("s1.jsonl");
+    std::fs::remove_file(&gone).unwrap();
+    std::fs::remove_file(project.join("agent-a1.jsonl")).unwrap();
+    read_all(&mut follow, &mut log);
+    assert_eq!((follow.known.len(), n_owners(&follow)), (2, 0));
+    let Some(long_ago) = Instant::now().checked_sub(FORGET) else {
+        // The machine was started just now, and knows no such time.
+        return;
+    };
+    follow.known.get_mut(&gone).unwrap().gone_since = Some(long_ago);
+    read_all(&mut follow, &mut log);
+    assert!(follow.known.contains_key(&gone), "it has not ended yet");
+    follow.unload(&gone);
+    read_all(&mut follow, &mut log);
+    assert!(!follow.known.contains_key(&gone) && !follow.kept.has(&gone));
+    // A disk that is not there comes back.
+    let away = dir.path().join("away");
+    std::fs::rename(dir.path().join("projects"), &away).unwrap();
+    let path = project.join("s2.jsonl");
+    read_all(&mut follow, &mut log);
+    follow.known.get_mut(&path).unwrap().gone_since = Some(long_ago);
+    follow.unload(&path);
+    read_all(&mut follow, &mut log);
+    assert!(follow.known.contains_key(&path) && follow.kept.has(&path));
+    assert!(log.warned.is_empty(), "{:?}", log.warned);
+    let said = log.events.iter();
+    let said = said.filter(|it| it.payload.event_type() == "user_message");
+    assert_eq!(said.count(), 2);
+}
