@@ -7,6 +7,7 @@
 //! | one that grew | what is new is read, before anything else; a half line waits for its rest |
 //! | one that begins otherwise, or is shorter | it is another file: read from its beginning; what was told is known by its ids |
 //! | one that rests for [`REST`] | its session ends, as it does for who reads the whole file |
+//! | one whose agent is gone, as far as that can be seen (`holders`) | the same, at once |
 //! | one that goes on after that | its session goes on |
 //! | one that is gone | nothing more; what it told stays, and after [`FORGET`] nothing is known of it |
 //!
@@ -20,6 +21,7 @@
 mod agent;
 mod database;
 mod file;
+mod holders;
 mod kept;
 mod looking;
 mod open_calls;
@@ -42,6 +44,7 @@ use crate::sources::{Sources, forget_old};
 use crate::spool::make_dir;
 pub use agent::{Agent, Place, places};
 use file::Facts;
+use holders::Holders;
 use kept::Kept;
 use opencode::OpenCode;
 use session::Session;
@@ -82,6 +85,9 @@ const STEP: Duration = Duration::from_millis(100);
 
 /// After a refusal (a full disk) a session is tried again after so long.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
+
+/// Between two looks at who writes to the files, at least: all processes of the user are gone through.
+const LOOK_FOR_HOLDERS: Duration = Duration::from_secs(2);
 
 /// A file that is gone for so long is forgotten: as a folder that comes back it is known until then.
 const FORGET: Duration = Duration::from_hours(1);
@@ -186,6 +192,7 @@ pub struct Follow {
     next_look: Instant,
     next_tick: Instant,
     next_note: Instant,
+    next_holders: Instant,
     began: bool,
     opencode_is_due: bool,
     opencode_rests_until: Instant,
@@ -213,6 +220,8 @@ struct Known {
     not_before: Option<Instant>,
     /// Since when another source holds what is noted of it.
     held_since: Option<Instant>,
+    /// Who writes to its own file.
+    holders: Holders,
     /// When it was read last for its end alone.
     read_to_end: Option<Instant>,
     first_bytes: u64,
@@ -227,6 +236,14 @@ impl Known {
     fn changed_ms(&self) -> i64 {
         let parts = self.parts.values().map(|facts| facts.changed_ms);
         parts.fold(self.facts.changed_ms, i64::max)
+    }
+
+    /// Whether nothing more is to come: it rests for long enough, or its agent is gone and it rests for a while. `waits` is
+    /// whether a call in it waits for its result.
+    fn is_over(&self, at_ms: i64, waits: bool) -> bool {
+        let rests = self.rests(at_ms);
+        let is_left = self.holders.are_gone() && rests >= QUIET;
+        is_left || rests >= LONG_REST || (rests >= REST && !waits)
     }
 
     fn rests(&self, at_ms: i64) -> Duration {
@@ -260,6 +277,7 @@ impl Follow {
             next_look: now,
             next_tick: now,
             next_note: now + NOTE,
+            next_holders: now,
             began: false,
             opencode_is_due: true,
             opencode_rests_until: now,

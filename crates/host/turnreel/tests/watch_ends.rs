@@ -7,7 +7,7 @@ mod support;
 
 use std::time::Duration;
 
-use support::home::{Home, append, events, prompt, rests};
+use support::home::{Home, append, converted, events, prompt, rests, story};
 use support::soon;
 
 #[test]
@@ -63,4 +63,62 @@ fn a_session_that_comes_to_rest_after_a_new_start_ends() {
         let all = events(&home.data(), "s1");
         all.iter().any(|event| event["type"] == "session_end")
     });
+}
+
+/// Only Linux says which process has which file.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_session_whose_agent_is_killed_ends_though_a_call_waits_and_one_that_is_only_read_does_not() {
+    let rollout = story("codex-rollout", "input.rollout.jsonl");
+    let lines: Vec<&str> = rollout.lines().collect();
+    let call = lines
+        .iter()
+        .position(|line| line.contains("_call\"") && line.contains("call_id"))
+        .unwrap();
+    let begun = lines[..=call].join("\n") + "\n";
+    let id = converted_id(&begun);
+    // Who has it, how, and whether that is taken to be its agent.
+    for (how, is_agent) in [(">>", true), ("<", false)] {
+        let home = Home::new();
+        let path = home.write(".codex/sessions/2026/11/21/rollout-1.jsonl", &begun);
+        let has_file = format!("exec 3{how}\"$0\"; exec sleep 100");
+        let mut agent = std::process::Command::new("sh")
+            .args(["-c", &has_file])
+            .arg(&path)
+            .spawn()
+            .unwrap();
+        let _server = home.watch(&[]);
+        let count = |kind: &str| {
+            let all = events(&home.data(), &id);
+            all.iter().filter(|event| event["type"] == kind).count()
+        };
+        soon("it is read", || count("tool_call") > 0);
+        // It is looked who has it.
+        std::thread::sleep(Duration::from_secs(5));
+        agent.kill().unwrap();
+        agent.wait().unwrap();
+        // Written more than ten seconds ago.
+        rests(&path, Duration::from_secs(30));
+        if is_agent {
+            soon("it ends", || count("session_end") == 1);
+            // Somebody goes on with it.
+            let rest = lines[call + 1..].join("\n") + "\n";
+            append(&path, rest.as_bytes());
+            soon("it goes on", || count("tool_result") > 0);
+            rests(&path, Duration::from_secs(30));
+        }
+        std::thread::sleep(Duration::from_secs(5));
+        assert_eq!(count("session_end"), usize::from(is_agent));
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn converted_id(text: &str) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.jsonl");
+    std::fs::write(&path, text).unwrap();
+    converted(&path)[0]["sessionId"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }

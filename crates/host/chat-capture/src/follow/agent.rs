@@ -44,6 +44,11 @@ impl Agent {
         }
     }
 
+    /// Whether it keeps a session's file open as long as it runs, as seen with real ones (`holders`).
+    pub(super) fn keeps_open(self) -> bool {
+        matches!(self, Agent::Codex)
+    }
+
     /// What a file below its folder is; `None` for what is none of its sessions'. `path` is relative, its parts by `/`.
     pub(super) fn role(self, path: &str) -> Option<Role> {
         let parts: Vec<&str> = path.split('/').collect();

@@ -7,11 +7,11 @@ use chat_event::ChatEvent;
 use chat_normalize::Dialect;
 
 use super::agent::Agent;
-use super::opencode::News;
+use super::opencode::{News, RestsMs};
 use super::telling::{Told, held_long, tell};
 use super::{
-    Follow, Found, HELD_LONG, LONG_REST, LOOK, MOST_LOADED, REST, REST_PER_READ, TICK, TRY_AGAIN,
-    Taker, duration_ms,
+    Follow, Found, HELD_LONG, LONG_REST, LOOK, MOST_LOADED, QUIET, REST, REST_PER_READ, TICK,
+    TRY_AGAIN, Taker, duration_ms,
 };
 use crate::client::Error;
 use crate::pipe::now_ms;
@@ -70,8 +70,12 @@ impl Follow {
         };
         let (more, news) = match looked.and_then(|()| opencode.read(kept)) {
             Ok((more, mut news)) => {
-                let (rest, long) = (duration_ms(REST), duration_ms(LONG_REST));
-                news.extend(opencode.settle(now_ms(), rest, long, MOST_LOADED));
+                let rests = RestsMs {
+                    long: duration_ms(LONG_REST),
+                    rest: duration_ms(REST),
+                    quiet: duration_ms(QUIET),
+                };
+                news.extend(opencode.settle(now_ms(), rests, MOST_LOADED));
                 (more, news)
             }
             // It is being written: the next look finds it whole.

@@ -5,8 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::file::Facts;
+use super::holders::{self, Holders};
 use super::tree::{Seen, Tree};
-use super::{FORGET, Follow, HOT, Known, LOOK, REST, REST_PER_LOOK, TICK, Taker, duration_ms};
+use super::{
+    FORGET, Follow, HOT, Known, LOOK, LOOK_FOR_HOLDERS, REST, REST_PER_LOOK, TICK, Taker,
+    duration_ms,
+};
 use crate::pipe::now_ms;
 
 impl Follow {
@@ -39,6 +43,7 @@ impl Follow {
         if is_first {
             self.plan();
         }
+        self.see_holders();
         self.see_what_is_over();
         let took = began.elapsed();
         self.next_look = Instant::now() + LOOK.max(took * REST_PER_LOOK);
@@ -86,6 +91,7 @@ impl Follow {
             gone_since: None,
             not_before: None,
             held_since: None,
+            holders: Holders::default(),
             read_to_end: None,
             first_bytes: 0,
         });
@@ -97,6 +103,7 @@ impl Follow {
         if before == Some(facts) {
             return;
         }
+        known.holders.note_write(facts.changed_ms);
         // What changes while we look on is of interest whenever it began.
         known.wanted |= !is_first || facts.changed_ms >= since_ms;
         if is_main && before.is_some_and(|before| facts.len < before.len) {
@@ -134,8 +141,9 @@ impl Follow {
         let at_ms = now_ms();
         for (path, known) in &mut self.known {
             let is_idle = known.wanted && !known.is_first && !known.refused && !known.is_gone();
+            let is_over = known.rests(at_ms) >= REST || known.is_over(at_ms, true);
             if is_idle
-                && known.rests(at_ms) >= REST
+                && is_over
                 && known.read_to_end.is_none_or(|at| at.elapsed() >= REST)
                 && !self.loaded.contains_key(path)
                 && self.kept.has(path)
@@ -144,6 +152,32 @@ impl Follow {
                 known.read_to_end = Some(Instant::now());
                 self.changed.insert(path.clone());
             }
+        }
+    }
+
+    /// Looks who writes to the sessions that are held. That costs most where nobody is seen, and is done only for what
+    /// changed lately.
+    fn see_holders(&mut self) {
+        let began = Instant::now();
+        if began < self.next_holders {
+            return;
+        }
+        let at_ms = now_ms();
+        let mut files = Vec::new();
+        for (path, known) in &mut self.known {
+            let is_held = self.loaded.contains_key(path) && !known.is_gone();
+            let is_hot = known.rests(at_ms) <= HOT || !matches!(known.holders, Holders::Unseen);
+            if known.agent.keeps_open() && is_held && is_hot && known.holders.are_due() {
+                files.push((path.clone(), &mut known.holders));
+            }
+        }
+        if let Some(opencode) = &mut self.opencode {
+            files.extend(opencode.holders_to_look_at(HOT));
+        }
+        if !files.is_empty() {
+            holders::look(files);
+            let took = began.elapsed();
+            self.next_holders = Instant::now() + LOOK_FOR_HOLDERS.max(took * REST_PER_LOOK);
         }
     }
 
@@ -163,6 +197,9 @@ impl Follow {
                     *facts = now;
                     is_changed = true;
                 }
+            }
+            if is_changed {
+                known.holders.note_write(known.facts.changed_ms);
             }
             if is_changed && !known.is_first {
                 self.changed.insert(path.clone());

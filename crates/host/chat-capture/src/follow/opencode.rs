@@ -28,6 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::Place;
 use super::file::Facts;
+use super::holders::Holders;
 use super::session::is_missing_result;
 use super::sqlite::{Database, beside};
 use crate::pipe::now_ms;
@@ -54,6 +55,14 @@ pub(super) struct News {
     pub(super) told: Told,
 }
 
+/// After which rest a session ends: where a call waits in it, where none does, and where nobody has the database.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RestsMs {
+    pub(super) long: i64,
+    pub(super) rest: i64,
+    pub(super) quiet: i64,
+}
+
 /// The database and its write-ahead log, as a look finds them.
 type Seen = (Option<Facts>, Option<Facts>);
 
@@ -77,6 +86,8 @@ pub(super) struct OpenCode {
     loaded: BTreeMap<String, Bus>,
     /// Those that could not be told: they are read anew then.
     put_off: BTreeMap<String, Instant>,
+    /// Who writes to the database.
+    holders: Holders,
 }
 
 impl OpenCode {
@@ -92,6 +103,7 @@ impl OpenCode {
             queue: VecDeque::new(),
             loaded: BTreeMap::new(),
             put_off: BTreeMap::new(),
+            holders: Holders::default(),
         }
     }
 
@@ -181,19 +193,27 @@ impl OpenCode {
         due.map(|(session, _)| session.clone()).collect()
     }
 
+    /// Its database, where it is to be looked who writes to it.
+    pub(super) fn holders_to_look_at(&mut self, hot: Duration) -> Option<(PathBuf, &mut Holders)> {
+        let is_hot = self.rests() <= hot || !matches!(self.holders, Holders::Unseen);
+        self.holders.note_write(changed_ms(self.facts()));
+        // Who is gone may have come back.
+        let is_due = self.holders.are_due() || self.holders.are_gone();
+        let is_due = !self.loaded.is_empty() && is_hot && is_due;
+        let path = self.path.canonicalize().ok().filter(|_| is_due)?;
+        Some((path, &mut self.holders))
+    }
+
     /// Ends sessions that rest, and puts away what is held of them.
-    pub(super) fn settle(
-        &mut self,
-        at_ms: i64,
-        rest_ms: i64,
-        long_rest_ms: i64,
-        most_loaded: usize,
-    ) -> Vec<News> {
+    pub(super) fn settle(&mut self, at_ms: i64, rests: RestsMs, most_loaded: usize) -> Vec<News> {
         let mut news = Vec::new();
         let mut away = Vec::new();
+        // Nothing more comes of any of them once nobody has the database.
+        let are_left = self.holders.are_gone();
         for (session, bus) in &mut self.loaded {
             let rests_ms = at_ms.saturating_sub(bus.newest_ms);
-            if rests_ms < rest_ms || (rests_ms < long_rest_ms && !bus.open.is_empty()) {
+            let goes_on = rests_ms < rests.rest || (rests_ms < rests.long && !bus.open.is_empty());
+            if goes_on && (!are_left || rests_ms < rests.quiet) {
                 continue;
             }
             away.push(session.clone());
@@ -267,8 +287,13 @@ impl OpenCode {
     }
 }
 
-fn rests((database, log): Seen) -> Duration {
-    let changed_ms = [database, log].map(|facts| facts.map_or(0, |facts| facts.changed_ms));
-    let ms = now_ms().saturating_sub(changed_ms[0].max(changed_ms[1]));
+fn rests(seen: Seen) -> Duration {
+    let ms = now_ms().saturating_sub(changed_ms(seen));
     Duration::from_millis(u64::try_from(ms).unwrap_or_default())
+}
+
+/// When one of the files was written last.
+fn changed_ms((database, log): Seen) -> i64 {
+    let changed_ms = [database, log].map(|facts| facts.map_or(0, |facts| facts.changed_ms));
+    changed_ms[0].max(changed_ms[1])
 }

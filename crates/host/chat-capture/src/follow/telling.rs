@@ -8,8 +8,8 @@ use chat_event::ChatEvent;
 
 use super::session::{Session, Trouble};
 use super::{
-    Follow, HELD_LONG, Known, LONG_REST, LOOK, MOST_LOADED, QUIET, REST, STEP, TICK, TRY_AGAIN,
-    Taker, duration_ms,
+    Follow, HELD_LONG, Known, LOOK, MOST_LOADED, QUIET, REST, STEP, TICK, TRY_AGAIN, Taker,
+    duration_ms,
 };
 use crate::client::Error;
 use crate::pipe::now_ms;
@@ -150,10 +150,10 @@ impl Follow {
         let (Some(session), Some(known)) = (self.loaded.get_mut(path), self.known.get(path)) else {
             return;
         };
-        let rests = known.rests(now_ms());
-        if rests >= LONG_REST || (rests >= REST && !session.waits()) {
+        let at_ms = now_ms();
+        if known.is_over(at_ms, session.waits()) {
             session.end(known.changed_ms(), events);
-        } else if rests >= QUIET {
+        } else if known.rests(at_ms) >= QUIET {
             session.quiet(known.changed_ms() + duration_ms(QUIET), events);
         }
     }
@@ -168,7 +168,8 @@ impl Follow {
             };
             let rests = known.rests(at_ms);
             let is_quiet = rests >= QUIET && !session.is_quiet();
-            if is_quiet || (rests >= REST && !session.has_ended()) {
+            let is_over = known.is_over(at_ms, session.waits());
+            if is_quiet || (is_over && !session.has_ended()) {
                 due.push(path.clone());
             }
         }

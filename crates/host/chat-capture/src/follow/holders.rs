@@ -1,0 +1,231 @@
+//! Which processes write to a session's file, and whether they are gone: a session whose agent was killed is over, whatever
+//! waits in it.
+//!
+//! | what is seen | what is taken to be so |
+//! |---|---|
+//! | a process of ours has the file open for writing | it is the agent |
+//! | all that had it so are gone, and nobody has it now | the session is over |
+//! | it was closed by one that goes on, or was never seen open | nothing: the files' rest tells |
+//!
+//! So a session is never ended for what we cannot see, as an agent of another user, in a container or on another machine.
+//! Only agents that keep their files open as long as they run can be told of that way. Seen: Codex 0.169 its rollouts,
+//! OpenCode 1.18 its database; Gemini CLI 0.61 opens its file for each line. Only Linux says which process has which file.
+
+use std::path::{Path, PathBuf};
+
+use crate::pipe::now_ms;
+
+/// A process: numbers are used again, so when it was started is part of its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Process {
+    id: u32,
+    started: u64,
+}
+
+/// Who writes to one file.
+#[derive(Debug, Default)]
+pub(super) enum Holders {
+    /// Nobody was seen yet.
+    #[default]
+    Unseen,
+    Seen(Vec<Process>),
+    /// All that were seen are gone, as was found then (Unix epoch in milliseconds).
+    Gone {
+        at_ms: i64,
+    },
+}
+
+impl Holders {
+    pub(super) fn are_gone(&self) -> bool {
+        matches!(self, Holders::Gone { .. })
+    }
+
+    /// Whether all processes have to be looked at for this file: nobody was seen, or all that were are gone.
+    pub(super) fn are_due(&self) -> bool {
+        match self {
+            Holders::Unseen => true,
+            Holders::Seen(seen) => !seen.iter().any(|it| it.is_there()),
+            Holders::Gone { .. } => false,
+        }
+    }
+
+    /// Takes note of who has the file now.
+    fn see(&mut self, now: Vec<Process>) {
+        *self = match std::mem::take(self) {
+            _ if !now.is_empty() => Holders::Seen(now),
+            Holders::Unseen => Holders::Unseen,
+            Holders::Seen(seen) if seen.iter().any(|it| it.is_there()) => Holders::Seen(seen),
+            Holders::Seen(_) => Holders::Gone { at_ms: now_ms() },
+            gone @ Holders::Gone { .. } => gone,
+        };
+    }
+
+    /// The file was written then. Where that is after all were gone, somebody goes on with it whom we may not see.
+    pub(super) fn note_write(&mut self, written_ms: i64) {
+        if matches!(self, Holders::Gone { at_ms } if written_ms > *at_ms) {
+            *self = Holders::Unseen;
+        }
+    }
+}
+
+/// Looks which of our user's processes have these files open for writing. Where the system does not tell, nobody is seen.
+pub(super) fn look(files: Vec<(PathBuf, &mut Holders)>) {
+    let Some(mut found) = find(&files) else {
+        return;
+    };
+    for (nth, (_, holders)) in files.into_iter().enumerate() {
+        holders.see(std::mem::take(&mut found[nth]));
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn find(_: &[(PathBuf, &mut Holders)]) -> Option<Vec<Vec<Process>>> {
+    None
+}
+
+/// For each file who has it; `None` where the processes cannot be listed.
+#[cfg(target_os = "linux")]
+fn find(files: &[(PathBuf, &mut Holders)]) -> Option<Vec<Vec<Process>>> {
+    let mut found = vec![Vec::new(); files.len()];
+    for entry in std::fs::read_dir("/proc").ok()?.flatten() {
+        let Some(id) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+        else {
+            continue;
+        };
+        // Those of other users are not for us to see.
+        let Ok(open) = std::fs::read_dir(entry.path().join("fd")) else {
+            continue;
+        };
+        for open in open.flatten() {
+            let Ok(file) = std::fs::read_link(open.path()) else {
+                continue;
+            };
+            let Some(nth) = files.iter().position(|(path, _)| *path == file) else {
+                continue;
+            };
+            let about = entry.path().join("fdinfo").join(open.file_name());
+            let process = Process::of(id).filter(|_| is_for_writing(&about));
+            if let Some(process) = process.filter(|it| !found[nth].contains(it)) {
+                found[nth].push(process);
+            }
+        }
+    }
+    Some(found)
+}
+
+/// Whether a file was opened for writing (`proc_pid_fdinfo(5)`: its flags in octal). Who reads it, as `tail -f` does, is no
+/// agent.
+#[cfg(target_os = "linux")]
+fn is_for_writing(about: &Path) -> bool {
+    let about = std::fs::read_to_string(about).unwrap_or_default();
+    let flags = about.lines().find_map(|line| line.strip_prefix("flags:"));
+    let flags = flags.and_then(|flags| i32::from_str_radix(flags.trim(), 8).ok());
+    flags.is_some_and(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY)
+}
+
+impl Process {
+    /// The process of that number, where there is one. One that ended and whose end nobody took note of yet is none.
+    fn of(id: u32) -> Option<Process> {
+        let stat = std::fs::read_to_string(Path::new("/proc").join(id.to_string()).join("stat"));
+        let stat = stat.ok()?;
+        // Its name may have anything in it (`proc_pid_stat(5)`): what follows it begins with the state, and the time of its
+        // start is the 22nd field of all.
+        let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
+        if matches!(fields.next()?, "Z" | "X") {
+            return None;
+        }
+        let started = fields.nth(18)?.parse().ok()?;
+        Some(Process { id, started })
+    }
+
+    fn is_there(self) -> bool {
+        Process::of(self.id) == Some(self)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+#[allow(
+    clippy::unwrap_used,
+    reason = "a promise that is not kept fails its test"
+)]
+mod tests {
+    use std::process::{Child, Command};
+
+    use super::*;
+
+    /// A process that has the file open, and waits.
+    fn holder(path: &Path, how: &str) -> Child {
+        let script = format!("exec 3{how}\"$0\"; exec sleep 60");
+        let child = Command::new("sh").arg("-c").arg(script).arg(path).spawn();
+        child.unwrap()
+    }
+
+    fn look_at(path: &Path, holders: &mut Holders) {
+        look(vec![(path.to_owned(), holders)]);
+    }
+
+    /// As a process is not there at once, nor gone.
+    fn soon(path: &Path, holders: &mut Holders, done: impl Fn(&Holders) -> bool) {
+        for _ in 0..500 {
+            look_at(path, holders);
+            if done(holders) {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        panic!("not in time: {holders:?}");
+    }
+
+    #[test]
+    fn who_had_a_file_open_for_writing_is_missed_and_nobody_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().canonicalize().unwrap().join("s.jsonl");
+        std::fs::write(&path, "").unwrap();
+        let mut holders = Holders::default();
+        look_at(&path, &mut holders);
+        assert!(matches!(holders, Holders::Unseen));
+        // Who reads it is not seen, and not missed.
+        let mut reader = holder(&path, "<");
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        look_at(&path, &mut holders);
+        reader.kill().unwrap();
+        reader.wait().unwrap();
+        look_at(&path, &mut holders);
+        assert!(matches!(holders, Holders::Unseen));
+        // Two that write: as long as one is there, it goes on.
+        let mut first = holder(&path, ">>");
+        let mut second = holder(&path, ">>");
+        let both = |it: &Holders| matches!(it, Holders::Seen(seen) if seen.len() == 2);
+        soon(&path, &mut holders, both);
+        assert!(!holders.are_due());
+        first.kill().unwrap();
+        first.wait().unwrap();
+        look_at(&path, &mut holders);
+        assert!(matches!(&holders, Holders::Seen(seen) if seen.len() == 1));
+        // A zombie is gone, too.
+        second.kill().unwrap();
+        soon(&path, &mut holders, Holders::are_gone);
+        second.wait().unwrap();
+        // One that comes back is seen again.
+        let mut third = holder(&path, ">>");
+        soon(&path, &mut holders, |it| matches!(it, Holders::Seen(_)));
+        third.kill().unwrap();
+        third.wait().unwrap();
+    }
+
+    #[test]
+    fn who_closes_a_file_and_goes_on_is_not_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().canonicalize().unwrap().join("s.jsonl");
+        let mut holders = Holders::default();
+        let file = std::fs::File::create(&path).unwrap();
+        look_at(&path, &mut holders);
+        assert!(matches!(&holders, Holders::Seen(seen) if seen.len() == 1));
+        drop(file);
+        look_at(&path, &mut holders);
+        assert!(!holders.are_gone() && !holders.are_due());
+    }
+}
