@@ -11,6 +11,8 @@
 //! | one that goes on after that | its session goes on |
 //! | one that is gone | nothing more; what it told stays, and after [`FORGET`] nothing is known of it |
 //!
+//! A file that is one document is read anew with each change, and what is new in it is told (`document`).
+//!
 //! OpenCode keeps no files but a database, whose events are read in their order (`opencode`).
 //!
 //! Files are looked at, not watched: that works on every disk and in every container, and a look at one costs some
@@ -20,6 +22,7 @@
 
 mod agent;
 mod database;
+mod document;
 mod file;
 mod holders;
 mod kept;

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
 use support::home::{Home, append, converted, events, ids, prompt, rests, sorted, story};
 use support::soon;
 
@@ -258,4 +259,90 @@ fn a_sub_agent_is_followed_while_it_works() {
         events(&home.data(), id).len() >= expected.len()
     });
     assert_eq!(sorted(&events(&home.data(), id)), sorted(&expected));
+}
+
+/// As Gemini CLI kept its chats at first: one document, written anew with each message.
+#[test]
+fn a_document_that_is_written_anew_tells_what_is_new_in_it_each_time() {
+    let chat = |messages: &[Value]| {
+        let chat = json!({
+            "sessionId": "old-chat", "projectHash": "8a1c", "startTime": "2026-11-21T20:52:28.000Z",
+            "lastUpdated": "2026-11-21T20:52:30.000Z", "messages": messages,
+        });
+        serde_json::to_string_pretty(&chat).unwrap()
+    };
+    let message = |n: usize, kind: &str, text: &str| {
+        json!({"id": format!("m{n}"), "timestamp": format!("2026-11-21T20:52:{:02}.000Z", 28 + n),
+            "type": kind, "content": text})
+    };
+    let mut messages = vec![message(1, "user", "Hello"), message(2, "gemini", "Hi")];
+    let home = Home::new();
+    let at = ".gemini/tmp/p/chats/session-1.json";
+    let path = home.write(at, chat(&messages));
+    home.write(
+        ".gemini/tmp/p/chats/session-2.json",
+        "{\"sessionId\": \"half",
+    );
+    // What went on in today's form is read there alone.
+    home.write(
+        ".gemini/tmp/p/chats/session-3.json",
+        chat(&messages).replace("old-chat", "twice"),
+    );
+    home.write(
+        ".gemini/tmp/p/chats/session-3.jsonl",
+        story("gemini-chat", "input.chat.jsonl"),
+    );
+    rests(
+        &home.path(".gemini/tmp/p/chats/session-2.json"),
+        Duration::from_secs(10),
+    );
+    let mut server = home.watch(&[]);
+    let texts = || -> Vec<String> {
+        let all = events(&home.data(), "old-chat");
+        let texts = all
+            .iter()
+            .filter_map(|event| event["payload"]["text"].as_str());
+        texts.map(str::to_owned).collect()
+    };
+    soon("it is read", || texts() == ["Hello", "Hi"]);
+    messages.push(message(3, "user", "More"));
+    // Half of it is there for a moment.
+    let whole = chat(&messages);
+    std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    std::thread::sleep(Duration::from_millis(400));
+    std::fs::write(&path, &whole).unwrap();
+    soon("what is new is told", || texts() == ["Hello", "Hi", "More"]);
+    server.stop();
+    messages.push(message(4, "gemini", "Away"));
+    std::fs::write(&path, chat(&messages)).unwrap();
+    let mut server = home.watch(&[]);
+    soon("what came meanwhile is told", || {
+        texts() == ["Hello", "Hi", "More", "Away"]
+    });
+    server.stop();
+    let server = home.watch(&[]);
+    std::fs::write(
+        home.path(".gemini/tmp/p/chats/session-2.json"),
+        chat(&[]).replace("old-chat", "half"),
+    )
+    .unwrap();
+    soon("the half one is whole", || ids(&server).contains("half"));
+    // It ends as it is converted.
+    rests(&path, Duration::from_hours(25));
+    soon("it ends", || {
+        events(&home.data(), "old-chat")
+            .iter()
+            .any(|it| it["type"] == "session_end")
+    });
+    assert_eq!(
+        sorted(&events(&home.data(), "old-chat")),
+        sorted(&converted(&path))
+    );
+    assert!(
+        home.said().contains("no whole JSON document"),
+        "{}",
+        home.said()
+    );
+    assert!(!home.said().contains("session-1.json"), "{}", home.said());
+    assert!(!ids(&server).contains("twice"));
 }

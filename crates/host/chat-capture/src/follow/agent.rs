@@ -53,9 +53,10 @@ impl Agent {
     pub(super) fn role(self, path: &str) -> Option<Role> {
         let parts: Vec<&str> = path.split('/').collect();
         let name = parts.last()?;
-        let stem = name
-            .strip_suffix(".jsonl")
-            .filter(|stem| !stem.is_empty())?;
+        let stem = name.strip_suffix(".jsonl");
+        // As Gemini CLI wrote them at first.
+        let document = || name.strip_suffix(".json").filter(|_| self == Agent::Gemini);
+        let stem = stem.or_else(document).filter(|stem| !stem.is_empty())?;
         if name.starts_with('.') {
             return None;
         }
@@ -182,6 +183,8 @@ mod tests {
             (Agent::Codex, "2026/11/27/.rollout-x.jsonl", "none"),
             (Agent::Codex, "2026/11/27/rollout-x.json", "none"),
             (Agent::Gemini, "p/chats/session-1.jsonl", "main"),
+            (Agent::Gemini, "p/chats/session-1.json", "main"),
+            (Agent::Gemini, "p/logs.json", "none"),
             (Agent::Gemini, "p/logs/x.jsonl", "none"),
         ] {
             assert_eq!(role(agent, path), expected, "{path}");

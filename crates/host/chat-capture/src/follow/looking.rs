@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use super::document::is_document;
 use super::file::Facts;
 use super::holders::{self, Holders};
 use super::tree::{Seen, Tree};
@@ -106,7 +107,8 @@ impl Follow {
         known.holders.note_write(facts.changed_ms);
         // What changes while we look on is of interest whenever it began.
         known.wanted |= !is_first || facts.changed_ms >= since_ms;
-        if is_main && before.is_some_and(|before| facts.len < before.len) {
+        let is_other = |before: Facts| facts.len < before.len || is_document(&main);
+        if is_main && before.is_some_and(is_other) {
             known.refused = false;
         }
         if known.wanted && !known.is_first && !is_first {
@@ -199,6 +201,7 @@ impl Follow {
                 }
             }
             if is_changed {
+                known.refused &= !is_document(path);
                 known.holders.note_write(known.facts.changed_ms);
             }
             if is_changed && !known.is_first {

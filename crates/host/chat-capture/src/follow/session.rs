@@ -35,7 +35,7 @@ pub(super) struct Read {
 pub(super) struct Trouble {
     /// `None` where the file is only gone, or was cut off.
     pub(super) text: Option<String>,
-    /// It is no session; else it may be read later.
+    /// It is no session, or is not read until it changes; else it may be read later.
     pub(super) is_for_good: bool,
 }
 
@@ -181,14 +181,14 @@ impl Session {
         }
         if is_told {
             events.iter().for_each(|event| self.open.note(event));
-            if self.main.fed == self.main.skip.bytes && self.quiet {
+            if self.main.is_at_skip() && self.quiet {
                 // It was taken to be idle there: what comes next is new work.
                 let at_ms = events.iter().rev().find_map(|event| event.timestamp);
                 let at_ms = at_ms.unwrap_or(facts.changed_ms);
                 self.main.reader.quiet(at_ms, &mut Vec::new());
             }
         } else {
-            if self.main.fed > before {
+            if self.main.fed > before || !events.is_empty() {
                 (self.ended, self.quiet) = (false, false);
             }
             self.pending.extend(events);
@@ -318,6 +318,10 @@ fn trouble(why: &Failed, path: &Path) -> Trouble {
         Failed::Io(why) => Trouble {
             text: Some(format!("could not read: {why}: {path}")),
             is_for_good: false,
+        },
+        Failed::Broken(why) => Trouble {
+            text: Some(format!("not read: {why}: {path}")),
+            is_for_good: true,
         },
         Failed::NotASession(why) => Trouble {
             text: Some(format!("not read: {}: {path}", why.place())),

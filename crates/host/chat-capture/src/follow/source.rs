@@ -6,6 +6,7 @@ use std::path::Path;
 use chat_event::ChatEvent;
 use chat_normalize::{AT_REST, Context, NotASession, SessionReader};
 
+use super::document::{State, is_document};
 use super::file::{Facts, Followed, Taken};
 
 /// As much is read at once.
@@ -45,6 +46,8 @@ pub(super) enum Piece {
 pub(super) enum Failed {
     Io(io::Error),
     NotASession(NotASession),
+    /// It cannot be read as it is, and is not read again until it changes.
+    Broken(String),
 }
 
 impl From<io::Error> for Failed {
@@ -80,6 +83,12 @@ impl Source {
         self.failed.is_some()
     }
 
+    /// Whether all that was told by an earlier reader was read, and nothing more.
+    pub(super) fn is_at_skip(&self) -> bool {
+        // Of a document nothing is skipped: it is the same, or it is not.
+        self.fed == self.skip.bytes || self.skip == Taken::default()
+    }
+
     /// How far it was told.
     pub(super) fn told(&self) -> Taken {
         if self.fed < self.skip.bytes {
@@ -96,8 +105,11 @@ impl Source {
         facts: Facts,
         out: &mut Vec<ChatEvent>,
     ) -> Result<Piece, Failed> {
-        let mut file = Followed::open(path)?;
         self.changed_ms = facts.changed_ms;
+        if is_document(path) {
+            return self.read_document(path, facts, out);
+        }
+        let mut file = Followed::open(path)?;
         if facts.len < self.fed || (self.told().bytes > 0 && !file.is(self.told())?) {
             return Ok(Piece::Replaced);
         }
@@ -118,6 +130,28 @@ impl Source {
             self.mark = file.taken(self.fed)?;
         }
         self.failed = None;
+        Ok(if is_told { Piece::Told } else { Piece::New })
+    }
+
+    /// Reads the document as it is now; its reader tells what is new in it.
+    fn read_document(
+        &mut self,
+        path: &Path,
+        facts: Facts,
+        out: &mut Vec<ChatEvent>,
+    ) -> Result<Piece, Failed> {
+        let state = State::read(path, facts)?;
+        let is_first = self.fed == 0;
+        let is_told = is_first && state.taken == self.skip;
+        let mut events = Vec::new();
+        let line = state.line(is_first);
+        // As it was seen: it may be another one by now, which the next look finds.
+        self.fed = facts.len.max(1);
+        self.mark = state.taken;
+        self.skip = Taken::default();
+        let pushed = self.reader.push(line.as_bytes(), AT_REST, &mut events);
+        self.time(events, out);
+        pushed.map_err(Failed::NotASession)?;
         Ok(if is_told { Piece::Told } else { Piece::New })
     }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::agent::{Agent, Place, Role};
+use super::document::is_document;
 use super::file::{Facts, Followed, SETTLED};
 
 /// More files and folders than this are not looked at, and deeper ones neither.
@@ -191,6 +192,16 @@ impl Tree {
             }
         }
         folder.files.sort_by(|(a, _), (b, _)| a.cmp(b));
+        // A chat that went on in today's form stands there whole.
+        let newer = |path: &Path| {
+            let newer = path.with_extension("jsonl");
+            let files = &folder.files;
+            files.binary_search_by(|(it, _)| it.cmp(&newer)).is_ok()
+        };
+        let is_old = |path: &Path| is_document(path) && newer(path);
+        let old: Vec<bool> = folder.files.iter().map(|(it, _)| is_old(it)).collect();
+        let mut old = old.into_iter();
+        folder.files.retain(|_| !old.next().unwrap_or_default());
         self.folders.insert(path.to_owned(), folder);
         true
     }
