@@ -197,9 +197,7 @@ fn a_session_with_agents_is_told_as_it_is_converted() {
             events(&home.data(), session).len() >= expected.len()
         });
         drop(server);
-        // The order of what several files say is by who reads them.
-        let told = events(&home.data(), session);
-        assert_eq!(sorted(&told), sorted(&expected), "{story}");
+        assert_eq!(events(&home.data(), session), expected, "{story}");
     }
 }
 
@@ -258,7 +256,42 @@ fn a_sub_agent_is_followed_while_it_works() {
     soon("the session ends", || {
         events(&home.data(), id).len() >= expected.len()
     });
-    assert_eq!(sorted(&events(&home.data(), id)), sorted(&expected));
+    assert_eq!(events(&home.data(), id), expected);
+}
+
+/// As one that its caller writes to again.
+#[test]
+fn a_sub_agent_that_goes_on_after_its_result_is_told_on() {
+    let Some(folder) = support::shared("recordings/claude-code") else {
+        return;
+    };
+    let id = "a304d5e0-d87f-4c9d-98aa-27089c34c4bf";
+    let agent = "subagents/agent-aa2df4c86842dcb55";
+    let home = Home::new();
+    let copy = |rest: &str| {
+        let name = format!("subagent.transcript.{id}{}", rest.replace('/', "__"));
+        let below = format!(".claude/projects/-w/{id}{rest}");
+        home.write(&below, std::fs::read(folder.join(name)).unwrap())
+    };
+    copy(&format!("/{agent}.meta.json"));
+    let path = copy(&format!("/{agent}.jsonl"));
+    copy(".jsonl");
+    let _server = home.watch(&[]);
+    let all = || events(&home.data(), id);
+    let has = |text: &str| all().iter().any(|event| event["payload"]["text"] == text);
+    soon("it is read", || {
+        all()
+            .iter()
+            .any(|event| event["type"] == "session_status" && event["payload"]["status"] == "idle")
+    });
+    for text in ["Once more", "And again"] {
+        let line = json!({"type": "user", "uuid": text.replace(' ', "-"), "sessionId": id, "isSidechain": true,
+            "timestamp": "2026-11-21T21:03:00.000Z", "message": {"role": "user", "content": text}});
+        append(&path, format!("{line}\n").as_bytes());
+        soon("it is told on", || has(text));
+    }
+    let ids: BTreeSet<String> = all().iter().map(|event| event["id"].to_string()).collect();
+    assert_eq!(ids.len(), all().len());
 }
 
 /// As Gemini CLI kept its chats at first: one document, written anew with each message.

@@ -122,3 +122,31 @@ fn who_holds_the_notes_of_a_session_of_opencode_holds_it_up_and_loses_nothing() 
     soon("it is told", || count("session_end") == 1);
     assert_eq!((count("user_message"), count("turn_end")), (2, 1));
 }
+
+/// Only Linux says which process has which file.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_session_whose_opencode_is_killed_ends_and_goes_on_with_its_database() {
+    let home = Home::new();
+    let path = home.write(DATABASE, fixture("opencode.db"));
+    let mut agent = std::process::Command::new("sh")
+        .args(["-c", "exec 3>>\"$0\"; exec sleep 100"])
+        .arg(&path)
+        .spawn()
+        .unwrap();
+    let _server = home.watch(&["--days", "36500"]);
+    let count = |kind: &str| {
+        let all = events(&home.data(), &session());
+        all.iter().filter(|event| event["type"] == kind).count()
+    };
+    soon("its beginning is read", || count("user_message") > 0);
+    // It is looked who has it.
+    std::thread::sleep(Duration::from_secs(5));
+    assert_eq!(count("session_end"), 0);
+    let n_results = count("tool_result");
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    soon("it ends", || count("session_end") == 1);
+    home.write(&format!("{DATABASE}-wal"), fixture("opencode.db-wal"));
+    soon("it goes on", || count("tool_result") > n_results);
+}

@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
+use chat_event::payload::ToolResult;
 use chat_event::{ChatEvent, Json, Payload, stable_hash};
 use serde::Deserialize;
 
@@ -149,6 +150,11 @@ impl SubAgent {
         self.call.as_ref().is_some_and(|own| own.id == call)
     }
 
+    /// Its file is read from its beginning again.
+    pub(super) fn begin_anew(&mut self) {
+        self.said_prompt = false;
+    }
+
     /// Whether it is shown without a call, once nothing more is to come.
     pub(super) fn stands_alone(&self) -> bool {
         !self.is_loose && !self.is_unnamed && !self.is_warm_up
@@ -218,6 +224,14 @@ fn is_line_number(id: &str) -> bool {
     let head = head.strip_prefix("end.").unwrap_or(head);
     head.strip_prefix('l')
         .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// Whether the result of a call says that the agent which it started is over; one in the background goes on.
+pub(super) fn says_over(result: &ToolResult) -> bool {
+    let details = result.extra.get("details");
+    let status = details.and_then(|details| details.get("status"));
+    let status = status.and_then(|status| status.as_str().map(|text| text == "completed"));
+    status.unwrap_or_default()
 }
 
 /// Puts the whole of a result in its place, where it lies in a file of the session's folder.

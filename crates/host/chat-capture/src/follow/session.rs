@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use chat_event::{ChatEvent, Payload};
-use chat_normalize::{AT_REST, Context, Dialect};
+use chat_normalize::{Context, Dialect};
 
 use super::file::Facts;
 use super::kept::Progress;
 use super::open_calls::OpenCalls;
-use super::parts::{Calls, SubAgent, whole_result};
+use super::parts::{Calls, SubAgent, says_over, whole_result};
 use super::source::{Failed, Piece, Source};
 use crate::client::Error;
 use crate::spool::spool_error;
@@ -139,7 +139,7 @@ impl Session {
         if self.pending.is_empty() {
             self.read_main(facts, &mut read)?;
         }
-        if !self.hand_on(parts, out, &mut read) {
+        if !self.hand_on(parts, at_end, out, &mut read) {
             read.more = true;
             return Ok(read);
         }
@@ -200,6 +200,7 @@ impl Session {
     fn hand_on(
         &mut self,
         parts: &BTreeMap<PathBuf, Facts>,
+        at_end: bool,
         out: &mut Vec<ChatEvent>,
         read: &mut Read,
     ) -> bool {
@@ -209,9 +210,13 @@ impl Session {
                 && self.calls.starts_agent(&result.tool_call_id)
             {
                 let call = result.tool_call_id.clone();
+                let is_over = at_end || says_over(result);
                 if self.read_agent_of(&call, parts, out, read) {
                     self.pending.push_front(event);
                     return false;
+                }
+                if is_over {
+                    self.finish_agent_of(&call, out);
                 }
             }
             whole_result(&self.path, &mut event);
@@ -231,7 +236,7 @@ impl Session {
 
     /// The session is taken to be over: what is open is closed, but for calls without a result: one may still come, and
     /// would be taken for a second.
-    pub(super) fn end(&mut self, changed_ms: i64, out: &mut Vec<ChatEvent>) {
+    pub(super) fn end(&mut self, out: &mut Vec<ChatEvent>) {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
@@ -242,13 +247,13 @@ impl Session {
             .filter(|(_, source)| source.fed > 0)
         {
             let mut ends = Vec::new();
-            if !source.has_failed() && source.finish(changed_ms, &mut ends).is_ok() {
+            if !source.has_failed() && source.finish(&mut ends).is_ok() {
                 events.extend(ends.into_iter().filter_map(|event| agent.place(event)));
             }
         }
         let mut ends = Vec::new();
         // A file that names no session has nothing to say.
-        let _ = self.main.finish(changed_ms, &mut ends);
+        let _ = self.main.finish(&mut ends);
         if self.session_id.is_none() {
             self.session_id = self.main.reader.session_id().map(str::to_owned);
         }
@@ -278,7 +283,7 @@ impl Session {
                 spool_error("read what was told before", &self.path, why)
             })?;
             if !read.more && self.ended {
-                again.end(AT_REST, &mut events);
+                again.end(&mut events);
             }
             events.into_iter().for_each(&mut *tell);
             if !read.more {

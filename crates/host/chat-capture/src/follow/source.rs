@@ -31,6 +31,7 @@ pub(super) struct Source {
     pub(super) untimed: Vec<ChatEvent>,
     /// When the file was written last.
     changed_ms: i64,
+    finished: bool,
 }
 
 /// What a slice was.
@@ -67,6 +68,7 @@ impl Source {
             last_ms: None,
             untimed: Vec::new(),
             changed_ms: 0,
+            finished: false,
         }
     }
 
@@ -155,16 +157,19 @@ impl Source {
         Ok(if is_told { Piece::Told } else { Piece::New })
     }
 
-    pub(super) fn finish(
-        &mut self,
-        changed_ms: i64,
-        out: &mut Vec<ChatEvent>,
-    ) -> Result<(), NotASession> {
+    /// Takes the end of the file: what is open is closed.
+    pub(super) fn finish(&mut self, out: &mut Vec<ChatEvent>) -> Result<(), NotASession> {
+        self.finished = true;
         let mut events = Vec::new();
         let finished = self.reader.finish(AT_REST, &mut events);
         self.time(events, out);
-        self.release(changed_ms, out);
+        self.release(self.changed_ms, out);
         finished
+    }
+
+    /// Whether its reader takes no more.
+    pub(super) fn is_finished(&self) -> bool {
+        self.finished
     }
 
     /// Gives events without a time that of the one before, at the beginning that of the first one that has one: as those

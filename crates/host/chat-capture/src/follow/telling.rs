@@ -152,7 +152,7 @@ impl Follow {
         };
         let at_ms = now_ms();
         if known.is_over(at_ms, session.waits()) {
-            session.end(known.changed_ms(), events);
+            session.end(events);
         } else if known.rests(at_ms) >= QUIET {
             session.quiet(known.changed_ms() + duration_ms(QUIET), events);
         }

@@ -17,6 +17,8 @@ pub(super) struct Bus {
     pub(super) reader: SessionReader,
     /// How far it was told; what is fed again up to there is only for the reader.
     pub(super) told: Told,
+    /// It ended before this reader began, and no message came since.
+    ended_before: bool,
     /// Messages whose end was told.
     over: BTreeSet<String>,
     pub(super) open: OpenCalls,
@@ -28,6 +30,7 @@ impl Bus {
     pub(super) fn new(told: Told) -> Bus {
         Bus {
             reader: SessionReader::with_dialect(Context::default(), Dialect::OpenCodeEvents),
+            ended_before: told.ended,
             told,
             over: BTreeSet::new(),
             open: OpenCalls::default(),
@@ -46,16 +49,23 @@ impl Bus {
             .kind
             .rsplit_once('.')
             .map_or(&*row.kind, |(kind, _)| kind);
+        let told = self.told.seqs.get(&row.session).copied().unwrap_or(-1);
+        if row.seq > told && self.ended_before && is_message(&properties) {
+            self.ended_before = false;
+            // Its end was told there, which its rows do not say: a prompt is new work, also where it was cut off.
+            if properties
+                .pointer("/info/role")
+                .is_some_and(|role| role == "user")
+            {
+                let idle = idle(row, &row.session);
+                let _ = self.reader.push(idle.as_bytes(), AT_REST, &mut Vec::new());
+            }
+        }
         let ended = self.over(&properties);
         let mut lines = json!({"id": row.id, "type": kind, "properties": properties}).to_string();
         lines.push('\n');
         if let Some(session) = ended {
-            let idle = json!({
-                "id": format!("{}-idle", row.id),
-                "type": "session.idle",
-                "properties": {"sessionID": session},
-            });
-            lines.push_str(&format!("{idle}\n"));
+            lines.push_str(&idle(row, &session));
         }
         let mut events = Vec::new();
         // An event bus holds any lines.
@@ -67,7 +77,6 @@ impl Bus {
             self.open.note(event);
         }
         self.used = Instant::now();
-        let told = self.told.seqs.get(&row.session).copied().unwrap_or(-1);
         if row.seq > told {
             self.told.seqs.insert(row.session.clone(), row.seq);
             self.told.ended = false;
@@ -92,6 +101,21 @@ impl Bus {
         let session = info.get("sessionID")?.as_str()?.to_owned();
         self.over.insert(id.to_owned()).then_some(session)
     }
+}
+
+/// Whether a row tells of a message.
+fn is_message(properties: &Value) -> bool {
+    properties.pointer("/info/role").is_some()
+}
+
+/// What the bus says when a session becomes idle, which its rows do not.
+fn idle(row: &Event, session: &str) -> String {
+    let idle = json!({
+        "id": format!("{}-idle", row.id),
+        "type": "session.idle",
+        "properties": {"sessionID": session},
+    });
+    format!("{idle}\n")
 }
 
 /// The table of events, and where its columns stand.
@@ -143,5 +167,79 @@ impl Events {
             kind: text(self.kind),
             data: text(self.data),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(seq: i64, kind: &str, data: &Value) -> Event {
+        Event {
+            rowid: seq + 1,
+            id: format!("evt_{seq}"),
+            session: "ses_1".to_owned(),
+            seq,
+            kind: format!("{kind}.1"),
+            data: data.to_string(),
+        }
+    }
+
+    fn message(seq: i64, role: &str) -> Event {
+        let info = json!({"id": format!("msg_{seq}"), "sessionID": "ses_1", "role": role,
+            "time": {"created": 1_790_000_000_000_i64 + seq}, "agent": "build",
+            "model": {"providerID": "p", "modelID": "m"}});
+        row(
+            seq,
+            "message.updated",
+            &json!({"sessionID": "ses_1", "info": info}),
+        )
+    }
+
+    fn text(seq: i64, of: i64) -> Event {
+        let part = json!({"id": format!("prt_{seq}"), "messageID": format!("msg_{of}"),
+            "sessionID": "ses_1", "type": "text", "text": "Hi"});
+        row(
+            seq,
+            "message.part.updated",
+            &json!({"sessionID": "ses_1", "part": part}),
+        )
+    }
+
+    #[test]
+    fn a_prompt_after_an_end_that_was_told_is_new_work() {
+        let info = json!({"id": "ses_1", "directory": "/w", "title": "t", "time": {"created": 1}});
+        let begin = row(
+            0,
+            "session.created",
+            &json!({"sessionID": "ses_1", "info": info}),
+        );
+        let told = Told {
+            seqs: [("ses_1".to_owned(), 4)].into(),
+            ended: true,
+        };
+        let mut bus = Bus::new(told);
+        let mut events = Vec::new();
+        // It was cut off in the middle of an answer.
+        for row in [
+            begin,
+            message(1, "user"),
+            text(2, 1),
+            message(3, "assistant"),
+            text(4, 3),
+        ] {
+            bus.feed(&row, &mut events);
+        }
+        assert!(events.is_empty(), "{events:?}");
+        for row in [
+            message(5, "user"),
+            text(6, 5),
+            message(7, "assistant"),
+            text(8, 7),
+        ] {
+            bus.feed(&row, &mut events);
+        }
+        let is_busy = |event: &ChatEvent| matches!(&event.payload, chat_event::Payload::SessionStatus(it) if it.status == "busy");
+        assert!(events.iter().any(is_busy), "{events:?}");
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use chat_event::ChatEvent;
 use chat_normalize::{Context, SessionReader};
 
-use super::{Read, Session, trouble};
+use super::{Read, Session, is_missing_result, trouble};
 use crate::follow::file::{Facts, Taken};
 use crate::follow::parts::{Calls, SubAgent};
 use crate::follow::source::{Piece, Source};
@@ -50,6 +50,24 @@ impl Session {
         true
     }
 
+    /// The agent that this call started is over: what its reader held back comes before the call's result, as it does for who
+    /// reads all files at rest.
+    pub(super) fn finish_agent_of(&mut self, call: &str, out: &mut Vec<ChatEvent>) {
+        for (agent, source) in self.agents.values_mut() {
+            if !agent.is_of(call) || source.fed == 0 || source.has_failed() {
+                continue;
+            }
+            let mut ends = Vec::new();
+            // What is no session was not read.
+            let _ = source.finish(&mut ends);
+            let ends = ends.into_iter().filter_map(|event| agent.place(event));
+            for event in ends.filter(|event| !is_missing_result(event)) {
+                self.open.note(&event);
+                out.push(event);
+            }
+        }
+    }
+
     /// Reads on in the files of all agents whose place is known; whether there is more.
     pub(super) fn read_agents(
         &mut self,
@@ -90,6 +108,11 @@ impl Session {
         let Some((mut agent, mut source)) = self.agents.remove(path) else {
             return;
         };
+        if source.is_finished() {
+            // It goes on all the same, as one that is written to by its caller: its reader is made anew.
+            source = Source::new(Context::default(), source.told());
+            agent.begin_anew();
+        }
         if source.fed == 0 {
             source.reader = SessionReader::new(Context {
                 session_id: self.session_id.clone(),
