@@ -21,6 +21,7 @@
 //! next is due.
 
 mod agent;
+mod beside;
 mod database;
 mod document;
 mod file;

@@ -7,8 +7,8 @@ use chat_event::ChatEvent;
 use chat_normalize::Dialect;
 
 use super::agent::Agent;
+use super::beside::{Told, held_long, tell};
 use super::opencode::{News, RestsMs};
-use super::telling::{Told, held_long, tell};
 use super::{
     Follow, Found, HELD_LONG, LONG_REST, LOOK, MOST_LOADED, QUIET, REST, REST_PER_READ, TICK,
     TRY_AGAIN, Taker, duration_ms,

@@ -11,9 +11,9 @@
 //! What is written is at least one note old: the server makes its logs durable once a second, and after a power failure
 //! these files must not say that more was told than stands there. What is told twice for that is known by its ids.
 
+mod written;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::file::{Facts, Taken};
 use super::opencode::Told;
 use crate::pipe::now_ms;
+use written::{Change, Snapshot, Written, line};
 
 /// How far the files of one session were told.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,39 +39,12 @@ pub(super) struct Progress {
     pub(super) quiet: bool,
 }
 
-/// The snapshot.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-struct Written {
-    /// Which snapshot it is.
-    number: u64,
-    /// Sessions by the paths of their own files.
-    files: BTreeMap<String, Progress>,
-    /// OpenCode's, by their ids.
-    opencode: BTreeMap<String, Told>,
-}
-
-/// A line of what changed since.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-enum Change {
-    /// These are the changes since that snapshot.
-    Since(u64),
-    /// A session's file was told so far; `None` where it is gone.
-    File(String, Option<Progress>),
-    /// One of OpenCode's was; `None` where it is gone.
-    Opencode(String, Option<Told>),
-}
-
 /// What a change is of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     File(PathBuf),
     Opencode(String),
 }
-
-/// Changes are written into a new snapshot where they are longer than this, and longer than the last one.
-const LEAST_CHANGES_BYTES: u64 = 64 * 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct Kept {
@@ -97,17 +71,9 @@ enum Waiting {
 impl Kept {
     /// What an earlier start noted. What cannot be read is nothing: all is read again, and known by its ids.
     pub(super) fn read(path: &Path) -> Kept {
-        let text = std::fs::read_to_string(path).unwrap_or_default();
-        let Ok(mut written) = serde_json::from_str::<Written>(&text) else {
+        let Some(written) = Written::read(path) else {
             return Kept::default();
         };
-        let changes = std::fs::read(changes_of(path)).unwrap_or_default();
-        let lines = changes.split(|byte| *byte == b'\n');
-        let mut changes = lines.filter_map(|line| serde_json::from_slice::<Change>(line).ok());
-        // Those of another snapshot stand in this one.
-        if matches!(changes.next(), Some(Change::Since(number)) if number == written.number) {
-            changes.for_each(|change| written.take(change));
-        }
         let files = written.files.into_iter();
         let files = files.map(|(path, it)| (PathBuf::from(path), it));
         Kept {
@@ -265,209 +231,5 @@ impl Kept {
     }
 }
 
-/// A snapshot that was written, and what is added to it.
-#[derive(Debug)]
-struct Snapshot {
-    bytes: u64,
-    changes: File,
-    changes_bytes: u64,
-}
-
-impl Snapshot {
-    /// Writes one, and begins the changes anew.
-    fn write(path: &Path, number: u64, bytes: &[u8]) -> std::io::Result<Snapshot> {
-        write_whole(path, bytes)?;
-        // A stop here leaves the changes of an earlier one, which are not read with this.
-        let changes = private().truncate(true).open(changes_of(path))?;
-        let mut snapshot = Snapshot {
-            bytes: bytes.len() as u64,
-            changes,
-            changes_bytes: 0,
-        };
-        snapshot.add(&line(&Change::Since(number)))?;
-        Ok(snapshot)
-    }
-
-    /// Adds changes. They are not made durable: after a power failure less may stand there, and is told again.
-    fn add(&mut self, lines: &[u8]) -> std::io::Result<()> {
-        self.changes.write_all(lines)?;
-        self.changes_bytes += lines.len() as u64;
-        Ok(())
-    }
-
-    /// Whether another one costs no more than what was added.
-    fn is_old(&self) -> bool {
-        self.changes_bytes > self.bytes.max(LEAST_CHANGES_BYTES)
-    }
-}
-
-fn line(change: &Change) -> Vec<u8> {
-    let mut line = serde_json::to_vec(change).unwrap_or_default();
-    line.push(b'\n');
-    line
-}
-
-fn changes_of(path: &Path) -> PathBuf {
-    path.with_extension("changes")
-}
-
-/// A file for its owner's eyes: paths tell what somebody works on.
-fn private() -> std::fs::OpenOptions {
-    let mut options = File::options();
-    options.write(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-}
-
-/// Writes the file whole or not at all.
-fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let new = path.with_extension("new");
-    let mut file = private().truncate(true).open(&new)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    std::fs::rename(&new, path)
-}
-
-impl Written {
-    fn take(&mut self, change: Change) {
-        match change {
-            // There is one, at the beginning.
-            Change::Since(_) => {}
-            Change::File(path, Some(told)) => {
-                self.files.insert(path, told);
-            }
-            Change::File(path, None) => {
-                self.files.remove(&path);
-            }
-            Change::Opencode(session, Some(told)) => {
-                self.opencode.insert(session, told);
-            }
-            Change::Opencode(session, None) => {
-                self.opencode.remove(&session);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
-#[allow(
-    clippy::unwrap_used,
-    reason = "a promise that is not kept fails its test"
-)]
-mod tests {
-    use super::*;
-
-    fn told(bytes: u64) -> Progress {
-        let text = format!(r#"{{"bytes":{bytes},"head":0,"tail":0}}"#);
-        serde_json::from_str(&text).unwrap()
-    }
-
-    /// A folder with so many sessions' files, and what was noted of them.
-    fn folder(n_files: usize) -> (tempfile::TempDir, Vec<PathBuf>, Kept) {
-        let dir = tempfile::tempdir().unwrap();
-        let mut kept = Kept::read(&dir.path().join("following.json"));
-        let paths = (0..n_files).map(|nth| dir.path().join(format!("s{nth}.jsonl")));
-        let paths: Vec<PathBuf> = paths.collect();
-        for path in &paths {
-            std::fs::write(path, "").unwrap();
-            kept.put(path, told(1));
-        }
-        (dir, paths, kept)
-    }
-
-    #[test]
-    fn what_is_written_is_one_note_old_and_all_of_it_at_the_end() {
-        let (dir, paths, mut kept) = folder(3);
-        let at = dir.path().join("following.json");
-        let read = |path: &PathBuf| Kept::read(&at).get(path).map(|it| it.main.bytes);
-        kept.write(&at).unwrap();
-        assert_eq!(read(&paths[0]), None);
-        kept.put(&paths[0], told(2));
-        kept.write(&at).unwrap();
-        assert_eq!(read(&paths[0]), Some(1));
-        kept.put(&paths[0], told(3));
-        kept.write(&at).unwrap();
-        assert_eq!(read(&paths[0]), Some(2));
-        kept.forget(&paths[1]);
-        kept.put_opencode("o".to_owned(), Told::default());
-        kept.write_all(&at).unwrap();
-        assert_eq!((read(&paths[0]), read(&paths[1])), (Some(3), None));
-        assert!(Kept::read(&at).opencode().contains_key("o"));
-    }
-
-    #[test]
-    fn a_note_costs_what_changed_and_the_changes_never_grow_without_end() {
-        let (dir, paths, mut kept) = folder(2000);
-        let at = dir.path().join("following.json");
-        let len = |path: &Path| std::fs::metadata(path).map_or(0, |it| it.len());
-        kept.write_all(&at).unwrap();
-        let snapshot = len(&at);
-        let mut most = 0;
-        let mut n_snapshots = 0;
-        let mut number = Written::default().number;
-        for bytes in 0..3000 {
-            kept.put(&paths[7], told(bytes));
-            kept.write(&at).unwrap();
-            most = most.max(len(&changes_of(&at)));
-            // It begins with its number.
-            let mut head = [0; 30];
-            std::io::Read::read_exact(&mut File::open(&at).unwrap(), &mut head).unwrap();
-            let head = String::from_utf8_lossy(&head).into_owned();
-            let now = head.bytes().filter(u8::is_ascii_digit);
-            let now = now.fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
-            n_snapshots += usize::from(now != number);
-            number = now;
-        }
-        assert!(most <= 2 * snapshot + LEAST_CHANGES_BYTES, "{most}");
-        assert!((1..6).contains(&n_snapshots), "{n_snapshots}");
-        kept.write_all(&at).unwrap();
-        let again = Kept::read(&at);
-        assert_eq!(again.get(&paths[7]), Some(&told(2999)));
-        assert_eq!(again.get(&paths[8]), Some(&told(1)));
-    }
-
-    #[test]
-    fn what_was_cut_off_or_is_of_another_snapshot_is_not_read_and_the_rest_is() {
-        let (dir, paths, mut kept) = folder(2);
-        let at = dir.path().join("following.json");
-        kept.write_all(&at).unwrap();
-        kept.put(&paths[0], told(2));
-        kept.write_all(&at).unwrap();
-        kept.put(&paths[1], told(3));
-        kept.write_all(&at).unwrap();
-        let changes = std::fs::read(changes_of(&at)).unwrap();
-        for cut in 0..=changes.len() {
-            std::fs::write(changes_of(&at), &changes[..cut]).unwrap();
-            let again = Kept::read(&at);
-            let bytes = |nth: usize| again.get(&paths[nth]).unwrap().main.bytes;
-            assert!([1, 2].contains(&bytes(0)) && [1, 3].contains(&bytes(1)));
-            assert!(cut < changes.len() || (bytes(0), bytes(1)) == (2, 3));
-        }
-        // As after a stop between the two files.
-        let mut other = Kept::read(&at);
-        let snapshot = std::fs::read(&at).unwrap();
-        other.put(&paths[0], told(9));
-        other.write_all(&at).unwrap();
-        std::fs::write(changes_of(&at), &changes).unwrap();
-        assert_eq!(Kept::read(&at).get(&paths[0]), Some(&told(9)));
-        // Without a snapshot changes say nothing.
-        std::fs::remove_file(&at).unwrap();
-        assert!(!Kept::read(&at).has(&paths[0]));
-        std::fs::write(&at, &snapshot[..snapshot.len() / 2]).unwrap();
-        assert!(!Kept::read(&at).has(&paths[0]));
-    }
-
-    #[test]
-    fn what_could_not_be_written_is_made_good() {
-        let (dir, paths, mut kept) = folder(1);
-        let away = dir.path().join("away").join("following.json");
-        assert!(kept.write_all(&away).is_err());
-        kept.put(&paths[0], told(5));
-        assert!(kept.write(&away).is_err() || kept.write(&away).is_err());
-        std::fs::create_dir(dir.path().join("away")).unwrap();
-        kept.write(&away).unwrap();
-        kept.write(&away).unwrap();
-        assert_eq!(Kept::read(&away).get(&paths[0]), Some(&told(5)));
-    }
-}
+mod tests;
