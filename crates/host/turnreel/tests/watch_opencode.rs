@@ -123,6 +123,29 @@ fn who_holds_the_notes_of_a_session_of_opencode_holds_it_up_and_loses_nothing() 
     assert_eq!((count("user_message"), count("turn_end")), (2, 1));
 }
 
+#[test]
+fn a_database_that_comes_later_is_read_and_one_that_is_gone_is_no_trouble() {
+    let home = Home::new();
+    let mut server = home.watch(&["--days", "0"]);
+    std::thread::sleep(Duration::from_millis(700));
+    home.write(&format!("{DATABASE}-wal"), fixture("opencode.db-wal"));
+    home.write(DATABASE, fixture("opencode.db"));
+    let count = |kind: &str| {
+        let all = events(&home.data(), &session());
+        all.iter().filter(|event| event["type"] == kind).count()
+    };
+    soon("it is read", || count("turn_end") == 1);
+    server.stop();
+    // What was noted of its sessions is of no use then.
+    for ending in ["", "-wal"] {
+        std::fs::remove_file(home.path(&format!("{DATABASE}{ending}"))).unwrap();
+    }
+    let server = home.watch(&[]);
+    home.write(".claude/projects/-w/s1.jsonl", prompt("s1", 1, "Hi"));
+    soon("others are followed", || ids(&server).contains("s1"));
+    assert_eq!(count("turn_end"), 1);
+}
+
 /// Only Linux says which process has which file.
 #[cfg(target_os = "linux")]
 #[test]

@@ -29,7 +29,7 @@ fn counts(found: &Found) -> String {
         1 => "1 session".to_owned(),
         n => format!("{n} sessions"),
     };
-    match found.sessions - found.read {
+    match found.sessions.saturating_sub(found.read) {
         0 => sessions(found.sessions),
         older => format!(
             "{}, and {older} older that are read when they go on",

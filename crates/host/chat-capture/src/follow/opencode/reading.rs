@@ -95,7 +95,10 @@ impl OpenCode {
         kept: &BTreeMap<String, Told>,
     ) -> io::Result<()> {
         let last = database.last_row(&rows.events.table)?;
+        // The database itself may have come since it was looked.
+        self.sessions.list(database)?;
         is_of_one(database)?;
+        self.sessions.want_fresh();
         self.last = last.map(|row| {
             let row = rows.events.event(row);
             (row.rowid, row.id)

@@ -17,6 +17,8 @@ pub(super) struct Sessions {
     listed: Option<i64>,
     /// Those that are read.
     pub(super) wanted: BTreeSet<String>,
+    /// Those that were not there when it was looked which of them are old.
+    fresh: BTreeSet<String>,
 }
 
 impl Sessions {
@@ -45,10 +47,21 @@ impl Sessions {
     pub(super) fn want(&mut self, since_ms: i64, kept: impl Iterator<Item = String>) {
         let recent = self.changed_ms.iter().filter(|(_, at)| **at >= since_ms);
         let recent = recent.map(|(id, _)| id.clone());
+        // What was kept of one that is gone says nothing.
+        let kept = kept.filter(|id| self.knows(id));
         self.wanted = recent
             .chain(kept)
             .map(|id| self.root(&id).to_owned())
             .collect();
+        self.fresh.clear();
+    }
+
+    /// What came since is of interest whenever it began.
+    pub(super) fn want_fresh(&mut self) {
+        let fresh = std::mem::take(&mut self.fresh);
+        let roots = fresh.iter().map(|id| self.root(id).to_owned());
+        let roots: Vec<String> = roots.collect();
+        self.wanted.extend(roots);
     }
 
     /// Looks for the sessions that are not known; what is known of the others stays. One whose own row is gone is not looked
@@ -90,8 +103,10 @@ impl Sessions {
                 let text = |at: usize| row.values.get(at).and_then(|value| value.text());
                 let Some(id) = text(id) else { continue };
                 let at_ms = row.values.get(updated).and_then(|value| value.integer());
-                self.changed_ms
-                    .insert(id.to_owned(), at_ms.unwrap_or_default());
+                let at_ms = at_ms.unwrap_or_default();
+                if self.changed_ms.insert(id.to_owned(), at_ms).is_none() {
+                    self.fresh.insert(id.to_owned());
+                }
                 if let Some(parent) = text(parent) {
                     self.parents.insert(id.to_owned(), parent.to_owned());
                 }
