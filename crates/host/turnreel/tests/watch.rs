@@ -50,6 +50,12 @@ fn an_agent_that_is_left_out_is_not_read() {
         home.said().contains("read 1 session,")
     });
     assert_eq!(ids(&server).len(), 1);
+    // The page says whose sessions come by themselves.
+    let (_, page) = server.get("/api/v1/sessions?limit=1");
+    assert_eq!(
+        page["follows"],
+        serde_json::json!(["Claude Code", "OpenCode", "Gemini CLI"])
+    );
     let output = run(&home, &["--skip", "everything"]);
     let said = command::text(&output.stderr);
     assert!(
