@@ -54,11 +54,10 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
             )
                 .into_any(),
             false => p()
-                .class("muted")
+                .class("muted empty__follows")
                 .child((
-                    "What agents do on this machine comes into the list by itself, as it happens: ",
-                    agents,
-                    ".",
+                    format!("Followed on this machine: {agents}"),
+                    span().child(". What they do comes into the list by itself."),
                 ))
                 .into_any(),
         }

@@ -14,17 +14,9 @@ fn first_page() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("dist/index.html")
 }
 
-fn n_asked_for_sessions(site: &Site) -> usize {
-    let asked = site.asked();
-    asked
-        .iter()
-        .filter(|asked| asked.contains("/sessions"))
-        .count()
-}
-
-#[test]
-fn a_page_without_sessions_keeps_no_room_for_them() {
-    let files = vec![
+/// Our own page, and a log for it.
+fn page_and_log() -> Vec<(&'static str, &'static str, Vec<u8>)> {
+    vec![
         (
             "/log.jsonl",
             "application/x-ndjson",
@@ -35,13 +27,26 @@ fn a_page_without_sessions_keeps_no_room_for_them() {
             "text/html; charset=utf-8",
             std::fs::read(first_page()).unwrap_or_default(),
         ),
-        // Kept as the program served it.
-        ("/kept", "text/html; charset=utf-8", {
-            let page = std::fs::read_to_string(first_page()).unwrap_or_default();
-            page.replacen("<html", "<html data-sessions", 1)
-                .into_bytes()
-        }),
-    ];
+    ]
+}
+
+fn n_asked_for_sessions(site: &Site) -> usize {
+    let asked = site.asked();
+    asked
+        .iter()
+        .filter(|asked| asked.contains("/sessions"))
+        .count()
+}
+
+#[test]
+fn a_page_without_sessions_keeps_no_room_for_them() {
+    let mut files = page_and_log();
+    // Kept as the program served it.
+    files.push(("/kept", "text/html; charset=utf-8", {
+        let page = std::fs::read_to_string(first_page()).unwrap_or_default();
+        page.replacen("<html", "<html data-sessions", 1)
+            .into_bytes()
+    }));
     on_own_site("alone", FEED, files, async |site, tab| {
         // The browser writes of it in the console.
         tab.expect_problems("404|403");
@@ -126,18 +131,7 @@ fn a_page_without_sessions_keeps_no_room_for_them() {
 
 #[test]
 fn what_is_written_before_the_page_around_the_feed_is_here_is_looked_for() {
-    let files = vec![
-        (
-            "/log.jsonl",
-            "application/x-ndjson",
-            log_of("alone", 40).into_bytes(),
-        ),
-        (
-            "/app",
-            "text/html; charset=utf-8",
-            std::fs::read(first_page()).unwrap_or_default(),
-        ),
-    ];
+    let files = page_and_log();
     on_own_site("early_page", FEED, files, async |site, tab| {
         tab.before_scripts(
             "const whole = window.fetch;
