@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::SHORT;
 use crate::browser::{Visit, in_browser};
 use crate::server::{self, Server};
+use crate::sessions::with_server;
 
 const N_SESSIONS: usize = 3_000;
 /// Filling the server is most of the time.
@@ -304,5 +305,30 @@ fn the_bar_says_which_moment_is_shown_and_has_the_ways_to_the_list() {
         tab.click("__test.visible('.back')").await;
         tab.wait_for("the list and the focus in it", SHORT, in_list)
             .await;
+    });
+}
+
+#[test]
+fn a_page_with_nothing_open_says_whose_sessions_come_by_themselves() {
+    with_server("follows", 60, async |visit, program| {
+        let watch: &[&str] = &["watch", "--no-open", "--no-examples", "--skip", "pi,codex"];
+        let serve: &[&str] = &["--no-examples"];
+        for (arguments, says) in [
+            (
+                watch,
+                "Followed on this machine: Claude Code, OpenCode, Gemini CLI. What they do comes into the list by itself.",
+            ),
+            (
+                serve,
+                "To watch the agents on a machine, run this there:turnreelCopy",
+            ),
+        ] {
+            let server = Server::start_with(&program, arguments).await;
+            let tab = visit.tab(arguments[0]).await;
+            tab.goto(&format!("{}/#token={}", server.url, server.token))
+                .await;
+            let said = format!("__test.one('.empty')?.textContent.includes({says:?})");
+            tab.wait_for("what is said of agents", SHORT, &said).await;
+        }
     });
 }

@@ -63,7 +63,7 @@ impl Server {
         Server::start_with(program, &["--no-examples"]).await
     }
 
-    /// Starts on a free port with these arguments beside the usual ones.
+    /// Starts on a free port with these arguments beside the usual ones; as `turnreel watch` where the first of them says so.
     pub(crate) async fn start_with(program: &Path, arguments: &[&str]) -> Server {
         let data = tempfile::Builder::new()
             .prefix("turnreel-data-")
@@ -212,9 +212,15 @@ async fn launch(
     port: u16,
     arguments: &[String],
 ) -> (Child, String, String) {
+    let (command, arguments) = match arguments.split_first() {
+        Some((first, rest)) if first == "watch" => ("watch", rest),
+        _ => ("serve", arguments),
+    };
     let mut child = Command::new(program)
+        // Sessions of agents on this machine are none of the tests'.
+        .env("HOME", data)
         .args([
-            "serve",
+            command,
             "--ready-json",
             "--log",
             "warn",
