@@ -79,6 +79,9 @@ pub(crate) trait Normalizer: fmt::Debug + Send {
         false
     }
 
+    /// Nothing came for a while: what waits for the next line is told without it.
+    fn rest(&mut self, _emitter: &mut Emitter) {}
+
     /// The source ended: what is open is closed.
     fn finish(&mut self, emitter: &mut Emitter);
 }

@@ -64,6 +64,15 @@ impl Place {
     }
 }
 
+/// A line that events are of: where it stands, what it is called, when it was.
+#[derive(Debug)]
+pub(crate) struct Line {
+    no: u64,
+    id: String,
+    n_of_line: u32,
+    time_ms: i64,
+}
+
 /// Collects the events of one session.
 #[derive(Debug)]
 pub(crate) struct Emitter {
@@ -170,6 +179,26 @@ impl Emitter {
     /// The id of the line that is read now.
     pub(crate) fn line_id(&self) -> &str {
         &self.line_id
+    }
+
+    /// The line that is read now, for what is said of it later.
+    pub(crate) fn this_line(&self) -> Line {
+        Line {
+            no: self.line_no,
+            id: self.line_id.clone(),
+            n_of_line: self.n_of_line,
+            time_ms: self.time_ms,
+        }
+    }
+
+    /// What is added now is of `line`; gives the line that was read.
+    pub(crate) fn go_to(&mut self, line: Line) -> Line {
+        let current = self.this_line();
+        self.line_no = line.no;
+        self.line_id = line.id;
+        self.n_of_line = line.n_of_line;
+        self.time_ms = line.time_ms;
+        current
     }
 
     /// Whether the ids of what is added are kept by the line that is read now.

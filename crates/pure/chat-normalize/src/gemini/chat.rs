@@ -7,6 +7,10 @@
 //! | `{"$set": {messages}}` | as the messages one by one; those that are gone are named in a notice |
 //! | `{"$rewindTo": id}` | a notice that names the turns that were left; nothing is hidden |
 //!
+//! Who resumes a session writes its header again, sets the messages to the session context alone, and then to all of them
+//! (seen: 0.61.0, `--resume`). So what the first `$set` behind a header leaves is told as left with what comes next of the
+//! conversation, when the source rests, or at its end; and not where a `$set` has brought it back by then.
+//!
 //! The end of a turn is not written: the next prompt or the file's end ends it, and its last message says how. The
 //! program's own first message (`<session_context>`) is passed over but for the folder it names.
 
@@ -18,7 +22,7 @@ use serde_json::{Map, Value};
 
 use super::{messages, tools};
 use crate::dialect::Normalizer;
-use crate::emit::{Emitter, Place, hash};
+use crate::emit::{Emitter, Line, Place, hash};
 use crate::track::{NewCall, Track, ended};
 use crate::value::{list_of, millis_of_rfc3339, str_of, text_of};
 
@@ -56,6 +60,10 @@ pub(crate) struct GeminiChat {
     known: HashMap<u64, Known>,
     /// The conversation as it stands.
     order: Vec<u64>,
+    /// Nothing of the conversation came since the last header.
+    is_headed: bool,
+    /// What the first `$set` behind a header left: it may be brought back.
+    unsettled: Option<Unsettled>,
     /// How the turn would end now.
     outcome: &'static str,
     last_ms: Option<i64>,
@@ -77,12 +85,23 @@ struct Known {
     over: HashSet<u64>,
 }
 
+/// A set-back that may be none.
+#[derive(Debug)]
+struct Unsettled {
+    /// The conversation as it stood before; what stood in it more than once is there more than once.
+    before: Vec<u64>,
+    /// The line that sets it back, which is the notice's wherever that is told.
+    line: Line,
+}
+
 impl GeminiChat {
     pub(crate) fn new() -> Self {
         GeminiChat {
             track: Track::new(),
             known: HashMap::new(),
             order: Vec::new(),
+            is_headed: false,
+            unsettled: None,
             outcome: "interrupted",
             last_ms: None,
         }
@@ -113,7 +132,9 @@ impl GeminiChat {
             }
         }
         self.track.facts.say(emitter, facts, rest);
+        self.is_headed = true;
         for message in list_of(value, "messages") {
+            self.settle(emitter);
             self.message(emitter, message);
         }
     }
@@ -148,13 +169,39 @@ impl GeminiChat {
 
     /// The conversation is what `messages` says.
     fn replace(&mut self, emitter: &mut Emitter, messages: &[Value]) {
-        let before = std::mem::take(&mut self.order);
+        let order = std::mem::take(&mut self.order);
+        let follows_header = std::mem::take(&mut self.is_headed);
+        let (mut before, line) = match self.unsettled.take() {
+            Some(unsettled) => (unsettled.before, Some(unsettled.line)),
+            None => (Vec::new(), None),
+        };
+        before.extend(order);
         for message in messages {
             self.message(emitter, message);
         }
-        let now: HashSet<u64> = self.order.iter().copied().collect();
-        let gone: Vec<u64> = before.into_iter().filter(|id| !now.contains(id)).collect();
-        self.left(emitter, &gone);
+        if follows_header && !before.is_empty() {
+            let line = line.unwrap_or_else(|| emitter.this_line());
+            self.unsettled = Some(Unsettled { before, line });
+        } else {
+            self.gone_of(emitter, before);
+        }
+    }
+
+    /// Nothing brings back any more what the first `$set` behind a header left.
+    fn settle(&mut self, emitter: &mut Emitter) {
+        self.is_headed = false;
+        if let Some(Unsettled { before, line }) = self.unsettled.take() {
+            let current = emitter.go_to(line);
+            self.gone_of(emitter, before);
+            emitter.go_to(current);
+        }
+    }
+
+    /// Says which of the messages that stood `before` stand no more.
+    fn gone_of(&mut self, emitter: &mut Emitter, mut before: Vec<u64>) {
+        let mut seen: HashSet<u64> = self.order.iter().copied().collect();
+        before.retain(|id| seen.insert(*id));
+        self.left(emitter, &before);
     }
 
     /// The user went back to before the message `id`.
@@ -322,7 +369,9 @@ impl GeminiChat {
             }
         }
         if is_current {
-            let done = calls.is_empty() && !said.text.is_empty();
+            // A message that was set anew has its calls among its parts.
+            let calls_on = !calls.is_empty() || messages::asks(message);
+            let done = !calls_on && !said.text.is_empty();
             self.outcome = if done { "completed" } else { "interrupted" };
         }
         self.known.insert(key, known);
@@ -430,10 +479,12 @@ impl Normalizer for GeminiChat {
         if let Some(members) = value.get("$set").and_then(Value::as_object) {
             self.set(emitter, members);
         } else if let Some(id) = str_of(value, "$rewindTo") {
+            self.settle(emitter);
             self.rewind(emitter, id);
         } else if value.get("sessionId").is_some() && value.get("type").is_none() {
             self.header(emitter, value);
         } else if value.get("type").is_some() {
+            self.settle(emitter);
             self.message(emitter, value);
         } else {
             let place = self.track.place();
@@ -441,7 +492,12 @@ impl Normalizer for GeminiChat {
         }
     }
 
+    fn rest(&mut self, emitter: &mut Emitter) {
+        self.settle(emitter);
+    }
+
     fn finish(&mut self, emitter: &mut Emitter) {
+        self.settle(emitter);
         if let Some(time_ms) = self.last_ms {
             emitter.time_ms = time_ms;
         }

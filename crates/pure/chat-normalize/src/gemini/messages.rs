@@ -46,6 +46,12 @@ pub(crate) fn echoes(message: &Value) -> impl Iterator<Item = &Value> {
         .filter_map(|part| part.get("functionResponse"))
 }
 
+/// Whether there are calls among the parts of an answer.
+pub(crate) fn asks(message: &Value) -> bool {
+    let mut parts = list_of(message, "content").iter();
+    parts.any(|part| part.get("functionCall").is_some())
+}
+
 /// The working directory that the first message names, which the program writes itself.
 pub(crate) fn context_cwd(text: &str) -> Option<&str> {
     let (_, folders) = text.split_once("**Workspace Directories:**\n")?;
