@@ -10,8 +10,23 @@ use chat_event::payload::SessionEnd;
 use chat_event::{ChatEvent, Payload};
 
 use crate::client::Error;
-use crate::sources::{ReadLog, Sources, Turn};
+use crate::sources::{Entered, ReadLog, Sources, Turn};
 use crate::spool::{Batch, Reader, is_at, keep, spool_error};
+
+/// What [`Leftover::next_new`] gives.
+#[derive(Debug)]
+pub enum Next {
+    /// What the log has not yet, and our turn to send it.
+    Batch(Batch, Option<Turn>),
+    /// Another source tells of the session now, or was stopped in the middle of that: the file of its notes. The same comes
+    /// again when it is asked again.
+    Held {
+        /// Nobody else tells of the session as long as it is locked.
+        notes: PathBuf,
+    },
+    /// There is no more.
+    End,
+}
 
 /// A spool that nobody writes to any more.
 #[derive(Debug)]
@@ -23,6 +38,8 @@ pub struct Leftover {
     newest: BTreeMap<String, ChatEvent>,
     /// What is still to be said at the end.
     ends: Option<VecDeque<Batch>>,
+    /// What was read while another source told of its session, and whether that is all of its session.
+    pending: Option<(Batch, bool)>,
     /// Held until it is sent, so that only one process sends it.
     _lock: File,
 }
@@ -55,6 +72,7 @@ impl Leftover {
             sources: Sources::of_leftover(path),
             newest: BTreeMap::new(),
             ends: None,
+            pending: None,
             _lock: lock,
         }))
     }
@@ -107,23 +125,31 @@ impl Leftover {
         Ok(Some(format!("{which}; kept in {}", kept.display())))
     }
 
-    /// The next batch of what the log has not yet, and our turn to send it; `None` at the end.
+    /// The next batch of what the log has not yet. It waits for nobody.
     ///
     /// # Errors
     ///
     /// Where the disk or the log refuses.
-    pub fn next_new(
-        &mut self,
-        read_log: &mut ReadLog<'_>,
-    ) -> Result<Option<(Batch, Option<Turn>)>, Error> {
-        let next = match self.next_batch()? {
-            Some(batch) => Some((batch, false)),
-            None => self.next_end(),
+    pub fn next_new(&mut self, read_log: &mut ReadLog<'_>) -> Result<Next, Error> {
+        let next = match self.pending.take() {
+            Some(pending) => Some(pending),
+            None => match self.next_batch()? {
+                Some(batch) => Some((batch, false)),
+                None => self.next_end(),
+            },
         };
         let Some((mut batch, is_end)) = next else {
-            return Ok(None);
+            return Ok(Next::End);
         };
-        let turn = self.sources.enter(&batch.session_id).unwrap_or(None);
+        let turn = match self.sources.try_enter(&batch.session_id) {
+            Ok(Entered::Turn(turn)) => Some(turn),
+            Ok(Entered::Held { notes }) => {
+                self.pending = Some((batch, is_end));
+                return Ok(Next::Held { notes });
+            }
+            // Where nothing can be noted, nobody is known of.
+            Ok(Entered::Alone) | Err(_) => None,
+        };
         // Who goes on with it may have come meanwhile.
         if self.ends.is_some() && !is_end && self.sources.goes_on(&batch.session_id) {
             batch.lines.clear();
@@ -132,7 +158,7 @@ impl Leftover {
             Some(turn) => self.sources.new_of(turn, &batch, is_end, read_log)?,
             None => None,
         };
-        Ok(Some((new.unwrap_or(batch), turn)))
+        Ok(Next::Batch(new.unwrap_or(batch), turn))
     }
 
     /// What is to be said at the end, and whether that is all of its session.

@@ -22,7 +22,7 @@ pub use chat_normalize::Dialect;
 pub use client::{Endpoint, Error, check_endpoint};
 pub use follow::{Agent, Follow, FollowSettings, Found, Place, Progress, Taker, places};
 pub use hook::Asked;
-pub use leftover::{Leftover, leftovers};
+pub use leftover::{Leftover, Next, leftovers};
 pub use pipe::{FindEndpoint, Outcome, Pipe};
 pub use sources::{ReadLog, Turn};
 pub use spool::{Batch, keep_refused};

@@ -1,14 +1,15 @@
 //! Events that wait in the spool because their pipe is gone: one that ended while no server was there, or was killed.
 //!
 //! A file that a running `pipe` holds is its own to send. Sending twice does no harm: events are known by their ids. A
-//! session whose pipe was killed has ended, unless another pipe tells of it.
+//! session whose pipe was killed has ended, unless another pipe tells of it. Where another source tells of a session now, the
+//! file waits and the others go on: a pipe that its user stopped (Ctrl-Z) may hold a session's notes for ever.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
-use chat_capture::{Batch, Leftover};
+use chat_capture::{Batch, Leftover, Next};
 use chat_event::ChatEvent;
 use chat_store::{PageRequest, SessionId};
 
@@ -24,37 +25,97 @@ const PAGE_BYTES: usize = 1024 * 1024;
 /// How often it is looked whether a pipe was killed.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
+/// A session of which another source tells is looked at again after so long, and after [`LOOK_EVERY`] once that took long:
+/// a pipe has its turn for as long as a batch takes, unless it was stopped.
+const SOON: Duration = Duration::from_millis(250);
+const HELD_LONG: Duration = Duration::from_secs(10);
+
+/// Files that wait half read. Of more, each is read from its beginning when its turn has come.
+const MOST_WAITING: usize = 64;
+
+/// A file that waits until another source has told of a session.
+struct Waiting {
+    leftover: Leftover,
+    notes: PathBuf,
+    since: Instant,
+    n_events: usize,
+}
+
 /// Takes in what lies in the data folder's spool, and what pipes leave there later.
 pub(crate) async fn take_in(state: State, data: PathBuf) {
     let dir = spool_dir(&data);
     // Not tried again and again.
     let mut given_up = BTreeSet::new();
+    let mut waiting: BTreeMap<PathBuf, Waiting> = BTreeMap::new();
+    // The notes that were named as held.
+    let mut named = BTreeSet::new();
     loop {
         let looking = dir.clone();
         let listing = tokio::task::spawn_blocking(move || chat_capture::leftovers(&looking)).await;
-        for path in listing.unwrap_or_default() {
+        let listing = listing.unwrap_or_default();
+        // One that is not there any more has nothing to wait for.
+        waiting.retain(|path, _| listing.binary_search(path).is_ok());
+        for path in listing {
             if given_up.contains(&path) {
                 continue;
             }
-            if let Err(why) = take_in_one(&state, &path).await {
-                tracing::warn!("could not take in {}: {why}", path.display());
-                given_up.insert(path);
+            match take_in_one(&state, &path, waiting.remove(&path)).await {
+                Ok(None) => {}
+                Ok(Some(held)) => {
+                    if held.since.elapsed() >= HELD_LONG && named.insert(held.notes.clone()) {
+                        tracing::warn!("{}", held_long(&path, &held.notes));
+                    }
+                    if waiting.len() < MOST_WAITING {
+                        waiting.insert(path, held);
+                    }
+                }
+                Err(why) => {
+                    tracing::warn!("could not take in {}: {why}", path.display());
+                    given_up.insert(path);
+                }
             }
         }
-        tokio::time::sleep(LOOK_EVERY).await;
+        named.retain(|notes| waiting.values().any(|held| held.notes == *notes));
+        let is_soon = |held: &Waiting| held.since.elapsed() < HELD_LONG;
+        let pause = if waiting.values().any(is_soon) {
+            SOON
+        } else {
+            LOOK_EVERY
+        };
+        tokio::time::sleep(pause).await;
     }
 }
 
-async fn take_in_one(state: &State, path: &Path) -> Result<(), String> {
-    let opening = path.to_owned();
-    let opened = tokio::task::spawn_blocking(move || Leftover::open(&opening)).await;
-    let Some(mut leftover) = opened
-        .map_err(|why| why.to_string())?
-        .map_err(|why| why.to_string())?
-    else {
-        return Ok(());
+fn held_long(path: &Path, notes: &Path) -> String {
+    format!(
+        "not taken in yet: another process holds the session's notes {}, as a `turnreel pipe` does that was stopped; \
+         it is taken in as soon as that goes on or ends: {}",
+        notes.display(),
+        path.display()
+    )
+}
+
+/// Takes in what can be taken in now; what is left of the file where that is not all.
+async fn take_in_one(
+    state: &State,
+    path: &Path,
+    waiting: Option<Waiting>,
+) -> Result<Option<Waiting>, String> {
+    let (mut leftover, mut n_events, mut since) = match waiting {
+        Some(waiting) => {
+            let held = (waiting.notes, waiting.since);
+            (waiting.leftover, waiting.n_events, Some(held))
+        }
+        None => {
+            let opening = path.to_owned();
+            let opened = tokio::task::spawn_blocking(move || Leftover::open(&opening)).await;
+            let opened = opened.map_err(|why| why.to_string())?;
+            let Some(leftover) = opened.map_err(|why| why.to_string())? else {
+                return Ok(None);
+            };
+            (leftover, 0, None)
+        }
     };
-    let mut n_events = 0;
     loop {
         let reading_state = state.clone();
         let reading = tokio::task::spawn_blocking(move || {
@@ -65,9 +126,23 @@ async fn take_in_one(state: &State, path: &Path) -> Result<(), String> {
         });
         let (back, new) = reading.await.map_err(|why| why.to_string())?;
         leftover = back;
-        let Some((batch, _turn)) = new.map_err(|why| why.to_string())? else {
-            break;
+        // Our turn is over when it is stored.
+        let (batch, _turn) = match new.map_err(|why| why.to_string())? {
+            Next::Batch(batch, turn) => (batch, turn),
+            Next::Held { notes } => {
+                // It waits anew where something of it was taken in, or for another session.
+                let before = since.filter(|(before, _)| *before == notes);
+                let since = before.map_or_else(Instant::now, |(_, since)| since);
+                return Ok(Some(Waiting {
+                    leftover,
+                    notes,
+                    since,
+                    n_events,
+                }));
+            }
+            Next::End => break,
         };
+        since = None;
         n_events += batch.lines.len();
         store(state, path, batch).await?;
     }
@@ -75,7 +150,7 @@ async fn take_in_one(state: &State, path: &Path) -> Result<(), String> {
     if let Some(kept) = leftover.remove().map_err(|why| why.to_string())? {
         tracing::warn!("{kept}");
     }
-    Ok(())
+    Ok(None)
 }
 
 /// What another source told of the same session meanwhile, or before.

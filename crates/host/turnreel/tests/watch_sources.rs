@@ -8,7 +8,7 @@ mod support;
 use std::fs::File;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::home::{Home, append, converted, events, ids, prompt, rests, story};
 use support::{command, soon};
 
@@ -52,6 +52,46 @@ fn a_session_that_a_pipe_tells_of_too_stands_once() {
             assert_eq!(count(kind), expected, "{kind}, pipe first: {pipe_is_first}");
         }
         drop(server);
+    }
+}
+
+/// A pipe that was stopped holds up what another left of its session, and nothing else that was left.
+#[test]
+fn who_holds_the_notes_of_one_session_holds_up_what_was_left_of_no_other() {
+    let home = Home::new();
+    let notes = home.write("data/spool/sources/held.json", "");
+    let holder = File::options().write(true).open(&notes).unwrap();
+    holder.lock().unwrap();
+    let said = |session: &str, n: usize| {
+        let event = json!({"id": format!("e{n}"), "timestamp": 1, "sessionId": session,
+            "type": "user_message", "payload": {"text": "Hi"}});
+        event.to_string() + "\n"
+    };
+    let left = |name: &str, lines: &str| {
+        home.write(&format!("data/spool/{name}.claude-stream.jsonl"), lines)
+    };
+    let all = [said("first", 1), said("held", 2), said("last", 3)].concat();
+    let file = left("a-1", &all);
+    left("b-2", &said("free", 1));
+    let server = home.watch(&[]);
+    soon("the other one is taken in", || {
+        ids(&server).contains("free")
+    });
+    assert!(ids(&server).contains("first"));
+    left("c-3", &said("more", 1));
+    soon("what comes later is, too", || ids(&server).contains("more"));
+    assert!(!ids(&server).contains("held") && file.exists());
+    // What waits for long is named, and once.
+    soon("it is named", || home.said().contains("held.json"));
+    assert!(home.said().contains("turnreel pipe"), "{}", home.said());
+    std::thread::sleep(Duration::from_secs(6));
+    assert_eq!(home.said().matches("held.json,").count(), 1);
+    holder.unlock().unwrap();
+    soon("all is taken in", || !file.exists());
+    for session in ["first", "held", "last"] {
+        let events = events(&home.data(), session);
+        let said = events.iter().filter(|it| it["type"] == "user_message");
+        assert_eq!(said.count(), 1, "{session}");
     }
 }
 
