@@ -194,6 +194,12 @@ impl Summary {
             Payload::ToolCall(_) if has_failed && self.status == "idle" => {
                 "busy".clone_into(&mut self.status);
             }
+            // The end was a guess, as of a program that was stopped for long: it goes on with the turn it was in.
+            payload if self.status == "ended" && is_work(payload) => {
+                "busy".clone_into(&mut self.status);
+                self.outcome = None;
+                self.failure = None;
+            }
             Payload::SessionEnd(_) => "ended".clone_into(&mut self.status),
             Payload::SessionStatus(status)
                 if matches!(status.status.as_str(), "busy" | "idle" | "retrying") =>
@@ -261,6 +267,19 @@ impl Summary {
         self.tokens = self.spent.tokens();
         self.cost_usd = self.spent.cost_usd();
     }
+}
+
+/// Whether an agent works while it says this; what a command gives may come after all is over.
+fn is_work(payload: &Payload) -> bool {
+    matches!(
+        payload,
+        Payload::AssistantChunk(_)
+            | Payload::AssistantDone(_)
+            | Payload::ThinkingChunk(_)
+            | Payload::ThinkingDone(_)
+            | Payload::ToolCall(_)
+            | Payload::ToolInputChunk(_)
+    )
 }
 
 fn replace(slot: &mut Option<String>, said: &Option<String>) {

@@ -6,7 +6,8 @@
 mod support;
 
 use chat_event::payload::{
-    AssistantChunk, ErrorEvent, SessionStart, ToolCall, TurnEnd, TurnStart, Usage, UserMessage,
+    AssistantChunk, AssistantDone, ErrorEvent, Notice, SessionEnd, SessionStart, ThinkingChunk,
+    ThinkingDone, ToolCall, ToolInputChunk, ToolResult, TurnEnd, TurnStart, Usage, UserMessage,
 };
 use chat_event::{ChatEvent, Payload};
 use chat_store::Summary;
@@ -206,6 +207,58 @@ fn the_last_ten_minutes_are_counted_by_half_minutes() {
     assert_eq!((pace.counts.len(), pace.counts[0]), (20, 2));
     let pace = at(i64::MAX);
     assert_eq!(pace.counts, vec![1]);
+}
+
+/// That a session ended may be a guess; what tells otherwise need not be a prompt.
+#[test]
+fn a_session_that_ended_and_works_on_in_its_turn_is_busy() {
+    let prompt = || ("t1", "", UserMessage::default().into());
+    let turn_end = |outcome: &str| {
+        let end = TurnEnd {
+            outcome: Some(outcome.to_owned()),
+            ..TurnEnd::default()
+        };
+        ("t1", "", end.into())
+    };
+    let over = || {
+        let end = ("", "", SessionEnd::default().into());
+        vec![prompt(), turn_end("interrupted"), end]
+    };
+    let then = |more: Vec<(&'static str, &'static str, Payload)>| {
+        let summary = after([over(), more].concat());
+        (summary.status, summary.outcome, summary.turns)
+    };
+    let stands =
+        |status: &str, outcome: Option<&str>| (status.to_owned(), outcome.map(str::to_owned), 1);
+    assert_eq!(then(vec![]), stands("ended", Some("interrupted")));
+    let works: [Payload; 6] = [
+        AssistantChunk::default().into(),
+        AssistantDone::default().into(),
+        ThinkingChunk::default().into(),
+        ThinkingDone::default().into(),
+        ToolCall::default().into(),
+        ToolInputChunk::default().into(),
+    ];
+    for work in works {
+        let work = || ("t1", "r1", work.clone());
+        assert_eq!(then(vec![work()]), stands("busy", None));
+        let done = vec![work(), turn_end("completed")];
+        assert_eq!(then(done), stands("idle", Some("completed")));
+        let again = vec![work(), ("", "", SessionEnd::default().into())];
+        assert_eq!(then(again).0, "ended");
+    }
+    // What comes late is no work.
+    let late: [Payload; 3] = [
+        ToolResult::default().into(),
+        Usage::default().into(),
+        Notice::default().into(),
+    ];
+    for late in late {
+        assert_eq!(
+            then(vec![("t1", "", late)]),
+            stands("ended", Some("interrupted"))
+        );
+    }
 }
 
 /// As the feed has it: who works without saying that a turn began works all the same.
