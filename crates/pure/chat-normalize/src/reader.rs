@@ -183,8 +183,9 @@ impl SessionReader {
 
     /// Nothing came for a while: a session that is still busy, with no tool call running, is taken to be idle.
     ///
-    /// What waits for the next line to be understood is told then, too. How long a while is, is for the caller; it matters for sources that do not say when a turn ends, and is marked
-    /// as a guess. Nothing happens a second time until something came, nor for sources that say when a turn ends.
+    /// What waits for the next line to be understood is told then, too. How long a while is, is for the caller; it matters
+    /// for sources that do not say when a turn ends, and is marked as a guess. Nothing happens a second time until something
+    /// came, nor for sources that say when a turn ends.
     pub fn quiet(&mut self, now_ms: i64, out: &mut Vec<ChatEvent>) {
         if let Some(running) = &mut self.core.running
             && !self.core.finished
