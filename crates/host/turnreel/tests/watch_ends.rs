@@ -105,6 +105,8 @@ fn a_session_whose_agent_is_killed_ends_though_a_call_waits_and_one_that_is_only
             let rest = lines[call + 1..].join("\n") + "\n";
             append(&path, rest.as_bytes());
             soon("it goes on", || count("tool_result") > 0);
+            // It may have been read before its time was looked at, which must not be set back until then.
+            std::thread::sleep(Duration::from_secs(3));
             rests(&path, Duration::from_secs(30));
         }
         std::thread::sleep(Duration::from_secs(5));
