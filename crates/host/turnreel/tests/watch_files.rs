@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use support::home::{Home, append, converted, events, ids, prompt, rests, sorted, story};
+use support::home::{Home, append, converted, events, ids, prompt, rests, sorted, story, texts};
 use support::soon;
 
 #[test]
@@ -114,13 +114,7 @@ fn starting_again_tells_nothing_twice_and_loses_nothing() {
     let home = Home::new();
     let path = home.write(".claude/projects/-w/s1.jsonl", prompt("s1", 1, "First"));
     let mut server = home.watch(&[]);
-    let texts = || -> Vec<String> {
-        let all = events(&home.data(), "s1");
-        let texts = all
-            .iter()
-            .filter_map(|event| event["payload"]["text"].as_str());
-        texts.map(str::to_owned).collect()
-    };
+    let texts = || texts(&home.data(), "s1");
     soon("the first is there", || texts() == ["First"]);
     server.stop();
     append(&path, prompt("s1", 2, "Away").as_bytes());
@@ -330,13 +324,7 @@ fn a_document_that_is_written_anew_tells_what_is_new_in_it_each_time() {
         Duration::from_secs(10),
     );
     let mut server = home.watch(&[]);
-    let texts = || -> Vec<String> {
-        let all = events(&home.data(), "old-chat");
-        let texts = all
-            .iter()
-            .filter_map(|event| event["payload"]["text"].as_str());
-        texts.map(str::to_owned).collect()
-    };
+    let texts = || texts(&home.data(), "old-chat");
     soon("it is read", || texts() == ["Hello", "Hi"]);
     messages.push(message(3, "user", "More"));
     // Half of it is there for a moment.

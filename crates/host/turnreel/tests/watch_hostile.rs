@@ -9,7 +9,7 @@ use std::fs::File;
 use std::process::Command;
 use std::time::Duration;
 
-use support::home::{Home, append, events, ids, prompt};
+use support::home::{Home, append, events, ids, prompt, texts};
 use support::soon;
 
 /// The name would be that of a file.
@@ -34,13 +34,7 @@ fn a_file_that_is_replaced_or_cut_is_read_anew_and_one_that_is_gone_stays_told()
         prompt("s1", 1, "First") + &prompt("s1", 2, "Second"),
     );
     let _server = home.watch(&[]);
-    let texts = || -> Vec<String> {
-        let all = events(&home.data(), "s1");
-        let texts = all
-            .iter()
-            .filter_map(|event| event["payload"]["text"].as_str());
-        texts.map(str::to_owned).collect()
-    };
+    let texts = || texts(&home.data(), "s1");
     soon("both are there", || texts() == ["First", "Second"]);
     std::fs::write(&path, prompt("s1", 1, "First")).unwrap();
     soon("it is said", || home.said().contains("another file now"));

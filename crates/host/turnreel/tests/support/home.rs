@@ -124,6 +124,15 @@ pub(crate) fn ids(server: &Server) -> BTreeSet<String> {
         .collect()
 }
 
+/// What is said in a session, in order.
+pub(crate) fn texts(data: &Path, session: &str) -> Vec<String> {
+    let all = events(data, session);
+    let texts = all
+        .iter()
+        .filter_map(|event| event["payload"]["text"].as_str());
+    texts.map(str::to_owned).collect()
+}
+
 /// The events of a session as its log has them, without what the log adds.
 pub(crate) fn events(data: &Path, session: &str) -> Vec<Value> {
     let entries = std::fs::read_dir(data).into_iter().flatten().flatten();

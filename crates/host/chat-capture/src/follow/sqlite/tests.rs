@@ -102,6 +102,17 @@ fn rows_found_by_an_index_are_those_of_a_scan_and_the_others_are_not_read() {
     assert!(database.index("session", by).unwrap().is_none());
 }
 
+/// The same with four bytes changed, other ones each time.
+fn with_damage(bytes: &[u8], seed: &mut u64) -> Vec<u8> {
+    let mut damaged = bytes.to_vec();
+    for _ in 0..4 {
+        *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let at = usize::try_from(*seed >> 33).unwrap() % damaged.len();
+        damaged[at] = seed.to_le_bytes()[2];
+    }
+    damaged
+}
+
 #[test]
 fn a_damaged_index_is_an_error_and_never_a_panic() {
     let dir = tempfile::tempdir().unwrap();
@@ -118,13 +129,7 @@ fn a_damaged_index_is_an_error_and_never_a_panic() {
     let mut n_errors = 0;
     let mut seed = 11_u64;
     for _ in 0..3000 {
-        let mut damaged = bytes.clone();
-        for _ in 0..4 {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let at = usize::try_from(seed >> 33).unwrap() % damaged.len();
-            damaged[at] = seed.to_le_bytes()[2];
-        }
-        std::fs::write(&path, &damaged).unwrap();
+        std::fs::write(&path, with_damage(&bytes, &mut seed)).unwrap();
         match find(&path) {
             Ok(n) => assert!(n <= 4 * whole, "{n}"),
             Err(_) => n_errors += 1,
@@ -171,13 +176,7 @@ fn a_damaged_database_is_an_error_and_never_a_panic() {
     let mut n_errors = 0;
     let mut seed = 7_u64;
     for _ in 0..3000 {
-        let mut damaged = bytes.clone();
-        for _ in 0..4 {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let at = usize::try_from(seed >> 33).unwrap() % damaged.len();
-            damaged[at] = seed.to_le_bytes()[2];
-        }
-        std::fs::write(&path, &damaged).unwrap();
+        std::fs::write(&path, with_damage(&bytes, &mut seed)).unwrap();
         n_errors += usize::from(rows(&path).is_err());
     }
     for cut in (0..bytes.len()).step_by(501) {
