@@ -41,6 +41,12 @@ const TABLE: &[Line] = &[
         "crates/host/chat-capture",
         &["chat-event", "chat-diff", "chat-normalize"],
     ),
+    // The only code that speaks to stores that others run.
+    (
+        "chat-tiers",
+        "crates/host/chat-tiers",
+        &["chat-event", "chat-store"],
+    ),
     // The only code that listens.
     (
         "turnreel",
@@ -53,6 +59,7 @@ const TABLE: &[Line] = &[
             "chat-unpack",
             "chat-store",
             "chat-capture",
+            "chat-tiers",
         ],
     ),
     // The only code with a DOM.

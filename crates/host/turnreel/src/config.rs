@@ -185,6 +185,10 @@ fn line(arg: &Arg, name: &str, given: &ArgMatches, read: &Given) -> String {
     if matches!(arg.get_action(), ArgAction::SetTrue) {
         return format!("{name} = {}  # {source}\n", given.get_flag(id));
     }
+    if arg.is_hide_env_values_set() && given.contains_id(id) {
+        // It may hold a password.
+        return format!("# {name} is set, and not shown  # {source}\n");
+    }
     let raw = given.get_raw(id).into_iter().flatten();
     let mut values: Vec<String> = raw.map(|value| in_toml(&value.to_string_lossy())).collect();
     if matches!(arg.get_action(), ArgAction::Append) {

@@ -17,6 +17,7 @@ mod compact;
 mod compress;
 mod config;
 mod convert;
+mod copies;
 mod data_dir;
 mod doors;
 mod draft;

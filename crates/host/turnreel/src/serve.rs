@@ -13,6 +13,7 @@ use tokio::net::{TcpListener, TcpSocket};
 use tracing::level_filters::LevelFilter;
 
 use crate::cli::DataArg;
+use crate::copies::CopyArgs;
 use crate::limits::LimitArgs;
 use crate::locked::locked;
 use crate::logging::{self, Format};
@@ -67,6 +68,9 @@ pub(crate) struct Args {
     /// given more than once.
     #[arg(long = "host", value_name = "HOST[:PORT]", env = "TURNREEL_HOST", value_delimiter = ',', value_parser = parse_host)]
     hosts: Vec<String>,
+
+    #[command(flatten)]
+    copies: CopyArgs,
 
     #[command(flatten)]
     limits: LimitArgs,
@@ -215,6 +219,7 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
         &hosts,
         args.limits.settings(),
     );
+    args.copies.begin(&state)?;
     let open = watch.as_ref().is_some_and(|watch| watch.open);
     let mut watching = None;
     let mut found = Vec::new();

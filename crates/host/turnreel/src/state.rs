@@ -7,6 +7,7 @@ use chat_store::{SessionId, Store};
 use tokio::sync::{Semaphore, watch};
 
 use crate::access::Access;
+use crate::copies::Copied;
 use crate::doors::Doors;
 use crate::error::ApiError;
 use crate::hosts::Hosts;
@@ -149,6 +150,8 @@ pub struct Inner {
     pub(crate) sockets: Arc<Semaphore>,
     /// The agents whose own sessions are followed beside serving, by their names.
     pub(crate) followed: OnceLock<Vec<&'static str>>,
+    /// The stores that the logs are copied to.
+    pub(crate) copied: OnceLock<Vec<Copied>>,
     /// True once the server is to stop.
     pub(crate) stopping: watch::Sender<bool>,
     live: Mutex<BTreeMap<SessionId, Arc<Live>>>,
@@ -200,6 +203,7 @@ impl State {
             list,
             rings,
             followed: OnceLock::new(),
+            copied: OnceLock::new(),
             metrics: Metrics::default(),
             readiness: Readiness::default(),
             insight: Insight::default(),

@@ -1,5 +1,7 @@
 //! What is looked up when somebody asks: the store, and who follows.
 
+use chat_tiers::Condition;
+
 use super::kinds::{Counted, Text};
 use crate::state::State;
 
@@ -7,6 +9,7 @@ use crate::state::State;
 pub(super) fn write(state: &State, text: &mut Text) {
     write_store(state, text);
     write_followers(state, text);
+    write_copies(state, text);
 }
 
 fn write_store(state: &State, text: &mut Text) {
@@ -119,5 +122,50 @@ fn write_followers(state: &State, text: &mut Text) {
     );
     for (name, help, value) in gauges {
         text.single(name, "gauge", help, value);
+    }
+}
+
+/// The stores that the logs are copied to; nothing where there are none.
+fn write_copies(state: &State, text: &mut Text) {
+    let copied = state.copied.get().map_or(&[][..], Vec::as_slice);
+    let conditions: Vec<_> = copied
+        .iter()
+        .map(|copied| (copied.tier, copied.health.condition()))
+        .collect();
+    type Value = fn(&Condition) -> u64;
+    let families: [(&str, &str, &str, Value); 4] = [
+        (
+            "turnreel_tier_up",
+            "gauge",
+            "Whether a store that the logs are copied to did the last thing it was asked for.",
+            |condition| u64::from(condition.is_up),
+        ),
+        (
+            "turnreel_tier_behind_sessions",
+            "gauge",
+            "Sessions that wait to be copied.",
+            |condition| condition.behind,
+        ),
+        (
+            "turnreel_tier_copied_total",
+            "counter",
+            "Events that a store took; of an object store, sessions.",
+            |condition| condition.copied,
+        ),
+        (
+            "turnreel_tier_failures_total",
+            "counter",
+            "Times that a store was away or refused.",
+            |condition| condition.failures,
+        ),
+    ];
+    for (name, kind, help, value) in families {
+        if conditions.is_empty() {
+            continue;
+        }
+        text.begin(name, kind, help);
+        for (tier, condition) in &conditions {
+            text.line(name, &[("tier", tier)], value(condition));
+        }
     }
 }

@@ -1,0 +1,268 @@
+//! The task that brings one store up to the logs, and keeps it there.
+//!
+//! It asks the store how far it has a session, reads the log on from there, and gives it batch by batch. What it knows of the
+//! store's marks it forgets when anything fails: a store may come back with less than it had. A session whose log cannot be
+//! read is left out and said; the others go on.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use chat_store::{PageRequest, Session, SessionId, Summary};
+use tokio::sync::watch;
+
+use crate::backoff::Backoff;
+use crate::error::Error;
+use crate::health::Health;
+use crate::logs::Logs;
+
+/// A store that gives no answer for so long is taken to be away.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What is read of a log, and given to a store, at once.
+const BATCH_EVENTS: usize = 1000;
+const BATCH_BYTES: usize = 1024 * 1024;
+
+/// Batches of one session before others have their turn.
+const BATCHES_IN_A_ROW: usize = 8;
+
+/// Events of one session, in the order of its log.
+#[derive(Debug)]
+pub struct Batch {
+    /// The session.
+    pub session: SessionId,
+    /// The epoch of its log.
+    pub epoch: String,
+    /// The store has the session up to this number.
+    pub after: u64,
+    /// The number that it is to have it up to.
+    pub upto: u64,
+    /// Numbers and lines. Numbers that are not among them cannot be had.
+    pub lines: Vec<(u64, String)>,
+    /// The session as of now, which may be later than the batch.
+    pub summary: Arc<Summary>,
+}
+
+/// A store that takes events.
+pub trait Tier: Send + 'static {
+    /// Its name, for operators.
+    const NAME: &'static str;
+    /// Between two looks at what changed: what comes within it goes into one batch.
+    const PAUSE: Duration;
+
+    /// Connects, and makes what the store lacks to take events.
+    fn connect(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Whether it has sessions like this one.
+    fn wants(&self, summary: &Summary, now_ms: i64) -> bool;
+
+    /// How far it has the session under that epoch, whose last number is `head`.
+    fn mark(
+        &mut self,
+        session: &SessionId,
+        epoch: &str,
+        head: u64,
+    ) -> impl Future<Output = Result<u64, Error>> + Send;
+
+    /// Takes a batch, together with its mark, and says how far it has the session now. Where it has it up to another number
+    /// than the batch is behind of, it takes nothing.
+    fn take(&mut self, batch: &Batch) -> impl Future<Output = Result<u64, Error>> + Send;
+
+    /// Called about once a second: whether it still has what it took. It may put away what is too old.
+    fn look(&mut self, now_ms: i64) -> impl Future<Output = Result<(), Error>> + Send;
+}
+
+/// Copies what is in the logs, and what comes, until told to stop.
+pub async fn copy<T: Tier>(
+    mut tier: T,
+    logs: Arc<dyn Logs>,
+    health: Arc<Health>,
+    mut stopping: watch::Receiver<bool>,
+) {
+    let mut backoff = Backoff::default();
+    loop {
+        let copying = Copying {
+            tier: &mut tier,
+            logs: &*logs,
+            health: &health,
+            backoff: &mut backoff,
+            marks: HashMap::new(),
+        };
+        let why = tokio::select! {
+            () = stopped(&mut stopping) => return,
+            why = copying.run() => why,
+        };
+        if health.failed(&why.to_string()) {
+            tracing::warn!(
+                tier = T::NAME,
+                "{why}; it is tried again, and nothing waits for it"
+            );
+        }
+        tokio::select! {
+            () = stopped(&mut stopping) => return,
+            () = tokio::time::sleep(backoff.failed(chance())) => {}
+        }
+    }
+}
+
+/// Ready once the process is to stop.
+pub(crate) async fn stopped(stopping: &mut watch::Receiver<bool>) {
+    // A sender that is gone has stopped too.
+    let _ = stopping.wait_for(|stopping| *stopping).await;
+}
+
+/// A number in 0 to 1.
+pub(crate) fn chance() -> f64 {
+    let nanos = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |since| since.subsec_nanos());
+    f64::from(nanos % 1000) / 1000.0
+}
+
+/// The same, or an error where the store gives no answer.
+pub(crate) async fn patiently<V>(
+    what: &'static str,
+    asking: impl Future<Output = Result<V, Error>>,
+) -> Result<V, Error> {
+    match tokio::time::timeout(PATIENCE, asking).await {
+        Ok(answer) => answer,
+        Err(_) => {
+            let seconds = PATIENCE.as_secs();
+            Err(Error::store(what, format!("no answer for {seconds} s")))
+        }
+    }
+}
+
+/// From a connection to its end.
+struct Copying<'c, T> {
+    tier: &'c mut T,
+    logs: &'c dyn Logs,
+    health: &'c Health,
+    backoff: &'c mut Backoff,
+    /// How far the store has each session, and under which epoch.
+    marks: HashMap<SessionId, (String, u64)>,
+}
+
+impl<T: Tier> Copying<'_, T> {
+    /// Runs until something fails.
+    async fn run(mut self) -> Error {
+        match self.try_run().await {
+            Ok(never) => match never {},
+            Err(why) => why,
+        }
+    }
+
+    async fn try_run(&mut self) -> Result<std::convert::Infallible, Error> {
+        patiently("connect", self.tier.connect()).await?;
+        let mut changes = self.logs.changes();
+        let mut seen = 0;
+        let mut looked = Instant::now();
+        let mut left = VecDeque::new();
+        loop {
+            changes.borrow_and_update();
+            let (newest, changed) = self.logs.changed_since(seen);
+            seen = newest;
+            for id in changed {
+                if !left.contains(&id) {
+                    left.push_back(id);
+                }
+            }
+            // Those that are there now: what changes meanwhile is behind them.
+            for _ in 0..left.len() {
+                self.health.set_behind(left.len());
+                let Some(id) = left.pop_front() else { break };
+                if !self.bring_up(&id).await? {
+                    left.push_back(id);
+                }
+            }
+            self.health.set_behind(left.len());
+            if looked.elapsed() >= LOOK || !self.health.is_up() {
+                patiently("look", self.tier.look(chat_store::now_ms())).await?;
+                looked = Instant::now();
+            }
+            self.backoff.worked();
+            if self.health.worked() {
+                tracing::info!(tier = T::NAME, "the copies are up to the logs");
+            }
+            if left.is_empty() {
+                tokio::select! {
+                    () = tokio::time::sleep(LOOK.saturating_sub(looked.elapsed())) => {}
+                    changed = changes.changed() => match changed {
+                        Ok(()) => tokio::time::sleep(T::PAUSE).await,
+                        // Nothing changes any more; whoever stops the process stops this, too.
+                        Err(_) => std::future::pending().await,
+                    }
+                }
+            }
+        }
+    }
+
+    /// Brings the store up to a session's log. Whether it is there; else there is more, and others have their turn.
+    async fn bring_up(&mut self, id: &SessionId) -> Result<bool, Error> {
+        let Some(session) = self.logs.session(id) else {
+            self.marks.remove(id);
+            return Ok(true);
+        };
+        if !self.tier.wants(&session.summary(), chat_store::now_ms()) {
+            self.marks.remove(id);
+            return Ok(true);
+        }
+        for _ in 0..BATCHES_IN_A_ROW {
+            let (epoch, head) = session.position();
+            let known = self.marks.get(id).filter(|(of, _)| *of == epoch);
+            let mark = match known {
+                Some((_, mark)) => *mark,
+                None => {
+                    let asking = self.tier.mark(id, &epoch, head);
+                    patiently("ask how far it is", asking).await?
+                }
+            };
+            if mark >= head {
+                self.marks.insert(id.clone(), (epoch, mark));
+                return Ok(true);
+            }
+            let batch = match read(&session, epoch, mark).await {
+                Ok(Some(batch)) => batch,
+                // It goes on under another epoch.
+                Ok(None) => continue,
+                Err(why) => {
+                    tracing::error!(tier = T::NAME, session = id.as_str(), "{why}");
+                    return Ok(true);
+                }
+            };
+            let n_events = batch.lines.len();
+            let mark = patiently("take events", self.tier.take(&batch)).await?;
+            if mark == batch.upto {
+                self.health.took(n_events);
+            }
+            self.marks.insert(id.clone(), (batch.epoch, mark));
+        }
+        Ok(false)
+    }
+}
+
+/// Between two looks at the store itself.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The events behind `after`; `None` where the log goes on under another epoch by now.
+async fn read(session: &Arc<Session>, epoch: String, after: u64) -> Result<Option<Batch>, Error> {
+    let reading = session.clone();
+    let request = PageRequest {
+        after,
+        limit: BATCH_EVENTS,
+        max_bytes: BATCH_BYTES,
+    };
+    let page = tokio::task::spawn_blocking(move || reading.page(request)).await;
+    let page = page.map_err(|why| Error::store("read a log", why))??;
+    if page.epoch != epoch {
+        return Ok(None);
+    }
+    Ok(Some(Batch {
+        session: session.id().clone(),
+        epoch,
+        after,
+        upto: page.next,
+        lines: page.numbers.into_iter().zip(page.lines).collect(),
+        summary: session.summary(),
+    }))
+}
