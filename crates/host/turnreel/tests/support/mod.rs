@@ -19,6 +19,7 @@ pub(crate) mod events;
 pub(crate) mod faults;
 pub(crate) mod home;
 pub(crate) mod page;
+pub(crate) mod redis;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_turnreel");
 
