@@ -12,7 +12,7 @@ use std::path::Path;
 use chat_event::payload::AssistantChunk;
 use chat_event::{ChatEvent, Payload};
 use chat_store::{INLINE_BYTES, ItemResult, Options, PageRequest, Session, Store, SyncPolicy};
-use support::{id, is_full};
+use support::{Dice, id, is_full, memory_dir};
 
 /// They share one log that is open, so each is put away and taken out again all the time.
 const SESSIONS: [&str; 3] = ["s1", "s2", "s3"];
@@ -23,23 +23,6 @@ const OPTIONS: Options = Options {
     segment_bytes: 3000,
     open_logs: 1,
 };
-
-/// Numbers that are the same for the same seed.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, most: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 as usize % most
-    }
-
-    /// Once in so many times.
-    fn once_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-}
 
 /// What one session was told: its events in order, the first with the number 1.
 #[derive(Clone, Debug, Default)]
@@ -163,13 +146,8 @@ fn harm_an_index(dir: &Path, dice: &mut Dice) {
 }
 
 fn play(seed: u64) {
-    let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-    let memory = Path::new("/dev/shm");
-    let dir = match memory.is_dir() {
-        true => tempfile::tempdir_in(memory),
-        false => tempfile::tempdir(),
-    };
-    let dir = dir.unwrap();
+    let mut dice = Dice::new(seed);
+    let dir = memory_dir();
     let mut store = Store::open(dir.path(), OPTIONS).unwrap();
     let mut told: BTreeMap<&str, Told> = SESSIONS.map(|name| (name, Told::default())).into();
     for _ in 0..80 {

@@ -55,15 +55,19 @@ pub(crate) fn log_path(dir: &Path) -> PathBuf {
     dir.join(format!("{}.events.jsonl", id("s1").stem()))
 }
 
-/// A log of `n` events, not closed, in a folder of its own; in memory where there is such a place, for it is opened often.
-pub(crate) fn log_of(n: u64) -> (tempfile::TempDir, Vec<u8>) {
+/// A folder, in memory where there is such a place: what is in it is opened often.
+pub(crate) fn memory_dir() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
-    let dir = if memory.is_dir() {
-        tempfile::tempdir_in(memory)
-    } else {
-        tempfile::tempdir()
+    let dir = match memory.is_dir() {
+        true => tempfile::tempdir_in(memory),
+        false => tempfile::tempdir(),
     };
-    let dir = dir.unwrap();
+    dir.unwrap()
+}
+
+/// A log of `n` events, not closed, in a folder of its own.
+pub(crate) fn log_of(n: u64) -> (tempfile::TempDir, Vec<u8>) {
+    let dir = memory_dir();
     let store = open(dir.path());
     let session = store.session_or_new(&id("s1")).unwrap();
     for n in 1..=n {
@@ -87,5 +91,26 @@ pub(crate) fn remove_beside(dir: &Path, parts: &[&str]) {
         if parts.iter().any(|part| name.contains(part)) {
             std::fs::remove_file(path).unwrap();
         }
+    }
+}
+
+/// Numbers that are the same for the same seed.
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub(crate) fn below(&mut self, most: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 as usize % most
+    }
+
+    /// Once in so many times.
+    pub(crate) fn once_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
     }
 }
