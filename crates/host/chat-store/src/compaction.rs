@@ -322,6 +322,7 @@ impl Compaction {
             segment_bytes: u64::MAX,
             why_new_epoch: None,
             least_head: 0,
+            copy_of: None,
             use_index: false,
             now_ms: now_ms(),
         };

@@ -48,6 +48,44 @@ pub enum Error {
         /// What it does: `busy`, `idle` or `retrying`.
         status: String,
     },
+    /// The log is a copy: only its home gives numbers.
+    IsCopy {
+        /// Whose log it is.
+        home: String,
+    },
+    /// The log is no copy of that home's.
+    NotItsCopy {
+        /// Whose log was to be copied.
+        home: String,
+        /// Whose copy it is; `None` where it is nobody's.
+        copy_of: Option<String>,
+    },
+    /// The log and the one that is to be copied have gone on without each other, or that is told as it was once.
+    Parted {
+        /// The last number here.
+        head: u64,
+        /// Up to which number both have the same events.
+        shared_up_to: u64,
+    },
+    /// What comes to be copied does not follow what is here.
+    Lacking {
+        /// The number that is the next one here.
+        expected: u64,
+        /// The number that came.
+        found: u64,
+    },
+    /// Another event has that number here, under the same epoch.
+    Differs {
+        /// The number.
+        seq: u64,
+    },
+    /// What came to be copied is no line of that session's log.
+    BadLine {
+        /// Its place among those that came, from 0.
+        at: usize,
+        /// Why.
+        why: &'static str,
+    },
     /// What was written is not what it was made of.
     NotTheSame {
         /// The log, which is as it was.
@@ -118,6 +156,32 @@ impl fmt::Display for Error {
                 f,
                 "could not compact {session}: it has not ended, it is {status}"
             ),
+            Error::IsCopy { home } => {
+                write!(f, "could not append: the log is a copy of {home}'s")
+            }
+            Error::NotItsCopy {
+                home,
+                copy_of: Some(copy_of),
+            } => write!(
+                f,
+                "could not copy from {home}: the log is a copy of {copy_of}'s"
+            ),
+            Error::NotItsCopy {
+                home,
+                copy_of: None,
+            } => write!(f, "could not copy from {home}: the log is no copy"),
+            Error::Parted { head, shared_up_to } => write!(
+                f,
+                "could not copy the log: it has events up to {head} here, and shares those up to {shared_up_to}"
+            ),
+            Error::Lacking { expected, found } => write!(
+                f,
+                "could not copy event {found}: event {expected} is the next one"
+            ),
+            Error::Differs { seq } => {
+                write!(f, "could not copy event {seq}: another has its number here")
+            }
+            Error::BadLine { at, why } => write!(f, "could not copy line {at}: {why}"),
             Error::NotTheSame { path, why } => write!(
                 f,
                 "could not compact the log: read back it is not the same: {why}: {}",

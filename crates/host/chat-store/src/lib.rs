@@ -2,6 +2,7 @@
 //!
 //! - [`Store`] is one data folder, held by one process; it opens and repairs the logs in it.
 //! - [`Session`] is one log: events get their number here, and are on disk before anyone hears of them.
+//! - [`Copied`] is what one server has of another's log: the numbers are its home's, here they are kept.
 //! - [`LogBytes`] reads a log without holding its folder.
 //! - [`Compaction`] makes the log of a session that is over a shorter one that says the same; [`fold`] does so for any lines.
 //! - [`Blobs`] are the bodies that are too large for a line, by their hash.
@@ -27,7 +28,8 @@ pub use blobs::{Blobs, Upload, sha256_hex};
 pub use compaction::{Compaction, Folding, fold, has_checksum};
 pub use error::Error;
 pub use log::{
-    Appended, Condition, Gap, ItemResult, Page, PageRequest, SYNC_BOUNDS_US, Stored, SyncTimes,
+    Appended, Condition, Copied, Epoch, Gap, ItemResult, Page, PageRequest, SYNC_BOUNDS_US, Stored,
+    SyncTimes,
 };
 pub use log_bytes::{LogBytes, is_part_of_log};
 pub use now::{Ask, Doing};

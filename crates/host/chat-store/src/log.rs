@@ -2,12 +2,16 @@
 //!
 //! Events get their number here and nowhere else, in the order in which they stand in the file. The promises of
 //! `protocol.md` 5.7: one `write(2)` a group on an appending file, nothing half-written left behind, a line's checksum.
-//! Taking events in is for `append`, opening and repairing for `open` and `scan`, writing for `write`, full files for `seal`,
+//! Taking events in is for `append`, those that another log numbered for `copied` and `home`, opening and repairing for `open` and `scan`, writing for `write`, full files for `seal`,
 //! reading pages for `page`.
 
 mod append;
+mod aside;
 mod condition;
+mod copied;
+mod epochs;
 mod files;
+mod home;
 mod ids;
 mod index;
 mod lines;
@@ -31,8 +35,11 @@ use crate::summary::Summary;
 use ids::Ids;
 
 pub use condition::{Condition, SYNC_BOUNDS_US, SyncTimes};
+pub use copied::Copied;
+pub use epochs::Epoch;
 pub use page::{Gap, Page, PageRequest};
 
+pub(crate) use epochs::{CopyOf, Epochs};
 pub(crate) use files::{ENDING, Files, Segment, of_name};
 pub(crate) use index::Facts;
 pub(crate) use lines::checksum_holds;
@@ -53,7 +60,7 @@ pub struct Appended {
     pub epoch: String,
     /// One entry for each event of the batch, in its order.
     pub results: Vec<ItemResult>,
-    /// The events that were stored, in order; their numbers follow each other.
+    /// The events that were stored, in order; their numbers follow each other, but for gaps that were copied.
     pub stored: Vec<Stored>,
     /// Whether they are on the disk, or only with the operating system.
     pub synced: bool,
@@ -111,8 +118,8 @@ pub(crate) struct Log {
     file: Option<File>,
     /// The newest file as it was last seen; `None` where there is none.
     newest: Option<FileMark>,
-    epoch: String,
-    /// The number of the last event.
+    epochs: Epochs,
+    /// The number of the last event, or of the last that cannot be had.
     head: u64,
     /// The number of the first event; 1 where there is none.
     oldest: u64,
@@ -233,7 +240,7 @@ impl Log {
             reader: self.files.reader()?,
             path: self.files.newest(),
             session: self.id.clone(),
-            epoch: self.epoch.clone(),
+            epoch: self.epochs.now().to_owned(),
             head: self.head,
             oldest: self.oldest,
             start,
@@ -245,8 +252,8 @@ impl Log {
         &self.summary
     }
 
-    pub(crate) fn epoch(&self) -> &str {
-        &self.epoch
+    pub(crate) fn epochs(&self) -> &Epochs {
+        &self.epochs
     }
 
     pub(crate) fn head(&self) -> u64 {

@@ -1,6 +1,7 @@
 //! One data folder, held by one process, and the sessions in it.
 
 mod boot;
+mod copies;
 mod found;
 pub(crate) mod lock;
 mod session;
@@ -17,7 +18,7 @@ use base64::Engine;
 
 use crate::blobs::Blobs;
 use crate::error::Error;
-use crate::log::{Facts, Files, Log, Opening};
+use crate::log::{CopyOf, Facts, Files, Log, Opening};
 use crate::platform;
 use crate::session_id::SessionId;
 use boot::Boot;
@@ -159,6 +160,7 @@ impl Store {
             segment_bytes: self.inner.options.segment_bytes,
             why_new_epoch: (!is_sure).then_some("unclean_boot"),
             least_head: 0,
+            copy_of: None,
             use_index: true,
             now_ms: now_ms(),
         })?;
@@ -197,6 +199,15 @@ impl Store {
     ///
     /// Where the disk refuses, or a file that is no log of that session stands in its place.
     pub fn session_or_new(&self, id: &SessionId) -> Result<Arc<Session>, Error> {
+        self.opened_or_new(id, None)
+    }
+
+    /// As [`Store::session_or_new`]; where there is no file of it, it is made a copy of another's.
+    fn opened_or_new(
+        &self,
+        id: &SessionId,
+        copy_of: Option<CopyOf>,
+    ) -> Result<Arc<Session>, Error> {
         let mut sessions = locked(&self.inner.sessions);
         if let Some(session) = sessions.get(id) {
             return Ok(session.clone());
@@ -207,11 +218,13 @@ impl Store {
             files = files.listed_anew()?;
         }
         let log = Log::open(Opening {
-            files,
             id: id.clone(),
             segment_bytes: self.inner.options.segment_bytes,
             why_new_epoch: None,
             least_head: 0,
+            // What stands in a file may be no part of what it would be a copy of.
+            copy_of: copy_of.filter(|_| !files.are_there()),
+            files,
             use_index: true,
             now_ms: now_ms(),
         })?;

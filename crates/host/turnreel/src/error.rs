@@ -97,7 +97,14 @@ impl From<chat_store::Error> for ApiError {
             | E::Io { .. }
             | E::NoSession { .. }
             | E::NotEnded { .. }
-            | E::NotTheSame { .. } => {
+            | E::NotTheSame { .. }
+            // Of those that copying knows, none is an answer to who sends or reads.
+            | E::IsCopy { .. }
+            | E::NotItsCopy { .. }
+            | E::Parted { .. }
+            | E::Lacking { .. }
+            | E::Differs { .. }
+            | E::BadLine { .. } => {
                 // The cause names paths of this machine: it stays in our own log.
                 tracing::error!("{message}");
                 Self::new(

@@ -31,6 +31,10 @@ impl Log {
         if let Some(why) = &self.failed {
             return Err(Error::Degraded { why: why.clone() });
         }
+        if let Some(home) = self.epochs.home() {
+            let home = home.to_owned();
+            return Err(Error::IsCopy { home });
+        }
         self.check_unchanged(now_ms)?;
         let items: Vec<Vec<ChatEvent>> = events.into_iter().map(apart).collect();
         let ids = items.iter().flatten().map(|event| event.id.as_str());
@@ -64,7 +68,7 @@ impl Log {
             self.seal();
         }
         Ok(Appended {
-            epoch: self.epoch.clone(),
+            epoch: self.epochs.now().to_owned(),
             results,
             stored,
             summary: self.summary.clone(),
@@ -75,8 +79,22 @@ impl Log {
 
     /// Writes what is new, and says whether it is durable.
     fn write(&mut self, stored: &[Stored], sync: SyncPolicy) -> Result<bool, Error> {
+        let lines = stored.iter().map(|stored| &stored.line);
+        let (offsets, synced) = self.write_in_one_piece(lines, sync)?;
+        for (stored, offset) in stored.iter().zip(offsets) {
+            self.note(&stored.event, offset);
+        }
+        Ok(synced)
+    }
+
+    /// Writes the lines, gives their offsets, and says whether they are durable. Nobody has taken note of them yet.
+    pub(super) fn write_in_one_piece<L: AsRef<str>>(
+        &mut self,
+        lines: impl IntoIterator<Item = L>,
+        sync: SyncPolicy,
+    ) -> Result<(Vec<u64>, bool), Error> {
         let before = self.ending();
-        let offsets = self.write_lines(stored.iter().map(|stored| &stored.line))?;
+        let offsets = self.write_lines(lines)?;
         let mut synced = false;
         // Before anybody can read them: what may be lost is not seen, so its numbers can be given again. And a log that
         // was left on purpose says so until more of it is durable: without it, the power may go and nobody would know
@@ -88,11 +106,8 @@ impl Log {
             }
             synced = true;
         }
-        for (stored, offset) in stored.iter().zip(offsets) {
-            self.note(&stored.event, offset);
-        }
         self.ends_clean = false;
-        Ok(synced)
+        Ok((offsets, synced))
     }
 }
 

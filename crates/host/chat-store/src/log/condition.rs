@@ -57,7 +57,7 @@ pub struct Condition {
 impl Log {
     pub(crate) fn condition(&self) -> Condition {
         Condition {
-            epoch: self.epoch.clone(),
+            epoch: self.epochs.now().to_owned(),
             head: self.head,
             oldest: self.oldest,
             events: self.summary.events,

@@ -117,6 +117,11 @@ impl Files {
         self.dir.join(format!("{}.manifest.json", self.stem))
     }
 
+    /// Whether there is any.
+    pub(crate) fn are_there(&self) -> bool {
+        !self.sealed.is_empty() || self.newest().exists()
+    }
+
     /// Where the newest file begins.
     pub(crate) fn base(&self) -> u64 {
         self.sealed.iter().map(|segment| segment.bytes + 1).sum()

@@ -22,6 +22,7 @@ use chat_event::jsonl::crc32c;
 use serde::{Deserialize, Serialize};
 
 use super::condition::{Condition, SyncTimes};
+use super::epochs::Epochs;
 use super::files::{Files, Reader, Segment};
 use super::ids::{BLOCK_BYTES, BLOCK_PLACES, Ids, Older};
 use crate::blobs::sha256_hex;
@@ -30,7 +31,7 @@ use crate::platform::{self, FileMark};
 use crate::spent::Spent;
 use crate::summary::Summary;
 
-const MAGIC: &[u8; 8] = b"TURNIDX3";
+const MAGIC: &[u8; 8] = b"TURNIDX4";
 const HEAD_BYTES: usize = 32;
 
 /// An index that says it has more is damaged: 16 bytes for each 64 KiB of a log of 640 GiB.
@@ -43,7 +44,7 @@ pub(crate) struct Facts {
     /// The program's version: another one may count otherwise.
     writer: String,
     pub(crate) session: String,
-    pub(crate) epoch: String,
+    pub(crate) epochs: Epochs,
     pub(crate) head: u64,
     pub(crate) oldest: u64,
     pub(crate) ends_clean: bool,
@@ -149,7 +150,7 @@ impl Facts {
     /// How the log is.
     pub(crate) fn condition(&self) -> Condition {
         Condition {
-            epoch: self.epoch.clone(),
+            epoch: self.epochs.now().to_owned(),
             head: self.head,
             oldest: self.oldest,
             events: self.summary.events,

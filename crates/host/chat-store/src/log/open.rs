@@ -6,11 +6,11 @@ use std::io::Write;
 use std::sync::Arc;
 
 use chat_event::Payload;
-use chat_event::payload::{LogEpoch, LogGap, LogStart};
+use chat_event::payload::LogGap;
 
 use super::files::Reader;
 use super::ids::Ids;
-use super::{Files, Log, SyncTimes, WRITER, index, scan};
+use super::{CopyOf, Epochs, Files, Log, SyncTimes, index, scan};
 use crate::error::Error;
 use crate::platform::{self, FileMark};
 use crate::session_id::SessionId;
@@ -28,8 +28,11 @@ pub(crate) struct Opening {
     pub(crate) segment_bytes: u64,
     /// Why numbers that were given may be lost, where that may be.
     pub(crate) why_new_epoch: Option<&'static str>,
-    /// Numbers up to this one were given, whatever became of their events.
+    /// Numbers up to this one were given, whatever became of their events. Those of a copy are its home's, and can be copied
+    /// again.
     pub(crate) least_head: u64,
+    /// Whose copy it is, where no line of it says so: it is new, or that line is lost.
+    pub(crate) copy_of: Option<CopyOf>,
     pub(crate) use_index: bool,
     pub(crate) now_ms: i64,
 }
@@ -48,7 +51,7 @@ impl Log {
             segment_bytes: opening.segment_bytes,
             file: None,
             newest: reader.newest_mark(),
-            epoch: String::new(),
+            epochs: Epochs::default(),
             head: 0,
             oldest: 1,
             end: 0,
@@ -84,12 +87,22 @@ impl Log {
         let mut found = scan::scan(&mut log, &mut reader)?;
         log.ids.end_many();
         // What the index is of was there, and seen: a log that has less is an older copy, or was cut.
-        found.is_behind = before.is_some_and(|facts| {
-            facts.session == log.id.as_str() && facts.epoch == log.epoch && facts.head > log.head
-        });
-        log.head = log.head.max(opening.least_head);
-        log.repair(found, &mut reader, opening.why_new_epoch, opening.now_ms)?;
-        log.summary.epoch.clone_from(&log.epoch);
+        let before = before.filter(|facts| facts.session == log.id.as_str());
+        found.is_behind = before
+            .as_ref()
+            .is_some_and(|facts| facts.epochs.now() == log.epochs.now() && facts.head > log.head);
+        let copy_of = match log.epochs.is_empty() {
+            true => opening
+                .copy_of
+                .or_else(|| before.and_then(|facts| facts.epochs.copy_of())),
+            false => log.epochs.copy_of(),
+        };
+        if copy_of.is_none() {
+            log.head = log.head.max(opening.least_head);
+        }
+        let (why, now_ms) = (opening.why_new_epoch, opening.now_ms);
+        log.repair(found, &mut reader, copy_of, why, now_ms)?;
+        log.epochs.now().clone_into(&mut log.summary.epoch);
         log.write_index();
         log.complete_manifest();
         Ok(log)
@@ -98,7 +111,7 @@ impl Log {
     fn take_index(&mut self, index: index::Index) {
         let facts = index.facts;
         self.indexed = index::Indexed::of(&facts);
-        self.epoch = facts.epoch;
+        self.epochs = facts.epochs;
         self.head = facts.head;
         self.oldest = facts.oldest;
         self.end = facts.end;
@@ -120,6 +133,7 @@ impl Log {
             segment_bytes: self.segment_bytes,
             why_new_epoch: why,
             least_head: self.head,
+            copy_of: self.epochs.copy_of(),
             use_index: false,
             now_ms,
         })?;
@@ -161,16 +175,20 @@ impl Log {
         tracing::error!(
             session = self.id.as_str(),
             path = %self.files.newest().display(),
-            "the log was changed by somebody else; it goes on under a new epoch"
+            "the log was changed by somebody else; it is read anew"
         );
         self.reopen(Some("restored"), now_ms)
     }
 
     /// Makes what was found fit to be appended to (`protocol.md` 5.8 step 5 and the epoch rule of 5.7).
+    ///
+    /// The epoch rule is of logs that give their numbers themselves. A copy has no epoch that its home has not: what it may
+    /// have lost at its end is the same when it is copied again, under the same numbers.
     fn repair(
         &mut self,
         found: scan::Found,
         reader: &mut Reader,
+        copy_of: Option<CopyOf>,
         why_new_epoch: Option<&str>,
         now_ms: i64,
     ) -> Result<(), Error> {
@@ -182,27 +200,22 @@ impl Log {
             Some(torn) => Some(self.keep_torn(torn, reader)?),
             None => None,
         };
-        if self.epoch.is_empty() {
-            self.epoch = random_base64url::<16>()?;
-            let started = self.head > 0 || found.damaged_up_to > 0;
-            let payload = if started {
+        if self.epochs.is_empty() {
+            let is_started = self.head > 0 || found.damaged_up_to > 0;
+            if copy_of.is_none() {
                 self.head = self.head.max(found.damaged_up_to);
-                Payload::from(LogEpoch {
-                    epoch: self.epoch.clone(),
-                    base: self.head,
-                    why: "restored".to_owned(),
-                    ..LogEpoch::default()
-                })
-            } else {
-                Payload::from(LogStart {
-                    schema: chat_event::SCHEMA,
-                    epoch: self.epoch.clone(),
-                    writer: Some(WRITER.to_owned()),
-                    ..LogStart::default()
-                })
+            }
+            let (epoch, home) = match copy_of {
+                Some(copy_of) => (copy_of.epoch, Some(copy_of.home)),
+                None => (random_base64url::<16>()?, None),
+            };
+            self.epochs.begin(&epoch, self.head, home);
+            let payload = match is_started {
+                true => Payload::from(self.epochs.epoch_line(self.head, "restored")),
+                false => Payload::from(self.epochs.start_line()),
             };
             lines.push(self.control_line(payload, now_ms));
-        } else {
+        } else if copy_of.is_none() {
             let why = if found.damaged_up_to > 0 || found.is_behind {
                 Some("restored")
             } else if self.ends_clean && found.torn.is_none() {
@@ -216,16 +229,10 @@ impl Log {
                 if let Some(seq) = found.torn.as_ref().and_then(|torn| torn.seq) {
                     self.head = self.head.max(seq);
                 }
-                self.epoch = random_base64url::<16>()?;
-                lines.push(self.control_line(
-                    LogEpoch {
-                        epoch: self.epoch.clone(),
-                        base: self.head,
-                        why: why.to_owned(),
-                        ..LogEpoch::default()
-                    },
-                    now_ms,
-                ));
+                let epoch = random_base64url::<16>()?;
+                self.epochs.begin(&epoch, self.head, None);
+                let line = self.epochs.epoch_line(self.head, why);
+                lines.push(self.control_line(line, now_ms));
             }
         }
         if let (Some(name), Some(torn)) = (torn_as, &found.torn) {

@@ -8,7 +8,7 @@ use std::io;
 use chat_event::{ChatEvent, Payload};
 
 use super::files::Reader;
-use super::{Log, lines, records};
+use super::{Log, epochs, lines, records};
 use crate::error::Error;
 
 /// What stands at the end of the file.
@@ -160,17 +160,21 @@ fn take(log: &mut Log, found: &mut Found, event: &ChatEvent, offset: u64) -> Res
             });
         }
         Payload::LogStart(start) => {
-            log.epoch.clone_from(&start.epoch);
+            let home = epochs::home_in(&start.extra);
+            log.epochs.begin(&start.epoch, log.head, home);
             // A file that goes on behind a segment says how far that came: it may not be here any more.
             let base = start.extra.get("base");
             let base = base.and_then(|base| base.as_text().parse().ok());
             log.head = log.head.max(base.unwrap_or_default());
         }
         Payload::LogEpoch(epoch) => {
-            log.epoch.clone_from(&epoch.epoch);
+            let home = epochs::home_in(&epoch.extra);
+            log.epochs.begin(&epoch.epoch, epoch.base, home);
             log.head = log.head.max(epoch.base);
         }
         Payload::LogEnd(end) => log.ends_clean = end.clean,
+        // What cannot be had at a copy's home stands nowhere else.
+        Payload::LogGap(gap) if gap.n_missing() > 0 => log.head = log.head.max(gap.to),
         Payload::LogGap(_) => {}
         // A newer program may have more to say of its logs.
         Payload::Unknown { event_type, .. }

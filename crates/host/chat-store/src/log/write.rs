@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use chat_event::payload::{LogEnd, LogStart};
+use chat_event::payload::LogEnd;
 use chat_event::{ChatEvent, Json, Payload};
 
-use super::{Log, WRITER};
+use super::Log;
 use crate::error::Error;
 use crate::platform::{self, FileMark};
 
@@ -51,7 +51,17 @@ impl Log {
     }
 
     pub(super) fn control_line(&self, payload: impl Into<Payload>, now_ms: i64) -> String {
-        let id = format!("log-{}", self.end);
+        self.control_line_at(self.end, payload, now_ms)
+    }
+
+    /// One that will stand at `offset`.
+    pub(super) fn control_line_at(
+        &self,
+        offset: u64,
+        payload: impl Into<Payload>,
+        now_ms: i64,
+    ) -> String {
+        let id = format!("log-{offset}");
         let mut event = ChatEvent::new(id, now_ms, self.id.as_str(), payload);
         if matches!(event.payload, Payload::LogStart(_)) {
             event.seq = Some(0);
@@ -61,12 +71,7 @@ impl Log {
 
     /// The first line of a file that goes on where a segment ended: it says all that is needed to read it alone.
     fn continued_line(&self) -> String {
-        let mut start = LogStart {
-            schema: chat_event::SCHEMA,
-            epoch: self.epoch.clone(),
-            writer: Some(WRITER.to_owned()),
-            ..LogStart::default()
-        };
+        let mut start = self.epochs.start_line();
         start
             .extra
             .insert("base", Json::from(serde_json::Value::from(self.head)));

@@ -13,7 +13,9 @@ use chat_event::{ChatEvent, bodies};
 use super::{Inner, SyncPolicy, now_ms};
 use crate::blobs::sha256_hex;
 use crate::error::Error;
-use crate::log::{Appended, Condition, Facts, Gap, Log, Opening, Page, PageRequest, Snapshot};
+use crate::log::{
+    Appended, Condition, Epochs, Facts, Gap, Log, Opening, Page, PageRequest, Snapshot,
+};
 use crate::session_id::SessionId;
 use crate::summary::Summary;
 
@@ -76,18 +78,28 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Where the disk refuses; then none is stored.
+    /// [`Error::IsCopy`] where another server gives the numbers, and where the disk refuses; then none is stored.
     pub fn append(
         self: &Arc<Self>,
         events: Vec<ChatEvent>,
         atomic: bool,
         recv_ms: i64,
     ) -> Result<Appended, Error> {
+        self.append_with(|log, store| {
+            let sync = store.options.sync;
+            log.append(events, &store.blobs, sync, atomic, recv_ms)
+        })
+    }
+
+    /// Does what writes to the log, and sees that it is made durable.
+    pub(super) fn append_with(
+        self: &Arc<Self>,
+        append: impl FnOnce(&mut Log, &Inner) -> Result<Appended, Error>,
+    ) -> Result<Appended, Error> {
         let store = self.store()?;
         let appended = self.with(&store, |log| {
-            let sync = store.options.sync;
             let was_unsynced = log.is_unsynced();
-            let appended = log.append(events, &store.blobs, sync, atomic, recv_ms);
+            let appended = append(log, &store);
             Ok((appended, !was_unsynced && log.is_unsynced()))
         });
         let (appended, is_newly_unsynced) = appended?;
@@ -195,8 +207,8 @@ impl Session {
     /// The epoch and the last number.
     pub fn position(&self) -> (String, u64) {
         match &*self.seen() {
-            Slot::Open(log) => (log.epoch().to_owned(), log.head()),
-            Slot::Closed(facts) => (facts.epoch.clone(), facts.head),
+            Slot::Open(log) => (log.epochs().now().to_owned(), log.head()),
+            Slot::Closed(facts) => (facts.epochs.now().to_owned(), facts.head),
         }
     }
 
@@ -321,7 +333,15 @@ impl Session {
         self.with(&store, |log| log.snapshot(after))
     }
 
-    fn with<T>(
+    /// What the epochs of the log say.
+    pub(super) fn of_epochs<T>(&self, say: impl FnOnce(&Epochs) -> T) -> T {
+        match &*self.seen() {
+            Slot::Open(log) => say(log.epochs()),
+            Slot::Closed(facts) => say(&facts.epochs),
+        }
+    }
+
+    pub(super) fn with<T>(
         &self,
         store: &Arc<Inner>,
         act: impl FnOnce(&mut Log) -> Result<T, Error>,
@@ -346,7 +366,7 @@ impl Session {
             if !is_ours {
                 tracing::error!(
                     session = self.id.as_str(),
-                    "the log was changed by somebody else; it goes on under a new epoch"
+                    "the log was changed by somebody else; it is read anew"
                 );
             }
             let mut log = Log::open(Opening {
@@ -355,6 +375,7 @@ impl Session {
                 segment_bytes: store.options.segment_bytes,
                 why_new_epoch: (!is_ours).then_some("restored"),
                 least_head: facts.head,
+                copy_of: facts.epochs.copy_of(),
                 use_index: is_ours,
                 now_ms: now_ms(),
             })?;
@@ -369,7 +390,7 @@ impl Session {
         }
     }
 
-    fn store(&self) -> Result<Arc<Inner>, Error> {
+    pub(super) fn store(&self) -> Result<Arc<Inner>, Error> {
         self.store.upgrade().ok_or_else(|| Error::Degraded {
             why: "the store is closed".to_owned(),
         })

@@ -3,6 +3,8 @@
 // Helpers of tests may panic as the tests do, and each test uses its part of them.
 #![allow(clippy::unwrap_used, clippy::expect_used, dead_code)]
 
+pub(crate) mod copying;
+
 use std::path::{Path, PathBuf};
 
 use chat_event::ChatEvent;
@@ -53,6 +55,17 @@ pub(crate) fn numbered(to: u64) -> Vec<(u64, String)> {
 
 pub(crate) fn log_path(dir: &Path) -> PathBuf {
     dir.join(format!("{}.events.jsonl", id("s1").stem()))
+}
+
+/// The names of the files of the log, in the order of its events.
+pub(crate) fn files_of(dir: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(dir).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names
+        .filter(|name| name.ends_with(".events.jsonl"))
+        .collect();
+    names.sort();
+    names
 }
 
 /// A folder, in memory where there is such a place: what is in it is opened often.

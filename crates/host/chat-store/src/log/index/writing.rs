@@ -191,7 +191,7 @@ impl Log {
         Ok(Facts {
             writer: WRITER.to_owned(),
             session: self.id.as_str().to_owned(),
-            epoch: self.epoch.clone(),
+            epochs: self.epochs.clone(),
             head: self.head,
             oldest: self.oldest,
             ends_clean: self.ends_clean,
