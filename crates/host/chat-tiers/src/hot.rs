@@ -17,6 +17,7 @@ use redis::{AsyncConnectionConfig, Client, Script};
 use crate::copier::{Batch, PATIENCE, Tier};
 use crate::error::Error;
 
+pub(crate) use keys::NEWS;
 pub use read::{HotPage, HotReader};
 
 /// A session is kept for so long after its last event.
@@ -36,6 +37,8 @@ const CANARY: Duration = Duration::from_secs(60);
 pub struct Hot {
     client: Client,
     connection: Option<MultiplexedConnection>,
+    /// Who tells the news.
+    writer: String,
     canary: String,
     take: Script,
     begin: Script,
@@ -43,15 +46,16 @@ pub struct Hot {
 
 impl Hot {
     /// The Redis at `redis://[user:password@]host[:port][/database]`, `rediss://…` for TLS, or `unix:///path`. It is not
-    /// connected to yet.
+    /// connected to yet. What is new is told in the name of `writer`, this server's.
     ///
     /// # Errors
     ///
     /// Where that is no such address, and where the system has no random bytes.
-    pub fn new(url: &str) -> Result<Self, Error> {
+    pub fn new(url: &str, writer: &str) -> Result<Self, Error> {
         Ok(Hot {
             client: Client::open(url).map_err(|why| Error::store("read the address", why))?,
             connection: None,
+            writer: writer.to_owned(),
             canary: keys::canary(&random_base64url::<12>()?),
             take: Script::new(include_str!("hot/take.lua")),
             begin: Script::new(include_str!("hot/begin.lua")),
@@ -70,7 +74,7 @@ impl Hot {
 }
 
 /// Connects, with the patience that all of this package has.
-async fn connect(client: &Client) -> Result<MultiplexedConnection, Error> {
+pub(crate) async fn connect(client: &Client) -> Result<MultiplexedConnection, Error> {
     let config = AsyncConnectionConfig::new()
         .set_connection_timeout(Some(PATIENCE))
         .set_response_timeout(Some(PATIENCE));
@@ -128,6 +132,7 @@ impl Tier for Hot {
             let id = ChatEvent::from_json(line).map(|event| event.id);
             asking.arg(*seq).arg(id.unwrap_or_default()).arg(line);
         }
+        let writer = self.writer.clone();
         let connection = self.connection()?;
         let has: i64 = asking.invoke_async(connection).await.map_err(refused)?;
         let Ok(has) = u64::try_from(has) else {
@@ -136,8 +141,8 @@ impl Tier for Hot {
         if has == batch.upto {
             let mut telling = redis::cmd("XADD");
             telling.arg(keys::NEWS).arg(&["MAXLEN", "~"]).arg(KEPT_NEWS);
-            telling.arg(&["*", "s", batch.session.as_str(), "e", &batch.epoch, "h"]);
-            telling.arg(has);
+            telling.arg(&["*", "s", batch.session.as_str(), "e", &batch.epoch]);
+            telling.arg("h").arg(has).arg("w").arg(writer);
             telling.exec_async(connection).await.map_err(refused)?;
         }
         Ok(has)

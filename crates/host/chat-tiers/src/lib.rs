@@ -6,17 +6,22 @@
 //! store that is slow or away, a store that was away for a day catches up by itself, and what is sent twice is there once.
 //!
 //! - [`Hot`] is Redis: the newest events of each session that was used within a day.
+//! - [`Fleet`] are the servers behind one Redis, and whose each session is.
 //! - `logs` is what is copied, `copier` the loop, `health` what an operator is told of it.
 
 mod backoff;
 mod copier;
 mod error;
+mod fleet;
 mod health;
 mod hot;
 mod logs;
+mod tls;
 
 pub use copier::{Batch, Tier, copy};
 pub use error::Error;
+pub use fleet::{BEAT, Fleet, Member, News, Newsreel};
 pub use health::{Condition, Health};
 pub use hot::{Hot, HotPage, HotReader};
 pub use logs::Logs;
+pub use tls::choose_cryptography;

@@ -6,13 +6,17 @@
 //! not exist. Handlers find what the token allows as an extension of the request (`Arc<Grant>`).
 
 use axum::extract::{MatchedPath, Request, State as FromState};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use std::sync::Arc;
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::error::ApiError;
+use crate::fleet::{SCOPES, SENDER};
 use crate::hosts::{Hosts, Origin, only};
 use crate::routes;
+use crate::scope::{Grant, Scope};
 use crate::state::State;
 use crate::tokens::Tokens;
 
@@ -204,6 +208,11 @@ fn admit(
             "the token is missing, wrong or over; the server prints its own when it starts",
         ));
     };
+    let grant = if grant.is_fleet() {
+        sender(headers).map_or(grant, Arc::new)
+    } else {
+        grant
+    };
     let session = matched.and_then(|matched| routes::session_in(matched, request.uri().path()));
     if session.is_some_and(|session| !grant.sees(session)) {
         return Err(ApiError::not_found());
@@ -219,6 +228,14 @@ fn admit(
     }
     request.extensions_mut().insert(grant);
     Ok(())
+}
+
+/// In whose name another server hands a request on; `None` where it asks for itself.
+fn sender(headers: &HeaderMap) -> Option<Grant> {
+    let sender = only(headers, &HeaderName::from_static(SENDER))?;
+    let words = only(headers, &HeaderName::from_static(SCOPES)).unwrap_or_default();
+    let scopes = words.split(' ').filter_map(Scope::from_word).collect();
+    Some(Grant::new(sender.to_owned(), scopes, None, None))
 }
 
 fn method_not_allowed() -> ApiError {

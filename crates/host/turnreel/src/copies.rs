@@ -7,6 +7,8 @@ use chat_store::{Session, SessionId};
 use chat_tiers::{Health, Hot, Logs, Tier, copy};
 use tokio::sync::watch;
 
+use crate::data_dir;
+use crate::fleet::Fleet;
 use crate::state::State;
 
 /// Where to copy to.
@@ -22,6 +24,30 @@ pub(crate) struct CopyArgs {
         hide_env_values = true
     )]
     redis: Option<String>,
+
+    /// Serve the sessions of all servers that have the same Redis, as one of them: the others reach this one at URL.
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "TURNREEL_ADVERTISE",
+        requires = "redis",
+        value_parser = parse_url
+    )]
+    advertise: Option<String>,
+}
+
+/// The scheme and the host of a server, and its port where that is not the scheme's own.
+fn parse_url(text: &str) -> Result<String, String> {
+    let url = text.strip_suffix('/').unwrap_or(text);
+    let host = url
+        .strip_prefix("http://")
+        .or_else(|| url.strip_prefix("https://"));
+    match host {
+        Some(host) if !host.is_empty() && !host.contains(['/', '@', ' ', '?', '#']) => {
+            Ok(url.to_ascii_lowercase())
+        }
+        _ => Err("expected an address such as http://10.0.0.5:7473, without a path".to_owned()),
+    }
 }
 
 /// A store that is copied to.
@@ -32,6 +58,12 @@ pub(crate) struct Copied {
 }
 
 impl CopyArgs {
+    /// What the other servers call this one, without the scheme.
+    pub(crate) fn host(&self) -> Option<&str> {
+        let (_, host) = self.advertise.as_deref()?.split_once("://")?;
+        Some(host)
+    }
+
     /// Begins to copy, beside serving, until the server stops. A store that is away is no reason not to serve.
     ///
     /// # Errors
@@ -39,8 +71,14 @@ impl CopyArgs {
     /// Where an address is none; which, is said.
     pub(crate) fn begin(self, state: &State) -> Result<(), String> {
         let mut copied = Vec::new();
-        if let Some(url) = self.redis {
-            let hot = Hot::new(&url).map_err(|why| format!("--redis: {why}"))?;
+        if let Some(redis) = self.redis {
+            let id = data_dir::server_id(state.store.dir())?;
+            let hot = Hot::new(&redis, &id).map_err(|why| format!("--redis: {why}"))?;
+            if let Some(url) = self.advertise {
+                let fleet = Fleet::join(state, &redis, &id, &url, hot.reader())?;
+                // As below: it is only ever set here.
+                let _ = state.fleet.set(fleet);
+            }
             copied.push(spawn(hot, state));
         }
         // It is only ever set here.
@@ -73,6 +111,8 @@ impl Logs for OwnLogs {
     }
 
     fn session(&self, id: &SessionId) -> Option<Arc<Session>> {
-        self.0.live(id).map(|live| live.session.clone())
+        let live = self.0.live(id)?;
+        // What is a copy itself is copied by its home.
+        Some(live.session.clone()).filter(|session| session.home().is_none())
     }
 }

@@ -67,6 +67,23 @@ pub(crate) fn token(dir: &Path) -> Result<String, String> {
     Ok(token)
 }
 
+/// The name of this folder's server among others, made when it is first asked for.
+///
+/// # Errors
+///
+/// Where the folder refuses.
+pub(crate) fn server_id(dir: &Path) -> Result<String, String> {
+    let path = dir.join("server-id");
+    if let Ok(text) = std::fs::read_to_string(&path)
+        && !text.trim().is_empty()
+    {
+        return Ok(text.trim().to_owned());
+    }
+    let id = chat_store::random_base64url::<9>().map_err(|why| why.to_string())?;
+    write_private(&path, id.as_bytes())?;
+    Ok(id)
+}
+
 /// 256 bits as base64url.
 fn is_token(text: &str) -> bool {
     text.len() == 43

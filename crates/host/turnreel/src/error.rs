@@ -86,6 +86,8 @@ impl From<chat_store::Error> for ApiError {
                 tracing::error!("{message}");
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "degraded", message).retry_after(10_000)
             }
+            // What was sent before the servers had found each other, or after they were told apart.
+            E::IsCopy { .. } => crate::fleet::away(),
             E::Locked { .. } => {
                 // Another program has the log; the message names its path.
                 tracing::error!("{message}");
@@ -99,7 +101,6 @@ impl From<chat_store::Error> for ApiError {
             | E::NotEnded { .. }
             | E::NotTheSame { .. }
             // Of those that copying knows, none is an answer to who sends or reads.
-            | E::IsCopy { .. }
             | E::NotItsCopy { .. }
             | E::Parted { .. }
             | E::Lacking { .. }

@@ -8,10 +8,11 @@ use std::time::Instant;
 
 use axum::http::StatusCode;
 use chat_event::ChatEvent;
-use chat_store::{Appended, ItemResult, SessionId, now_ms};
+use chat_store::{Appended, Copied, ItemResult, SessionId, now_ms};
 use serde::Serialize;
 
 use crate::error::ApiError;
+use crate::fleet::{self, Home};
 use crate::live::Live;
 use crate::scope::Grant;
 use crate::state::State;
@@ -246,6 +247,11 @@ async fn append_at(
         Some(live) => live,
         // Making one waits for the disk.
         None => {
+            if let Some(fleet) = state.fleet.get()
+                && fleet.home_to_write(state, &id).await? != Home::Here
+            {
+                return Err(fleet::away());
+            }
             let making = state.clone();
             tokio::task::spawn_blocking(move || making.live_or_new(&id)).await??
         }
@@ -276,10 +282,67 @@ async fn append_as_writer_at(
     atomic: bool,
     recv_ms: i64,
 ) -> Result<Published, ApiError> {
-    let mut untold = Untold::new(state, live);
     let session = live.session.clone();
+    let appending = move || session.append(events, atomic, recv_ms);
+    Ok(store_as_writer(state, live, appending).await??)
+}
+
+/// Stores a part of the log of a session that is at home elsewhere, and tells those who follow the copy of it here. The inner
+/// result is what the store says: what cannot be copied may be copied in another way.
+///
+/// # Errors
+///
+/// Where the server stops.
+pub(crate) async fn append_copied(
+    state: &State,
+    live: Arc<Live>,
+    copied: Copied,
+) -> Result<Result<(), chat_store::Error>, ApiError> {
+    // On a task of its own, as what is appended.
+    let state = state.clone();
+    let storing = tokio::spawn(async move {
+        let _writer = live.writer.lock().await;
+        let session = live.session.clone();
+        let appending = move || session.append_copied(copied);
+        store_as_writer(&state, &live, appending).await
+    });
+    Ok(storing.await??.map(|_| ()))
+}
+
+/// Begins the copy of a session of `home`'s anew, and tells those who follow it.
+///
+/// # Errors
+///
+/// Where the disk refuses.
+pub(crate) async fn begin_anew(
+    state: &State,
+    live: Arc<Live>,
+    home: String,
+    epoch: String,
+) -> Result<(), ApiError> {
+    let state = state.clone();
+    let beginning = tokio::spawn(async move {
+        let _writer = live.writer.lock().await;
+        // Told of when it goes: whatever became of it.
+        let _untold = Untold::new(&state, &live);
+        let session = live.session.clone();
+        let anew = move || session.begin_anew(&home, &epoch);
+        tokio::task::spawn_blocking(anew)
+            .await?
+            .map_err(ApiError::from)
+    });
+    beginning.await?
+}
+
+/// Stores by `storing`, and publishes. The caller holds the session's `writer`.
+async fn store_as_writer(
+    state: &State,
+    live: &Arc<Live>,
+    storing: impl FnOnce() -> Result<Appended, chat_store::Error> + Send + 'static,
+) -> Result<Result<Published, chat_store::Error>, ApiError> {
+    let mut untold = Untold::new(state, live);
     let began = Instant::now();
-    let appending = tokio::task::spawn_blocking(move || session.append(events, atomic, recv_ms));
+    let appending = tokio::task::spawn_blocking(storing);
     let Appended {
         epoch,
         results,
@@ -287,7 +350,10 @@ async fn append_as_writer_at(
         summary,
         synced,
         refused,
-    } = appending.await??;
+    } = match appending.await? {
+        Ok(appended) => appended,
+        Err(why) => return Ok(Err(why)),
+    };
     let bytes = stored.iter().map(|stored| stored.line.len() as u64 + 1);
     state
         .metrics
@@ -314,7 +380,7 @@ async fn append_as_writer_at(
     }
     live.publish(&published.epoch, stored, summary, &state.list);
     untold.is_told = true;
-    Ok(published)
+    Ok(Ok(published))
 }
 
 /// While this is there, something may be stored that nobody was told of. Where it goes without that, because something failed

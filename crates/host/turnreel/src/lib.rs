@@ -24,6 +24,7 @@ mod draft;
 mod error;
 mod examples;
 mod export;
+mod fleet;
 mod follow;
 mod hook;
 mod hosts;

@@ -7,6 +7,8 @@ mod body;
 mod diffs;
 mod events;
 mod fields;
+mod fleet;
+mod forward;
 mod insight;
 mod operation;
 mod page;
@@ -162,6 +164,18 @@ fn routes() -> Vec<Route> {
             get(streams::of_opencode),
         ),
         read("/api/v1/ws", get(ws::upgrade)),
+        route(
+            "GET",
+            "/api/v1/fleet/sessions",
+            Some(Admin),
+            get(fleet::sessions),
+        ),
+        route(
+            "GET",
+            "/api/v1/fleet/sessions/{session}/log",
+            Some(Admin),
+            get(fleet::log),
+        ),
     ]
 }
 
@@ -232,6 +246,10 @@ pub(crate) fn router(state: State) -> Router {
     router
         .method_not_allowed_fallback(wrong_method)
         .fallback(nowhere)
+        .layer(middleware::from_fn_with_state(
+            state.clone(),
+            forward::forward,
+        ))
         .layer(middleware::from_fn_with_state(state.clone(), access::guard))
         .layer(middleware::from_fn(compress::compress))
         .layer(middleware::from_fn_with_state(

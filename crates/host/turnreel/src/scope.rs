@@ -37,6 +37,9 @@ impl Scope {
     }
 }
 
+/// What other servers are called among the ids of tokens, which begin with a `t`.
+const FLEET: &str = "fleet";
+
 /// What the token of one request may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Grant {
@@ -51,6 +54,16 @@ impl Grant {
     /// The start-up token's: everything.
     pub(crate) fn everything() -> Self {
         Grant::new(String::new(), Scope::ALL.to_vec(), None, None)
+    }
+
+    /// Another server's: everything, in its own name.
+    pub(crate) fn of_fleet() -> Self {
+        Grant::new(FLEET.to_owned(), Scope::ALL.to_vec(), None, None)
+    }
+
+    /// Whether it is another server's.
+    pub(crate) fn is_fleet(&self) -> bool {
+        self.id == FLEET
     }
 
     pub(crate) fn new(

@@ -211,6 +211,7 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
     if !address.ip().is_loopback() && !address.ip().is_unspecified() {
         hosts.push(address.to_string());
     }
+    hosts.extend(args.copies.host().map(str::to_owned));
     let state = State::answering_to(
         store,
         &token,

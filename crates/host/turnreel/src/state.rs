@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use chat_store::{SessionId, Store};
+use chat_store::{Session, SessionId, Store};
 use tokio::sync::{Semaphore, watch};
 
 use crate::access::Access;
 use crate::copies::Copied;
 use crate::doors::Doors;
 use crate::error::ApiError;
+use crate::fleet::Fleet;
 use crate::hosts::Hosts;
 use crate::list::List;
 use crate::live::Live;
@@ -152,6 +153,8 @@ pub struct Inner {
     pub(crate) followed: OnceLock<Vec<&'static str>>,
     /// The stores that the logs are copied to.
     pub(crate) copied: OnceLock<Vec<Copied>>,
+    /// The servers that serve the same sessions; none where this is the only one.
+    pub(crate) fleet: OnceLock<Arc<Fleet>>,
     /// True once the server is to stop.
     pub(crate) stopping: watch::Sender<bool>,
     live: Mutex<BTreeMap<SessionId, Arc<Live>>>,
@@ -204,6 +207,7 @@ impl State {
             rings,
             followed: OnceLock::new(),
             copied: OnceLock::new(),
+            fleet: OnceLock::new(),
             metrics: Metrics::default(),
             readiness: Readiness::default(),
             insight: Insight::default(),
@@ -219,6 +223,17 @@ impl State {
         live.filter(|live| !live.is_removed())
     }
 
+    /// The session of that id, brought here where it is not here but elsewhere. Waits for that, but not for ever.
+    pub(crate) async fn live_from_anywhere(&self, id: &SessionId) -> Option<Arc<Live>> {
+        if let Some(live) = self.live(id) {
+            return Some(live);
+        }
+        if let Some(fleet) = self.fleet.get() {
+            fleet.fetch(self, id).await;
+        }
+        self.live(id)
+    }
+
     /// The session of that id, also where its log was taken away: what is sent to it goes on behind what it had.
     pub(crate) fn live_to_write(&self, id: &SessionId) -> Option<Arc<Live>> {
         self.map().get(id).cloned()
@@ -230,11 +245,29 @@ impl State {
             return Ok(live);
         }
         let session = self.store.session_or_new(id)?;
+        Ok(self.live_of(session))
+    }
+
+    /// The session of that id; where there is none, a copy of `home`'s log is begun, which is at `epoch`. Waits for the disk.
+    pub(crate) fn live_or_copy(
+        &self,
+        id: &SessionId,
+        home: &str,
+        epoch: &str,
+    ) -> Result<Arc<Live>, ApiError> {
+        if let Some(live) = self.live_to_write(id) {
+            return Ok(live);
+        }
+        let session = self.store.session_or_copy(id, home, epoch)?;
+        Ok(self.live_of(session))
+    }
+
+    fn live_of(&self, session: Arc<Session>) -> Arc<Live> {
         let mut map = self.map();
         let live = map
-            .entry(id.clone())
+            .entry(session.id().clone())
             .or_insert_with(|| Arc::new(Live::new(session, &self.list, &self.rings)));
-        Ok(live.clone())
+        live.clone()
     }
 
     /// All sessions that have a log, by id.

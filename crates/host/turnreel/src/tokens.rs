@@ -4,6 +4,7 @@
 //! The file is the one place: `turnreel token` writes it while a server runs, and the server reads it again when it has
 //! changed. So a token that is revoked is refused within [`LOOK_EVERY`].
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -42,6 +43,10 @@ pub(crate) struct Record {
     /// Its end, Unix epoch in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) expires_ms: Option<i64>,
+    /// When it was taken back, Unix epoch in milliseconds: where several servers serve the same sessions, the others must
+    /// hear of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    revoked_ms: Option<i64>,
     /// Whether it was made as the link of a session.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) share: bool,
@@ -58,6 +63,15 @@ pub(crate) struct Wanted {
 }
 
 impl Record {
+    /// What is over for a day has no use any more, and is not shown for ever; what was taken back is remembered for longer
+    /// than any other server is away.
+    fn is_forgotten(&self) -> bool {
+        const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+        let is_before =
+            |at_ms: Option<i64>, days| at_ms.is_some_and(|at_ms| at_ms < now_ms() - days * DAY_MS);
+        is_before(self.expires_ms, 1) || is_before(self.revoked_ms, 90)
+    }
+
     /// Whether its end has come.
     pub(crate) fn is_over(&self) -> bool {
         self.expires_ms.is_some_and(|end_ms| end_ms <= now_ms())
@@ -103,14 +117,13 @@ pub(crate) fn create(dir: &Path, wanted: Wanted) -> Result<(String, Record), Str
             .collect(),
         session: wanted.session.map(|id| id.as_str().to_owned()),
         label: wanted.label,
+        revoked_ms: None,
         created_ms: now_ms(),
         expires_ms: wanted.expires_ms,
         share: wanted.share,
     };
     change(dir, |records| {
-        // What is over for a day has no use any more, and is not shown for ever.
-        let forgotten_ms = now_ms() - 24 * 60 * 60 * 1000;
-        records.retain(|record| record.expires_ms.is_none_or(|end_ms| end_ms > forgotten_ms));
+        records.retain(|record| !record.is_forgotten());
         if records.len() >= MAX_TOKENS {
             return Err(format!("there are {MAX_TOKENS} tokens; revoke some"));
         }
@@ -132,20 +145,30 @@ pub(crate) fn revoke(dir: &Path, which: impl Fn(&Record) -> bool) -> Result<usiz
         return Ok(0);
     }
     change(dir, |records| {
-        let before = records.len();
-        records.retain(|record| !which(record));
-        n_revoked = before - records.len();
+        let held = records
+            .iter_mut()
+            .filter(|record| record.revoked_ms.is_none());
+        for record in held.filter(|record| which(record)) {
+            record.revoked_ms = Some(now_ms());
+            n_revoked += 1;
+        }
         Ok(())
     })?;
     Ok(n_revoked)
 }
 
-/// All records, in the order in which they were made.
+/// All records that were not taken back, in the order in which they were made.
 ///
 /// # Errors
 ///
 /// Where the file is there and cannot be read.
 pub(crate) fn list(dir: &Path) -> Result<Vec<Record>, String> {
+    let mut records = read(dir)?;
+    records.retain(|record| record.revoked_ms.is_none());
+    Ok(records)
+}
+
+fn read(dir: &Path) -> Result<Vec<Record>, String> {
     let path = file_of(dir);
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
@@ -153,6 +176,56 @@ pub(crate) fn list(dir: &Path) -> Result<Vec<Record>, String> {
         Err(why) => return Err(format!("could not read: {why}: {}", path.display())),
     };
     serde_json::from_str(&text).map_err(|why| format!("could not read: {why}: {}", path.display()))
+}
+
+/// What came of [`merge`].
+#[derive(Debug, Default)]
+pub(crate) struct Merged {
+    /// Whether tokens were made or taken back elsewhere.
+    pub(crate) is_changed: bool,
+    /// Those of here that are not known there as they are here: their ids, and their records as JSON.
+    pub(crate) unknown_there: Vec<(String, String)>,
+}
+
+/// Takes what other servers know of their tokens, records as JSON by their ids. What one of them took back is taken back.
+///
+/// # Errors
+///
+/// Where the file refuses, is damaged, or is full.
+pub(crate) fn merge(dir: &Path, theirs: &BTreeMap<String, String>) -> Result<Merged, String> {
+    let theirs: BTreeMap<&str, Record> = theirs
+        .iter()
+        .filter_map(|(id, told)| Some((id.as_str(), serde_json::from_str::<Record>(told).ok()?)))
+        .filter(|(_, record)| !record.is_forgotten())
+        .collect();
+    let ours = read(dir)?;
+    let mut merged = Merged::default();
+    for record in ours.iter().filter(|record| !record.is_forgotten()) {
+        let told = theirs.get(record.id.as_str());
+        if told.is_none_or(|told| told.revoked_ms.is_none() && record.revoked_ms.is_some()) {
+            let told = serde_json::to_string(record).map_err(|why| why.to_string())?;
+            merged.unknown_there.push((record.id.clone(), told));
+        }
+    }
+    let is_news = |ours: &[Record], theirs: &Record| {
+        let known = ours.iter().find(|ours| ours.id == theirs.id);
+        known.is_none_or(|ours| ours.revoked_ms.is_none() && theirs.revoked_ms.is_some())
+    };
+    merged.is_changed = theirs.values().any(|theirs| is_news(&ours, theirs));
+    if merged.is_changed {
+        change(dir, |ours| {
+            for theirs in theirs.into_values() {
+                let n_ours = ours.len();
+                match ours.iter_mut().find(|ours| ours.id == theirs.id) {
+                    Some(ours) => ours.revoked_ms = ours.revoked_ms.or(theirs.revoked_ms),
+                    None if n_ours < MAX_TOKENS => ours.push(theirs),
+                    None => return Err(format!("there are {MAX_TOKENS} tokens; revoke some")),
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok(merged)
 }
 
 fn change(
@@ -169,7 +242,7 @@ fn change(
     // Held until the end: a server and a command may both change the file.
     let lock = options.open(&lock_path).map_err(cannot)?;
     lock.lock().map_err(cannot)?;
-    let mut records = list(dir)?;
+    let mut records = read(dir)?;
     change(&mut records)?;
     let text = serde_json::to_string_pretty(&records).map_err(|why| why.to_string())?;
     write_private(&file_of(dir), text.as_bytes())
@@ -184,6 +257,8 @@ pub(crate) struct Tokens {
     dir: PathBuf,
     startup_sha256: String,
     startup: Arc<Grant>,
+    /// The other servers', where there are any.
+    fleet_sha256: Mutex<Option<String>>,
     made: Mutex<Made>,
 }
 
@@ -203,8 +278,18 @@ impl Tokens {
             dir: dir.to_owned(),
             startup_sha256: sha256_hex(startup.as_bytes()),
             startup: Arc::new(Grant::everything()),
+            fleet_sha256: Mutex::default(),
             made: Mutex::default(),
         }
+    }
+
+    /// From now on the other servers come with this word.
+    pub(crate) fn know_fleet(&self, word: &str) {
+        let known = Some(sha256_hex(word.as_bytes()));
+        *self
+            .fleet_sha256
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = known;
     }
 
     /// What `token` allows; `None` for one that is unknown, revoked or over.
@@ -213,6 +298,11 @@ impl Tokens {
         let offered = sha256_hex(token.as_bytes());
         let fits = |sha256: &str| bool::from(offered.as_bytes().ct_eq(sha256.as_bytes()));
         let mut found = fits(&self.startup_sha256).then(|| self.startup.clone());
+        let fleet = self.fleet_sha256.lock();
+        let fleet = fleet.unwrap_or_else(PoisonError::into_inner).clone();
+        if fleet.is_some_and(|sha256| fits(&sha256)) {
+            found = Some(Arc::new(Grant::of_fleet()));
+        }
         for (sha256, grant) in &self.made().grants {
             if fits(sha256) {
                 found = Some(grant.clone());

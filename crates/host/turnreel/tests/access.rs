@@ -236,6 +236,20 @@ const ROUTES: &[(&str, &str, &str, &str, u16)] = &[
         200,
     ),
     ("GET", "/api/v1/ws", "read", "/api/v1/ws", 101),
+    (
+        "GET",
+        "/api/v1/fleet/sessions",
+        "admin",
+        "/api/v1/fleet/sessions",
+        200,
+    ),
+    (
+        "GET",
+        "/api/v1/fleet/sessions/{session}/log",
+        "admin",
+        "/api/v1/fleet/sessions/s1/log",
+        200,
+    ),
 ];
 
 const SCOPES: [&str; 4] = ["ingest", "read", "answer", "admin"];

@@ -2,8 +2,8 @@
 
 use chat_store::SessionId;
 
-/// `XADD`ed with each batch: `s` session, `e` epoch, `h` the last number.
-pub(super) const NEWS: &str = "turnreel:news";
+/// A stream with an entry for each batch: `s` its session, `e` the epoch, `h` the last number, `w` the server that wrote it.
+pub(crate) const NEWS: &str = "turnreel:news";
 
 /// The mark, the stream and the ids of a session.
 ///

@@ -127,6 +127,11 @@ fn write_followers(state: &State, text: &mut Text) {
 
 /// The stores that the logs are copied to; nothing where there are none.
 fn write_copies(state: &State, text: &mut Text) {
+    if let Some(fleet) = state.fleet.get() {
+        let name = "turnreel_fleet_servers";
+        let help = "Other servers of the fleet that are there.";
+        text.single(name, "gauge", help, fleet.n_members());
+    }
     let copied = state.copied.get().map_or(&[][..], Vec::as_slice);
     let conditions: Vec<_> = copied
         .iter()

@@ -336,4 +336,23 @@ pub(super) const DOCS: &[Doc] = &[
             &[("session", "Text", "A session that must be there."), FORMAT],
         )
     },
+    schema(
+        get(
+            "/api/v1/fleet/sessions",
+            "fleetSessions",
+            "For other servers of a fleet: the sessions whose numbers this one gives",
+        ),
+        "FleetSessions",
+    ),
+    query(
+        schema(
+            get(
+                "/api/v1/fleet/sessions/{session}/log",
+                "fleetLog",
+                "For other servers of a fleet: a part of a session's log as it is",
+            ),
+            "FleetLog",
+        ),
+        &[("after", "Count", "Events behind this number.")],
+    ),
 ];

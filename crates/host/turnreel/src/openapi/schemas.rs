@@ -124,6 +124,29 @@ pub(super) fn all() -> Value {
                 "warnings": list("Condition"),
             },
         },
+        "FleetSessions": {
+            "type": "object",
+            "required": ["sessions"],
+            "properties": {"sessions": {"type": "array", "items": {
+                "type": "object",
+                "required": ["id", "epoch", "head"],
+                "properties": {"id": text, "epoch": text, "head": count},
+            }}},
+        },
+        "FleetLog": {
+            "type": "object",
+            "required": ["epochs", "next", "head", "gaps", "lines"],
+            "properties": {
+                "epochs": {"type": "array", "items": {
+                    "type": "object",
+                    "required": ["epoch", "base"],
+                    "properties": {"epoch": text, "base": count},
+                }},
+                "next": count, "head": count,
+                "gaps": {"type": "array", "items": {"type": "array", "items": count}},
+                "lines": list("Event"),
+            },
+        },
         "Decision": {
             "type": "object",
             "required": ["decision"],

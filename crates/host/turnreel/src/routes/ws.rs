@@ -59,9 +59,9 @@ pub(super) async fn upgrade(
     }
     if let Some(session) = query.session {
         let id = SessionId::parse(&session).ok();
-        let live = id
-            .filter(|_| grant.sees(&session))
-            .and_then(|id| state.live(&id));
+        let id = id.filter(|_| grant.sees(&session));
+        let id = id.ok_or_else(ApiError::not_found)?;
+        let live = state.live_from_anywhere(&id).await;
         live.ok_or_else(ApiError::not_found)?;
     }
     let place = Place::take(&state, &grant)?;

@@ -29,10 +29,11 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
         if open.session == "*" {
             return self.open_list(sub).await;
         }
-        let live = SessionId::parse(&open.session)
-            .ok()
-            .filter(|id| self.grant.sees(id.as_str()))
-            .and_then(|id| self.state.live(&id));
+        let id = SessionId::parse(&open.session).ok();
+        let live = match id.filter(|id| self.grant.sees(id.as_str())) {
+            Some(id) => self.state.live_from_anywhere(&id).await,
+            None => None,
+        };
         let Some(live) = live else {
             let msg = "there is no such session".to_owned();
             return self.refuse(Some(sub), NO_SESSION, msg).await;

@@ -97,7 +97,7 @@ fn run(port: u16, dir: &std::path::Path) -> Option<Child> {
         .ok()
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }

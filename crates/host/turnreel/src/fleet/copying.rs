@@ -1,0 +1,382 @@
+//! Keeping copies of the logs of sessions that are at home elsewhere.
+//!
+//! What is new is heard from Redis, which mostly has the events as well; what it has not is asked of the home itself. What was
+//! missed, because this server or Redis or the home was away, is found by comparing lists: when a server comes, and once a
+//! minute. Bodies that lines refer to are fetched before the lines are stored, so that a copy is whole.
+
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use chat_event::{BodyRef, ChatEvent, bodies};
+use chat_store::{Copied, Epoch, Error as E, Gap, SessionId};
+use chat_tiers::{Member, News};
+use tokio::sync::Semaphore;
+
+use super::told::LogTold;
+use super::{Fleet, Home};
+use crate::ingest;
+use crate::locked::locked;
+use crate::state::{State, stopped};
+
+/// Events that are taken from Redis at once.
+const AT_ONCE: usize = 1000;
+
+/// Sessions that are copied beside each other.
+const BESIDE: usize = 4;
+
+/// Between two comparisons of all sessions.
+const COMPARE: Duration = Duration::from_secs(60);
+
+/// Before Redis is asked again for what is new.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// How long who asks for a session that is not here yet waits for it.
+const WAIT: Duration = Duration::from_secs(10);
+
+/// A part of a home's log.
+struct Part {
+    epochs: Vec<Epoch>,
+    /// The copy is to have the session up to this number, and there is more up to `head`.
+    next: u64,
+    head: u64,
+    gaps: Vec<Gap>,
+    lines: Vec<String>,
+}
+
+/// Copies what is new until the server stops.
+pub(super) async fn follow(state: State, fleet: Arc<Fleet>) {
+    let mut stopping = state.stopping.subscribe();
+    loop {
+        let following = follow_news(&state, &fleet);
+        tokio::select! {
+            () = stopped(&mut stopping) => return,
+            why = following => tracing::debug!("{why}"),
+        }
+        tokio::select! {
+            () = stopped(&mut stopping) => return,
+            () = tokio::time::sleep(AGAIN) => {}
+        }
+    }
+}
+
+/// Until something fails; what, is given.
+async fn follow_news(state: &State, fleet: &Arc<Fleet>) -> chat_tiers::Error {
+    let asking = fleet.asking.lock().await.another();
+    let mut news = match asking.news().await {
+        Ok(news) => news,
+        Err(why) => return why,
+    };
+    // What came before is found by comparing.
+    compare_all(state, fleet);
+    let mut compared = Instant::now();
+    let room = Arc::new(Semaphore::new(BESIDE));
+    loop {
+        let told = match news.next().await {
+            Ok(told) => told,
+            Err(why) => return why,
+        };
+        for told in newest(told) {
+            if told.writer == fleet.me.id {
+                continue;
+            }
+            let (state, fleet, room) = (state.clone(), fleet.clone(), room.clone());
+            tokio::spawn(async move {
+                let _room = room.acquire_owned().await;
+                fleet.hear(&state, &told).await;
+            });
+        }
+        if compared.elapsed() >= COMPARE {
+            compare_all(state, fleet);
+            compared = Instant::now();
+        }
+    }
+}
+
+/// Of the news of one session, the last.
+fn newest(told: Vec<News>) -> Vec<News> {
+    let mut seen = BTreeSet::new();
+    let newest_first = told.into_iter().rev();
+    newest_first
+        .filter(|news| seen.insert(news.session.as_str().to_owned()))
+        .collect()
+}
+
+fn compare_all(state: &State, fleet: &Arc<Fleet>) {
+    let members: Vec<Member> = locked(&fleet.members).values().cloned().collect();
+    for member in members {
+        tokio::spawn(catch_up(state.clone(), fleet.clone(), member));
+    }
+}
+
+/// Brings the copies up to what a server has.
+pub(super) async fn catch_up(state: State, fleet: Arc<Fleet>, member: Member) {
+    let list = match fleet.list(&member).await {
+        Ok(list) => list,
+        Err(why) => {
+            tracing::warn!("could not compare sessions: {why}");
+            return;
+        }
+    };
+    for row in list.sessions {
+        let Ok(id) = SessionId::parse(&row.id) else {
+            continue;
+        };
+        let here = state.live_to_write(&id).map(|live| live.session.position());
+        if here != Some((row.epoch.clone(), row.head)) {
+            fleet.copy(&state, &id, &member.id, None).await;
+        }
+    }
+}
+
+impl Fleet {
+    async fn hear(&self, state: &State, told: &News) {
+        let seen = state.live_to_write(&told.session);
+        let is_known = seen.is_some_and(|live| {
+            let (epoch, head) = live.session.position();
+            epoch == told.epoch && head >= told.head
+        });
+        if !is_known {
+            self.copy(state, &told.session, &told.writer, Some(told))
+                .await;
+        }
+    }
+
+    /// Brings the session here where it is at home elsewhere and was not heard of yet; waits for that, but not for ever.
+    pub(crate) async fn fetch(&self, state: &State, session: &SessionId) {
+        if let Some(Home::There(home)) = self.home_to_read(state, session).await {
+            let _ = tokio::time::timeout(WAIT, self.copy(state, session, &home, None)).await;
+        }
+    }
+
+    /// Copies what is new in a session of `home`'s. What fails is said, and found again by comparing.
+    async fn copy(&self, state: &State, session: &SessionId, home: &str, told: Option<&News>) {
+        if self.known_home(state, session) == Some(Home::Here) {
+            // It was here before the servers knew each other; that was said when it was named.
+            return;
+        }
+        let turn = locked(&self.turns)
+            .entry(session.clone())
+            .or_default()
+            .clone();
+        let held = turn.lock().await;
+        if let Err(why) = self.copy_in_turn(state, session, home, told).await {
+            tracing::warn!(session = session.as_str(), "could not copy: {why}");
+        }
+        drop(held);
+        drop(turn);
+        let mut turns = locked(&self.turns);
+        if turns
+            .get(session)
+            .is_some_and(|turn| Arc::strong_count(turn) == 1)
+        {
+            turns.remove(session);
+        }
+    }
+
+    async fn copy_in_turn(
+        &self,
+        state: &State,
+        session: &SessionId,
+        home: &str,
+        told: Option<&News>,
+    ) -> Result<(), String> {
+        let mut told = told;
+        let mut is_anew = false;
+        loop {
+            let here = state.live_to_write(session);
+            let here = here.map(|live| (live.session.epochs(), live.session.position().1));
+            let (epochs, after) = here.unwrap_or_default();
+            let epoch = epochs.last().map(|epoch| epoch.epoch.as_str());
+            if let Some(told) = told
+                && epoch == Some(&told.epoch)
+                && after >= told.head
+            {
+                return Ok(());
+            }
+            let quick = match told {
+                Some(told) if epoch == Some(&told.epoch) => {
+                    self.part_in_redis(session, &epochs, after).await
+                }
+                Some(_) | None => None,
+            };
+            let is_quick = quick.is_some();
+            let part = match (quick, self.member(home)) {
+                (Some(part), _) => part,
+                (None, Some(home)) => self.part_at_home(&home, session, after).await?,
+                (None, None) => return Err("its home is away".to_owned()),
+            };
+            self.fetch_bodies(state, home, &part.lines).await?;
+            let (next, head) = (part.next, part.head);
+            match self.store(state, session, home, part).await? {
+                Ok(()) => {}
+                // The home has what Redis has not, or not as it is there.
+                Err(_) if is_quick => {
+                    told = None;
+                    continue;
+                }
+                // It lost what is here, or went on without it: it is the home that counts. What was here is kept beside.
+                Err(E::Parted { .. } | E::Differs { .. }) if !is_anew => {
+                    self.begin_anew(state, session, home).await?;
+                    (is_anew, told) = (true, None);
+                    continue;
+                }
+                Err(why) => return Err(why.to_string()),
+            }
+            if next >= head {
+                return Ok(());
+            }
+        }
+    }
+
+    /// `None` where Redis has it not, or is away.
+    async fn part_in_redis(
+        &self,
+        session: &SessionId,
+        epochs: &[Epoch],
+        after: u64,
+    ) -> Option<Part> {
+        let epoch = epochs.last()?;
+        let mut hot = self.hot.lock().await;
+        let asking = hot.page(session, &epoch.epoch, after, AT_ONCE);
+        let page = asking.await.ok()??;
+        let (next, _) = page.lines.last()?;
+        Some(Part {
+            epochs: epochs.to_vec(),
+            next: *next,
+            head: page.head,
+            gaps: Vec::new(),
+            lines: page.lines.into_iter().map(|(_, line)| line).collect(),
+        })
+    }
+
+    async fn part_at_home(
+        &self,
+        home: &Member,
+        session: &SessionId,
+        after: u64,
+    ) -> Result<Part, String> {
+        let mut told = self.log(home, session, after).await?;
+        if told.head < after {
+            // It lost its end, or is another one: then what is here is not what is there.
+            told = self.log(home, session, 0).await?;
+        }
+        let LogTold {
+            epochs,
+            next,
+            head,
+            gaps,
+            lines,
+        } = told;
+        let gaps = gaps.into_iter().map(|(from, to)| Gap {
+            from,
+            to,
+            why: "disk",
+        });
+        Ok(Part {
+            epochs,
+            next,
+            head,
+            gaps: gaps.collect(),
+            lines: lines.iter().map(|line| line.get().to_owned()).collect(),
+        })
+    }
+
+    async fn fetch_bodies(
+        &self,
+        state: &State,
+        home: &str,
+        lines: &[String],
+    ) -> Result<(), String> {
+        for sha256 in referred(lines) {
+            if state
+                .store
+                .blobs()
+                .open_body(&sha256)
+                .is_ok_and(|body| body.is_some())
+            {
+                continue;
+            }
+            // It may have been sent to another server than the one that its event was sent to.
+            let mut members: Vec<Member> = locked(&self.members).values().cloned().collect();
+            members.sort_by_key(|member| member.id != home);
+            for member in members {
+                match self.fetch_body(&member, &state.store, &sha256).await {
+                    Ok(true) => break,
+                    Ok(false) => {}
+                    Err(why) if member.id == home => return Err(why),
+                    Err(why) => tracing::debug!("{why}"),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores a part in the copy, and tells those who follow it.
+    async fn store(
+        &self,
+        state: &State,
+        session: &SessionId,
+        home: &str,
+        part: Part,
+    ) -> Result<Result<(), E>, String> {
+        let Some(epoch) = part.epochs.last().map(|epoch| epoch.epoch.clone()) else {
+            return Err("its home told of no epoch".to_owned());
+        };
+        let (making, id, of) = (state.clone(), session.clone(), home.to_owned());
+        let making = move || making.live_or_copy(&id, &of, &epoch);
+        let made = tokio::task::spawn_blocking(making).await;
+        let live = made.map_err(|why| why.to_string())?;
+        let live = live.map_err(|why| why.message)?;
+        locked(&self.homes).insert(session.clone(), home.to_owned());
+        let copied = Copied {
+            home: home.to_owned(),
+            epochs: part.epochs,
+            lines: part.lines,
+            gaps: part.gaps,
+        };
+        let stored = ingest::append_copied(state, live, copied).await;
+        stored.map_err(|why| why.message)
+    }
+
+    /// Sets the copy aside, and begins it anew.
+    async fn begin_anew(
+        &self,
+        state: &State,
+        session: &SessionId,
+        home: &str,
+    ) -> Result<(), String> {
+        let member = self.member(home).ok_or("its home is away")?;
+        let told = self.log(&member, session, 0).await?;
+        let epoch = told.epochs.last().ok_or("its home told of no epoch")?;
+        let live = state.live_to_write(session).ok_or("it is gone")?;
+        tracing::warn!(
+            session = session.as_str(),
+            "its home has not what the copy here has; it is copied anew, and the copy is set aside"
+        );
+        let (home, epoch) = (home.to_owned(), epoch.epoch.clone());
+        let beginning = ingest::begin_anew(state, live, home, epoch).await;
+        beginning.map_err(|why| why.message)
+    }
+}
+
+/// The hashes of bodies that the lines refer to.
+fn referred(lines: &[String]) -> BTreeSet<String> {
+    let mut hashes = BTreeSet::new();
+    for line in lines {
+        // Few lines refer to any, and they are cheaper to look through than to read.
+        if !line.contains("\"$body\"") && !line.contains("\"sha256\"") {
+            continue;
+        }
+        let Ok(mut event) = ChatEvent::from_json(line) else {
+            continue;
+        };
+        let mut note = |body: &BodyRef| {
+            hashes.insert(body.sha256.clone());
+            Ok::<_, Infallible>(None)
+        };
+        let Ok(()) = bodies::put_back(&mut event, &mut note);
+    }
+    hashes
+}

@@ -1,0 +1,75 @@
+//! What the other servers of a fleet ask: which sessions are at home here, and their logs as they are.
+
+use std::sync::Arc;
+
+use axum::extract::State as FromState;
+use axum::{Extension, Json};
+use chat_store::{PageRequest, SessionId};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::address::{Path, Query};
+use crate::error::ApiError;
+use crate::fleet::{ListTold, LogTold, RowTold};
+use crate::scope::Grant;
+use crate::state::State;
+
+/// Events of one answer, and the bytes of their lines.
+const EVENTS: usize = 5000;
+const BYTES: usize = 4 * 1024 * 1024;
+
+/// `{"sessions":[{"id","epoch","head"}]}`: those whose numbers this server gives.
+pub(super) async fn sessions(
+    FromState(state): FromState<State>,
+    Extension(grant): Extension<Arc<Grant>>,
+) -> Result<Json<ListTold>, ApiError> {
+    let listing = move || {
+        let own = state.store.sessions().into_iter();
+        let own = own.filter(|session| grant.sees(session.id().as_str()));
+        let own = own.filter(|session| session.home().is_none());
+        let rows = own.map(|session| {
+            let (epoch, head) = session.position();
+            let id = session.id().as_str().to_owned();
+            RowTold { id, epoch, head }
+        });
+        rows.collect()
+    };
+    let sessions = tokio::task::spawn_blocking(listing).await?;
+    Ok(Json(ListTold { sessions }))
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct LogQuery {
+    /// Behind this number.
+    #[serde(default)]
+    after: u64,
+}
+
+/// `{"epochs":[{"epoch","base"}],"next","head","gaps":[[from,to]],"lines":[…]}`: the lines are the events, as they stand in
+/// the log.
+pub(super) async fn log(
+    FromState(state): FromState<State>,
+    Path(session): Path<String>,
+    Query(query): Query<LogQuery>,
+) -> Result<Json<LogTold>, ApiError> {
+    let live = state.live_to_write(&SessionId::parse(&session)?);
+    let live = live.ok_or_else(ApiError::not_found)?;
+    let request = PageRequest {
+        after: query.after,
+        limit: EVENTS,
+        max_bytes: BYTES,
+    };
+    let session = live.session.clone();
+    let reading = move || session.page(request).map(|page| (page, session.epochs()));
+    let (page, epochs) = tokio::task::spawn_blocking(reading).await??;
+    let lines = page.lines.into_iter().map(RawValue::from_string);
+    Ok(Json(LogTold {
+        epochs,
+        next: page.next,
+        head: page.head,
+        gaps: page.gaps.iter().map(|gap| (gap.from, gap.to)).collect(),
+        lines: lines
+            .collect::<Result<_, _>>()
+            .map_err(|_| ApiError::not_found())?,
+    }))
+}

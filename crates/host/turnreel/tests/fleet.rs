@@ -1,0 +1,343 @@
+//! Several servers behind one Redis: any of them takes and gives any session, and none of them, nor the Redis, is needed for
+//! what the others have.
+
+// Helpers of tests may panic as the tests do.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod support;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use support::redis::{Redis, free_port};
+use support::{Server, agent, chunks, make_token, signal, token_command};
+
+/// What a fleet may take for anything, on a machine that does much else.
+const PATIENCE: Duration = Duration::from_secs(45);
+
+struct Fleet {
+    redis: Redis,
+    servers: Vec<Server>,
+    _dirs: Vec<tempfile::TempDir>,
+}
+
+impl Fleet {
+    /// `None`, and said, where no Redis is installed.
+    fn start(n_servers: usize) -> Option<Fleet> {
+        let redis = Redis::start()?;
+        let mut fleet = Fleet {
+            redis,
+            servers: Vec::new(),
+            _dirs: Vec::new(),
+        };
+        (0..n_servers).for_each(|_| fleet.add());
+        Some(fleet)
+    }
+
+    fn add(&mut self) {
+        let dir = tempfile::tempdir().unwrap();
+        let server = start(
+            dir.path(),
+            &format!("127.0.0.1:{}", free_port()),
+            &self.redis,
+        );
+        self.servers.push(server);
+        self._dirs.push(dir);
+    }
+
+    fn restart(&mut self, nth: usize) {
+        let address = self.servers[nth].address();
+        let data = self.servers[nth].data.clone();
+        self.servers[nth] = start(&data, &address, &self.redis);
+    }
+
+    /// Posts until it is taken: a fleet that has just begun gives no homes yet.
+    fn post(&self, nth: usize, session: &str, events: &Value) -> Value {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let (status, answer) = self.servers[nth].post(session, events);
+            if status == 200 {
+                return answer;
+            }
+            assert_eq!(status, 503, "{answer}");
+            assert_eq!(answer["error"]["code"], "home_away", "{answer}");
+            assert!(Instant::now() < deadline, "{answer}");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    /// Until all servers that are given have the same of the session, up to `head`.
+    fn wait_until_same(&self, servers: &[usize], session: &str, head: u64) {
+        until(&format!("{session} is the same everywhere"), || {
+            let logs: Vec<_> = servers
+                .iter()
+                .map(|&nth| log(&self.servers[nth], session))
+                .collect();
+            let first = logs[0].clone()?;
+            let is_there = first.1.last().is_some_and(|event| event["seq"] == head);
+            let all = logs.iter().all(|log| log.as_ref() == Some(&first));
+            (is_there && all).then_some(())
+        });
+    }
+}
+
+fn start(data: &Path, address: &str, redis: &Redis) -> Server {
+    let advertise = format!("http://{address}");
+    let more = [
+        "--redis",
+        &redis.url(),
+        "--advertise",
+        &advertise,
+        "--no-examples",
+    ];
+    Server::start_on(data, address, &more)
+}
+
+/// The epoch and all events of a session as a server has them; `None` where it has not the session.
+fn log(server: &Server, session: &str) -> Option<(Value, Vec<Value>)> {
+    let (mut after, mut events) = (0, Vec::new());
+    loop {
+        let path = format!("/api/v1/sessions/{session}/events?bodies=full&after={after}");
+        let (status, page) = server.get(&path);
+        if status != 200 {
+            return None;
+        }
+        events.extend(page["events"].as_array().unwrap().iter().cloned());
+        after = page["next"].as_u64().unwrap();
+        if after >= page["head"].as_u64().unwrap() {
+            return Some((page["epoch"].clone(), events));
+        }
+    }
+}
+
+fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "not in time: {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn any_server_takes_and_gives_any_session_under_the_same_numbers() {
+    let Some(fleet) = Fleet::start(3) else { return };
+    fleet.post(0, "s1", &chunks(1, 10));
+    // Asked for the moment after, where nobody has told of it yet.
+    assert!(log(&fleet.servers[1], "s1").is_some());
+    let mut sockets: Vec<_> = fleet.servers.iter().map(Server::socket).collect();
+    let hellos: Vec<Value> = sockets
+        .iter_mut()
+        .enumerate()
+        .map(|(nth, socket)| {
+            until("the session is here", || log(&fleet.servers[nth], "s1"));
+            socket.open(1, "s1", None)
+        })
+        .collect();
+    assert!(
+        hellos
+            .iter()
+            .all(|hello| hello["epoch"] == hellos[0]["epoch"])
+    );
+    for n in 1..30 {
+        let nth = (n % 3) as usize;
+        let answer = fleet.post(nth, "s1", &chunks(n * 10 + 1, n * 10 + 10));
+        assert_eq!(answer["last"], n * 10 + 10, "{answer}");
+        assert_eq!(answer["epoch"], hellos[0]["epoch"]);
+    }
+    for socket in &mut sockets {
+        let seen = socket.events(11, 300);
+        let ids = seen.iter().map(|(seq, id)| (*seq, id.clone()));
+        assert!(ids.eq((11..=300).map(|n| (n, format!("e{n}")))));
+    }
+    fleet.wait_until_same(&[0, 1, 2], "s1", 300);
+    // A place in one of them is the same place in the others.
+    let epoch = hellos[0]["epoch"].as_str().unwrap();
+    for server in &fleet.servers {
+        let hello = server.socket().open(1, "s1", Some((epoch, 250)));
+        assert_ne!(hello["resume"], "reset", "{hello}");
+        let path = format!("/api/v1/sessions/s1/events?after=v1.{epoch}.300");
+        assert_eq!(server.get(&path).0, 200);
+    }
+    // What is sent again is known, wherever it is sent.
+    let again = fleet.post(2, "s1", &chunks(1, 300));
+    assert_eq!(again["dups"], 300);
+    // Each has all in its list.
+    for server in &fleet.servers {
+        let rows = server.get("/api/v1/sessions").1["sessions"].clone();
+        assert_eq!(rows.as_array().unwrap().len(), 1, "{rows}");
+        assert_eq!(rows[0]["events"], 300);
+    }
+}
+
+#[test]
+fn a_server_that_comes_later_or_comes_back_has_all_and_long_bodies_too() {
+    let Some(mut fleet) = Fleet::start(2) else {
+        return;
+    };
+    let long = "a long line\n".repeat(20_000);
+    let event = json!([{"id": "long", "timestamp": 1, "type": "tool_result",
+        "payload": {"toolCallId": "c1", "result": long}}]);
+    fleet.post(0, "long", &event);
+    for n in 0..5 {
+        fleet.post(n % 2, &format!("s{n}"), &chunks(1, 100));
+    }
+    fleet.add();
+    fleet.wait_until_same(&[0, 1, 2], "long", 1);
+    let (_, events) = log(&fleet.servers[2], "long").unwrap();
+    assert_eq!(events[0]["payload"]["result"], long);
+    (0..5).for_each(|n| fleet.wait_until_same(&[0, 1, 2], &format!("s{n}"), 100));
+    // Killed while much comes, and back.
+    for round in 0..3 {
+        for n in 0..10 {
+            let from = 100 + round * 100 + n * 10;
+            fleet.post(0, "s0", &chunks(from + 1, from + 10));
+            fleet.post(1, "s1", &chunks(from + 1, from + 10));
+            if n == 5 {
+                fleet.servers[2].kill();
+            }
+        }
+        fleet.restart(2);
+        let head = 200 + round * 100;
+        fleet.wait_until_same(&[0, 1, 2], "s0", head);
+        fleet.wait_until_same(&[0, 1, 2], "s1", head);
+    }
+}
+
+#[test]
+fn while_its_home_is_away_a_session_is_read_elsewhere_and_what_is_sent_waits() {
+    let Some(mut fleet) = Fleet::start(2) else {
+        return;
+    };
+    fleet.post(0, "s1", &chunks(1, 50));
+    fleet.wait_until_same(&[0, 1], "s1", 50);
+    let before = log(&fleet.servers[0], "s1");
+    fleet.servers[0].kill();
+    assert_eq!(log(&fleet.servers[1], "s1"), before);
+    let (status, answer) = fleet.servers[1].post("s1", &chunks(51, 60));
+    assert_eq!(
+        (status, &answer["error"]["code"]),
+        (503, &json!("home_away")),
+        "{answer}"
+    );
+    assert!(
+        answer["error"]["retryAfterMs"].as_u64() > Some(0),
+        "{answer}"
+    );
+    // Others go on.
+    fleet.post(1, "s2", &chunks(1, 10));
+    fleet.restart(0);
+    fleet.post(1, "s1", &chunks(51, 60));
+    fleet.wait_until_same(&[0, 1], "s1", 60);
+    fleet.wait_until_same(&[0, 1], "s2", 10);
+}
+
+#[test]
+fn without_their_redis_servers_go_on_with_what_they_have_and_find_each_other_again() {
+    let Some(mut fleet) = Fleet::start(2) else {
+        return;
+    };
+    fleet.post(0, "s1", &chunks(1, 10));
+    fleet.post(1, "s2", &chunks(1, 10));
+    fleet.wait_until_same(&[0, 1], "s1", 10);
+    fleet.wait_until_same(&[0, 1], "s2", 10);
+    let mut head = 10;
+    let harms: [fn(&mut Redis); 3] = [
+        |redis| {
+            redis.kill();
+            std::thread::sleep(Duration::from_secs(1));
+            redis.restart();
+        },
+        |redis| redis.ask::<()>(&["FLUSHALL"]),
+        |redis| {
+            signal(&redis.child, "STOP");
+            std::thread::sleep(Duration::from_secs(3));
+            signal(&redis.child, "CONT");
+        },
+    ];
+    for harm in harms {
+        std::thread::scope(|scope| {
+            let harming = scope.spawn(|| harm(&mut fleet.redis));
+            while !harming.is_finished() {
+                let events = chunks(head + 1, head + 10);
+                // The home takes what is its own, and hears of no Redis.
+                assert_eq!(fleet.servers[0].post("s1", &events).0, 200);
+                assert_eq!(fleet.servers[1].post("s2", &events).0, 200);
+                // Whose these are is known without asking, too.
+                assert_eq!(fleet.servers[1].post("s1", &events).0, 200);
+                head += 10;
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        });
+        fleet.wait_until_same(&[0, 1], "s1", head);
+        fleet.wait_until_same(&[0, 1], "s2", head);
+        // A session that nobody has yet finds a home again.
+        let fresh = format!("fresh{head}");
+        fleet.post(1, &fresh, &chunks(1, 5));
+        fleet.wait_until_same(&[0, 1], &fresh, 5);
+    }
+}
+
+#[test]
+fn tokens_and_answers_are_good_at_all_of_them() {
+    let Some(fleet) = Fleet::start(2) else { return };
+    let ask = json!([{"id": "ask", "timestamp": 1, "type": "permission_request", "turnId": "t1",
+        "payload": {"requestId": "r1", "toolName": "Bash", "answerable": true}}]);
+    fleet.post(0, "s1", &ask);
+    fleet.wait_until_same(&[0, 1], "s1", 1);
+    let status = |server: &Server, token: &str| {
+        let answer = agent()
+            .get(format!("{}/api/v1/sessions/s1/events", server.url))
+            .header("Authorization", format!("Bearer {token}"))
+            .call();
+        answer.unwrap().status().as_u16()
+    };
+    let made = make_token(&fleet.servers[0], &["--scope", "read", "--label", "reader"]);
+    until("the token is good there", || {
+        (status(&fleet.servers[1], &made) == 200).then_some(())
+    });
+    // One that may not answer may not by way of another server, either.
+    let path = "/api/v1/sessions/s1/permissions/r1";
+    let decision = json!({"decision": "allow"}).to_string();
+    let (refused, _) = fleet.servers[1].ask("POST", path, &made, &decision);
+    assert_eq!(refused, 403);
+    let sender = make_token(&fleet.servers[1], &["--scope", "ingest"]);
+    let own = json!([{"id": "own", "timestamp": 2, "type": "permission_resolved", "turnId": "t1",
+        "payload": {"requestId": "r1", "decision": "allow"}}]);
+    let events = "/api/v1/sessions/s1/events";
+    let (_, answer) = fleet.servers[1].ask("POST", events, &sender, &own.to_string());
+    let (_, direct) = fleet.servers[0].ask("POST", events, &fleet.servers[0].token, "[]");
+    assert!(
+        !answer.to_string().contains("\"stored\""),
+        "{answer} {direct}"
+    );
+    // Answered at the copy, heard at the home.
+    let waiting = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| fleet.servers[0].get(&format!("{path}?wait=30")));
+        std::thread::sleep(Duration::from_millis(300));
+        let (status, answer) = fleet.servers[1].post_text(path, &decision);
+        assert_eq!(status, 200, "{answer}");
+        waiting.join().unwrap()
+    });
+    assert_eq!(waiting.0, 200, "{waiting:?}");
+    assert!(waiting.1.to_string().contains("allow"), "{waiting:?}");
+    fleet.wait_until_same(&[0, 1], "s1", 2);
+    // Taken back at one of them, it is refused at both.
+    let listed = token_command(&fleet.servers[1].data, "list", &[]);
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let line = listed.lines().find(|line| line.contains("reader")).unwrap();
+    let id = line.split_whitespace().next().unwrap();
+    assert!(
+        token_command(&fleet.servers[1].data, "revoke", &[id])
+            .status
+            .success()
+    );
+    for server in &fleet.servers {
+        until("the token is refused", || {
+            (status(server, &made) == 401).then_some(())
+        });
+    }
+}
