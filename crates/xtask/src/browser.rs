@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::{command, report, workspace};
+use crate::{apt, command, report, workspace};
 
 const CHROME_NAMES: [&str; 6] = [
     "chromium",
@@ -37,24 +37,8 @@ pub(crate) fn ensure() -> Result<Browser, Error> {
         warn_of_different_versions(&browser);
         return Ok(browser);
     }
-    if is_root_on_debian() {
-        report::say("Installing chromium and chromium-driver with apt-get (about 100 MB)");
-        let log_path = std::env::temp_dir().join("turnreel-apt.log");
-        // A fresh machine has no package lists yet; where they are there, fetching them again is time lost.
-        apt_get(
-            &["install", "-y", "--no-install-recommends"],
-            &APT_PACKAGES,
-            &log_path,
-        )
-        .or_else(|_| {
-            report::say("Fetching apt's package lists and trying again");
-            apt_get(&["update"], &[], &log_path)?;
-            apt_get(
-                &["install", "-y", "--no-install-recommends"],
-                &APT_PACKAGES,
-                &log_path,
-            )
-        })?;
+    if apt::is_ours() {
+        apt::install(&APT_PACKAGES, "about 100 MB")?;
     }
     find().ok_or_else(|| Error::Missing {
         what: match find_chrome() {
@@ -148,20 +132,6 @@ fn warn_of_different_versions(browser: &Browser) {
             described(&browser.driver)
         ));
     }
-}
-
-fn is_root_on_debian() -> bool {
-    Path::new("/etc/debian_version").is_file()
-        && workspace::on_path("apt-get").is_some()
-        && command::output(command::new("id").arg("-u")).is_ok_and(|text| text.trim() == "0")
-}
-
-fn apt_get(arguments: &[&str], packages: &[&str], log_path: &Path) -> Result<(), Error> {
-    let mut apt = command::new("apt-get");
-    apt.args(arguments)
-        .args(packages)
-        .env("DEBIAN_FRONTEND", "noninteractive");
-    command::run_quietly(&mut apt, log_path)
 }
 
 #[cfg(test)]

@@ -8,9 +8,11 @@ mod error;
 mod report;
 mod workspace;
 
+mod apt;
 mod browser;
 mod command;
 mod fingerprint;
+mod servers;
 mod tools;
 
 mod bench;

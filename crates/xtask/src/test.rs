@@ -3,7 +3,9 @@
 //! A step is a command and its name. The first that fails ends the run, with the command to repeat it.
 
 mod counts;
+mod programs;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
@@ -11,8 +13,9 @@ use std::time::{Duration, Instant};
 use crate::args::TestOptions;
 use crate::browser::Browser;
 use crate::error::Error;
+use crate::servers::Servers;
 use crate::tools::{Tools, WASM_TARGET};
-use crate::{browser, command, dist, npm, report, tools, workspace};
+use crate::{browser, command, dist, npm, report, servers, tools, workspace};
 use counts::Counts;
 
 /// The page's package, which is the root of the workspace.
@@ -98,8 +101,10 @@ impl Run<'_> {
                 "The page is not held to the rules of accessibility: {why}"
             ));
         }
+        let servers = servers::ensure()?;
         let environment = Environment {
             root: &root,
+            servers: &servers,
             axe: axe.ok(),
             tools: &tools,
             browser: &browser,
@@ -167,7 +172,9 @@ impl Run<'_> {
         environment: &Environment<'_>,
         [packages, page, end_to_end]: &[Vec<String>; 3],
     ) -> Result<(), Error> {
-        self.cargo_test("packages, host", packages, Some(environment))?;
+        self.packages(packages, environment)?;
+        let docs = ["test", "--doc", "--workspace", "--exclude", PAGE].map(str::to_owned);
+        self.cargo_test("packages, examples in docs", &docs, Some(environment))?;
         self.cargo_test("page, host", page, Some(environment))?;
         // wasm-bindgen's test runner takes one filter at most.
         let filters = &self.options.filters;
@@ -197,6 +204,37 @@ impl Run<'_> {
             }
         }
         self.cargo_test("end to end", end_to_end, Some(environment))
+    }
+
+    /// The tests of the packages, but for those in their docs.
+    fn packages(
+        &mut self,
+        arguments: &[String],
+        environment: &Environment<'_>,
+    ) -> Result<(), Error> {
+        let name = "packages, host";
+        let (root, filters) = (self.root.clone(), self.options.filters.clone());
+        let is_full = self.options.full;
+        let settings = environment.settings()?;
+        self.timed(name, |counts| {
+            let programs = programs::compiled(&root, arguments)?;
+            let set = |command: &mut Command| {
+                command.envs(settings.iter().cloned());
+                choose_inputs(command, is_full);
+            };
+            let failed = programs::run(programs, &filters, &set, counts);
+            if failed.is_empty() {
+                return Ok(());
+            }
+            Err(Error::Failed {
+                what: format!("pass the step \"{name}\""),
+                why: format!(
+                    "{} failed\nTo repeat: {}",
+                    counts.failed,
+                    failed.join("\n           ")
+                ),
+            })
+        })
     }
 
     fn page_arguments(&self, tests: &[String]) -> Vec<String> {
@@ -249,14 +287,9 @@ impl Run<'_> {
         if !filters.is_empty() {
             cargo.arg("--").args(filters);
         }
-        if self.options.full {
-            cargo.env("TURNREEL_FULL", "1");
-        } else if std::env::var_os(SEED).is_none() {
-            // What a change breaks is seen in its own run; what chance finds belongs to the long one.
-            cargo.env(SEED, "1");
-        }
+        choose_inputs(&mut cargo, self.options.full);
         if let Some(environment) = environment {
-            environment.apply(&mut cargo)?;
+            cargo.envs(environment.settings()?);
         }
         self.timed(name, |counts| {
             let status = command::run_reading(&mut cargo, |line| counts.add_line(line))?;
@@ -321,6 +354,7 @@ impl Run<'_> {
 /// What tests find in their environment.
 struct Environment<'a> {
     root: &'a Path,
+    servers: &'a Servers,
     /// The folder of axe-core.
     axe: Option<PathBuf>,
     tools: &'a Tools,
@@ -329,21 +363,38 @@ struct Environment<'a> {
 }
 
 impl Environment<'_> {
-    fn apply(&self, cargo: &mut Command) -> Result<(), Error> {
-        let settings =
+    /// As variables.
+    fn settings(&self) -> Result<Vec<(&'static str, OsString)>, Error> {
+        let browser =
             browser::write_webdriver_json(self.browser, &workspace::scratch_dir(self.root)?)?;
-        cargo
-            .env("PATH", workspace::path_with(&self.tools.bin_dirs)?)
-            .env("TURNREEL_BIN", self.program)
-            .env("TURNREEL_CHROME", &self.browser.chrome)
-            .env("CHROMEDRIVER", &self.browser.driver)
-            .env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", settings)
+        let axe = self.axe.as_ref().map(|axe| axe.join("axe.min.js"));
+        let mut settings = vec![
+            ("PATH", workspace::path_with(&self.tools.bin_dirs)?),
+            ("TURNREEL_BIN", self.program.into()),
+            ("TURNREEL_CHROME", self.browser.chrome.clone().into()),
+            ("CHROMEDRIVER", self.browser.driver.clone().into()),
+            ("WASM_BINDGEN_TEST_WEBDRIVER_JSON", browser.into()),
             // The runner's own limit, 20 s, is short for a busy machine.
-            .env("WASM_BINDGEN_TEST_TIMEOUT", "300");
-        if let Some(axe) = &self.axe {
-            cargo.env("TURNREEL_AXE", axe.join("axe.min.js"));
-        }
-        Ok(())
+            ("WASM_BINDGEN_TEST_TIMEOUT", "300".into()),
+        ];
+        let found = [
+            ("TURNREEL_AXE", axe),
+            ("TURNREEL_POSTGRES_BIN", self.servers.postgres_bin.clone()),
+            ("TURNREEL_MOTO", self.servers.moto.clone()),
+        ];
+        let found = found.into_iter();
+        settings.extend(found.filter_map(|(name, path)| Some((name, path?.into()))));
+        Ok(settings)
+    }
+}
+
+/// What property tests try.
+fn choose_inputs(command: &mut Command, is_full: bool) {
+    if is_full {
+        command.env("TURNREEL_FULL", "1");
+    } else if std::env::var_os(SEED).is_none() {
+        // What a change breaks is seen in its own run; what chance finds belongs to the long one.
+        command.env(SEED, "1");
     }
 }
 

@@ -1,0 +1,168 @@
+//! The test programs of the packages, two at a time: some compute, others mostly wait for servers and timers.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::Value;
+
+use super::counts::Counts;
+use crate::error::Error;
+use crate::{command, report};
+
+/// Below this folder lie the packages whose tests mostly wait.
+const WAITING: &str = "crates/host";
+
+/// One test program.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Program {
+    /// Its package's folder, where it runs.
+    folder: PathBuf,
+    package: String,
+    /// What cargo calls it: a test's name, or that of the library or the program whose own tests these are.
+    target: String,
+    kind: String,
+    executable: PathBuf,
+}
+
+impl Program {
+    /// From a line that cargo says; `None` where it tells of something else.
+    fn from_message(line: &str) -> Option<Program> {
+        let message: Value = serde_json::from_str(line).ok()?;
+        let executable = PathBuf::from(message["executable"].as_str()?);
+        if message["profile"]["test"] != true {
+            return None;
+        }
+        let manifest = Path::new(message["manifest_path"].as_str()?);
+        let folder = manifest.parent()?.to_owned();
+        Some(Program {
+            package: folder.file_name()?.to_string_lossy().into_owned(),
+            folder,
+            target: message["target"]["name"].as_str()?.to_owned(),
+            kind: message["target"]["kind"][0].as_str()?.to_owned(),
+            executable,
+        })
+    }
+
+    /// What cargo is told to run it alone.
+    fn arguments(&self) -> String {
+        let target = match self.kind.as_str() {
+            "test" => format!("--test {}", self.target),
+            "bin" => format!("--bin {}", self.target),
+            _ => "--lib".to_owned(),
+        };
+        format!("cargo test --package {} {target}", self.package)
+    }
+}
+
+/// The programs that cargo compiles by these arguments. They are compiled where they are not yet.
+///
+/// # Errors
+/// When they cannot be.
+pub(super) fn compiled(root: &Path, arguments: &[String]) -> Result<Vec<Program>, Error> {
+    let mut cargo = command::cargo();
+    cargo
+        .args(arguments)
+        .args(["--no-run", "--message-format", "json-render-diagnostics"])
+        .current_dir(root);
+    let said = command::output(&mut cargo)?;
+    Ok(said.lines().filter_map(Program::from_message).collect())
+}
+
+/// Runs them and counts; what a program says is printed when it has ended, as a whole. Those that failed are given, as they can
+/// be repeated.
+pub(super) fn run(
+    programs: Vec<Program>,
+    filters: &[String],
+    environment: &(dyn Fn(&mut Command) + Sync),
+    counts: &mut Counts,
+) -> Vec<String> {
+    let (waiting, computing): (Vec<_>, Vec<_>) = programs
+        .into_iter()
+        .partition(|program| program.folder.to_string_lossy().contains(WAITING));
+    let left: VecDeque<Program> = waiting.into_iter().chain(computing).collect();
+    let left = Mutex::new(left);
+    let done = Mutex::new((counts, Vec::new()));
+    std::thread::scope(|scope| {
+        let (left, done) = (&left, &done);
+        // One begins with those that wait, one with those that compute.
+        for begins_waiting in [true, false] {
+            scope.spawn(move || {
+                loop {
+                    let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);
+                    let next = match begins_waiting {
+                        true => left.pop_front(),
+                        false => left.pop_back(),
+                    };
+                    drop(left);
+                    let Some(program) = next else { return };
+                    let (said, succeeded) = ended(&program, filters, environment);
+                    let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                    report::say(&format!("{} {}", program.package, program.target));
+                    print!("{said}");
+                    said.lines().for_each(|line| done.0.add_line(line));
+                    if !succeeded {
+                        done.1.push(program.arguments());
+                    }
+                }
+            });
+        }
+    });
+    let (_, failed) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    failed
+}
+
+/// What a program said, and whether all was well.
+fn ended(
+    program: &Program,
+    filters: &[String],
+    environment: &(dyn Fn(&mut Command) + Sync),
+) -> (String, bool) {
+    let mut command = command::new(&program.executable);
+    command
+        .args(filters)
+        .current_dir(&program.folder)
+        .env("CARGO_MANIFEST_DIR", &program.folder)
+        .stdin(Stdio::null());
+    environment(&mut command);
+    match command.output() {
+        Ok(output) => {
+            let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
+            if !output.status.success() {
+                // It is long, and only of use then.
+                said.push_str(&String::from_utf8_lossy(&output.stderr));
+            }
+            (said, output.status.success())
+        }
+        Err(why) => (format!("could not be started: {why}\n"), false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cargo_tells_of_test_programs_among_other_things() {
+        let artifact = |test: bool, executable: &str| {
+            format!(
+                r#"{{"reason":"compiler-artifact","manifest_path":"/w/crates/host/turnreel/Cargo.toml","target":{{"kind":["test"],"name":"watch"}},"profile":{{"test":{test}}},"executable":{executable}}}"#
+            )
+        };
+        let program = Program::from_message(&artifact(true, r#""/t/watch-1""#)).expect("a test");
+        assert_eq!(program.folder, Path::new("/w/crates/host/turnreel"));
+        assert_eq!(
+            program.arguments(),
+            "cargo test --package turnreel --test watch"
+        );
+        for other in [
+            artifact(false, r#""/t/turnreel""#),
+            artifact(true, "null"),
+            r#"{"reason":"build-finished","success":true}"#.to_owned(),
+            "not JSON".to_owned(),
+        ] {
+            assert_eq!(Program::from_message(&other), None, "{other}");
+        }
+    }
+}
