@@ -5,7 +5,6 @@
 
 mod support;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use chat_event::payload::{Interrupt, SessionEnd, ToolResult};
@@ -14,6 +13,7 @@ use chat_store::{
     Copied, Epoch, Error, Gap, INLINE_BYTES, ItemResult, Options, Session, Store, SyncPolicy,
 };
 use support::copying::{ALL, HOME, copied, copy_all, same};
+use support::server::fail_power;
 use support::{all, chunk, id, is_full, log_path, memory_dir, numbered, open, remove_beside};
 
 /// A home with so many events, and an empty copy of it.
@@ -31,11 +31,6 @@ fn home_and_copy(n_events: u64) -> (tempfile::TempDir, Store, tempfile::TempDir,
 
 fn of(store: &Store) -> Arc<Session> {
     store.session(&id("s1")).unwrap()
-}
-
-/// The next boot of the machine, whose last server did not leave its logs on purpose.
-fn fail_power(dir: &Path) {
-    std::fs::write(dir.join("boot_id"), "another").unwrap();
 }
 
 /// A line as another log may have it.
@@ -524,6 +519,31 @@ fn a_copy_with_a_damaged_end_has_no_epoch_of_its_own() {
         assert_eq!(all(&here), numbered(8));
         assert_eq!(here.position(), there.position());
     }
+}
+
+#[test]
+fn what_a_copy_lost_within_is_told_as_a_gap_and_is_there_again_when_it_is_begun_anew() {
+    let (_home_dir, home, copy_dir, copy) = home_and_copy(8);
+    let there = of(&home);
+    copy_all(&there, &of(&copy), 3);
+    drop(copy);
+    let path = log_path(copy_dir.path());
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("word 5", "word 6")).unwrap();
+    let copy = open(copy_dir.path());
+    let here = of(&copy);
+    let gap = Gap {
+        from: 5,
+        to: 5,
+        why: "disk",
+    };
+    assert_eq!(here.gaps(9).unwrap(), (vec![gap], false));
+    // Nothing is said of what is lost here.
+    let again = here.append_copied(copied(&there, 3, 4)).unwrap();
+    assert_eq!(again.results[1], ItemResult::Duplicate { seq: 5 });
+    here.begin_anew(HOME, &there.position().0).unwrap();
+    copy_all(&there, &here, 3);
+    same(&there, &here);
 }
 
 #[test]

@@ -71,6 +71,9 @@ impl Session {
     /// Makes the log a copy of the one that has these epochs: from now on its numbers are `home`'s. All that is here must
     /// be there, too.
     ///
+    /// What was lost here stays lost: a copy with [`gaps`](Session::gaps) that its home has not is made whole by
+    /// [`Session::begin_anew`].
+    ///
     /// # Errors
     ///
     /// [`Error::Parted`] where it is not, and where the disk refuses. The log is then as it was.

@@ -16,6 +16,11 @@ pub(crate) const ALL: PageRequest = PageRequest {
 
 /// What a server tells of its log: so many events behind `after`.
 pub(crate) fn copied(home: &Session, after: u64, limit: usize) -> Copied {
+    copied_of(HOME, home, after, limit)
+}
+
+/// The same of the server of that name.
+pub(crate) fn copied_of(name: &str, home: &Session, after: u64, limit: usize) -> Copied {
     let request = PageRequest {
         after,
         limit,
@@ -23,7 +28,7 @@ pub(crate) fn copied(home: &Session, after: u64, limit: usize) -> Copied {
     };
     let page = home.page(request).unwrap();
     Copied {
-        home: HOME.to_owned(),
+        home: name.to_owned(),
         epochs: home.epochs(),
         lines: page.lines,
         gaps: page.gaps,
@@ -37,6 +42,13 @@ pub(crate) fn copy_all(home: &Session, copy: &Arc<Session>, limit: usize) {
         copy.append_copied(copied(home, head, limit)).unwrap();
         assert!(copy.position().1 > head || copy.position() == home.position());
     }
+}
+
+/// Whether the copy has what its home has lost, whose numbers are not given again. All else of the home's it must have.
+pub(crate) fn has_more(home: &Session, copy: &Session) -> bool {
+    let [there, here] = [home, copy].map(|session| session.page(ALL).unwrap().lines);
+    assert!(there.iter().all(|line| here.contains(line)));
+    here.len() > there.len()
 }
 
 /// Holds that whoever reads one of the two cannot tell it from the other.

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, dead_code)]
 
 pub(crate) mod copying;
+pub(crate) mod server;
 
 use std::path::{Path, PathBuf};
 
