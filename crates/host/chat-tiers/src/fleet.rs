@@ -2,8 +2,8 @@
 //!
 //! Each session has one *home*, the server that first had an event of it; the others keep copies of its log. Redis knows the
 //! homes, and so does each copy of the one it is of. Should Redis lose them, the servers say again what they have, and nothing
-//! new is given a home until all had the time to. A home does not move by itself: while it is away its sessions are read from
-//! the copies, and what is sent to them waits with who sends it.
+//! new is given a home until all had the time to. While a home is away its sessions are read from the copies, and what is sent
+//! to them waits with who sends it; until, after some time, the server that it is sent to takes the session over.
 //!
 //! Whoever reaches the Redis reads all events in it; so it may as well hold the word by which the servers know each other.
 
@@ -74,6 +74,7 @@ pub struct Fleet {
     named_to: Option<String>,
     beat: Script,
     claim: Script,
+    take: Script,
 }
 
 impl Fleet {
@@ -94,6 +95,7 @@ impl Fleet {
             named_to: None,
             beat: Script::new(include_str!("fleet/beat.lua")),
             claim: Script::new(include_str!("fleet/claim.lua")),
+            take: Script::new(include_str!("fleet/take.lua")),
         })
     }
 
@@ -106,6 +108,7 @@ impl Fleet {
             named_to: None,
             beat: self.beat.clone(),
             claim: self.claim.clone(),
+            take: self.take.clone(),
         }
     }
 
@@ -139,7 +142,7 @@ impl Fleet {
         self.others().await
     }
 
-    /// Names the sessions that this server is the home of.
+    /// Names the sessions that this server is the home of, where no other one is by now.
     async fn name(&mut self, own: Vec<SessionId>) -> Result<(), Error> {
         let me = self.me.id.clone();
         for ids in own.chunks(AT_ONCE) {
@@ -147,20 +150,8 @@ impl Fleet {
             for id in ids {
                 naming.hset_nx(keys::HOMES, id.as_str(), &me).ignore();
             }
-            let mut asking = redis::cmd("HMGET");
-            asking.arg(keys::HOMES);
-            for id in ids {
-                asking.arg(id.as_str());
-            }
             let connection = self.connection().await?;
             naming.exec_async(connection).await.map_err(refused)?;
-            let homes: Vec<String> = asking.query_async(connection).await.map_err(refused)?;
-            for (id, home) in ids.iter().zip(homes).filter(|(_, home)| *home != me) {
-                tracing::error!(
-                    session = id.as_str(),
-                    "another server is the home of this session as well ({home}); each has its own log of it, and neither is copied to the other"
-                );
-            }
         }
         Ok(())
     }
@@ -212,6 +203,21 @@ impl Fleet {
         claim.arg(session.as_str()).arg(&self.me.id).arg(SETTLE_S);
         let connection = self.connection().await?;
         claim.invoke_async(connection).await.map_err(refused)
+    }
+
+    /// Makes this server the home of a session whose home is away, and says which is its home now: another one may have
+    /// been quicker.
+    ///
+    /// # Errors
+    ///
+    /// Where Redis is away or refuses.
+    pub async fn take(&mut self, session: &SessionId, from: &str) -> Result<String, Error> {
+        let script = self.take.clone();
+        let mut take = script.prepare_invoke();
+        take.key(keys::HOMES);
+        take.arg(session.as_str()).arg(from).arg(&self.me.id);
+        let connection = self.connection().await?;
+        take.invoke_async(connection).await.map_err(refused)
     }
 
     /// The home of a session, where it has one.

@@ -2,13 +2,14 @@
 //! works from the data folder alone.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use chat_store::{Session, SessionId};
 use chat_tiers::{Health, Hot, Logs, Tier, copy};
 use tokio::sync::watch;
 
 use crate::data_dir;
-use crate::fleet::Fleet;
+use crate::fleet::{Fleet, TAKE_OVER_AFTER};
 use crate::state::State;
 
 /// Where to copy to.
@@ -34,6 +35,16 @@ pub(crate) struct CopyArgs {
         value_parser = parse_url
     )]
     advertise: Option<String>,
+
+    /// Take over the sessions of another server that is away for so many seconds, when something is sent to them here; 0
+    /// waits for it however long it takes.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        env = "TURNREEL_TAKE_OVER_AFTER",
+        default_value_t = TAKE_OVER_AFTER.as_secs()
+    )]
+    take_over_after: u64,
 }
 
 /// The scheme and the host of a server, and its port where that is not the scheme's own.
@@ -75,7 +86,9 @@ impl CopyArgs {
             let id = data_dir::server_id(state.store.dir())?;
             let hot = Hot::new(&redis, &id).map_err(|why| format!("--redis: {why}"))?;
             if let Some(url) = self.advertise {
-                let fleet = Fleet::join(state, &redis, &id, &url, hot.reader())?;
+                let patience = Duration::from_secs(self.take_over_after);
+                let patience = Some(patience).filter(|patience| !patience.is_zero());
+                let fleet = Fleet::join(state, &redis, &id, &url, patience, hot.reader())?;
                 // As below: it is only ever set here.
                 let _ = state.fleet.set(fleet);
             }

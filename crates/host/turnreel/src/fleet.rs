@@ -2,17 +2,20 @@
 //!
 //! A session's home gives its numbers; each other server keeps a copy of the log (`copying`) and reads from it as from any
 //! log, so that who follows a session may come to any of them, and its cursor is good at all. What is sent to a server that
-//! is not the session's home goes on to the one that is (`routes::forward`). Tokens that are made at one of them are good at
+//! is not the session's home goes on to the one that is (`routes::forward`), and where that is away for too long the server
+//! takes its place (`homes`). Tokens that are made at one of them are good at
 //! all (`tokens`).
 
+pub(crate) mod bodies;
 mod copying;
 mod errands;
+mod homes;
 mod members;
 mod told;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
 use chat_store::SessionId;
@@ -23,6 +26,7 @@ use crate::locked::locked;
 use crate::state::State;
 
 pub(crate) use errands::{Errand, SCOPES, SENDER};
+pub(crate) use homes::TAKE_OVER_AFTER;
 pub(crate) use told::{ListTold, LogTold, RowTold};
 
 /// What Redis may take to say whose a session is.
@@ -38,6 +42,10 @@ pub(crate) struct Fleet {
     hot: tokio::sync::Mutex<HotReader>,
     /// The others, by their names.
     members: Mutex<BTreeMap<String, Member>>,
+    /// Those that are homes of sessions here and not there, and since when.
+    away: Mutex<HashMap<String, Instant>>,
+    /// For so long; for ever where there is none.
+    take_over_after: Option<Duration>,
     /// The homes of the sessions of which a copy is here.
     homes: Mutex<HashMap<SessionId, String>>,
     /// Held by who copies a session.
@@ -66,6 +74,7 @@ impl Fleet {
         redis: &str,
         id: &str,
         url: &str,
+        take_over_after: Option<Duration>,
         hot: HotReader,
     ) -> Result<Arc<Self>, String> {
         let asking =
@@ -77,6 +86,8 @@ impl Fleet {
             asking: asking.another().into(),
             hot: hot.into(),
             members: Mutex::default(),
+            away: Mutex::default(),
+            take_over_after,
             homes: Mutex::new(homes.collect()),
             turns: Mutex::default(),
             client: errands::client().map_err(|why| why.to_string())?,
@@ -85,36 +96,6 @@ impl Fleet {
         tokio::spawn(members::look_after(state.clone(), fleet.clone(), asking));
         tokio::spawn(copying::follow(state.clone(), fleet.clone()));
         Ok(fleet)
-    }
-
-    /// Where the session's numbers are given. Nobody's becomes ours.
-    ///
-    /// # Errors
-    ///
-    /// 503 where that cannot be told now.
-    pub(crate) async fn home_to_write(
-        &self,
-        state: &State,
-        session: &SessionId,
-    ) -> Result<Home, ApiError> {
-        if let Some(home) = self.known_home(state, session) {
-            return Ok(home);
-        }
-        let mut asking = self.asking.lock().await;
-        let claimed = tokio::time::timeout(PATIENCE, asking.claim(session)).await;
-        match claimed {
-            Ok(Ok(Some(home))) if home == self.me.id => Ok(Home::Here),
-            Ok(Ok(Some(home))) => Ok(Home::There(home)),
-            Ok(Ok(None)) => Err(unsettled(
-                "the servers have yet to say which sessions they have",
-            )),
-            Ok(Err(_)) | Err(_) => {
-                asking.disconnect();
-                Err(unsettled(
-                    "whose the session is cannot be told: the Redis of this server is away",
-                ))
-            }
-        }
     }
 
     /// Where the session's numbers are given, where somebody gives it any.

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use axum::http::StatusCode;
 use chat_event::ChatEvent;
-use chat_store::{Appended, Copied, ItemResult, SessionId, now_ms};
+use chat_store::{Appended, Copied, ItemResult, Session, SessionId, now_ms};
 use serde::Serialize;
 
 use crate::error::ApiError;
@@ -148,6 +148,11 @@ pub(crate) async fn ingest_at(
             "bad_event",
             rejected.into_iter().map(Item::Rejected),
         ));
+    }
+    if let Some(fleet) = state.fleet.get() {
+        let bodies = events.iter().flat_map(fleet::bodies::of).collect();
+        // One that does not answer may not have it, either.
+        let _ = fleet.fetch_bodies(state, None, bodies).await;
     }
     let appended = append_at(state, id, events, atomic, recv_ms).await?;
     let first = appended.first;
@@ -309,29 +314,26 @@ pub(crate) async fn append_copied(
     Ok(storing.await??.map(|_| ()))
 }
 
-/// Begins the copy of a session of `home`'s anew, and tells those who follow it.
+/// Changes what a log is, without an event, and tells those who follow it under which epoch it goes on. The inner result is
+/// what the store says.
 ///
 /// # Errors
 ///
-/// Where the disk refuses.
-pub(crate) async fn begin_anew(
+/// Where the server stops.
+pub(crate) async fn change_log(
     state: &State,
     live: Arc<Live>,
-    home: String,
-    epoch: String,
-) -> Result<(), ApiError> {
+    change: impl FnOnce(&Session) -> Result<(), chat_store::Error> + Send + 'static,
+) -> Result<Result<(), chat_store::Error>, ApiError> {
     let state = state.clone();
-    let beginning = tokio::spawn(async move {
+    let changing = tokio::spawn(async move {
         let _writer = live.writer.lock().await;
         // Told of when it goes: whatever became of it.
         let _untold = Untold::new(&state, &live);
         let session = live.session.clone();
-        let anew = move || session.begin_anew(&home, &epoch);
-        tokio::task::spawn_blocking(anew)
-            .await?
-            .map_err(ApiError::from)
+        tokio::task::spawn_blocking(move || change(&session)).await
     });
-    beginning.await?
+    Ok(changing.await??)
 }
 
 /// Stores by `storing`, and publishes. The caller holds the session's `writer`.

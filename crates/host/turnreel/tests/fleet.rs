@@ -84,13 +84,15 @@ impl Fleet {
 
 fn start(data: &Path, address: &str, redis: &Redis) -> Server {
     let advertise = format!("http://{address}");
-    let more = [
+    let redis = redis.url();
+    let mut more = vec![
         "--redis",
-        &redis.url(),
+        &redis,
         "--advertise",
         &advertise,
         "--no-examples",
     ];
+    more.extend(["--take-over-after", "4"]);
     Server::start_on(data, address, &more)
 }
 
@@ -182,13 +184,23 @@ fn a_server_that_comes_later_or_comes_back_has_all_and_long_bodies_too() {
     let event = json!([{"id": "long", "timestamp": 1, "type": "tool_result",
         "payload": {"toolCallId": "c1", "result": long}}]);
     fleet.post(0, "long", &event);
+    // A body that was sent beforehand, to another server than its event.
+    let aside = "another long line\n".repeat(20_000);
+    let sha256 = chat_store::sha256_hex(aside.as_bytes());
+    assert_eq!(fleet.servers[1].put_blob(&sha256, aside.as_bytes()), 204);
+    let reference =
+        json!({"$body": {"sha256": sha256, "bytes": aside.len(), "preview": "another"}});
+    let event = json!([{"id": "aside", "timestamp": 1, "type": "tool_result",
+        "payload": {"toolCallId": "c2", "result": reference}}]);
+    fleet.post(0, "long", &event);
     for n in 0..5 {
         fleet.post(n % 2, &format!("s{n}"), &chunks(1, 100));
     }
     fleet.add();
-    fleet.wait_until_same(&[0, 1, 2], "long", 1);
+    fleet.wait_until_same(&[0, 1, 2], "long", 2);
     let (_, events) = log(&fleet.servers[2], "long").unwrap();
     assert_eq!(events[0]["payload"]["result"], long);
+    assert_eq!(events[1]["payload"]["result"], aside);
     (0..5).for_each(|n| fleet.wait_until_same(&[0, 1, 2], &format!("s{n}"), 100));
     // Killed while much comes, and back.
     for round in 0..3 {
@@ -233,6 +245,47 @@ fn while_its_home_is_away_a_session_is_read_elsewhere_and_what_is_sent_waits() {
     fleet.post(1, "s1", &chunks(51, 60));
     fleet.wait_until_same(&[0, 1], "s1", 60);
     fleet.wait_until_same(&[0, 1], "s2", 10);
+}
+
+#[test]
+fn a_session_whose_home_hangs_is_taken_over_and_what_the_home_still_took_is_not_lost() {
+    let Some(fleet) = Fleet::start(3) else { return };
+    fleet.post(0, "s1", &chunks(1, 50));
+    fleet.post(0, "rest", &chunks(1, 5));
+    fleet.wait_until_same(&[0, 1, 2], "s1", 50);
+    fleet.wait_until_same(&[0, 1, 2], "rest", 5);
+    signal(&fleet.servers[0].child, "STOP");
+    // Until then it waits, and then it is another's.
+    fleet.post(1, "s1", &chunks(51, 60));
+    fleet.post(2, "s1", &chunks(61, 70));
+    fleet.wait_until_same(&[1, 2], "s1", 70);
+    signal(&fleet.servers[0].child, "CONT");
+    // It does not know yet, and takes what it is sent.
+    let long = "a long line of the old home\n".repeat(10_000);
+    let event = json!([{"id": "long", "timestamp": 1, "type": "tool_result",
+        "payload": {"toolCallId": "c1", "result": long}}]);
+    assert_eq!(fleet.servers[0].post("s1", &event).0, 200);
+    fleet.wait_until_same(&[0, 1, 2], "s1", 71);
+    let (_, events) = log(&fleet.servers[2], "s1").unwrap();
+    let mut ids: Vec<&str> = events
+        .iter()
+        .map(|event| event["id"].as_str().unwrap())
+        .collect();
+    ids.sort_unstable();
+    let mut expected: Vec<String> = (1..=70).map(|n| format!("e{n}")).collect();
+    expected.push("long".to_owned());
+    expected.sort_unstable();
+    assert_eq!(ids, expected);
+    assert!(
+        events
+            .iter()
+            .any(|event| event["payload"]["result"] == long)
+    );
+    // All go on, from wherever.
+    (0..3).for_each(|nth| drop(fleet.post(nth, "s1", &chunks(71 + nth as u64, 71 + nth as u64))));
+    fleet.wait_until_same(&[0, 1, 2], "s1", 74);
+    fleet.post(0, "rest", &chunks(6, 6));
+    fleet.wait_until_same(&[0, 1, 2], "rest", 6);
 }
 
 #[test]

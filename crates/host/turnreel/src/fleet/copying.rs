@@ -5,18 +5,18 @@
 //! minute. Bodies that lines refer to are fetched before the lines are stored, so that a copy is whole.
 
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use chat_event::{BodyRef, ChatEvent, bodies};
 use chat_store::{Copied, Epoch, Error as E, Gap, SessionId};
 use chat_tiers::{Member, News};
 use tokio::sync::Semaphore;
 
+use super::bodies::referred;
 use super::told::LogTold;
 use super::{Fleet, Home};
 use crate::ingest;
+use crate::live::Live;
 use crate::locked::locked;
 use crate::state::{State, stopped};
 
@@ -123,6 +123,18 @@ pub(super) async fn catch_up(state: State, fleet: Arc<Fleet>, member: Member) {
         let Ok(id) = SessionId::parse(&row.id) else {
             continue;
         };
+        if fleet.known_home(&state, &id) == Some(Home::Here) {
+            // Both say that they are its home; Redis says which one is.
+            if fleet.is_home_of(&member.id, &id).await
+                && let Err(why) = fleet.give_up(&state, &id, &member).await
+            {
+                tracing::warn!(
+                    session = id.as_str(),
+                    "could not give the session up: {why}"
+                );
+            }
+            continue;
+        }
         let here = state.live_to_write(&id).map(|live| live.session.position());
         if here != Some((row.epoch.clone(), row.head)) {
             fleet.copy(&state, &id, &member.id, None).await;
@@ -153,7 +165,7 @@ impl Fleet {
     /// Copies what is new in a session of `home`'s. What fails is said, and found again by comparing.
     async fn copy(&self, state: &State, session: &SessionId, home: &str, told: Option<&News>) {
         if self.known_home(state, session) == Some(Home::Here) {
-            // It was here before the servers knew each other; that was said when it was named.
+            // That another tells of it is found out when lists are compared.
             return;
         }
         let turn = locked(&self.turns)
@@ -207,7 +219,8 @@ impl Fleet {
                 (None, Some(home)) => self.part_at_home(&home, session, after).await?,
                 (None, None) => return Err("its home is away".to_owned()),
             };
-            self.fetch_bodies(state, home, &part.lines).await?;
+            self.fetch_bodies(state, Some(home), referred(&part.lines))
+                .await?;
             let (next, head) = (part.next, part.head);
             match self.store(state, session, home, part).await? {
                 Ok(()) => {}
@@ -283,36 +296,6 @@ impl Fleet {
         })
     }
 
-    async fn fetch_bodies(
-        &self,
-        state: &State,
-        home: &str,
-        lines: &[String],
-    ) -> Result<(), String> {
-        for sha256 in referred(lines) {
-            if state
-                .store
-                .blobs()
-                .open_body(&sha256)
-                .is_ok_and(|body| body.is_some())
-            {
-                continue;
-            }
-            // It may have been sent to another server than the one that its event was sent to.
-            let mut members: Vec<Member> = locked(&self.members).values().cloned().collect();
-            members.sort_by_key(|member| member.id != home);
-            for member in members {
-                match self.fetch_body(&member, &state.store, &sha256).await {
-                    Ok(true) => break,
-                    Ok(false) => {}
-                    Err(why) if member.id == home => return Err(why),
-                    Err(why) => tracing::debug!("{why}"),
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Stores a part in the copy, and tells those who follow it.
     async fn store(
         &self,
@@ -329,6 +312,12 @@ impl Fleet {
         let made = tokio::task::spawn_blocking(making).await;
         let live = made.map_err(|why| why.to_string())?;
         let live = live.map_err(|why| why.message)?;
+        if let Some(of) = live.session.home()
+            && of != home
+        {
+            self.change_home(state, &live, session, home, &part.epochs)
+                .await?;
+        }
         locked(&self.homes).insert(session.clone(), home.to_owned());
         let copied = Copied {
             home: home.to_owned(),
@@ -338,6 +327,26 @@ impl Fleet {
         };
         let stored = ingest::append_copied(state, live, copied).await;
         stored.map_err(|why| why.message)
+    }
+
+    /// Another server has taken over the session of which a copy is here.
+    async fn change_home(
+        &self,
+        state: &State,
+        live: &Arc<Live>,
+        session: &SessionId,
+        home: &str,
+        epochs: &[Epoch],
+    ) -> Result<(), String> {
+        let member = self.member(home).ok_or("its home is away")?;
+        if !self.is_home_of(home, session).await {
+            return Err(format!("{} is not its home", member.url));
+        }
+        match self.copy_from(state, live, &member, epochs).await? {
+            Ok(()) => Ok(()),
+            // The copy has what came to the old home at its end, which the old home will send to the new one.
+            Err(_) => self.begin_anew(state, session, home).await,
+        }
     }
 
     /// Sets the copy aside, and begins it anew.
@@ -356,27 +365,8 @@ impl Fleet {
             "its home has not what the copy here has; it is copied anew, and the copy is set aside"
         );
         let (home, epoch) = (home.to_owned(), epoch.epoch.clone());
-        let beginning = ingest::begin_anew(state, live, home, epoch).await;
-        beginning.map_err(|why| why.message)
+        let beginning = ingest::change_log(state, live, move |log| log.begin_anew(&home, &epoch));
+        let begun = beginning.await.map_err(|why| why.message)?;
+        begun.map_err(|why| why.to_string())
     }
-}
-
-/// The hashes of bodies that the lines refer to.
-fn referred(lines: &[String]) -> BTreeSet<String> {
-    let mut hashes = BTreeSet::new();
-    for line in lines {
-        // Few lines refer to any, and they are cheaper to look through than to read.
-        if !line.contains("\"$body\"") && !line.contains("\"sha256\"") {
-            continue;
-        }
-        let Ok(mut event) = ChatEvent::from_json(line) else {
-            continue;
-        };
-        let mut note = |body: &BodyRef| {
-            hashes.insert(body.sha256.clone());
-            Ok::<_, Infallible>(None)
-        };
-        let Ok(()) = bodies::put_back(&mut event, &mut note);
-    }
-    hashes
 }

@@ -5,11 +5,10 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::response::Response;
-use chat_store::{SessionId, Store};
+use chat_store::SessionId;
 use chat_tiers::Member;
 use reqwest::StatusCode;
 use serde::de::DeserializeOwned;
-use tokio::task::spawn_blocking;
 
 use super::Fleet;
 use super::told::{ListTold, LogTold};
@@ -20,6 +19,8 @@ use crate::scope::{Grant, Scope};
 const CONNECT: Duration = Duration::from_secs(3);
 /// What it is asked it may take so long for.
 const WHOLE: Duration = Duration::from_secs(30);
+/// Who sends something waits for the answer; a server that hangs is to be told from one that is busy.
+const HANDED_ON: Duration = Duration::from_secs(10);
 
 /// By whom a request was asked that a server hands on; it is never handed on again.
 pub(crate) const SENDER: &str = "turnreel-sender";
@@ -75,50 +76,20 @@ impl Fleet {
         self.ask(member, &path).await
     }
 
-    /// Fetches a body to the bodies here, piece by piece; whether it is there.
-    pub(super) async fn fetch_body(
-        &self,
-        member: &Member,
-        store: &Store,
-        sha256: &str,
-    ) -> Result<bool, String> {
-        let path = format!("/api/v1/blobs/{sha256}");
-        let mut answer = self.send(member, Method::GET, &path).await?;
-        if answer.status() == StatusCode::NOT_FOUND {
-            return Ok(false);
-        }
-        if !answer.status().is_success() {
-            return Err(format!("{} answers {}", member.url, answer.status()));
-        }
-        let said = |why: chat_store::Error| why.to_string();
-        let mut upload = store.blobs().begin(sha256).map_err(said)?;
-        while let Some(piece) = answer.chunk().await.map_err(|why| told(member, &why))? {
-            upload = spawn_blocking(move || upload.write(&piece).map(|()| upload))
-                .await
-                .map_err(|why| why.to_string())?
-                .map_err(said)?;
-        }
-        let finished = spawn_blocking(move || upload.finish()).await;
-        finished.map_err(|why| why.to_string())?.map_err(said)?;
-        Ok(true)
-    }
-
     /// Hands a request on, and gives the answer.
     pub(crate) async fn hand_on(
         &self,
         member: &Member,
         errand: Errand<'_>,
     ) -> Result<Response, String> {
-        let word = self.word()?;
         let words: Vec<&str> = Scope::ALL
             .into_iter()
             .filter(|scope| errand.grant.allows(*scope))
             .map(Scope::word)
             .collect();
         let mut request = self
-            .client
-            .request(errand.method, format!("{}{}", member.url, errand.path))
-            .bearer_auth(word)
+            .request(member, errand.method, errand.path)?
+            .timeout(HANDED_ON)
             .header(SENDER, &errand.grant.id)
             .header(SCOPES, words.join(" "))
             .body(errand.body);
@@ -140,6 +111,26 @@ impl Fleet {
         Ok(response)
     }
 
+    /// Sends events to a session at home there, as they stand in the log here.
+    pub(super) async fn send_events(
+        &self,
+        member: &Member,
+        session: &SessionId,
+        lines: &[String],
+    ) -> Result<(), String> {
+        let path = format!("/api/v1/sessions/{session}/events");
+        let request = self
+            .request(member, Method::POST, &path)?
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(format!("[{}]", lines.join(",")));
+        let answer = request.send().await.map_err(|why| told(member, &why))?;
+        // All of them may be known there under their ids, or be others: that is for who reads to see, and both are kept.
+        if answer.status().is_success() || answer.status() == StatusCode::CONFLICT {
+            return Ok(());
+        }
+        Err(format!("{} answers {}", member.url, answer.status()))
+    }
+
     async fn ask<T: DeserializeOwned>(&self, member: &Member, path: &str) -> Result<T, String> {
         let answer = self.send(member, Method::GET, path).await?;
         if !answer.status().is_success() {
@@ -149,17 +140,24 @@ impl Fleet {
         serde_json::from_slice(&bytes).map_err(|why| format!("{}: {why}", member.url))
     }
 
-    async fn send(
+    pub(super) async fn send(
         &self,
         member: &Member,
         method: Method,
         path: &str,
     ) -> Result<reqwest::Response, String> {
-        let request = self
-            .client
-            .request(method, format!("{}{path}", member.url))
-            .bearer_auth(self.word()?);
-        request.send().await.map_err(|why| told(member, &why))
+        let sending = self.request(member, method, path)?.send();
+        sending.await.map_err(|why| told(member, &why))
+    }
+
+    pub(super) fn request(
+        &self,
+        member: &Member,
+        method: Method,
+        path: &str,
+    ) -> Result<reqwest::RequestBuilder, String> {
+        let url = format!("{}{path}", member.url);
+        Ok(self.client.request(method, url).bearer_auth(self.word()?))
     }
 
     fn word(&self) -> Result<String, String> {
@@ -174,7 +172,7 @@ fn kept(headers: &HeaderMap) -> impl Iterator<Item = (HeaderName, HeaderValue)> 
 }
 
 /// Without the address that was asked: it names sessions.
-fn told(member: &Member, why: &reqwest::Error) -> String {
+pub(super) fn told(member: &Member, why: &reqwest::Error) -> String {
     let what = if why.is_timeout() {
         "gives no answer"
     } else if why.is_connect() {

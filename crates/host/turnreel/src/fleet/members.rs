@@ -52,6 +52,7 @@ async fn beat(
     state.access.tokens.know_fleet(&word);
     *locked(&fleet.word) = Some(word);
     let before = std::mem::replace(&mut *locked(&fleet.members), members.clone());
+    fleet.note_members();
     for (id, member) in &members {
         if before.get(id).is_none_or(|before| before.run != member.run) {
             tracing::info!("a server of the fleet is there: {}", member.url);
