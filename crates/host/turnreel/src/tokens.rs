@@ -2,9 +2,10 @@
 //! `<data>/tokens.json`.
 //!
 //! The file is the one place: `turnreel token` writes it while a server runs, and the server reads it again when it has
-//! changed. So a token that is revoked is refused within [`LOOK_EVERY`].
+//! changed. So a token that is revoked is refused within [`LOOK_EVERY`]. What other servers made or took back is for `merge`.
 
-use std::collections::BTreeMap;
+mod merge;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -15,6 +16,8 @@ use subtle::ConstantTimeEq;
 
 use crate::data_dir::write_private;
 use crate::scope::{Grant, Scope};
+
+pub(crate) use merge::merge;
 
 /// How often a running server looks whether the file has changed.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -176,56 +179,6 @@ fn read(dir: &Path) -> Result<Vec<Record>, String> {
         Err(why) => return Err(format!("could not read: {why}: {}", path.display())),
     };
     serde_json::from_str(&text).map_err(|why| format!("could not read: {why}: {}", path.display()))
-}
-
-/// What came of [`merge`].
-#[derive(Debug, Default)]
-pub(crate) struct Merged {
-    /// Whether tokens were made or taken back elsewhere.
-    pub(crate) is_changed: bool,
-    /// Those of here that are not known there as they are here: their ids, and their records as JSON.
-    pub(crate) unknown_there: Vec<(String, String)>,
-}
-
-/// Takes what other servers know of their tokens, records as JSON by their ids. What one of them took back is taken back.
-///
-/// # Errors
-///
-/// Where the file refuses, is damaged, or is full.
-pub(crate) fn merge(dir: &Path, theirs: &BTreeMap<String, String>) -> Result<Merged, String> {
-    let theirs: BTreeMap<&str, Record> = theirs
-        .iter()
-        .filter_map(|(id, told)| Some((id.as_str(), serde_json::from_str::<Record>(told).ok()?)))
-        .filter(|(_, record)| !record.is_forgotten())
-        .collect();
-    let ours = read(dir)?;
-    let mut merged = Merged::default();
-    for record in ours.iter().filter(|record| !record.is_forgotten()) {
-        let told = theirs.get(record.id.as_str());
-        if told.is_none_or(|told| told.revoked_ms.is_none() && record.revoked_ms.is_some()) {
-            let told = serde_json::to_string(record).map_err(|why| why.to_string())?;
-            merged.unknown_there.push((record.id.clone(), told));
-        }
-    }
-    let is_news = |ours: &[Record], theirs: &Record| {
-        let known = ours.iter().find(|ours| ours.id == theirs.id);
-        known.is_none_or(|ours| ours.revoked_ms.is_none() && theirs.revoked_ms.is_some())
-    };
-    merged.is_changed = theirs.values().any(|theirs| is_news(&ours, theirs));
-    if merged.is_changed {
-        change(dir, |ours| {
-            for theirs in theirs.into_values() {
-                let n_ours = ours.len();
-                match ours.iter_mut().find(|ours| ours.id == theirs.id) {
-                    Some(ours) => ours.revoked_ms = ours.revoked_ms.or(theirs.revoked_ms),
-                    None if n_ours < MAX_TOKENS => ours.push(theirs),
-                    None => return Err(format!("there are {MAX_TOKENS} tokens; revoke some")),
-                }
-            }
-            Ok(())
-        })?;
-    }
-    Ok(merged)
 }
 
 fn change(

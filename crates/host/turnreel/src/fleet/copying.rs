@@ -219,6 +219,10 @@ impl Fleet {
                 (None, Some(home)) => self.part_at_home(&home, session, after).await?,
                 (None, None) => return Err("its home is away".to_owned()),
             };
+            if part.head < after && part.epochs == epochs {
+                // It will find out when it gives the same numbers again.
+                return Ok(());
+            }
             self.fetch_bodies(state, Some(home), referred(&part.lines))
                 .await?;
             let (next, head) = (part.next, part.head);
@@ -241,6 +245,17 @@ impl Fleet {
                 return Ok(());
             }
         }
+    }
+
+    /// The line of an event that is not here yet; `None` where Redis has it not, or is away.
+    pub(crate) async fn event_in_redis(
+        &self,
+        session: &SessionId,
+        event_id: &str,
+    ) -> Option<String> {
+        let mut hot = self.hot.lock().await;
+        let (_, line) = hot.event(session, event_id).await.ok()??;
+        Some(line)
     }
 
     /// `None` where Redis has it not, or is away.

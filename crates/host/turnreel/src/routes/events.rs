@@ -194,9 +194,8 @@ pub(super) async fn full(
     Query(query): Query<FullQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let live = state
-        .live(&SessionId::parse(&session)?)
-        .ok_or_else(ApiError::not_found)?;
+    let id = SessionId::parse(&session)?;
+    let live = state.live(&id).ok_or_else(ApiError::not_found)?;
     if let Some(sha256) = query.body {
         let asked = sha256.clone();
         let finding = move || live.session.body(&event, &asked);
@@ -204,12 +203,16 @@ pub(super) async fn full(
         let body = found.ok_or_else(ApiError::not_found)?;
         return ranged::answer_body(body, &sha256, &headers).await;
     }
+    let asked = event.clone();
     let finding = move || -> Result<Option<String>, ApiError> {
-        let event = live.session.event_whole(&event)?;
+        let event = live.session.event_whole(&asked)?;
         Ok(event.map(|event| event.to_line()))
     };
-    let text = tokio::task::spawn_blocking(finding)
-        .await??
-        .ok_or_else(ApiError::not_found)?;
+    let mut found = tokio::task::spawn_blocking(finding).await??;
+    if let (None, Some(fleet)) = (&found, state.fleet.get()) {
+        // Who was told of it by another server may be quicker than the copy here.
+        found = fleet.event_in_redis(&id, &event).await;
+    }
+    let text = found.ok_or_else(ApiError::not_found)?;
     ranged::answer(text, &headers).await
 }

@@ -1,0 +1,118 @@
+//! Tokens of servers that serve the same sessions: what is made at one of them is good at all, and what is taken back at one of
+//! them is good at none.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::{MAX_TOKENS, Record, change, read};
+
+/// What came of [`merge`].
+#[derive(Debug, Default)]
+pub(crate) struct Merged {
+    /// Whether tokens were made or taken back elsewhere.
+    pub(crate) is_changed: bool,
+    /// Those of here that are not known there as they are here: their ids, and their records as JSON.
+    pub(crate) unknown_there: Vec<(String, String)>,
+}
+
+/// Takes what other servers know of their tokens, records as JSON by their ids. What one of them took back is taken back.
+///
+/// # Errors
+///
+/// Where the file refuses, is damaged, or is full.
+pub(crate) fn merge(dir: &Path, theirs: &BTreeMap<String, String>) -> Result<Merged, String> {
+    let theirs: BTreeMap<&str, Record> = theirs
+        .iter()
+        .filter_map(|(id, told)| Some((id.as_str(), serde_json::from_str::<Record>(told).ok()?)))
+        .filter(|(_, record)| !record.is_forgotten())
+        .collect();
+    let ours = read(dir)?;
+    let mut merged = Merged::default();
+    for record in ours.iter().filter(|record| !record.is_forgotten()) {
+        let told = theirs.get(record.id.as_str());
+        if told.is_none_or(|told| told.revoked_ms.is_none() && record.revoked_ms.is_some()) {
+            let told = serde_json::to_string(record).map_err(|why| why.to_string())?;
+            merged.unknown_there.push((record.id.clone(), told));
+        }
+    }
+    let is_news = |ours: &[Record], theirs: &Record| {
+        let known = ours.iter().find(|ours| ours.id == theirs.id);
+        known.is_none_or(|ours| ours.revoked_ms.is_none() && theirs.revoked_ms.is_some())
+    };
+    merged.is_changed = theirs.values().any(|theirs| is_news(&ours, theirs));
+    if merged.is_changed {
+        change(dir, |ours| {
+            for theirs in theirs.into_values() {
+                let n_ours = ours.len();
+                match ours.iter_mut().find(|ours| ours.id == theirs.id) {
+                    Some(ours) => ours.revoked_ms = ours.revoked_ms.or(theirs.revoked_ms),
+                    None if n_ours < MAX_TOKENS => ours.push(theirs),
+                    None => return Err(format!("there are {MAX_TOKENS} tokens; revoke some")),
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok(merged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Wanted, create, list, revoke};
+    use super::*;
+    use crate::scope::Scope;
+
+    /// Two servers tell each other what they know, until neither has news.
+    fn meet(here: &Path, there: &Path, known: &mut BTreeMap<String, String>) {
+        for dir in [here, there, here] {
+            let merged = merge(dir, known).unwrap();
+            known.extend(merged.unknown_there);
+        }
+        for dir in [here, there] {
+            let merged = merge(dir, known).unwrap();
+            assert!(!merged.is_changed && merged.unknown_there.is_empty());
+        }
+    }
+
+    fn ids(dir: &Path) -> Vec<String> {
+        let mut ids: Vec<String> = list(dir).unwrap().into_iter().map(|it| it.id).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    #[test]
+    fn what_is_made_anywhere_is_known_everywhere_and_what_is_taken_back_stays_so() {
+        let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let [here, there] = folders.each_ref().map(tempfile::TempDir::path);
+        let mut known = BTreeMap::new();
+        meet(here, there, &mut known);
+        let made = |dir| {
+            let scopes = vec![Scope::Read];
+            let wanted = Wanted {
+                scopes,
+                ..Wanted::default()
+            };
+            create(dir, wanted).unwrap().1.id
+        };
+        let mut all = vec![made(here), made(there), made(there)];
+        meet(here, there, &mut known);
+        all.sort_unstable();
+        assert_eq!((ids(here), ids(there)), (all.clone(), all.clone()));
+        // Taken back while the two could not tell each other, and another is made.
+        let gone = all.remove(0);
+        assert_eq!(revoke(there, |record| record.id == gone).unwrap(), 1);
+        all.push(made(here));
+        all.sort_unstable();
+        meet(here, there, &mut known);
+        assert_eq!((ids(here), ids(there)), (all.clone(), all.clone()));
+        assert_eq!(revoke(here, |record| record.id == gone).unwrap(), 0);
+        // A store that lost what it had is told again, of what is taken back as well.
+        let mut known = BTreeMap::new();
+        meet(here, there, &mut known);
+        assert_eq!((ids(here), ids(there)), (all.clone(), all));
+        assert!(known.contains_key(&gone));
+        // What is no record is passed by.
+        known.insert("odd".to_owned(), "[1]".to_owned());
+        assert!(!merge(here, &known).unwrap().is_changed);
+    }
+}
