@@ -167,11 +167,26 @@ fn any_server_takes_and_gives_any_session_under_the_same_numbers() {
     // What is sent again is known, wherever it is sent.
     let again = fleet.post(2, "s1", &chunks(1, 300));
     assert_eq!(again["dups"], 300);
+    // Reports of a sandbox's worker, whose task may have any name.
+    for nth in [0, 1, 2, 1] {
+        let report = json!({"event_type": "info", "message": format!("from {nth}")}).to_string();
+        let path = "/api/v1/sandbox/task/task%20one/progress";
+        until("the report is taken", || {
+            (fleet.servers[nth].post_text(path, &report).0 < 300).then_some(())
+        });
+    }
     // Each has all in its list.
     for server in &fleet.servers {
-        let rows = server.get("/api/v1/sessions").1["sessions"].clone();
-        assert_eq!(rows.as_array().unwrap().len(), 1, "{rows}");
-        assert_eq!(rows[0]["events"], 300);
+        let rows = until("both are in the list", || {
+            let rows = server.get("/api/v1/sessions").1["sessions"].clone();
+            (rows.as_array().unwrap().len() == 2).then_some(rows)
+        });
+        let row = rows
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|row| row["id"] == "s1");
+        assert_eq!(row.unwrap()["events"], 300);
     }
 }
 

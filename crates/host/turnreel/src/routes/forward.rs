@@ -4,13 +4,15 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use axum::extract::{MatchedPath, Request, State as FromState};
+use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State as FromState};
 use axum::http::Method;
+use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use chat_event::session_id::from_native;
 use chat_store::SessionId;
 
-use super::{body, scope_of, session_in};
+use super::{body, scope_of};
 use crate::error::ApiError;
 use crate::fleet::{self, Errand, Fleet, Home, SENDER};
 use crate::scope::{Grant, Scope};
@@ -24,10 +26,14 @@ pub(super) async fn forward(
     let Some(fleet) = state.fleet.get().cloned() else {
         return next.run(request).await;
     };
-    let Some((session, scope)) = asked(&request) else {
+    let (mut parts, body) = request.into_parts();
+    let asked = asked(&mut parts).await;
+    let is_head = parts.method == Method::HEAD;
+    let request = Request::from_parts(parts, body);
+    let Some((session, scope)) = asked else {
         return next.run(request).await;
     };
-    if !matches!(scope, Scope::Ingest | Scope::Answer) || *request.method() == Method::HEAD {
+    if !matches!(scope, Scope::Ingest | Scope::Answer) || is_head {
         state.live_from_anywhere(&session).await;
         return next.run(request).await;
     }
@@ -42,11 +48,17 @@ pub(super) async fn forward(
 }
 
 /// The session that a request is about, and what it must be for.
-fn asked(request: &Request) -> Option<(SessionId, Scope)> {
-    let matched = request.extensions().get::<MatchedPath>()?;
-    let session = session_in(matched.as_str(), request.uri().path())?;
-    let scope = scope_of(Some(matched.as_str()), request.method())?;
-    Some((SessionId::parse(session).ok()?, scope))
+async fn asked(parts: &mut Parts) -> Option<(SessionId, Scope)> {
+    let matched = parts.extensions.get::<MatchedPath>()?;
+    let scope = scope_of(Some(matched.as_str()), &parts.method)?;
+    let params = RawPathParams::from_request_parts(parts, &()).await.ok()?;
+    let session = params.iter().find_map(|(name, value)| match name {
+        "session" => Some(value.into()),
+        // A task's name may be any; its session's is made from it.
+        "task" => Some(from_native(value)),
+        _ => None,
+    })?;
+    Some((SessionId::parse(&session).ok()?, scope))
 }
 
 async fn hand_on(
