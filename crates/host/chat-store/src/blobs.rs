@@ -1,8 +1,9 @@
-//! Bodies by their hash: `blobs/<2 hex>/<sha256>`.
+//! Bodies by their hash: `blobs/<2 hex>/<sha256>`. What is not there may be had from elsewhere, where a server says so.
 
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sha2::{Digest, Sha256};
@@ -13,11 +14,23 @@ use crate::platform;
 /// How the name of a body begins that is not whole yet.
 const BEGUN: &str = ".new-";
 
+/// Gets a body that is not here, and keeps it here; whether it did. Called off the async threads, and may wait. What it
+/// refuses is why it may be there and cannot be had now.
+pub type Elsewhere = Box<dyn Fn(&str) -> Result<bool, String> + Send + Sync>;
+
 /// The bodies beside the logs. The same body is kept once.
-#[derive(Debug)]
 pub struct Blobs {
     dir: PathBuf,
     written: AtomicU64,
+    elsewhere: OnceLock<Elsewhere>,
+}
+
+impl std::fmt::Debug for Blobs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Blobs")
+            .field("dir", &self.dir)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Blobs {
@@ -33,6 +46,7 @@ impl Blobs {
         Ok(Blobs {
             dir,
             written: AtomicU64::new(0),
+            elsewhere: OnceLock::new(),
         })
     }
 
@@ -41,7 +55,13 @@ impl Blobs {
         Blobs {
             dir: data.join("blobs"),
             written: AtomicU64::new(0),
+            elsewhere: OnceLock::new(),
         }
+    }
+
+    /// From now on a body that is not here is asked for there. The first one who is named is asked.
+    pub fn look_elsewhere(&self, elsewhere: Elsewhere) {
+        let _ = self.elsewhere.set(elsewhere);
     }
 
     /// Keeps `body` and gives its hash.
@@ -130,13 +150,33 @@ impl Blobs {
         }
     }
 
-    /// The whole body of that hash; `None` where there is none.
+    /// As [`Blobs::open_body`], also where it is to be had from elsewhere, which is waited for.
     ///
     /// # Errors
     ///
-    /// Where the text is no hash, or the disk refuses.
+    /// [`Error::Elsewhere`] where it may be there and cannot be had now, and as [`Blobs::open_body`] has them.
+    pub fn open_anywhere(&self, sha256: &str) -> Result<Option<(fs::File, u64)>, Error> {
+        let found = self.open_body(sha256)?;
+        if found.is_some() {
+            return Ok(found);
+        }
+        let Some(elsewhere) = self.elsewhere.get() else {
+            return Ok(None);
+        };
+        match elsewhere(sha256) {
+            Ok(true) => self.open_body(sha256),
+            Ok(false) => Ok(None),
+            Err(why) => Err(Error::Elsewhere { why }),
+        }
+    }
+
+    /// The whole body of that hash, wherever it is; `None` where there is none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Blobs::open_anywhere`].
     pub fn get(&self, sha256: &str) -> Result<Option<Vec<u8>>, Error> {
-        let Some((mut file, _)) = self.open_body(sha256)? else {
+        let Some((mut file, _)) = self.open_anywhere(sha256)? else {
             return Ok(None);
         };
         let mut body = Vec::new();

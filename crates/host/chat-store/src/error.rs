@@ -41,6 +41,16 @@ pub enum Error {
         /// The folder.
         dir: PathBuf,
     },
+    /// There is a log of that session, so another is not taken in.
+    Exists {
+        /// The session.
+        session: String,
+    },
+    /// What is not here may be elsewhere, and cannot be had from there now.
+    Elsewhere {
+        /// Why.
+        why: String,
+    },
     /// The session may go on, and a log is compacted only when it is over.
     NotEnded {
         /// The session.
@@ -152,6 +162,13 @@ impl fmt::Display for Error {
             Error::NoSession { session, dir } => {
                 write!(f, "could not find the session {session}: {}", dir.display())
             }
+            Error::Exists { session } => {
+                write!(
+                    f,
+                    "could not take in the session: there is a log of it: {session}"
+                )
+            }
+            Error::Elsewhere { why } => write!(f, "could not get the body: {why}"),
             Error::NotEnded { session, status } => write!(
                 f,
                 "could not compact {session}: it has not ended, it is {status}"

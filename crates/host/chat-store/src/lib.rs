@@ -24,7 +24,7 @@ mod store;
 mod summary;
 mod whole;
 
-pub use blobs::{Blobs, Upload, sha256_hex};
+pub use blobs::{Blobs, Elsewhere, Upload, sha256_hex};
 pub use compaction::{Compaction, Folding, fold, has_checksum};
 pub use error::Error;
 pub use log::{

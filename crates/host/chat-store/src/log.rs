@@ -18,6 +18,7 @@ mod lines;
 mod open;
 mod page;
 mod records;
+mod restored;
 mod scan;
 mod seal;
 mod walk;
@@ -131,6 +132,8 @@ pub(crate) struct Log {
     lines: Vec<(u64, u64)>,
     ids: Ids,
     summary: Summary,
+    /// Whether it was made elsewhere and not appended to since.
+    is_restored: bool,
     /// Whether the last line is a `log_end`.
     ends_clean: bool,
     unsynced: bool,

@@ -4,6 +4,7 @@ mod boot;
 mod copies;
 mod found;
 pub(crate) mod lock;
+mod restore;
 mod session;
 
 use std::collections::{BTreeMap, HashMap};

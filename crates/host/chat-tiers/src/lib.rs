@@ -7,9 +7,12 @@
 //!
 //! - [`Hot`] is Redis: the newest events of each session that was used within a day.
 //! - [`Fleet`] are the servers behind one Redis, and whose each session is.
+//! - [`Cold`] is an object store: whole sessions, packed, when they are over. It takes no events, so it has a task of its own,
+//!   [`keep`], and it is read, too.
 //! - `logs` is what is copied, `copier` the loop, `health` what an operator is told of it.
 
 mod backoff;
+mod cold;
 mod copier;
 mod error;
 mod fleet;
@@ -18,6 +21,7 @@ mod hot;
 mod logs;
 mod tls;
 
+pub use cold::{Cold, Manifest, keep};
 pub use copier::{Batch, Tier, copy};
 pub use error::Error;
 pub use fleet::{BEAT, Fleet, Member, News, Newsreel};

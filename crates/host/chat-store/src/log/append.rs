@@ -60,7 +60,7 @@ impl Log {
         if refused {
             stored.clear();
         }
-        let synced = !stored.is_empty() && self.write(&stored, sync)?;
+        let synced = !stored.is_empty() && self.write(&stored, sync, now_ms)?;
         if self.index_is_due() {
             self.write_index();
         }
@@ -78,7 +78,8 @@ impl Log {
     }
 
     /// Writes what is new, and says whether it is durable.
-    fn write(&mut self, stored: &[Stored], sync: SyncPolicy) -> Result<bool, Error> {
+    fn write(&mut self, stored: &[Stored], sync: SyncPolicy, now_ms: i64) -> Result<bool, Error> {
+        self.go_on_from_elsewhere(now_ms)?;
         let lines = stored.iter().map(|stored| &stored.line);
         let (offsets, synced) = self.write_in_one_piece(lines, sync)?;
         for (stored, offset) in stored.iter().zip(offsets) {

@@ -105,7 +105,8 @@ impl Log {
         }
     }
 
-    fn go_on_under(
+    /// Goes on under that epoch, as its own home or another's copy.
+    pub(super) fn go_on_under(
         &mut self,
         epoch: &str,
         home: Option<String>,

@@ -58,6 +58,7 @@ impl Log {
             last_line: 0,
             lines: Vec::new(),
             ids: Ids::new()?,
+            is_restored: opening.files.is_restored(),
             ends_clean: false,
             unsynced: false,
             syncing: false,

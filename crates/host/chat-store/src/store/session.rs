@@ -3,6 +3,8 @@
 //! Of a log that is put away only the facts are held. It is opened when it is asked for, by its index, and put away again when
 //! too many others were used since.
 
+mod carried;
+
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -183,15 +185,17 @@ impl Session {
             Some(bodies::Found::Here(text)) => Some(StoredBody::Text(text)),
             Some(bodies::Found::Elsewhere(reference)) => store
                 .blobs
-                .open_body(&reference.sha256)?
+                .open_anywhere(&reference.sha256)?
                 .map(|(file, bytes)| StoredBody::File { file, bytes }),
         })
     }
 
     /// A body beside the log; `None` where it is not there, or is no text.
     pub(crate) fn blob(&self, sha256: &str) -> Result<Option<String>, Error> {
-        let Ok(body) = self.store()?.blobs.get(sha256) else {
-            return Ok(None);
+        let body = match self.store()?.blobs.get(sha256) {
+            Ok(body) => body,
+            Err(why @ Error::Elsewhere { .. }) => return Err(why),
+            Err(_) => return Ok(None),
         };
         Ok(body.and_then(|body| String::from_utf8(body).ok()))
     }

@@ -1,0 +1,199 @@
+//! An object store that speaks S3: whole sessions, packed, written when they end and read when somebody asks for them.
+//!
+//! Below the prefix of the address lie
+//!
+//! - `sessions/<stem>/<sha256>.events.jsonl.gz`, a log: the bytes of its files one after the other, with the hash of those;
+//! - `blobs/<2 hex>/<sha256>.gz`, a body beside logs, once for all sessions that have it;
+//! - `sessions/<stem>/<epoch>.<head>.manifest.json`, which is written last and makes a copy visible: [`Manifest`].
+//!
+//! A copy counts when it was read back and was the same. A newer one takes the place of those that it begins with; one that
+//! parts from it, such as another server's, stays beside it. What is copied, and when, is for `keep`; how it is packed for
+//! `pack`; how the store is asked for `objects`. What an upload that was killed leaves in parts is seen by nobody, and is for
+//! the bucket's own rules to put away (`AbortIncompleteMultipartUpload`).
+
+mod address;
+mod keep;
+mod keys;
+mod manifest;
+mod objects;
+mod pack;
+mod put;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::fs::File;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use chat_store::{Blobs, SessionId};
+
+use crate::error::Error;
+use keys::{Keys, Version};
+use objects::{Got, Objects};
+use pack::Digest;
+
+pub use keep::keep;
+pub use manifest::Manifest;
+
+/// A manifest that is longer is none of ours.
+const MANIFEST_BYTES: usize = 16 * 1024 * 1024;
+
+/// Copies of one session that are compared to find the newest.
+const MOST_COPIES: usize = 16;
+
+/// A body that unpacks to more is none that a server took.
+const BLOB_BYTES: u64 = 4 * 1024 * 1024 * 1024;
+
+const OTHER: &str = "it is not what was put there";
+
+/// One object store. Cloning it is cheap.
+#[derive(Clone)]
+pub struct Cold {
+    objects: Objects,
+    keys: Keys,
+    /// What copies it is known to have, by the stems of sessions.
+    known: Arc<Mutex<HashMap<String, Vec<Version>>>>,
+}
+
+/// The address may hold what others must not see.
+impl fmt::Debug for Cold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cold").finish_non_exhaustive()
+    }
+}
+
+impl Cold {
+    /// The store at `s3://BUCKET[/PREFIX][?region=…&endpoint=https://…]`. Credentials are had as other programs have them, from
+    /// the environment (`AWS_ACCESS_KEY_ID` …), a web identity, the container or the machine. It is not connected to yet.
+    ///
+    /// # Errors
+    ///
+    /// Where that is no such address; what is said does not repeat it.
+    pub fn new(url: &str) -> Result<Self, Error> {
+        let address = address::Address::parse(url)?;
+        Ok(Cold {
+            objects: Objects::new(address.connect()?),
+            keys: Keys::new(address.prefix()),
+            known: Arc::default(),
+        })
+    }
+
+    /// Whether it is known to have a copy of the session. Nothing is asked.
+    pub fn has(&self, session: &SessionId) -> bool {
+        self.known().contains_key(&session.stem())
+    }
+
+    /// The newest copy of the session; `None` where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Where the store is away or refuses, or what it has is none of ours.
+    pub async fn find(&self, session: &SessionId) -> Result<Option<Manifest>, Error> {
+        let copies = self.copies(session).await?;
+        Ok(copies.into_iter().max_by_key(Manifest::age))
+    }
+
+    /// Fetches the log of a copy into a file, which is written anew.
+    ///
+    /// # Errors
+    ///
+    /// Where the store is away or refuses, what it gives is not what was put there, or the disk refuses.
+    pub async fn fetch(&self, copy: &Manifest, into: &Path) -> Result<(), Error> {
+        let session = SessionId::parse(&copy.session)?;
+        let what = "fetch a session from the object store";
+        let file = File::create(into).map_err(|why| Error::store(what, why))?;
+        let expected = copy.digest();
+        let key = self.keys.log(&session, &copy.sha256);
+        let kept = file.try_clone().map_err(|why| Error::store(what, why))?;
+        let found = self.objects.get_packed(&key, kept, expected.bytes).await?;
+        match found {
+            Got::Whole(found) if found == expected => {}
+            Got::Whole(_) | Got::Broken => return Err(Error::store(what, OTHER)),
+            Got::Nothing => return Err(Error::store(what, "its log is not there any more")),
+        }
+        // It goes into the place of a log: nothing that stands there is lost when the power goes.
+        let synced = tokio::task::spawn_blocking(move || file.sync_all()).await;
+        synced
+            .map_err(std::io::Error::other)
+            .flatten()
+            .map_err(|why| Error::store(what, why))
+    }
+
+    /// Fetches a body among those of this folder; whether there is one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cold::fetch`].
+    pub async fn fetch_blob(&self, sha256: &str, blobs: &Blobs) -> Result<bool, Error> {
+        let what = "fetch a body from the object store";
+        let upload = blobs.begin(sha256)?;
+        let into = pack::Uploading::new(upload);
+        let finish = into.clone();
+        let key = self.keys.blob(sha256);
+        let found = self.objects.get_packed(&key, into, BLOB_BYTES).await?;
+        match found {
+            Got::Whole(found) if found.sha256 == sha256 => {}
+            Got::Whole(_) | Got::Broken => return Err(Error::store(what, OTHER)),
+            Got::Nothing => return Ok(false),
+        }
+        let finishing = tokio::task::spawn_blocking(move || finish.finish()).await;
+        finishing.map_err(|why| Error::store(what, why))??;
+        Ok(true)
+    }
+
+    /// The manifests of the session's copies.
+    async fn copies(&self, session: &SessionId) -> Result<Vec<Manifest>, Error> {
+        let mut keys = Vec::new();
+        let below = self.keys.session(session);
+        let mut note = |key: &str| {
+            if self.keys.version(key).is_some() && keys.len() < MOST_COPIES {
+                keys.push(key.to_owned());
+            }
+        };
+        self.objects.each(&below, &mut note).await?;
+        let mut copies = Vec::new();
+        for key in keys {
+            let key = keys::path(&key);
+            let text = self.objects.get_small(&key, MANIFEST_BYTES).await?;
+            let copy = text.and_then(|text| Manifest::read(&text, session));
+            // One that was put away meanwhile, or is none of ours.
+            copies.extend(copy.filter(|copy| self.keys.manifest(session, &copy.version()) == key));
+        }
+        Ok(copies)
+    }
+
+    /// Asks what it has, of all sessions.
+    async fn list(&self) -> Result<(), Error> {
+        let mut found: HashMap<String, Vec<Version>> = HashMap::new();
+        let mut note = |key: &str| {
+            if let Some((stem, version)) = self.keys.version(key) {
+                found.entry(stem.to_owned()).or_default().push(version);
+            }
+        };
+        self.objects.each(&self.keys.sessions(), &mut note).await?;
+        *self.known() = found;
+        Ok(())
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<String, Vec<Version>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it is known to have all of the session up to `head`.
+    fn covers(&self, session: &SessionId, epoch: &str, head: u64) -> bool {
+        let known = self.known();
+        let versions = known.get(&session.stem()).into_iter().flatten();
+        versions
+            .into_iter()
+            .any(|version| version.is_of(epoch) && version.head >= head)
+    }
+}
+
+impl Manifest {
+    fn digest(&self) -> Digest {
+        Digest {
+            bytes: self.bytes,
+            sha256: self.sha256.clone(),
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Asking the store, with patience: a request waits as long as what it carries may take, and no longer.
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use object_store::path::Path;
+use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt, PutPayload};
+use tokio::sync::mpsc;
+
+use super::pack::{self, Digest, PART_BYTES};
+use crate::error::Error;
+
+/// A store that says nothing for so long is taken to be away.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// One that takes or gives fewer bytes a second is, too.
+const SLOWEST: u64 = 8 * 1024;
+
+/// What came of unpacking an object.
+#[derive(Debug)]
+pub(super) enum Got {
+    /// It is not there.
+    Nothing,
+    /// It does not unpack, or to more than it should.
+    Broken,
+    /// It was unpacked to this.
+    Whole(Digest),
+}
+
+/// The objects of a bucket.
+#[derive(Clone)]
+pub(super) struct Objects {
+    store: Arc<dyn ObjectStore>,
+}
+
+impl Objects {
+    pub(super) fn new(store: Arc<dyn ObjectStore>) -> Self {
+        Objects { store }
+    }
+
+    /// Shows `note` each key below a folder.
+    pub(super) async fn each(
+        &self,
+        below: &Path,
+        note: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<(), Error> {
+        let what = "list the object store";
+        let mut found = self.store.list(Some(below));
+        while let Some(object) = within(what, PATIENCE, found.next()).await? {
+            let object = object.map_err(|why| refused(what, &why))?;
+            note(object.location.as_ref());
+        }
+        Ok(())
+    }
+
+    /// Whether there is an object of that key.
+    pub(super) async fn is_there(&self, key: &Path) -> Result<bool, Error> {
+        let what = "ask the object store";
+        match within(what, PATIENCE, self.store.head(key)).await? {
+            Ok(_) => Ok(true),
+            Err(object_store::Error::NotFound { .. }) => Ok(false),
+            Err(why) => Err(refused(what, &why)),
+        }
+    }
+
+    /// An object as it is; `None` where there is none, or it is longer.
+    pub(super) async fn get_small(
+        &self,
+        key: &Path,
+        most_bytes: usize,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let what = "read from the object store";
+        let found = match within(what, PATIENCE, self.store.get(key)).await? {
+            Ok(found) => found,
+            Err(object_store::Error::NotFound { .. }) => return Ok(None),
+            Err(why) => return Err(refused(what, &why)),
+        };
+        let mut pieces = found.into_stream();
+        let mut bytes = Vec::new();
+        while let Some(piece) = within(what, PATIENCE, pieces.next()).await? {
+            let piece = piece.map_err(|why| refused(what, &why))?;
+            if bytes.len() + piece.len() > most_bytes {
+                return Ok(None);
+            }
+            bytes.extend_from_slice(&piece);
+        }
+        Ok(Some(bytes))
+    }
+
+    pub(super) async fn put_small(&self, key: &Path, bytes: Vec<u8>) -> Result<(), Error> {
+        self.put_whole(key, bytes.into()).await
+    }
+
+    async fn put_whole(&self, key: &Path, bytes: PutPayload) -> Result<(), Error> {
+        let what = "write to the object store";
+        let patience = patience(bytes.content_length());
+        let put = within(what, patience, self.store.put(key, bytes)).await?;
+        put.map_err(|why| refused(what, &why))?;
+        Ok(())
+    }
+
+    /// Packs what is read, and puts it there: in one piece, or part by part. It is not to be seen before it is all there, and
+    /// not at all where what was read is not what was expected.
+    pub(super) async fn put_packed(
+        &self,
+        key: &Path,
+        from: impl Read + Send + 'static,
+        expected: &Digest,
+    ) -> Result<(), Error> {
+        // One is packed while another is on its way.
+        let (sender, mut parts) = mpsc::channel(1);
+        let packing = tokio::task::spawn_blocking(move || pack::pack(from, sender));
+        let packed = async {
+            let read = packing.await.map_err(std::io::Error::other).flatten();
+            let read = read.map_err(|why| Error::store("read what is to be copied", why))?;
+            let changed = || Error::store("copy it", "it changed while it was read");
+            (read == *expected).then_some(()).ok_or_else(changed)
+        };
+        let Some(first) = parts.recv().await else {
+            return packed.await;
+        };
+        if first.content_length() < PART_BYTES {
+            packed.await?;
+            return self.put_whole(key, first).await;
+        }
+        let what = "write to the object store";
+        let beginning = within(what, PATIENCE, self.store.put_multipart(key)).await?;
+        let mut upload = beginning.map_err(|why| refused(what, &why))?;
+        let put = async {
+            let mut next = Some(first);
+            while let Some(part) = next {
+                let patience = patience(part.content_length());
+                let put = within(what, patience, upload.put_part(part)).await?;
+                put.map_err(|why| refused(what, &why))?;
+                next = parts.recv().await;
+            }
+            packed.await?;
+            // The store puts the parts together, which takes long where there are many.
+            let complete = within(what, 6 * PATIENCE, upload.complete()).await?;
+            complete.map_err(|why| refused(what, &why)).map(|_| ())
+        };
+        let put = put.await;
+        if put.is_err() {
+            give_up(upload).await;
+        }
+        put
+    }
+
+    /// Unpacks an object into `into`, where it is no longer than it should.
+    pub(super) async fn get_packed(
+        &self,
+        key: &Path,
+        into: impl Write + Send + 'static,
+        most_bytes: u64,
+    ) -> Result<Got, Error> {
+        let what = "read from the object store";
+        let found = match within(what, PATIENCE, self.store.get(key)).await? {
+            Ok(found) => found,
+            Err(object_store::Error::NotFound { .. }) => return Ok(Got::Nothing),
+            Err(why) => return Err(refused(what, &why)),
+        };
+        let (sender, pieces) = mpsc::channel(4);
+        let unpacking = move || pack::unpack(pieces, into, most_bytes);
+        let unpacking = tokio::task::spawn_blocking(unpacking);
+        let mut coming = found.into_stream();
+        while let Some(piece) = within(what, PATIENCE, coming.next()).await? {
+            let piece = piece.map_err(|why| refused(what, &why))?;
+            // Where nobody takes it, it was refused, and why is said below.
+            if sender.send(piece).await.is_err() {
+                break;
+            }
+        }
+        drop(sender);
+        let unpacked = unpacking.await.map_err(std::io::Error::other).flatten();
+        match unpacked {
+            Ok(digest) => Ok(Got::Whole(digest)),
+            // So it is said of what is not packed, is cut off or has another checksum.
+            Err(why) if is_broken(&why) => Ok(Got::Broken),
+            Err(why) => Err(Error::store(what, why)),
+        }
+    }
+
+    pub(super) async fn delete(&self, key: &Path) -> Result<(), Error> {
+        let what = "delete from the object store";
+        match within(what, PATIENCE, self.store.delete(key)).await? {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(why) => Err(refused(what, &why)),
+        }
+    }
+}
+
+fn is_broken(why: &std::io::Error) -> bool {
+    use std::io::ErrorKind;
+    matches!(
+        why.kind(),
+        ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::UnexpectedEof
+    )
+}
+
+/// Tells the store that the parts are not needed. Where it does not hear of it they lie there, and nobody sees them.
+async fn give_up(mut upload: Box<dyn MultipartUpload>) {
+    let _ = tokio::time::timeout(PATIENCE, upload.abort()).await;
+}
+
+fn patience(n_bytes: usize) -> Duration {
+    PATIENCE + Duration::from_secs(n_bytes as u64 / SLOWEST)
+}
+
+async fn within<V>(
+    what: &'static str,
+    patience: Duration,
+    asking: impl Future<Output = V>,
+) -> Result<V, Error> {
+    tokio::time::timeout(patience, asking).await.map_err(|_| {
+        let seconds = patience.as_secs();
+        Error::store(what, format!("no answer for {seconds} s"))
+    })
+}
+
+/// What the store said, in the same words each time, and without what its answers and addresses may hold: the innermost
+/// cause, and of an answer its status.
+fn refused(what: &'static str, why: &object_store::Error) -> Error {
+    let mut cause: &dyn std::error::Error = why;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    let text = cause.to_string();
+    let status = text
+        .strip_prefix("Server returned non-2xx status code: ")
+        .map(|rest| rest.split(':').next().unwrap_or_default());
+    let why = match status {
+        Some(status) => format!("it answers {}", status.trim()),
+        None if text.starts_with("Server returned error response") => {
+            "it answers with an error".to_owned()
+        }
+        None => text.lines().next().unwrap_or_default().to_owned(),
+    };
+    Error::store(what, why)
+}

@@ -1,0 +1,220 @@
+//! Copying one session: its log, its bodies, and last the manifest. Each is read back before it counts.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use chat_event::{ChatEvent, bodies};
+use chat_store::{Session, SessionId, now_ms};
+use object_store::path::Path;
+
+use super::objects::Got;
+use super::pack::{self, Digest};
+use super::{Cold, Manifest};
+use crate::error::Error;
+
+/// What the manifest says of its writer.
+const WRITER: &str = concat!("turnreel/", env!("CARGO_PKG_VERSION"));
+
+/// What became of a session.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Put {
+    /// It is there.
+    Done,
+    /// It changed while it was read, and is to be read again.
+    Changed,
+}
+
+/// A log as it lies in the folder.
+struct Whole {
+    digest: Digest,
+    /// The digests of its beginnings that are as long as older copies.
+    beginnings: Vec<Digest>,
+    /// The hashes of bodies beside it.
+    blobs: BTreeSet<String>,
+}
+
+impl Cold {
+    /// Copies the session as it is now.
+    pub(super) async fn put(&self, session: &Arc<Session>) -> Result<Put, Error> {
+        let id = session.id();
+        let before = session.position();
+        let mut older = self.copies(id).await?;
+        older.sort_by_key(|copy| copy.bytes);
+        let lengths: Vec<u64> = older.iter().map(|copy| copy.bytes).collect();
+        let read = off_thread(session, move |session| read(session, &lengths)).await?;
+        // The summary was taken between the two, so it is of the same events.
+        let summary = session.summary();
+        if session.position() != before {
+            return Ok(Put::Changed);
+        }
+        let (epoch, head) = before;
+        let digest = &read.digest;
+        let key = self.keys.log(id, &digest.sha256);
+        let n_bytes = digest.bytes;
+        self.put_one(&key, digest, || Ok(session.log_bytes()?.take(n_bytes)))
+            .await?;
+        let verified: BTreeSet<&String> = older.iter().flat_map(|copy| &copy.blobs).collect();
+        let (mut blobs, mut missing_blobs) = (Vec::new(), Vec::new());
+        for sha256 in &read.blobs {
+            // What an older copy names was read back when that was made.
+            let is_there = verified.contains(sha256) || self.put_blob(session, sha256).await?;
+            let all = if is_there {
+                &mut blobs
+            } else {
+                &mut missing_blobs
+            };
+            all.push(sha256.clone());
+        }
+        let manifest = Manifest {
+            writer: WRITER.to_owned(),
+            written_ms: now_ms(),
+            session: id.as_str().to_owned(),
+            epoch,
+            head,
+            events: summary.events,
+            bytes: digest.bytes,
+            sha256: digest.sha256.clone(),
+            object: self.keys.below_prefix(&key),
+            blobs,
+            missing_blobs,
+            summary: Arc::unwrap_or_clone(summary),
+        };
+        self.put_manifest(id, &manifest).await?;
+        for (copy, beginning) in older.iter().zip(&read.beginnings) {
+            let is_begun_by = copy.digest() == *beginning && copy.version() != manifest.version();
+            if is_begun_by {
+                self.put_away(id, copy, &manifest).await?;
+            }
+        }
+        Ok(Put::Done)
+    }
+
+    /// Puts what `open` gives there, where it is not there already, and reads it back in either case. What was just put there
+    /// and is not the same is deleted. What was there before is only ever put there anew: another copy may need it, and it
+    /// may be the way here that is broken.
+    async fn put_one<R: Read + Send + 'static>(
+        &self,
+        key: &Path,
+        expected: &Digest,
+        open: impl FnOnce() -> Result<R, Error>,
+    ) -> Result<(), Error> {
+        let was_there = self.objects.is_there(key).await?;
+        if was_there && self.is_same(key, expected).await? {
+            return Ok(());
+        }
+        self.objects.put_packed(key, open()?, expected).await?;
+        if self.is_same(key, expected).await? {
+            return Ok(());
+        }
+        if !was_there {
+            self.objects.delete(key).await?;
+        }
+        Err(Error::store("copy it", "read back it was not the same"))
+    }
+
+    /// Reads an object back.
+    async fn is_same(&self, key: &Path, expected: &Digest) -> Result<bool, Error> {
+        let back = self
+            .objects
+            .get_packed(key, std::io::sink(), expected.bytes);
+        Ok(match back.await? {
+            Got::Whole(found) => found == *expected,
+            Got::Broken | Got::Nothing => false,
+        })
+    }
+
+    /// Puts a body there; `false` where it is neither here nor there.
+    async fn put_blob(&self, session: &Arc<Session>, sha256: &str) -> Result<bool, Error> {
+        let key = self.keys.blob(sha256);
+        let Some((file, bytes)) = session.body_here(sha256)? else {
+            return self.objects.is_there(&key).await;
+        };
+        let expected = Digest {
+            bytes,
+            sha256: sha256.to_owned(),
+        };
+        self.put_one(&key, &expected, || Ok(file)).await?;
+        Ok(true)
+    }
+
+    async fn put_manifest(&self, id: &SessionId, manifest: &Manifest) -> Result<(), Error> {
+        let what = "write a manifest";
+        let text = serde_json::to_vec_pretty(manifest).map_err(|why| Error::store(what, why))?;
+        let version = manifest.version();
+        let key = self.keys.manifest(id, &version);
+        self.objects.put_small(&key, text.clone()).await?;
+        let back = self.objects.get_small(&key, text.len()).await?;
+        if back.as_ref() != Some(&text) {
+            self.objects.delete(&key).await?;
+            return Err(Error::store(what, "read back it was not the same"));
+        }
+        self.known().entry(id.stem()).or_default().push(version);
+        Ok(())
+    }
+
+    /// Removes a copy that another begins with: first what makes it visible.
+    async fn put_away(&self, id: &SessionId, copy: &Manifest, by: &Manifest) -> Result<(), Error> {
+        let version = copy.version();
+        self.objects
+            .delete(&self.keys.manifest(id, &version))
+            .await?;
+        if let Some(versions) = self.known().get_mut(&id.stem()) {
+            versions.retain(|it| *it != version);
+        }
+        if copy.sha256 != by.sha256 {
+            self.objects
+                .delete(&self.keys.log(id, &copy.sha256))
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+async fn off_thread<V: Send + 'static>(
+    session: &Arc<Session>,
+    work: impl FnOnce(&Session) -> Result<V, Error> + Send + 'static,
+) -> Result<V, Error> {
+    let session = session.clone();
+    let working = tokio::task::spawn_blocking(move || work(&session));
+    working
+        .await
+        .map_err(|why| Error::store("read a log", why))?
+}
+
+/// Reads all of a log. What is appended meanwhile may be among it, which the caller finds.
+fn read(session: &Session, lengths: &[u64]) -> Result<Whole, Error> {
+    let failed = |why| Error::store("read a log", why);
+    let (digest, beginnings) = pack::digest(session.log_bytes()?, lengths).map_err(failed)?;
+    let mut blobs = BTreeSet::new();
+    session.walk(0, &mut |_, line| {
+        note_blobs(line, &mut blobs);
+        ControlFlow::Continue(())
+    })?;
+    Ok(Whole {
+        digest,
+        beginnings,
+        blobs,
+    })
+}
+
+/// Takes note of the bodies that a line refers to.
+fn note_blobs(line: &str, blobs: &mut BTreeSet<String>) {
+    // What refers to a body has this in its line, and most lines have not.
+    if !line.contains("$body") {
+        return;
+    }
+    let Ok(mut event) = ChatEvent::from_json(line) else {
+        return;
+    };
+    // Nothing is put back, so nothing is refused.
+    let Ok(()) = bodies::put_back::<std::convert::Infallible>(&mut event, &mut |reference| {
+        let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        // It becomes a key, and may say anything.
+        if reference.sha256.len() == 64 && reference.sha256.bytes().all(is_hex) {
+            blobs.insert(reference.sha256.clone());
+        }
+        Ok(None)
+    });
+}
