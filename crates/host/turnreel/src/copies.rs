@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chat_store::{Session, SessionId};
-use chat_tiers::{Health, Hot, Logs, Tier, copy};
+use chat_tiers::{Cold, Health, Hot, Logs, Tier, copy, keep};
 use tokio::sync::watch;
 
 use crate::data_dir;
+use crate::fetched::Fetching;
 use crate::fleet::{Fleet, TAKE_OVER_AFTER};
 use crate::state::State;
 
@@ -45,6 +46,12 @@ pub(crate) struct CopyArgs {
         default_value_t = TAKE_OVER_AFTER.as_secs()
     )]
     take_over_after: u64,
+
+    /// Keep whole sessions in this object store once they end, and read them from there when they are not here:
+    /// s3://BUCKET[/PREFIX][?region=REGION&endpoint=https://HOST]. Credentials are taken from AWS_ACCESS_KEY_ID and
+    /// AWS_SECRET_ACCESS_KEY, or as the machine has them.
+    #[arg(long, value_name = "URL", env = "TURNREEL_S3", hide_env_values = true)]
+    s3: Option<String>,
 }
 
 /// The scheme and the host of a server, and its port where that is not the scheme's own.
@@ -93,6 +100,15 @@ impl CopyArgs {
                 let _ = state.fleet.set(fleet);
             }
             copied.push(spawn(hot, state));
+        }
+        if let Some(url) = self.s3 {
+            let cold = Cold::new(&url).map_err(|why| format!("--s3: {why}"))?;
+            let health = Arc::<Health>::default();
+            let logs = Arc::new(OwnLogs(state.clone()));
+            let stopping = state.stopping.subscribe();
+            tokio::spawn(keep(cold.clone(), logs, health.clone(), stopping));
+            Fetching::begin(cold, state);
+            copied.push(Copied { tier: "s3", health });
         }
         // It is only ever set here.
         let _ = state.copied.set(copied);

@@ -94,10 +94,15 @@ impl From<chat_store::Error> for ApiError {
                 let message = "another program has the session's log; it may let it go";
                 Self::new(StatusCode::LOCKED, "locked", message).retry_after(2000)
             }
+            E::Elsewhere { .. } => {
+                let code = "fetching";
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message).retry_after(5000)
+            }
             // Of those that compaction knows, none is a server's.
             E::NotALog { .. }
             | E::Io { .. }
             | E::NoSession { .. }
+            | E::Exists { .. }
             | E::NotEnded { .. }
             | E::NotTheSame { .. }
             // Of those that copying knows, none is an answer to who sends or reads.

@@ -257,6 +257,7 @@ async fn append_at(
             {
                 return Err(fleet::away());
             }
+            state.fetch_to_write(&id).await?;
             let making = state.clone();
             tokio::task::spawn_blocking(move || making.live_or_new(&id)).await??
         }

@@ -24,6 +24,7 @@ mod draft;
 mod error;
 mod examples;
 mod export;
+mod fetched;
 mod fleet;
 mod follow;
 mod hook;

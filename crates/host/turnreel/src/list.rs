@@ -39,6 +39,11 @@ impl List {
         number
     }
 
+    /// Forgets the change of a session that stands in the list anew.
+    pub(crate) fn forget(&self, number: u64) {
+        locked(&self.order).sessions.remove(&number);
+    }
+
     /// The sessions that changed behind the change `seen`, by their ids, and the number of the newest change. What changes
     /// while their rows are read has a higher number, and is found the next time.
     pub(crate) fn since(&self, seen: u64) -> (u64, Vec<SessionId>) {

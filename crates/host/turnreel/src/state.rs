@@ -1,7 +1,7 @@
 //! What all requests share.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use chat_store::{Session, SessionId, Store};
 use tokio::sync::{Semaphore, watch};
@@ -10,6 +10,7 @@ use crate::access::Access;
 use crate::copies::Copied;
 use crate::doors::Doors;
 use crate::error::ApiError;
+use crate::fetched::Fetching;
 use crate::fleet::Fleet;
 use crate::hosts::Hosts;
 use crate::list::List;
@@ -155,6 +156,8 @@ pub struct Inner {
     pub(crate) copied: OnceLock<Vec<Copied>>,
     /// The servers that serve the same sessions; none where this is the only one.
     pub(crate) fleet: OnceLock<Arc<Fleet>>,
+    /// What is fetched from the object store, where there is one.
+    pub(crate) fetching: OnceLock<Arc<Fetching>>,
     /// True once the server is to stop.
     pub(crate) stopping: watch::Sender<bool>,
     live: Mutex<BTreeMap<SessionId, Arc<Live>>>,
@@ -208,6 +211,7 @@ impl State {
             followed: OnceLock::new(),
             copied: OnceLock::new(),
             fleet: OnceLock::new(),
+            fetching: OnceLock::new(),
             metrics: Metrics::default(),
             readiness: Readiness::default(),
             insight: Insight::default(),
@@ -224,14 +228,26 @@ impl State {
     }
 
     /// The session of that id, brought here where it is not here but elsewhere. Waits for that, but not for ever.
-    pub(crate) async fn live_from_anywhere(&self, id: &SessionId) -> Option<Arc<Live>> {
+    ///
+    /// # Errors
+    ///
+    /// 503 where it may be in the object store, and cannot be had from there now.
+    pub(crate) async fn live_from_anywhere(
+        &self,
+        id: &SessionId,
+    ) -> Result<Option<Arc<Live>>, ApiError> {
         if let Some(live) = self.live(id) {
-            return Some(live);
+            return Ok(Some(live));
         }
         if let Some(fleet) = self.fleet.get() {
             fleet.fetch(self, id).await;
         }
-        self.live(id)
+        if self.live(id).is_none()
+            && let Some(fetching) = self.fetching.get()
+        {
+            fetching.session(self, id).await?;
+        }
+        Ok(self.live(id))
     }
 
     /// The session of that id, also where its log was taken away: what is sent to it goes on behind what it had.
@@ -270,6 +286,30 @@ impl State {
         live.clone()
     }
 
+    /// Takes in the log that was fetched of that session. Waits for the disk.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::restore`].
+    pub(crate) fn take_in(&self, id: &SessionId) -> Result<(), chat_store::Error> {
+        // Nobody writes to what was there before and was taken away, until its place is taken.
+        let before = self.live_to_write(id);
+        let _writer = before.as_ref().map(|live| live.writer.blocking_lock());
+        let session = self.store.restore(id)?;
+        let mut map = self.map();
+        if let Some(before) = &before {
+            self.list.forget(before.row().0);
+        }
+        let live = Arc::new(Live::new(session, &self.list, &self.rings));
+        map.insert(id.clone(), live);
+        Ok(())
+    }
+
+    /// The same, for those whom it owns.
+    pub(crate) fn downgrade(&self) -> WeakState {
+        WeakState(Arc::downgrade(&self.0))
+    }
+
     /// All sessions that have a log, by id.
     pub(crate) fn all_live(&self) -> Vec<Arc<Live>> {
         let mut all = self.all_to_write();
@@ -284,6 +324,15 @@ impl State {
 
     fn map(&self) -> std::sync::MutexGuard<'_, BTreeMap<SessionId, Arc<Live>>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A [`State`] that ends with the server.
+pub(crate) struct WeakState(Weak<Inner>);
+
+impl WeakState {
+    pub(crate) fn upgrade(&self) -> Option<State> {
+        self.0.upgrade().map(State)
     }
 }
 

@@ -89,7 +89,7 @@ pub(super) async fn read(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let asked = sha256.clone();
-    let finding = move || state.store.blobs().open_body(&asked);
+    let finding = move || state.store.blobs().open_anywhere(&asked);
     let found = tokio::task::spawn_blocking(finding).await??;
     let (file, bytes) = found.ok_or_else(ApiError::not_found)?;
     ranged::answer_body(StoredBody::File { file, bytes }, &sha256, &headers).await

@@ -1,5 +1,5 @@
-//! The layer within the guard: where several servers serve the same sessions, what is sent to a session goes on to the server
-//! that it is at home on, and what is read of one that is not here yet is fetched first.
+//! The layer within the guard: what is read of a session that is not here but elsewhere is fetched first, and where several
+//! servers serve the same sessions, what is sent to a session goes on to the server that it is at home on.
 
 use std::sync::Arc;
 
@@ -23,9 +23,10 @@ pub(super) async fn forward(
     request: Request,
     next: Next,
 ) -> Response {
-    let Some(fleet) = state.fleet.get().cloned() else {
+    let fleet = state.fleet.get().cloned();
+    if fleet.is_none() && state.fetching.get().is_none() {
         return next.run(request).await;
-    };
+    }
     let (mut parts, body) = request.into_parts();
     let asked = asked(&mut parts).await;
     let is_head = parts.method == Method::HEAD;
@@ -33,10 +34,16 @@ pub(super) async fn forward(
     let Some((session, scope)) = asked else {
         return next.run(request).await;
     };
-    if !matches!(scope, Scope::Ingest | Scope::Answer) || is_head {
-        state.live_from_anywhere(&session).await;
+    let reads = !matches!(scope, Scope::Ingest | Scope::Answer) || is_head;
+    let Some(fleet) = fleet.filter(|_| !reads) else {
+        // Who sends events is not held up where nothing is known to be elsewhere: see `State::fetch_to_write`.
+        if scope != Scope::Ingest
+            && let Err(why) = state.live_from_anywhere(&session).await
+        {
+            return why.into_response();
+        }
         return next.run(request).await;
-    }
+    };
     match fleet.home_to_write(&state, &session).await {
         Ok(Home::Here) => next.run(request).await,
         Ok(Home::There(home)) => match hand_on(&state, &fleet, &home, request).await {

@@ -61,7 +61,7 @@ pub(super) async fn upgrade(
         let id = SessionId::parse(&session).ok();
         let id = id.filter(|_| grant.sees(&session));
         let id = id.ok_or_else(ApiError::not_found)?;
-        let live = state.live_from_anywhere(&id).await;
+        let live = state.live_from_anywhere(&id).await?;
         live.ok_or_else(ApiError::not_found)?;
     }
     let place = Place::take(&state, &grant)?;

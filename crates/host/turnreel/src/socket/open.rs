@@ -32,7 +32,11 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
         let id = SessionId::parse(&open.session).ok();
         let live = match id.filter(|id| self.grant.sees(id.as_str())) {
             Some(id) => self.state.live_from_anywhere(&id).await,
-            None => None,
+            None => Ok(None),
+        };
+        let live = match live {
+            Ok(live) => live,
+            Err(why) => return self.refuse(Some(sub), why.code, why.message).await,
         };
         let Some(live) = live else {
             let msg = "there is no such session".to_owned();

@@ -1,0 +1,294 @@
+//! Sessions and bodies that are in the object store and not here: fetched when somebody asks for them, once for all who wait.
+//!
+//! Who reads waits for a while, and is told to come again where it takes longer; the fetching goes on meanwhile. What is not
+//! there is not looked for again for a minute, and nothing is looked for while the store is away. Who may see a session was
+//! decided before anybody comes here. What is fetched is from then on as if it had never been elsewhere.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use axum::http::StatusCode;
+use chat_store::{Error as StoreError, SessionId};
+use chat_tiers::{Cold, Error, Manifest};
+use tokio::sync::{Semaphore, watch};
+
+use crate::error::ApiError;
+use crate::fleet::Home;
+use crate::locked::locked;
+use crate::state::State;
+
+/// A request waits for so long. The client's own patience with a silent socket is longer.
+const WAIT: Duration = Duration::from_secs(20);
+
+/// Who was told to come again does so after this.
+const COME_AGAIN_MS: u64 = 5000;
+
+/// What is not in the store is not looked for again for so long.
+const MISSED: Duration = Duration::from_secs(60);
+
+/// Of more than so many, those that were not there longest ago are forgotten.
+const MOST_MISSED: usize = 10_000;
+
+/// What is fetched beside each other, and what may wait for it.
+const AT_ONCE: usize = 4;
+const MOST_FLIGHTS: usize = 64;
+
+/// A store that was away is left alone for so long.
+const AWAY: Duration = Duration::from_secs(2);
+
+/// What may be elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Wanted {
+    Session(SessionId),
+    /// The body of that hash.
+    Body(String),
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Here,
+    Nowhere,
+    Failed,
+}
+
+/// What is being fetched, and what was not to be had.
+pub(crate) struct Fetching {
+    cold: Cold,
+    flights: Mutex<HashMap<Wanted, watch::Receiver<Option<Outcome>>>>,
+    missed: Mutex<HashMap<Wanted, Instant>>,
+    away_until: Mutex<Option<Instant>>,
+    room: Semaphore,
+}
+
+impl Fetching {
+    /// Fetches from that store for this server, from now on.
+    pub(crate) fn begin(cold: Cold, state: &State) {
+        let fetching = Arc::new(Fetching {
+            cold,
+            flights: Mutex::default(),
+            missed: Mutex::default(),
+            away_until: Mutex::default(),
+            room: Semaphore::new(AT_ONCE),
+        });
+        // Bodies are asked for off the async threads, by those who read logs.
+        let runtime = tokio::runtime::Handle::current();
+        let (asked, weak) = (fetching.clone(), state.downgrade());
+        let elsewhere = move |sha256: &str| {
+            let Some(state) = weak.upgrade() else {
+                return Ok(false);
+            };
+            let wanted = Wanted::Body(sha256.to_owned());
+            let (asked, (sender, answer)) = (asked.clone(), std::sync::mpsc::channel());
+            runtime.spawn(async move {
+                let got = asked.get(&state, wanted).await;
+                let _ = sender.send(got.map_err(|why| why.message));
+            });
+            let answer = answer.recv();
+            answer.unwrap_or_else(|_| Err("the server is stopping".to_owned()))
+        };
+        state.store.blobs().look_elsewhere(Box::new(elsewhere));
+        // It is only ever set here.
+        let _ = state.fetching.set(fetching);
+    }
+
+    /// Fetches the session, where it is to be had; whether it is here now.
+    ///
+    /// # Errors
+    ///
+    /// 503 where that takes longer than is waited for, where the store is away, and where too much is being fetched.
+    pub(crate) async fn session(
+        self: &Arc<Self>,
+        state: &State,
+        id: &SessionId,
+    ) -> Result<bool, ApiError> {
+        self.get(state, Wanted::Session(id.clone())).await
+    }
+
+    /// Fetches it, where it is to be had; whether it is here now.
+    ///
+    /// # Errors
+    ///
+    /// 503 where that takes longer than is waited for, where the store is away, and where too much is being fetched.
+    async fn get(self: &Arc<Self>, state: &State, wanted: Wanted) -> Result<bool, ApiError> {
+        if self.is_missed(&wanted) {
+            return Ok(false);
+        }
+        let mut flight = self.flight(state, wanted)?;
+        let landed = flight.wait_for(Option::is_some);
+        let Ok(landed) = tokio::time::timeout(WAIT, landed).await else {
+            return Err(fetching());
+        };
+        match landed.ok().and_then(|outcome| *outcome) {
+            Some(Outcome::Here) => Ok(true),
+            Some(Outcome::Nowhere) => Ok(false),
+            Some(Outcome::Failed) | None => Err(away()),
+        }
+    }
+
+    /// Joins those who wait for it; the first begins to fetch.
+    fn flight(
+        self: &Arc<Self>,
+        state: &State,
+        wanted: Wanted,
+    ) -> Result<watch::Receiver<Option<Outcome>>, ApiError> {
+        let mut flights = locked(&self.flights);
+        // One whose task failed has nobody who tells of it.
+        flights.retain(|_, flight| flight.has_changed().is_ok());
+        if let Some(flight) = flights.get(&wanted) {
+            return Ok(flight.clone());
+        }
+        if locked(&self.away_until).is_some_and(|until| Instant::now() < until) {
+            return Err(away());
+        }
+        if flights.len() >= MOST_FLIGHTS {
+            return Err(fetching());
+        }
+        let (landed, flight) = watch::channel(None);
+        flights.insert(wanted.clone(), flight.clone());
+        let (fetching, state) = (self.clone(), state.clone());
+        tokio::spawn(async move {
+            let outcome = fetching.fetch(&state, &wanted).await;
+            // Before nobody can join any more: who comes next finds it here, or that it is nowhere.
+            if outcome == Outcome::Nowhere {
+                fetching.miss(wanted.clone());
+            }
+            locked(&fetching.flights).remove(&wanted);
+            landed.send_replace(Some(outcome));
+        });
+        Ok(flight)
+    }
+
+    async fn fetch(&self, state: &State, wanted: &Wanted) -> Outcome {
+        let Ok(_room) = self.room.acquire().await else {
+            return Outcome::Failed;
+        };
+        let fetched = match wanted {
+            Wanted::Session(id) => self.fetch_session(state, id).await,
+            Wanted::Body(sha256) => {
+                let fetched = self.cold.fetch_blob(sha256, state.store.blobs()).await;
+                fetched.or_else(|why| match why {
+                    // What is no hash is nowhere.
+                    Error::Log(StoreError::BadHash) => Ok(false),
+                    why => Err(why),
+                })
+            }
+        };
+        match fetched {
+            Ok(true) => Outcome::Here,
+            Ok(false) => Outcome::Nowhere,
+            Err(why) => {
+                tracing::warn!("{why}");
+                *locked(&self.away_until) = Some(Instant::now() + AWAY);
+                Outcome::Failed
+            }
+        }
+    }
+
+    async fn fetch_session(&self, state: &State, id: &SessionId) -> Result<bool, Error> {
+        let Some(copy) = self.cold.find(id).await? else {
+            return Ok(false);
+        };
+        if let Some(fleet) = state.fleet.get() {
+            match fleet.home_to_write(state, id).await {
+                // It gives the numbers, and is asked for them.
+                Ok(Home::There(_)) => {
+                    fleet.fetch(state, id).await;
+                    return Ok(state.live(id).is_some());
+                }
+                Ok(Home::Here) => {}
+                // Taken over from one that is away, and not here yet.
+                Err(why) if why.status == StatusCode::NOT_FOUND => {}
+                Err(why) => {
+                    return Err(Error::Store {
+                        what: "take in a session",
+                        why: why.message,
+                    });
+                }
+            }
+        }
+        let (preparing, of) = (state.clone(), id.clone());
+        let path = off_thread(move || preparing.store.restoring(&of)).await??;
+        let fetched = self.cold.fetch(&copy, &path).await;
+        let (taking, of) = (state.clone(), id.clone());
+        // What was fetched by half goes, too.
+        fetched.inspect_err(|_| drop(std::fs::remove_file(&path)))?;
+        let restored = off_thread(move || taking.take_in(&of)).await?;
+        match restored {
+            Ok(()) => say_restored(&copy),
+            // Somebody sent to it meanwhile, or brought the log.
+            Err(StoreError::Exists { .. }) => {}
+            Err(why) => return Err(why.into()),
+        }
+        Ok(true)
+    }
+
+    fn is_missed(&self, wanted: &Wanted) -> bool {
+        let missed = locked(&self.missed);
+        missed.get(wanted).is_some_and(|at| at.elapsed() < MISSED)
+    }
+
+    fn miss(&self, wanted: Wanted) {
+        let mut missed = locked(&self.missed);
+        if missed.len() >= MOST_MISSED {
+            missed.retain(|_, at| at.elapsed() < MISSED);
+        }
+        // All are of this minute: the older half may be looked for again.
+        if missed.len() >= MOST_MISSED {
+            let mut times: Vec<Instant> = missed.values().copied().collect();
+            times.sort_unstable();
+            let middle = times[times.len() / 2];
+            missed.retain(|_, at| *at > middle);
+        }
+        missed.insert(wanted, Instant::now());
+    }
+}
+
+impl State {
+    /// Fetches the session before something is written to it, where it is known to be elsewhere and not here: what is written
+    /// goes on behind what it has. Of others nothing is asked, so no sender waits for the store.
+    ///
+    /// # Errors
+    ///
+    /// 503 where it cannot be had now.
+    pub(crate) async fn fetch_to_write(&self, id: &SessionId) -> Result<(), ApiError> {
+        if let Some(fetching) = self.fetching.get()
+            && self.live_to_write(id).is_none()
+            && fetching.cold.has(id)
+        {
+            fetching.session(self, id).await?;
+        }
+        Ok(())
+    }
+}
+
+async fn off_thread<V: Send + 'static>(
+    work: impl FnOnce() -> V + Send + 'static,
+) -> Result<V, Error> {
+    let working = tokio::task::spawn_blocking(work).await;
+    working.map_err(|why| Error::Store {
+        what: "take in a session",
+        why: why.to_string(),
+    })
+}
+
+fn say_restored(copy: &Manifest) {
+    tracing::info!(
+        session = copy.session,
+        bytes = copy.bytes,
+        "a session was fetched from the object store"
+    );
+}
+
+fn fetching() -> ApiError {
+    let message = "it is being fetched from the object store; come again in a moment";
+    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "fetching", message).retry_after(COME_AGAIN_MS)
+}
+
+/// The cause names what only operators are to know: it stays in our own log.
+fn away() -> ApiError {
+    let message =
+        "it may be in the object store, which does not give it now; the server's log says why";
+    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "fetching", message).retry_after(COME_AGAIN_MS)
+}
