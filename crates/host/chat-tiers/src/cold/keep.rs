@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use chat_store::{SessionId, Summary, now_ms};
 use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::task::{self, JoinSet};
 
 use super::Cold;
 use super::put::Put;
@@ -48,8 +48,11 @@ pub async fn keep(
         logs,
         health,
         backoff: Backoff::default(),
+        resumes: Instant::now(),
         open: BTreeSet::new(),
         failures: HashMap::new(),
+        copying: JoinSet::new(),
+        under_way: HashMap::new(),
         listed: None,
     };
     tokio::select! {
@@ -58,15 +61,22 @@ pub async fn keep(
     }
 }
 
+type Copied = (SessionId, Result<Put, Error>);
+
 struct Keeping {
     cold: Cold,
     logs: Arc<dyn Logs>,
     health: Arc<Health>,
     backoff: Backoff,
+    /// After a failure nothing is begun before.
+    resumes: Instant,
     /// Those that the store may not have all of.
     open: BTreeSet<SessionId>,
     /// How often those failed that did.
     failures: HashMap<SessionId, u32>,
+    copying: JoinSet<Copied>,
+    /// Which session each task copies.
+    under_way: HashMap<task::Id, SessionId>,
     /// When the store was asked what it has; `None` where it is to be asked.
     listed: Option<Instant>,
 }
@@ -80,77 +90,81 @@ impl Keeping {
             let (newest, changed) = self.logs.changed_since(seen);
             seen = newest;
             self.open.extend(changed);
-            if let Err(why) = self.round().await {
-                self.say(&why);
-                self.forget();
-                tokio::time::sleep(self.backoff.failed(chance())).await;
-                continue;
+            if self.resumes <= Instant::now() {
+                self.begin().await;
             }
-            self.backoff.worked();
-            if self.health.worked() {
-                tracing::info!(tier = NAME, "the sessions that are over are copied");
-            }
+            let pause = self.resumes.saturating_duration_since(Instant::now());
+            let pause = if pause.is_zero() { LOOK } else { pause };
             tokio::select! {
-                () = tokio::time::sleep(LOOK) => {}
+                Some(copied) = self.copying.join_next_with_id() => self.end(copied),
+                () = tokio::time::sleep(pause) => {}
                 changed = changes.changed() => match changed {
                     Ok(()) => tokio::time::sleep(PAUSE).await,
-                    Err(_) => tokio::time::sleep(LOOK).await,
+                    // Nothing changes any more; whoever stops the process stops this, too.
+                    Err(_) => std::future::pending().await,
                 }
             }
         }
     }
 
-    /// Copies what is to be copied now, until something fails.
-    async fn round(&mut self) -> Result<(), Error> {
+    /// Begins to copy what is to be copied now, as far as there is room for it.
+    async fn begin(&mut self) {
         if self.listed.is_none() {
-            self.cold.list().await?;
-            self.listed = Some(Instant::now());
+            match self.cold.list().await {
+                Ok(()) => self.listed = Some(Instant::now()),
+                Err(why) => return self.failed(&why),
+            }
+            self.worked();
         }
         let mut due = self.due();
-        let mut copying = JoinSet::new();
-        let mut failed = None;
-        loop {
-            self.health.set_behind(due.len() + copying.len());
-            while failed.is_none() && copying.len() < AT_ONCE {
-                let Some(id) = due.pop() else { break };
-                let Some(session) = self.logs.session(&id) else {
-                    continue;
-                };
-                let cold = self.cold.clone();
-                copying.spawn(async move { (id, cold.put(&session).await) });
-            }
-            let Some(copied) = copying.join_next().await else {
-                break;
-            };
-            let Ok((id, copied)) = copied else {
-                failed = failed.or(Some(Error::store("copy a session", "the task failed")));
+        self.health.set_behind(due.len() + self.copying.len());
+        while self.copying.len() < AT_ONCE {
+            let Some(id) = due.pop() else { break };
+            let Some(session) = self.logs.session(&id) else {
                 continue;
             };
-            match copied {
-                Ok(Put::Done) => {
-                    self.health.took(1);
-                    self.failures.remove(&id);
-                }
-                Ok(Put::Changed) => {}
-                // It is tried again when it changes, or the server starts again.
-                Err(why @ Error::Log(_)) => {
-                    tracing::error!(tier = NAME, session = id.as_str(), "{why}");
-                    self.open.remove(&id);
-                }
-                Err(why) => {
-                    *self.failures.entry(id).or_default() += 1;
-                    failed = failed.or(Some(why));
-                }
-            }
+            let (cold, of) = (self.cold.clone(), id.clone());
+            let task = self
+                .copying
+                .spawn(async move { (of, cold.put(&session).await) });
+            self.under_way.insert(task.id(), id);
         }
-        failed.map_or(Ok(()), Err)
     }
 
-    /// Those that are over and not all there; the last is the next.
+    fn end(&mut self, copied: Result<(task::Id, Copied), task::JoinError>) {
+        let task = copied.as_ref().map_or_else(task::JoinError::id, |it| it.0);
+        let Some(id) = self.under_way.remove(&task) else {
+            return;
+        };
+        match copied {
+            Ok((_, (_, Ok(Put::Done)))) => {
+                self.health.took(1);
+                self.failures.remove(&id);
+                self.worked();
+            }
+            Ok((_, (_, Ok(Put::Changed)))) => self.resumes = Instant::now() + PAUSE,
+            // It is tried again when it changes, or the server starts again.
+            Ok((_, (_, Err(why @ Error::Log(_))))) => {
+                tracing::error!(tier = NAME, session = id.as_str(), "{why}");
+                self.open.remove(&id);
+            }
+            Ok((_, (_, Err(why)))) => {
+                *self.failures.entry(id).or_default() += 1;
+                self.failed(&why);
+            }
+            Err(_) => {
+                *self.failures.entry(id).or_default() += 1;
+                self.failed(&Error::store("copy a session", "the task failed"));
+            }
+        }
+    }
+
+    /// Those that are over and not all there, nor on their way; the last is the next.
     fn due(&mut self) -> Vec<SessionId> {
         let mut due = Vec::new();
         let now_ms = now_ms();
         let (cold, logs, failures) = (&self.cold, &self.logs, &mut self.failures);
+        let under_way = &self.under_way;
         self.open.retain(|id| {
             let Some(session) = logs.session(id) else {
                 failures.remove(id);
@@ -160,7 +174,7 @@ impl Keeping {
             if cold.covers(id, &epoch, head) {
                 return false;
             }
-            if is_over(&session.summary(), now_ms) {
+            if is_over(&session.summary(), now_ms) && !under_way.values().any(|it| it == id) {
                 due.push(id.clone());
             }
             true
@@ -170,13 +184,18 @@ impl Keeping {
         due
     }
 
-    fn forget(&mut self) {
-        if self.listed.is_some_and(|at| at.elapsed() > ASKED_AGAIN) {
-            self.listed = None;
+    fn worked(&mut self) {
+        self.backoff.worked();
+        if self.health.worked() {
+            tracing::info!(tier = NAME, "the object store takes sessions");
         }
     }
 
-    fn say(&self, why: &Error) {
+    fn failed(&mut self, why: &Error) {
+        self.resumes = Instant::now() + self.backoff.failed(chance());
+        if self.listed.is_some_and(|at| at.elapsed() > ASKED_AGAIN) {
+            self.listed = None;
+        }
         if self.health.failed(&why.to_string()) {
             tracing::warn!(
                 tier = NAME,

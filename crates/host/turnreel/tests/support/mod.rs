@@ -20,6 +20,7 @@ pub(crate) mod faults;
 pub(crate) mod home;
 pub(crate) mod page;
 pub(crate) mod redis;
+pub(crate) mod s3;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_turnreel");
 
