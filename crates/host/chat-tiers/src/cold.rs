@@ -89,8 +89,12 @@ impl Cold {
     ///
     /// Where the store is away or refuses, or what it has is none of ours.
     pub async fn find(&self, session: &SessionId) -> Result<Option<Manifest>, Error> {
-        let copies = self.copies(session).await?;
-        Ok(copies.into_iter().max_by_key(Manifest::age))
+        let (copies, n_unread) = self.copies(session).await?;
+        let newest = copies.into_iter().max_by_key(Manifest::age);
+        if newest.is_none() && n_unread > 0 {
+            return Err(Error::store("read a manifest", OTHER));
+        }
+        Ok(newest)
     }
 
     /// Fetches the log of a copy into a file, which is written anew.
@@ -141,8 +145,8 @@ impl Cold {
         Ok(true)
     }
 
-    /// The manifests of the session's copies.
-    async fn copies(&self, session: &SessionId) -> Result<Vec<Manifest>, Error> {
+    /// The manifests of the session's copies, and how many cannot be read.
+    async fn copies(&self, session: &SessionId) -> Result<(Vec<Manifest>, usize), Error> {
         let mut keys = Vec::new();
         let below = self.keys.session(session);
         let mut note = |key: &str| {
@@ -151,7 +155,8 @@ impl Cold {
             }
         };
         self.objects.each(&below, &mut note).await?;
-        let mut copies = Vec::new();
+        let n_copies = keys.len();
+        let mut copies = Vec::with_capacity(n_copies);
         for key in keys {
             let key = keys::path(&key);
             let text = self.objects.get_small(&key, MANIFEST_BYTES).await?;
@@ -159,7 +164,8 @@ impl Cold {
             // One that was put away meanwhile, or is none of ours.
             copies.extend(copy.filter(|copy| self.keys.manifest(session, &copy.version()) == key));
         }
-        Ok(copies)
+        let n_unread = n_copies - copies.len();
+        Ok((copies, n_unread))
     }
 
     /// Asks what it has, of all sessions.

@@ -48,7 +48,10 @@ fn end(server: &Server, session: &str, id: &str) {
 fn manifests(bucket: &Bucket, session: &str) -> Vec<Value> {
     let keys = bucket.keys_with(&format!("/{session}-"));
     let keys = keys.iter().filter(|key| key.ends_with(".manifest.json"));
-    keys.map(|key| serde_json::from_slice(&bucket.get(key)).unwrap())
+    // One that another took the place of goes meanwhile.
+    let texts = keys.filter_map(|key| bucket.try_get(key));
+    texts
+        .map(|text| serde_json::from_slice(&text).unwrap())
         .collect()
 }
 
@@ -348,14 +351,7 @@ fn a_copy_counts_when_it_was_read_back_and_whatever_goes_wrong_is_tried_again() 
         let session = part.trim_matches(['/', '-']);
         post(&first, session, &chunks(1, 200));
         end(&first, session, "end");
-    }
-    // Meanwhile nothing waits for it.
-    post(&first, "another", &chunks(1, 3));
-    for (_, part, wrong, _) in wrongs {
-        let session = part.trim_matches(['/', '-']);
-        let since = std::time::Instant::now();
         let manifest = copied(&bucket, &first, session);
-        eprintln!("{wrong:?} {:?}", since.elapsed());
         let plain = log_of(&first, session);
         let key = format!("archive/{}", manifest["object"].as_str().unwrap());
         assert!(key.ends_with(log));
@@ -387,7 +383,6 @@ fn a_copy_counts_when_it_was_read_back_and_whatever_goes_wrong_is_tried_again() 
         let session = part.trim_matches(['/', '-']);
         let path = format!("/api/v1/sessions/{session}/events");
         let (status, answer) = second.get(&path);
-        // With every answer spoilt, there is no list to be had either.
         assert_eq!(status, 503, "{wrong:?}: {answer}");
         assert_eq!(second.get("/api/v1/sessions").1["sessions"], json!([]));
         way.mend();

@@ -25,7 +25,7 @@ const NAME: &str = "s3";
 const AT_ONCE: usize = 2;
 
 /// What changes within it is looked at together: the last events of a session come one after the other.
-const PAUSE: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// A session that nothing comes to is looked at no more often.
 const LOOK: Duration = Duration::from_secs(30);
@@ -192,7 +192,10 @@ impl Keeping {
     }
 
     fn failed(&mut self, why: &Error) {
-        self.resumes = Instant::now() + self.backoff.failed(chance());
+        // Those that were under way together fail together, of one cause.
+        if self.resumes <= Instant::now() {
+            self.resumes = Instant::now() + self.backoff.failed(chance());
+        }
         if self.listed.is_some_and(|at| at.elapsed() > ASKED_AGAIN) {
             self.listed = None;
         }

@@ -40,7 +40,7 @@ impl Cold {
     pub(super) async fn put(&self, session: &Arc<Session>) -> Result<Put, Error> {
         let id = session.id();
         let before = session.position();
-        let mut older = self.copies(id).await?;
+        let (mut older, _) = self.copies(id).await?;
         older.sort_by_key(|copy| copy.bytes);
         let lengths: Vec<u64> = older.iter().map(|copy| copy.bytes).collect();
         let read = off_thread(session, move |session| read(session, &lengths)).await?;

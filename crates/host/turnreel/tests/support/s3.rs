@@ -118,9 +118,14 @@ impl Bucket {
     }
 
     pub(crate) fn get(&self, key: &str) -> Vec<u8> {
+        self.try_get(key).expect("there is such an object")
+    }
+
+    /// `None` where there is no such object.
+    pub(crate) fn try_get(&self, key: &str) -> Option<Vec<u8>> {
         let (status, body) = self.ask("GET", &format!("/{key}"), b"");
-        assert_eq!(status, 200, "{key}");
-        body
+        assert!([200, 404].contains(&status), "{key}: {status}");
+        (status == 200).then_some(body)
     }
 
     /// The same, unpacked.
@@ -131,14 +136,6 @@ impl Bucket {
             .read_to_end(&mut bytes)
             .unwrap();
         bytes
-    }
-
-    pub(crate) fn put(&self, key: &str, body: &[u8]) {
-        assert_eq!(self.ask("PUT", &format!("/{key}"), body).0, 200);
-    }
-
-    pub(crate) fn delete(&self, key: &str) {
-        assert_eq!(self.ask("DELETE", &format!("/{key}"), b"").0, 204);
     }
 
     fn ask(&self, method: &str, path: &str, body: &[u8]) -> (u16, Vec<u8>) {
