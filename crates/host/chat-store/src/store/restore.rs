@@ -49,12 +49,6 @@ impl Store {
     }
 
     fn take_over(&self, id: &SessionId, aside: &Files) -> Result<Arc<Session>, Error> {
-        if found::session_of(aside)? != *id {
-            return Err(Error::NotALog {
-                path: aside.newest(),
-                why: "it is another session's".to_owned(),
-            });
-        }
         let opening = |files: Files| Opening {
             files,
             id: id.clone(),
@@ -67,7 +61,13 @@ impl Store {
             now_ms: now_ms(),
         };
         // Read and repaired while nothing waits for it; its index says what there is to know when it stands in its place.
-        drop(Log::open(opening(aside.clone()))?);
+        let is_its_own = found::session_of(aside)? == *id;
+        if !is_its_own || Log::open(opening(aside.clone()))?.head() == 0 {
+            return Err(Error::NotALog {
+                path: aside.newest(),
+                why: "it has no event of the session".to_owned(),
+            });
+        }
         let files = Files::of_one(&self.inner.dir, &id.stem());
         let failed = |why| Error::io("take in the log", &files.newest(), why);
         let mut sessions = locked(&self.inner.sessions);
