@@ -35,7 +35,9 @@ pub use log_bytes::{LogBytes, is_part_of_log};
 pub use now::{Ask, Doing};
 pub use pace::Pace;
 pub use session_id::SessionId;
-pub use store::{Options, Session, Store, StoredBody, SyncPolicy, now_ms, random_base64url};
+pub use store::{
+    Options, Restoring, Session, Store, StoredBody, SyncPolicy, now_ms, random_base64url,
+};
 pub use summary::Summary;
 
 /// Strings over this length stand beside the log (`protocol.md` 5.1).

@@ -23,6 +23,7 @@ use crate::log::{CopyOf, Facts, Files, Log, Opening};
 use crate::platform;
 use crate::session_id::SessionId;
 use boot::Boot;
+pub use restore::Restoring;
 pub use session::{Session, StoredBody};
 
 /// Each open log may hold two files, and a process often has no more than 1024.
@@ -104,6 +105,7 @@ impl Store {
         platform::create_private_dir(dir)
             .map_err(|why| Error::io("make the data folder", dir, why))?;
         let lock = lock::lock(dir)?;
+        restore::clear(dir);
         let boot = Boot::new(dir, options.sync);
         let is_sure = boot.lost_nothing();
         let store = Store {

@@ -22,7 +22,6 @@ mod put;
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chat_store::{Blobs, SessionId};
@@ -97,18 +96,18 @@ impl Cold {
         Ok(newest)
     }
 
-    /// Fetches the log of a copy into a file, which is written anew.
+    /// Fetches the log of a copy into an empty file.
     ///
     /// # Errors
     ///
     /// Where the store is away or refuses, what it gives is not what was put there, or the disk refuses.
-    pub async fn fetch(&self, copy: &Manifest, into: &Path) -> Result<(), Error> {
+    pub async fn fetch(&self, copy: &Manifest, into: &File) -> Result<(), Error> {
         let session = SessionId::parse(&copy.session)?;
         let what = "fetch a session from the object store";
-        let file = File::create(into).map_err(|why| Error::store(what, why))?;
         let expected = copy.digest();
         let key = self.keys.log(&session, &copy.sha256);
-        let kept = file.try_clone().map_err(|why| Error::store(what, why))?;
+        let file = into.try_clone().map_err(|why| Error::store(what, why))?;
+        let kept = into.try_clone().map_err(|why| Error::store(what, why))?;
         let found = self.objects.get_packed(&key, kept, expected.bytes).await?;
         match found {
             Got::Whole(found) if found == expected => {}

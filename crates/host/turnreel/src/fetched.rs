@@ -209,12 +209,11 @@ impl Fetching {
             }
         }
         let (preparing, of) = (state.clone(), id.clone());
-        let path = off_thread(move || preparing.store.restoring(&of)).await??;
-        let fetched = self.cold.fetch(&copy, &path).await;
+        // What was fetched by half goes with it.
+        let restoring = off_thread(move || preparing.store.restoring(&of)).await??;
+        self.cold.fetch(&copy, restoring.file()).await?;
         let (taking, of) = (state.clone(), id.clone());
-        // What was fetched by half goes, too.
-        fetched.inspect_err(|_| drop(std::fs::remove_file(&path)))?;
-        let restored = off_thread(move || taking.take_in(&of)).await?;
+        let restored = off_thread(move || taking.take_in(&of, &restoring)).await?;
         match restored {
             Ok(()) => say_restored(&copy),
             // Somebody sent to it meanwhile, or brought the log.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use chat_store::{Session, SessionId, Store};
+use chat_store::{Restoring, Session, SessionId, Store};
 use tokio::sync::{Semaphore, watch};
 
 use crate::access::Access;
@@ -291,11 +291,15 @@ impl State {
     /// # Errors
     ///
     /// As [`Store::restore`].
-    pub(crate) fn take_in(&self, id: &SessionId) -> Result<(), chat_store::Error> {
+    pub(crate) fn take_in(
+        &self,
+        id: &SessionId,
+        restoring: &Restoring,
+    ) -> Result<(), chat_store::Error> {
         // Nobody writes to what was there before and was taken away, until its place is taken.
         let before = self.live_to_write(id);
         let _writer = before.as_ref().map(|live| live.writer.blocking_lock());
-        let session = self.store.restore(id)?;
+        let session = self.store.restore(restoring)?;
         let mut map = self.map();
         if let Some(before) = &before {
             self.list.forget(before.row().0);

@@ -1,11 +1,12 @@
 //! Logs that were made elsewhere: they are opened and repaired aside, and then stand where a log of this folder stands.
 
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::{Store, found, locked, now_ms};
 use crate::error::Error;
-use crate::log::{Facts, Files, Log, Opening};
+use crate::log::{ENDING, Facts, Files, Log, Opening};
 use crate::platform;
 use crate::session_id::SessionId;
 
@@ -14,38 +15,76 @@ use super::session::Session;
 /// The folder within the data folder in which logs wait that come from elsewhere.
 const ASIDE: &str = "restoring";
 
+/// Removes what a server that was killed had begun to restore. What was torn off a log stays.
+pub(super) fn clear(dir: &Path) {
+    let entries = std::fs::read_dir(dir.join(ASIDE)).into_iter().flatten();
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.ends_with(ENDING) || name.ends_with(".idx") {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// A log on its way into a folder. What is left of it goes when it is dropped.
+#[derive(Debug)]
+pub struct Restoring {
+    id: SessionId,
+    aside: Files,
+    file: File,
+}
+
+impl Restoring {
+    /// The file to write the log to, which is empty.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+}
+
+impl Drop for Restoring {
+    fn drop(&mut self) {
+        // Once it was taken in there is nothing of these names.
+        for path in [self.aside.newest(), self.aside.index()] {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
 impl Store {
-    /// Where to write the log of that session that comes from elsewhere, for [`Store::restore`]. What stood there is gone.
+    /// Begins to take in a log of that session that was made elsewhere. There is one at a time for each session: another
+    /// one would be written to the same file.
     ///
     /// # Errors
     ///
     /// Where the disk refuses.
-    pub fn restoring(&self, id: &SessionId) -> Result<PathBuf, Error> {
-        let aside = self.inner.dir.join(ASIDE);
-        platform::create_private_dir(&aside)
-            .map_err(|why| Error::io("make the folder", &aside, why))?;
-        let files = Files::of_one(&aside, &id.stem());
-        for path in [files.newest(), files.index()] {
-            remove(&path)?;
+    pub fn restoring(&self, id: &SessionId) -> Result<Restoring, Error> {
+        let dir = self.inner.dir.join(ASIDE);
+        platform::create_private_dir(&dir)
+            .map_err(|why| Error::io("make the folder", &dir, why))?;
+        let aside = Files::of_one(&dir, &id.stem());
+        let path = aside.newest();
+        // What a server that was killed left here is another file's.
+        for left in [&path, &aside.index()] {
+            let _ = std::fs::remove_file(left);
         }
-        Ok(files.newest())
+        let mut options = platform::private_file();
+        let file = options.write(true).create_new(true).open(&path);
+        Ok(Restoring {
+            id: id.clone(),
+            file: file.map_err(|why| Error::io("write the log", &path, why))?,
+            aside,
+        })
     }
 
-    /// Takes in the log that lies where [`Store::restoring`] said, as that session's. It is opened as any log is, with the
-    /// same repairs, and keeps its epoch until it is appended to: from there on it goes on under another, since those who
-    /// have it elsewhere may have gone on, too.
+    /// Takes in the log that was written there. It is opened as any log is, with the same repairs, and keeps its epoch until
+    /// it is appended to: from there on it goes on under another, since those who have it elsewhere may have gone on, too.
     ///
     /// # Errors
     ///
     /// [`Error::Exists`] where there is a log of that session, [`Error::NotALog`] where the file is none of it, and where the
-    /// disk refuses. The file is gone then.
-    pub fn restore(&self, id: &SessionId) -> Result<Arc<Session>, Error> {
-        let aside = Files::of_one(&self.inner.dir.join(ASIDE), &id.stem());
-        let taken = self.take_over(id, &aside);
-        if taken.is_err() {
-            let _ = remove(&aside.newest()).and(remove(&aside.index()));
-        }
-        taken
+    /// disk refuses.
+    pub fn restore(&self, restoring: &Restoring) -> Result<Arc<Session>, Error> {
+        self.take_over(&restoring.id, &restoring.aside)
     }
 
     fn take_over(&self, id: &SessionId, aside: &Files) -> Result<Arc<Session>, Error> {
@@ -96,14 +135,5 @@ impl Store {
         locked(&self.inner.open).remove(id);
         sessions.insert(id.clone(), session.clone());
         Ok(session)
-    }
-}
-
-fn remove(path: &Path) -> Result<(), Error> {
-    match std::fs::remove_file(path) {
-        Err(why) if why.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::io("remove a file", path, why))
-        }
-        Ok(()) | Err(_) => Ok(()),
     }
 }
