@@ -170,13 +170,30 @@ impl Blobs {
         }
     }
 
-    /// The whole body of that hash, wherever it is; `None` where there is none.
+    /// The whole body of that hash; `None` where there is none here.
+    ///
+    /// # Errors
+    ///
+    /// Where the text is no hash, or the disk refuses.
+    pub fn get(&self, sha256: &str) -> Result<Option<Vec<u8>>, Error> {
+        self.read(sha256, self.open_body(sha256)?)
+    }
+
+    /// As [`Blobs::get`], wherever it is.
     ///
     /// # Errors
     ///
     /// As [`Blobs::open_anywhere`].
-    pub fn get(&self, sha256: &str) -> Result<Option<Vec<u8>>, Error> {
-        let Some((mut file, _)) = self.open_anywhere(sha256)? else {
+    pub(crate) fn get_anywhere(&self, sha256: &str) -> Result<Option<Vec<u8>>, Error> {
+        self.read(sha256, self.open_anywhere(sha256)?)
+    }
+
+    fn read(
+        &self,
+        sha256: &str,
+        opened: Option<(fs::File, u64)>,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let Some((mut file, _)) = opened else {
             return Ok(None);
         };
         let mut body = Vec::new();

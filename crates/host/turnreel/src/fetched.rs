@@ -85,7 +85,8 @@ impl Fetching {
                 let got = asked.get(&state, wanted).await;
                 let _ = sender.send(got.map_err(|why| why.message));
             });
-            let answer = answer.recv();
+            // Longer than it may take: who asks where nobody is left to fetch it is not held for ever.
+            let answer = answer.recv_timeout(2 * WAIT);
             answer.unwrap_or_else(|_| Err("the server is stopping".to_owned()))
         };
         state.store.blobs().look_elsewhere(Box::new(elsewhere));

@@ -192,7 +192,7 @@ impl Session {
 
     /// A body beside the log; `None` where it is not there, or is no text.
     pub(crate) fn blob(&self, sha256: &str) -> Result<Option<String>, Error> {
-        let body = match self.store()?.blobs.get(sha256) {
+        let body = match self.store()?.blobs.get_anywhere(sha256) {
             Ok(body) => body,
             Err(why @ Error::Elsewhere { .. }) => return Err(why),
             Err(_) => return Ok(None),

@@ -1,6 +1,6 @@
 //! `s3://BUCKET[/PREFIX][?region=…&endpoint=…]`, and how the store there is connected to.
 
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 
 use object_store::ClientConfigKey;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
@@ -71,11 +71,7 @@ impl Address {
     }
 
     pub(super) fn connect(&self) -> Result<Arc<dyn ObjectStore>, Error> {
-        // Several parts of this package may say so; the first counts, and all say the same.
-        static RING: Once = Once::new();
-        RING.call_once(|| {
-            let _ = rustls::crypto::ring::default_provider().install_default();
-        });
+        crate::tls::choose_cryptography();
         let is_plain = self.endpoint.as_ref().map(Url::scheme) == Some("http");
         let mut builder = AmazonS3Builder::from_env()
             .with_bucket_name(&self.bucket)
