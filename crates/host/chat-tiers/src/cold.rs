@@ -93,6 +93,9 @@ impl Cold {
         if newest.is_none() && n_unread > 0 {
             return Err(Error::store("read a manifest", OTHER));
         }
+        if let Some(newest) = &newest {
+            self.note(session, newest.version());
+        }
         Ok(newest)
     }
 
@@ -182,6 +185,15 @@ impl Cold {
 
     fn known(&self) -> MutexGuard<'_, HashMap<String, Vec<Version>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// It has this copy.
+    fn note(&self, session: &SessionId, version: Version) {
+        let mut known = self.known();
+        let versions = known.entry(session.stem()).or_default();
+        if !versions.contains(&version) {
+            versions.push(version);
+        }
     }
 
     /// Whether it is known to have all of the session up to `head`.

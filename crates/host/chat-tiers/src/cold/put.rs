@@ -150,7 +150,7 @@ impl Cold {
             self.objects.delete(&key).await?;
             return Err(Error::store(what, "read back it was not the same"));
         }
-        self.known().entry(id.stem()).or_default().push(version);
+        self.note(id, version);
         Ok(())
     }
 
