@@ -12,10 +12,11 @@ use std::time::Duration;
 use chat_event::ChatEvent;
 use chat_store::{SessionId, Summary, random_base64url};
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, Script};
+use redis::{Client, Script};
 
 use crate::copier::{Batch, PATIENCE, Tier};
 use crate::error::Error;
+use crate::link::connect;
 
 pub(crate) use keys::NEWS;
 pub use read::{HotPage, HotReader};
@@ -73,24 +74,13 @@ impl Hot {
     }
 }
 
-/// Connects, with the patience that all of this package has.
-pub(crate) async fn connect(client: &Client) -> Result<MultiplexedConnection, Error> {
-    let config = AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(PATIENCE))
-        .set_response_timeout(Some(PATIENCE));
-    let connecting = client.get_multiplexed_async_connection_with_config(&config);
-    connecting
-        .await
-        .map_err(|why| Error::store("connect to Redis", why))
-}
-
 impl Tier for Hot {
     const NAME: &'static str = "redis";
     // Other servers wait for it.
     const PAUSE: Duration = Duration::from_millis(5);
 
     async fn connect(&mut self) -> Result<(), Error> {
-        let mut connection = connect(&self.client).await?;
+        let mut connection = connect(&self.client, PATIENCE).await?;
         let mut setting = redis::cmd("SET");
         setting.arg(&self.canary).arg(1);
         setting.arg("EX").arg(CANARY.as_secs());
@@ -136,7 +126,8 @@ impl Tier for Hot {
         let connection = self.connection()?;
         let has: i64 = asking.invoke_async(connection).await.map_err(refused)?;
         let Ok(has) = u64::try_from(has) else {
-            return Err(Error::store("write events to Redis", "it lost the session"));
+            // Its time was over, or another server is its home as well: it is begun anew.
+            return self.mark(&batch.session, &batch.epoch, batch.upto).await;
         };
         if has == batch.upto {
             let mut telling = redis::cmd("XADD");

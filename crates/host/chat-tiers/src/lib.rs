@@ -18,13 +18,14 @@ mod error;
 mod fleet;
 mod health;
 mod hot;
+mod link;
 mod logs;
 mod tls;
 
 pub use cold::{Cold, Manifest, keep};
 pub use copier::{Batch, Tier, copy};
 pub use error::Error;
-pub use fleet::{BEAT, Fleet, Member, News, Newsreel};
+pub use fleet::{BEAT, Fleet, Heard, Member, News, Newsreel};
 pub use health::{Condition, Health};
 pub use hot::{Hot, HotPage, HotReader};
 pub use logs::Logs;

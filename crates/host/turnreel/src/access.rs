@@ -13,7 +13,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::error::ApiError;
-use crate::fleet::{SCOPES, SENDER};
+use crate::fleet::{SCOPES, SENDER, SERVER};
 use crate::hosts::{Hosts, Origin, only};
 use crate::routes;
 use crate::scope::{Grant, Scope};
@@ -83,6 +83,11 @@ pub(crate) async fn guard(
         HeaderValue::from_static("no-referrer"),
     );
     if is_api {
+        if let Some(fleet) = state.fleet.get()
+            && let Ok(id) = HeaderValue::try_from(fleet.id())
+        {
+            headers.insert(SERVER, id);
+        }
         headers
             .entry(header::CACHE_CONTROL)
             .or_insert(HeaderValue::from_static("no-store"));

@@ -76,6 +76,11 @@ pub(crate) struct Copied {
 }
 
 impl CopyArgs {
+    /// Whether there are other servers beside this one.
+    pub(crate) fn joins(&self) -> bool {
+        self.advertise.is_some()
+    }
+
     /// What the other servers call this one, without the scheme.
     pub(crate) fn host(&self) -> Option<&str> {
         let (_, host) = self.advertise.as_deref()?.split_once("://")?;
@@ -142,6 +147,6 @@ impl Logs for OwnLogs {
     fn session(&self, id: &SessionId) -> Option<Arc<Session>> {
         let live = self.0.live(id)?;
         // What is a copy itself is copied by its home.
-        Some(live.session.clone()).filter(|session| session.home().is_none())
+        live.home().is_none().then(|| live.session.clone())
     }
 }

@@ -3,17 +3,20 @@
 //! A session's home gives its numbers; each other server keeps a copy of the log (`copying`) and reads from it as from any
 //! log, so that who follows a session may come to any of them, and its cursor is good at all. What is sent to a server that
 //! is not the session's home goes on to the one that is (`routes::forward`), and where that is away for too long the server
-//! takes its place (`homes`). Tokens that are made at one of them are good at
-//! all (`tokens`).
+//! takes its place (`homes`); when it is back it gives the session up (`giving`). Long bodies come to whoever has a line that
+//! refers to one (`bodies`), and tokens that are made at one of them are good at all (`tokens::merge`).
 
 pub(crate) mod bodies;
 mod copying;
 mod errands;
+mod giving;
 mod homes;
 mod members;
 mod told;
+mod turns;
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -24,9 +27,11 @@ use chat_tiers::{HotReader, Member};
 use crate::error::ApiError;
 use crate::locked::locked;
 use crate::state::State;
+use copying::Heard;
+use turns::Turns;
 
-pub(crate) use errands::{Errand, SCOPES, SENDER};
-pub(crate) use homes::TAKE_OVER_AFTER;
+pub(crate) use errands::{Errand, SCOPES, SENDER, SERVER};
+pub(crate) use homes::{Home, TAKE_OVER_AFTER};
 pub(crate) use told::{ListTold, LogTold, RowTold};
 
 /// What Redis may take to say whose a session is.
@@ -35,31 +40,30 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// When to try again what waits for a server that is away, in milliseconds.
 const AGAIN_MS: u64 = 3000;
 
+/// The word for what waits for a session's home.
+pub(crate) const HOME_AWAY: &str = "home_away";
+
 /// The servers of this fleet, as one of them sees it.
 pub(crate) struct Fleet {
     me: Member,
-    asking: tokio::sync::Mutex<chat_tiers::Fleet>,
-    hot: tokio::sync::Mutex<HotReader>,
+    asking: chat_tiers::Fleet,
+    hot: HotReader,
     /// The others, by their names.
     members: Mutex<BTreeMap<String, Member>>,
+    /// Another process goes by this server's name.
+    is_doubled: AtomicBool,
     /// Those that are homes of sessions here and not there, and since when.
     away: Mutex<HashMap<String, Instant>>,
     /// For so long; for ever where there is none.
     take_over_after: Option<Duration>,
-    /// The homes of the sessions of which a copy is here.
-    homes: Mutex<HashMap<SessionId, String>>,
-    /// Held by who copies a session.
-    turns: Mutex<HashMap<SessionId, Arc<tokio::sync::Mutex<()>>>>,
+    /// Sessions that are being given up, and to whom.
+    giving: Mutex<HashMap<SessionId, String>>,
+    /// Who changes a session's copy, or what it is a copy of, has its turn.
+    turns: Turns,
+    heard: Heard,
     client: reqwest::Client,
     /// By which the servers know each other; none before Redis was first reached.
     word: Mutex<Option<String>>,
-}
-
-/// Where a session's numbers are given.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Home {
-    Here,
-    There(String),
 }
 
 impl Fleet {
@@ -79,59 +83,37 @@ impl Fleet {
     ) -> Result<Arc<Self>, String> {
         let asking =
             chat_tiers::Fleet::new(redis, id, url).map_err(|why| format!("--redis: {why}"))?;
-        let copies = state.store.sessions().into_iter();
-        let homes = copies.filter_map(|copy| Some((copy.id().clone(), copy.home()?)));
         let fleet = Arc::new(Fleet {
             me: asking.me().clone(),
-            asking: asking.another().into(),
-            hot: hot.into(),
+            asking,
+            hot,
             members: Mutex::default(),
+            is_doubled: AtomicBool::default(),
             away: Mutex::default(),
             take_over_after,
-            homes: Mutex::new(homes.collect()),
-            turns: Mutex::default(),
+            giving: Mutex::default(),
+            turns: Turns::default(),
+            heard: Heard::default(),
             client: errands::client().map_err(|why| why.to_string())?,
             word: Mutex::default(),
         });
-        tokio::spawn(members::look_after(state.clone(), fleet.clone(), asking));
+        tokio::spawn(members::look_after(state.clone(), fleet.clone()));
         tokio::spawn(copying::follow(state.clone(), fleet.clone()));
         Ok(fleet)
     }
 
-    /// Where the session's numbers are given, where somebody gives it any.
-    async fn home_to_read(&self, state: &State, session: &SessionId) -> Option<Home> {
-        if let Some(home) = self.known_home(state, session) {
-            return Some(home);
-        }
-        let mut asking = self.asking.lock().await;
-        match tokio::time::timeout(PATIENCE, asking.home(session)).await {
-            Ok(Ok(home)) => home.map(|home| self.home_of_name(home)),
-            Ok(Err(_)) | Err(_) => {
-                asking.disconnect();
-                None
-            }
-        }
-    }
-
-    fn home_of_name(&self, home: String) -> Home {
-        if home == self.me.id {
-            Home::Here
-        } else {
-            Home::There(home)
-        }
-    }
-
-    /// What is known without asking: each copy knows whose it is.
-    fn known_home(&self, state: &State, session: &SessionId) -> Option<Home> {
-        if let Some(home) = locked(&self.homes).get(session) {
-            return Some(Home::There(home.clone()));
-        }
-        state.live_to_write(session).map(|_| Home::Here)
+    /// What this server is called.
+    pub(crate) fn id(&self) -> &str {
+        &self.me.id
     }
 
     /// The server of that name, where it is there.
     pub(crate) fn member(&self, id: &str) -> Option<Member> {
         locked(&self.members).get(id).cloned()
+    }
+
+    fn all_members(&self) -> Vec<Member> {
+        locked(&self.members).values().cloned().collect()
     }
 
     /// How many others there are.
@@ -140,14 +122,21 @@ impl Fleet {
     }
 }
 
-/// 503: nothing was stored, and who sends keeps it and sends it again.
+/// 503: who sends keeps it and sends it again.
 fn unsettled(message: &str) -> ApiError {
-    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "home_away", message).retry_after(AGAIN_MS)
+    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, HOME_AWAY, message).retry_after(AGAIN_MS)
 }
 
 /// To who sends something to a session whose home is away.
 pub(crate) fn away() -> ApiError {
     unsettled(
         "the server that this session is at home on is away; it is read from a copy meanwhile",
+    )
+}
+
+/// To who sends something to a session whose home gave no answer.
+pub(crate) fn unanswered() -> ApiError {
+    unsettled(
+        "the server that this session is at home on gave no answer: it may have taken this, and knows it again by its id",
     )
 }

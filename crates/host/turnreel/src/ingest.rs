@@ -150,9 +150,7 @@ pub(crate) async fn ingest_at(
         ));
     }
     if let Some(fleet) = state.fleet.get() {
-        let bodies = events.iter().flat_map(fleet::bodies::of).collect();
-        // One that does not answer may not have it, either.
-        let _ = fleet.fetch_bodies(state, None, bodies).await;
+        fleet.fetch_bodies_of(state, &events).await;
     }
     let appended = append_at(state, id, events, atomic, recv_ms).await?;
     let first = appended.first;
@@ -249,7 +247,13 @@ async fn append_at(
     recv_ms: i64,
 ) -> Result<Published, ApiError> {
     let live = match state.live_to_write(&id) {
-        Some(live) => live,
+        Some(live) => {
+            if state.fleet.get().is_none() && live.home().is_some() {
+                // It was copied when this server had others beside it.
+                change_log(state, live.clone(), |log| log.take_over()).await??;
+            }
+            live
+        }
         // Making one waits for the disk.
         None => {
             if let Some(fleet) = state.fleet.get()
@@ -310,29 +314,40 @@ pub(crate) async fn append_copied(
         let _writer = live.writer.lock().await;
         let session = live.session.clone();
         let appending = move || session.append_copied(copied);
-        store_as_writer(&state, &live, appending).await
+        let stored = store_as_writer(&state, &live, appending).await?;
+        // Numbers that cannot be had may be the last; there is no event to tell of them.
+        let (epoch, head, _) = live.position();
+        if (epoch, head) != live.session.position() {
+            drop(Untold::new(&state, &live));
+        }
+        Ok::<_, ApiError>(stored)
     });
     Ok(storing.await??.map(|_| ()))
 }
 
-/// Changes what a log is, without an event, and tells those who follow it under which epoch it goes on. The inner result is
-/// what the store says.
+/// Changes what a log is, without an event, and tells those who follow it under which epoch it goes on. What `change` gives is
+/// given.
 ///
 /// # Errors
 ///
 /// Where the server stops.
-pub(crate) async fn change_log(
+pub(crate) async fn change_log<T: Send + 'static>(
     state: &State,
     live: Arc<Live>,
-    change: impl FnOnce(&Session) -> Result<(), chat_store::Error> + Send + 'static,
-) -> Result<Result<(), chat_store::Error>, ApiError> {
+    change: impl FnOnce(&Session) -> T + Send + 'static,
+) -> Result<T, ApiError> {
     let state = state.clone();
     let changing = tokio::spawn(async move {
         let _writer = live.writer.lock().await;
         // Told of when it goes: whatever became of it.
         let _untold = Untold::new(&state, &live);
-        let session = live.session.clone();
-        tokio::task::spawn_blocking(move || change(&session)).await
+        let changed = live.clone();
+        let changing = move || {
+            let given = change(&changed.session);
+            changed.look_whose();
+            given
+        };
+        tokio::task::spawn_blocking(changing).await
     });
     Ok(changing.await??)
 }

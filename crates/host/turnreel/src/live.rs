@@ -41,6 +41,8 @@ pub(crate) struct Live {
     /// The last released number; waking is all it is for.
     released: watch::Sender<u64>,
     row: Mutex<(u64, Arc<Summary>)>,
+    /// Whose copy the log is; see [`Session::home`].
+    home: Mutex<Option<String>>,
     /// The number of the first event there is, or will be.
     pub(crate) oldest: u64,
 }
@@ -82,6 +84,7 @@ impl Live {
         });
         let number = list.changed(session.id(), None);
         Live {
+            home: Mutex::new(session.home()),
             session,
             writer: tokio::sync::Mutex::default(),
             state,
@@ -204,6 +207,16 @@ impl Live {
         state.deadline = None;
         let head = state.head;
         self.released.send_modify(|released| *released = head);
+    }
+
+    /// The server that gives the session its numbers; `None` where this one does. It waits for no disk.
+    pub(crate) fn home(&self) -> Option<String> {
+        locked(&self.home).clone()
+    }
+
+    /// Looks whose copy the log is now. The caller holds `writer`.
+    pub(crate) fn look_whose(&self) {
+        *locked(&self.home) = self.session.home();
     }
 
     /// Whether somebody follows, and will be sent what is stored now.

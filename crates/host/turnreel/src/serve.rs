@@ -220,6 +220,8 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
         &hosts,
         args.limits.settings(),
     );
+    // Each would have its own.
+    let no_examples = args.no_examples || args.copies.joins();
     args.copies.begin(&state)?;
     let open = watch.as_ref().is_some_and(|watch| watch.open);
     let mut watching = None;
@@ -229,7 +231,7 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
         (watching, found) = (Some(thread), here);
     }
     // Who has sessions of their own needs no examples.
-    if is_new && !args.no_examples && found.iter().all(|found| found.read == 0) {
+    if is_new && !no_examples && found.iter().all(|found| found.read == 0) {
         examples::import(&state).await;
     }
     let url = format!("http://{address}");

@@ -66,6 +66,13 @@ pub(crate) struct Wanted {
 }
 
 impl Record {
+    /// Whether it is one that a server made, and stands where it belongs. Ids without a `t` name what no file may make.
+    fn is_sound(&self, id: &str) -> bool {
+        let is_hash =
+            self.sha256.len() == 64 && self.sha256.bytes().all(|it| it.is_ascii_hexdigit());
+        self.id == id && id.starts_with('t') && is_hash
+    }
+
     /// What is over for a day has no use any more, and is not shown for ever; what was taken back is remembered for longer
     /// than any other server is away.
     fn is_forgotten(&self) -> bool {

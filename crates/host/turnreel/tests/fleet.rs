@@ -304,6 +304,56 @@ fn a_session_whose_home_hangs_is_taken_over_and_what_the_home_still_took_is_not_
 }
 
 #[test]
+fn a_server_whose_data_folder_is_another_s_copy_takes_nothing_in() {
+    let Some(mut fleet) = Fleet::start(1) else {
+        return;
+    };
+    fleet.post(0, "s1", &chunks(1, 10));
+    let dir = tempfile::tempdir().unwrap();
+    let id = std::fs::read(fleet.servers[0].data.join("server-id")).unwrap();
+    std::fs::write(dir.path().join("server-id"), id).unwrap();
+    let address = format!("127.0.0.1:{}", free_port());
+    fleet
+        .servers
+        .push(start(dir.path(), &address, &fleet.redis));
+    until("both are told apart", || {
+        let refused = fleet.servers.iter().any(|server| {
+            let (status, answer) = server.post("s1", &chunks(11, 12));
+            status == 503 && answer.to_string().contains("name")
+        });
+        refused.then_some(())
+    });
+}
+
+#[test]
+fn what_only_the_old_home_has_is_given_to_the_new_one_however_much_it_is() {
+    let Some(fleet) = Fleet::start(2) else { return };
+    fleet.post(0, "s1", &chunks(1, 50));
+    fleet.wait_until_same(&[0, 1], "s1", 50);
+    signal(&fleet.servers[0].child, "STOP");
+    fleet.post(1, "s1", &chunks(51, 60));
+    signal(&fleet.servers[0].child, "CONT");
+    // More than a token may send at once, and it goes on while it is given.
+    let remote = support::Remote::of(&fleet.servers[0]);
+    for n in 0..30 {
+        let events = chunks(1000 + n * 200, 1199 + n * 200).to_string();
+        let (status, answer) = remote.post("/api/v1/sessions/s1/events", &events).unwrap();
+        assert!(matches!(status, 200 | 503), "{answer}");
+        if status == 503 {
+            fleet.post(0, "s1", &chunks(1000 + n * 200, 1199 + n * 200));
+        }
+    }
+    fleet.wait_until_same(&[0, 1], "s1", 6060);
+    let (_, events) = log(&fleet.servers[1], "s1").unwrap();
+    let ids: std::collections::BTreeSet<_> = events
+        .iter()
+        .map(|event| event["id"].as_str().unwrap().to_owned())
+        .collect();
+    let expected = (1..=60).chain(1000..7000).map(|n| format!("e{n}"));
+    assert_eq!(ids, expected.collect());
+}
+
+#[test]
 fn without_their_redis_servers_go_on_with_what_they_have_and_find_each_other_again() {
     let Some(mut fleet) = Fleet::start(2) else {
         return;

@@ -1,13 +1,12 @@
 //! What others ask of Redis: the events behind a number, and one event by its id.
 
 use chat_store::SessionId;
-use redis::aio::MultiplexedConnection;
 use redis::streams::{StreamId, StreamRangeReply};
 use redis::{Client, FromRedisValue};
 
-use super::{connect, keys};
-use crate::copier::patiently;
+use super::keys;
 use crate::error::Error;
+use crate::link::Link;
 
 /// Events of one session in Redis.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,18 +17,16 @@ pub struct HotPage {
     pub lines: Vec<(u64, String)>,
 }
 
-/// Reads from Redis by a connection of its own, made when it is first needed and again when it broke.
+/// Reads from Redis by a connection of its own.
 #[derive(Debug)]
 pub struct HotReader {
-    client: Client,
-    connection: Option<MultiplexedConnection>,
+    link: Link,
 }
 
 impl HotReader {
     pub(super) fn new(client: Client) -> Self {
         HotReader {
-            client,
-            connection: None,
+            link: Link::new(client),
         }
     }
 
@@ -40,7 +37,7 @@ impl HotReader {
     ///
     /// Where Redis is away or refuses.
     pub async fn page(
-        &mut self,
+        &self,
         session: &SessionId,
         epoch: &str,
         after: u64,
@@ -84,7 +81,7 @@ impl HotReader {
     ///
     /// Where Redis is away or refuses.
     pub async fn event(
-        &mut self,
+        &self,
         session: &SessionId,
         id: &str,
     ) -> Result<Option<(u64, String)>, Error> {
@@ -106,17 +103,10 @@ impl HotReader {
         Ok(line.map(|line| (seq, line)))
     }
 
-    async fn ask<T: FromRedisValue>(&mut self, asking: &redis::Pipeline) -> Result<T, Error> {
-        let connection = match self.connection.take() {
-            Some(connection) => connection,
-            None => patiently("connect", connect(&self.client)).await?,
-        };
-        let connection = self.connection.insert(connection);
-        let answer = asking.query_async(connection).await;
-        answer.map_err(|why| {
-            self.connection = None;
-            Error::store("ask Redis", why)
-        })
+    async fn ask<T: FromRedisValue>(&self, asking: &redis::Pipeline) -> Result<T, Error> {
+        let mut connection = self.link.connection().await?;
+        self.link
+            .answered(asking.query_async(&mut connection).await)
     }
 }
 

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::Method;
 use chat_event::{BodyRef, ChatEvent, bodies};
@@ -16,6 +18,15 @@ use super::Fleet;
 use super::errands::told;
 use crate::locked::locked;
 use crate::state::State;
+
+/// A body may be hundreds of MiB; a server that says nothing in between is given up sooner.
+const LONG: Duration = Duration::from_secs(600);
+
+/// How long who sends events waits for their bodies.
+const FETCHING: Duration = Duration::from_secs(2);
+
+/// Bodies that are looked for because of one batch: who sends more sends them here.
+const MOST_FETCHED: usize = 64;
 
 impl Fleet {
     /// Fetches what is not here of bodies, from `first` before others. What nobody has stays away: a line may refer to what is
@@ -48,6 +59,23 @@ impl Fleet {
         Ok(())
     }
 
+    /// Fetches what is not here of the bodies that events refer to: they are sent before their events, maybe to another server.
+    /// Who sent the events waits for it, but not for long; it goes on meanwhile.
+    pub(crate) async fn fetch_bodies_of(self: &Arc<Self>, state: &State, events: &[ChatEvent]) {
+        let hashes = events.iter().flat_map(of);
+        let missing = hashes.filter(|sha256| !is_here(&state.store, sha256));
+        let missing: BTreeSet<String> = missing.take(MOST_FETCHED).collect();
+        if missing.is_empty() || self.n_members() == 0 {
+            return;
+        }
+        let (state, fleet) = (state.clone(), self.clone());
+        let fetching = tokio::spawn(async move {
+            // One that does not answer may not have it, either.
+            let _ = fleet.fetch_bodies(&state, None, missing).await;
+        });
+        let _ = tokio::time::timeout(FETCHING, fetching).await;
+    }
+
     /// Fetches a body, piece by piece; whether it is there.
     async fn fetch_body(
         &self,
@@ -56,7 +84,8 @@ impl Fleet {
         sha256: &str,
     ) -> Result<bool, String> {
         let path = format!("/api/v1/blobs/{sha256}");
-        let mut answer = self.send(member, Method::GET, &path).await?;
+        let request = self.request(member, Method::GET, &path)?;
+        let mut answer = self.answer_to(member, request.timeout(LONG)).await?;
         if answer.status() == StatusCode::NOT_FOUND {
             return Ok(false);
         }
@@ -80,7 +109,7 @@ impl Fleet {
     pub(super) async fn send_bodies(
         &self,
         member: &Member,
-        store: &Store,
+        store: &State,
         hashes: BTreeSet<String>,
     ) -> Result<(), String> {
         for sha256 in hashes {
@@ -89,11 +118,14 @@ impl Fleet {
             if known.status().is_success() {
                 continue;
             }
-            let Ok(Some(body)) = store.blobs().get(&sha256) else {
+            let (blobs, hash) = (store.clone(), sha256.clone());
+            let reading = spawn_blocking(move || blobs.store.blobs().get(&hash)).await;
+            let Ok(Ok(Some(body))) = reading else {
                 continue;
             };
-            let answer = self.request(member, Method::PUT, &path)?.body(body).send();
-            let answer = answer.await.map_err(|why| told(member, &why))?;
+            let request = self.request(member, Method::PUT, &path)?;
+            let request = request.timeout(LONG).body(body);
+            let answer = self.answer_to(member, request).await?;
             if !answer.status().is_success() {
                 return Err(format!("{} answers {}", member.url, answer.status()));
             }

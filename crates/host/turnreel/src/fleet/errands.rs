@@ -5,9 +5,11 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::response::Response;
+use chat_event::ChatEvent;
 use chat_store::SessionId;
 use chat_tiers::Member;
 use reqwest::StatusCode;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::Fleet;
@@ -26,11 +28,14 @@ const HANDED_ON: Duration = Duration::from_secs(10);
 pub(crate) const SENDER: &str = "turnreel-sender";
 /// The scopes of who asked, as words with spaces between.
 pub(crate) const SCOPES: &str = "turnreel-scopes";
+/// Which server answers: an address may lead to another one than was meant.
+pub(crate) const SERVER: &str = "turnreel-server";
 
 /// Redirects are not followed, and no proxy is asked: the others are named by their own addresses.
 pub(super) fn client() -> reqwest::Result<reqwest::Client> {
     chat_tiers::choose_cryptography();
     reqwest::Client::builder()
+        .read_timeout(WHOLE)
         .connect_timeout(CONNECT)
         .timeout(WHOLE)
         .redirect(reqwest::redirect::Policy::none())
@@ -39,13 +44,14 @@ pub(super) fn client() -> reqwest::Result<reqwest::Client> {
 }
 
 /// Headers that go on with a request, and come back with its answer: all others are between the one and the other.
-const KEPT: [HeaderName; 6] = [
+const KEPT: [HeaderName; 7] = [
     header::CONTENT_TYPE,
     header::RETRY_AFTER,
     HeaderName::from_static("producer-id"),
     HeaderName::from_static("producer-epoch"),
     HeaderName::from_static("producer-seq"),
     HeaderName::from_static("producer-expected-seq"),
+    HeaderName::from_static("producer-received-seq"),
 ];
 
 /// A request that is for another server.
@@ -59,8 +65,22 @@ pub(crate) struct Errand<'r> {
     pub(crate) grant: &'r Grant,
 }
 
+/// What became of events that were sent.
+#[derive(Debug, Deserialize)]
+struct Taken {
+    #[serde(default)]
+    results: Vec<TakenOne>,
+}
+
+#[derive(Debug, Deserialize)]
+struct TakenOne {
+    status: String,
+    /// Its place among those that were sent, where it was not stored.
+    index: Option<usize>,
+}
+
 impl Fleet {
-    /// The sessions that are at home there.
+    /// The sessions that are there.
     pub(super) async fn list(&self, member: &Member) -> Result<ListTold, String> {
         self.ask(member, "/api/v1/fleet/sessions").await
     }
@@ -80,7 +100,7 @@ impl Fleet {
     pub(crate) async fn hand_on(
         &self,
         member: &Member,
-        errand: Errand<'_>,
+        errand: &Errand<'_>,
     ) -> Result<Response, String> {
         let words: Vec<&str> = Scope::ALL
             .into_iter()
@@ -88,17 +108,20 @@ impl Fleet {
             .map(Scope::word)
             .collect();
         let mut request = self
-            .request(member, errand.method, errand.path)?
+            .request(member, errand.method.clone(), errand.path)?
             .timeout(HANDED_ON)
             .header(SENDER, &errand.grant.id)
             .header(SCOPES, words.join(" "))
-            .body(errand.body);
+            .body(errand.body.clone());
         for (name, value) in kept(errand.headers) {
             request = request.header(name, value);
         }
-        let answer = request.send().await.map_err(|why| told(member, &why))?;
-        if answer.status() == StatusCode::UNAUTHORIZED {
-            // It has just started, and knows nobody yet.
+        let answer = self.answer_to(member, request).await?;
+        // It has just started and knows nobody yet, or does not know the name by which it is reached.
+        if matches!(
+            answer.status(),
+            StatusCode::UNAUTHORIZED | StatusCode::MISDIRECTED_REQUEST
+        ) {
             return Err(format!("{} does not know this server", member.url));
         }
         let mut response = Response::new(axum::body::Body::empty());
@@ -111,24 +134,85 @@ impl Fleet {
         Ok(response)
     }
 
-    /// Sends events to a session at home there, as they stand in the log here.
+    /// Sends events to a session at home there, as they stand in the log here. What is there under an id with other words is
+    /// sent without it, so that both are kept.
     pub(super) async fn send_events(
         &self,
         member: &Member,
         session: &SessionId,
         lines: &[String],
     ) -> Result<(), String> {
-        let path = format!("/api/v1/sessions/{session}/events");
-        let request = self
-            .request(member, Method::POST, &path)?
-            .header(header::CONTENT_TYPE, "application/json")
-            .body(format!("[{}]", lines.join(",")));
-        let answer = request.send().await.map_err(|why| told(member, &why))?;
-        // All of them may be known there under their ids, or be others: that is for who reads to see, and both are kept.
-        if answer.status().is_success() || answer.status() == StatusCode::CONFLICT {
-            return Ok(());
+        let mut left = vec![lines.to_vec()];
+        while let Some(lines) = left.pop() {
+            if lines.is_empty() {
+                continue;
+            }
+            let path = format!("/api/v1/sessions/{session}/events");
+            let request = self
+                .request(member, Method::POST, &path)?
+                .header(header::CONTENT_TYPE, "application/json")
+                .body(format!("[{}]", lines.join(",")));
+            let answer = self.answer_to(member, request).await?;
+            let status = answer.status();
+            if status == StatusCode::PAYLOAD_TOO_LARGE && lines.len() > 1 {
+                let (first, second) = lines.split_at(lines.len() / 2);
+                left.extend([second.to_vec(), first.to_vec()]);
+                continue;
+            }
+            let all_conflict = status == StatusCode::CONFLICT;
+            if !status.is_success() && !all_conflict {
+                return Err(format!("{} answers {status}", member.url));
+            }
+            let bytes = answer.bytes().await.map_err(|why| told(member, &why))?;
+            let taken: Taken =
+                serde_json::from_slice(&bytes).map_err(|why| format!("{}: {why}", member.url))?;
+            left.push(self.again(member, session, &lines, &taken));
         }
-        Err(format!("{} answers {}", member.url, answer.status()))
+        Ok(())
+    }
+
+    /// Those of the events that are to be sent without their ids.
+    fn again(
+        &self,
+        member: &Member,
+        session: &SessionId,
+        lines: &[String],
+        taken: &Taken,
+    ) -> Vec<String> {
+        let conflicts = taken.results.iter().filter(|it| it.status == "conflict");
+        let again = conflicts.filter_map(|it| {
+            let mut event = ChatEvent::from_json(lines.get(it.index?)?).ok()?;
+            event.id.clear();
+            Some(event.to_line())
+        });
+        let n_rejected = taken.results.iter().filter(|it| it.status == "rejected");
+        let n_rejected = n_rejected.count();
+        if n_rejected > 0 {
+            // They were events here; what is set aside has them.
+            tracing::error!(
+                session = session.as_str(),
+                "{} did not take {n_rejected} events",
+                member.url
+            );
+        }
+        again.collect()
+    }
+
+    /// The answer, where it is that server which answers.
+    pub(super) async fn answer_to(
+        &self,
+        member: &Member,
+        request: reqwest::RequestBuilder,
+    ) -> Result<reqwest::Response, String> {
+        let answer = request.send().await.map_err(|why| told(member, &why))?;
+        let server = answer.headers().get(SERVER);
+        if server.and_then(|id| id.to_str().ok()) != Some(&member.id) {
+            return Err(format!(
+                "another server answers at {} than the one that is to be reached there",
+                member.url
+            ));
+        }
+        Ok(answer)
     }
 
     async fn ask<T: DeserializeOwned>(&self, member: &Member, path: &str) -> Result<T, String> {
@@ -146,8 +230,8 @@ impl Fleet {
         method: Method,
         path: &str,
     ) -> Result<reqwest::Response, String> {
-        let sending = self.request(member, method, path)?.send();
-        sending.await.map_err(|why| told(member, &why))
+        let request = self.request(member, method, path)?;
+        self.answer_to(member, request).await
     }
 
     pub(super) fn request(

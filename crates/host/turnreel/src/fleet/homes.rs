@@ -1,27 +1,25 @@
-//! Where a session's numbers are given, and how that changes: a server takes over what is sent to it for one that is away, and
-//! one that comes back gives up what was taken over.
-//!
-//! Numbers that were given twice meanwhile are of different epochs. What only the old home has is sent to the new one as
-//! anything is, known by its ids; then the old home has a copy like the others.
+//! Where a session's numbers are given, and how a server that something is sent to takes the place of one that is away.
 
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use chat_store::{Epoch, Error as E, PageRequest, SessionId};
-use chat_tiers::Member;
+use chat_store::SessionId;
 
-use super::bodies::referred;
-use super::{Fleet, Home, PATIENCE, away, unsettled};
+use super::{Fleet, PATIENCE, away, unsettled};
 use crate::error::ApiError;
 use crate::ingest;
-use crate::live::Live;
 use crate::locked::locked;
 use crate::state::State;
 
-/// Events that are sent to a new home at once.
-const AT_ONCE: usize = 500;
-/// And the bytes of their lines: what a server takes at once.
-const BYTES: usize = 4 * 1024 * 1024;
+/// How long a home may be away before its sessions are taken over, where nothing else is asked for.
+pub(crate) const TAKE_OVER_AFTER: Duration = Duration::from_secs(60);
+
+/// Where a session's numbers are given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    Here,
+    There(String),
+}
 
 impl Fleet {
     /// Where the session's numbers are given. Nobody's becomes ours, and so does that of a server which is away for too long.
@@ -34,25 +32,23 @@ impl Fleet {
         state: &State,
         session: &SessionId,
     ) -> Result<Home, ApiError> {
-        match self.known_home(state, session) {
-            Some(Home::There(home)) if self.member(&home).is_none() => {
+        if self.is_doubled.load(Ordering::Relaxed) {
+            return Err(unsettled(
+                "another server has this one's name: the file server-id was copied with its data folder",
+            ));
+        }
+        let home = match self.known_home(state, session) {
+            Some(home) => home,
+            None => match within(self.asking.claim(session)).await? {
+                Some(home) => self.home_of_name(home),
+                None => return Err(unsettled(SETTLING)),
+            },
+        };
+        match home {
+            Home::There(home) if self.member(&home).is_none() => {
                 self.home_for_one_away(state, session, &home).await
             }
-            Some(home) => Ok(home),
-            None => {
-                let mut asking = self.asking.lock().await;
-                let claimed = tokio::time::timeout(PATIENCE, asking.claim(session)).await;
-                match claimed {
-                    Ok(Ok(Some(home))) => Ok(self.home_of_name(home)),
-                    Ok(Ok(None)) => Err(unsettled(
-                        "the servers have yet to say which sessions they have",
-                    )),
-                    Ok(Err(_)) | Err(_) => {
-                        asking.disconnect();
-                        Err(redis_is_away())
-                    }
-                }
-            }
+            home => Ok(home),
         }
     }
 
@@ -63,23 +59,15 @@ impl Fleet {
         session: &SessionId,
         home: &str,
     ) -> Result<Home, ApiError> {
-        let is_over = self.is_away_for_too_long(home);
-        let mut asking = self.asking.lock().await;
-        let answer = tokio::time::timeout(PATIENCE, async {
-            match is_over {
-                true => asking.take(session, home).await.map(Some),
-                false => asking.home(session).await,
-            }
-        });
-        let now = match answer.await {
-            Ok(Ok(now)) => now.unwrap_or_else(|| home.to_owned()),
-            Ok(Err(_)) | Err(_) => {
-                asking.disconnect();
-                return Err(redis_is_away());
+        let now = match self.is_away_for_too_long(home) {
+            false => within(self.asking.home(session)).await?,
+            true => {
+                // Another one may have a copy, where there is none here.
+                self.fetch(state, session).await;
+                within(self.asking.take(session, home)).await?
             }
         };
-        drop(asking);
-        let now = self.home_of_name(now);
+        let now = self.home_of_name(now.unwrap_or_else(|| home.to_owned()));
         match &now {
             Home::Here => self.take_over(state, session, home).await?,
             Home::There(other) if self.member(other).is_none() => return Err(away()),
@@ -95,14 +83,20 @@ impl Fleet {
         session: &SessionId,
         from: &str,
     ) -> Result<(), ApiError> {
-        let live = state.live_to_write(session);
-        let live = live.ok_or_else(ApiError::not_found)?;
+        let turn = tokio::time::timeout(PATIENCE, self.turns.of(session)).await;
+        let _turn = turn.map_err(|_| away())?;
+        let Some(live) = state.live_to_write(session) else {
+            // Nobody that is there has anything of it: it begins here.
+            return Ok(());
+        };
+        if live.home().is_none() {
+            return Ok(());
+        }
         tracing::warn!(
             session = session.as_str(),
             "its home ({from}) is away; this server takes the session over"
         );
         ingest::change_log(state, live, |log| log.take_over()).await??;
-        locked(&self.homes).remove(session);
         Ok(())
     }
 
@@ -116,112 +110,69 @@ impl Fleet {
     }
 
     /// Who is there is away no longer, and who is not may be since now.
-    pub(super) fn note_members(&self) {
+    pub(super) fn note_members(&self, state: &State) {
         let members = locked(&self.members);
-        let homes: Vec<String> = locked(&self.homes).values().cloned().collect();
         let mut away = locked(&self.away);
         away.retain(|id, _| !members.contains_key(id));
-        for home in homes {
-            if !members.contains_key(&home) {
+        for live in state.all_to_write() {
+            if let Some(home) = live.home()
+                && !members.contains_key(&home)
+            {
                 away.entry(home).or_insert_with(Instant::now);
             }
         }
     }
 
+    /// Where the session's numbers are given, where somebody gives it any. Of one that is here it is known.
+    pub(super) async fn home_to_read(&self, session: &SessionId) -> Option<Home> {
+        let home = within(self.asking.home(session)).await.ok()?;
+        home.map(|home| self.home_of_name(home))
+    }
+
     /// Whether Redis says that this server is the session's home.
-    pub(super) async fn is_home_of(&self, home: &str, session: &SessionId) -> bool {
-        let mut asking = self.asking.lock().await;
-        let asked = tokio::time::timeout(PATIENCE, asking.home(session)).await;
-        matches!(asked, Ok(Ok(Some(now))) if now == home)
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be asked.
+    pub(super) async fn is_home_of(&self, home: &str, session: &SessionId) -> Result<bool, String> {
+        let now = within(self.asking.home(session)).await;
+        let now = now.map_err(|why| why.message)?;
+        Ok(now.as_deref() == Some(home))
     }
 
-    /// Gives a session up to the server that took it over: what only this one has is sent there first.
-    pub(super) async fn give_up(
-        &self,
-        state: &State,
-        session: &SessionId,
-        to: &Member,
-    ) -> Result<(), String> {
-        let Some(live) = state.live_to_write(session) else {
-            return Ok(());
-        };
-        // From here on what is sent goes there.
-        locked(&self.homes).insert(session.clone(), to.id.clone());
-        let given = self.give(state, session, &live, to).await;
-        if given.is_err() {
-            locked(&self.homes).remove(session);
-        }
-        given
+    /// The home of a session that another server said it is not the home of.
+    pub(crate) async fn home_now(&self, session: &SessionId) -> Option<String> {
+        within(self.asking.home(session)).await.ok()?
     }
 
-    async fn give(
-        &self,
-        state: &State,
-        session: &SessionId,
-        live: &Arc<Live>,
-        to: &Member,
-    ) -> Result<(), String> {
-        let epochs = self.log(to, session, 0).await?.epochs;
-        let mut shared = match self.copy_from(state, live, to, &epochs).await? {
-            Ok(()) => return Ok(()),
-            Err(shared_up_to) => shared_up_to,
-        };
-        tracing::warn!(
-            session = session.as_str(),
-            "{} took the session over while this server was away; what only this one has is sent there",
-            to.url
-        );
-        loop {
-            let reading = live.session.clone();
-            let request = PageRequest {
-                after: shared,
-                limit: AT_ONCE,
-                max_bytes: BYTES,
-            };
-            let page = tokio::task::spawn_blocking(move || reading.page(request)).await;
-            let page = page.map_err(|why| why.to_string())?;
-            let page = page.map_err(|why| why.to_string())?;
-            if !page.lines.is_empty() {
-                let bodies = referred(&page.lines);
-                self.send_bodies(to, &state.store, bodies).await?;
-                self.send_events(to, session, &page.lines).await?;
-            }
-            shared = page.next;
-            if page.next >= page.head {
-                break;
-            }
+    fn home_of_name(&self, home: String) -> Home {
+        if home == self.me.id {
+            Home::Here
+        } else {
+            Home::There(home)
         }
-        let (home, epoch) = (to.id.clone(), epochs.last().map(|it| it.epoch.clone()));
-        let epoch = epoch.ok_or("its new home told of no epoch")?;
-        let beginning = ingest::change_log(state, live.clone(), move |log| {
-            log.begin_anew(&home, &epoch)
-        });
-        let begun = beginning.await.map_err(|why| why.message)?;
-        begun.map_err(|why| why.to_string())
     }
 
-    /// Makes a log a copy of another server's; the number up to which both have the same where it has more.
-    pub(super) async fn copy_from(
-        &self,
-        state: &State,
-        live: &Arc<Live>,
-        home: &Member,
-        epochs: &[Epoch],
-    ) -> Result<Result<(), u64>, String> {
-        let (of, epochs) = (home.id.clone(), epochs.to_vec());
-        let changing =
-            ingest::change_log(state, live.clone(), move |log| log.copy_from(&of, &epochs));
-        match changing.await.map_err(|why| why.message)? {
-            Ok(()) => Ok(Ok(())),
-            Err(E::Parted { shared_up_to, .. }) => Ok(Err(shared_up_to)),
-            Err(why) => Err(why.to_string()),
+    /// What is known without asking: each copy knows whose it is.
+    pub(super) fn known_home(&self, state: &State, session: &SessionId) -> Option<Home> {
+        if let Some(to) = locked(&self.giving).get(session) {
+            return Some(Home::There(to.clone()));
         }
+        let live = state.live_to_write(session)?;
+        Some(live.home().map_or(Home::Here, Home::There))
     }
 }
 
-fn redis_is_away() -> ApiError {
-    unsettled("whose the session is cannot be told: the Redis of this server is away")
-}
+const SETTLING: &str = "the servers have yet to say which sessions they have";
 
-/// How long a home may be away before its sessions are taken over, where nothing else is asked for.
-pub(crate) const TAKE_OVER_AFTER: Duration = Duration::from_secs(60);
+/// What Redis says, where it does so soon.
+async fn within<T>(
+    asking: impl Future<Output = Result<T, chat_tiers::Error>>,
+) -> Result<T, ApiError> {
+    match tokio::time::timeout(PATIENCE, asking).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(_)) | Err(_) => Err(unsettled(
+            "whose the session is cannot be told: the Redis of this server is away",
+        )),
+    }
+}

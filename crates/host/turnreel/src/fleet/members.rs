@@ -1,39 +1,50 @@
 //! Saying that this server is there, and hearing of the others: who they are, and which tokens were made there.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use chat_store::SessionId;
 use chat_tiers::{BEAT, Error};
 
-use super::{Fleet, copying};
+use super::{Fleet, PATIENCE};
 use crate::locked::locked;
 use crate::state::{State, stopped};
 use crate::tokens;
 
-/// Runs until the server stops.
-pub(super) async fn look_after(state: State, fleet: Arc<Fleet>, mut asking: chat_tiers::Fleet) {
-    let mut stopping = state.stopping.subscribe();
-    let mut was_there = true;
-    loop {
-        let beating = tokio::time::timeout(super::PATIENCE, beat(&state, &fleet, &mut asking));
-        let beaten = tokio::select! {
-            () = stopped(&mut stopping) => return,
-            beaten = beating => beaten,
-        };
-        let why = match beaten {
-            Ok(Ok(())) => None,
-            Ok(Err(why)) => Some(why),
-            Err(_) => Some("Redis gives no answer".to_owned()),
-        };
-        if let Some(why) = &why {
-            asking.disconnect();
-            if was_there {
-                tracing::warn!(
-                    "{why}: this server goes on with the sessions it has, and hears nothing of the others"
-                );
-            }
+/// Between two times that all sessions are named: Redis may lose some of what it had, and say nothing.
+const NAME: Duration = Duration::from_secs(60);
+
+/// Naming many sessions may take so long.
+const NAMING: Duration = Duration::from_secs(60);
+
+/// What is said once, until it is another.
+#[derive(Default)]
+struct Said(Option<String>);
+
+impl Said {
+    fn say(&mut self, now: Option<String>) {
+        if let Some(why) = now.as_ref().filter(|_| self.0 != now) {
+            tracing::warn!("{why}");
         }
-        was_there = why.is_none();
+        self.0 = now;
+    }
+}
+
+/// Runs until the server stops.
+pub(super) async fn look_after(state: State, fleet: Arc<Fleet>) {
+    let mut stopping = state.stopping.subscribe();
+    let mut named: Option<(String, Instant)> = None;
+    let (mut of_redis, mut of_tokens) = (Said::default(), Said::default());
+    loop {
+        let looking = async {
+            of_redis.say(beat(&state, &fleet, &mut named).await.err());
+            of_tokens.say(share_tokens(&state, &fleet).await.err());
+        };
+        tokio::select! {
+            () = stopped(&mut stopping) => return,
+            () = looking => {}
+        }
         tokio::select! {
             () = stopped(&mut stopping) => return,
             () = tokio::time::sleep(BEAT) => {}
@@ -44,54 +55,90 @@ pub(super) async fn look_after(state: State, fleet: Arc<Fleet>, mut asking: chat
 async fn beat(
     state: &State,
     fleet: &Arc<Fleet>,
-    asking: &mut chat_tiers::Fleet,
+    named: &mut Option<(String, Instant)>,
 ) -> Result<(), String> {
-    let said = |why: Error| why.to_string();
-    let members = asking.beat(|| own(state, fleet)).await.map_err(said)?;
-    let word = asking.word().await.map_err(said)?;
+    let said = |why: Error| {
+        format!(
+            "{why}: this server goes on with the sessions it has, and hears nothing of the others"
+        )
+    };
+    let heard = within(fleet.asking.beat()).await.map_err(said)?;
+    if heard.is_doubled && !fleet.is_doubled.swap(true, Ordering::Relaxed) {
+        tracing::error!(
+            "another server has this one's name; nothing is taken in until one of them has another: stop one, and remove \
+             the file server-id from its data folder"
+        );
+    } else if !heard.is_doubled {
+        fleet.is_doubled.store(false, Ordering::Relaxed);
+    }
+    let word = within(fleet.asking.word()).await.map_err(said)?;
     state.access.tokens.know_fleet(&word);
     *locked(&fleet.word) = Some(word);
+    let members = heard.others;
     let before = std::mem::replace(&mut *locked(&fleet.members), members.clone());
-    fleet.note_members();
+    fleet.note_members(state);
+    let is_named = named
+        .as_ref()
+        .is_some_and(|(since, at)| *since == heard.since && at.elapsed() < NAME);
+    if !is_named {
+        let own = own(state);
+        let naming = tokio::time::timeout(NAMING, fleet.asking.name(&own));
+        if let Ok(Ok(())) = naming.await {
+            *named = Some((heard.since, Instant::now()));
+        }
+    }
     for (id, member) in &members {
         if before.get(id).is_none_or(|before| before.run != member.run) {
             tracing::info!("a server of the fleet is there: {}", member.url);
-            tokio::spawn(copying::catch_up(
-                state.clone(),
-                fleet.clone(),
-                member.clone(),
-            ));
+            fleet.compare(state, member);
         }
     }
-    for gone in before
-        .values()
-        .filter(|before| !members.contains_key(&before.id))
-    {
-        tracing::warn!("a server of the fleet is away: {}", gone.url);
+    for gone in before.values() {
+        if !members.contains_key(&gone.id) {
+            tracing::warn!("a server of the fleet is away: {}", gone.url);
+        }
     }
-    share_tokens(state, asking).await
+    Ok(())
+}
+
+async fn within<T>(asking: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    match tokio::time::timeout(PATIENCE, asking).await {
+        Ok(answer) => answer,
+        Err(_) => Err(Error::Store {
+            what: "ask Redis",
+            why: "no answer".to_owned(),
+        }),
+    }
 }
 
 /// The sessions that are at home here.
-fn own(state: &State, fleet: &Fleet) -> Vec<SessionId> {
-    let all = state.store.sessions();
-    let homes = locked(&fleet.homes);
-    let own = all.iter().map(|session| session.id());
-    own.filter(|id| !homes.contains_key(*id)).cloned().collect()
+fn own(state: &State) -> Vec<SessionId> {
+    let own = state.all_to_write().into_iter();
+    let own = own.filter(|live| live.home().is_none());
+    own.map(|live| live.session.id().clone()).collect()
 }
 
 /// What was made or taken back at one server is so at all.
-async fn share_tokens(state: &State, asking: &mut chat_tiers::Fleet) -> Result<(), String> {
-    let theirs = asking.tokens().await.map_err(|why| why.to_string())?;
+async fn share_tokens(state: &State, fleet: &Fleet) -> Result<(), String> {
+    // That Redis is away is said already.
+    let Ok(theirs) = within(fleet.asking.tokens()).await else {
+        return Ok(());
+    };
     let dir = state.store.dir().to_owned();
     let merging = tokio::task::spawn_blocking(move || tokens::merge(&dir, &theirs));
-    let merged = merging.await.map_err(|why| why.to_string())??;
+    let failed = |why: String| format!("could not take the tokens of other servers: {why}");
+    let merged = merging.await.map_err(|why| failed(why.to_string()))?;
+    let merged = merged.map_err(failed)?;
     if merged.is_changed {
         state.access.tokens.look_again();
     }
     if !merged.unknown_there.is_empty() {
-        let telling = asking.tell_tokens(&merged.unknown_there);
-        telling.await.map_err(|why| why.to_string())?;
+        let _ = within(fleet.asking.tell_tokens(&merged.unknown_there)).await;
     }
-    Ok(())
+    match merged.left_out {
+        0 => Ok(()),
+        n => Err(failed(format!(
+            "there is no room for {n} of them; revoke some"
+        ))),
+    }
 }

@@ -4,7 +4,7 @@ use chat_store::Epoch;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// The sessions that are at home at a server.
+/// The sessions of a server.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ListTold {
     pub(crate) sessions: Vec<RowTold>,
@@ -16,6 +16,9 @@ pub(crate) struct RowTold {
     pub(crate) id: String,
     pub(crate) epoch: String,
     pub(crate) head: u64,
+    /// Whose copy it is; at home there where it is nobody's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) home: Option<String>,
 }
 
 /// A part of a log.

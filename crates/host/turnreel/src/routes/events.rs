@@ -46,9 +46,11 @@ pub(super) async fn post(
     let sender = ingest::sender_of(&grant, &id);
     let rate = settings.events_rate();
     // A body that is no batch costs as much as an event: nobody sends those for nothing.
-    state
-        .rates
-        .take(&sender, items.as_deref().map_or(1, ingest::n_events), rate)?;
+    // Another server sends what it took already.
+    if !grant.is_fleet() {
+        let n_events = items.as_deref().map_or(1, ingest::n_events);
+        state.rates.take(&sender, n_events, rate)?;
+    }
     let mut items = items?;
     let atomic = matches!(query.atomic.as_deref(), Some("1" | "true"));
     let numbered = state.producers.enter(&id, &headers).await?;
@@ -204,12 +206,15 @@ pub(super) async fn full(
         return ranged::answer_body(body, &sha256, &headers).await;
     }
     let asked = event.clone();
+    let live_home = live.home();
     let finding = move || -> Result<Option<String>, ApiError> {
         let event = live.session.event_whole(&asked)?;
         Ok(event.map(|event| event.to_line()))
     };
     let mut found = tokio::task::spawn_blocking(finding).await??;
-    if let (None, Some(fleet)) = (&found, state.fleet.get()) {
+    if let (None, Some(fleet)) = (&found, state.fleet.get())
+        && live_home.is_some()
+    {
         // Who was told of it by another server may be quicker than the copy here.
         found = fleet.event_in_redis(&id, &event).await;
     }

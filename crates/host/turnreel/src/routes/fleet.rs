@@ -18,7 +18,7 @@ use crate::state::State;
 const EVENTS: usize = 5000;
 const BYTES: usize = 4 * 1024 * 1024;
 
-/// `{"sessions":[{"id","epoch","head"}]}`: those whose numbers this server gives.
+/// `{"sessions":[{"id","epoch","head","home"}]}`; `home` where the numbers are given by another server.
 pub(super) async fn sessions(
     FromState(state): FromState<State>,
     Extension(grant): Extension<Arc<Grant>>,
@@ -26,11 +26,16 @@ pub(super) async fn sessions(
     let listing = move || {
         let own = state.store.sessions().into_iter();
         let own = own.filter(|session| grant.sees(session.id().as_str()));
-        let own = own.filter(|session| session.home().is_none());
         let rows = own.map(|session| {
             let (epoch, head) = session.position();
             let id = session.id().as_str().to_owned();
-            RowTold { id, epoch, head }
+            let home = session.home();
+            RowTold {
+                id,
+                epoch,
+                head,
+                home,
+            }
         });
         rows.collect()
     };
@@ -60,7 +65,16 @@ pub(super) async fn log(
         max_bytes: BYTES,
     };
     let session = live.session.clone();
-    let reading = move || session.page(request).map(|page| (page, session.epochs()));
+    // A log may become another one between the two.
+    let reading = move || -> Result<_, chat_store::Error> {
+        loop {
+            let page = session.page(request)?;
+            let epochs = session.epochs();
+            if epochs.last().is_some_and(|last| last.epoch == page.epoch) {
+                return Ok((page, epochs));
+            }
+        }
+    };
     let (page, epochs) = tokio::task::spawn_blocking(reading).await??;
     let lines = page.lines.into_iter().map(RawValue::from_string);
     Ok(Json(LogTold {

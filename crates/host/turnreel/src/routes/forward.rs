@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State as FromState};
-use axum::http::Method;
 use axum::http::request::Parts;
+use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use chat_event::session_id::from_native;
@@ -46,7 +46,7 @@ pub(super) async fn forward(
     };
     match fleet.home_to_write(&state, &session).await {
         Ok(Home::Here) => next.run(request).await,
-        Ok(Home::There(home)) => match hand_on(&state, &fleet, &home, request).await {
+        Ok(Home::There(home)) => match hand_on(&state, &fleet, &session, home, request).await {
             Ok(answer) => answer,
             Err(why) => why.into_response(),
         },
@@ -71,27 +71,43 @@ async fn asked(parts: &mut Parts) -> Option<(SessionId, Scope)> {
 async fn hand_on(
     state: &State,
     fleet: &Arc<Fleet>,
-    home: &str,
+    session: &SessionId,
+    home: String,
     request: Request,
 ) -> Result<Response, ApiError> {
     // A home that says it is none: the two have heard different things, and will hear the same soon.
-    let was_handed_on = request.headers().contains_key(SENDER);
-    let member = fleet.member(home).filter(|_| !was_handed_on);
-    let member = member.ok_or_else(fleet::away)?;
+    if request.headers().contains_key(SENDER) {
+        return Err(fleet::away());
+    }
     let (parts, body) = request.into_parts();
+    body::must_be_json(state, &parts.headers)?;
     let grant = parts.extensions.get::<Arc<Grant>>();
     let grant = grant.ok_or_else(fleet::away)?;
     let body = body::read(state, &parts.headers, body, state.settings.body_bytes).await?;
+    let body = Bytes::copy_from_slice(&body);
     let path = parts.uri.path_and_query();
     let errand = Errand {
         method: parts.method,
         path: path.map_or("/", |path| path.as_str()),
         headers: &parts.headers,
-        body: Bytes::copy_from_slice(&body),
+        body,
         grant,
     };
-    fleet.hand_on(&member, errand).await.map_err(|why| {
+    let member = fleet.member(&home).ok_or_else(fleet::away)?;
+    let unanswered = |why: String| {
         tracing::warn!("could not hand a request on: {why}");
-        fleet::away()
-    })
+        fleet::unanswered()
+    };
+    let answer = fleet.hand_on(&member, &errand).await.map_err(unanswered)?;
+    if answer.status() != StatusCode::SERVICE_UNAVAILABLE {
+        return Ok(answer);
+    }
+    // It may have given the session up, and a new home was not heard of here yet.
+    match fleet.home_now(session).await {
+        Some(now) if now != home => {
+            let member = fleet.member(&now).ok_or_else(fleet::away)?;
+            fleet.hand_on(&member, &errand).await.map_err(unanswered)
+        }
+        Some(_) | None => Ok(answer),
+    }
 }

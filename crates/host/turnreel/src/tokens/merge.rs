@@ -1,7 +1,7 @@
 //! Tokens of servers that serve the same sessions: what is made at one of them is good at all, and what is taken back at one of
 //! them is good at none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use super::{MAX_TOKENS, Record, change, read};
@@ -11,6 +11,8 @@ use super::{MAX_TOKENS, Record, change, read};
 pub(crate) struct Merged {
     /// Whether tokens were made or taken back elsewhere.
     pub(crate) is_changed: bool,
+    /// Tokens that were made elsewhere, and for which there is no room.
+    pub(crate) left_out: usize,
     /// Those of here that are not known there as they are here: their ids, and their records as JSON.
     pub(crate) unknown_there: Vec<(String, String)>,
 }
@@ -19,12 +21,12 @@ pub(crate) struct Merged {
 ///
 /// # Errors
 ///
-/// Where the file refuses, is damaged, or is full.
+/// Where the file refuses or is damaged.
 pub(crate) fn merge(dir: &Path, theirs: &BTreeMap<String, String>) -> Result<Merged, String> {
     let theirs: BTreeMap<&str, Record> = theirs
         .iter()
         .filter_map(|(id, told)| Some((id.as_str(), serde_json::from_str::<Record>(told).ok()?)))
-        .filter(|(_, record)| !record.is_forgotten())
+        .filter(|(id, record)| record.is_sound(id) && !record.is_forgotten())
         .collect();
     let ours = read(dir)?;
     let mut merged = Merged::default();
@@ -35,24 +37,38 @@ pub(crate) fn merge(dir: &Path, theirs: &BTreeMap<String, String>) -> Result<Mer
             merged.unknown_there.push((record.id.clone(), told));
         }
     }
-    let is_news = |ours: &[Record], theirs: &Record| {
-        let known = ours.iter().find(|ours| ours.id == theirs.id);
-        known.is_none_or(|ours| ours.revoked_ms.is_none() && theirs.revoked_ms.is_some())
+    let known: HashMap<&str, bool> = ours
+        .iter()
+        .map(|ours| (ours.id.as_str(), ours.revoked_ms.is_some()))
+        .collect();
+    let is_news = |theirs: &Record| match known.get(theirs.id.as_str()) {
+        Some(is_revoked) => !is_revoked && theirs.revoked_ms.is_some(),
+        None => true,
     };
-    merged.is_changed = theirs.values().any(|theirs| is_news(&ours, theirs));
-    if merged.is_changed {
-        change(dir, |ours| {
-            for theirs in theirs.into_values() {
-                let n_ours = ours.len();
-                match ours.iter_mut().find(|ours| ours.id == theirs.id) {
-                    Some(ours) => ours.revoked_ms = ours.revoked_ms.or(theirs.revoked_ms),
-                    None if n_ours < MAX_TOKENS => ours.push(theirs),
-                    None => return Err(format!("there are {MAX_TOKENS} tokens; revoke some")),
-                }
-            }
-            Ok(())
-        })?;
+    let news = theirs.into_values().filter(|theirs| is_news(theirs));
+    let (revoked, made): (Vec<Record>, Vec<Record>) =
+        news.partition(|theirs| theirs.revoked_ms.is_some());
+    let room = MAX_TOKENS.saturating_sub(ours.len() + revoked.len());
+    merged.left_out = made.len().saturating_sub(room);
+    if revoked.is_empty() && (made.is_empty() || room == 0) {
+        return Ok(merged);
     }
+    merged.is_changed = true;
+    change(dir, |ours| {
+        // What was taken back counts first, whatever room there is.
+        for theirs in revoked {
+            match ours.iter_mut().find(|ours| ours.id == theirs.id) {
+                Some(ours) => ours.revoked_ms = ours.revoked_ms.or(theirs.revoked_ms),
+                None => ours.push(theirs),
+            }
+        }
+        for theirs in made.into_iter().take(room) {
+            if ours.iter().all(|ours| ours.id != theirs.id) {
+                ours.push(theirs);
+            }
+        }
+        Ok(())
+    })?;
     Ok(merged)
 }
 
@@ -113,6 +129,14 @@ mod tests {
         assert!(known.contains_key(&gone));
         // What is no record is passed by.
         known.insert("odd".to_owned(), "[1]".to_owned());
+        // Nor is one that would open more than a token does, or stands where another belongs.
+        let mut record: serde_json::Value = serde_json::from_str(&known[&gone]).unwrap();
+        record.as_object_mut().unwrap().remove("revokedMs");
+        known.insert("t1".to_owned(), record.to_string());
+        for id in ["", "fleet"] {
+            record["id"] = id.into();
+            known.insert(id.to_owned(), record.to_string());
+        }
         assert!(!merge(here, &known).unwrap().is_changed);
     }
 }

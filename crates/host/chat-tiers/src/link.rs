@@ -1,0 +1,109 @@
+//! One connection to Redis that all who ask share: it is made when it is first needed, and again when it broke. Who asks while
+//! Redis is away is told so at once, and waits behind nobody.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Client, RedisResult};
+
+use crate::copier::PATIENCE;
+use crate::error::Error;
+
+/// A Redis that was just away is left alone for so long.
+const AWAY: Duration = Duration::from_secs(1);
+
+#[derive(Debug)]
+pub(crate) struct Link {
+    client: Client,
+    known: Mutex<Known>,
+    /// Held by the one who connects.
+    connecting: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    connection: Option<MultiplexedConnection>,
+    failed: Option<Instant>,
+}
+
+impl Link {
+    pub(crate) fn new(client: Client) -> Self {
+        Link {
+            client,
+            known: Mutex::default(),
+            connecting: tokio::sync::Mutex::default(),
+        }
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// # Errors
+    ///
+    /// Where Redis is away, or was a moment ago.
+    pub(crate) async fn connection(&self) -> Result<MultiplexedConnection, Error> {
+        if let Some(connection) = self.known()? {
+            return Ok(connection);
+        }
+        let _connecting = self.connecting.lock().await;
+        if let Some(connection) = self.known()? {
+            return Ok(connection);
+        }
+        match tokio::time::timeout(PATIENCE, connect(&self.client, PATIENCE)).await {
+            Ok(Ok(connection)) => {
+                self.locked().connection = Some(connection.clone());
+                Ok(connection)
+            }
+            Ok(Err(why)) => {
+                self.locked().failed = Some(Instant::now());
+                Err(why)
+            }
+            Err(_) => {
+                self.locked().failed = Some(Instant::now());
+                Err(away("no answer"))
+            }
+        }
+    }
+
+    /// What was answered. After an error the connection is another one: it may be in the middle of an answer.
+    pub(crate) fn answered<T>(&self, answer: RedisResult<T>) -> Result<T, Error> {
+        answer.map_err(|why| {
+            let mut known = self.locked();
+            known.connection = None;
+            known.failed = Some(Instant::now());
+            away(&why.to_string())
+        })
+    }
+
+    fn known(&self) -> Result<Option<MultiplexedConnection>, Error> {
+        let known = self.locked();
+        if known.connection.is_none() && known.failed.is_some_and(|at| at.elapsed() < AWAY) {
+            return Err(away("it was away a moment ago"));
+        }
+        Ok(known.connection.clone())
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn away(why: &str) -> Error {
+    Error::store("ask Redis", why)
+}
+
+/// Connects; an answer may take so long.
+pub(crate) async fn connect(
+    client: &Client,
+    patience: Duration,
+) -> Result<MultiplexedConnection, Error> {
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(PATIENCE))
+        .set_response_timeout(Some(patience));
+    let connecting = client.get_multiplexed_async_connection_with_config(&config);
+    connecting
+        .await
+        .map_err(|why| Error::store("connect to Redis", why))
+}
