@@ -7,6 +7,7 @@
 //!
 //! - [`Hot`] is Redis: the newest events of each session that was used within a day.
 //! - [`Fleet`] are the servers behind one Redis, and whose each session is.
+//! - [`Warm`] is PostgreSQL: tool calls, changes of files and errors of the sessions of 30 days.
 //! - [`Cold`] is an object store: whole sessions, packed, when they are over. It takes no events, so it has a task of its own,
 //!   [`keep`], and it is read, too.
 //! - `logs` is what is copied, `copier` the loop, `health` what an operator is told of it.
@@ -21,6 +22,7 @@ mod hot;
 mod link;
 mod logs;
 mod tls;
+mod warm;
 
 pub use cold::{Cold, Manifest, keep};
 pub use copier::{Batch, Tier, copy};
@@ -30,3 +32,4 @@ pub use health::{Condition, Health};
 pub use hot::{Hot, HotPage, HotReader};
 pub use logs::Logs;
 pub use tls::choose_cryptography;
+pub use warm::{ChangePlace, ChangesQuery, FileChange, ToolFigures, Warm, WarmReader};

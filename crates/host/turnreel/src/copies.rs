@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chat_store::{Session, SessionId};
-use chat_tiers::{Cold, Health, Hot, Logs, Tier, copy, keep};
+use chat_tiers::{Cold, Health, Hot, Logs, Tier, Warm, copy, keep};
 use tokio::sync::watch;
 
 use crate::data_dir;
@@ -46,6 +46,16 @@ pub(crate) struct CopyArgs {
         default_value_t = TAKE_OVER_AFTER.as_secs()
     )]
     take_over_after: u64,
+
+    /// Keep tool calls, file changes and errors of all sessions in this PostgreSQL for 30 days, for questions over many
+    /// sessions: postgresql://USER:PASSWORD@HOST[:PORT]/DB[?sslmode=require].
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "TURNREEL_POSTGRES",
+        hide_env_values = true
+    )]
+    postgres: Option<String>,
 
     /// Keep whole sessions in this object store once they end, and read them from there when they are not here:
     /// s3://BUCKET[/PREFIX][?region=REGION&endpoint=https://HOST]. Credentials are taken from AWS_ACCESS_KEY_ID and
@@ -105,6 +115,12 @@ impl CopyArgs {
                 let _ = state.fleet.set(fleet);
             }
             copied.push(spawn(hot, state));
+        }
+        if let Some(url) = self.postgres {
+            let warm = Warm::new(&url).map_err(|why| format!("--postgres: {why}"))?;
+            // As below.
+            let _ = state.warm.set(warm.reader());
+            copied.push(spawn(warm, state));
         }
         if let Some(url) = self.s3 {
             let cold = Cold::new(&url).map_err(|why| format!("--s3: {why}"))?;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use chat_store::{Restoring, Session, SessionId, Store};
+use chat_tiers::WarmReader;
 use tokio::sync::{Semaphore, watch};
 
 use crate::access::Access;
@@ -156,6 +157,8 @@ pub struct Inner {
     pub(crate) copied: OnceLock<Vec<Copied>>,
     /// The servers that serve the same sessions; none where this is the only one.
     pub(crate) fleet: OnceLock<Arc<Fleet>>,
+    /// Where questions over many sessions are answered.
+    pub(crate) warm: OnceLock<WarmReader>,
     /// What is fetched from the object store, where there is one.
     pub(crate) fetching: OnceLock<Arc<Fetching>>,
     /// True once the server is to stop.
@@ -211,6 +214,7 @@ impl State {
             followed: OnceLock::new(),
             copied: OnceLock::new(),
             fleet: OnceLock::new(),
+            warm: OnceLock::new(),
             fetching: OnceLock::new(),
             metrics: Metrics::default(),
             readiness: Readiness::default(),
