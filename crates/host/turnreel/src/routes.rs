@@ -17,6 +17,7 @@ mod sandbox;
 mod sessions;
 mod shares;
 mod streams;
+mod warm;
 mod ws;
 
 use std::collections::BTreeMap;
@@ -95,6 +96,9 @@ fn routes() -> Vec<Route> {
         read("/api/v1/sessions/{session}/summary", get(insight::summary)),
         read("/api/v1/sessions/{session}/search", get(insight::search)),
         read("/api/v1/sessions/{session}/health", get(insight::health)),
+        read("/api/v1/sessions/{session}/tools", get(warm::of_session)),
+        read("/api/v1/tools", get(warm::of_all)),
+        read("/api/v1/file-changes", get(warm::changes)),
         read("/api/v1/blobs/{sha256}", get(blobs::read)),
         route(
             "HEAD",

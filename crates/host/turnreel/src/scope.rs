@@ -96,6 +96,11 @@ impl Grant {
             .is_none_or(|only| only.as_str() == session)
     }
 
+    /// The one session that is there for this token, where it is for one.
+    pub(crate) fn only_session(&self) -> Option<&str> {
+        self.session.as_ref().map(SessionId::as_str)
+    }
+
     pub(crate) fn is_over(&self, now_ms: i64) -> bool {
         self.expires_ms.is_some_and(|end_ms| end_ms <= now_ms)
     }

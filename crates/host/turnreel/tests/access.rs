@@ -136,6 +136,22 @@ const ROUTES: &[(&str, &str, &str, &str, u16)] = &[
         "/api/v1/sessions/s1/health",
         200,
     ),
+    // Where the server has no database. With one: `tests/tier_warm.rs`.
+    (
+        "GET",
+        "/api/v1/sessions/{session}/tools",
+        "read",
+        "/api/v1/sessions/s1/tools",
+        404,
+    ),
+    ("GET", "/api/v1/tools", "read", "/api/v1/tools", 404),
+    (
+        "GET",
+        "/api/v1/file-changes",
+        "read",
+        "/api/v1/file-changes",
+        404,
+    ),
     (
         "GET",
         "/api/v1/blobs/{sha256}",

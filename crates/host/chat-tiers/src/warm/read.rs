@@ -181,6 +181,16 @@ impl WarmReader {
         read.map_err(refused("read rows"))
     }
 
+    /// Whether there is anything of the session.
+    ///
+    /// # Errors
+    ///
+    /// Where the database is away, or does not answer in time.
+    pub async fn knows(&self, session: &str) -> Result<bool, Error> {
+        let sql = "SELECT FROM turnreel.sessions WHERE session = $1";
+        Ok(!self.ask(sql, &[&session]).await?.is_empty())
+    }
+
     async fn ask(&self, sql: &str, of: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, Error> {
         patiently("ask PostgreSQL", async {
             let _room = self.room.acquire().await;

@@ -36,6 +36,11 @@ const LINK: Query = (
     "Text",
     "The one link; else all of the session's. The body may name it, too: `{\"id\": \"…\"}`.",
 );
+const SINCE: Query = (
+    "since",
+    "Moment",
+    "What happened then or later: Unix epoch in milliseconds, or how long ago, as `24h` or `7d`.",
+);
 const FORMAT: Query = ("format", "Format", "In which words events are told.");
 
 const fn get(path: &'static str, id: &'static str, summary: &'static str) -> Doc {
@@ -213,6 +218,51 @@ pub(super) const DOCS: &[Doc] = &[
             "How the session's log is",
         ),
         "Health",
+    ),
+    schema(
+        get(
+            "/api/v1/sessions/{session}/tools",
+            "sessionTools",
+            "The session's tools in figures; 404 where the server has no database",
+        ),
+        "Tools",
+    ),
+    query(
+        schema(
+            get(
+                "/api/v1/tools",
+                "tools",
+                "Tools of all sessions in figures; 404 where the server has no database",
+            ),
+            "Tools",
+        ),
+        &[SINCE],
+    ),
+    query(
+        schema(
+            get(
+                "/api/v1/file-changes",
+                "fileChanges",
+                "Changes of files, the newest first; 404 where the server has no database",
+            ),
+            "FileChanges",
+        ),
+        &[
+            ("session", "Text", "Changes of this session."),
+            (
+                "path",
+                "Text",
+                "Changes of this file; with `*` at its end, of those whose path begins so.",
+            ),
+            SINCE,
+            ("until", "Moment", "What happened before then."),
+            (
+                "after",
+                "Text",
+                "Changes behind this place: `next` of the page before.",
+            ),
+            LIMIT,
+        ],
     ),
     text(
         get("/api/v1/blobs/{sha256}", "readBody", "A body"),

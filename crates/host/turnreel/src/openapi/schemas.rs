@@ -18,6 +18,7 @@ pub(super) fn all() -> Value {
         "Bodies": {"enum": ["referred", "full"]},
         "Hash": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
         "Format": {"enum": ["events", "agent"]},
+        "Moment": {"type": "string", "pattern": "^([0-9]{1,15}|[1-9][0-9]{0,5}[smhd])$"},
         "Needle": {"type": "string", "minLength": 1, "maxLength": 50},
         "Error": {
             "type": "object",
@@ -100,6 +101,35 @@ pub(super) fn all() -> Value {
                 "epoch": text, "head": count, "matches": list("Match"),
                 "next": {"type": ["string", "null"]},
             },
+        },
+        "Tool": {
+            "type": "object",
+            "description": "Durations are of the calls of which one is known.",
+            "required": ["tool", "sessions", "calls", "completed", "failed", "denied", "running"],
+            "properties": {
+                "tool": text, "kind": text, "sessions": count, "calls": count, "completed": count,
+                "failed": count, "denied": count, "running": count,
+                "totalMs": count, "medianMs": count, "p95Ms": count,
+            },
+        },
+        "Tools": {
+            "type": "object",
+            "required": ["tools"],
+            "properties": {"tools": list("Tool")},
+        },
+        "FileChange": {
+            "type": "object",
+            "required": ["session", "epoch", "seq", "eventId", "path", "change", "linesAdded", "linesRemoved", "binary", "diffBytes", "diffPreview", "atMs"],
+            "properties": {
+                "session": text, "epoch": text, "seq": count, "eventId": text, "toolCallId": text,
+                "path": text, "oldPath": text, "change": text, "linesAdded": count, "linesRemoved": count,
+                "binary": {"type": "boolean"}, "diffBytes": count, "diffPreview": text, "atMs": time,
+            },
+        },
+        "FileChanges": {
+            "type": "object",
+            "required": ["changes", "next"],
+            "properties": {"changes": list("FileChange"), "next": {"type": ["string", "null"]}},
         },
         "Health": {
             "type": "object",
