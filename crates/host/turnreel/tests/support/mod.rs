@@ -19,7 +19,9 @@ pub(crate) mod events;
 pub(crate) mod faults;
 pub(crate) mod home;
 pub(crate) mod page;
+pub(crate) mod postgres;
 pub(crate) mod redis;
+pub(crate) mod rows;
 pub(crate) mod s3;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_turnreel");
