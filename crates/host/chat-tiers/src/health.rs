@@ -40,7 +40,8 @@ impl Health {
         }
     }
 
-    pub(crate) fn is_up(&self) -> bool {
+    /// Whether the last thing asked of it was done.
+    pub fn is_up(&self) -> bool {
         self.is_up.load(Ordering::Relaxed)
     }
 

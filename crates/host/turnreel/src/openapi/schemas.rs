@@ -154,33 +154,43 @@ pub(super) fn all() -> Value {
                 "warnings": list("Condition"),
             },
         },
-        "FleetSessions": {
-            "type": "object",
-            "required": ["sessions"],
-            "properties": {"sessions": {"type": "array", "items": {
-                "type": "object",
-                "required": ["id", "epoch", "head"],
-                "properties": {"id": text, "epoch": text, "head": count},
-            }}},
-        },
-        "FleetLog": {
-            "type": "object",
-            "required": ["epochs", "next", "head", "gaps", "lines"],
-            "properties": {
-                "epochs": {"type": "array", "items": {
-                    "type": "object",
-                    "required": ["epoch", "base"],
-                    "properties": {"epoch": text, "base": count},
-                }},
-                "next": count, "head": count,
-                "gaps": {"type": "array", "items": {"type": "array", "items": count}},
-                "lines": list("Event"),
-            },
-        },
+        "FleetSessions": fleet_sessions(&text, &count),
+        "FleetLog": fleet_log(&text, &count, &list("Event")),
         "Decision": {
             "type": "object",
             "required": ["decision"],
             "properties": {"decision": {"enum": ["allow", "deny", "cancel"]}},
+        },
+    })
+}
+
+/// How far each session is at a server.
+fn fleet_sessions(text: &Value, count: &Value) -> Value {
+    json!({
+        "type": "object",
+        "required": ["sessions"],
+        "properties": {"sessions": {"type": "array", "items": {
+            "type": "object",
+            "required": ["id", "epoch", "head"],
+            "properties": {"id": text, "epoch": text, "head": count, "home": text},
+        }}},
+    })
+}
+
+/// A part of a log.
+fn fleet_log(text: &Value, count: &Value, events: &Value) -> Value {
+    json!({
+        "type": "object",
+        "required": ["epochs", "next", "head", "gaps", "lines"],
+        "properties": {
+            "epochs": {"type": "array", "items": {
+                "type": "object",
+                "required": ["epoch", "base"],
+                "properties": {"epoch": text, "base": count},
+            }},
+            "next": count, "head": count,
+            "gaps": {"type": "array", "items": {"type": "array", "items": count}},
+            "lines": events,
         },
     })
 }

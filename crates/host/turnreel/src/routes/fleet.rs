@@ -60,7 +60,8 @@ pub(super) async fn log(
     let live = state.live_to_write(&SessionId::parse(&session)?);
     let live = live.ok_or_else(ApiError::not_found)?;
     let request = PageRequest {
-        after: query.after,
+        // Who has more than is here is told how far it is here.
+        after: query.after.min(live.session.position().1),
         limit: EVENTS,
         max_bytes: BYTES,
     };

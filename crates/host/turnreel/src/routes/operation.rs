@@ -86,6 +86,12 @@ pub(super) async fn ready(FromState(state): FromState<State>) -> (StatusCode, Js
             warnings.push(json!({"what": "store", "why": why, "count": n}));
         }
     }
+    let copied = state.copied.get().map_or(&[][..], Vec::as_slice);
+    for copied in copied.iter().filter(|copied| !copied.health.is_up()) {
+        // Everything works without; what it says itself may name what is not for all.
+        let why = "the store is away or refuses, and has not what the logs have";
+        warnings.push(json!({"what": copied.tier, "why": why}));
+    }
     let (status, word) = if degraded.is_empty() {
         (StatusCode::OK, "ready")
     } else {
