@@ -53,7 +53,7 @@ impl Answer {
         Some((first, 1 + rejected.count()))
     }
 
-    /// To a numbered batch that was stored before.
+    /// To a numbered batch that was stored before, and to one that another server stored.
     pub(crate) fn repeated(epoch: String, n_items: usize) -> Self {
         Answer {
             epoch,
@@ -150,6 +150,11 @@ pub(crate) async fn ingest_at(
         ));
     }
     if let Some(fleet) = state.fleet.get() {
+        if let Home::There(home) = fleet.home_to_write(state, &id).await? {
+            // From a file or a spool that is read here: who asks the server is led there before.
+            fleet.send_on(&home, &id, &events).await?;
+            return Ok(Answer::repeated(String::new(), n_items));
+        }
         fleet.fetch_bodies_of(state, &events).await;
     }
     let appended = append_at(state, id, events, atomic, recv_ms).await?;

@@ -46,6 +46,8 @@ pub(crate) async fn take_in(state: State, data: PathBuf) {
     let dir = spool_dir(&data);
     // Not tried again and again.
     let mut given_up = BTreeSet::new();
+    // Those of which it was said that they could not be taken in.
+    let mut failed = BTreeSet::new();
     let mut waiting: BTreeMap<PathBuf, Waiting> = BTreeMap::new();
     // The notes that were named as held.
     let mut named = BTreeSet::new();
@@ -70,8 +72,13 @@ pub(crate) async fn take_in(state: State, data: PathBuf) {
                     }
                 }
                 Err(why) => {
-                    tracing::warn!("could not take in {}: {why}", path.display());
-                    given_up.insert(path);
+                    if failed.insert(path.clone()) {
+                        tracing::warn!("could not take in {}: {why}", path.display());
+                    }
+                    // Beside other servers it may only wait for one of them.
+                    if state.fleet.get().is_none() {
+                        given_up.insert(path);
+                    }
                 }
             }
         }

@@ -326,6 +326,50 @@ fn a_server_whose_data_folder_is_another_s_copy_takes_nothing_in() {
 }
 
 #[test]
+fn what_waits_in_a_spool_is_sent_to_the_home_of_its_session() {
+    let Some(mut fleet) = Fleet::start(2) else {
+        return;
+    };
+    fleet.post(0, "s1", &chunks(1, 10));
+    fleet.wait_until_same(&[0, 1], "s1", 10);
+    // A pipe beside the second server, while that is away and afterwards.
+    fleet.servers[1].kill();
+    let lines = |from, to| -> String {
+        let events = chunks(from, to);
+        let events = events.as_array().unwrap().iter().cloned();
+        events
+            .map(|mut event| {
+                event["sessionId"] = "s1".into();
+                format!("{event}\n")
+            })
+            .collect()
+    };
+    let data = fleet.servers[1].data.clone();
+    let mut pipe = std::process::Command::new(support::PROGRAM)
+        .args(["pipe", "--from", "chat-events", "--data"])
+        .arg(&data)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = pipe.stdin.take().unwrap();
+    std::io::Write::write_all(&mut input, lines(11, 30).as_bytes()).unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    // It leaves what it could not send to the server that comes.
+    pipe.kill().unwrap();
+    pipe.wait().unwrap();
+    fleet.restart(1);
+    until("the spool is taken in", || {
+        let (_, events) = log(&fleet.servers[0], "s1")?;
+        (11..=30)
+            .all(|n| events.iter().any(|event| event["id"] == format!("e{n}")))
+            .then_some(())
+    });
+    let head = log(&fleet.servers[0], "s1").unwrap().1.len() as u64;
+    fleet.wait_until_same(&[0, 1], "s1", head);
+}
+
+#[test]
 fn what_only_the_old_home_has_is_given_to_the_new_one_however_much_it_is() {
     let Some(fleet) = Fleet::start(2) else { return };
     fleet.post(0, "s1", &chunks(1, 50));

@@ -12,8 +12,9 @@ use reqwest::StatusCode;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::Fleet;
 use super::told::{ListTold, LogTold};
+use super::{Fleet, away, unanswered};
+use crate::error::ApiError;
 use crate::locked::locked;
 use crate::scope::{Grant, Scope};
 
@@ -102,16 +103,11 @@ impl Fleet {
         member: &Member,
         errand: &Errand<'_>,
     ) -> Result<Response, String> {
-        let words: Vec<&str> = Scope::ALL
-            .into_iter()
-            .filter(|scope| errand.grant.allows(*scope))
-            .map(Scope::word)
-            .collect();
         let mut request = self
             .request(member, errand.method.clone(), errand.path)?
             .timeout(HANDED_ON)
             .header(SENDER, &errand.grant.id)
-            .header(SCOPES, words.join(" "))
+            .header(SCOPES, words(errand.grant))
             .body(errand.body.clone());
         for (name, value) in kept(errand.headers) {
             request = request.header(name, value);
@@ -134,6 +130,29 @@ impl Fleet {
         Ok(response)
     }
 
+    /// Sends events of a source that is read here to a session that is at home there.
+    ///
+    /// # Errors
+    ///
+    /// 503 where it is away.
+    pub(crate) async fn send_on(
+        &self,
+        home: &str,
+        session: &SessionId,
+        events: &[ChatEvent],
+    ) -> Result<(), ApiError> {
+        let member = self.member(home).ok_or_else(away)?;
+        let lines: Vec<String> = events.iter().map(ChatEvent::to_line).collect();
+        let sending = self.send_events(&member, session, &lines);
+        sending.await.map_err(|why| {
+            tracing::warn!(
+                session = session.as_str(),
+                "could not send events on: {why}"
+            );
+            unanswered()
+        })
+    }
+
     /// Sends events to a session at home there, as they stand in the log here. What is there under an id with other words is
     /// sent without it, so that both are kept.
     pub(super) async fn send_events(
@@ -148,8 +167,12 @@ impl Fleet {
                 continue;
             }
             let path = format!("/api/v1/sessions/{session}/events");
+            // In our own name; a server that is not the session's home does not hand it on again.
+            let own = Grant::of_fleet();
             let request = self
                 .request(member, Method::POST, &path)?
+                .header(SENDER, &own.id)
+                .header(SCOPES, words(&own))
                 .header(header::CONTENT_TYPE, "application/json")
                 .body(format!("[{}]", lines.join(",")));
             let answer = self.answer_to(member, request).await?;
@@ -248,6 +271,13 @@ impl Fleet {
         let word = locked(&self.word).clone();
         word.ok_or_else(|| "the word of the fleet is not known yet".to_owned())
     }
+}
+
+/// What it allows, as words with spaces between.
+fn words(grant: &Grant) -> String {
+    let scopes = Scope::ALL.into_iter();
+    let words = scopes.filter(|scope| grant.allows(*scope)).map(Scope::word);
+    words.collect::<Vec<_>>().join(" ")
 }
 
 fn kept(headers: &HeaderMap) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
