@@ -2,7 +2,7 @@
 //! say that they are skipped.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::error::Error;
 use crate::{apt, command, report, workspace};
@@ -91,13 +91,9 @@ fn moto_of_our_own() -> Result<Result<PathBuf, String>, Error> {
         Ok(()) if program.is_file() => Ok(program),
         Ok(()) => Err("pip did not bring it".to_owned()),
         Err(why) => {
-            remove(&folder);
+            // Half an environment would be taken for a whole one.
+            let _ = fs::remove_dir_all(&folder);
             Err(why.to_string())
         }
     })
-}
-
-/// Half an environment would be taken for a whole one.
-fn remove(folder: &Path) {
-    let _ = fs::remove_dir_all(folder);
 }

@@ -24,8 +24,6 @@ pub struct Condition {
     pub failures: u64,
     /// Sessions that wait to be copied.
     pub behind: u64,
-    /// What it said when it failed last.
-    pub why: Option<String>,
 }
 
 impl Health {
@@ -36,7 +34,6 @@ impl Health {
             copied: self.copied.load(Ordering::Relaxed),
             failures: self.failures.load(Ordering::Relaxed),
             behind: self.behind.load(Ordering::Relaxed),
-            why: self.why().clone(),
         }
     }
 

@@ -122,6 +122,19 @@ impl Fleet {
     }
 }
 
+/// What Redis says, where it does so soon.
+async fn soon<T>(
+    asking: impl Future<Output = Result<T, chat_tiers::Error>>,
+) -> Result<T, chat_tiers::Error> {
+    match tokio::time::timeout(PATIENCE, asking).await {
+        Ok(answer) => answer,
+        Err(_) => Err(chat_tiers::Error::Store {
+            what: "ask Redis",
+            why: "no answer".to_owned(),
+        }),
+    }
+}
+
 /// 503: who sends keeps it and sends it again.
 fn unsettled(message: &str) -> ApiError {
     ApiError::new(StatusCode::SERVICE_UNAVAILABLE, HOME_AWAY, message).retry_after(AGAIN_MS)

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use chat_store::SessionId;
 
-use super::{Fleet, PATIENCE, away, unsettled};
+use super::{Fleet, PATIENCE, away, soon, unsettled};
 use crate::error::ApiError;
 use crate::ingest;
 use crate::locked::locked;
@@ -165,14 +165,11 @@ impl Fleet {
 
 const SETTLING: &str = "the servers have yet to say which sessions they have";
 
-/// What Redis says, where it does so soon.
+/// What Redis says, for who sends or reads.
 async fn within<T>(
     asking: impl Future<Output = Result<T, chat_tiers::Error>>,
 ) -> Result<T, ApiError> {
-    match tokio::time::timeout(PATIENCE, asking).await {
-        Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(_)) | Err(_) => Err(unsettled(
-            "whose the session is cannot be told: the Redis of this server is away",
-        )),
-    }
+    soon(asking).await.map_err(|_| {
+        unsettled("whose the session is cannot be told: the Redis of this server is away")
+    })
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use chat_store::SessionId;
 use chat_tiers::{BEAT, Error};
 
-use super::{Fleet, PATIENCE};
+use super::{Fleet, soon};
 use crate::locked::locked;
 use crate::state::{State, stopped};
 use crate::tokens;
@@ -62,7 +62,7 @@ async fn beat(
             "{why}: this server goes on with the sessions it has, and hears nothing of the others"
         )
     };
-    let heard = within(fleet.asking.beat()).await.map_err(said)?;
+    let heard = soon(fleet.asking.beat()).await.map_err(said)?;
     if heard.is_doubled && !fleet.is_doubled.swap(true, Ordering::Relaxed) {
         tracing::error!(
             "another server has this one's name; nothing is taken in until one of them has another: stop one, and remove \
@@ -71,7 +71,7 @@ async fn beat(
     } else if !heard.is_doubled {
         fleet.is_doubled.store(false, Ordering::Relaxed);
     }
-    let word = within(fleet.asking.word()).await.map_err(said)?;
+    let word = soon(fleet.asking.word()).await.map_err(said)?;
     state.access.tokens.know_fleet(&word);
     *locked(&fleet.word) = Some(word);
     let members = heard.others;
@@ -101,16 +101,6 @@ async fn beat(
     Ok(())
 }
 
-async fn within<T>(asking: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    match tokio::time::timeout(PATIENCE, asking).await {
-        Ok(answer) => answer,
-        Err(_) => Err(Error::Store {
-            what: "ask Redis",
-            why: "no answer".to_owned(),
-        }),
-    }
-}
-
 /// The sessions that are at home here.
 fn own(state: &State) -> Vec<SessionId> {
     let own = state.all_to_write().into_iter();
@@ -121,7 +111,7 @@ fn own(state: &State) -> Vec<SessionId> {
 /// What was made or taken back at one server is so at all.
 async fn share_tokens(state: &State, fleet: &Fleet) -> Result<(), String> {
     // That Redis is away is said already.
-    let Ok(theirs) = within(fleet.asking.tokens()).await else {
+    let Ok(theirs) = soon(fleet.asking.tokens()).await else {
         return Ok(());
     };
     let dir = state.store.dir().to_owned();
@@ -133,7 +123,7 @@ async fn share_tokens(state: &State, fleet: &Fleet) -> Result<(), String> {
         state.access.tokens.look_again();
     }
     if !merged.unknown_there.is_empty() {
-        let _ = within(fleet.asking.tell_tokens(&merged.unknown_there)).await;
+        let _ = soon(fleet.asking.tell_tokens(&merged.unknown_there)).await;
     }
     match merged.left_out {
         0 => Ok(()),

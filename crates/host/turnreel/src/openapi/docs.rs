@@ -390,7 +390,7 @@ pub(super) const DOCS: &[Doc] = &[
         get(
             "/api/v1/fleet/sessions",
             "fleetSessions",
-            "For other servers of a fleet: the sessions whose numbers this one gives",
+            "For other servers of a fleet: the sessions here, and whose copies they are",
         ),
         "FleetSessions",
     ),

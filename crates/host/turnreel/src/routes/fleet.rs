@@ -1,18 +1,23 @@
-//! What the other servers of a fleet ask: which sessions are at home here, and their logs as they are.
+//! What the other servers of a fleet ask: which sessions are here, as their home or as a copy, and their logs as they are.
 
 use std::sync::Arc;
 
 use axum::extract::State as FromState;
+use axum::http::StatusCode;
 use axum::{Extension, Json};
 use chat_store::{PageRequest, SessionId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::address::{Path, Query};
+use super::body;
 use crate::error::ApiError;
 use crate::fleet::{ListTold, LogTold, RowTold};
 use crate::scope::Grant;
 use crate::state::State;
+
+/// A log that becomes another one while it is read is read again, so often.
+const TRIES: usize = 5;
 
 /// Events of one answer, and the bytes of their lines.
 const EVENTS: usize = 5000;
@@ -66,25 +71,28 @@ pub(super) async fn log(
         max_bytes: BYTES,
     };
     let session = live.session.clone();
-    // A log may become another one between the two.
+    // It may become another one between the two.
     let reading = move || -> Result<_, chat_store::Error> {
-        loop {
+        for _ in 0..TRIES {
             let page = session.page(request)?;
             let epochs = session.epochs();
             if epochs.last().is_some_and(|last| last.epoch == page.epoch) {
-                return Ok((page, epochs));
+                return Ok(Some((page, epochs)));
             }
         }
+        Ok(None)
     };
-    let (page, epochs) = tokio::task::spawn_blocking(reading).await??;
+    let read = tokio::task::spawn_blocking(reading).await??;
+    let (page, epochs) = read.ok_or_else(body::overloaded)?;
     let lines = page.lines.into_iter().map(RawValue::from_string);
     Ok(Json(LogTold {
         epochs,
         next: page.next,
         head: page.head,
         gaps: page.gaps.iter().map(|gap| (gap.from, gap.to)).collect(),
-        lines: lines
-            .collect::<Result<_, _>>()
-            .map_err(|_| ApiError::not_found())?,
+        lines: lines.collect::<Result<_, _>>().map_err(|why| {
+            let message = format!("a line of the log is no JSON: {why}");
+            ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
+        })?,
     }))
 }
