@@ -19,7 +19,7 @@ use super::{Context, feed};
 use crate::platform::dom::{self, Element};
 
 pub(crate) use bar::view;
-pub(crate) use elsewhere::{AskServer, Elsewhere};
+pub(crate) use elsewhere::{AskServer, Elsewhere, Page};
 pub(crate) use marks::ticks;
 
 /// So many bytes are looked through in a frame: about a millisecond where texts are plain.
@@ -75,8 +75,6 @@ pub(crate) struct Told {
     pub(crate) unseen: bool,
     /// How many bodies were looked through at their ends only: the rest of them is elsewhere.
     pub(crate) n_partly: usize,
-    /// Whether they would be looked through if capitals were not told apart.
-    pub(crate) tells_capitals: bool,
     /// Whether what is shown is a moment of the past: what came later is not looked through.
     pub(crate) looks_back: bool,
 }
@@ -373,8 +371,6 @@ impl Context {
                 },
                 unseen: finding.unseen.get(),
                 n_partly: totals.partly,
-                tells_capitals: finding.asking.is_asked_of_server()
-                    && finding.question.borrow().chars().any(char::is_uppercase),
                 looks_back: self.store.looks_back(),
             }
         });

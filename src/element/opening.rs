@@ -5,7 +5,7 @@ use std::rc::Rc;
 use leptos::prelude::*;
 
 use super::{FeedElement, NOTHING};
-use crate::components::find::{AskServer, Elsewhere};
+use crate::components::find::{AskServer, Elsewhere, Page};
 use crate::components::whole::FetchBody;
 use crate::platform::save::Pieces;
 use crate::platform::{dom, frame, location};
@@ -102,12 +102,16 @@ impl FeedElement {
         });
         self.view.context.wholes.fetch_by(Some(fetch), "");
         let (from, of) = (server.clone(), session.clone());
-        let ask: AskServer = Rc::new(move |text, after| {
-            let found = (live.search)(from.clone(), of.clone(), text, after);
+        let ask: AskServer = Rc::new(move |text, how, after| {
+            let found = (live.search)(from.clone(), of.clone(), text, how, after);
             Box::pin(async move {
                 let found = found.await?;
                 let ids = found.matches.into_iter().map(|found| found.id);
-                Ok((ids.collect(), found.next))
+                Ok(Page {
+                    found: ids.collect(),
+                    unread: found.unread,
+                    next: found.next,
+                })
             })
         });
         self.view.context.search_by(Some(Elsewhere::Server(ask)));

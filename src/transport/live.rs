@@ -11,6 +11,7 @@ use std::task::{Context, Poll, Waker};
 
 use chat_event::cursor::Cursor;
 use chat_feed::connection::{Command, Failure as Why, Follower, Input, Page, PageError};
+use chat_feed::find::How;
 use chat_feed::loads::Wanted;
 
 use super::answer::{self, Refusal, Route};
@@ -56,7 +57,7 @@ pub(crate) struct Live {
 }
 
 type FetchBody = fn(Server, String, String, Wanted, Rc<dyn Fn(u64)>) -> Answer<String, String>;
-type Search = fn(Server, String, String, Option<String>) -> Answer<Found, String>;
+type Search = fn(Server, String, String, How, Option<String>) -> Answer<Found, String>;
 type SendAnswer = fn(Server, String, Route, String, String) -> Answer<(), Refusal>;
 
 /// What comes of a request.
@@ -71,8 +72,8 @@ fn table() -> Live {
         answer: |server, session, route, request_id, json| {
             Box::pin(answer::send(server, session, route, request_id, json))
         },
-        search: |server, session, text, after| {
-            Box::pin(search::search(server, session, text, after))
+        search: |server, session, text, how, after| {
+            Box::pin(search::search(server, session, text, how, after))
         },
     }
 }

@@ -1,5 +1,6 @@
 //! Looking for a text in the log that a server has: a page of what it found, and where to go on.
 
+use chat_feed::find::How;
 use serde::Deserialize;
 
 use super::link::{Server, all_in_time};
@@ -14,6 +15,8 @@ const MATCHES: u32 = 100;
 pub(crate) struct Found {
     /// The events that have the text.
     pub(crate) matches: Vec<Match>,
+    /// Ids of others, of which it could not read a body.
+    pub(crate) unread: Vec<String>,
     /// From where there may be more.
     pub(crate) next: Option<String>,
 }
@@ -31,12 +34,14 @@ pub(crate) async fn search(
     server: Server,
     session: String,
     text: String,
+    how: How,
     after: Option<String>,
 ) -> Result<Found, String> {
     let mut route = format!(
-        "sessions/{}/search?q={}&limit={MATCHES}",
+        "sessions/{}/search?q={}&match={}&limit={MATCHES}",
         encoded(&session),
-        encoded(&text)
+        encoded(&text),
+        how.name()
     );
     if let Some(after) = after {
         route = format!("{route}&after={}", encoded(&after));

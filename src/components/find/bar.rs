@@ -152,7 +152,7 @@ fn bar(ctx: Ctx) -> impl IntoView {
             })
         }
     };
-    let partly = partly(ctx, &told);
+    let partly = partly(&told);
     let chips: Vec<_> = (0..Kinds::CHIPS.len())
         .map(|nth| chip(ctx, nth, &told))
         .collect();
@@ -180,41 +180,23 @@ fn bar(ctx: Ctx) -> impl IntoView {
         ))
 }
 
-/// What was looked through at its ends only, and the way to look through all of it, where there is one.
-fn partly(ctx: Ctx, told: &ArcRwSignal<Told>) -> impl IntoView + use<> {
+/// What was looked through at its ends only.
+fn partly(told: &ArcRwSignal<Told>) -> impl IntoView + use<> {
     let told = told.clone();
-    let partly = Memo::new(move |_| {
-        let told = told.read();
-        (told.n_partly, told.tells_capitals)
-    });
-    let ignore = move || {
-        button()
-            .attr("type", "button")
-            .class("link")
-            .on(ev::click, move |_| ctx.with_value(ignore_case))
-            .child("ignore case to look through all")
-    };
+    let partly = Memo::new(move |_| told.read().n_partly);
     move || {
-        let (n, tells_capitals) = partly.get();
+        let n = partly.get();
         (n > 0).then(|| {
             let bodies = units::count(n as u64, "long body", "long bodies");
-            let ways = tells_capitals.then(|| (" · ", ignore()));
             span()
                 .class("find__partly")
                 .attr(
                     "title",
-                    "The rest of them is on the server and is not looked through",
+                    "The rest of them is on the server, which has not looked through it",
                 )
-                .child((format!("{bodies} looked through at the ends only"), ways))
+                .child(format!("{bodies} looked through at the ends only"))
         })
     }
-}
-
-/// Asks for the same in small letters, which find capitals as well.
-fn ignore_case(context: &Rc<Context>) {
-    let question = context.question().to_lowercase();
-    context.look_for(&question, context.find.only.get());
-    context.open_find();
 }
 
 /// A kind and how many fit; pressed, only those of its kind are shown.

@@ -8,18 +8,27 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
+use chat_feed::find::How;
+
 use crate::components::Context;
 use crate::platform::clock;
 
 /// The session goes on: the server is asked again after so long, in milliseconds.
 const AGAIN_MS: i64 = 3_000;
 
-/// What a server found: ids of events, and from where there may be more.
-pub(crate) type Page = (Vec<String>, Option<String>);
+/// What a server found.
+pub(crate) struct Page {
+    /// The ids of events.
+    pub(crate) found: Vec<String>,
+    /// The ids of those of which it could not read a body.
+    pub(crate) unread: Vec<String>,
+    /// From where there may be more.
+    pub(crate) next: Option<String>,
+}
 
 /// Asks the server that has the log for a text, from a place on.
 pub(crate) type AskServer =
-    Rc<dyn Fn(String, Option<String>) -> Pin<Box<dyn Future<Output = Result<Page, String>>>>>;
+    Rc<dyn Fn(String, How, Option<String>) -> Pin<Box<dyn Future<Output = Result<Page, String>>>>>;
 
 /// Shows all bodies, each with its event's id, until that says that it has enough.
 pub(crate) type ShowBodies = Rc<
@@ -50,11 +59,6 @@ impl Asking {
     /// Whether an answer is on its way.
     pub(super) fn is_busy(&self) -> bool {
         self.busy.get()
-    }
-
-    /// Whether a server has the log, which looks for texts whose capitals do not matter.
-    pub(super) fn is_asked_of_server(&self) -> bool {
-        matches!(*self.elsewhere.borrow(), Some(Elsewhere::Server(_)))
     }
 }
 
@@ -145,23 +149,26 @@ impl Context {
         self: &Rc<Self>,
         server: &AskServer,
         question: u32,
-        texts: Vec<(usize, String)>,
+        texts: Vec<(usize, String, How)>,
     ) -> Result<(), String> {
-        for (nth, text) in texts {
+        for (nth, text, how) in texts {
             let mut after = None;
             loop {
-                let (ids, next) = server(text.clone(), after).await?;
+                let page = server(text.clone(), how, after).await?;
                 if self.find.asking.question.get() != question {
                     return Ok(());
                 }
-                let blocks: Vec<_> = ids
-                    .iter()
-                    .filter_map(|id| self.store.block_of_id(id))
-                    .collect();
-                self.store
-                    .change_find(|find, _| find.found_elsewhere(nth, blocks));
+                let blocks = |ids: &[String]| -> Vec<_> {
+                    let blocks = ids.iter().map(|id| self.store.block_of_id(id));
+                    blocks.flatten().collect()
+                };
+                let (found, unread) = (blocks(&page.found), blocks(&page.unread));
+                self.store.change_find(|find, _| {
+                    find.found_elsewhere(nth, found);
+                    find.unread_elsewhere(unread);
+                });
                 self.store.ask_frame();
-                match next {
+                match page.next {
                     Some(next) => after = Some(next),
                     None => break,
                 }

@@ -1,14 +1,16 @@
-//! Finding a text in a log, in capitals or not.
+//! Finding a text in a log: in capitals or not, as it stands, or by a pattern.
 //!
 //! The log's files are read line by line; nothing of them is kept, so a search costs memory for its answer only. It has some
 //! time and then says how far it came. Only lines that may have the text are parsed: most are passed over as bytes. Searched
-//! are all texts in an event's payload, but for the file before a change; bodies beside the log are not, but for the
-//! beginning that the event shows of them. Texts that come in pieces are searched over the joints of pieces that follow each
-//! other, which is for `joint`; how a text is told from others is for `needle`.
+//! are all texts in an event's payload, but for the file before a change, as a terminal would show them; `texts` knows them,
+//! and reads bodies beside the log. Texts that come in pieces are searched over the joints of pieces that follow each other,
+//! which is for `joint`; how a text is told from others is for `needle`.
 
 mod joint;
 mod needle;
+mod texts;
 
+use std::fs::File;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -17,6 +19,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use joint::{Joint, Piece};
+use texts::Texts;
 
 pub(crate) use needle::Needle;
 
@@ -25,9 +28,6 @@ const TIME: Duration = Duration::from_millis(500);
 
 /// Lines between two looks at the clock.
 const LINES_A_LOOK: u32 = 64;
-
-/// The file before a change: nothing of it is shown before it is asked for.
-const UNSHOWN: &str = "oldText";
 
 /// Characters of a snippet on each side of what was found.
 const AROUND_CHARS: usize = 60;
@@ -46,6 +46,8 @@ pub(crate) struct Asked {
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) matches: Vec<Match>,
+    /// The ids of other events, of which a body could not be read here.
+    pub(crate) unread: Vec<String>,
     /// The last number that was looked at, where there are others behind it.
     pub(crate) next: Option<u64>,
 }
@@ -68,7 +70,8 @@ pub(crate) struct Match {
 /// Where the disk refuses.
 pub(crate) fn search(session: &Session, needle: &Needle, asked: Asked) -> Result<Found, Error> {
     let from = asked.after.saturating_sub(RUN_UP);
-    search_in(needle, asked, |visit| session.walk(from, visit))
+    let open = |sha256: &str| session.open_body(sha256).ok().flatten();
+    search_in(needle, asked, &open, |visit| session.walk(from, visit))
 }
 
 /// What is shown each line of a log with its number.
@@ -77,19 +80,23 @@ type Visit<'v> = dyn FnMut(u64, &str) -> ControlFlow<()> + 'v;
 fn search_in(
     needle: &Needle,
     asked: Asked,
+    open: &dyn Fn(&str) -> Option<File>,
     walk: impl FnOnce(&mut Visit<'_>) -> Result<(), Error>,
 ) -> Result<Found, Error> {
     let deadline = Instant::now() + TIME;
-    let mut matches = Vec::new();
+    let (mut matches, mut unread) = (Vec::new(), Vec::new());
+    let mut texts = Texts::new(needle, open);
+    let lines_a_look = if needle.is_dear() { 1 } else { LINES_A_LOOK };
     let mut looked_at = None;
     let mut n_lines = 0;
     let mut ended = true;
     let mut joint = Joint::default();
     let pieces = memchr::memmem::Finder::new(b"_chunk\"");
+    let references = memchr::memmem::Finder::new(texts::REFERENCE);
     walk(&mut |seq, line| {
-        let late = n_lines % LINES_A_LOOK == 0 && Instant::now() > deadline;
+        let late = n_lines % lines_a_look == 0 && Instant::now() > deadline;
         // One line is always looked at, or a search could stand still.
-        if matches.len() >= asked.limit || (late && looked_at.is_some()) {
+        if matches.len().max(unread.len()) >= asked.limit || (late && looked_at.is_some()) {
             ended = false;
             return ControlFlow::Break(());
         }
@@ -98,12 +105,15 @@ fn search_in(
             n_lines += 1;
             looked_at = Some(seq);
         }
-        let (may_be_in, is_piece) = (
+        let (mut may_be_in, is_piece) = (
             needle.may_be_in(line),
             pieces.find(line.as_bytes()).is_some(),
         );
-        if !is_piece && (is_run_up || !may_be_in) {
-            return ControlFlow::Continue(());
+        if !is_piece {
+            may_be_in |= references.find(line.as_bytes()).is_some();
+            if is_run_up || !may_be_in {
+                return ControlFlow::Continue(());
+            }
         }
         // Most pieces have nothing of the text, and only their ends are wanted.
         if !may_be_in
@@ -124,38 +134,29 @@ fn search_in(
         let Ok(event) = serde_json::from_str::<Value>(line) else {
             return ControlFlow::Continue(());
         };
-        let snippet = joint.find(&event, needle);
-        if let Some(snippet) = snippet.filter(|_| !is_run_up) {
-            let word = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
-            matches.push(Match {
+        let word = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
+        let snippet = joint.find(&event, &mut texts);
+        let is_unread = texts.take_unread();
+        match snippet {
+            _ if is_run_up => {}
+            Some(snippet) => matches.push(Match {
                 seq,
                 id: word("id"),
                 event_type: word("type"),
                 snippet,
-            });
+            }),
+            None if is_unread => unread.push(word("id")),
+            None => {}
         }
+        // A long body may have taken all the time there was.
+        n_lines = if is_unread { 0 } else { n_lines };
         ControlFlow::Continue(())
     })?;
     Ok(Found {
         matches,
+        unread,
         next: looked_at.filter(|_| !ended),
     })
-}
-
-/// The first text of the value that has it. Values of a log nest no deeper than a parser goes.
-fn find_in(value: &Value, needle: &Needle) -> Option<String> {
-    match value {
-        Value::String(text) => {
-            let (from, to) = needle.find(text)?;
-            Some(snippet(text, from, to))
-        }
-        Value::Array(items) => items.iter().find_map(|item| find_in(item, needle)),
-        Value::Object(fields) => fields
-            .iter()
-            .filter(|(name, _)| *name != UNSHOWN)
-            .find_map(|(_, field)| find_in(field, needle)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => None,
-    }
 }
 
 fn snippet(text: &str, from: usize, to: usize) -> String {
@@ -183,22 +184,15 @@ fn snippet(text: &str, from: usize, to: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use chat_feed::find::How;
     use serde_json::json;
 
     use super::*;
 
     #[test]
-    fn the_file_before_a_change_is_not_looked_through() {
-        let needle = Needle::new("quokka").unwrap();
-        let edit = json!({"filePath": "a.rs", "fullDiff": "+wombat", "oldText": "a quokka"});
-        assert_eq!(find_in(&edit, &needle), None);
-        let edit = json!({"filePath": "a.rs", "fullDiff": "+quokka", "oldText": "a quokka"});
-        assert_eq!(find_in(&edit, &needle).as_deref(), Some("+quokka"));
-    }
-
-    #[test]
     fn a_text_is_found_over_the_joints_of_its_pieces_once() {
-        let needle = Needle::new("hello world").unwrap();
+        let needle = Needle::new("hello world", How::AnyCase).unwrap();
+        let mut texts = Texts::new(&needle, &|_| None);
         let pieces = [
             "say hel",
             "lo w",
@@ -212,19 +206,25 @@ mod tests {
             .iter()
             .map(|piece| {
                 let event = json!({"type": "assistant_chunk", "responseId": "r", "payload": {"text": piece}});
-                joint.find(&event, &needle).is_some()
+                joint.find(&event, &mut texts).is_some()
             })
             .collect();
         assert_eq!(found, [false, false, true, false, true, false]);
     }
 
-    /// The slow way: each line is parsed, each text is looked through character by character.
-    fn plainly(lines: &[String], needle: &str) -> Vec<u64> {
-        fn has(text: &[char], wanted: &[char], from_end: usize) -> bool {
+    /// The slow way: each line is parsed, each text is looked through character by character, as it is folded.
+    fn plainly(lines: &[String], needle: &str, how: How) -> Vec<u64> {
+        let fold = |character: char| -> Vec<char> {
+            match how {
+                How::Exact => vec![character],
+                How::AnyCase | How::Pattern => character.to_lowercase().collect(),
+            }
+        };
+        let has = |text: &[char], wanted: &[char], from_end: usize| -> bool {
             (0..text.len()).any(|start| {
                 let mut folded = Vec::new();
                 for (at, character) in text.iter().enumerate().skip(start) {
-                    folded.extend(character.to_lowercase());
+                    folded.extend(fold(*character));
                     let n = folded.len().min(wanted.len());
                     if folded[..n] != wanted[..n] {
                         return false;
@@ -235,7 +235,7 @@ mod tests {
                 }
                 false
             })
-        }
+        };
         fn texts(value: &Value, found: &mut Vec<String>) {
             match value {
                 Value::String(text) => found.push(text.clone()),
@@ -244,7 +244,7 @@ mod tests {
                 _ => {}
             }
         }
-        let wanted: Vec<char> = needle.chars().flat_map(char::to_lowercase).collect();
+        let wanted: Vec<char> = needle.chars().flat_map(fold).collect();
         let mut before: (Value, Vec<char>) = (Value::Null, Vec::new());
         let mut found = Vec::new();
         for line in lines {
@@ -272,13 +272,13 @@ mod tests {
         found
     }
 
-    fn quickly(lines: &[String], needle: &str) -> Vec<u64> {
-        let needle = Needle::new(needle).unwrap();
+    fn quickly(lines: &[String], needle: &str, how: How) -> Vec<u64> {
+        let needle = Needle::new(needle, how).unwrap();
         let asked = Asked {
             after: 0,
             limit: usize::MAX,
         };
-        let found = search_in(&needle, asked, |visit| {
+        let found = search_in(&needle, asked, &|_| None, |visit| {
             for (line, seq) in lines.iter().zip(1..) {
                 let _ = visit(seq, line);
             }
@@ -332,21 +332,23 @@ mod tests {
             let needle: String = (0..rand(3) + 1)
                 .map(|_| letters[rand(letters.len())])
                 .collect();
-            let expected = plainly(&lines, &needle);
-            n_found += expected.len();
-            assert_eq!(
-                quickly(&lines, &needle),
-                expected,
-                "{needle:?} in {lines:#?}"
-            );
+            for how in [How::AnyCase, How::Exact] {
+                let expected = plainly(&lines, &needle, how);
+                n_found += expected.len();
+                assert_eq!(
+                    quickly(&lines, &needle, how),
+                    expected,
+                    "{needle:?} in {lines:#?}"
+                );
+            }
         }
-        assert!(n_found > 1000, "{n_found}");
+        assert!(n_found > 1500, "{n_found}");
     }
 
     #[test]
     fn a_snippet_is_one_short_line() {
         let text = format!("{}\n needle\t{}", "a".repeat(500), "é".repeat(500));
-        let needle = Needle::new("NEEDLE").unwrap();
+        let needle = Needle::new("NEEDLE", How::AnyCase).unwrap();
         let (from, to) = needle.find(&text).unwrap();
         let snippet = snippet(&text, from, to);
         let expected = format!("…{}  needle {}…", "a".repeat(58), "é".repeat(59));

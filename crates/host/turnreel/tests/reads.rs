@@ -380,11 +380,55 @@ fn a_text_is_found_and_the_search_goes_on_from_its_cursor() {
     let (_, resumed) = server.get("/api/v1/sessions/s1/search?q=7%20word%208&after=7&limit=1");
     assert_eq!(resumed["matches"][0]["seq"], 8, "{resumed}");
     let status = |query: &str| server.get(&format!("/api/v1/sessions/s1/search?{query}")).0;
+    let seqs_of = |query: &str| -> Vec<u64> {
+        let (status, found) = server.get(&format!("/api/v1/sessions/s1/search?{query}"));
+        assert_eq!(status, 200, "{found}");
+        let matches = found["matches"].as_array().unwrap();
+        matches
+            .iter()
+            .map(|it| it["seq"].as_u64().unwrap())
+            .collect()
+    };
+    assert_eq!(seqs_of("q=word%20500&match=exact"), [500]);
+    assert_eq!(seqs_of("q=WORD%20500&match=exact"), [] as [u64; 0]);
+    assert_eq!(seqs_of("q=word%205%5B01%5D0%5Cb&match=pattern"), [500, 510]);
+    assert_eq!(status("q=%5B&match=pattern"), 400);
+    assert_eq!(status("q=x&match=so"), 400);
     assert_eq!(status("q="), 400);
     assert_eq!(status(&format!("q={}", "x".repeat(201))), 400);
     assert_eq!(status("q=x&after=no"), 400);
     assert_eq!(status("q=x&after=901"), 410);
     assert_eq!(server.get("/api/v1/sessions/nowhere/search?q=x").0, 404);
+}
+
+#[test]
+fn a_body_beside_the_log_is_looked_through_and_one_that_is_gone_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let lines = "a line of the output\n".repeat(20_000);
+    let result = |id: &str, word: &str| json!({"id": id, "timestamp": 1, "type": "tool_result", "payload": {"toolCallId": id, "result": format!("{lines}{word}\n{lines}")}});
+    let long = [result("one", "a Quokka"), result("two", "a wombat")];
+    server.post("s1", &json!(long));
+    let search = |query: &str| {
+        let (status, found) = server.get(&format!("/api/v1/sessions/s1/search?{query}"));
+        assert_eq!(status, 200, "{found}");
+        let matches = found["matches"].as_array().unwrap();
+        let ids: Vec<Value> = matches.iter().map(|it| it["id"].clone()).collect();
+        (Value::from(ids), found["unread"].clone())
+    };
+    for query in [
+        "q=quokka",
+        "q=Quokka&match=exact",
+        "q=%5BQq%5Duo%2B%5Bk%5D%7B2%7D&match=pattern",
+    ] {
+        assert_eq!(search(query), (json!(["one"]), json!([])), "{query}");
+    }
+    assert_eq!(search("q=quokka&match=exact"), (json!([]), json!([])));
+    let blobs = dir.path().join("blobs");
+    std::fs::rename(&blobs, dir.path().join("away")).unwrap();
+    assert_eq!(search("q=quokka"), (json!([]), json!(["one", "two"])));
+    // What is shown of it is found all the same.
+    assert_eq!(search("q=a%20line"), (json!(["one", "two"]), json!([])));
 }
 
 #[test]

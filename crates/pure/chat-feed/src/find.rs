@@ -17,6 +17,7 @@ mod needle;
 mod pattern;
 mod places;
 mod query;
+mod sought;
 mod totals;
 mod words;
 
@@ -28,7 +29,9 @@ use crate::feed::Feed;
 pub use kinds::{Chip, Kinds};
 pub use needle::Needle;
 pub use query::{Query, QueryError};
+pub use sought::{How, Sought};
 pub use totals::Totals;
+pub use words::cleaned;
 
 /// A search through one feed.
 #[derive(Clone, Debug, Default)]

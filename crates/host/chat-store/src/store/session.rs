@@ -190,6 +190,16 @@ impl Session {
         })
     }
 
+    /// A body beside the log, opened, where it is here; what is to be had from elsewhere is not waited for.
+    ///
+    /// # Errors
+    ///
+    /// Where the text is no hash, or the disk refuses.
+    pub fn open_body(&self, sha256: &str) -> Result<Option<File>, Error> {
+        let opened = self.store()?.blobs.open_body(sha256)?;
+        Ok(opened.map(|(file, _)| file))
+    }
+
     /// A body beside the log; `None` where it is not there, or is no text.
     pub(crate) fn blob(&self, sha256: &str) -> Result<Option<String>, Error> {
         let body = match self.store()?.blobs.get_anywhere(sha256) {

@@ -206,7 +206,12 @@ pub(super) const DOCS: &[Doc] = &[
             "Found",
         ),
         &[
-            ("q", "Needle", "The text, in capitals or not."),
+            ("q", "Needle", "The text."),
+            (
+                "match",
+                "MatchHow",
+                "How it is looked for: in capitals or not, as it stands, or as a pattern.",
+            ),
             AFTER,
             LIMIT,
         ],

@@ -19,6 +19,7 @@ pub(super) fn all() -> Value {
         "Hash": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
         "Format": {"enum": ["events", "agent"]},
         "Moment": {"type": "string", "pattern": "^([0-9]{1,15}|[1-9][0-9]{0,5}[smhd])$"},
+        "MatchHow": {"enum": ["any", "exact", "pattern"], "default": "any"},
         "Needle": {"type": "string", "minLength": 1, "maxLength": 50},
         "Error": {
             "type": "object",
@@ -96,9 +97,11 @@ pub(super) fn all() -> Value {
         },
         "Found": {
             "type": "object",
-            "required": ["epoch", "head", "matches", "next"],
+            "required": ["epoch", "head", "matches", "unread", "next"],
             "properties": {
                 "epoch": text, "head": count, "matches": list("Match"),
+                // Ids of events of which a body could not be read here.
+                "unread": {"type": "array", "items": text},
                 "next": {"type": ["string", "null"]},
             },
         },

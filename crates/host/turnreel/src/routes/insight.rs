@@ -12,6 +12,7 @@ use axum::extract::State as FromState;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use chat_event::ChatEvent;
+use chat_feed::find::How;
 use chat_feed::projections::SessionSummarizer;
 use chat_store::SessionId;
 use serde::Deserialize;
@@ -149,6 +150,9 @@ fn sum_up(live: &Live, counted: &Mutex<Counted>) -> Result<(String, String), Api
 pub(super) struct SearchQuery {
     #[serde(default)]
     q: String,
+    /// How it is looked for: `any`, `exact` or `pattern`.
+    #[serde(rename = "match", default)]
+    how: Option<String>,
     #[serde(default)]
     after: Option<String>,
     #[serde(default)]
@@ -159,15 +163,19 @@ pub(super) struct SearchQuery {
 const MATCHES: usize = 100;
 const DEFAULT_MATCHES: usize = 50;
 
-/// `{"epoch","head","matches":[…],"next"}`; `next` is the cursor to go on from, `null` at the end of the log. An answer may
-/// have no match and a `next`: its time was over.
+/// `{"epoch","head","matches":[…],"unread":[…],"next"}`; `next` is the cursor to go on from, `null` at the end of the log. An
+/// answer may have no match and a `next`: its time was over. `unread` are events of which a body could not be read here.
 pub(super) async fn search(
     FromState(state): FromState<State>,
     Path(session): Path<String>,
     Query(query): Query<SearchQuery>,
 ) -> Result<Json<Value>, ApiError> {
     let live = find(&state, &session)?;
-    let needle = search::Needle::new(&query.q)
+    let how = query.how.as_deref().unwrap_or(How::AnyCase.name());
+    let how = How::of_name(how).ok_or_else(|| {
+        ApiError::bad_request("bad_query", "match: expected any, exact or pattern")
+    })?;
+    let needle = search::Needle::new(&query.q, how)
         .map_err(|why| ApiError::bad_request("bad_query", format!("q: {why}")))?;
     let after = query.after.as_deref().unwrap_or("0");
     let (epoch, after) = parse_cursor(after).ok_or_else(|| {
@@ -194,6 +202,7 @@ pub(super) async fn search(
         "epoch": current,
         "head": head,
         "matches": found.matches,
+        "unread": found.unread,
         "next": next,
     })))
 }

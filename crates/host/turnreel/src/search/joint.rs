@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Needle, find_in, snippet};
+use super::texts::Texts;
+use super::{Needle, snippet};
 
 /// A line with a piece of a text, as most of them are.
 #[derive(Debug, Deserialize)]
@@ -56,14 +57,14 @@ pub(super) struct Joint {
 
 impl Joint {
     /// What is found in the event, or over the joint with the piece before it.
-    pub(super) fn find(&mut self, event: &Value, needle: &Needle) -> Option<String> {
+    pub(super) fn find(&mut self, event: &Value, texts: &mut Texts<'_>) -> Option<String> {
         let payload = &event["payload"];
         let kind = event["type"].as_str().unwrap_or_default();
         let text = payload["text"]
             .as_str()
             .filter(|_| kind.ends_with("_chunk"));
         let Some(text) = text else {
-            return find_in(payload, needle);
+            return texts.find_in(payload);
         };
         let of = [
             event["type"].clone(),
@@ -71,8 +72,8 @@ impl Joint {
             payload["toolCallId"].clone(),
             payload["part"].clone(),
         ];
-        let found = self.take(of, text, needle, true);
-        found.or_else(|| find_in(payload, needle))
+        let found = self.take(of, text, texts.needle(), true);
+        found.or_else(|| texts.find_in(payload))
     }
 
     /// What is found in the next piece's text or over the joint before it; without `may_be_in` over the joint alone.

@@ -1,47 +1,97 @@
-//! A text that is looked for, in capitals or not: whether a line may have it, and where a text has it.
+//! A text that is looked for: whether a line may have it, and where a text has it.
+//!
+//! One in capitals or not is looked for here; one as it stands, and a pattern, by what the page looks for them with.
+
+use chat_feed::find::{How, Sought};
 
 /// How long a text to find may be.
 const NEEDLE_BYTES: usize = 200;
 
+/// A pattern that goes on over a line's end is found over so many bytes where a long text is cut.
+const PATTERN_REACH: usize = 4 * 1024;
+
 /// What is looked for.
 #[derive(Debug)]
 pub(crate) struct Needle {
-    /// Its characters, folded.
-    folded: Vec<char>,
-    /// The same as bytes, where all are ASCII.
-    ascii: Option<Bytes>,
-    /// A part of it that stands as it is in every line that has it; `None` where there is no such part.
+    wanted: Wanted,
+    /// A part of it that stands in every line that has it, in capitals or not; `None` where there is no such part.
     anchor: Option<Bytes>,
+}
+
+#[derive(Debug)]
+enum Wanted {
+    Folded {
+        /// Its characters, folded.
+        folded: Vec<char>,
+        /// The same as bytes, where all are ASCII.
+        ascii: Option<Bytes>,
+    },
+    Sought {
+        sought: Box<Sought>,
+        /// How many characters it has; 0 of a pattern, which may have any number.
+        n_chars: usize,
+    },
 }
 
 impl Needle {
     /// # Errors
     ///
-    /// Where there is nothing to find, or too much.
-    pub(crate) fn new(text: &str) -> Result<Self, String> {
+    /// Where there is nothing to find, or too much, or a pattern that cannot be read.
+    pub(crate) fn new(text: &str, how: How) -> Result<Self, String> {
         if text.is_empty() {
             return Err("expected the text to find".to_owned());
         }
         if text.len() > NEEDLE_BYTES {
             return Err(format!("over the limit of {NEEDLE_BYTES} bytes"));
         }
-        let folded: Vec<char> = text.chars().flat_map(char::to_lowercase).collect();
-        let bytes = |chars: &[char]| chars.iter().collect::<String>().into_bytes();
-        let is_ascii = folded.iter().all(char::is_ascii);
-        let runs = folded.split(|character| !stands_as_it_is(*character));
-        let longest = runs.max_by_key(|run| run.len());
+        let folded = fold(text);
+        if how == How::AnyCase {
+            let is_ascii = folded.iter().all(char::is_ascii);
+            return Ok(Needle {
+                anchor: anchor(&folded),
+                wanted: Wanted::Folded {
+                    ascii: is_ascii.then(|| Bytes::new(&folded)),
+                    folded,
+                },
+            });
+        }
+        let sought = Box::new(Sought::read(text, how)?);
+        let needed = sought.needed().map(fold).unwrap_or_default();
+        let n_chars = match how {
+            How::Pattern => 0,
+            How::AnyCase | How::Exact => text.chars().count(),
+        };
         Ok(Needle {
-            ascii: is_ascii.then(|| Bytes::new(bytes(&folded))),
-            anchor: longest
-                .filter(|run| !run.is_empty())
-                .map(|run| Bytes::new(bytes(run))),
-            folded,
+            wanted: Wanted::Sought { sought, n_chars },
+            anchor: anchor(&needed),
         })
     }
 
-    /// How many characters it has, as they are compared.
+    /// How many characters it has, as they are compared; 0 of a pattern, which is looked for in each piece of a text alone.
     pub(super) fn n_chars(&self) -> usize {
-        self.folded.len()
+        match &self.wanted {
+            Wanted::Folded { folded, .. } => folded.len(),
+            Wanted::Sought { n_chars, .. } => *n_chars,
+        }
+    }
+
+    /// Whether looking through a text may take many times what reading it takes.
+    pub(super) fn is_dear(&self) -> bool {
+        matches!(self.wanted, Wanted::Sought { n_chars: 0, .. })
+    }
+
+    /// Where in a text that goes on what must be read again with what follows begins, in bytes: what is looked for may begin
+    /// there. Lines are what most patterns are about, so that behind a line's end nothing need be read again for them.
+    pub(super) fn begins_again(&self, text: &str) -> usize {
+        let Wanted::Sought { sought, n_chars: 0 } = &self.wanted else {
+            // What a character folds to may be shorter than itself.
+            return text.floor_char_boundary(text.len().saturating_sub(self.n_chars() * 4));
+        };
+        if text.ends_with('\n') && sought.is_in_a_line() {
+            return text.len();
+        }
+        let from = text.floor_char_boundary(text.len().saturating_sub(PATTERN_REACH));
+        text[from..].find('\n').map_or(from, |at| from + at + 1)
     }
 
     /// Whether the line may have it; what it says no to has it nowhere.
@@ -54,12 +104,19 @@ impl Needle {
 
     /// Where it first stands in `text`, in bytes.
     pub(super) fn find(&self, text: &str) -> Option<(usize, usize)> {
-        if let Some(ascii) = self.ascii.as_ref().filter(|_| text.is_ascii()) {
+        let (folded, ascii) = match &self.wanted {
+            Wanted::Sought { sought, .. } => {
+                let found = sought.find(text)?;
+                return Some((found.start, found.end));
+            }
+            Wanted::Folded { folded, ascii } => (folded, ascii),
+        };
+        if let Some(ascii) = ascii.as_ref().filter(|_| text.is_ascii()) {
             let at = ascii.find(text.as_bytes())?;
             return Some((at, at + ascii.folded.len()));
         }
         let ends_at = |start: usize| {
-            let mut wanted = self.folded.iter();
+            let mut wanted = folded.iter();
             for (at, character) in text[start..].char_indices() {
                 for folded in character.to_lowercase() {
                     match wanted.next() {
@@ -80,6 +137,17 @@ impl Needle {
     }
 }
 
+fn fold(text: &str) -> Vec<char> {
+    text.chars().flat_map(char::to_lowercase).collect()
+}
+
+/// The longest part that stands as it is.
+fn anchor(folded: &[char]) -> Option<Bytes> {
+    let runs = folded.split(|character| !stands_as_it_is(*character));
+    let longest = runs.max_by_key(|run| run.len())?;
+    (!longest.is_empty()).then(|| Bytes::new(longest))
+}
+
 /// ASCII text in small letters.
 #[derive(Debug)]
 struct Bytes {
@@ -89,7 +157,8 @@ struct Bytes {
 }
 
 impl Bytes {
-    fn new(folded: Vec<u8>) -> Self {
+    fn new(folded: &[char]) -> Self {
+        let folded = folded.iter().collect::<String>().into_bytes();
         // From the most frequent on, in English and in code.
         const FREQUENT: &[u8] = b" etaoinsrhldcumfpgwybv\n0123456789._-,():";
         let rank = |byte: &u8| FREQUENT.iter().position(|frequent| frequent == byte);
@@ -119,7 +188,7 @@ fn stands_as_it_is(folded: char) -> bool {
 }
 
 /// Whether an ASCII character of a text stands in the line in another form: as an escape, or as one of the two characters that
-/// fold to ASCII ones, the Kelvin sign and the capital i with a dot.
+/// fold to ASCII ones, the Kelvin sign and the capital i with a dot; or may be parted by what only a terminal obeys.
 fn hides_ascii(line: &str) -> bool {
     const KELVIN: &str = "\u{212a}";
     const DOTTED_I: &str = "\u{130}";
@@ -128,7 +197,7 @@ fn hides_ascii(line: &str) -> bool {
     let is_hiding = escapes.any(|at| {
         let digits = line.get(at + 2..at + 6);
         let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
-        matches!(code, None | Some(0x20..=0x7e | 0x130 | 0x212a))
+        matches!(code, None | Some(0x1b | 0x20..=0x7e | 0x130 | 0x212a))
     });
     is_hiding || (!line.is_ascii() && (line.contains(KELVIN) || line.contains(DOTTED_I)))
 }
@@ -140,7 +209,7 @@ mod tests {
     use super::*;
 
     fn found(needle: &str, text: &str) -> Option<String> {
-        let needle = Needle::new(needle).unwrap();
+        let needle = Needle::new(needle, How::AnyCase).unwrap();
         let in_text = needle
             .find(text)
             .map(|(from, to)| text[from..to].to_owned());

@@ -5,13 +5,14 @@
 //! | looked through at its ends | `begin_elsewhere`, then `looked_elsewhere` for each text | looked through |
 //! | looked through | it changes | looked through at its ends |
 //!
-//! A server looks through its log: texts that tell capitals apart, and patterns, are not looked for there; nor are bodies
-//! beside the log. Who has all bodies shows them one by one ([`Find::look_in_body`]), and is asked for everything.
+//! A server looks through its log, and names the events of which it could not read a body. Who has all bodies shows them
+//! one by one ([`Find::look_in_body`]).
 
 use std::collections::BTreeSet;
 
 use super::Find;
-use super::query::{Text, Wanted};
+use super::query::Wanted;
+use super::sought::How;
 use super::words::cleaned;
 use crate::block::BlockId;
 
@@ -29,7 +30,9 @@ pub(super) struct Elsewhere {
     begun: bool,
     /// Blocks that changed since that began.
     changed: BTreeSet<BlockId>,
-    /// Whether all bodies were shown, those beside the log too.
+    /// Blocks of which a body could not be read there.
+    unread: BTreeSet<BlockId>,
+    /// Whether all bodies were shown, and not only those of the log.
     has_all: bool,
 }
 
@@ -55,28 +58,31 @@ impl Elsewhere {
     /// Whether all of a block was looked through for so many texts.
     pub(super) fn is_whole(&self, block: BlockId, n_texts: usize) -> bool {
         let all = n_texts > 0 && self.looked.count_ones() as usize == n_texts;
-        all && !self.changed.contains(&block)
+        all && !self.changed.contains(&block) && !self.unread.contains(&block)
     }
 }
 
 impl Find {
-    /// Texts that somebody else can look for, with their numbers; none where all that is asked for is here.
-    pub fn texts_elsewhere(&self) -> Vec<(usize, String)> {
+    /// Texts that somebody else can look for, with their numbers, and how; none where all that is asked for is here.
+    pub fn texts_elsewhere(&self) -> Vec<(usize, String, How)> {
         if self.totals.partly == 0 {
             return Vec::new();
         }
         let texts = self.query.texts.iter().enumerate();
-        let plain = texts.filter_map(|(nth, Wanted { what, .. })| match what {
-            Text::Plain(needle) => Some((nth, needle.any_case()?.to_owned())),
-            Text::Pattern(_) => None,
+        let written = texts.map(|(nth, Wanted { what, .. })| {
+            let (text, how) = what.written();
+            (nth, text.to_owned(), how)
         });
-        plain.filter(|(_, text)| text.len() <= TEXT_BYTES).collect()
+        written
+            .filter(|(_, text, _)| text.len() <= TEXT_BYTES)
+            .collect()
     }
 
     /// From now on the log is looked through; what changes meanwhile is not part of that.
     pub fn begin_elsewhere(&mut self) {
         self.elsewhere.changed.clear();
         self.elsewhere.looked = 0;
+        self.elsewhere.unread.clear();
         self.elsewhere.has_all = false;
         self.elsewhere.begun = true;
     }
@@ -119,6 +125,15 @@ impl Find {
                 .get_mut(nth)
                 .is_some_and(|found| found.insert(block));
             if is_new {
+                self.look_again(block);
+            }
+        }
+    }
+
+    /// A body of each of these could not be read where the log is looked through: their ends are all that is known.
+    pub fn unread_elsewhere(&mut self, blocks: impl IntoIterator<Item = BlockId>) {
+        for block in blocks {
+            if self.elsewhere.unread.insert(block) {
                 self.look_again(block);
             }
         }

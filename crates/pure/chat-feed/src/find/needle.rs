@@ -34,7 +34,7 @@ impl Needle {
     }
 
     /// A needle that always tells capitals apart.
-    pub(super) fn exact(text: &str) -> Needle {
+    pub fn exact(text: &str) -> Needle {
         Needle {
             how: How::Exact(Box::new(Finder::new(text.as_bytes()).into_owned())),
             text: text.to_owned(),
@@ -57,12 +57,9 @@ impl Needle {
         &self.text
     }
 
-    /// Its text, where capitals are not told apart.
-    pub fn any_case(&self) -> Option<&str> {
-        match self.how {
-            How::Exact(_) => None,
-            How::Ascii | How::Folded(_) => Some(&self.text),
-        }
+    /// Whether it tells capitals apart.
+    pub fn is_exact(&self) -> bool {
+        matches!(self.how, How::Exact(_))
     }
 
     /// Whether it stands anywhere in a text.

@@ -18,6 +18,8 @@ const COST: usize = 16;
 /// A pattern; small letters in it stand for both.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern {
+    /// As it was written.
+    written: String,
     regex: Regex,
     needed: Option<Needle>,
     in_a_line: bool,
@@ -44,10 +46,26 @@ impl Pattern {
             false => Needle::either_case(&needed),
         });
         Ok(Pattern {
+            written: text.to_owned(),
             regex,
             needed,
             in_a_line: shape.in_a_line,
         })
+    }
+
+    /// As it was written.
+    pub(super) fn written(&self) -> &str {
+        &self.written
+    }
+
+    /// What stands in every text that it fits, where anything does.
+    pub(super) fn needed(&self) -> Option<&str> {
+        Some(self.needed.as_ref()?.text())
+    }
+
+    /// Whether all that it fits lies within a line.
+    pub(super) fn is_in_a_line(&self) -> bool {
+        self.in_a_line
     }
 
     /// Whether it stands anywhere in a text; what that took is added to `cost`.

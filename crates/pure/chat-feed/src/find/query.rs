@@ -10,6 +10,7 @@ use super::glob::Glob;
 use super::kinds::Kinds;
 use super::needle::Needle;
 use super::pattern::Pattern;
+use super::sought::How;
 
 /// Longer questions are not read: nobody writes them.
 const QUERY_BYTES: usize = 1_000;
@@ -204,6 +205,24 @@ impl Query {
 }
 
 impl Text {
+    /// Reads it as somebody else was asked for it.
+    pub(super) fn read(text: &str, how: How) -> Result<Text, String> {
+        Ok(match how {
+            How::AnyCase => Text::Plain(Needle::either_case(text)),
+            How::Exact => Text::Plain(Needle::exact(text)),
+            How::Pattern => Text::Pattern(Box::new(Pattern::read(text)?)),
+        })
+    }
+
+    /// What [`Text::read`] takes to make the same.
+    pub(super) fn written(&self) -> (&str, How) {
+        match self {
+            Text::Plain(needle) if needle.is_exact() => (needle.text(), How::Exact),
+            Text::Plain(needle) => (needle.text(), How::AnyCase),
+            Text::Pattern(pattern) => (pattern.written(), How::Pattern),
+        }
+    }
+
     /// Whether it stands in a text; how many bytes were read for that is added to `cost`.
     pub(super) fn is_in(&self, text: &str, cost: &mut usize) -> bool {
         *cost = cost.saturating_add(text.len());
@@ -213,7 +232,7 @@ impl Text {
         }
     }
 
-    fn find(&self, text: &str, from: usize) -> Option<Range<usize>> {
+    pub(super) fn find(&self, text: &str, from: usize) -> Option<Range<usize>> {
         match self {
             Text::Plain(needle) => needle.find(text, from),
             Text::Pattern(pattern) => pattern.find(text, from),

@@ -18,15 +18,12 @@ use crate::tool::ToolKind;
 /// Shown one text after the other; breaks off once it knows enough.
 pub(super) type Visit<'v> = &'v mut dyn FnMut(&str) -> ControlFlow<()>;
 
-/// A longer body lies beside the log, and not in it.
-const LOGGED_BYTES: u64 = 128 * 1024;
-
 /// What was not shown of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen {
     /// Whether a part of its texts is elsewhere.
     pub(super) partly: bool,
-    /// Whether some of that is beside the log, where nobody looks.
+    /// Whether some of that is no body of an event, so that who looks through the log does not come upon it.
     pub(super) beyond: bool,
 }
 
@@ -41,7 +38,7 @@ pub(super) fn visit_texts(feed: &Feed, id: BlockId, visit: Visit<'_>) -> Seen {
 }
 
 /// A text without what only a terminal obeys.
-pub(super) fn cleaned(text: &str) -> Cow<'_, str> {
+pub fn cleaned(text: &str) -> Cow<'_, str> {
     if !text.contains('\u{1b}') {
         return Cow::Borrowed(text);
     }
@@ -251,7 +248,6 @@ impl Reader<'_> {
                     Some(whole) => self.text(&whole),
                     None => {
                         self.seen.partly = true;
-                        self.seen.beyond |= excerpt.bytes > LOGGED_BYTES;
                         self.text(&excerpt.preview)?;
                         self.text(&excerpt.tail)
                     }
