@@ -12,7 +12,7 @@ use leptos::prelude::*;
 
 use super::answering::{Answer, Progress, Unsent};
 use super::icon::{Icon, icon_with};
-use super::line::Line;
+use super::line::{self, Line};
 use super::{Ctx, elapsed, raw};
 use crate::platform::dom;
 
@@ -62,7 +62,7 @@ pub(crate) fn permission(ctx: Ctx, feed: &Feed, block: &Block, ask: &PermissionB
         .class(card_class(ask.expired))
         .child((
             div().class("ask__head").child(head),
-            p().class("ask__object mono").child(object),
+            p().class("ask__object mono").child(line::command(&object)),
             request
                 .reason
                 .clone()

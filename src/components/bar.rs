@@ -180,10 +180,21 @@ pub(crate) fn view(ctx: Ctx, state: BarState) -> impl IntoView {
         let shown = state.shown.clone();
         let view = state.view.clone();
         let surrounded = ctx.with_value(|context| context.surrounded.clone());
+        let connection = state.connection.clone();
         move || {
             let is_here = surrounded.get() && shown.get();
-            let around = AROUND.get().filter(|_| is_here);
-            around.map(|around| (around.controls)(ctx, view.clone()))
+            is_here.then(|| match AROUND.get() {
+                Some(around) => (around.controls)(ctx, view.clone()),
+                // They are on their way: what stands beside them is where it will stay.
+                None => {
+                    let is_live = connection.read().state == "live";
+                    let class = match is_live {
+                        true => "controls-room controls-room--live",
+                        false => "controls-room",
+                    };
+                    div().class(class).into_any()
+                }
+            })
         }
     };
     let bar = div().class("bar-row").child((bar, controls));

@@ -193,6 +193,27 @@ pub(crate) fn draw_path(strokes: &mut Strokes, path: &str, whole: &str) {
     strokes.leave();
 }
 
+/// A command that may be broken into lines, but not within its options.
+pub(crate) fn command(command: &str) -> Vec<AnyView> {
+    let piece = |(piece, is_kept): (&str, bool)| match is_kept {
+        true => span().class("kept").child(piece.to_owned()).into_any(),
+        false => piece.to_owned().into_any(),
+    };
+    units::kept_words(command).into_iter().map(piece).collect()
+}
+
+/// The same, drawn.
+pub(crate) fn draw_command(strokes: &mut Strokes, command: &str) {
+    strokes.enter("object mono");
+    for (piece, is_kept) in units::kept_words(command) {
+        match is_kept {
+            true => strokes.span("kept", piece),
+            false => strokes.text(piece),
+        }
+    }
+    strokes.leave();
+}
+
 /// How many lines a change added and removed; of neither nothing is said where there is none.
 pub(crate) fn counts(added: u32, removed: u32) -> impl IntoView {
     let count = |class: &'static str, sign: &str, n: u32| {

@@ -14,9 +14,12 @@ use super::whole::{self, Long};
 use super::{Context, Ctx, later, text};
 use crate::platform::{clock, turns};
 
-/// More lines or characters than this are shown on demand.
+/// Of a longer prompt so many lines are shown, the rest on demand.
 const SHOWN_LINES: usize = 8;
-const SHOWN_CHARS: usize = 1_200;
+/// A prompt that is so much longer is: a line or two behind a button are no gain.
+const SPARED_LINES: usize = 2;
+/// About so many characters have room in a line.
+const LINE_CHARS: usize = 80;
 
 /// The prompt of a turn, or that the source has not told it.
 pub(crate) fn view(ctx: Ctx, block: &Block, prompt: &Prompt) -> AnyView {
@@ -151,16 +154,24 @@ pub(super) fn more_view(ctx: Ctx, block: &Block, prompt: &Prompt) -> Option<AnyV
     }
 }
 
+/// Where the lines that are shown end, as wide as they are at most.
 fn cut_at(text: &str) -> Option<usize> {
-    let by_lines = text
-        .match_indices('\n')
-        .nth(SHOWN_LINES - 1)
-        .map(|(at, _)| at);
-    let by_chars = text.char_indices().nth(SHOWN_CHARS).map(|(at, _)| at);
-    let cut = match (by_lines, by_chars) {
-        (Some(lines), Some(chars)) => Some(lines.min(chars)),
-        (one, other) => one.or(other),
-    };
+    let (mut n_lines, mut at, mut cut) = (0, 0, None);
+    for line in text.split_inclusive('\n') {
+        let n_here = line.trim_end().chars().count().div_ceil(LINE_CHARS).max(1);
+        let left = SHOWN_LINES.saturating_sub(n_lines);
+        if cut.is_none() && n_here > left {
+            let within = line.char_indices().nth(left * LINE_CHARS);
+            // Between two words, where there are any.
+            let within =
+                within.map_or(line.len(), |(end, _)| line[..end].rfind(' ').unwrap_or(end));
+            // What is shown ends with the line before, where nothing of this one is.
+            cut = Some(at + if left == 0 { 0 } else { within });
+        }
+        n_lines += n_here;
+        at += line.len();
+    }
+    let cut = cut.filter(|_| n_lines > SHOWN_LINES + SPARED_LINES);
     // A cut that hides only white space hides nothing.
     cut.filter(|at| !text[*at..].trim().is_empty())
 }

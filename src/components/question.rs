@@ -236,7 +236,11 @@ fn fields_of(
             .attr("aria-label", "Another answer, written beside");
         div().class("ask__option").child((mark, typed)).into_any()
     });
-    let hint = if multi { "Choose any" } else { "Choose one" };
+    let hint = if multi {
+        "Choose one or more"
+    } else {
+        "Choose one"
+    };
     fieldset().class("ask__fields").child((
         legend().class("visually-hidden").child(if n_options == 0 {
             question.text.clone()
@@ -277,14 +281,23 @@ fn controls(
         ctx.with_value(|context| {
             let draft = context.answering.draft(id);
             match answers_of(&questions, &draft) {
-                Some(answers) => {
+                Ok(answers) => {
                     let answer = Answer::Question {
                         request_id: request_id.clone(),
                         answers: Some(answers),
                     };
                     context.answer(id, answer);
                 }
-                None => context.refuse(id, "not every question has an answer"),
+                Err(lacking) => {
+                    let which = match questions.len() {
+                        1 => "it".to_owned(),
+                        _ => format!(
+                            "“{}”",
+                            units::first_line(&questions[lacking].text, SHOWN_CHARS)
+                        ),
+                    };
+                    context.refuse(id, &format!("{which} has no answer yet"));
+                }
             }
         });
     };
@@ -299,8 +312,8 @@ fn controls(
     here((buttons, came_of_it(progress, worded)))
 }
 
-/// What was chosen and written, question by question; `None` where one has nothing.
-fn answers_of(questions: &[Question], draft: &Draft) -> Option<Vec<Vec<String>>> {
+/// What was chosen and written, question by question; else the first that has nothing.
+fn answers_of(questions: &[Question], draft: &Draft) -> Result<Vec<Vec<String>>, usize> {
     let none = Choice::default();
     questions
         .iter()
@@ -317,7 +330,10 @@ fn answers_of(questions: &[Question], draft: &Draft) -> Option<Vec<Vec<String>>>
                 .map(|option| option.label.clone())
                 .chain(own)
                 .collect();
-            (!answers.is_empty()).then_some(answers)
+            match answers.is_empty() {
+                true => Err(at),
+                false => Ok(answers),
+            }
         })
         .collect()
 }

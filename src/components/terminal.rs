@@ -18,7 +18,7 @@ use leptos::prelude::*;
 
 use super::Ctx;
 use super::icon::{Icon, icon};
-use super::line::failure_chip;
+use super::line::{self, failure_chip};
 use super::output::keeping_focus;
 use crate::platform::{dom, measure};
 
@@ -465,7 +465,7 @@ fn head_view(
     let command = long.then(|| {
         code()
             .class("terminal__command")
-            .child(format!("$ {command}"))
+            .child(("$ ", line::command(command)))
     });
     let cwd = call.working_directory();
     let session_cwd = feed.session().cwd.as_deref().unwrap_or_default();

@@ -11,7 +11,8 @@ use leptos::prelude::*;
 
 use super::icon::{Icon, icon_with};
 use super::line::{
-    DrawnLine, Line, draw_failure_chip, draw_path, draw_verb_and_object, verb_and_object,
+    DrawnLine, Line, command as command_words, draw_command, draw_failure_chip, draw_path,
+    draw_verb_and_object, verb_and_object,
 };
 use super::{Ctx, ask, elapsed, later};
 use crate::platform::row::Strokes;
@@ -46,6 +47,10 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
         ToolStatus::Preparing | ToolStatus::Running => {
             let name = span().class("tool-name").child(name);
             let what = if command {
+                let object = match open {
+                    true => command_words(&object),
+                    false => vec![object.into_any()],
+                };
                 span().class("object mono").child(object).into_any()
             } else {
                 verb_and_object(headline.verb, object, mono).into_any()
@@ -70,7 +75,9 @@ pub(crate) fn view(ctx: Ctx, feed: &Feed, block: &Block, call: &ToolCallBlock) -
             let line = DrawnLine::new(kind_icon(call.kind), class);
             let says = |strokes: &mut Strokes| {
                 strokes.span("tool-name", &name);
-                if command {
+                if command && open {
+                    draw_command(strokes, &object);
+                } else if command {
                     strokes.span("object mono", &object);
                 } else if is_path {
                     strokes.span("verb", &headline.verb);
@@ -178,12 +185,17 @@ fn draw_outcome(
 
 fn running(ctx: Ctx, call: &ToolCallBlock, word: &'static str, outcome: String) -> AnyView {
     // That it began is no news of one that runs, and its line says what it does.
-    let what =
-        if outcome.is_empty() || outcome.starts_with("started: ") || call.waits || call.denied {
-            word.to_owned()
-        } else {
-            units::first_line(&outcome, 60)
-        };
+    // Nor is how long: that is told beside it.
+    let is_time = |outcome: &str| {
+        let seconds = outcome.strip_suffix(" s").unwrap_or_default();
+        !seconds.is_empty() && seconds.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let is_no_news = outcome.is_empty() || outcome.starts_with("started: ") || is_time(&outcome);
+    let what = if is_no_news || call.waits || call.denied {
+        word.to_owned()
+    } else {
+        units::first_line(&outcome, 60)
+    };
     // How long it waits is told by who waits.
     let (class, icon, since) = match (call.waits, call.denied) {
         (true, _) => ("running warn", icon_with(Icon::Clock, "icon warn"), None),

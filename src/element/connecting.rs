@@ -28,7 +28,12 @@ impl FeedElement {
                     Loss::Busy => "The server is busy. ",
                     Loss::Restart => "The server restarts. ",
                 };
-                ("reconnecting", format!("{why}Reconnecting in {seconds} s"))
+                // The note has the seconds, once there is one.
+                let text = match self.away(connection) {
+                    Some(_) => format!("{why}Reconnecting"),
+                    None => format!("{why}Reconnecting in {seconds} s"),
+                };
+                ("reconnecting", text)
             }
             Is::Offline => {
                 let since = self

@@ -163,7 +163,7 @@ fn questions_are_answered_by_choice_and_by_word_and_rejected() {
         tab.wait_for(
             "a word that something is missing",
             SHORT,
-            "__test.text(__test.one('.ask__failed')).includes('not every question')",
+            "__test.text(__test.one('.ask__failed')).includes('has no answer yet')",
         )
         .await;
         tab.run("const [one, two, other] = __test.all('.ask__here input'); two.click();")

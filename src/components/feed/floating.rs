@@ -15,7 +15,7 @@ pub(super) fn pill(ctx: Ctx, view: ArcRwSignal<View>, needed: ArcRwSignal<usize>
         let view = view.clone();
         move || view.read().following || view.read().at_end
     };
-    let mut n_seen = 0;
+    let (mut n_seen, mut was_read) = (0, false);
     let label = move || {
         let (
             View {
@@ -23,8 +23,11 @@ pub(super) fn pill(ctx: Ctx, view: ArcRwSignal<View>, needed: ArcRwSignal<usize>
             },
             needed,
         ) = (*view.read(), needed.get());
-        let n_events = ctx.with_value(|context| context.store.event_count());
-        if unseen == 0 || following {
+        let (n_events, is_read) =
+            ctx.with_value(|context| (context.store.event_count(), context.busy.get()));
+        // Of a log that is being read nothing is new.
+        let is_read = std::mem::replace(&mut was_read, is_read) || is_read;
+        if unseen == 0 || following || is_read {
             n_seen = n_events;
         }
         // Rows that a filter has brought back are not new.

@@ -394,7 +394,7 @@ fn file_view(
     });
     let head = div().class("file-sum__head").child((
         span()
-            .class("file-sum__path mono")
+            .class("file-sum__path path mono")
             .attr("title", file.path.clone())
             .child(file.shown_path.clone()),
         counts(added, removed),

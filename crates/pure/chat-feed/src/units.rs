@@ -110,6 +110,36 @@ pub fn dollars(usd: f64) -> String {
     format!("${sign}{}.{:02}", cents / 100, cents % 100)
 }
 
+/// Longer words are broken where there is no room for them.
+const KEPT_CHARS: usize = 40;
+
+/// A command in pieces, and which of them are to stay whole where it is broken into lines: browsers break words behind a
+/// hyphen, and `--` at the end of one line with `release` in the next is another command to who reads it.
+///
+/// ```
+/// use chat_feed::units::kept_words;
+/// assert_eq!(kept_words("a --b c"), [("a ", false), ("--b", true), (" c", false)]);
+/// ```
+pub fn kept_words(command: &str) -> Vec<(&str, bool)> {
+    let mut pieces = Vec::new();
+    let (mut plain_from, mut at) = (0, 0);
+    for word in command.split_inclusive(char::is_whitespace) {
+        let kept = word.trim_end();
+        if kept.contains('-') && kept.chars().count() <= KEPT_CHARS {
+            if plain_from < at {
+                pieces.push((&command[plain_from..at], false));
+            }
+            pieces.push((kept, true));
+            plain_from = at + kept.len();
+        }
+        at += word.len();
+    }
+    if plain_from < command.len() {
+        pieces.push((&command[plain_from..], false));
+    }
+    pieces
+}
+
 /// The first line of a text, cut to so many characters.
 pub fn first_line(text: &str, most_chars: usize) -> String {
     let line = text
