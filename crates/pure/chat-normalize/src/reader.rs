@@ -439,10 +439,18 @@ impl Running {
             self.value(value, held.arrival_ms);
         }
         if let Some((reason, at)) = parsed.rest {
-            let reason = if parsed.cut_off && !ended {
-                "it ends in the middle of a record".to_owned()
-            } else {
-                reason
+            let reason = match (parsed.cut_off, self.form) {
+                // It has all lines of the file; what broke off is further down.
+                (true, Form::Document) => {
+                    let left = text.get(at..).unwrap_or_default();
+                    let begins = left.trim_start_matches([',', ' ', '\t', '\r', '\n']);
+                    let before = &text[..text.len() - begins.len()];
+                    let n_before = before.matches('\n').count();
+                    let line_no = held.line_no + n_before as u64;
+                    format!("it ends too early, in what begins in line {line_no}")
+                }
+                (true, Form::Lines) if !ended => "it ends in the middle of a record".to_owned(),
+                _ => reason,
             };
             self.emitter.begin_line(None);
             self.emitter

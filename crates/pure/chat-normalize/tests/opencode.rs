@@ -7,7 +7,7 @@
 )]
 
 use chat_event::{ChatEvent, Payload};
-use chat_normalize::{Context, Detection, Dialect, Report, SessionReader, detect};
+use chat_normalize::{AT_REST, Context, Detection, Dialect, Report, SessionReader, detect};
 use serde_json::{Value, json};
 
 /// The events of lines, and what is said of them.
@@ -306,4 +306,30 @@ fn numbers_without_an_end_do_no_harm() {
         let again = ChatEvent::from_json(&event.to_line()).unwrap();
         assert!(again == event, "{}", event.id);
     }
+}
+
+#[test]
+fn of_an_export_that_breaks_off_the_line_is_told_in_which_that_is() {
+    let message = |n: u32| json!({"info": {"id": format!("msg_{n}"), "role": "user", "sessionID": "ses_1", "time": {"created": n}}, "parts": [{"id": format!("prt_{n}"), "type": "text", "text": format!("Prompt {n}")}]});
+    let export = json!({"info": {"id": "ses_1", "title": "Cut"}, "messages": [message(1), message(2), message(3)]});
+    let text = serde_json::to_string_pretty(&export).unwrap();
+    let third = text.find("\"msg_3\"").unwrap();
+    let begins = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| *line == "    {");
+    let begins = begins.map(|(at, _)| at + 1).nth(2).unwrap();
+    let mut reader = SessionReader::new(Context::default());
+    let mut events = Vec::new();
+    reader
+        .push(&text.as_bytes()[..third + 20], AT_REST, &mut events)
+        .unwrap();
+    reader.finish(AT_REST, &mut events).unwrap();
+    let said = events.iter().find_map(|event| match &event.payload {
+        Payload::Notice(notice) => Some(notice.text.clone()),
+        _ => None,
+    });
+    let expected =
+        format!("line 1 could not be read: it ends too early, in what begins in line {begins}");
+    assert_eq!(said, Some(expected));
 }
