@@ -21,8 +21,8 @@ use crate::platform::stream::{ByteStream, FetchError};
 
 /// While a wait goes on, what is left of it is told so often.
 const TICK_MS: u32 = 1_000;
-/// So often at most one that gets through has the others try: sockets that open and close would chase each other.
-const REACHED_MS: f64 = 5_000.0;
+/// So often at most the others hear of it: sockets that open and close would chase each other.
+const TOLD_MS: f64 = 5_000.0;
 
 /// So long an answer, or its next piece, is waited for: nothing says that a connection has died under it.
 const ANSWER_LIMIT_MS: u32 = 45_000;
@@ -58,59 +58,79 @@ pub(super) fn silent() -> FetchError {
     FetchError::Failed("the server does not answer".to_owned())
 }
 
+/// What the list and each feed, which follow the server apart, tell each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum News {
+    /// A socket is open: the server is there for all.
+    Reached,
+    /// One is taken for dead: the others are asked whether they are.
+    Silent,
+}
+
+/// How often something was told.
 #[derive(Default)]
-struct Reached {
+struct Told {
     count: u64,
     at_ms: Option<f64>,
     wakers: Vec<Waker>,
 }
 
 thread_local! {
-    /// The list and each feed wait for the server apart; where one gets through, it is there for all.
-    static REACHED: RefCell<Reached> = RefCell::default();
+    static REACHED: RefCell<Told> = RefCell::default();
+    static SILENT: RefCell<Told> = RefCell::default();
 }
 
-/// How often one got through.
+impl News {
+    fn told<T>(self, with: impl FnOnce(&mut Told) -> T) -> T {
+        match self {
+            News::Reached => REACHED.with_borrow_mut(with),
+            News::Silent => SILENT.with_borrow_mut(with),
+        }
+    }
+
+    /// Tells all that wait for it.
+    pub(super) fn tell(self) {
+        let now_ms = frame::now_ms();
+        let wakers = self.told(|told| {
+            if told.at_ms.is_some_and(|at_ms| now_ms - at_ms < TOLD_MS) {
+                return Vec::new();
+            }
+            told.at_ms = Some(now_ms);
+            told.count += 1;
+            std::mem::take(&mut told.wakers)
+        });
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// What was told of something, up to now.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct SoFar(u64);
+pub(crate) struct SoFar {
+    news: News,
+    count: u64,
+}
 
 impl SoFar {
     /// From now on.
-    pub(crate) fn now() -> SoFar {
-        SoFar(REACHED.with_borrow(|reached| reached.count))
+    pub(crate) fn now(news: News) -> SoFar {
+        let count = news.told(|told| told.count);
+        SoFar { news, count }
     }
 
-    /// Whether one got through since; else it is waited for.
+    /// Whether it was told since; else it is waited for.
     pub(crate) fn is_past(&mut self, context: &Context<'_>) -> bool {
-        REACHED.with_borrow_mut(|reached| {
-            if self.0 != reached.count {
-                self.0 = reached.count;
+        self.news.told(|told| {
+            if self.count != told.count {
+                self.count = told.count;
                 return true;
             }
             let waker = context.waker();
-            if !reached.wakers.iter().any(|known| known.will_wake(waker)) {
-                reached.wakers.push(waker.clone());
+            if !told.wakers.iter().any(|known| known.will_wake(waker)) {
+                told.wakers.push(waker.clone());
             }
             false
         })
     }
-}
-
-/// A socket is open: the server is there.
-fn note_reached() {
-    let now_ms = frame::now_ms();
-    let wakers = REACHED.with_borrow_mut(|reached| {
-        if reached
-            .at_ms
-            .is_some_and(|at_ms| now_ms - at_ms < REACHED_MS)
-        {
-            return Vec::new();
-        }
-        reached.at_ms = Some(now_ms);
-        reached.count += 1;
-        std::mem::take(&mut reached.wakers)
-    });
-    wakers.into_iter().for_each(Waker::wake);
 }
 
 /// Where a server is, and the secret that opens it.
@@ -212,7 +232,7 @@ impl Socket {
                 Poll::Pending => Poll::Pending,
                 Poll::Ready(Ok(())) => {
                     self.is_open = true;
-                    note_reached();
+                    News::Reached.tell();
                     Poll::Ready(Heard::Opened)
                 }
                 Poll::Ready(Err(_)) => self.close(),
@@ -245,7 +265,7 @@ impl Socket {
 /// Waits for the next try, telling each second for how long yet; no longer than until another gets through.
 pub(crate) async fn wait(backoff: &mut Backoff, asked_ms: Option<u64>, tell: impl Fn(Status)) {
     backoff.begin(frame::now_ms(), frame::random(), asked_ms);
-    let mut so_far = SoFar::now();
+    let mut so_far = SoFar::now(News::Reached);
     loop {
         let due_ms = backoff.due_ms(frame::is_hidden()).unwrap_or_default();
         let left_ms = due_ms - frame::now_ms();

@@ -10,7 +10,7 @@ use futures_util::future::{Either, select};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::link::{self, Heard, Server, Socket, in_time};
+use super::link::{self, Heard, News, Server, Socket, in_time};
 use super::{Connection, Running};
 use crate::platform::frame;
 use crate::platform::stream::{FetchError, fetch_bytes};
@@ -141,7 +141,10 @@ async fn stretch(
             Some(Heard::Frame(ServerFrame::Bye(bye))) => return Ok(Some(bye.reconnect_after_ms)),
             Some(Heard::Frame(_)) => {}
             Some(Heard::Unreadable | Heard::Closed) => return Ok(None),
-            None if liveness.is_dead(now_ms) => return Ok(None),
+            None if liveness.is_dead(now_ms) => {
+                News::Silent.tell();
+                return Ok(None);
+            }
             None => {
                 // Timers may have stood still while the page was hidden: the socket may be long gone.
                 let is_hidden = frame::is_hidden();

@@ -15,7 +15,7 @@ use chat_feed::find::How;
 use chat_feed::loads::Wanted;
 
 use super::answer::{self, Refusal, Route};
-use super::link::{Heard, Server, SoFar, Socket, all_in_time, in_time, next_in_time, silent};
+use super::link::{Heard, News, Server, SoFar, Socket, all_in_time, in_time, next_in_time, silent};
 use super::search::{self, Found};
 use super::{Failure, Running, Sink, Update};
 use crate::platform::dom::{self, Listener};
@@ -90,7 +90,8 @@ fn follow(server: Server, session: String, sink: Sink) -> (Running, Retry) {
         socket: None,
         timer: None,
         events,
-        so_far: SoFar::now(),
+        so_far: SoFar::now(News::Reached),
+        silent: SoFar::now(News::Silent),
     };
     (Running::begin(driver.run(follower)), retry)
 }
@@ -159,6 +160,8 @@ struct Driver {
     timer: Option<Sleep>,
     events: PageEvents,
     so_far: SoFar,
+    /// Sockets that were taken for dead elsewhere on the page.
+    silent: SoFar,
 }
 
 impl Driver {
@@ -209,6 +212,10 @@ impl Driver {
         }
         if self.so_far.is_past(context) {
             return Poll::Ready(Input::Retry);
+        }
+        // As after sleep: its own socket may be gone as well, and is asked.
+        if self.silent.is_past(context) {
+            return Poll::Ready(Input::Hidden(frame::is_hidden()));
         }
         if let Some(page) = &mut self.page
             && let Poll::Ready(page) = page.as_mut().poll(context)
