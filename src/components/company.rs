@@ -12,6 +12,9 @@ use super::{Ctx, elapsed};
 use crate::feed_store::FeedStore;
 use crate::virtual_list::Dress;
 
+/// More characters of what failed calls were told are no line.
+const WHY_CHARS: usize = 200;
+
 /// The header of a company.
 pub(crate) fn view(ctx: Ctx, head: BlockId) -> AnyView {
     let told = ctx.with_value(|context| {
@@ -73,6 +76,16 @@ pub(crate) fn view(ctx: Ctx, head: BlockId) -> AnyView {
             let counts = line::counts(lines_added, lines_removed);
             Line::new(Icon::Pencil, what).outcome((counts, failed))
         }
+        CompanyKind::Failed { tool_name, why } => {
+            let words = format!("{} × {tool_name}", company.members);
+            let why = span()
+                .class("object")
+                .child(units::first_line(&why, WHY_CHARS));
+            let what = (span().class("verb").child(words), " ", why);
+            Line::new(Icon::Pencil, what)
+                .icon_class("icon icon--failed")
+                .outcome(failed)
+        }
     };
     line.time(took.unwrap_or_default()).toggles(open)
 }
@@ -95,6 +108,7 @@ pub(crate) fn dress(store: &FeedStore, head: BlockId) -> Dress {
     let (class, kind, label) = match company.map(|company| company.kind) {
         Some(CompanyKind::Explored { .. }) => ("row rail company", "search", "Group of reads"),
         Some(CompanyKind::Edited { .. }) => ("row rail company", "edit", "Group of edits"),
+        Some(CompanyKind::Failed { .. }) => ("row rail company", "edit", "Group of failed edits"),
         Some(CompanyKind::Parallel) | None => ("row company parallel", "other", "In parallel"),
     };
     let depth = store.feed().block(head).depth.min(3).to_string();

@@ -197,6 +197,9 @@ impl Shown {
                         lines_added,
                         ..
                     } => format!("{file_path}: {} edits, +{lines_added}", company.members),
+                    CompanyKind::Failed { tool_name, why } => {
+                        format!("{} × {tool_name}: {why}", company.members)
+                    }
                     CompanyKind::Parallel => format!("{} in parallel", company.members),
                 }
             }
@@ -281,6 +284,27 @@ fn a_changed_file_stands_for_its_call_and_changes_of_one_file_are_one_group() {
     shown.step("c", "Edit");
     shown.edit("c", "y.rs");
     assert_eq!(shown.words().last().unwrap(), "changed y.rs");
+}
+
+#[test]
+fn edits_that_fail_of_the_same_are_one_row_that_counts_until_it_is_opened() {
+    let mut shown = Shown::new(Mode::default());
+    shown.prompt();
+    for (nth, id) in ["a", "b", "c"].into_iter().enumerate() {
+        shown.call(id, "Edit", None);
+        assert_eq!(shown.words().last().unwrap(), &format!("Edit {id}"));
+        shown.result(id, true);
+        assert_eq!(shown.words().len(), 2, "{nth}: {:?}", shown.words());
+    }
+    assert_eq!(shown.words(), ["prompt", "3 × Edit: no"]);
+    let head = shown.arrangement.row(shown.list[1]);
+    shown.set_open(head, true);
+    let opened = ["prompt", "3 × Edit: no", "Edit a", "Edit b", "Edit c"];
+    assert_eq!(shown.words(), opened);
+    // Another tool's failure is another.
+    shown.call("d", "Write", None);
+    shown.result("d", true);
+    assert_eq!(shown.words().last().unwrap(), "Write d");
 }
 
 #[test]

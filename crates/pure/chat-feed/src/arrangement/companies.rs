@@ -1,12 +1,14 @@
 //! Companies: like rows that follow one another, and calls that ran at the same time.
 //!
-//! Two or more reads and searches, or changes of one file, are a group; other calls that overlapped in time are parallel.
+//! Two or more reads and searches, changes of one file, or edits that failed of the same, are a group; other calls that
+//! overlapped in time are parallel.
 //! Rows are neighbours by their level: what a sub-agent did stands between two calls and does not part them.
 
 use super::facets::{Facet, Run};
 use super::{Arrangement, Row, RowChange};
 use crate::block::{BlockBody, BlockId, TurnIdx};
 use crate::feed::Feed;
+use crate::long_text::untagged;
 use crate::tool::{ToolKind, ToolStatus};
 
 /// What sort of company it is.
@@ -27,6 +29,13 @@ pub enum CompanyKind {
         lines_added: u32,
         /// Lines removed by all of them.
         lines_removed: u32,
+    },
+    /// Edits that failed, all of the same.
+    Failed {
+        /// The name of their tool.
+        tool_name: String,
+        /// What they were told.
+        why: String,
     },
     /// Calls that ran at the same time.
     Parallel,
@@ -67,6 +76,7 @@ impl Arrangement {
                 lines_added: 0,
                 lines_removed: 0,
             },
+            Run::Failed(_) => failed_of(feed, head),
             Run::Call | Run::Alone => CompanyKind::Parallel,
         };
         let mut company = Company {
@@ -98,7 +108,7 @@ impl Arrangement {
     /// Whether a header of this company hides its members when closed. Parallel calls are only marked.
     pub(super) fn hides_members(&self, head: BlockId) -> bool {
         match self.kept(head).facet.run {
-            Run::Explore | Run::Edit(_) => true,
+            Run::Explore | Run::Edit(_) | Run::Failed(_) => true,
             Run::Call | Run::Alone => false,
         }
     }
@@ -167,7 +177,7 @@ impl Arrangement {
         }
         match run {
             Run::Alone => false,
-            Run::Explore | Run::Edit(_) => true,
+            Run::Explore | Run::Edit(_) | Run::Failed(_) => true,
             Run::Call => overlap(feed, before, block),
         }
     }
@@ -256,9 +266,9 @@ impl Company {
         if let Some(duration_ms) = call.duration_ms {
             self.duration_ms = Some(match self.kind {
                 CompanyKind::Parallel => so_far.max(duration_ms),
-                CompanyKind::Explored { .. } | CompanyKind::Edited { .. } => {
-                    so_far.saturating_add(duration_ms)
-                }
+                CompanyKind::Explored { .. }
+                | CompanyKind::Edited { .. }
+                | CompanyKind::Failed { .. } => so_far.saturating_add(duration_ms),
             });
         }
     }
@@ -269,6 +279,17 @@ fn edited_path(feed: &Feed, block: BlockId) -> String {
         BlockBody::FileEdit(edit) => edit.edit.file_path.clone(),
         _ => String::new(),
     }
+}
+
+fn failed_of(feed: &Feed, block: BlockId) -> CompanyKind {
+    let (tool_name, why) = match &feed.block(block).body {
+        BlockBody::ToolCall(call) => {
+            let why = call.failure().map(|why| untagged(&why.message).to_owned());
+            (call.tool_name.to_string(), why.unwrap_or_default())
+        }
+        _ => Default::default(),
+    };
+    CompanyKind::Failed { tool_name, why }
 }
 
 /// Whether the later of two calls began before the earlier was done.

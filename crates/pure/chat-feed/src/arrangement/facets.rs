@@ -17,6 +17,8 @@ pub(super) enum Run {
     Explore,
     /// A change of the file whose path has this hash.
     Edit(u64),
+    /// An edit that failed; what its tool is called and what it was told have this hash.
+    Failed(u64),
     /// Any other call: it may run beside others.
     Call,
 }
@@ -57,16 +59,20 @@ impl Facet {
                 facet.matters = block.depth == 0 && call.status.runs();
                 facet.run = match call.kind {
                     ToolKind::Read | ToolKind::Search => Run::Explore,
-                    ToolKind::Edit | ToolKind::Plan | ToolKind::Think => Run::Alone,
+                    ToolKind::Edit => match call.failure() {
+                        Some(why) if call.status == ToolStatus::Failed => {
+                            Run::Failed(hash_of(&(&call.tool_name, &why.message)))
+                        }
+                        _ => Run::Alone,
+                    },
+                    ToolKind::Plan | ToolKind::Think => Run::Alone,
                     ToolKind::Execute | ToolKind::Fetch | ToolKind::Agent | ToolKind::Other => {
                         Run::Call
                     }
                 };
             }
             BlockBody::FileEdit(edit) => {
-                let mut hasher = DefaultHasher::new();
-                edit.edit.file_path.hash(&mut hasher);
-                facet.run = Run::Edit(hasher.finish());
+                facet.run = Run::Edit(hash_of(&edit.edit.file_path));
                 facet.foldable = true;
                 // What no call changed is told when all is done: it is no work behind the answer.
                 facet.notes = edit.call.is_none();
@@ -121,6 +127,12 @@ impl Facet {
         }
         facet
     }
+}
+
+fn hash_of(what: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The call that a changed file stands beside.

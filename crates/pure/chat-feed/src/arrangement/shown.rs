@@ -1,6 +1,6 @@
 //! Which rows of a block are in the list, and the changes that put them there or take them out.
 
-use super::facets::container;
+use super::facets::{Run, container};
 use super::{Arrangement, Row, RowChange, Verbosity};
 use crate::block::{BlockId, TurnIdx};
 use crate::feed::Feed;
@@ -175,7 +175,7 @@ impl Arrangement {
         let company = kept.company.filter(|_| self.groups());
         let hidden_in_company = company.is_some_and(|head| {
             self.hides_members(head)
-                && !kept.facet.stands_out
+                && (!kept.facet.stands_out || matches!(kept.facet.run, Run::Failed(_)))
                 && !self.is_open(feed, Row::Company(head))
         });
         let absorbed = kept.facet.absorbed && self.mode.verbosity != Verbosity::Verbose;
