@@ -28,9 +28,12 @@ mod file;
 mod holders;
 mod kept;
 mod looking;
+mod missing;
 mod open_calls;
 mod opencode;
 mod parts;
+mod process;
+mod running;
 mod session;
 mod source;
 mod sqlite;
@@ -261,19 +264,23 @@ impl Follow {
     pub fn new(settings: FollowSettings) -> Self {
         let now = Instant::now();
         let mark = settings.spool_dir.join("following.lock");
+        let kept = Kept::read(&settings.kept);
         let (databases, folders): (Vec<_>, Vec<_>) = settings
             .places
             .iter()
             .partition(|place| place.agent == Agent::OpenCode);
         Follow {
             trees: folders.into_iter().cloned().map(Tree::new).collect(),
-            opencode: databases.first().map(|place| OpenCode::new(place)),
+            opencode: databases.first().map(|place| {
+                let holders = Holders::of(kept.opencode_holders());
+                OpenCode::new(place, holders)
+            }),
             known: HashMap::new(),
             loaded: BTreeMap::new(),
             backlog: Vec::new(),
             changed: BTreeSet::new(),
             last_read: None,
-            kept: Kept::read(&settings.kept),
+            kept,
             sources: BTreeMap::new(),
             _mark: hold(&settings.spool_dir, &mark),
             mark,

@@ -114,6 +114,77 @@ fn a_session_whose_agent_is_killed_ends_though_a_call_waits_and_one_that_is_only
     }
 }
 
+/// Claude Code opens its file for each line, and says beside its projects which process runs a session; who was seen is
+/// missed by the next start, too.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_session_whose_agent_is_killed_ends_also_where_the_server_was_away() {
+    let codex = story("codex-rollout", "input.rollout.jsonl");
+    let call = codex.lines().position(|line| line.contains("_call\""));
+    let codex: Vec<&str> = codex.lines().take(call.unwrap() + 1).collect();
+    let codex = codex.join("\n") + "\n";
+    let claude = prompt("s1", 1, "Wait")
+        + r#"{"type":"assistant","uuid":"a1","parentUuid":"u1","sessionId":"s1","timestamp":"2026-11-21T21:03:01.000Z","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"c1","name":"Bash","input":{"command":"sleep 100"}}]}}"#
+        + "\n";
+    for (is_claude, is_away) in [(true, false), (true, true), (false, true)] {
+        let home = Home::new();
+        let (path, id) = if is_claude {
+            let path = home.write(".claude/projects/-w/s1.jsonl", &claude);
+            (path, "s1".to_owned())
+        } else {
+            let path = home.write(".codex/sessions/2026/11/21/rollout-1.jsonl", &codex);
+            (path, converted_id(&codex))
+        };
+        let has_file = if is_claude { "" } else { "exec 3>>\"$0\"; " };
+        let mut agent = std::process::Command::new("sh")
+            .args(["-c", &format!("{has_file}exec sleep 100")])
+            .arg(&path)
+            .spawn()
+            .unwrap();
+        let pid = agent.id();
+        if is_claude {
+            let running = format!(
+                r#"{{"pid":{pid},"sessionId":"s1","procStart":"{}"}}"#,
+                started(pid)
+            );
+            home.write(&format!(".claude/sessions/{pid}.json"), running);
+        }
+        let mut server = home.watch(&[]);
+        let count = |kind: &str| {
+            let all = events(&home.data(), &id);
+            all.iter().filter(|event| event["type"] == kind).count()
+        };
+        soon("it is read", || count("tool_call") > 0);
+        soon("it is noted who has it", || {
+            let notes = ["following.json", "following.changes"].map(|name| home.data().join(name));
+            let notes = notes.map(|path| std::fs::read_to_string(path).unwrap_or_default());
+            notes.concat().contains(&format!("\"id\":{pid},"))
+        });
+        // Written more than ten seconds ago: that says nothing as long as the agent is there.
+        rests(&path, Duration::from_secs(30));
+        std::thread::sleep(Duration::from_secs(3));
+        assert_eq!(count("session_end"), 0);
+        if is_away {
+            server.stop();
+        }
+        agent.kill().unwrap();
+        agent.wait().unwrap();
+        if is_away {
+            server = home.watch(&[]);
+        }
+        soon("it ends", || count("session_end") == 1);
+        drop(server);
+    }
+}
+
+/// When a process was started, as Linux says it.
+#[cfg(target_os = "linux")]
+fn started(pid: u32) -> String {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields = stat.rsplit_once(')').unwrap().1;
+    fields.split_whitespace().nth(19).unwrap().to_owned()
+}
+
 #[cfg(target_os = "linux")]
 fn converted_id(text: &str) -> String {
     let dir = tempfile::tempdir().unwrap();

@@ -44,9 +44,13 @@ impl Agent {
         }
     }
 
-    /// Whether it keeps a session's file open as long as it runs, as seen with real ones (`holders`).
-    pub(super) fn keeps_open(self) -> bool {
-        matches!(self, Agent::Codex)
+    /// How it can be told which process runs a session, as seen with real ones (`holders`).
+    pub(super) fn tells(self) -> Tells {
+        match self {
+            Agent::Codex | Agent::OpenCode => Tells::OpenFile,
+            Agent::Claude => Tells::Processes,
+            Agent::Gemini | Agent::Pi => Tells::Nothing,
+        }
     }
 
     /// What a file below its folder is; `None` for what is none of its sessions'. `path` is relative, its parts by `/`.
@@ -78,6 +82,16 @@ impl Agent {
             Agent::OpenCode => None,
         }
     }
+}
+
+/// How an agent tells which process runs a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tells {
+    /// It has the session's file open as long as it runs.
+    OpenFile,
+    /// It keeps a file for each of its processes (`running`).
+    Processes,
+    Nothing,
 }
 
 /// What a file is in a session.

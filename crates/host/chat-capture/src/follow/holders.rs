@@ -8,19 +8,16 @@
 //! | it was closed by one that goes on, or was never seen open | nothing: the files' rest tells |
 //!
 //! So a session is never ended for what we cannot see, as an agent of another user, in a container or on another machine.
-//! Only agents that keep their files open as long as they run can be told of that way. Seen: Codex 0.169 its rollouts,
-//! OpenCode 1.18 its database; Gemini CLI 0.61 opens its file for each line. Only Linux says which process has which file.
+//! Agents that keep their files open as long as they run are told of that way. Seen: Codex 0.169 its rollouts, OpenCode
+//! 1.18 its database. Claude Code opens its file for each line, and says itself which process runs a session (`running`).
+//! So do Gemini CLI 0.61 and Pi 0.73, and say nothing. Only Linux says which process has which file.
+//!
+//! Who was seen is noted (`kept`): one that is gone while we are away is missed with the next start.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use super::process::{Process, Processes};
 use crate::pipe::now_ms;
-
-/// A process: numbers are used again, so when it was started is part of its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Process {
-    id: u32,
-    started: u64,
-}
 
 /// Who writes to one file.
 #[derive(Debug, Default)]
@@ -49,8 +46,29 @@ impl Holders {
         }
     }
 
+    /// Those of an earlier start.
+    pub(super) fn of(kept: Option<&Processes>) -> Holders {
+        let seen = kept.and_then(Processes::as_of_now);
+        seen.map_or(Holders::Unseen, Holders::Seen)
+    }
+
+    /// What is to be noted of them: `Some(None)` where nothing is. Of those that are gone stays what was noted while they
+    /// were there.
+    pub(super) fn noted(&self) -> Option<Option<Processes>> {
+        match self {
+            Holders::Unseen => Some(None),
+            Holders::Seen(seen) => Some(Processes::of(seen)),
+            Holders::Gone { .. } => None,
+        }
+    }
+
+    /// Whether anybody was seen.
+    pub(super) fn are_known(&self) -> bool {
+        !matches!(self, Holders::Unseen)
+    }
+
     /// Takes note of who has the file now.
-    fn see(&mut self, now: Vec<Process>) {
+    pub(super) fn see(&mut self, now: Vec<Process>) {
         *self = match std::mem::take(self) {
             _ if !now.is_empty() => Holders::Seen(now),
             Holders::Unseen => Holders::Unseen,
@@ -119,31 +137,11 @@ fn find(files: &[(PathBuf, &mut Holders)]) -> Option<Vec<Vec<Process>>> {
 /// Whether a file was opened for writing (`proc_pid_fdinfo(5)`: its flags in octal). Who reads it, as `tail -f` does, is no
 /// agent.
 #[cfg(target_os = "linux")]
-fn is_for_writing(about: &Path) -> bool {
+fn is_for_writing(about: &std::path::Path) -> bool {
     let about = std::fs::read_to_string(about).unwrap_or_default();
     let flags = about.lines().find_map(|line| line.strip_prefix("flags:"));
     let flags = flags.and_then(|flags| i32::from_str_radix(flags.trim(), 8).ok());
     flags.is_some_and(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY)
-}
-
-impl Process {
-    /// The process of that number, where there is one. One that ended and whose end nobody took note of yet is none.
-    fn of(id: u32) -> Option<Process> {
-        let stat = std::fs::read_to_string(Path::new("/proc").join(id.to_string()).join("stat"));
-        let stat = stat.ok()?;
-        // Its name may have anything in it (`proc_pid_stat(5)`): what follows it begins with the state, and the time of its
-        // start is the 22nd field of all.
-        let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
-        if matches!(fields.next()?, "Z" | "X") {
-            return None;
-        }
-        let started = fields.nth(18)?.parse().ok()?;
-        Some(Process { id, started })
-    }
-
-    fn is_there(self) -> bool {
-        Process::of(self.id) == Some(self)
-    }
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -152,6 +150,7 @@ impl Process {
     reason = "a promise that is not kept fails its test"
 )]
 mod tests {
+    use std::path::Path;
     use std::process::{Child, Command};
 
     use super::*;

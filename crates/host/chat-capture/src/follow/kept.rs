@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::file::{Facts, Taken};
 use super::opencode::Told;
+use super::process::Processes;
 use crate::pipe::now_ms;
 use written::{Change, Snapshot, Written, line};
 
@@ -37,6 +38,9 @@ pub(super) struct Progress {
     /// It was taken to be idle, which its file does not say.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) quiet: bool,
+    /// Who wrote to its own file, as long as it has not ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) holders: Option<Processes>,
 }
 
 /// What a change is of.
@@ -44,12 +48,15 @@ pub(super) struct Progress {
 enum Key {
     File(PathBuf),
     Opencode(String),
+    OpencodeHolders,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     sessions: HashMap<PathBuf, Progress>,
     opencode: BTreeMap<String, Told>,
+    /// Who wrote to OpenCode's database.
+    opencode_holders: Option<Processes>,
     /// What changed since the last note.
     changed: BTreeSet<Key>,
     /// What the last note took, to be written with the next one.
@@ -80,6 +87,7 @@ impl Kept {
             // Of files that are gone nothing more will be told.
             sessions: files.filter(|(path, _)| path.exists()).collect(),
             opencode: written.opencode,
+            opencode_holders: written.opencode_holders,
             newest: written.number,
             ..Kept::default()
         }
@@ -110,10 +118,34 @@ impl Kept {
         progress.main.bytes == main.len && parts.iter().all(is_told)
     }
 
-    pub(super) fn put(&mut self, path: &Path, progress: Progress) {
+    /// Takes how far a session's files are told; who writes to them stays as it was noted, until its end.
+    pub(super) fn put(&mut self, path: &Path, mut progress: Progress) {
+        let holders = self.get(path).and_then(|before| before.holders.clone());
+        progress.holders = holders.filter(|_| !progress.ended);
         if self.get(path) != Some(&progress) {
             self.sessions.insert(path.to_owned(), progress);
             self.changed.insert(Key::File(path.to_owned()));
+        }
+    }
+
+    /// Takes who writes to a session's own file.
+    pub(super) fn hold(&mut self, path: &Path, holders: Option<Processes>) {
+        let progress = self.sessions.get_mut(path);
+        if let Some(progress) = progress.filter(|it| !it.ended && it.holders != holders) {
+            progress.holders = holders;
+            self.changed.insert(Key::File(path.to_owned()));
+        }
+    }
+
+    pub(super) fn opencode_holders(&self) -> Option<&Processes> {
+        self.opencode_holders.as_ref()
+    }
+
+    /// Takes who writes to OpenCode's database.
+    pub(super) fn hold_opencode(&mut self, holders: Option<Processes>) {
+        if self.opencode_holders != holders {
+            self.opencode_holders = holders;
+            self.changed.insert(Key::OpencodeHolders);
         }
     }
 
@@ -188,6 +220,7 @@ impl Kept {
             number,
             files: named.collect(),
             opencode: self.opencode.clone(),
+            opencode_holders: self.opencode_holders.clone(),
         }
     }
 
@@ -205,6 +238,7 @@ impl Kept {
                     let told = self.opencode.get(&session).cloned();
                     Change::Opencode(session, told)
                 }
+                Key::OpencodeHolders => Change::OpencodeHolders(self.opencode_holders.clone()),
             };
             lines.append(&mut line(&change));
         }

@@ -6,12 +6,9 @@ use std::time::Instant;
 
 use super::document::is_document;
 use super::file::Facts;
-use super::holders::{self, Holders};
+use super::holders::Holders;
 use super::tree::{Seen, Tree};
-use super::{
-    FORGET, Follow, HOT, Known, LOOK, LOOK_FOR_HOLDERS, REST, REST_PER_LOOK, TICK, Taker,
-    duration_ms,
-};
+use super::{FORGET, Follow, HOT, Known, LOOK, REST, REST_PER_LOOK, TICK, Taker, duration_ms};
 use crate::pipe::now_ms;
 
 impl Follow {
@@ -80,19 +77,19 @@ impl Follow {
             facts,
             is_main,
         } = seen;
-        let kept = self.kept.has(&main);
+        let kept = self.kept.get(&main);
         let since_ms = self.since_ms();
         let known = self.known.entry(main.clone()).or_insert_with(|| Known {
             agent,
             facts: Facts::default(),
             parts: BTreeMap::new(),
-            wanted: kept,
+            wanted: kept.is_some(),
             is_first: false,
             refused: false,
             gone_since: None,
             not_before: None,
             held_since: None,
-            holders: Holders::default(),
+            holders: Holders::of(kept.and_then(|it| it.holders.as_ref())),
             read_to_end: None,
             first_bytes: 0,
         });
@@ -135,52 +132,6 @@ impl Follow {
         plan.sort();
         self.progress.all_sessions = plan.len();
         self.backlog = plan.into_iter().map(|(_, path)| path).collect();
-    }
-
-    /// Sessions that rest and are not held, as after a new start, are read for their end; where a call waits in one, that
-    /// is not yet.
-    fn see_what_is_over(&mut self) {
-        let at_ms = now_ms();
-        for (path, known) in &mut self.known {
-            let is_idle = known.wanted && !known.is_first && !known.refused && !known.is_gone();
-            let is_over = known.rests(at_ms) >= REST || known.is_over(at_ms, true);
-            if is_idle
-                && is_over
-                && known.read_to_end.is_none_or(|at| at.elapsed() >= REST)
-                && !self.loaded.contains_key(path)
-                && self.kept.has(path)
-                && !self.kept.is_ended(path)
-            {
-                known.read_to_end = Some(Instant::now());
-                self.changed.insert(path.clone());
-            }
-        }
-    }
-
-    /// Looks who writes to the sessions that are held. That costs most where nobody is seen, and is done only for what
-    /// changed lately.
-    fn see_holders(&mut self) {
-        let began = Instant::now();
-        if began < self.next_holders {
-            return;
-        }
-        let at_ms = now_ms();
-        let mut files = Vec::new();
-        for (path, known) in &mut self.known {
-            let is_held = self.loaded.contains_key(path) && !known.is_gone();
-            let is_hot = known.rests(at_ms) <= HOT || !matches!(known.holders, Holders::Unseen);
-            if known.agent.keeps_open() && is_held && is_hot && known.holders.are_due() {
-                files.push((path.clone(), &mut known.holders));
-            }
-        }
-        if let Some(opencode) = &mut self.opencode {
-            files.extend(opencode.holders_to_look_at(HOT));
-        }
-        if !files.is_empty() {
-            holders::look(files);
-            let took = began.elapsed();
-            self.next_holders = Instant::now() + LOOK_FOR_HOLDERS.max(took * REST_PER_LOOK);
-        }
     }
 
     pub(super) fn look_at_hot(&mut self) {

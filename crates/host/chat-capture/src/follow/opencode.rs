@@ -91,7 +91,7 @@ pub(super) struct OpenCode {
 }
 
 impl OpenCode {
-    pub(super) fn new(place: &Place) -> OpenCode {
+    pub(super) fn new(place: &Place, holders: Holders) -> OpenCode {
         OpenCode {
             path: place.folder.join("opencode.db"),
             folder: place.folder.clone(),
@@ -103,7 +103,7 @@ impl OpenCode {
             queue: VecDeque::new(),
             loaded: BTreeMap::new(),
             put_off: BTreeMap::new(),
-            holders: Holders::default(),
+            holders,
         }
     }
 
@@ -193,9 +193,13 @@ impl OpenCode {
         due.map(|(session, _)| session.clone()).collect()
     }
 
+    pub(super) fn holders(&self) -> &Holders {
+        &self.holders
+    }
+
     /// Its database, where it is to be looked who writes to it.
     pub(super) fn holders_to_look_at(&mut self, hot: Duration) -> Option<(PathBuf, &mut Holders)> {
-        let is_hot = self.rests() <= hot || !matches!(self.holders, Holders::Unseen);
+        let is_hot = self.rests() <= hot || self.holders.are_known();
         self.holders.note_write(changed_ms(self.facts()));
         // Who is gone may have come back.
         let is_due = self.holders.are_due() || self.holders.are_gone();

@@ -122,6 +122,7 @@ impl Session {
             agents,
             ended: self.ended,
             quiet: self.quiet,
+            holders: None,
         })
     }
 

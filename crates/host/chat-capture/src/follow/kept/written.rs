@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Progress;
 use crate::follow::opencode::Told;
+use crate::follow::process::Processes;
 
 /// The snapshot.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -20,6 +21,9 @@ pub(super) struct Written {
     pub(super) files: BTreeMap<String, Progress>,
     /// OpenCode's, by their ids.
     pub(super) opencode: BTreeMap<String, Told>,
+    /// Who wrote to OpenCode's database.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) opencode_holders: Option<Processes>,
 }
 
 /// A line of what changed since.
@@ -32,6 +36,8 @@ pub(super) enum Change {
     File(String, Option<Progress>),
     /// One of OpenCode's was; `None` where it is gone.
     Opencode(String, Option<Told>),
+    /// Others write to OpenCode's database.
+    OpencodeHolders(Option<Processes>),
 }
 
 /// Changes are written into a new snapshot where they are longer than this, and longer than the last one.
@@ -132,6 +138,7 @@ impl Written {
             Change::Opencode(session, None) => {
                 self.opencode.remove(&session);
             }
+            Change::OpencodeHolders(holders) => self.opencode_holders = holders,
         }
     }
 }

@@ -1,0 +1,99 @@
+//! Missing agents that are gone, and ending what is over: sessions that rest, and those whose processes ended.
+
+use std::time::Instant;
+
+use super::agent::Tells;
+use super::holders;
+use super::running::running;
+use super::{Follow, HOT, LOOK_FOR_HOLDERS, REST, REST_PER_LOOK, TRY_AGAIN};
+use crate::pipe::now_ms;
+
+impl Follow {
+    /// Looks who writes to the sessions.
+    pub(super) fn see_holders(&mut self) {
+        let began = Instant::now();
+        if began < self.next_holders {
+            return;
+        }
+        self.see_running();
+        self.see_open_files();
+        for (path, known) in &mut self.known {
+            if let Some(noted) = known.holders.noted() {
+                self.kept.hold(path, noted);
+            }
+        }
+        let opencode = self.opencode.as_ref();
+        if let Some(noted) = opencode.and_then(|it| it.holders().noted()) {
+            self.kept.hold_opencode(noted);
+        }
+        let took = began.elapsed();
+        self.next_holders = Instant::now() + LOOK_FOR_HOLDERS.max(took * REST_PER_LOOK);
+    }
+
+    /// Reads what agents say of their own processes, as Claude Code does; that costs a small file for each of them.
+    fn see_running(&mut self) {
+        for tree in &self.trees {
+            if tree.agent().tells() != Tells::Processes || !tree.is_there() {
+                continue;
+            }
+            let mut running = running(tree.folder());
+            for (path, known) in &mut self.known {
+                let is_here = known.agent == tree.agent() && path.starts_with(tree.root());
+                let session = path.file_stem().and_then(|stem| stem.to_str());
+                let Some(session) = session.filter(|_| is_here) else {
+                    continue;
+                };
+                let now = running.remove(session).unwrap_or_default();
+                if now.is_empty() && !known.holders.are_due() {
+                    continue;
+                }
+                known.holders.see(now);
+            }
+        }
+    }
+
+    /// Looks which processes have sessions' files open. That costs most where nobody is seen, and is done only for what
+    /// changed lately, and for whom we miss.
+    fn see_open_files(&mut self) {
+        let at_ms = now_ms();
+        let mut files = Vec::new();
+        for (path, known) in &mut self.known {
+            if known.agent.tells() != Tells::OpenFile || known.is_gone() {
+                continue;
+            }
+            let is_held = self.loaded.contains_key(path);
+            let is_missed = known.holders.are_known() && !self.kept.is_ended(path);
+            let is_hot = is_held && known.rests(at_ms) <= HOT;
+            if (is_hot || is_missed) && known.holders.are_due() {
+                files.push((path.clone(), &mut known.holders));
+            }
+        }
+        if let Some(opencode) = &mut self.opencode {
+            files.extend(opencode.holders_to_look_at(HOT));
+        }
+        if !files.is_empty() {
+            holders::look(files);
+        }
+    }
+
+    /// Sessions that rest and are not held, as after a new start, are read for their end; where a call waits in one, that
+    /// is not yet.
+    pub(super) fn see_what_is_over(&mut self) {
+        let at_ms = now_ms();
+        for (path, known) in &mut self.known {
+            let is_idle = known.wanted && !known.is_first && !known.refused && !known.is_gone();
+            let ends = known.is_over(at_ms, true);
+            let pause = if ends { TRY_AGAIN } else { REST };
+            if is_idle
+                && (ends || known.rests(at_ms) >= REST)
+                && known.read_to_end.is_none_or(|at| at.elapsed() >= pause)
+                && !self.loaded.contains_key(path)
+                && self.kept.has(path)
+                && !self.kept.is_ended(path)
+            {
+                known.read_to_end = Some(Instant::now());
+                self.changed.insert(path.clone());
+            }
+        }
+    }
+}
