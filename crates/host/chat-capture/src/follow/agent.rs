@@ -49,7 +49,8 @@ impl Agent {
         match self {
             Agent::Codex | Agent::OpenCode => Tells::OpenFile,
             Agent::Claude => Tells::Processes,
-            Agent::Gemini | Agent::Pi => Tells::Nothing,
+            Agent::Pi => Tells::Name("pi"),
+            Agent::Gemini => Tells::Nothing,
         }
     }
 
@@ -91,6 +92,8 @@ pub(super) enum Tells {
     OpenFile,
     /// It keeps a file for each of its processes (`running`).
     Processes,
+    /// Its processes call themselves so, and stay in the folder in which the session works.
+    Name(&'static str),
     Nothing,
 }
 

@@ -3,14 +3,15 @@
 //!
 //! | what is seen | what is taken to be so |
 //! |---|---|
-//! | a process of ours has the file open for writing | it is the agent |
-//! | all that had it so are gone, and nobody has it now | the session is over |
+//! | a process of ours has the file open for writing, or says that it runs the session | it is the agent |
+//! | one has the agent's name, and its folder is the session's | it may be the agent |
+//! | all that were seen so are gone, and there is no other now | the session is over |
 //! | it was closed by one that goes on, or was never seen open | nothing: the files' rest tells |
 //!
 //! So a session is never ended for what we cannot see, as an agent of another user, in a container or on another machine.
 //! Agents that keep their files open as long as they run are told of that way. Seen: Codex 0.169 its rollouts, OpenCode
-//! 1.18 its database. Claude Code opens its file for each line, and says itself which process runs a session (`running`).
-//! So do Gemini CLI 0.61 and Pi 0.73, and say nothing. Only Linux says which process has which file.
+//! 1.18 its database. The others open their files for each line: Claude Code says itself which process runs a session
+//! (`running`), Pi 0.73 names its process `pi`, and Gemini CLI 0.61 is one `node` of many. Only Linux tells of processes.
 //!
 //! Who was seen is noted (`kept`): one that is gone while we are away is missed with the next start.
 
@@ -86,25 +87,35 @@ impl Holders {
     }
 }
 
-/// Looks which of our user's processes have these files open for writing. Where the system does not tell, nobody is seen.
-pub(super) fn look(files: Vec<(PathBuf, &mut Holders)>) {
-    let Some(mut found) = find(&files) else {
+/// Which processes are looked for.
+#[derive(Debug)]
+pub(super) enum Sought {
+    /// Who has this file open for writing.
+    File(PathBuf),
+    /// Who has this name, and this folder.
+    Named { name: &'static str, folder: PathBuf },
+}
+
+/// Looks which of our user's processes are these. Where the system does not tell, nobody is seen.
+pub(super) fn look(sought: Vec<(Sought, &mut Holders)>) {
+    let Some(mut found) = find(&sought) else {
         return;
     };
-    for (nth, (_, holders)) in files.into_iter().enumerate() {
+    for (nth, (_, holders)) in sought.into_iter().enumerate() {
         holders.see(std::mem::take(&mut found[nth]));
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn find(_: &[(PathBuf, &mut Holders)]) -> Option<Vec<Vec<Process>>> {
+fn find(_: &[(Sought, &mut Holders)]) -> Option<Vec<Vec<Process>>> {
     None
 }
 
-/// For each file who has it; `None` where the processes cannot be listed.
+/// For each of them who it is; `None` where the processes cannot be listed.
 #[cfg(target_os = "linux")]
-fn find(files: &[(PathBuf, &mut Holders)]) -> Option<Vec<Vec<Process>>> {
-    let mut found = vec![Vec::new(); files.len()];
+fn find(sought: &[(Sought, &mut Holders)]) -> Option<Vec<Vec<Process>>> {
+    let mut found = vec![Vec::new(); sought.len()];
+    let any_file = sought.iter().any(|(it, _)| matches!(it, Sought::File(_)));
     for entry in std::fs::read_dir("/proc").ok()?.flatten() {
         let Some(id) = entry
             .file_name()
@@ -113,6 +124,14 @@ fn find(files: &[(PathBuf, &mut Holders)]) -> Option<Vec<Vec<Process>>> {
         else {
             continue;
         };
+        for (nth, (sought, _)) in sought.iter().enumerate() {
+            if is_named(&entry.path(), sought) {
+                found[nth].extend(Process::of(id));
+            }
+        }
+        if !any_file {
+            continue;
+        }
         // Those of other users are not for us to see.
         let Ok(open) = std::fs::read_dir(entry.path().join("fd")) else {
             continue;
@@ -121,7 +140,8 @@ fn find(files: &[(PathBuf, &mut Holders)]) -> Option<Vec<Vec<Process>>> {
             let Ok(file) = std::fs::read_link(open.path()) else {
                 continue;
             };
-            let Some(nth) = files.iter().position(|(path, _)| *path == file) else {
+            let is_it = |(it, _): &(Sought, &mut Holders)| matches!(it, Sought::File(path) if *path == file);
+            let Some(nth) = sought.iter().position(is_it) else {
                 continue;
             };
             let about = entry.path().join("fdinfo").join(open.file_name());
@@ -132,6 +152,16 @@ fn find(files: &[(PathBuf, &mut Holders)]) -> Option<Vec<Vec<Process>>> {
         }
     }
     Some(found)
+}
+
+/// Whether a process has the name and the folder that are looked for.
+#[cfg(target_os = "linux")]
+fn is_named(process: &std::path::Path, sought: &Sought) -> bool {
+    let Sought::Named { name, folder } = sought else {
+        return false;
+    };
+    let own = std::fs::read_to_string(process.join("comm")).unwrap_or_default();
+    own.trim_end() == *name && std::fs::read_link(process.join("cwd")).is_ok_and(|it| it == *folder)
 }
 
 /// Whether a file was opened for writing (`proc_pid_fdinfo(5)`: its flags in octal). Who reads it, as `tail -f` does, is no
@@ -163,7 +193,7 @@ mod tests {
     }
 
     fn look_at(path: &Path, holders: &mut Holders) {
-        look(vec![(path.to_owned(), holders)]);
+        look(vec![(Sought::File(path.to_owned()), holders)]);
     }
 
     /// As a process is not there at once, nor gone.
@@ -216,13 +246,55 @@ mod tests {
     }
 
     #[test]
+    fn who_has_the_agents_name_in_the_sessions_folder_is_missed_and_nobody_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().canonicalize().unwrap();
+        // A process is named as the file that it runs.
+        let pi = folder.join("pi");
+        std::fs::copy("/bin/sleep", &pi).unwrap();
+        let run = |program: &Path, folder: &Path| {
+            let child = Command::new(program).arg("60").current_dir(folder).spawn();
+            child.unwrap()
+        };
+        let look_for = |holders: &mut Holders| {
+            let folder = folder.clone();
+            look(vec![(Sought::Named { name: "pi", folder }, holders)]);
+        };
+        let mut others = [
+            run(&pi, Path::new("/")),
+            run(Path::new("/bin/sleep"), &folder),
+        ];
+        let mut holders = Holders::default();
+        look_for(&mut holders);
+        assert!(!holders.are_known());
+        let mut agent = run(&pi, &folder);
+        for _ in 0..500 {
+            look_for(&mut holders);
+            if holders.are_known() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        assert!(matches!(&holders, Holders::Seen(seen) if seen.len() == 1));
+        agent.kill().unwrap();
+        agent.wait().unwrap();
+        look_for(&mut holders);
+        assert!(holders.are_gone());
+        for other in &mut others {
+            other.kill().unwrap();
+            other.wait().unwrap();
+        }
+    }
+
+    #[test]
     fn who_closes_a_file_and_goes_on_is_not_gone() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().canonicalize().unwrap().join("s.jsonl");
         let mut holders = Holders::default();
         let file = std::fs::File::create(&path).unwrap();
         look_at(&path, &mut holders);
-        assert!(matches!(&holders, Holders::Seen(seen) if seen.len() == 1));
+        // Others that this process begins meanwhile have it, too, for a moment.
+        assert!(holders.are_known());
         drop(file);
         look_at(&path, &mut holders);
         assert!(!holders.are_gone() && !holders.are_due());

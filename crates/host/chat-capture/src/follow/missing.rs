@@ -3,8 +3,9 @@
 use std::time::Instant;
 
 use super::agent::Tells;
-use super::holders;
+use super::holders::{self, Sought};
 use super::running::running;
+use super::session::Session;
 use super::{Follow, HOT, LOOK_FOR_HOLDERS, REST, REST_PER_LOOK, TRY_AGAIN};
 use crate::pipe::now_ms;
 
@@ -16,7 +17,7 @@ impl Follow {
             return;
         }
         self.see_running();
-        self.see_open_files();
+        self.see_processes();
         for (path, known) in &mut self.known {
             if let Some(noted) = known.holders.noted() {
                 self.kept.hold(path, noted);
@@ -52,27 +53,37 @@ impl Follow {
         }
     }
 
-    /// Looks which processes have sessions' files open. That costs most where nobody is seen, and is done only for what
-    /// changed lately, and for whom we miss.
-    fn see_open_files(&mut self) {
+    /// Looks through the processes for those that have sessions' files open, or an agent's name. That costs most where
+    /// nobody is seen, and is done only for what changed lately, and for whom we miss.
+    fn see_processes(&mut self) {
         let at_ms = now_ms();
-        let mut files = Vec::new();
+        let mut sought = Vec::new();
         for (path, known) in &mut self.known {
-            if known.agent.tells() != Tells::OpenFile || known.is_gone() {
+            let session = self.loaded.get(path);
+            let is_hot = session.is_some() && known.rests(at_ms) <= HOT;
+            let is_missed = known.holders.are_known() && !self.kept.is_ended(path);
+            if known.is_gone() || !(is_hot || is_missed) || !known.holders.are_due() {
                 continue;
             }
-            let is_held = self.loaded.contains_key(path);
-            let is_missed = known.holders.are_known() && !self.kept.is_ended(path);
-            let is_hot = is_held && known.rests(at_ms) <= HOT;
-            if (is_hot || is_missed) && known.holders.are_due() {
-                files.push((path.clone(), &mut known.holders));
+            let folder = session.and_then(Session::works_in);
+            match (known.agent.tells(), folder) {
+                (Tells::OpenFile, _) => {
+                    sought.push((Sought::File(path.clone()), &mut known.holders));
+                }
+                (Tells::Name(name), Some(folder)) => {
+                    let folder = folder.to_owned();
+                    sought.push((Sought::Named { name, folder }, &mut known.holders));
+                }
+                // Its folder is not known before it is read again, and who was seen is gone.
+                (Tells::Name(_), None) => known.holders.see(Vec::new()),
+                (Tells::Processes | Tells::Nothing, _) => {}
             }
         }
         if let Some(opencode) = &mut self.opencode {
-            files.extend(opencode.holders_to_look_at(HOT));
+            sought.extend(opencode.holders_to_look_at(HOT));
         }
-        if !files.is_empty() {
-            holders::look(files);
+        if !sought.is_empty() {
+            holders::look(sought);
         }
     }
 

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::Place;
 use super::file::Facts;
-use super::holders::Holders;
+use super::holders::{Holders, Sought};
 use super::session::is_missing_result;
 use super::sqlite::{Database, beside};
 use crate::pipe::now_ms;
@@ -198,14 +198,14 @@ impl OpenCode {
     }
 
     /// Its database, where it is to be looked who writes to it.
-    pub(super) fn holders_to_look_at(&mut self, hot: Duration) -> Option<(PathBuf, &mut Holders)> {
+    pub(super) fn holders_to_look_at(&mut self, hot: Duration) -> Option<(Sought, &mut Holders)> {
         let is_hot = self.rests() <= hot || self.holders.are_known();
         self.holders.note_write(changed_ms(self.facts()));
         // Who is gone may have come back.
         let is_due = self.holders.are_due() || self.holders.are_gone();
         let is_due = !self.loaded.is_empty() && is_hot && is_due;
         let path = self.path.canonicalize().ok().filter(|_| is_due)?;
-        Some((path, &mut self.holders))
+        Some((Sought::File(path), &mut self.holders))
     }
 
     /// Ends sessions that rest, and puts away what is held of them.

@@ -52,6 +52,8 @@ pub(super) struct Session {
     /// Calls without a result.
     open: OpenCalls,
     session_id: Option<String>,
+    /// The folder in which it works, where it says that.
+    works_in: Option<PathBuf>,
     kept: Progress,
     ended: bool,
     quiet: bool,
@@ -71,6 +73,7 @@ impl Session {
             untold: Vec::new(),
             open: OpenCalls::default(),
             session_id: None,
+            works_in: None,
             ended: kept.ended,
             quiet: kept.quiet,
             kept,
@@ -84,6 +87,11 @@ impl Session {
 
     pub(super) fn dialect(&self) -> Option<Dialect> {
         self.main.reader.dialect()
+    }
+
+    /// The folder in which it works, as the system names it.
+    pub(super) fn works_in(&self) -> Option<&Path> {
+        self.works_in.as_deref()
     }
 
     /// Whether a call waits for its result.
@@ -179,6 +187,13 @@ impl Session {
         };
         if self.session_id.is_none() {
             self.session_id = self.main.reader.session_id().map(str::to_owned);
+        }
+        for event in &events {
+            if let Payload::SessionStart(start) = &event.payload
+                && let Some(folder) = &start.cwd
+            {
+                self.works_in = Path::new(folder).canonicalize().ok();
+            }
         }
         if is_told {
             events.iter().for_each(|event| self.open.note(event));
