@@ -167,7 +167,7 @@ impl Merge {
         }
         if self.log == Some(source) {
             self.ids.insert(hash(event.id.as_bytes()));
-            self.over = is_end(&event);
+            self.over = self.is_over_with(&event);
         }
         let mut ready = Vec::new();
         self.turns.place(source, event, &mut ready);
@@ -343,9 +343,14 @@ impl Merge {
             });
         }
         let id = event.id.clone();
-        self.over = is_end(&event);
+        self.over = self.is_over_with(&event);
         out.push(event);
         id
+    }
+
+    /// Whether the session is over with this event: it ends with it, or ended before and only its figures come behind.
+    fn is_over_with(&self, event: &ChatEvent) -> bool {
+        is_end(event) || (self.over && matches!(event.payload, Payload::Usage(_)))
     }
 
     /// Whether this very event is in the log.

@@ -511,6 +511,57 @@ fn a_log_that_went_on_behind_its_end_has_one_more() {
     }
 }
 
+/// As a file tells last what was used, and the pipe beside it has told the end by then.
+#[test]
+fn figures_that_come_behind_a_sessions_end_want_no_second_one() {
+    let end = |id: &str| ChatEvent {
+        turn_id: None,
+        ..event(id, "", "session_end", r#"{"reason":"x"}"#)
+    };
+    let usage = r#"{"scope":"session","cumulative":true,"inputTokens":1,"outputTokens":1}"#;
+    for is_in_log in [false, true] {
+        let mut new = Vec::new();
+        let mut merge = Merge::beside_log();
+        merge.take(Merge::LOG, end("l1"), &mut new);
+        if is_in_log {
+            merge.take(Merge::LOG, event("o1", "t", "usage", usage), &mut new);
+        }
+        merge.take(Merge::OWN, event("o1", "t", "usage", usage), &mut new);
+        merge.take(Merge::OWN, end("o2"), &mut new);
+        merge.end(Merge::LOG, &mut new);
+        merge.finish(&mut new);
+        let found: Vec<&str> = new.iter().map(|event| event.id.as_str()).collect();
+        assert_eq!(found, if is_in_log { &[][..] } else { &["o1"] });
+    }
+}
+
+/// OpenCode's `run` keeps a prompt of several words with quotes around it; its pipe is told it without.
+#[test]
+fn a_prompt_in_quotes_is_the_same_prompt() {
+    for (quoted, bare) in [
+        (r#""Read it""#, "Read it"),
+        (r#" "Say \"hi\" to it" "#, r#"Say "hi" to it"#),
+    ] {
+        let said = |id: &str, turn: &str, text: &str| {
+            let text = serde_json::json!({ "text": text }).to_string();
+            [
+                event(&format!("{id}.1"), turn, "turn_start", "{}"),
+                event(&format!("{id}.2"), turn, "user_message", &text),
+            ]
+        };
+        let mut new = Vec::new();
+        let mut merge = Merge::beside_log();
+        for event in said("l", "t1", quoted) {
+            merge.take(Merge::LOG, event, &mut new);
+        }
+        for event in said("o", "t2", bare) {
+            merge.take(Merge::OWN, event, &mut new);
+        }
+        merge.finish(&mut new);
+        assert!(new.is_empty(), "{new:?}");
+    }
+}
+
 /// Of programs whose sources share few ids: read one after another, without the times of what was printed.
 #[test]
 fn other_programs_runs_say_everything_once() {

@@ -3,6 +3,7 @@
 use chat_event::payload::Usage;
 use chat_event::{ChatEvent, Payload};
 
+use super::turns::bare_words;
 use crate::emit::hash;
 
 /// How an event is compared with what was told.
@@ -78,7 +79,7 @@ pub(super) fn fact_of(event: &ChatEvent, source: usize) -> Fact {
             key: key(&["turn_end", turn]),
             guess: end.extra.get("guessed").is_some(),
         },
-        Payload::UserMessage(said) => counted(&[said.text.preview().trim()]),
+        Payload::UserMessage(said) => counted(&[&bare_words(&said.text.preview())]),
         Payload::AssistantDone(done) => whole("text", done.part, &done.text),
         Payload::ThinkingDone(done) => whole("thinking", done.part, &done.text),
         Payload::AssistantChunk(chunk_of) => chunk("text", chunk_of.part),

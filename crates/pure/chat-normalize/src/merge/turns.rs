@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use chat_event::ChatEvent;
 
 use crate::emit::hash;
+pub(super) use clues::bare_words;
 use clues::{Clue, clue, deed_of, is_command, is_number, text, time_of, words};
 use waiting::Waiting;
 

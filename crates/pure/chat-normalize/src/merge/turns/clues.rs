@@ -1,5 +1,7 @@
 //! What an event tells about its turn, as numbers: two events with the same number are of the same turn.
 
+use std::borrow::Cow;
+
 use chat_event::{ChatEvent, Payload};
 
 use super::super::calls::deed;
@@ -66,9 +68,20 @@ pub(super) fn deed_of(event: &ChatEvent) -> Option<u64> {
 pub(super) fn words(event: &ChatEvent) -> Option<u64> {
     match &event.payload {
         Payload::UserMessage(said) if event.parent_tool_call_id.is_none() => {
-            Some(hash(said.text.preview().trim().as_bytes()))
+            Some(hash(bare_words(&said.text.preview()).as_bytes()))
         }
         _ => None,
+    }
+}
+
+/// A user's words without the quotes that a program put around them: OpenCode's `run` quotes a prompt of several words as a
+/// shell would, and who started it knows it without. Seen: 1.18.33.
+pub(in crate::merge) fn bare_words(text: &str) -> Cow<'_, str> {
+    let text = text.trim();
+    let bare = text.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
+    match bare {
+        Some(bare) if bare.contains("\\\"") => bare.replace("\\\"", "\"").into(),
+        bare => bare.unwrap_or(text).into(),
     }
 }
 
