@@ -9,7 +9,7 @@ use chat_event::{BodyRef, ChatEvent, bodies};
 use crate::client::{Client, Endpoint, Error};
 use crate::leftover::Leftover;
 use crate::pipe::{FindEndpoint, found};
-use crate::sources::{Sources, log_after};
+use crate::sources::{Entered, Sources, log_after};
 use crate::spool::{Batch, Reader, Spool, keep_refused};
 
 /// Between the starts of two batches: a chunk leaves at once, and a flood in few requests.
@@ -37,6 +37,8 @@ pub(crate) struct Sender<'a> {
     spool_dir: PathBuf,
     /// What others tell of the sessions of the spool that is sent.
     sources: Option<Sources>,
+    /// Whether it waits where another source tells of a session now.
+    waits: bool,
     tries: u32,
     notes: Vec<String>,
     /// How many events were refused, and where they are kept.
@@ -47,6 +49,9 @@ pub(crate) struct Sender<'a> {
     /// The last reason for which the server has not taken something.
     pub(crate) last_refusal: Option<String>,
 }
+
+/// Another source tells of the session now: the file of its notes.
+struct Held(PathBuf);
 
 /// Between two tries.
 pub(crate) struct Pause {
@@ -63,6 +68,7 @@ impl<'a> Sender<'a> {
             client: Client::new(),
             spool_dir: spool_dir.to_owned(),
             sources: None,
+            waits: true,
             tries: 0,
             notes: Vec::new(),
             n_refused: 0,
@@ -99,7 +105,8 @@ impl<'a> Sender<'a> {
             };
             let end = spool.written();
             while let Some(batch) = reader.next_batch(end)? {
-                self.send(&batch, false, &mut rest);
+                // Who waits for the others is held by none of them.
+                let _ = self.send(&batch, false, &mut rest);
                 at = batch.end;
                 // What is held back is not there before its end.
                 sent(at.saturating_sub(u64::from(self.holds_back())));
@@ -110,13 +117,14 @@ impl<'a> Sender<'a> {
                 spool.rest(pause);
             }
         }
-        self.end(at, &mut rest);
+        let _ = self.end(at, &mut rest);
         sent(at);
         Ok(())
     }
 
     /// Sends what an earlier pipe left; what is to be said of it. Of sessions that it left open it is known once `told` comes
-    /// back whether they go on.
+    /// back whether they go on. Where another source tells of one of them now, or was stopped in the middle of that, the file
+    /// stays for the next.
     pub(crate) fn send_leftover(
         &mut self,
         path: &Path,
@@ -125,19 +133,33 @@ impl<'a> Sender<'a> {
     ) -> Result<Option<String>, Error> {
         let mut rest = |pause: &Pause| std::thread::sleep(pause.wait);
         self.sources = Some(Sources::of_leftover(path));
+        self.waits = false;
+        let held = |notes: Held| {
+            let notes = notes.0.display();
+            Ok(Some(format!(
+                "not sent yet: another process holds the session's notes {notes}, as a `turnreel pipe` does that was stopped; the next pipe or the server sends it: {}",
+                path.display()
+            )))
+        };
         let mut end = 0;
         while let Some(batch) = leftover.next_batch()? {
-            self.send(&batch, false, &mut rest);
+            if let Err(notes) = self.send(&batch, false, &mut rest) {
+                return held(notes);
+            }
             end = batch.end;
         }
         if leftover.has_open() {
             told();
         }
         for batch in leftover.cut_off() {
-            self.send(&batch, false, &mut rest);
+            if let Err(notes) = self.send(&batch, false, &mut rest) {
+                return held(notes);
+            }
         }
-        self.end(end, &mut rest);
-        leftover.remove()
+        match self.end(end, &mut rest) {
+            Ok(()) => leftover.remove(),
+            Err(notes) => held(notes),
+        }
     }
 
     fn holds_back(&self) -> bool {
@@ -146,7 +168,7 @@ impl<'a> Sender<'a> {
     }
 
     /// Sends what was held back for what other sources might tell.
-    fn end(&mut self, end: u64, rest: &mut dyn FnMut(&Pause)) {
+    fn end(&mut self, end: u64, rest: &mut dyn FnMut(&Pause)) -> Result<(), Held> {
         let shared = self.sources.as_ref().map(Sources::shared);
         for session_id in shared.unwrap_or_default() {
             let nothing = Batch {
@@ -154,13 +176,27 @@ impl<'a> Sender<'a> {
                 lines: Vec::new(),
                 end,
             };
-            self.send(&nothing, true, rest);
+            self.send(&nothing, true, rest)?;
         }
+        Ok(())
     }
 
-    /// Sends one batch, however long that takes.
-    fn send(&mut self, batch: &Batch, is_end: bool, rest: &mut dyn FnMut(&Pause)) {
-        while let Err(why) = self.send_once(batch, is_end) {
+    /// Sends one batch, however long the server takes for that.
+    fn send(
+        &mut self,
+        batch: &Batch,
+        is_end: bool,
+        rest: &mut dyn FnMut(&Pause),
+    ) -> Result<(), Held> {
+        loop {
+            let why = match self.send_once(batch, is_end) {
+                Ok(sent) => {
+                    self.tries = 0;
+                    self.last_refusal = None;
+                    return sent;
+                }
+                Err(why) => why,
+            };
             self.tries = self.tries.saturating_add(1);
             let (asked, is_pace) = match &why {
                 Error::Later {
@@ -179,19 +215,23 @@ impl<'a> Sender<'a> {
             rest(&pause);
             self.last_refusal = Some(pause.why);
         }
-        self.tries = 0;
-        self.last_refusal = None;
     }
 
     /// Sends what of a batch is new.
-    fn send_once(&mut self, batch: &Batch, is_end: bool) -> Result<(), Error> {
+    fn send_once(&mut self, batch: &Batch, is_end: bool) -> Result<Result<(), Held>, Error> {
         let endpoint = found(self.find_endpoint)?;
         let Some(sources) = &mut self.sources else {
-            return self.send_lines(batch, &endpoint);
+            return self.send_lines(batch, &endpoint).map(Ok);
         };
-        // Where nothing can be noted, nobody is known of.
-        let Some(turn) = sources.enter(&batch.session_id).unwrap_or(None) else {
-            return self.send_lines(batch, &endpoint);
+        let entered = match self.waits {
+            true => sources.enter(&batch.session_id),
+            false => sources.try_enter(&batch.session_id),
+        };
+        let turn = match entered {
+            Ok(Entered::Turn(turn)) => turn,
+            Ok(Entered::Held { notes }) => return Ok(Err(Held(notes))),
+            // Where nothing can be noted, nobody is known of.
+            Ok(Entered::Alone) | Err(_) => return self.send_lines(batch, &endpoint).map(Ok),
         };
         let client = &self.client;
         let mut log =
@@ -205,7 +245,7 @@ impl<'a> Sender<'a> {
         if let (Err(_), Some(sources)) = (&sent, &mut self.sources) {
             sources.forget(&batch.session_id);
         }
-        sent
+        sent.map(Ok)
     }
 
     /// Sends lines, in smaller batches where they are too much for one; what would be refused each time, and hold up all

@@ -118,13 +118,13 @@ impl Sources {
         shared.map(|(id, _)| id.clone()).collect()
     }
 
-    /// Waits until nobody else tells of the session, and notes that we do. `None` where no other source can say the same.
-    pub(crate) fn enter(&self, session_id: &str) -> Result<Option<Turn>, Error> {
+    /// Waits until nobody else tells of the session, and notes that we do.
+    pub(crate) fn enter(&self, session_id: &str) -> Result<Entered, Error> {
         let Some((dialect, folder)) = self.noted() else {
-            return Ok(None);
+            return Ok(Entered::Alone);
         };
         let notes = Notes::lock(folder, session_id)?;
-        self.note(notes, dialect).map(Some)
+        self.note(notes, dialect).map(Entered::Turn)
     }
 
     /// The same without waiting: whoever tells of the session may have been stopped in the middle of it.

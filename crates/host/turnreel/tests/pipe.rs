@@ -342,6 +342,44 @@ fn the_token_is_read_from_the_file_that_is_named() {
     assert_eq!(server.all("s1", 10).len(), 3);
 }
 
+/// As a pipe holds them that its user stopped (Ctrl-Z) in the middle of telling something.
+#[test]
+fn whoever_holds_the_notes_of_one_session_holds_up_nothing_else_that_was_left() {
+    let (away, dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for session in ["s1", "s2"] {
+        let line = format!(
+            r#"{{"type":"user","uuid":"u1","sessionId":"{session}","timestamp":"2026-01-01T00:00:00.000Z","message":{{"role":"user","content":"Hi"}}}}"#
+        );
+        let from = ["--wait", "0", "--from", "claude-transcript"];
+        run(away.path(), &from, line.as_bytes());
+    }
+    assert_eq!(spooled(away.path()), 2);
+    let notes = away.path().join("spool/sources/s1.json");
+    std::fs::create_dir_all(notes.parent().unwrap()).unwrap();
+    let holder = std::fs::File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&notes)
+        .unwrap();
+    holder.lock().unwrap();
+    let server = Server::start(dir.path());
+    let to = ["--endpoint", &server.url, "--token", &server.token];
+    let mut child = start(away.path(), &to);
+    let stdin = child.stdin.take().unwrap();
+    soon("the other one is sent", || spooled(away.path()) == 1);
+    assert_eq!(server.get("/api/v1/sessions").1["sessions"][0]["id"], "s2");
+    drop(stdin);
+    let said = child.wait_with_output().unwrap().stderr;
+    let said = String::from_utf8_lossy(&said);
+    holder.unlock().unwrap();
+    let mut child = start(away.path(), &to);
+    soon("it is sent", || spooled(away.path()) == 0);
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    assert!(said.is_empty() || said.contains("s1.json"), "{said}");
+}
+
 #[test]
 fn what_was_left_is_sent_by_the_next_pipe() {
     let (away, dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
