@@ -253,6 +253,73 @@ fn a_sub_agent_is_followed_while_it_works() {
     assert_eq!(events(&home.data(), id), expected);
 }
 
+/// Its call's result says only that it began: it works beside its caller, and is told as it does, until it is said that it
+/// is over. Who converts the files puts it there as a whole.
+#[test]
+fn a_sub_agent_in_the_background_is_told_before_it_is_said_to_be_over() {
+    let Some(folder) = support::shared("recordings/claude-code") else {
+        return;
+    };
+    let id = "296958b1-70af-436c-8f8c-9ba2e6865e8d";
+    let agent = "agent-a1883c78ce0efeb52";
+    let read = |rest: &str| {
+        let name = format!("subagent-plain.transcript.{id}{rest}");
+        std::fs::read_to_string(folder.join(name)).unwrap()
+    };
+    let main = read(".jsonl");
+    let lines: Vec<&str> = main.lines().collect();
+    let over = lines
+        .iter()
+        .position(|line| line.contains("<task-notification>"))
+        .unwrap();
+    let home = Home::new();
+    let own = format!(".claude/projects/-w/{id}.jsonl");
+    let own = home.write(&own, lines[..over].join("\n") + "\n");
+    let below = format!(".claude/projects/-w/{id}/subagents/{agent}");
+    home.write(
+        &format!("{below}.meta.json"),
+        read(&format!("__subagents__{agent}.meta.json")),
+    );
+    let _server = home.watch(&[]);
+    let count = |what: &dyn Fn(&Value) -> bool| {
+        let all = events(&home.data(), id);
+        all.iter().filter(|event| what(event)).count()
+    };
+    let is_result = |event: &Value| event["type"] == "tool_result";
+    soon("its call has a result", || count(&is_result) == 1);
+    let path = home.write(
+        &format!("{below}.jsonl"),
+        read(&format!("__subagents__{agent}.jsonl")),
+    );
+    soon("what it does is told", || {
+        count(&|event| event["parentToolCallId"].is_string()) > 1
+    });
+    append(&own, (lines[over..].join("\n") + "\n").as_bytes());
+    for path in [&own, &path] {
+        rests(path, Duration::from_hours(25));
+    }
+    let expected = converted(&own);
+    soon("the session ends", || {
+        events(&home.data(), id).len() >= expected.len()
+    });
+    let told = events(&home.data(), id);
+    let of_agent = |event: &&Value| event["parentToolCallId"].is_string();
+    for is_agents in [true, false] {
+        let [told, expected] = [&told, &expected].map(|events| {
+            let events = events.iter().filter(|it| of_agent(it) == is_agents);
+            events.collect::<Vec<_>>()
+        });
+        assert_eq!(told, expected);
+    }
+    for events in [&told, &expected] {
+        let over = events
+            .iter()
+            .position(|it| it["payload"]["source"] == "task");
+        let last = events.iter().rposition(|it| of_agent(&it));
+        assert!(last < over, "{last:?} {over:?}");
+    }
+}
+
 /// As one that its caller writes to again.
 #[test]
 fn a_sub_agent_that_goes_on_after_its_result_is_told_on() {

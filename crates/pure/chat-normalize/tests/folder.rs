@@ -171,6 +171,52 @@ fn paths_make_sessions() {
     assert_eq!(folder.others, [".hidden.jsonl", "readme.md"]);
 }
 
+/// It works beside its caller: what that says meanwhile is not put behind all that the agent does.
+#[test]
+fn an_agent_in_the_background_stands_before_the_word_that_it_is_over() {
+    let over = |call: &str| {
+        let text = format!(
+            "<task-notification>\n<task-id>a1</task-id>\n<tool-use-id>{call}</tool-use-id>\n<status>completed</status>\n<summary>Agent finished</summary>\n</task-notification>"
+        );
+        let of_task = json!({"origin": {"kind": "task-notification"}});
+        line("user", "u3", json!(text), of_task)
+    };
+    let launched = json!({"status": "async_launched", "agentId": "a1"});
+    let answer = |uuid: &str, text: &str| {
+        let text = json!([{"type": "text", "text": text}]);
+        line("assistant", uuid, text, json!({}))
+    };
+    let main = [
+        line("user", "u1", json!("Count"), json!({})),
+        agent_call("u2", "c1", "Look"),
+        result("r1", "c1", "It began", launched),
+        answer("w1", "I wait"),
+        over("c1"),
+        answer("w2", "Two"),
+    ];
+    // Where nobody says that it is over, it comes last.
+    for (n_lines, is_told) in [(6, true), (4, false)] {
+        let files = Files::from([
+            ("s1.jsonl".to_owned(), lines(&main[..n_lines])),
+            (
+                "s1/subagents/agent-a1.jsonl".to_owned(),
+                agent_file("a1", "Look", "Found"),
+            ),
+        ]);
+        let mut expected = vec![
+            place("Count", "", ""),
+            place("result c1", "", ""),
+            place("I wait", "", ""),
+            place("Look", "c1", "a1"),
+            place("Found", "c1", "a1"),
+        ];
+        if is_told {
+            expected.push(place("Two", "", ""));
+        }
+        assert_eq!(places(&read_one(&files)), expected);
+    }
+}
+
 #[test]
 fn agents_beside_thousands_of_sessions_are_told_once() {
     let sessions = (0..1000).map(|n| format!("p/s{n}.jsonl"));

@@ -7,7 +7,6 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-use chat_event::payload::ToolResult;
 use chat_event::{ChatEvent, Json, Payload, stable_hash};
 use serde::Deserialize;
 
@@ -226,12 +225,22 @@ fn is_line_number(id: &str) -> bool {
         .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Whether the result of a call says that the agent which it started is over; one in the background goes on.
-pub(super) fn says_over(result: &ToolResult) -> bool {
-    let details = result.extra.get("details");
-    let status = details.and_then(|details| details.get("status"));
-    let status = status.and_then(|status| status.as_str().map(|text| text == "completed"));
-    status.unwrap_or_default()
+/// The call whose agent's file is told before this, and whether it is known that the agent is over: its result, or for an
+/// agent in the background, which goes on behind that, the word that it is over.
+pub(super) fn ends_agent(event: &ChatEvent) -> Option<(String, bool)> {
+    let text = |value: &Json| value.as_str().map(|text| text.into_owned());
+    match &event.payload {
+        Payload::ToolResult(result) => {
+            let details = result.extra.get("details");
+            let status = details.and_then(|details| details.get("status"));
+            let status = status.as_ref().and_then(text);
+            let only_began = status.as_deref() == Some("async_launched");
+            let is_over = status.as_deref() == Some("completed");
+            (!only_began).then(|| (result.tool_call_id.clone(), is_over))
+        }
+        Payload::Notice(notice) => Some((notice.extra.get("toolCallId").and_then(text)?, true)),
+        _ => None,
+    }
 }
 
 /// Puts the whole of a result in its place, where it lies in a file of the session's folder.

@@ -16,7 +16,7 @@ use chat_normalize::{Context, Dialect};
 use super::file::Facts;
 use super::kept::Progress;
 use super::open_calls::OpenCalls;
-use super::parts::{Calls, SubAgent, says_over, whole_result};
+use super::parts::{Calls, SubAgent, ends_agent, whole_result};
 use super::source::{Failed, Piece, Source};
 use crate::client::Error;
 use crate::spool::spool_error;
@@ -222,11 +222,10 @@ impl Session {
     ) -> bool {
         while let Some(mut event) = self.pending.pop_front() {
             self.calls.note(&event);
-            if let Payload::ToolResult(result) = &event.payload
-                && self.calls.starts_agent(&result.tool_call_id)
+            if let Some((call, says_over)) = ends_agent(&event)
+                && self.calls.starts_agent(&call)
             {
-                let call = result.tool_call_id.clone();
-                let is_over = at_end || says_over(result);
+                let is_over = at_end || says_over;
                 if self.read_agent_of(&call, parts, out, read) {
                     self.pending.push_front(event);
                     return false;

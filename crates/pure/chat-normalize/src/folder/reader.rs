@@ -6,6 +6,7 @@
 //! |---|---|
 //! | the beginning | what was written beside agents' files; then the session's own file |
 //! | the result of a call that started an agent | the agent's file, put before that result |
+//! | the word that an agent in the background is over | its file, put before that: it worked beside its caller until then |
 //! | a result that refers to a file of its own | that file, put in the place of what stood for it |
 //! | the end of the session's file | agents that no result named: they go to the call with their prompt |
 //!
@@ -423,22 +424,37 @@ impl FolderReader {
     }
 
     /// The agent whose file is to be read before this event, and the call that started it.
-    fn agent_before(&self, event: &ChatEvent) -> Option<(String, String)> {
-        let Payload::ToolResult(result) = &event.payload else {
-            return None;
-        };
+    fn agent_before(&mut self, event: &ChatEvent) -> Option<(String, String)> {
         if self.sources.len() >= MAX_DEPTH {
             return None;
         }
-        let details = result.extra.get("details");
-        let named = details.and_then(|details| details.get("agentId"));
-        let named = named.and_then(|id| id.as_str().map(|id| id.into_owned()));
-        let beside = self.agents_of_call.get(&result.tool_call_id);
-        let agent_id = named
-            .iter()
-            .chain(beside.into_iter().flatten())
-            .find(|agent_id| self.agents.contains_key(*agent_id))?;
-        Some((agent_id.clone(), result.tool_call_id.clone()))
+        let text = |value: &Json| value.as_str().map(|text| text.into_owned());
+        let call = match &event.payload {
+            Payload::ToolResult(result) => {
+                let call = &result.tool_call_id;
+                let details = result.extra.get("details");
+                let detail = |name: &str| {
+                    let value = details.and_then(|details| details.get(name));
+                    value.as_ref().and_then(text)
+                };
+                if let Some(agent_id) = detail("agentId") {
+                    let agents = self.agents_of_call.entry(call.clone()).or_default();
+                    if !agents.contains(&agent_id) {
+                        agents.insert(0, agent_id);
+                    }
+                }
+                // It only began, and goes on in the background.
+                if detail("status").as_deref() == Some("async_launched") {
+                    return None;
+                }
+                call.clone()
+            }
+            Payload::Notice(notice) => notice.extra.get("toolCallId").and_then(text)?,
+            _ => return None,
+        };
+        let agents = self.agents_of_call.get(&call)?;
+        let agent_id = agents.iter().find(|id| self.agents.contains_key(*id))?;
+        Some((agent_id.clone(), call))
     }
 
     fn open_agent(&mut self, agent_id: &str, call: Option<String>) {
@@ -539,7 +555,12 @@ impl FolderReader {
                 self.agents.remove(&agent_id);
                 continue;
             }
-            self.open_agent(&agent_id, None);
+            // One in the background of which nobody said that it is over.
+            let mut calls = self.agents_of_call.iter();
+            let call = calls.find(|(_, agents)| agents.contains(&agent_id));
+            let call = call.map(|(call, _)| call.clone());
+            let call = call.filter(|call| self.calls.contains_key(call));
+            self.open_agent(&agent_id, call);
             return;
         }
     }
