@@ -6,7 +6,7 @@
 //! session once its process goes on with that one, and is deleted at the end of the process; after a kill it stays. So what
 //! it says counts only where there is that process, started then. Who writes no such file is not seen.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -32,8 +32,8 @@ struct Running {
 }
 
 /// The processes that are there, by the ids of their sessions; `projects` is the folder of the sessions' own files.
-pub(super) fn running(projects: &Path) -> HashMap<String, Vec<Process>> {
-    let mut found: HashMap<String, Vec<Process>> = HashMap::new();
+pub(super) fn running(projects: &Path) -> BTreeMap<String, Vec<Process>> {
+    let mut found: BTreeMap<String, Vec<Process>> = BTreeMap::new();
     let folder = projects.with_file_name("sessions");
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let files = entries.map(|entry| entry.path());

@@ -72,7 +72,7 @@ pub struct FolderReader {
     /// Agents that write a compaction's summary.
     unnamed: HashSet<String>,
     /// Calls that are known to have started an agent, from what lies beside its file.
-    agents_of_call: HashMap<String, Vec<String>>,
+    agents_of_call: BTreeMap<String, Vec<String>>,
     /// Calls that start agents, with their turns, and by the hash of their prompt.
     calls: HashMap<String, Option<String>>,
     calls_by_prompt: HashMap<u64, VecDeque<String>>,
@@ -146,7 +146,7 @@ impl FolderReader {
             meta_offset: 0,
             agents,
             unnamed: HashSet::new(),
-            agents_of_call: HashMap::new(),
+            agents_of_call: BTreeMap::new(),
             calls: HashMap::new(),
             calls_by_prompt: HashMap::new(),
             waiting: HashSet::new(),
