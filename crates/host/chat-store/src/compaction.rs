@@ -19,7 +19,7 @@ use chat_event::ChatEvent;
 use chat_event::compaction::{Compactor, Out};
 
 use crate::error::Error;
-use crate::log::{Files, Log, Opening, checksum_holds, forget_segment};
+use crate::log::{Files, Log, Opening, checksum_holds, end_begun, forget_segment};
 use crate::platform::{self, FileMark};
 use crate::session_id::SessionId;
 use crate::store::{lock, now_ms};
@@ -159,7 +159,11 @@ impl Compaction {
             return Err(none());
         }
         let lock = lock::lock(dir)?;
+        end_begun(&files)?;
         let files = files.listed_anew()?;
+        if !is_there(&files) {
+            return Err(none());
+        }
         let mut compaction = Compaction {
             id: id.clone(),
             parts: Vec::new(),

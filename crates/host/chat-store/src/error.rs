@@ -46,6 +46,11 @@ pub enum Error {
         /// The session.
         session: String,
     },
+    /// The log was packed away elsewhere, and is to be fetched first.
+    PackedAway {
+        /// The session.
+        session: String,
+    },
     /// What is not here may be elsewhere, and cannot be had from there now.
     Elsewhere {
         /// Why.
@@ -168,6 +173,10 @@ impl fmt::Display for Error {
                     "could not take in the session: there is a log of it: {session}"
                 )
             }
+            Error::PackedAway { session } => write!(
+                f,
+                "could not open the log: it was packed away, and is to be fetched first: {session}"
+            ),
             Error::Elsewhere { why } => write!(f, "could not get the body: {why}"),
             Error::NotEnded { session, status } => write!(
                 f,

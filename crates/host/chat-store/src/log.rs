@@ -7,6 +7,7 @@
 
 mod append;
 mod aside;
+mod begun;
 mod condition;
 mod copied;
 mod epochs;
@@ -16,6 +17,7 @@ mod ids;
 mod index;
 mod lines;
 mod open;
+mod packed;
 mod page;
 mod records;
 mod restored;
@@ -25,6 +27,7 @@ mod walk;
 mod write;
 
 use std::fs::File;
+use std::sync::Arc;
 
 use chat_event::ChatEvent;
 use chat_event::compaction::Folded;
@@ -38,13 +41,16 @@ use ids::Ids;
 pub use condition::{Condition, SYNC_BOUNDS_US, SyncTimes};
 pub use copied::Copied;
 pub use epochs::Epoch;
+pub use packed::Packed;
 pub use page::{Gap, Page, PageRequest};
 
+pub(crate) use begun::{end as end_begun, stem_of_mark};
 pub(crate) use epochs::{CopyOf, Epochs};
 pub(crate) use files::{ENDING, Files, Segment, of_name};
 pub(crate) use index::Facts;
 pub(crate) use lines::checksum_holds;
 pub(crate) use open::Opening;
+pub(crate) use packed::{is_begun as packing_is_begun, stem_of_packed};
 pub(crate) use page::Snapshot;
 pub(crate) use seal::forget as forget_segment;
 
@@ -226,12 +232,13 @@ impl Log {
         Ok(None)
     }
 
-    /// Where to read the events behind `after`. What lies before its end never changes.
+    /// Where to read the events behind `after`. What lies before its end never changes, and is there as long as the reader
+    /// is held.
     ///
     /// # Errors
     ///
     /// Where the disk refuses.
-    pub(crate) fn snapshot(&self, after: u64) -> Result<Snapshot, Error> {
+    pub(crate) fn snapshot(&self, after: u64, held: Arc<()>) -> Result<Snapshot, Error> {
         let at = self
             .lines
             .partition_point(|&(seq, _)| seq <= after.saturating_add(1));
@@ -248,6 +255,7 @@ impl Log {
             oldest: self.oldest,
             start,
             end: self.end,
+            _held: held,
         })
     }
 

@@ -4,6 +4,7 @@ mod boot;
 mod copies;
 mod found;
 pub(crate) mod lock;
+mod packed;
 mod restore;
 mod session;
 
@@ -19,10 +20,11 @@ use base64::Engine;
 
 use crate::blobs::Blobs;
 use crate::error::Error;
-use crate::log::{CopyOf, Facts, Files, Log, Opening};
+use crate::log::{CopyOf, Facts, Files, Log, Opening, Packed, end_begun};
 use crate::platform;
 use crate::session_id::SessionId;
 use boot::Boot;
+use found::Found;
 pub use restore::Restoring;
 pub use session::{Session, StoredBody};
 
@@ -83,6 +85,8 @@ struct Inner {
     options: Options,
     blobs: Blobs,
     sessions: Mutex<BTreeMap<SessionId, Arc<Session>>>,
+    /// What is known of logs that were packed away.
+    packed: Mutex<BTreeMap<SessionId, Arc<Packed>>>,
     /// Those that have what is not durable.
     to_sync: Mutex<Vec<Arc<Session>>>,
     /// Those whose log is open.
@@ -114,6 +118,7 @@ impl Store {
                 options,
                 blobs: Blobs::open(dir.join("blobs"))?,
                 sessions: Mutex::default(),
+                packed: Mutex::default(),
                 to_sync: Mutex::default(),
                 open: Mutex::default(),
                 ticks: AtomicU64::new(0),
@@ -134,15 +139,37 @@ impl Store {
 
     fn open_logs(&self, is_sure: bool) -> Result<(), Error> {
         let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let found = found::logs(&self.inner.dir)?;
+        let found = self.found()?;
+        self.take_in_packed(&found.packed);
         // No log has to do with another, and each is waited for: for its files, or for all of it being read.
-        beside_each_other(n_threads.min(MOST_OPENING), found, &|files| {
+        beside_each_other(n_threads.min(MOST_OPENING), found.logs, &|files| {
             if let Err(why) = self.take_in(files, is_sure) {
                 self.inner.unopened.fetch_add(1, Ordering::Relaxed);
                 tracing::error!("{why}");
             }
         });
         Ok(())
+    }
+
+    /// What the folder has, once all is ended that was begun with files of it. A log of which that is refused is left out.
+    fn found(&self) -> Result<Found, Error> {
+        let dir = &self.inner.dir;
+        let mut found = found::all(dir)?;
+        if found.begun.is_empty() {
+            return Ok(found);
+        }
+        let mut begun = std::mem::take(&mut found.begun);
+        begun.retain(|stem| match end_begun(&Files::of_one(dir, stem)) {
+            Ok(_) => false,
+            Err(why) => {
+                self.inner.unopened.fetch_add(1, Ordering::Relaxed);
+                tracing::error!("{why}");
+                true
+            }
+        });
+        let mut found = found::all(dir)?;
+        found.logs.retain(|files| !begun.contains(files.stem()));
+        Ok(found)
     }
 
     /// Takes in a log that was found. Its index is enough, where nothing is to be repaired.
@@ -200,7 +227,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Where the disk refuses, or a file that is no log of that session stands in its place.
+    /// [`Error::PackedAway`] where its log is to be fetched first, where the disk refuses, or a file that is no log of that session stands in its place.
     pub fn session_or_new(&self, id: &SessionId) -> Result<Arc<Session>, Error> {
         self.opened_or_new(id, None)
     }
@@ -216,6 +243,12 @@ impl Store {
             return Ok(session.clone());
         }
         let mut files = Files::of_one(&self.inner.dir, &id.stem());
+        let is_packed = self.is_packed(id);
+        if is_packed && copy_of.is_none() {
+            return Err(Error::PackedAway {
+                session: id.as_str().to_owned(),
+            });
+        }
         if self.unopened_logs() > 0 {
             // It may be one of those: then it has more than its newest file.
             files = files.listed_anew()?;
@@ -227,10 +260,14 @@ impl Store {
             least_head: 0,
             // What stands in a file may be no part of what it would be a copy of.
             copy_of: copy_of.filter(|_| !files.are_there()),
-            files,
+            files: files.clone(),
             use_index: true,
             now_ms: now_ms(),
         })?;
+        if is_packed {
+            // Its home has it all.
+            self.unpacked(id, &files);
+        }
         let session = Session::of_log(id.clone(), log, &self.inner);
         sessions.insert(id.clone(), session.clone());
         drop(sessions);

@@ -88,6 +88,9 @@ pub struct Summary {
     /// Whether it came with the program.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sample: bool,
+    /// Whether its log was packed away, and is fetched when somebody asks for it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub packed: bool,
     /// The first event's own time, Unix epoch in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_ms: Option<i64>,

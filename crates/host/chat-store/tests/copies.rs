@@ -407,7 +407,7 @@ fn a_home_that_lost_its_end_is_copied_anew_and_the_old_copy_is_set_aside() {
 }
 
 #[test]
-fn setting_aside_leaves_the_beginning_of_the_log_wherever_it_stops() {
+fn a_copy_of_which_only_the_beginning_is_left_is_copied_on_from_there() {
     let options = Options {
         segment_bytes: 1500,
         ..Options::default()
@@ -426,7 +426,7 @@ fn setting_aside_leaves_the_beginning_of_the_log_wherever_it_stops() {
         copy_all(&there, &here, 7);
         same(&there, &here);
         drop((here, copy));
-        // The files by hand, in the order in which they go.
+        // The files go by hand, the newest first.
         let mut files = support::files_of(copy_dir.path());
         files.reverse();
         let n_files = files.len();

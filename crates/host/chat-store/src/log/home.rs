@@ -74,7 +74,13 @@ impl Log {
         self.check_sound(now_ms)?;
         // Our lock goes with it.
         self.file = None;
-        let kept_as = aside::set_aside(&self.files.clone().listed_anew()?)?;
+        let files = self.files.clone().listed_anew()?;
+        let kept_as = aside::set_aside(&files).inspect_err(|why| {
+            // What is written now would be set aside with the rest.
+            if aside::is_begun(&files) {
+                self.failed = Some(why.to_string());
+            }
+        })?;
         tracing::warn!(
             session = self.id.as_str(),
             home = copy_of.home,

@@ -10,7 +10,7 @@ use chat_event::payload::LogGap;
 
 use super::files::Reader;
 use super::ids::Ids;
-use super::{CopyOf, Epochs, Files, Log, SyncTimes, index, scan};
+use super::{CopyOf, Epochs, Files, Log, SyncTimes, begun, index, scan};
 use crate::error::Error;
 use crate::platform::{self, FileMark};
 use crate::session_id::SessionId;
@@ -43,7 +43,10 @@ impl Log {
     /// # Errors
     ///
     /// Where the disk refuses, or a file in its place is none of ours.
-    pub(crate) fn open(opening: Opening) -> Result<Self, Error> {
+    pub(crate) fn open(mut opening: Opening) -> Result<Self, Error> {
+        if begun::end(&opening.files)? {
+            opening.files = Files::of_one(&opening.files.dir, &opening.files.stem);
+        }
         let mut reader = opening.files.reader()?;
         let mut log = Log {
             summary: Summary::new(opening.id.as_str()),

@@ -64,6 +64,8 @@ pub(crate) struct Snapshot {
     pub(super) oldest: u64,
     pub(super) start: u64,
     pub(super) end: u64,
+    /// As long as it is there, the log is.
+    pub(super) _held: std::sync::Arc<()>,
 }
 
 impl Snapshot {

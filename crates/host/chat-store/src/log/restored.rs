@@ -8,7 +8,7 @@ use crate::platform;
 use crate::store::random_base64url;
 
 impl Files {
-    fn restored(&self) -> std::path::PathBuf {
+    pub(super) fn restored(&self) -> std::path::PathBuf {
         self.dir.join(format!("{}.restored", self.stem))
     }
 

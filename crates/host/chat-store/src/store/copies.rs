@@ -87,7 +87,8 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Where the disk refuses. What is still here is then the beginning of what was, and this can be done again.
+    /// Where the disk refuses. The log is then as it was; or, where some of it has its other name by then, it takes nothing
+    /// until the folder is opened again, which sets the rest aside.
     pub fn begin_anew(&self, home: &str, epoch: &str) -> Result<(), Error> {
         let store = self.store()?;
         self.with(&store, |log| log.begin_anew(copy_of(home, epoch), now_ms()))

@@ -1,6 +1,6 @@
 //! Which logs a folder has.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,18 +8,35 @@ use std::sync::Arc;
 use chat_event::ChatEvent;
 
 use crate::error::Error;
-use crate::log::{Files, Segment, of_name};
+use crate::log::{Files, Segment, of_name, stem_of_mark, stem_of_packed};
 use crate::platform;
 use crate::session_id::SessionId;
 
-/// The logs of the folder by their stems, with the segments of each. The folder is read once, however many there are.
-pub(super) fn logs(dir: &Path) -> Result<Vec<Files>, Error> {
+/// What a folder has.
+pub(super) struct Found {
+    /// Its logs by their stems, with the segments of each.
+    pub(super) logs: Vec<Files>,
+    /// Those with whose files something was begun that has not ended.
+    pub(super) begun: BTreeSet<String>,
+    /// The stems of logs that were packed away.
+    pub(super) packed: Vec<Files>,
+}
+
+/// What the folder has. It is read once, however many logs there are.
+pub(super) fn all(dir: &Path) -> Result<Found, Error> {
     let failed = |why| Error::io("list the data folder", dir, why);
     let mut logs: BTreeMap<String, Vec<Segment>> = BTreeMap::new();
+    let (mut begun, mut packed) = (BTreeSet::new(), Vec::new());
     for entry in std::fs::read_dir(dir).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let name = entry.file_name();
-        let Some((stem, number)) = name.to_str().and_then(of_name) else {
+        let Some(name) = name.to_str() else { continue };
+        if let Some(stem) = stem_of_mark(name) {
+            begun.insert(stem.to_owned());
+        } else if let Some(stem) = stem_of_packed(name) {
+            packed.push(Files::of_one(dir, stem));
+        }
+        let Some((stem, number)) = of_name(name) else {
             continue;
         };
         let segments = logs.entry(stem.to_owned()).or_default();
@@ -36,7 +53,11 @@ pub(super) fn logs(dir: &Path) -> Result<Vec<Files>, Error> {
             sealed: Arc::new(segments),
         }
     });
-    Ok(files.collect())
+    Ok(Found {
+        logs: files.collect(),
+        begun,
+        packed,
+    })
 }
 
 /// The stems of the logs of the folder.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{Store, found, locked, now_ms};
 use crate::error::Error;
-use crate::log::{ENDING, Facts, Files, Log, Opening};
+use crate::log::{ENDING, Facts, Files, Log, Opening, end_begun};
 use crate::platform;
 use crate::session_id::SessionId;
 
@@ -110,6 +110,8 @@ impl Store {
         let files = Files::of_one(&self.inner.dir, &id.stem());
         let failed = |why| Error::io("take in the log", &files.newest(), why);
         let mut sessions = locked(&self.inner.sessions);
+        // What was there may have been packed away, but for some files.
+        end_begun(&files)?;
         let is_here = files.newest().exists() || !files.clone().listed_anew()?.sealed.is_empty();
         if is_here {
             return Err(Error::Exists {
@@ -121,6 +123,7 @@ impl Store {
         let _ = std::fs::rename(aside.index(), files.index());
         std::fs::rename(aside.newest(), files.newest()).map_err(failed)?;
         platform::sync_dir(&self.inner.dir).map_err(failed)?;
+        self.unpacked(id, &files);
         let session = match Facts::of_whole(&files) {
             Some(facts) => Session::of_facts(id.clone(), facts, &self.inner),
             None => {

@@ -7,7 +7,7 @@ mod carried;
 
 use std::fs::File;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use chat_event::{ChatEvent, bodies};
@@ -16,7 +16,8 @@ use super::{Inner, SyncPolicy, now_ms};
 use crate::blobs::sha256_hex;
 use crate::error::Error;
 use crate::log::{
-    Appended, Condition, Epochs, Facts, Gap, Log, Opening, Page, PageRequest, Snapshot,
+    Appended, Condition, Epochs, Facts, Files, Gap, Log, Opening, Packed, Page, PageRequest,
+    Snapshot,
 };
 use crate::session_id::SessionId;
 use crate::summary::Summary;
@@ -27,6 +28,10 @@ pub struct Session {
     id: SessionId,
     slot: Mutex<Slot>,
     used: AtomicU64,
+    /// Held by each who reads: what is read is not taken away meanwhile.
+    readers: Arc<()>,
+    /// The log was packed away while somebody held the session.
+    pub(super) is_packed: AtomicBool,
     store: Weak<Inner>,
 }
 
@@ -45,7 +50,7 @@ pub enum StoredBody {
 }
 
 #[derive(Debug)]
-enum Slot {
+pub(super) enum Slot {
     Open(Box<Log>),
     Closed(Box<Facts>),
 }
@@ -64,6 +69,8 @@ impl Session {
             id,
             slot: Mutex::new(slot),
             used: AtomicU64::new(0),
+            readers: Arc::default(),
+            is_packed: AtomicBool::default(),
             store: Arc::downgrade(store),
         })
     }
@@ -321,7 +328,7 @@ impl Session {
 
     /// The log for who changes or reads it. Where a task failed while it had it, what is known of it may be half changed: it
     /// is read anew first.
-    fn held(&self) -> Result<MutexGuard<'_, Slot>, Error> {
+    pub(super) fn held(&self) -> Result<MutexGuard<'_, Slot>, Error> {
         self.slot.lock().or_else(|poisoned| {
             let mut slot = poisoned.into_inner();
             match &mut *slot {
@@ -344,7 +351,33 @@ impl Session {
 
     fn snapshot(&self, after: u64) -> Result<Snapshot, Error> {
         let store = self.store()?;
-        self.with(&store, |log| log.snapshot(after))
+        let readers = &self.readers;
+        self.with(&store, |log| log.snapshot(after, readers.clone()))
+    }
+
+    /// The files of the log, where it is at the position that `packed` says, gives its numbers itself, and nobody reads it.
+    /// It is put away then.
+    pub(super) fn resting(&self, slot: &mut Slot, store: &Inner, packed: &Packed) -> Option<Files> {
+        if Arc::strong_count(&self.readers) > 1 {
+            return None;
+        }
+        if let Slot::Open(log) = slot {
+            if log.is_degraded() || log.is_unsynced() {
+                return None;
+            }
+            log.write_index();
+            *slot = Slot::Closed(Box::new(log.kept_facts()?));
+        }
+        let Slot::Closed(facts) = slot else {
+            return None;
+        };
+        let files = facts.files(&store.dir, &self.id.stem());
+        let is_of_it = facts.epochs.home().is_none()
+            && (facts.epochs.now(), facts.head) == (&*packed.epoch, packed.head)
+            && self.id.as_str() == packed.session
+            && !self.is_packed.load(Ordering::Relaxed)
+            && facts.is_of_now(&files);
+        is_of_it.then_some(files)
     }
 
     /// What the epochs of the log say.
@@ -373,6 +406,11 @@ impl Session {
 
     /// The log, opened where it was put away.
     fn opened<'s>(&self, slot: &'s mut Slot, store: &Inner) -> Result<&'s mut Log, Error> {
+        if self.is_packed.load(Ordering::Relaxed) {
+            return Err(Error::PackedAway {
+                session: self.id.as_str().to_owned(),
+            });
+        }
         if let Slot::Closed(facts) = slot {
             let files = facts.files(&store.dir, &self.id.stem());
             // Nobody but us writes here. Where somebody did, numbers may be lost, and what the index says with them.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use chat_event::ChatEvent;
 use chat_event::compaction::Folded;
@@ -27,24 +28,25 @@ impl Log {
         let mut by_number: Option<BTreeMap<u64, ChatEvent>> = None;
         let mut differs = None;
         let after = first.saturating_sub(1);
-        self.snapshot(after)?.walk(after, &mut |seq, line| {
-            if known.get(&seq).is_none_or(|stored| stored.line != line) {
-                let by_number = by_number.get_or_insert_with(|| {
-                    let events = known.values().flat_map(|stored| apart(&stored.event));
-                    events.collect()
-                });
-                let here = ChatEvent::from_json(line).ok();
-                let mut here = here.iter().flat_map(apart);
-                differs = here.find_map(|(number, event)| {
-                    let came = by_number.get(&number)?;
-                    (*came != event).then_some(number)
-                });
-            }
-            match differs.is_some() || seq >= last.seq {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
-        })?;
+        self.snapshot(after, Arc::default())?
+            .walk(after, &mut |seq, line| {
+                if known.get(&seq).is_none_or(|stored| stored.line != line) {
+                    let by_number = by_number.get_or_insert_with(|| {
+                        let events = known.values().flat_map(|stored| apart(&stored.event));
+                        events.collect()
+                    });
+                    let here = ChatEvent::from_json(line).ok();
+                    let mut here = here.iter().flat_map(apart);
+                    differs = here.find_map(|(number, event)| {
+                        let came = by_number.get(&number)?;
+                        (*came != event).then_some(number)
+                    });
+                }
+                match differs.is_some() || seq >= last.seq {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
+            })?;
         match differs {
             Some(seq) => Err(Error::Differs { seq }),
             None => Ok(()),
