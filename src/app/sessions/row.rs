@@ -61,10 +61,13 @@ pub(super) fn session(row: &Rc<Row>, look: &Look) -> AnyView {
     let title = row.name(&clock::day_and_time);
     let parts = [row.agent_name(), row.project(), row.git_branch.as_deref()];
     let parts: Vec<&str> = parts.into_iter().flatten().collect();
-    let by = match parts.is_empty() {
+    let mut by = match parts.is_empty() {
         true => row.id.clone(),
         false => parts.join(" · "),
     };
+    if row.packed {
+        by.push_str(" · packed away");
+    }
     let at = row.last_activity_ms.or(row.started_ms);
     let when = at.map(|at_ms| relative(look.now_ms, at_ms));
     let outer = outer(look)

@@ -319,6 +319,11 @@ impl Store {
         written
     }
 
+    /// The file that the log of a session is appended to, where it has one.
+    pub fn log_path(&self, id: &SessionId) -> PathBuf {
+        Files::of_one(&self.inner.dir, &id.stem()).newest()
+    }
+
     /// The folder.
     pub fn dir(&self) -> &Path {
         &self.inner.dir

@@ -24,12 +24,13 @@ use std::fmt;
 use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use chat_store::{Blobs, SessionId};
+use chat_store::{Blobs, Session, SessionId};
 
 use crate::error::Error;
 use keys::{Keys, Version};
 use objects::{Got, Objects};
 use pack::Digest;
+use put::Put;
 
 pub use keep::keep;
 pub use manifest::Manifest;
@@ -88,15 +89,60 @@ impl Cold {
     ///
     /// Where the store is away or refuses, or what it has is none of ours.
     pub async fn find(&self, session: &SessionId) -> Result<Option<Manifest>, Error> {
-        let (copies, n_unread) = self.copies(session).await?;
+        self.find_of_stem(&session.stem()).await
+    }
+
+    /// The newest copy of the session whose [stem](SessionId::stem) this is; `None` where there is none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cold::find`].
+    pub async fn find_of_stem(&self, stem: &str) -> Result<Option<Manifest>, Error> {
+        let (copies, n_unread) = self.copies(stem).await?;
         let newest = copies.into_iter().max_by_key(Manifest::age);
         if newest.is_none() && n_unread > 0 {
             return Err(Error::store("read a manifest", OTHER));
         }
         if let Some(newest) = &newest {
-            self.note(session, newest.version());
+            self.note(stem, newest.version());
         }
         Ok(newest)
+    }
+
+    /// The stems of all sessions it has a copy of, in order. It is asked.
+    ///
+    /// # Errors
+    ///
+    /// Where the store is away or refuses.
+    pub async fn stems(&self) -> Result<Vec<String>, Error> {
+        self.list().await?;
+        let mut stems: Vec<String> = self.known().keys().cloned().collect();
+        stems.sort_unstable();
+        Ok(stems)
+    }
+
+    /// Reads the copy of a session back, and compares it with the log as it is now; where it is not the same, the log is
+    /// copied anew first. The copy, or `None` where the log changed meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// Where the store is away or refuses, what it gives back is another, or the log cannot be read; and where the log has
+    /// lost what the copy has: that is not to take its place.
+    pub async fn verified(&self, session: &Arc<Session>) -> Result<Option<Manifest>, Error> {
+        let (epoch, head) = session.position();
+        let (now, events) = (Version::new(&epoch, head), session.summary().events);
+        let (copies, _) = self.copies(&session.id().stem()).await?;
+        let has_more = |copy: &Manifest| copy.version() == now && copy.events > events;
+        if session.damaged_lines() > 0 || copies.iter().any(has_more) {
+            return Err(Error::store(
+                "compare with the copy",
+                "the log here is damaged",
+            ));
+        }
+        Ok(match self.put(session).await? {
+            Put::Done(copy) => Some(*copy),
+            Put::Changed => None,
+        })
     }
 
     /// Fetches the log of a copy into an empty file.
@@ -148,9 +194,9 @@ impl Cold {
     }
 
     /// The manifests of the session's copies, and how many cannot be read.
-    async fn copies(&self, session: &SessionId) -> Result<(Vec<Manifest>, usize), Error> {
+    async fn copies(&self, stem: &str) -> Result<(Vec<Manifest>, usize), Error> {
         let mut keys = Vec::new();
-        let below = self.keys.session(session);
+        let below = self.keys.session(stem);
         let mut note = |key: &str| {
             if self.keys.version(key).is_some() && keys.len() < MOST_COPIES {
                 keys.push(key.to_owned());
@@ -162,9 +208,10 @@ impl Cold {
         for key in keys {
             let key = keys::path(&key);
             let text = self.objects.get_small(&key, MANIFEST_BYTES).await?;
-            let copy = text.and_then(|text| Manifest::read(&text, session));
+            let copy = text.and_then(|text| Manifest::read(&text, stem));
             // One that was put away meanwhile, or is none of ours.
-            copies.extend(copy.filter(|copy| self.keys.manifest(session, &copy.version()) == key));
+            let copy = copy.filter(|(id, copy)| self.keys.manifest(id, &copy.version()) == key);
+            copies.extend(copy.map(|(_, copy)| copy));
         }
         let n_unread = n_copies - copies.len();
         Ok((copies, n_unread))
@@ -188,16 +235,16 @@ impl Cold {
     }
 
     /// It has this copy.
-    fn note(&self, session: &SessionId, version: Version) {
+    fn note(&self, stem: &str, version: Version) {
         let mut known = self.known();
-        let versions = known.entry(session.stem()).or_default();
+        let versions = known.entry(stem.to_owned()).or_default();
         if !versions.contains(&version) {
             versions.push(version);
         }
     }
 
-    /// Whether it is known to have all of the session up to `head`.
-    fn covers(&self, session: &SessionId, epoch: &str, head: u64) -> bool {
+    /// Whether it is known to have all of the session up to `head`. Nothing is asked.
+    pub fn covers(&self, session: &SessionId, epoch: &str, head: u64) -> bool {
         let known = self.known();
         let versions = known.get(&session.stem()).into_iter().flatten();
         versions

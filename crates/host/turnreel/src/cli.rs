@@ -6,7 +6,9 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::{compact, config, convert, export, hook, pipe, serve, token_command, trace, watch};
+use crate::{
+    compact, config, convert, export, hook, pipe, restore, serve, token_command, trace, watch,
+};
 
 /// A live activity feed and session replay for coding agents.
 ///
@@ -79,6 +81,15 @@ enum Command {
         after_help = "Examples:\n  turnreel compact SESSION\n  turnreel compact session.jsonl -o shorter.jsonl"
     )]
     Compact(compact::Args),
+    /// Bring sessions back from the object store into the data folder, or tell which it has that the folder has not.
+    ///
+    /// They come with the long bodies that stand beside their logs, and are read back and compared on their way. A server
+    /// that holds the data folder fetches a session by itself when somebody asks for it, and must be stopped first to bring
+    /// back others. Ends with 0 where all that was asked for is here, 1 where not.
+    #[command(
+        after_help = "Examples:\n  turnreel restore --s3 s3://BUCKET/PREFIX\n  turnreel restore SESSION\n  turnreel restore --all"
+    )]
+    Restore(restore::Args),
     /// Write a session into one file for others: a page that plays it offline, its events, or a transcript.
     ///
     /// Secrets, home folders, e-mail and IP addresses are masked, and what was masked is told. Ends with 0 where all was
@@ -119,6 +130,7 @@ pub fn main() -> ExitCode {
         Some(Command::Trace(args)) => trace::command(args),
         Some(Command::Convert(args)) => convert::command(args),
         Some(Command::Compact(args)) => compact::command(args),
+        Some(Command::Restore(args)) => restore::command(args),
         Some(Command::Export(args)) => export::command(args),
         Some(Command::Token(command)) => token_command::command(command),
         None => {

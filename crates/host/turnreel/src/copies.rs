@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use crate::data_dir;
 use crate::fetched::Fetching;
 use crate::fleet::{Fleet, TAKE_OVER_AFTER};
+use crate::packed;
 use crate::state::State;
 
 /// Where to copy to.
@@ -62,6 +63,17 @@ pub(crate) struct CopyArgs {
     /// AWS_SECRET_ACCESS_KEY, or as the machine has them.
     #[arg(long, value_name = "URL", env = "TURNREEL_S3", hide_env_values = true)]
     s3: Option<String>,
+
+    /// Remove logs from the data folder to which nothing came for so many days, once all of a log was read back from the
+    /// object store and was the same. Their sessions stay in the list, and are fetched when somebody asks for them.
+    #[arg(
+        long,
+        value_name = "DAYS",
+        env = "TURNREEL_EVICT_DAYS",
+        requires = "s3",
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    evict_days: Option<u32>,
 }
 
 /// The scheme and the host of a server, and its port where that is not the scheme's own.
@@ -128,6 +140,10 @@ impl CopyArgs {
             let logs = Arc::new(OwnLogs(state.clone()));
             let stopping = state.stopping.subscribe();
             tokio::spawn(keep(cold.clone(), logs, health.clone(), stopping));
+            if let Some(days) = self.evict_days {
+                let (cold, health) = (cold.clone(), health.clone());
+                tokio::spawn(packed::pack_away(state.clone(), cold, health, days));
+            }
             Fetching::begin(cold, state);
             copied.push(Copied { tier: "s3", health });
         }

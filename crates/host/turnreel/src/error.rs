@@ -98,6 +98,10 @@ impl From<chat_store::Error> for ApiError {
                 let code = "fetching";
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message).retry_after(5000)
             }
+            E::PackedAway { .. } => {
+                let message = "its log was packed away to an object store, and cannot be had from there now";
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "packed_away", message).retry_after(5000)
+            }
             // Of those that compaction knows, none is a server's.
             E::NotALog { .. }
             | E::Io { .. }

@@ -255,7 +255,7 @@ impl State {
     pub(crate) async fn fetch_to_write(&self, id: &SessionId) -> Result<(), ApiError> {
         if let Some(fetching) = self.fetching.get()
             && self.live_to_write(id).is_none()
-            && fetching.cold.has(id)
+            && (self.store.is_packed(id) || fetching.cold.has(id))
         {
             fetching.session(self, id).await?;
         }

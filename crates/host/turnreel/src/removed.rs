@@ -74,6 +74,9 @@ impl Looker {
 
 /// Tells each session whose log went, or came back. `false` where one was just written to, and is to be looked for again.
 fn look_through(state: &State) -> Result<bool, chat_store::Error> {
+    for id in state.store.packed_that_went() {
+        state.packed.remove(&id, &state.list);
+    }
     // One that has no event yet may have no file yet.
     let mut sessions = state.all_to_write();
     sessions.retain(|live| live.row().1.head > 0);

@@ -17,6 +17,7 @@ use crate::hosts::Hosts;
 use crate::list::List;
 use crate::live::Live;
 use crate::metrics::Metrics;
+use crate::packed::PackedRows;
 use crate::producers::Producers;
 use crate::rate::{Buckets, Rate};
 use crate::requests::Requests;
@@ -157,6 +158,8 @@ pub struct Inner {
     pub(crate) copied: OnceLock<Vec<Copied>>,
     /// The servers that serve the same sessions; none where this is the only one.
     pub(crate) fleet: OnceLock<Arc<Fleet>>,
+    /// What the list says of sessions whose logs were packed away.
+    pub(crate) packed: PackedRows,
     /// Where questions over many sessions are answered.
     pub(crate) warm: OnceLock<WarmReader>,
     /// What is fetched from the object store, where there is one.
@@ -195,6 +198,7 @@ impl State {
             live.insert(id, Arc::new(Live::new(session, &list, &rings)));
         }
         State(Arc::new(Inner {
+            packed: PackedRows::new(&store.packed(), &list),
             access: Access {
                 tokens: Tokens::new(token, store.dir()),
                 hosts: Hosts::new(port, embed_origins, hosts),
@@ -251,7 +255,11 @@ impl State {
         {
             fetching.session(self, id).await?;
         }
-        Ok(self.live(id))
+        let live = self.live(id);
+        if live.is_none() && self.store.is_packed(id) {
+            return Err(packed_away(id));
+        }
+        Ok(live)
     }
 
     /// The session of that id, also where its log was taken away: what is sent to it goes on behind what it had.
@@ -283,6 +291,7 @@ impl State {
     }
 
     fn live_of(&self, session: Arc<Session>) -> Arc<Live> {
+        self.packed.forget(session.id(), &self.list);
         let mut map = self.map();
         let live = map
             .entry(session.id().clone())
@@ -304,6 +313,7 @@ impl State {
         let before = self.live_to_write(id);
         let _writer = before.as_ref().map(|live| live.writer.blocking_lock());
         let session = self.store.restore(restoring)?;
+        self.packed.forget(id, &self.list);
         let mut map = self.map();
         if let Some(before) = &before {
             self.list.forget(before.row().0);
@@ -311,6 +321,11 @@ impl State {
         let live = Arc::new(Live::new(session, &self.list, &self.rings));
         map.insert(id.clone(), live);
         Ok(())
+    }
+
+    /// The session's log was packed away.
+    pub(crate) fn forget_live(&self, id: &SessionId) {
+        self.map().remove(id);
     }
 
     /// The same, for those whom it owns.
@@ -333,6 +348,12 @@ impl State {
     fn map(&self) -> std::sync::MutexGuard<'_, BTreeMap<SessionId, Arc<Live>>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Of a session that is in the list, and cannot be had.
+fn packed_away(id: &SessionId) -> ApiError {
+    let session = id.as_str().to_owned();
+    chat_store::Error::PackedAway { session }.into()
 }
 
 /// A [`State`] that ends with the server.

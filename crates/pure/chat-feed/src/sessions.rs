@@ -69,6 +69,8 @@ pub struct Row {
     pub pace: Pace,
     /// Whether it came with the program.
     pub sample: bool,
+    /// Whether its log was packed away, and is fetched when it is opened.
+    pub packed: bool,
     /// When its last event was stored.
     pub last_activity_ms: Option<i64>,
     /// When its first event happened.

@@ -53,17 +53,18 @@ impl Store {
         locked(&self.inner.packed).values().cloned().collect()
     }
 
+    /// Whether any was.
+    pub fn has_packed(&self) -> bool {
+        !locked(&self.inner.packed).is_empty()
+    }
+
     /// Whether the log of that session was packed away, and is not here.
     pub fn is_packed(&self, id: &SessionId) -> bool {
         locked(&self.inner.packed).contains_key(id)
     }
 
     /// Forgets those of which somebody took away what was left, and says which.
-    ///
-    /// # Errors
-    ///
-    /// Where the folder cannot be listed.
-    pub fn packed_that_went(&self) -> Result<Vec<SessionId>, Error> {
+    pub fn packed_that_went(&self) -> Vec<SessionId> {
         let known: Vec<SessionId> = locked(&self.inner.packed).keys().cloned().collect();
         let mut gone = Vec::new();
         for id in known {
@@ -72,7 +73,7 @@ impl Store {
                 gone.push(id);
             }
         }
-        Ok(gone)
+        gone
     }
 
     /// Takes note of what is left of logs that were packed away.

@@ -137,7 +137,7 @@ impl Keeping {
             return;
         };
         match copied {
-            Ok((_, (_, Ok(Put::Done)))) => {
+            Ok((_, (_, Ok(Put::Done(_))))) => {
                 self.health.took(1);
                 self.failures.remove(&id);
                 self.worked();

@@ -55,18 +55,18 @@ impl Keys {
         self.prefix.clone().join("sessions")
     }
 
-    pub(super) fn session(&self, session: &SessionId) -> Path {
-        self.sessions().join(session.stem())
+    pub(super) fn session(&self, stem: &str) -> Path {
+        self.sessions().join(stem)
     }
 
     pub(super) fn log(&self, session: &SessionId, sha256: &str) -> Path {
         let name = format!("{sha256}.events.jsonl.gz");
-        self.session(session).join(name)
+        self.session(&session.stem()).join(name)
     }
 
     pub(super) fn manifest(&self, session: &SessionId, version: &Version) -> Path {
         let Version { epoch, head } = version;
-        self.session(session)
+        self.session(&session.stem())
             .join(format!("{epoch}.{head}{MANIFEST}"))
     }
 

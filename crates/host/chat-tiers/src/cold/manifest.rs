@@ -37,15 +37,16 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Reads it, where it is one of that session.
-    pub(super) fn read(text: &[u8], session: &SessionId) -> Option<Manifest> {
+    /// Reads it, where it is one of the session of that stem, and gives that session.
+    pub(super) fn read(text: &[u8], stem: &str) -> Option<(SessionId, Manifest)> {
         let manifest: Manifest = serde_json::from_slice(text).ok()?;
         let is_hash = |text: &str| {
             let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
             text.len() == 64 && text.bytes().all(is_hex)
         };
-        let is_ours = manifest.session == session.as_str() && is_hash(&manifest.sha256);
-        is_ours.then_some(manifest)
+        let session = SessionId::parse(&manifest.session).ok()?;
+        let is_ours = session.stem() == stem && is_hash(&manifest.sha256);
+        is_ours.then_some((session, manifest))
     }
 
     pub(super) fn version(&self) -> Version {

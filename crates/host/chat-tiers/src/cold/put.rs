@@ -18,10 +18,10 @@ use crate::error::Error;
 const WRITER: &str = concat!("turnreel/", env!("CARGO_PKG_VERSION"));
 
 /// What became of a session.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Put {
-    /// It is there.
-    Done,
+    /// It is there, as this says.
+    Done(Box<Manifest>),
     /// It changed while it was read, and is to be read again.
     Changed,
 }
@@ -40,7 +40,7 @@ impl Cold {
     pub(super) async fn put(&self, session: &Arc<Session>) -> Result<Put, Error> {
         let id = session.id();
         let before = session.position();
-        let (mut older, _) = self.copies(id).await?;
+        let (mut older, _) = self.copies(&id.stem()).await?;
         older.sort_by_key(|copy| copy.bytes);
         let lengths: Vec<u64> = older.iter().map(|copy| copy.bytes).collect();
         let read = off_thread(session, move |session| read(session, &lengths)).await?;
@@ -83,12 +83,11 @@ impl Cold {
         };
         self.put_manifest(id, &manifest).await?;
         for (copy, beginning) in older.iter().zip(&read.beginnings) {
-            let is_begun_by = copy.digest() == *beginning && copy.version() != manifest.version();
-            if is_begun_by {
+            if copy.digest() == *beginning {
                 self.put_away(id, copy, &manifest).await?;
             }
         }
-        Ok(Put::Done)
+        Ok(Put::Done(Box::new(manifest)))
     }
 
     /// Puts what `open` gives there, where it is not there already, and reads it back in either case. What was just put there
@@ -150,18 +149,21 @@ impl Cold {
             self.objects.delete(&key).await?;
             return Err(Error::store(what, "read back it was not the same"));
         }
-        self.note(id, version);
+        self.note(&id.stem(), version);
         Ok(())
     }
 
-    /// Removes a copy that another begins with: first what makes it visible.
+    /// Removes a copy that another begins with: first what makes it visible. The manifest of one that has the same events,
+    /// and less of what the log says of itself, is the other's by now.
     async fn put_away(&self, id: &SessionId, copy: &Manifest, by: &Manifest) -> Result<(), Error> {
         let version = copy.version();
-        self.objects
-            .delete(&self.keys.manifest(id, &version))
-            .await?;
-        if let Some(versions) = self.known().get_mut(&id.stem()) {
-            versions.retain(|it| *it != version);
+        if version != by.version() {
+            self.objects
+                .delete(&self.keys.manifest(id, &version))
+                .await?;
+            if let Some(versions) = self.known().get_mut(&id.stem()) {
+                versions.retain(|it| *it != version);
+            }
         }
         if copy.sha256 != by.sha256 {
             self.objects

@@ -158,8 +158,11 @@ impl Fleet {
         if let Some(to) = locked(&self.giving).get(session) {
             return Some(Home::There(to.clone()));
         }
-        let live = state.live_to_write(session)?;
-        Some(live.home().map_or(Home::Here, Home::There))
+        match state.live_to_write(session) {
+            Some(live) => Some(live.home().map_or(Home::Here, Home::There)),
+            // What was packed away here was at home here.
+            None => state.store.is_packed(session).then_some(Home::Here),
+        }
     }
 }
 

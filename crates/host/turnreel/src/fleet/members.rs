@@ -101,11 +101,16 @@ async fn beat(
     Ok(())
 }
 
-/// The sessions that are at home here.
+/// The sessions that are at home here: those with a log, and those whose log was packed away.
 fn own(state: &State) -> Vec<SessionId> {
-    let own = state.all_to_write().into_iter();
+    let own = state.all_live().into_iter();
     let own = own.filter(|live| live.home().is_none());
-    own.map(|live| live.session.id().clone()).collect()
+    let own = own.map(|live| live.session.id().clone());
+    let packed = state.store.packed();
+    let packed = packed
+        .iter()
+        .filter_map(|it| SessionId::parse(&it.session).ok());
+    own.chain(packed).collect()
 }
 
 /// What was made or taken back at one server is so at all.

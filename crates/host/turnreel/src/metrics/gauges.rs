@@ -36,6 +36,11 @@ fn write_store(state: &State, text: &mut Text) {
     }
     let gauges = [
         ("turnreel_sessions", "Sessions there are.", n_sessions),
+        (
+            "turnreel_sessions_packed_away",
+            "Sessions whose logs were packed away, and are fetched when somebody asks for them.",
+            state.store.packed().len() as u64,
+        ),
         ("turnreel_log_bytes", "Bytes of all logs.", bytes),
         ("turnreel_log_events", "Events in all logs.", events),
         (

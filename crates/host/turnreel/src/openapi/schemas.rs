@@ -200,7 +200,7 @@ fn fleet_log(text: &Value, count: &Value, events: &Value) -> Value {
 
 /// One row of the list.
 fn session(text: &Value, count: &Value) -> Value {
-    json!({
+    let mut schema = json!({
         "type": "object",
         "required": ["id", "status", "head", "events", "epoch"],
         "properties": {
@@ -244,5 +244,9 @@ fn session(text: &Value, count: &Value) -> Value {
                 },
             },
         },
-    })
+    });
+    let said = "Its log was packed away, and is fetched when somebody asks for it.";
+    // One macro takes no more.
+    schema["properties"]["packed"] = json!({"type": "boolean", "description": said});
+    schema
 }

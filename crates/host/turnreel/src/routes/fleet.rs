@@ -62,7 +62,10 @@ pub(super) async fn log(
     Path(session): Path<String>,
     Query(query): Query<LogQuery>,
 ) -> Result<Json<LogTold>, ApiError> {
-    let live = state.live_to_write(&SessionId::parse(&session)?);
+    let id = SessionId::parse(&session)?;
+    // At home here, and packed away: who keeps a copy is to have all of it.
+    state.fetch_to_write(&id).await?;
+    let live = state.live_to_write(&id);
     let live = live.ok_or_else(ApiError::not_found)?;
     let request = PageRequest {
         // Who has more than is here is told how far it is here.

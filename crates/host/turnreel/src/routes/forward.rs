@@ -24,7 +24,7 @@ pub(super) async fn forward(
     next: Next,
 ) -> Response {
     let fleet = state.fleet.get().cloned();
-    if fleet.is_none() && state.fetching.get().is_none() {
+    if fleet.is_none() && state.fetching.get().is_none() && !state.store.has_packed() {
         return next.run(request).await;
     }
     let (mut parts, body) = request.into_parts();

@@ -56,13 +56,9 @@ pub(super) async fn list(
     let after = query.after.unwrap_or_default();
     let wanted = query.q.unwrap_or_default().to_lowercase();
     let mut sessions: Vec<_> = state
-        .all_live()
-        .iter()
-        .filter(|live| {
-            let id = live.session.id().as_str();
-            id > after.as_str() && grant.sees(id)
-        })
-        .map(|live| live.row().1)
+        .all_rows()
+        .into_iter()
+        .filter(|row| row.id > after && grant.sees(&row.id))
         .filter(|row| fits(row, query.status.as_deref(), &wanted))
         .take(limit + 1)
         .collect();

@@ -71,8 +71,8 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
         let (newest, changed) = self.state.list.since(seen);
         let (mut rows, mut gone) = (Vec::new(), Vec::new());
         for id in changed.iter().filter(|id| self.grant.sees(id.as_str())) {
-            match self.state.live(id) {
-                Some(live) => rows.push(live.row().1),
+            match self.state.row(id) {
+                Some(row) => rows.push(row),
                 // Who begins has not heard of it.
                 None if seen > 0 => gone.push(id.as_str()),
                 None => {}

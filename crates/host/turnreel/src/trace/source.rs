@@ -12,6 +12,7 @@ use crate::convert::{Reading, open};
 
 /// How the logs of the data folder end.
 const LOG_ENDING: &str = ".events.jsonl";
+const PACKED_ENDING: &str = ".packed.json";
 
 /// One source.
 pub(super) struct Source {
@@ -200,7 +201,7 @@ pub(crate) fn log_of(data: &Path, id: &str) -> Result<Option<PathBuf>, String> {
         .collect();
     found.sort();
     match &*found {
-        [] => Ok(None),
+        [] => packed_away(data, id).map_or(Ok(None), Err),
         [one] => Ok(Some(data.join(one))),
         [first, second, ..] => {
             let told = |name: &String| id_in(&data.join(name)).unwrap_or_else(|| name.clone());
@@ -212,4 +213,14 @@ pub(crate) fn log_of(data: &Path, id: &str) -> Result<Option<PathBuf>, String> {
             ))
         }
     }
+}
+
+/// What to say of a session whose log was packed away.
+fn packed_away(data: &Path, id: &str) -> Option<String> {
+    let beginning = id.to_ascii_lowercase();
+    let mut entries = std::fs::read_dir(data).into_iter().flatten().flatten();
+    let is_it = |name: &str| name.starts_with(&beginning) && name.ends_with(PACKED_ENDING);
+    entries
+        .any(|entry| entry.file_name().to_str().is_some_and(is_it))
+        .then(|| format!("the log of {id} was packed away; `turnreel restore {id}` brings it back"))
 }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, WebSocket};
 
+pub(crate) mod cold;
 pub(crate) mod command;
 pub(crate) mod dice;
 pub(crate) mod events;

@@ -1,0 +1,106 @@
+//! Servers with an object store, and what the two have of a session.
+
+// Helpers of tests may panic as the tests do, and each test uses its part of them.
+#![allow(clippy::unwrap_used, clippy::expect_used, dead_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::s3::{Bucket, SECRET};
+use super::{PROGRAM, Server, home, soon};
+
+/// The program with the credentials of the store in its environment.
+pub(crate) fn program() -> Command {
+    let mut command = Command::new(PROGRAM);
+    command
+        .env("AWS_ACCESS_KEY_ID", "an-access-key")
+        .env("AWS_SECRET_ACCESS_KEY", SECRET);
+    command
+}
+
+/// A server whose object store is at `url`.
+pub(crate) fn server(dir: &Path, url: &str, more: &[&str]) -> Server {
+    let mut args = vec!["--no-examples", "--s3", url];
+    args.extend(more);
+    let server = Server::start_by(program(), dir, "127.0.0.1:0", &args);
+    server.expect("the server says that it is ready")
+}
+
+pub(crate) fn post(server: &Server, session: &str, events: &Value) {
+    let (status, answer) = server.post(session, events);
+    assert_eq!(status, 200, "{answer}");
+    let results = answer["results"].as_array().unwrap();
+    assert!(
+        results.iter().all(|it| it["status"] == "stored"),
+        "{answer}"
+    );
+}
+
+pub(crate) fn end(server: &Server, session: &str, id: &str) {
+    let event = json!([{"id": id, "timestamp": 9, "type": "session_end", "payload": {}}]);
+    post(server, session, &event);
+}
+
+pub(crate) fn manifests(bucket: &Bucket, session: &str) -> Vec<Value> {
+    let keys = bucket.keys_with(&format!("/{session}-"));
+    let keys = keys.iter().filter(|key| key.ends_with(".manifest.json"));
+    // One that another took the place of goes meanwhile.
+    let texts = keys.filter_map(|key| bucket.try_get(key));
+    texts
+        .map(|text| serde_json::from_slice(&text).unwrap())
+        .collect()
+}
+
+/// Waits for a copy that has all of the session up to its last number.
+pub(crate) fn copied(bucket: &Bucket, server: &Server, session: &str) -> Value {
+    let (_, page) = server.get(&format!("/api/v1/sessions/{session}/events?limit=1"));
+    let mut found = None;
+    soon("the session is copied", || {
+        let mut all = manifests(bucket, session).into_iter();
+        found = all.find(|it| it["head"] == page["head"] && it["epoch"] == page["epoch"]);
+        found.is_some()
+    });
+    found.unwrap()
+}
+
+/// The files of a session's log, one after the other.
+pub(crate) fn log(dir: &Path, session: &str) -> Vec<u8> {
+    let is_of_it = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        name.starts_with(&format!("{session}-")) && name.ends_with(".events.jsonl")
+    };
+    let entries = std::fs::read_dir(dir).unwrap();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.retain(is_of_it);
+    paths.sort();
+    let files = paths.iter().map(|path| std::fs::read(path).unwrap());
+    files.collect::<Vec<_>>().concat()
+}
+
+/// A real session, with a body and a diff that stand beside its log.
+pub(crate) fn recorded(server: &Server, session: &str) -> (String, String) {
+    let story = home::story("multiedit", "events.jsonl");
+    let events = story.lines().map(|line| {
+        let mut event: Value = serde_json::from_str(line).unwrap();
+        let fields = event.as_object_mut().unwrap();
+        for name in ["sessionId", "seq", "recv", "c"] {
+            fields.remove(name);
+        }
+        event
+    });
+    let mut events: Vec<Value> = events.collect();
+    events.retain(|event| event["type"] != "session_end");
+    post(server, session, &events.into());
+    let lines = |word: &str| (0..12_000).map(|n| format!("{word} line {n}\n")).collect();
+    let (body, diff): (String, String) = (lines("an"), lines("+ a"));
+    let long = json!([
+        {"id": "long", "timestamp": 7, "type": "tool_result", "payload": {"toolCallId": "t", "result": body}},
+        {"id": "edit", "timestamp": 8, "type": "file_edit", "payload": {
+            "filePath": "/a.rs", "changeType": "modified", "diffPreview": &diff[..4096], "fullDiff": diff,
+            "fullDiffAvailable": true, "fullDiffSize": diff.len()}},
+    ]);
+    post(server, session, &long);
+    (body, diff)
+}
