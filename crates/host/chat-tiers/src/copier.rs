@@ -68,6 +68,15 @@ pub trait Tier: Send + 'static {
     /// than the batch is behind of, it takes nothing.
     fn take(&mut self, batch: &Batch) -> impl Future<Output = Result<u64, Error>> + Send;
 
+    /// The session was removed, whose log was at that epoch: what the store has of it is to go, unless it goes by itself soon.
+    fn forget(
+        &mut self,
+        _session: &SessionId,
+        _epoch: &str,
+    ) -> impl Future<Output = Result<(), Error>> + Send {
+        std::future::ready(Ok(()))
+    }
+
     /// Called about once a second: whether it still has what it took. It may put away what is too old.
     fn look(&mut self, now_ms: i64) -> impl Future<Output = Result<(), Error>> + Send;
 }
@@ -201,6 +210,10 @@ impl<T: Tier> Copying<'_, T> {
     async fn bring_up(&mut self, id: &SessionId) -> Result<bool, Error> {
         let Some(session) = self.logs.session(id) else {
             self.marks.remove(id);
+            if let Some(epoch) = self.logs.removed(id) {
+                let forgetting = self.tier.forget(id, &epoch);
+                patiently("remove a session", forgetting).await?;
+            }
             return Ok(true);
         };
         if !self.tier.wants(&session.summary(), chat_store::now_ms()) {

@@ -34,6 +34,10 @@ const GONE_S: u64 = 10;
 /// A fleet whose homes were lost gives no new ones for so long: two beats, and some.
 const SETTLE_S: u64 = 6;
 
+/// A home that is named no more is forgotten after so long: each names its sessions once a minute, and one that comes back
+/// later names them anew.
+const NAMED_S: u64 = 30 * 24 * 60 * 60;
+
 /// A server, as the others know it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
@@ -55,6 +59,9 @@ pub struct Fleet {
     beat: Script,
     claim: Script,
     take: Script,
+    name: Script,
+    unname: Script,
+    clean: Script,
 }
 
 impl Fleet {
@@ -76,6 +83,9 @@ impl Fleet {
             beat: Script::new(include_str!("fleet/beat.lua")),
             claim: Script::new(include_str!("fleet/claim.lua")),
             take: Script::new(include_str!("fleet/take.lua")),
+            name: Script::new(include_str!("fleet/name.lua")),
+            unname: Script::new(include_str!("fleet/unname.lua")),
+            clean: Script::new(include_str!("fleet/clean.lua")),
         })
     }
 

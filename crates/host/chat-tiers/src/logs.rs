@@ -15,4 +15,8 @@ pub trait Logs: Send + Sync + 'static {
 
     /// The session, where its log is in this folder and decides what others have of it.
     fn session(&self, id: &SessionId) -> Option<Arc<Session>>;
+
+    /// The epoch at which the log of a session was, where somebody took it away and it is nowhere else: the session is no
+    /// more.
+    fn removed(&self, id: &SessionId) -> Option<String>;
 }

@@ -113,6 +113,10 @@ impl Tier for Warm {
         self.writer()?.take(batch, &rows).await
     }
 
+    async fn forget(&mut self, session: &SessionId, epoch: &str) -> Result<(), Error> {
+        self.writer()?.remove(session.as_str(), epoch).await
+    }
+
     async fn look(&mut self, now_ms: i64) -> Result<(), Error> {
         let name = self.name.clone();
         if !self.writer()?.is_known(&name).await? {

@@ -144,7 +144,7 @@ impl CopyArgs {
                 let (cold, health) = (cold.clone(), health.clone());
                 tokio::spawn(packed::pack_away(state.clone(), cold, health, days));
             }
-            Fetching::begin(cold, state);
+            Fetching::begin(cold, health.clone(), state);
             copied.push(Copied { tier: "s3", health });
         }
         // It is only ever set here.
@@ -180,5 +180,13 @@ impl Logs for OwnLogs {
         let live = self.0.live(id)?;
         // What is a copy itself is copied by its home.
         live.home().is_none().then(|| live.session.clone())
+    }
+
+    fn removed(&self, id: &SessionId) -> Option<String> {
+        let live = self.0.live_to_write(id)?;
+        // A log that is in the object store may have been taken away to make room; while that is not known, none is removed.
+        let is_nowhere = self.0.fetching.get().is_none_or(|it| it.knows_none(id));
+        let is_removed = live.is_removed() && live.home().is_none() && is_nowhere;
+        is_removed.then(|| live.position().0)
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
 use chat_store::{Error as StoreError, SessionId};
-use chat_tiers::{Cold, Error, Manifest};
+use chat_tiers::{Cold, Error, Health, Manifest};
 use tokio::sync::{Semaphore, watch};
 
 use crate::error::ApiError;
@@ -56,6 +56,7 @@ enum Outcome {
 /// What is being fetched, and what was not to be had.
 pub(crate) struct Fetching {
     cold: Cold,
+    health: Arc<Health>,
     flights: Mutex<HashMap<Wanted, watch::Receiver<Option<Outcome>>>>,
     missed: Mutex<HashMap<Wanted, Instant>>,
     away_until: Mutex<Option<Instant>>,
@@ -64,9 +65,10 @@ pub(crate) struct Fetching {
 
 impl Fetching {
     /// Fetches from that store for this server, from now on.
-    pub(crate) fn begin(cold: Cold, state: &State) {
+    pub(crate) fn begin(cold: Cold, health: Arc<Health>, state: &State) {
         let fetching = Arc::new(Fetching {
             cold,
+            health,
             flights: Mutex::default(),
             missed: Mutex::default(),
             away_until: Mutex::default(),
@@ -92,6 +94,11 @@ impl Fetching {
         state.store.blobs().look_elsewhere(Box::new(elsewhere));
         // It is only ever set here.
         let _ = state.fetching.set(fetching);
+    }
+
+    /// Whether the store said what it has, and has no copy of the session.
+    pub(crate) fn knows_none(&self, id: &SessionId) -> bool {
+        self.health.is_up() && !self.cold.has(id)
     }
 
     /// Fetches the session, where it is to be had; whether it is here now.

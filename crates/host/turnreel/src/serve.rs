@@ -206,7 +206,7 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
         .local_addr()
         .map_err(|why| format!("could not listen: {why}"))?;
     let token = data_dir::token(&dir)?;
-    let is_new = store.sessions().is_empty();
+    let is_new = store.sessions().is_empty() && !store.has_packed();
     let mut hosts = args.hosts;
     if !address.ip().is_loopback() && !address.ip().is_unspecified() {
         hosts.push(address.to_string());

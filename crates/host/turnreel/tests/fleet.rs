@@ -6,123 +6,12 @@
 
 mod support;
 
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use support::fleet::{Fleet, log, until};
 use support::redis::{Redis, free_port};
 use support::{Server, agent, chunks, make_token, signal, token_command};
-
-/// What a fleet may take for anything, on a machine that does much else.
-const PATIENCE: Duration = Duration::from_secs(45);
-
-struct Fleet {
-    redis: Redis,
-    servers: Vec<Server>,
-    _dirs: Vec<tempfile::TempDir>,
-}
-
-impl Fleet {
-    /// `None`, and said, where no Redis is installed.
-    fn start(n_servers: usize) -> Option<Fleet> {
-        let redis = Redis::start()?;
-        let mut fleet = Fleet {
-            redis,
-            servers: Vec::new(),
-            _dirs: Vec::new(),
-        };
-        (0..n_servers).for_each(|_| fleet.add());
-        Some(fleet)
-    }
-
-    fn add(&mut self) {
-        let dir = tempfile::tempdir().unwrap();
-        let server = start(
-            dir.path(),
-            &format!("127.0.0.1:{}", free_port()),
-            &self.redis,
-        );
-        self.servers.push(server);
-        self._dirs.push(dir);
-    }
-
-    fn restart(&mut self, nth: usize) {
-        let address = self.servers[nth].address();
-        let data = self.servers[nth].data.clone();
-        self.servers[nth] = start(&data, &address, &self.redis);
-    }
-
-    /// Posts until it is taken: a fleet that has just begun gives no homes yet.
-    fn post(&self, nth: usize, session: &str, events: &Value) -> Value {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let (status, answer) = self.servers[nth].post(session, events);
-            if status == 200 {
-                return answer;
-            }
-            assert_eq!(status, 503, "{answer}");
-            assert_eq!(answer["error"]["code"], "home_away", "{answer}");
-            assert!(Instant::now() < deadline, "{answer}");
-            std::thread::sleep(Duration::from_millis(200));
-        }
-    }
-
-    /// Until all servers that are given have the same of the session, up to `head`.
-    fn wait_until_same(&self, servers: &[usize], session: &str, head: u64) {
-        until(&format!("{session} is the same everywhere"), || {
-            let logs: Vec<_> = servers
-                .iter()
-                .map(|&nth| log(&self.servers[nth], session))
-                .collect();
-            let first = logs[0].clone()?;
-            let is_there = first.1.last().is_some_and(|event| event["seq"] == head);
-            let all = logs.iter().all(|log| log.as_ref() == Some(&first));
-            (is_there && all).then_some(())
-        });
-    }
-}
-
-fn start(data: &Path, address: &str, redis: &Redis) -> Server {
-    let advertise = format!("http://{address}");
-    let redis = redis.url();
-    let mut more = vec![
-        "--redis",
-        &redis,
-        "--advertise",
-        &advertise,
-        "--no-examples",
-    ];
-    more.extend(["--take-over-after", "4"]);
-    Server::start_on(data, address, &more)
-}
-
-/// The epoch and all events of a session as a server has them; `None` where it has not the session.
-fn log(server: &Server, session: &str) -> Option<(Value, Vec<Value>)> {
-    let (mut after, mut events) = (0, Vec::new());
-    loop {
-        let path = format!("/api/v1/sessions/{session}/events?bodies=full&after={after}");
-        let (status, page) = server.get(&path);
-        if status != 200 {
-            return None;
-        }
-        events.extend(page["events"].as_array().unwrap().iter().cloned());
-        after = page["next"].as_u64().unwrap();
-        if after >= page["head"].as_u64().unwrap() {
-            return Some((page["epoch"].clone(), events));
-        }
-    }
-}
-
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "not in time: {what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
 
 #[test]
 fn any_server_takes_and_gives_any_session_under_the_same_numbers() {
@@ -313,9 +202,8 @@ fn a_server_whose_data_folder_is_another_s_copy_takes_nothing_in() {
     let id = std::fs::read(fleet.servers[0].data.join("server-id")).unwrap();
     std::fs::write(dir.path().join("server-id"), id).unwrap();
     let address = format!("127.0.0.1:{}", free_port());
-    fleet
-        .servers
-        .push(start(dir.path(), &address, &fleet.redis));
+    let server = fleet.start_one(dir.path(), &address);
+    fleet.servers.push(server);
     until("both are told apart", || {
         let refused = fleet.servers.iter().any(|server| {
             let (status, answer) = server.post("s1", &chunks(11, 12));

@@ -11,12 +11,12 @@ use std::process::Output;
 use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
-use support::cold::{copied, end, log, manifests, post, program, recorded, server};
+use support::cold::{
+    DAY, copied, end, is_packed, log, make_older, manifests, post, program, recorded, server, stub,
+};
 use support::command::text;
 use support::s3::{Bucket, Way, Wrong, moto};
 use support::{Server, chunks, figure, soon};
-
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Until it is so, however busy the machine is: what rests is looked for once a minute.
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
@@ -24,28 +24,6 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     while !is_so() {
         assert!(Instant::now() < deadline, "not in time: {what}");
         std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
-/// Makes the session's log so much older than it is. Nobody has the folder.
-fn make_older(data: &Path, session: &str, by: Duration) {
-    let by_ms = i64::try_from(by.as_millis()).unwrap();
-    for entry in std::fs::read_dir(data).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if !name.starts_with(&format!("{session}-")) || !name.ends_with(".events.jsonl") {
-            continue;
-        }
-        let text = std::fs::read_to_string(&path).unwrap();
-        let lines = text.lines().map(|line| {
-            let mut event = chat_event::ChatEvent::from_json(line).unwrap();
-            event.extra.remove("c");
-            event.recv = event.recv.map(|recv| recv - by_ms);
-            event.to_line_with_checksum() + "\n"
-        });
-        std::fs::write(&path, lines.collect::<String>()).unwrap();
-        let file = std::fs::File::options().append(true).open(&path).unwrap();
-        file.set_modified(SystemTime::now() - by).unwrap();
     }
 }
 
@@ -63,19 +41,6 @@ fn damage(data: &Path, session: &str) {
             file.set_modified(SystemTime::now() - 3 * DAY).unwrap();
         }
     }
-}
-
-fn stub(data: &Path, session: &str) -> Option<Value> {
-    let entries = std::fs::read_dir(data).unwrap();
-    let mut names = entries.map(|entry| entry.unwrap().path());
-    let is_it =
-        |name: &str| name.starts_with(&format!("{session}-")) && name.ends_with(".packed.json");
-    let path = names.find(|path| is_it(&path.file_name().unwrap().to_string_lossy()))?;
-    Some(serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap())
-}
-
-fn is_packed(data: &Path, session: &str) -> bool {
-    stub(data, session).is_some() && log(data, session).is_empty()
 }
 
 fn row(server: &Server, session: &str) -> Option<Value> {

@@ -455,6 +455,48 @@ fn what_is_older_than_thirty_days_goes_and_quiet_sessions_are_not_copied() {
 }
 
 #[test]
+fn a_session_that_is_removed_has_no_rows_any_more_and_others_keep_theirs() {
+    let Some(postgres) = Postgres::start() else {
+        return;
+    };
+    let _peace = postgres.in_peace();
+    let database = postgres.database();
+    let dir = tempfile::tempdir().unwrap();
+    let server = server(dir.path(), &database.url);
+    let failure = json!({"id": "x", "timestamp": 3, "type": "error", "payload": {"code": "c", "message": "m"}});
+    for session in ["s1", "s2"] {
+        let events = json!([tool_call(1, "Bash"), file_edit(2, "/a", "created"), failure]);
+        assert_eq!(server.post(session, &events).0, 200);
+        wait_until_copied(&database, &server, session);
+    }
+    const TABLES: [&str; 4] = ["sessions", "tool_calls", "file_changes", "errors"];
+    let rows = |session: &str| {
+        TABLES.map(|table| {
+            let count =
+                format!("SELECT count(*) FROM turnreel.{table} WHERE session = '{session}'");
+            database.ask(&count)[0][0].clone()
+        })
+    };
+    assert_eq!([rows("s1"), rows("s2")], [["1"; 4], ["1"; 4]]);
+    for entry in std::fs::read_dir(dir.path()).unwrap() {
+        let path = entry.unwrap().path();
+        if path
+            .file_name()
+            .unwrap()
+            .to_string_lossy()
+            .starts_with("s1-")
+        {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    wait_until("its rows are gone", || rows("s1") == ["0"; 4]);
+    assert_eq!(rows("s2"), ["1"; 4]);
+    // What is sent to it then is copied as before.
+    assert_eq!(server.post("s1", &json!([tool_call(7, "Read")])).0, 200);
+    wait_until("it is there again", || rows("s1") == ["1", "1", "0", "0"]);
+}
+
+#[test]
 fn servers_that_share_a_database_start_at_once_and_leave_each_other_be() {
     let Some(postgres) = Postgres::start() else {
         return;

@@ -6,6 +6,8 @@ pub(super) const FLEET: &str = "turnreel:{fleet}:since";
 pub(super) const SERVERS: &str = "turnreel:{fleet}:servers";
 /// A hash of the sessions' homes.
 pub(super) const HOMES: &str = "turnreel:{fleet}:homes";
+/// A sorted set of the same sessions by when their homes named them last, in seconds since 1970.
+pub(super) const NAMED: &str = "turnreel:{fleet}:named";
 /// A hash of what is known of the servers' tokens; no token is in it, but its SHA-256.
 pub(super) const TOKENS: &str = "turnreel:{fleet}:tokens";
 /// By which the servers know each other.

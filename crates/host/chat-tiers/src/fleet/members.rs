@@ -118,6 +118,19 @@ impl Fleet {
         self.link
             .answered(telling.exec_async(&mut connection).await)
     }
+
+    /// Forgets tokens by their ids: those that all servers have forgotten.
+    ///
+    /// # Errors
+    ///
+    /// Where Redis is away or refuses.
+    pub async fn forget_tokens(&self, ids: &[String]) -> Result<(), Error> {
+        let mut forgetting = redis::cmd("HDEL");
+        forgetting.arg(keys::TOKENS).arg(ids);
+        let mut connection = self.link.connection().await?;
+        self.link
+            .answered(forgetting.exec_async(&mut connection).await)
+    }
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ pub(super) struct Writer {
     mark: Statement,
     begin: Statement,
     forget: Statement,
+    remove: Statement,
     retract: Statement,
     calls: Statement,
     close: Statement,
@@ -47,6 +48,7 @@ impl Writer {
             mark: prepare(client, include_str!("sql/mark.sql")).await?,
             begin: prepare(client, include_str!("sql/begin.sql")).await?,
             forget: prepare(client, include_str!("sql/forget.sql")).await?,
+            remove: prepare(client, include_str!("sql/remove.sql")).await?,
             retract: prepare(client, include_str!("sql/retract.sql")).await?,
             calls: prepare(client, include_str!("sql/calls.sql")).await?,
             close: prepare(client, include_str!("sql/close.sql")).await?,
@@ -127,6 +129,15 @@ impl Writer {
             .await?;
         transaction.commit().await.map_err(failed())?;
         Ok(batch.upto)
+    }
+
+    /// Removes all of a session, where it is there under that epoch.
+    pub(super) async fn remove(&self, session: &str, epoch: &str) -> Result<(), Error> {
+        let epoch = text(epoch, EPOCH_CHARS);
+        let client = &self.link.client;
+        let removing = client.execute(&self.remove, &[&session, &epoch]).await;
+        removing.map_err(refused("remove a session"))?;
+        Ok(())
     }
 
     /// Says that the copier is there.

@@ -1,5 +1,6 @@
 //! Saying that this server is there, and hearing of the others: who they are, and which tokens were made there.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -31,10 +32,49 @@ impl Said {
     }
 }
 
+/// What Redis was told of the sessions that are at home here.
+#[derive(Default)]
+struct Named {
+    /// Since when the fleet was then, and when.
+    at: Option<(String, Instant)>,
+    /// Those whose logs somebody took away, which have no home there any more.
+    gone: BTreeSet<SessionId>,
+    /// From where homes that nobody names are looked for.
+    cursor: u64,
+}
+
+impl Named {
+    /// Names all sessions where that is to be done, and takes back the names of those that went.
+    async fn bring_up(&mut self, state: &State, fleet: &Fleet, since: &str) {
+        let gone = gone(state);
+        let is_back = self.gone.iter().any(|id| !gone.contains(id));
+        self.gone.retain(|id| gone.contains(id));
+        let is_named = self
+            .at
+            .as_ref()
+            .is_some_and(|(then, at)| then == since && at.elapsed() < NAME);
+        if !is_named || is_back {
+            let own = own(state);
+            let naming = async {
+                fleet.asking.name(&own).await?;
+                fleet.asking.forget_homes(self.cursor).await
+            };
+            if let Ok(Ok(cursor)) = tokio::time::timeout(NAMING, naming).await {
+                self.cursor = cursor;
+                self.at = Some((since.to_owned(), Instant::now()));
+            }
+        }
+        let newly: Vec<SessionId> = gone.difference(&self.gone).cloned().collect();
+        if !newly.is_empty() && soon(fleet.asking.unname(&newly)).await.is_ok() {
+            self.gone.extend(newly);
+        }
+    }
+}
+
 /// Runs until the server stops.
 pub(super) async fn look_after(state: State, fleet: Arc<Fleet>) {
     let mut stopping = state.stopping.subscribe();
-    let mut named: Option<(String, Instant)> = None;
+    let mut named = Named::default();
     let (mut of_redis, mut of_tokens) = (Said::default(), Said::default());
     loop {
         let looking = async {
@@ -52,11 +92,7 @@ pub(super) async fn look_after(state: State, fleet: Arc<Fleet>) {
     }
 }
 
-async fn beat(
-    state: &State,
-    fleet: &Arc<Fleet>,
-    named: &mut Option<(String, Instant)>,
-) -> Result<(), String> {
+async fn beat(state: &State, fleet: &Arc<Fleet>, named: &mut Named) -> Result<(), String> {
     let said = |why: Error| {
         format!(
             "{why}: this server goes on with the sessions it has, and hears nothing of the others"
@@ -77,16 +113,7 @@ async fn beat(
     let members = heard.others;
     let before = std::mem::replace(&mut *locked(&fleet.members), members.clone());
     fleet.note_members(state);
-    let is_named = named
-        .as_ref()
-        .is_some_and(|(since, at)| *since == heard.since && at.elapsed() < NAME);
-    if !is_named {
-        let own = own(state);
-        let naming = tokio::time::timeout(NAMING, fleet.asking.name(&own));
-        if let Ok(Ok(())) = naming.await {
-            *named = Some((heard.since, Instant::now()));
-        }
-    }
+    named.bring_up(state, fleet, &heard.since).await;
     for (id, member) in &members {
         if before.get(id).is_none_or(|before| before.run != member.run) {
             tracing::info!("a server of the fleet is there: {}", member.url);
@@ -113,6 +140,13 @@ fn own(state: &State) -> Vec<SessionId> {
     own.chain(packed).collect()
 }
 
+/// Those that were at home here, and whose logs somebody took away.
+fn gone(state: &State) -> BTreeSet<SessionId> {
+    let all = state.all_to_write().into_iter();
+    let gone = all.filter(|live| live.is_removed() && live.home().is_none());
+    gone.map(|live| live.session.id().clone()).collect()
+}
+
 /// What was made or taken back at one server is so at all.
 async fn share_tokens(state: &State, fleet: &Fleet) -> Result<(), String> {
     // That Redis is away is said already.
@@ -129,6 +163,9 @@ async fn share_tokens(state: &State, fleet: &Fleet) -> Result<(), String> {
     }
     if !merged.unknown_there.is_empty() {
         let _ = soon(fleet.asking.tell_tokens(&merged.unknown_there)).await;
+    }
+    if !merged.forgotten.is_empty() {
+        let _ = soon(fleet.asking.forget_tokens(&merged.forgotten)).await;
     }
     match merged.left_out {
         0 => Ok(()),

@@ -15,6 +15,8 @@ pub(crate) struct Merged {
     pub(crate) left_out: usize,
     /// Those of here that are not known there as they are here: their ids, and their records as JSON.
     pub(crate) unknown_there: Vec<(String, String)>,
+    /// Those that are over for so long that nobody needs to know of them any more: their ids.
+    pub(crate) forgotten: Vec<String>,
 }
 
 /// Takes what other servers know of their tokens, records as JSON by their ids. What one of them took back is taken back.
@@ -23,13 +25,17 @@ pub(crate) struct Merged {
 ///
 /// Where the file refuses or is damaged.
 pub(crate) fn merge(dir: &Path, theirs: &BTreeMap<String, String>) -> Result<Merged, String> {
-    let theirs: BTreeMap<&str, Record> = theirs
+    let theirs = theirs
         .iter()
         .filter_map(|(id, told)| Some((id.as_str(), serde_json::from_str::<Record>(told).ok()?)))
-        .filter(|(id, record)| record.is_sound(id) && !record.is_forgotten())
-        .collect();
+        .filter(|(id, record)| record.is_sound(id));
+    let (forgotten, theirs): (BTreeMap<&str, Record>, BTreeMap<&str, Record>) =
+        theirs.partition(|(_, record)| record.is_forgotten());
     let ours = read(dir)?;
-    let mut merged = Merged::default();
+    let mut merged = Merged {
+        forgotten: forgotten.into_keys().map(str::to_owned).collect(),
+        ..Merged::default()
+    };
     for record in ours.iter().filter(|record| !record.is_forgotten()) {
         let told = theirs.get(record.id.as_str());
         if told.is_none_or(|told| told.revoked_ms.is_none() && record.revoked_ms.is_some()) {
@@ -127,6 +133,13 @@ mod tests {
         meet(here, there, &mut known);
         assert_eq!((ids(here), ids(there)), (all.clone(), all));
         assert!(known.contains_key(&gone));
+        // What is over for long is to be forgotten there, too, and is told by nobody again.
+        let mut old: serde_json::Value = serde_json::from_str(&known[&gone]).unwrap();
+        old["expiresMs"] = 1.into();
+        let before = known.insert(gone.clone(), old.to_string()).unwrap();
+        assert_eq!(merge(here, &known).unwrap().forgotten, [&*gone]);
+        known.insert(gone.clone(), before);
+        assert!(merge(here, &known).unwrap().forgotten.is_empty());
         // What is no record is passed by.
         known.insert("odd".to_owned(), "[1]".to_owned());
         // Nor is one that would open more than a token does, or stands where another belongs.

@@ -5,11 +5,14 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
 use super::s3::{Bucket, SECRET};
 use super::{PROGRAM, Server, home, soon};
+
+pub(crate) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The program with the credentials of the store in its environment.
 pub(crate) fn program() -> Command {
@@ -103,4 +106,40 @@ pub(crate) fn recorded(server: &Server, session: &str) -> (String, String) {
     ]);
     post(server, session, &long);
     (body, diff)
+}
+
+/// Makes the session's log so much older than it is. Nobody has the folder.
+pub(crate) fn make_older(data: &Path, session: &str, by: Duration) {
+    let by_ms = i64::try_from(by.as_millis()).unwrap();
+    for entry in std::fs::read_dir(data).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if !name.starts_with(&format!("{session}-")) || !name.ends_with(".events.jsonl") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines = text.lines().map(|line| {
+            let mut event = chat_event::ChatEvent::from_json(line).unwrap();
+            event.extra.remove("c");
+            event.recv = event.recv.map(|recv| recv - by_ms);
+            event.to_line_with_checksum() + "\n"
+        });
+        std::fs::write(&path, lines.collect::<String>()).unwrap();
+        let file = std::fs::File::options().append(true).open(&path).unwrap();
+        file.set_modified(SystemTime::now() - by).unwrap();
+    }
+}
+
+/// What is left of a log that was packed away.
+pub(crate) fn stub(data: &Path, session: &str) -> Option<Value> {
+    let entries = std::fs::read_dir(data).unwrap();
+    let mut names = entries.map(|entry| entry.unwrap().path());
+    let is_it =
+        |name: &str| name.starts_with(&format!("{session}-")) && name.ends_with(".packed.json");
+    let path = names.find(|path| is_it(&path.file_name().unwrap().to_string_lossy()))?;
+    Some(serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap())
+}
+
+pub(crate) fn is_packed(data: &Path, session: &str) -> bool {
+    stub(data, session).is_some() && log(data, session).is_empty()
 }

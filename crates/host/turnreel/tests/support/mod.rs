@@ -18,6 +18,7 @@ pub(crate) mod command;
 pub(crate) mod dice;
 pub(crate) mod events;
 pub(crate) mod faults;
+pub(crate) mod fleet;
 pub(crate) mod home;
 pub(crate) mod page;
 pub(crate) mod postgres;
