@@ -93,10 +93,6 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
     let head = div().class("sessions__head").child((
         span().class("sessions__title").child("Sessions"),
         span().class("sessions__count").child(count),
-        span()
-            .class("sessions__today")
-            .child(move || spent_today(state)),
-        help_button(),
         list_button(state, false),
     ));
     let field = input()
@@ -137,6 +133,11 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
             .child((glyph::search(), field)),
         menu,
         facets::view(state, n_rows, menu_open),
+        span()
+            .class("sessions__today")
+            .child(move || spent_today(state)),
+        // Where it stands in any window, so that the tab key goes as the eye does.
+        help_button(),
     ));
     let note = move || connection_note(state);
     let refused = move || {

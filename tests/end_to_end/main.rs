@@ -56,6 +56,7 @@ mod looks;
 mod made_session;
 mod opening;
 mod other_browsers;
+mod overview;
 mod packed;
 mod page;
 mod panel;

@@ -32,8 +32,12 @@ pub(super) fn heading(title: &'static str, n: usize, has_names: bool) -> impl In
     let names = has_names.then(|| {
         (
             span().class("sessions__name").child("Time"),
-            span().class("sessions__name").child("Last 10 min"),
-            span().class("sessions__name").child("Context"),
+            span()
+                .class("sessions__name sessions__name--pace")
+                .child("Last 10 min"),
+            span()
+                .class("sessions__name sessions__name--context")
+                .child("Context"),
             span()
                 .class("sessions__name sessions__name--end")
                 .child("Spent"),
@@ -196,8 +200,12 @@ fn facts(row: &Row, now_ms: i64, when: Option<String>) -> impl IntoView {
                 .child(first.unwrap_or_default()),
             div().child(lasted.unwrap_or_default()),
         )),
-        div().class("session__cell").child(bars(&row.pace, now_ms)),
-        div().class("session__cell").child(gauge),
+        div()
+            .class("session__cell session__cell--pace")
+            .child(bars(&row.pace, now_ms)),
+        div()
+            .class("session__cell session__cell--context")
+            .child(gauge),
         div().class("session__cell session__cell--end").child((
             div()
                 .class("session__first")

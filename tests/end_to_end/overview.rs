@@ -1,0 +1,104 @@
+//! The list of sessions where nothing is open: its head, its filter and its rows in windows of any width.
+
+use serde_json::{Value, json};
+
+use crate::SHORT;
+use crate::server::Server;
+use crate::sessions::{CATCH_UP_LIMIT, with_server};
+
+/// Events of a session, from `first` on, each a second after the one before; the first ones were a minute ago.
+fn events(session: &str, first: usize, told: &[(&str, Value)]) -> Value {
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed();
+    let now_ms = now.expect("a clock").as_millis();
+    let begun_ms = u64::try_from(now_ms).expect("a time") - 60_000;
+    let events = told.iter().enumerate().map(|(n, (kind, payload))| {
+        let n = first + n;
+        json!({
+            "id": format!("{session}-{n}"), "timestamp": begun_ms + 1_000 * n as u64, "sessionId": session,
+            "turnId": "t1", "type": kind, "payload": payload,
+        })
+    });
+    events.collect()
+}
+
+/// A session with a title and a turn that goes on.
+fn begun(title: &str) -> Vec<(&'static str, Value)> {
+    vec![
+        (
+            "session_start",
+            json!({"agent": "Claude Code 2.1", "cwd": "/home/m/tidepool", "title": title}),
+        ),
+        ("turn_start", json!({"trigger": "user"})),
+    ]
+}
+
+/// Parts of the head and of the filter that lie over each other or stick out, titles that have no room, and whether the
+/// tab key goes against the eye.
+const ASTRAY: &str = r"(() => {
+    const found = [], wide = document.documentElement.clientWidth;
+    const parts = [...document.querySelectorAll('.sessions__head > .sessions__title, .sessions__count, .sessions__field, .facet, .sessions__today, #sessions-help')]
+        .filter((part) => part.checkVisibility())
+        .map((part) => [part.className || part.id, part.getBoundingClientRect()]);
+    for (const [at, [name, box]] of parts.entries()) {
+        if (box.left < 0 || box.right > wide + 1) found.push(`${name} sticks out`);
+        for (const [other, its] of parts.slice(at + 1)) {
+            if (box.left < its.right - 1 && its.left < box.right - 1 && box.top < its.bottom - 1 && its.top < box.bottom - 1) {
+                found.push(`${name} lies over ${other}`);
+            }
+        }
+    }
+    for (const text of document.querySelectorAll('.session__text')) {
+        if (text.getBoundingClientRect().width < 280) found.push('a title has no room');
+    }
+    const stops = [...document.querySelectorAll('nav.sessions :is(button, input, select)')]
+        .filter((stop) => stop.checkVisibility())
+        .map((stop) => [stop.className || stop.id, stop.getBoundingClientRect()]);
+    for (const [at, [name, box]] of stops.entries()) {
+        const before = stops[at - 1]?.[1];
+        if (before && (box.bottom <= before.top || (box.top < before.bottom && box.left < before.left))) {
+            found.push(`${name} is before the one that the tab key comes from`);
+        }
+    }
+    return found;
+})()";
+
+#[test]
+fn the_overview_has_room_for_its_head_and_its_titles_in_any_window() {
+    with_server("overview", 120, async |visit, program| {
+        let server = Server::start(&program).await;
+        let mut asks = begun("Bound the replay buffer, and say what is lost");
+        let command = json!({"command": "rm -rf target/criterion"});
+        asks.push((
+            "permission_request",
+            json!({"requestId": "r1", "toolName": "Bash", "args": command}),
+        ));
+        server.send("asks", &events("asks", 0, &asks)).await;
+        let mut spends = begun("Port the command line to the next version");
+        let usage = json!({"scope": "response", "inputTokens": 1_700_000, "outputTokens": 1, "costUsd": 115.18, "contextUsed": 90_000, "contextSize": 200_000});
+        spends.push(("usage", usage));
+        server.send("spends", &events("spends", 0, &spends)).await;
+        let tab = visit.tab("overview").await;
+        tab.look(false, (1440, 700)).await;
+        tab.goto(&format!("{}/#token={}", server.url, server.token))
+            .await;
+        let listed = "document.querySelectorAll('.session').length === 2";
+        tab.wait_for("the sessions", CATCH_UP_LIMIT, listed).await;
+        let mut astray = Vec::new();
+        for width in [
+            390, 719, 720, 768, 859, 860, 1000, 1049, 1050, 1100, 1199, 1200, 1440,
+        ] {
+            tab.look(false, (width, 700)).await;
+            // A list that becomes a table does so by its own width.
+            let is_laid_out = format!(
+                "(document.querySelector('.session__cell') !== null) === {}",
+                width >= 720
+            );
+            tab.wait_for("rows of this width", SHORT, &is_laid_out)
+                .await;
+            tab.run("await __test.frames(3)").await;
+            let found: Vec<String> = tab.eval(ASTRAY).await;
+            astray.extend(found.iter().map(|what| format!("{width} px: {what}")));
+        }
+        assert!(astray.is_empty(), "{}", astray.join("\n"));
+    });
+}
