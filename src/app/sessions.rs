@@ -10,7 +10,7 @@ mod shown;
 
 use std::rc::Rc;
 
-use chat_feed::sessions::{Clock, Filter, Row, Seen, State as Stand};
+use chat_feed::sessions::{Clock, Filter, Row, Section, Seen, State as Stand};
 use chat_feed::units;
 use leptos::ev;
 use leptos::html::{button, div, input, span};
@@ -47,7 +47,7 @@ pub(super) fn counts(row: &Row, now_ms: i64) -> bool {
 pub(super) fn works(row: &Row, now_ms: i64) -> bool {
     match row.state(now_ms) {
         Stand::Running | Stand::Quiet => true,
-        Stand::NeedsYou | Stand::Failed | Stand::Done | Stand::Cancelled => false,
+        Stand::NeedsYou | Stand::Idle | Stand::Failed | Stand::Done | Stand::Cancelled => false,
     }
 }
 
@@ -77,12 +77,15 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
                 [shown.get().n_sessions, n_all].map(|n| units::grouped(n as u64));
             return format!("{n_shown} of {n_all}");
         }
-        let now_ms = state.now_ms.get();
+        let clock = now(state.now_ms.get());
         let n_live = state.rows.with(|rows| {
-            let is_live = |row: &Row| works(row, now_ms) || row.state(now_ms) == Stand::NeedsYou;
-            rows.iter()
-                .filter(|row| !row.sample && is_live(row))
-                .count()
+            let is_live = |row: &Row| match Section::of(row, clock) {
+                Section::NeedsYou | Section::Running | Section::Quiet => true,
+                Section::EarlierToday | Section::Yesterday | Section::Older | Section::Examples => {
+                    false
+                }
+            };
+            rows.iter().filter(|row| is_live(row)).count()
         });
         let n = units::grouped(n_all as u64);
         match n_live {

@@ -14,6 +14,7 @@ const STATUSES: &[(&str, &str)] = &[
     ("waiting", "Needs you"),
     ("running", "Running"),
     ("quiet", "Quiet"),
+    ("idle", "Idle"),
     ("failed", "Failed"),
     ("cancelled", "Cancelled"),
     ("done", "Done"),

@@ -1,4 +1,4 @@
-//! The six glyphs of sessions: they differ in shape, not in colour alone.
+//! The seven glyphs of sessions: they differ in shape, not in colour alone.
 
 use chat_feed::sessions::State;
 use leptos::prelude::*;
@@ -23,6 +23,7 @@ pub(crate) fn glyph(state: State) -> AnyView {
             "M8 2a6 6 0 0 1 3 .800M13.200 5a6 6 0 0 1 0 6M11 13.200a6 6 0 0 1-6 0M2.800 11a6 6 0 0 1 0-6M5 2.800",
             "M8 5.500V8l1.500 1",
         ),
+        State::Idle => drawn("glyph glyph--idle", ring, ""),
         State::Failed => drawn(
             "glyph glyph--failed",
             ring,

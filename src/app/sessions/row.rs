@@ -55,6 +55,7 @@ pub(super) fn has_now(row: &Row, now_ms: i64) -> bool {
     match row.state(now_ms) {
         State::NeedsYou | State::Quiet | State::Failed => true,
         State::Running => row.doing.is_some(),
+        State::Idle => row.turns == 0,
         State::Done | State::Cancelled => false,
     }
 }
@@ -158,17 +159,22 @@ fn facts(row: &Row, now_ms: i64, when: Option<String>) -> impl IntoView {
             .and_then(|since_ms| passed(now_ms, since_ms))
             .map(|passed| format!("waiting {passed}")),
         State::Running | State::Quiet if row.turns > 0 => Some(format!("Turn {}", row.turns)),
-        State::Running | State::Quiet | State::Failed | State::Done | State::Cancelled => when,
+        State::Running
+        | State::Quiet
+        | State::Idle
+        | State::Failed
+        | State::Done
+        | State::Cancelled => when,
     };
     let lasted_ms = row.lasted_ms(now_ms);
     let lasted = lasted_ms.and_then(|lasted_ms| match state {
         State::NeedsYou | State::Running | State::Quiet => {
             units::passed(lasted_ms).map(|lasted| format!("{lasted} in"))
         }
-        State::Failed | State::Done | State::Cancelled if lasted_ms < SHORT_MS => {
+        State::Idle | State::Failed | State::Done | State::Cancelled if lasted_ms < SHORT_MS => {
             units::told_duration(lasted_ms)
         }
-        State::Failed | State::Done | State::Cancelled => units::passed(lasted_ms),
+        State::Idle | State::Failed | State::Done | State::Cancelled => units::passed(lasted_ms),
     });
     let gauge = row.context_percent().map(|percent| {
         let level = match percent {
@@ -328,7 +334,11 @@ pub(in crate::app) fn now_line(row: &Row, now_ms: i64) -> Option<impl IntoView +
             let text = row.failure.clone().unwrap_or_else(|| "Failed".to_owned());
             ("session__now session__now--failed", false, text, None)
         }
-        State::Done | State::Cancelled => return None,
+        State::Idle if row.turns == 0 => {
+            let text = "No response yet".to_owned();
+            ("session__now", false, text, None)
+        }
+        State::Idle | State::Done | State::Cancelled => return None,
     };
     let since = since_ms.and_then(|since_ms| passed(now_ms, since_ms));
     let what = if is_code {

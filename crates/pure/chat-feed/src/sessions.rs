@@ -15,7 +15,7 @@ pub use rows::{Arranged, Rows};
 pub use seen::Seen;
 pub use stack::Stack;
 
-/// A session that runs and of which nothing came for so long is quiet.
+/// A session that runs and of which nothing came for so long is quiet; one that rests for so long is as if it were over.
 const QUIET_MS: i64 = 5 * 60_000;
 
 /// So much of a made id tells it from others.
@@ -149,6 +149,8 @@ pub enum State {
     Running,
     /// It should work, and nothing comes.
     Quiet,
+    /// It has not ended and does nothing: it is between two turns, or none of its turns has begun.
+    Idle,
     /// Its newest turn failed.
     Failed,
     /// Its newest turn is done.
@@ -164,6 +166,7 @@ impl State {
             State::NeedsYou => "Needs you",
             State::Running => "Running",
             State::Quiet => "Quiet",
+            State::Idle => "Idle",
             State::Failed => "Failed",
             State::Done => "Done",
             State::Cancelled => "Cancelled",
@@ -181,8 +184,19 @@ impl Row {
             _ if works => State::Running,
             Some("failed") => State::Failed,
             Some("interrupted") => State::Cancelled,
+            _ if self.status == "idle" && (self.turns == 0 || self.rests(now_ms)) => State::Idle,
             _ => State::Done,
         }
+    }
+
+    /// Whether it was at work in the last minutes and may go on: by the times of its events too, because what an agent
+    /// wrote long ago may have come just now.
+    fn rests(&self, now_ms: i64) -> bool {
+        let at_ms = self.at_ms();
+        let at_ms = self
+            .last_event_ms
+            .map_or(at_ms, |last_ms| last_ms.min(at_ms));
+        self.status == "idle" && now_ms.saturating_sub(at_ms) < QUIET_MS
     }
 
     fn works(&self) -> bool {
@@ -194,6 +208,13 @@ impl Row {
     pub fn order_ms(&self) -> i64 {
         let since_ms = self.works_since_ms.filter(|_| self.works());
         since_ms.unwrap_or_else(|| self.at_ms())
+    }
+
+    /// The time that it stands by in this section. Those that run, and rest between their turns, hold still through all of
+    /// them: they stand by when they began.
+    pub fn place_ms(&self, section: Section) -> i64 {
+        let begun_ms = self.started_ms.filter(|_| section == Section::Running);
+        begun_ms.unwrap_or_else(|| self.order_ms())
     }
 
     /// What it is called: see [`called`].
@@ -216,7 +237,7 @@ impl Row {
         let lasted_ms = self.last_event_ms?.checked_sub(self.started_ms?)?;
         let since_ms = match self.state(now_ms) {
             State::NeedsYou | State::Running | State::Quiet => now_ms.saturating_sub(self.at_ms()),
-            State::Failed | State::Done | State::Cancelled => 0,
+            State::Idle | State::Failed | State::Done | State::Cancelled => 0,
         };
         u64::try_from(lasted_ms.saturating_add(since_ms.max(0))).ok()
     }
@@ -293,7 +314,7 @@ pub fn agent_name(agent: &str) -> &str {
 pub enum Section {
     /// Those that wait for an answer.
     NeedsYou,
-    /// Those that work.
+    /// Those that work, or did until a moment ago and have not ended.
     Running,
     /// Those that should.
     Quiet,
@@ -340,8 +361,9 @@ impl Section {
         match row.state(clock.now_ms) {
             State::NeedsYou => Section::NeedsYou,
             State::Running => Section::Running,
+            State::Idle if row.rests(clock.now_ms) => Section::Running,
             State::Quiet => Section::Quiet,
-            State::Failed | State::Done | State::Cancelled => match row.at_ms() {
+            State::Idle | State::Failed | State::Done | State::Cancelled => match row.at_ms() {
                 at_ms if at_ms >= clock.today_ms => Section::EarlierToday,
                 at_ms if at_ms >= clock.yesterday_ms => Section::Yesterday,
                 _ => Section::Older,

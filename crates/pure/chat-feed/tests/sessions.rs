@@ -70,7 +70,7 @@ fn rows_that_work_hold_still_and_move_when_they_are_done() {
         assert_eq!(running(&rows), ["b", "a"], "the newest event is of {id}");
     }
     // Those that are over stand by their last change.
-    rows.take(vec![row("c", "idle", 500), row("a", "idle", 400)], &[]);
+    rows.take(vec![row("c", "ended", 500), row("a", "ended", 400)], &[]);
     let over = ids(&rows, "");
     assert_eq!(over[0].1, ["b"]);
     assert_eq!(over[1].1, ["a", "c"]);
@@ -170,7 +170,7 @@ proptest! {
             prop_assert!(last < Some(*section), "sections in their order");
             last = Some(*section);
             prop_assert!(!rows.is_empty());
-            prop_assert!(rows.is_sorted_by_key(|row| (std::cmp::Reverse(row.order_ms()), row.id.clone())));
+            prop_assert!(rows.is_sorted_by_key(|row| (std::cmp::Reverse(row.place_ms(*section)), row.id.clone())));
             for row in rows {
                 prop_assert!(found.insert(row.id.clone()), "{} stands twice", row.id);
                 prop_assert_eq!(&**row, &expected[&row.id]);
@@ -246,6 +246,57 @@ fn who_needs_you_comes_first_and_who_says_nothing_is_quiet() {
 }
 
 #[test]
+fn a_session_that_has_not_ended_is_not_done_and_stays_in_its_place_between_its_turns() {
+    let turn = |id: &str, status: &str, turns: u64, ago_ms: i64| Row {
+        turns,
+        outcome: (turns > 0 && status != "busy").then(|| "completed".to_owned()),
+        started_ms: Some(
+            NOW_MS
+                - if id == "older" {
+                    20_000_000
+                } else {
+                    10_000_000
+                },
+        ),
+        last_event_ms: Some(NOW_MS - ago_ms),
+        works_since_ms: (status == "busy").then_some(NOW_MS - ago_ms),
+        ..row(id, status, ago_ms)
+    };
+    let state = |row: &Row| row.state(NOW_MS);
+    assert_eq!(state(&turn("s", "idle", 0, 5)), State::Idle);
+    assert_eq!(state(&turn("s", "idle", 3, 5)), State::Idle);
+    assert_eq!(state(&turn("s", "ended", 3, 5)), State::Done);
+    // After some minutes a turn that is done is what there is to tell; where there is none, nothing was done.
+    assert_eq!(state(&turn("s", "idle", 3, 300_000)), State::Done);
+    assert_eq!(state(&turn("s", "idle", 0, 300_000)), State::Idle);
+    // What was written long ago and came just now rests no more.
+    let mut late = turn("s", "idle", 3, 5);
+    late.last_event_ms = Some(NOW_MS - 86_400_000);
+    assert_eq!(state(&late), State::Done);
+    assert_eq!(Section::of(&late, CLOCK), Section::EarlierToday);
+
+    let mut rows = of(vec![
+        turn("older", "busy", 1, 90),
+        turn("newer", "busy", 1, 70),
+    ]);
+    for (id, status, turns) in [
+        ("older", "idle", 1),
+        ("older", "busy", 2),
+        ("newer", "idle", 1),
+        ("newer", "busy", 2),
+    ] {
+        rows.take(vec![turn(id, status, turns, 5)], &[]);
+        let expected = vec!["newer".to_owned(), "older".to_owned()];
+        assert_eq!(
+            ids(&rows, ""),
+            [(Section::Running, expected)],
+            "{id}: {status}"
+        );
+    }
+    assert_eq!(ids(&rows, "is:live")[0].1.len(), 2);
+}
+
+#[test]
 fn words_and_names_are_found() {
     let session = Row {
         title: Some("Bound the Replay Buffer".to_owned()),
@@ -265,7 +316,7 @@ fn words_and_names_are_found() {
         "project:tide agent:claude",
         "agent:\"claude code\"",
         "branch:ring replay",
-        "is:done replay",
+        "is:idle replay",
     ] {
         assert!(finds(text), "{text}");
     }

@@ -145,6 +145,7 @@ fn is(state: State, wanted: &str) -> bool {
         State::NeedsYou => matches!(wanted, "waiting" | "needs-you"),
         State::Running => matches!(wanted, "running" | "live"),
         State::Quiet => matches!(wanted, "quiet" | "running" | "live"),
+        State::Idle => matches!(wanted, "idle" | "live"),
         State::Failed => wanted == "failed",
         State::Done => wanted == "done",
         State::Cancelled => matches!(wanted, "cancelled" | "interrupted"),

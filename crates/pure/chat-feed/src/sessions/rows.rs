@@ -111,6 +111,12 @@ impl Rows {
                 n_shown += 1;
             }
         }
+        // The others are in their order already.
+        let running = Section::Running;
+        sections[running as usize].sort_by(|one, other| {
+            let key = |row: &Row| Reverse(row.place_ms(running));
+            (key(one), &one.id).cmp(&(key(other), &other.id))
+        });
         let sections = Section::ALL.into_iter().zip(sections);
         Arranged {
             sections: sections.filter(|(_, rows)| !rows.is_empty()).collect(),

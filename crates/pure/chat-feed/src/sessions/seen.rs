@@ -58,7 +58,7 @@ impl Seen {
         match row.state(now_ms) {
             // Each of their events would be news.
             State::Running | State::Quiet => false,
-            State::NeedsYou | State::Failed | State::Done | State::Cancelled => {
+            State::NeedsYou | State::Idle | State::Failed | State::Done | State::Cancelled => {
                 !row.sample && at_ms > self.from_ms && {
                     let seen = self.sessions.iter().find(|(id, _)| *id == row.id);
                     seen.is_none_or(|(_, seen_ms)| at_ms > *seen_ms)
