@@ -43,7 +43,7 @@ pub struct Doing {
     /// The command, path or pattern; one line.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub object: String,
-    /// Since when it runs, Unix epoch in milliseconds.
+    /// Since when it runs, Unix epoch in milliseconds: where it had to wait for an answer, since that came.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub since_ms: Option<i64>,
 }
@@ -76,6 +76,9 @@ struct Open<T> {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     also: Option<String>,
     turn_id: Option<String>,
+    /// Of what is asked: the call that has to wait for the answer.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    call_id: Option<String>,
     what: T,
 }
 
@@ -84,15 +87,19 @@ impl Now {
     pub(crate) fn take(&mut self, event: &ChatEvent) {
         match &event.payload {
             Payload::PermissionRequest(request) => {
-                self.ask(event, &request.request_id, of_permission(request))
+                let call_id = request.tool_call_id.as_ref();
+                self.ask(event, &request.request_id, call_id, of_permission(request));
             }
             Payload::QuestionRequest(request) => {
-                self.ask(event, &request.request_id, of_question(request))
+                let call_id = request.tool_call_id.as_ref();
+                self.ask(event, &request.request_id, call_id, of_question(request));
             }
             Payload::PermissionResolved(resolved) => {
-                self.answer("permission", &resolved.request_id)
+                self.answer(event, "permission", &resolved.request_id);
             }
-            Payload::QuestionResolved(resolved) => self.answer("question", &resolved.request_id),
+            Payload::QuestionResolved(resolved) => {
+                self.answer(event, "question", &resolved.request_id);
+            }
             Payload::ToolCall(call) => self.call(event, call),
             Payload::ToolResult(result) => self.calls.retain(|call| call.id != result.tool_call_id),
             // A sub-agent that fails leaves those beside it as they are.
@@ -206,7 +213,7 @@ impl Now {
         self.calls.back().map(|call| call.what.clone())
     }
 
-    fn ask(&mut self, event: &ChatEvent, id: &str, mut what: Ask) {
+    fn ask(&mut self, event: &ChatEvent, id: &str, call_id: Option<&String>, mut what: Ask) {
         let is = |open: &Open<Ask>| open.id == id && open.what.kind == what.kind;
         let was_answered = self
             .early
@@ -232,6 +239,7 @@ impl Now {
                 before.what.answerable = what.answerable;
             }
             before.also = Some(other);
+            before.call_id = before.call_id.take().or(call_id.cloned());
             return;
         }
         what.since_ms = event.timestamp;
@@ -239,14 +247,23 @@ impl Now {
             id: id.to_owned(),
             also: None,
             turn_id: event.turn_id.clone(),
+            call_id: call_id.cloned(),
             what,
         });
     }
 
-    fn answer(&mut self, kind: &str, id: &str) {
+    fn answer(&mut self, event: &ChatEvent, kind: &str, id: &str) {
         let n_before = self.asks.len();
+        let calls = &mut self.calls;
         self.asks.retain(|ask| {
-            (ask.id != id && ask.also.as_deref() != Some(id)) || ask.what.kind != kind
+            let is_other =
+                (ask.id != id && ask.also.as_deref() != Some(id)) || ask.what.kind != kind;
+            let waited = calls.iter_mut().filter(|_| !is_other);
+            // It ran no moment before: as in the feed, its time is from the answer on.
+            for call in waited.filter(|call| Some(&call.id) == ask.call_id.as_ref()) {
+                call.what.since_ms = call.what.since_ms.max(event.timestamp);
+            }
+            is_other
         });
         if self.asks.len() == n_before {
             if self.early.len() >= MOST_OPEN {
@@ -269,6 +286,7 @@ impl Now {
             id: call.tool_call_id.clone(),
             also: None,
             turn_id: event.turn_id.clone(),
+            call_id: None,
             what: Doing {
                 tool: one_line(&call.tool_name),
                 object: one_line(&object.unwrap_or_default()),

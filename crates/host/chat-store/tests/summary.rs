@@ -6,8 +6,9 @@
 mod support;
 
 use chat_event::payload::{
-    AssistantChunk, AssistantDone, ErrorEvent, Notice, SessionEnd, SessionStart, ThinkingChunk,
-    ThinkingDone, ToolCall, ToolInputChunk, ToolResult, TurnEnd, TurnStart, Usage, UserMessage,
+    AssistantChunk, AssistantDone, ErrorEvent, Notice, PermissionRequest, PermissionResolved,
+    SessionEnd, SessionStart, ThinkingChunk, ThinkingDone, ToolCall, ToolInputChunk, ToolResult,
+    TurnEnd, TurnStart, Usage, UserMessage,
 };
 use chat_event::{ChatEvent, Payload};
 use chat_store::Summary;
@@ -325,4 +326,47 @@ fn a_turn_that_nobody_announced_goes_on_until_its_end() {
     let mut events = over();
     events.push(("t1", start()));
     assert_eq!(stands(events), idle(1));
+}
+
+/// As the feed counts: the list must not say something else of the same command.
+#[test]
+fn a_call_that_waited_for_an_answer_runs_since_that() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let session = store.session_or_new(&id("s1")).unwrap();
+    let call = |call_id: &str| ToolCall {
+        tool_call_id: call_id.to_owned(),
+        tool_name: "Bash".to_owned(),
+        ..ToolCall::default()
+    };
+    let request = PermissionRequest {
+        request_id: "r1".to_owned(),
+        tool_call_id: Some("c1".to_owned()),
+        tool_name: "Bash".to_owned(),
+        ..PermissionRequest::default()
+    };
+    let resolved = PermissionResolved {
+        request_id: "r1".to_owned(),
+        decision: "allow".to_owned(),
+        ..PermissionResolved::default()
+    };
+    let result = ToolResult {
+        tool_call_id: "c1".to_owned(),
+        ..ToolResult::default()
+    };
+    let since = |at_ms: i64, payload: Payload| {
+        let event = ChatEvent::new(format!("e{at_ms}"), at_ms, "s1", payload);
+        session.append(vec![event], false, at_ms).unwrap();
+        session
+            .summary()
+            .doing
+            .as_ref()
+            .and_then(|doing| doing.since_ms)
+    };
+    assert_eq!(since(800, call("c0").into()), Some(800));
+    assert_eq!(since(1_000, call("c1").into()), Some(1_000));
+    assert_eq!(since(1_100, request.into()), Some(1_000));
+    assert_eq!(since(918_000, resolved.into()), Some(918_000));
+    // The other one did not wait.
+    assert_eq!(since(919_000, result.into()), Some(800));
 }
