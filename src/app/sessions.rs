@@ -3,6 +3,7 @@
 mod choice;
 mod facets;
 mod glyph;
+mod hold;
 mod list;
 mod list_keys;
 mod row;

@@ -1,4 +1,5 @@
-//! The list of sessions where nothing is open: its head, its filter and its rows in windows of any width.
+//! The list of sessions where nothing is open: its head, its filter and its rows in windows of any width; and that they
+//! hold still below a pointer.
 
 use serde_json::{Value, json};
 
@@ -100,5 +101,57 @@ fn the_overview_has_room_for_its_head_and_its_titles_in_any_window() {
             astray.extend(found.iter().map(|what| format!("{width} px: {what}")));
         }
         assert!(astray.is_empty(), "{}", astray.join("\n"));
+    });
+}
+
+/// Where each row stands, and how its session does: id, top and height in px, state.
+const PLACES: &str = "[...document.querySelectorAll('.sessions__item:has(.session)')].map((item) => [item.querySelector('.session').dataset.sessionId, item.offsetTop, item.offsetHeight, item.querySelector('.session').dataset.state])";
+
+#[test]
+fn rows_hold_still_below_a_pointer_and_move_when_it_leaves() {
+    with_server("held", 120, async |visit, program| {
+        type Place = (String, i64, i64, String);
+        let server = Server::start(&program).await;
+        for (id, title) in [("one", "The first"), ("two", "The second")] {
+            server.send(id, &events(id, 0, &begun(title))).await;
+        }
+        let tab = visit.tab("held").await;
+        tab.look(false, (390, 844)).await;
+        tab.goto(&format!("{}/#token={}", server.url, server.token))
+            .await;
+        let listed = "document.querySelectorAll('.session[data-state=Running]').length === 2";
+        tab.wait_for("the sessions", CATCH_UP_LIMIT, listed).await;
+        let before: Vec<Place> = tab.eval(PLACES).await;
+        // It stirs all the time, however slow the machine is.
+        tab.run("window.stirs = setInterval(() => document.getElementById('sessions-list').dispatchEvent(new PointerEvent('pointermove', {bubbles: true})), 100); await __test.frames(30);")
+            .await;
+        let call =
+            json!({"toolCallId": "c1", "toolName": "Bash", "args": {"command": "cargo test"}});
+        let does = [("tool_call", call)];
+        server.send("two", &events("two", 2, &does)).await;
+        let over = [
+            ("turn_end", json!({"outcome": "completed"})),
+            ("session_end", json!({})),
+        ];
+        let first = before.first().expect("a row").0.clone();
+        server.send(&first, &events(&first, 3, &over)).await;
+        let is_known = format!(
+            "document.querySelector('.session[data-session-id={first}]')?.dataset.state === 'Done'"
+        );
+        tab.wait_for("its end to be known", SHORT, &is_known).await;
+        let held: Vec<Place> = tab.eval(PLACES).await;
+        let places = |told: &[Place]| -> Vec<(String, i64, i64)> {
+            let told = told.iter();
+            told.map(|(id, top, height, _)| (id.clone(), *top, *height))
+                .collect()
+        };
+        assert_eq!(places(&held), places(&before));
+        tab.run("clearInterval(window.stirs); document.getElementById('sessions-list').dispatchEvent(new PointerEvent('pointerleave'));")
+            .await;
+        let moved = format!(
+            "[...document.querySelectorAll('.session')].at(-1).dataset.sessionId === '{first}' && [...document.querySelectorAll('.sessions__section')].at(-1).textContent === 'Earlier today'"
+        );
+        tab.wait_for("it to stand with those that are over", SHORT, &moved)
+            .await;
     });
 }

@@ -11,6 +11,7 @@ use leptos::prelude::*;
 
 use super::super::{Open, PageRef, State};
 use super::choice::Choice;
+use super::hold::Hold;
 use super::row;
 use super::shown::{Item, Shown};
 use crate::platform::dom;
@@ -32,6 +33,7 @@ pub(super) struct List {
     pub(super) state: State,
     pub(super) shown: RwSignal<Rc<Shown>, LocalStorage>,
     pub(super) choice: Choice,
+    pub(super) hold: Hold,
     /// The row that keys are at, by its id: it may move.
     pub(super) at: RwSignal<Option<String>>,
     /// Its width and height in px.
@@ -58,6 +60,7 @@ pub(super) fn view(
         state,
         shown,
         choice: Choice::new(state),
+        hold: Hold::new(),
         at: RwSignal::new(None),
         size: RwSignal::new((0.0, 0.0)),
         step: RwSignal::new(0),
@@ -84,6 +87,9 @@ pub(super) fn view(
                 }
             })
             .on(ev::focus, move |_| list.take_focus())
+            .on(ev::blur, move |_| list.hold.focus(false))
+            .on(ev::pointermove, move |_| list.hold.point(true))
+            .on(ev::pointerleave, move |_| list.hold.point(false))
             .on(ev::scroll, move |event| list.follow_scroll(&event))
             .child(
                 div()
@@ -120,8 +126,10 @@ impl List {
         let state = self.state;
         let is_table = Memo::new(move |_| state.is_screen.get() && self.size.get().0 >= TABLE_PX);
         Effect::new(move |_| {
-            let is_table = is_table.get();
-            self.shown.set(Rc::new(Shown::of(state, is_table)));
+            let (is_table, holds) = (is_table.get(), self.hold.holds());
+            let before = self.shown.get_untracked();
+            let before = Some(&*before).filter(|_| holds);
+            self.shown.set(Rc::new(Shown::of(state, is_table, before)));
         });
     }
 
@@ -159,6 +167,7 @@ impl List {
     fn follow_scroll(self, event: &ev::Event) {
         if let Some(list) = dom::target(event) {
             let top_px = pixels(measure::scroll_top(&list));
+            self.hold.scroll(top_px);
             let stepped = top_px / STEP_PX * STEP_PX;
             if self.step.get_untracked() != stepped {
                 self.step.set(stepped);

@@ -15,6 +15,7 @@ impl List {
         if event.alt_key() || event.meta_key() {
             return;
         }
+        self.hold.focus(true);
         let shown = self.shown.get_untracked();
         let at = self.at.get_untracked();
         let here = at.as_deref().and_then(|at| shown.index_of(at));
@@ -69,6 +70,7 @@ impl List {
 
     /// Keys begin at the first session, where they are at none that is shown.
     pub(super) fn take_focus(self) {
+        self.hold.focus(true);
         let shown = self.shown.get_untracked();
         let at = self.at.get_untracked();
         if at.and_then(|at| shown.index_of(&at)).is_none() {

@@ -50,14 +50,25 @@ pub(super) fn heading(title: &'static str, n: usize, has_names: bool) -> impl In
     ))
 }
 
-/// Whether a row has a line of what it waits for, does or failed of.
+/// Whether a row has a line of what it waits for, does or failed of. One that runs has room for it whether it is doing
+/// something at the moment or not, also between its turns: those below would move each time.
 pub(super) fn has_now(row: &Row, now_ms: i64) -> bool {
     match row.state(now_ms) {
-        State::NeedsYou | State::Quiet | State::Failed => true,
-        State::Running => row.doing.is_some(),
-        State::Idle => row.turns == 0,
+        State::NeedsYou | State::Running | State::Quiet | State::Idle | State::Failed => true,
         State::Done | State::Cancelled => false,
     }
+}
+
+/// How much it did, in the place of what it does.
+fn did(row: &Row) -> impl IntoView + use<> {
+    let mut did = Vec::new();
+    if row.turns > 0 {
+        did.push(units::count(row.turns, "turn", "turns"));
+    }
+    if row.steps > 0 {
+        did.push(units::count(row.steps, "step", "steps"));
+    }
+    div().class("session__now").child(did.join(" · "))
 }
 
 /// A session of the server.
@@ -114,26 +125,14 @@ pub(super) fn session(row: &Rc<Row>, look: &Look) -> AnyView {
                 by,
                 spent.map(|spent| span().class("session__spent").child(spent)),
             )),
-            now_line(row, look.now_ms),
+            match now_line(row, look.now_ms) {
+                Some(now) => Some(now.into_any()),
+                None => has_now(row, look.now_ms).then(|| did(row).into_any()),
+            },
         ));
         return outer.child((sign, text)).into_any();
     }
-    let now = now_line(row, look.now_ms).map_or_else(
-        || {
-            let mut did = Vec::new();
-            if row.turns > 0 {
-                did.push(units::count(row.turns, "turn", "turns"));
-            }
-            if row.steps > 0 {
-                did.push(units::count(row.steps, "step", "steps"));
-            }
-            div()
-                .class("session__now")
-                .child(did.join(" · "))
-                .into_any()
-        },
-        IntoAny::into_any,
-    );
+    let now = now_line(row, look.now_ms).map_or_else(|| did(row).into_any(), IntoAny::into_any);
     let elsewhere = row.ask.as_ref().and_then(|ask| ask.answerable) == Some(false);
     let answer = (state == State::NeedsYou && !elsewhere).then(|| {
         div()

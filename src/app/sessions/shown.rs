@@ -1,8 +1,9 @@
 //! What the list shows: sections with their sessions, and where each row lies.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
-use chat_feed::sessions::{Filter, Row, Section, Stack};
+use chat_feed::sessions::{Arranged, Filter, Row, Section, Stack};
 use leptos::prelude::*;
 
 use super::super::State;
@@ -48,6 +49,9 @@ pub(super) struct Shown {
     pub(super) stack: Stack,
     pub(super) n_sessions: usize,
     pub(super) is_table: bool,
+    /// The sessions of the server, as this filter shows them.
+    arranged: Arranged,
+    filter: Filter,
 }
 
 impl Shown {
@@ -60,8 +64,9 @@ impl Shown {
         ids.collect()
     }
 
-    /// What the filter shows, in sections; dropped files first.
-    pub(super) fn of(state: State, is_table: bool) -> Shown {
+    /// What the filter shows, in sections; dropped files first. Where the list holds still, what was shown `before` stands
+    /// where it stood.
+    pub(super) fn of(state: State, is_table: bool, before: Option<&Shown>) -> Shown {
         let filter = state.filter.with(|text| Filter::parse(text));
         let clock = now(state.now_ms.get());
         // What was looked at changes what is unread.
@@ -76,21 +81,40 @@ impl Shown {
         if n_local > 0 {
             items.insert(0, Item::Heading("Your files", n_local));
         }
-        let arranged = state.rows.with(|rows| rows.arrange(&filter, clock));
-        for (section, rows) in arranged.sections {
-            items.push(Item::Heading(section.title(), rows.len()));
-            items.extend(rows.into_iter().map(|row| Item::Session(section, row)));
+        let mut arranged = state.rows.with(|rows| rows.arrange(&filter, clock));
+        let before = before.filter(|before| before.filter == filter);
+        if let Some(before) = before {
+            arranged.hold(&before.arranged);
         }
+        for (section, rows) in &arranged.sections {
+            items.push(Item::Heading(section.title(), rows.len()));
+            let rows = rows.iter().cloned();
+            items.extend(rows.map(|row| Item::Session(*section, row)));
+        }
+        let kept = before.filter(|before| before.is_table == is_table);
+        let kept = kept.map(Shown::heights_px).unwrap_or_default();
         Shown {
-            stack: Stack::of(
-                items
-                    .iter()
-                    .map(|item| item.height_px(is_table, clock.now_ms)),
-            ),
+            stack: Stack::of(items.iter().map(|item| {
+                let height_px = item.height_px(is_table, clock.now_ms);
+                let kept_px = item.id().and_then(|id| kept.get(id));
+                kept_px.map_or(height_px, |kept_px| height_px.max(*kept_px))
+            })),
             n_sessions: n_local + arranged.n_shown,
             items,
             is_table,
+            arranged,
+            filter,
         }
+    }
+
+    /// How high each session is, by its id.
+    fn heights_px(&self) -> HashMap<&str, u32> {
+        let items = self.items.iter().enumerate();
+        let heights = items.filter_map(|(index, item)| {
+            let height_px = self.stack.top_px(index + 1) - self.stack.top_px(index);
+            Some((item.id()?, height_px))
+        });
+        heights.collect()
     }
 
     /// So many sessions on from here; from nowhere, the first or the last.

@@ -332,6 +332,73 @@ fn words_and_names_are_found() {
 }
 
 #[test]
+fn what_is_held_stands_where_it_stood_and_who_needs_an_answer_comes_at_once() {
+    let works = |id: &str, begun_ms: i64| Row {
+        started_ms: Some(NOW_MS - begun_ms),
+        ..row(id, "busy", 5)
+    };
+    let arrange = |rows: &Rows| rows.arrange(&Filter::default(), CLOCK);
+    let told = |arranged: &chat_feed::sessions::Arranged| -> Vec<(Section, String)> {
+        let sections = arranged.sections.iter();
+        let told = sections.map(|(section, rows)| {
+            let ids: Vec<String> = rows
+                .iter()
+                .map(|row| format!("{} {}", row.id, row.status))
+                .collect();
+            (*section, ids.join(", "))
+        });
+        told.collect()
+    };
+    let mut rows = of(vec![
+        works("a", 100),
+        works("b", 200),
+        works("c", 300),
+        row("gone", "ended", 900),
+        row("over", "ended", 1_000),
+    ]);
+    let before = arrange(&rows);
+    let asks = Row {
+        asks: 1,
+        ..works("c", 300)
+    };
+    let ended = Row {
+        status: "ended".to_owned(),
+        ..works("b", 200)
+    };
+    rows.take(
+        vec![ended, asks, works("new", 150), row("over", "busy", 0)],
+        &["gone".to_owned()],
+    );
+    let mut held = arrange(&rows);
+    held.hold(&before);
+    let expected = [
+        (Section::NeedsYou, "c busy".to_owned()),
+        (Section::Running, "a busy, new busy, b ended".to_owned()),
+        (Section::EarlierToday, "over busy".to_owned()),
+    ];
+    assert_eq!(told(&held), expected);
+    assert_eq!(held.n_shown, 5);
+    // Held once more, nothing moves; let go, all do.
+    let mut again = arrange(&rows);
+    again.hold(&held);
+    assert_eq!(again, held);
+    assert_eq!(
+        told(&arrange(&rows))[2],
+        (Section::EarlierToday, "b ended".to_owned())
+    );
+    // A list that is being read is no change.
+    rows.take(
+        (0..100)
+            .map(|n| row(&format!("s{n}"), "ended", n))
+            .collect(),
+        &[],
+    );
+    let mut read = arrange(&rows);
+    read.hold(&held);
+    assert_eq!(read, arrange(&rows));
+}
+
+#[test]
 fn a_menu_writes_what_could_be_typed() {
     let text = Filter::with(
         "replay agent:codex is:failed",

@@ -1,7 +1,7 @@
 //! All sessions, kept in their order; and which of them stand in which section.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use super::filter::haystack_of;
@@ -36,6 +36,47 @@ pub struct Arranged {
     pub sections: Vec<(Section, Vec<Rc<Row>>)>,
     /// How many are shown.
     pub n_shown: usize,
+}
+
+impl Arranged {
+    /// Lets those that were shown `before` stand where they stood then, as they are now. Who began to need an answer, and
+    /// who is new, stands where it belongs; where many are new, as when the list is read, all do.
+    pub fn hold(&mut self, before: &Arranged) {
+        let placed = |(section, rows): &(Section, Vec<Rc<Row>>)| {
+            let section = *section;
+            let ids = rows.iter().map(move |row| (row.id.clone(), section));
+            ids.collect::<Vec<_>>()
+        };
+        let stood: HashMap<String, Section> = before.sections.iter().flat_map(placed).collect();
+        let mut held: HashMap<String, Rc<Row>> = HashMap::new();
+        let mut others = Vec::new();
+        for (section, rows) in &self.sections {
+            for row in rows {
+                match stood.get(&row.id) {
+                    Some(stood) if *section != Section::NeedsYou || stood == section => {
+                        held.insert(row.id.clone(), row.clone());
+                    }
+                    Some(_) | None => others.push((*section, row.clone())),
+                }
+            }
+        }
+        if others.len() > FEW {
+            return;
+        }
+        let mut sections: [Vec<Rc<Row>>; Section::ALL.len()] = Default::default();
+        for (section, rows) in &before.sections {
+            let rows = rows.iter().filter_map(|row| held.remove(&row.id));
+            sections[*section as usize].extend(rows);
+        }
+        for (section, row) in others {
+            let rows = &mut sections[section as usize];
+            let place_ms = row.place_ms(section);
+            let at = rows.iter().position(|one| one.place_ms(section) < place_ms);
+            rows.insert(at.unwrap_or(rows.len()), row);
+        }
+        let sections = Section::ALL.into_iter().zip(sections);
+        self.sections = sections.filter(|(_, rows)| !rows.is_empty()).collect();
+    }
 }
 
 impl Rows {
