@@ -102,7 +102,10 @@ pub(super) fn view(page: PageRef, state: State) -> impl IntoView {
     let field = input()
         .attr("type", "search")
         .attr("id", "sessions-filter")
-        .attr("placeholder", "Filter")
+        .attr("placeholder", move || match state.is_screen.get() {
+            true => "Filter: agent, project, status",
+            false => "Filter",
+        })
         .attr("title", "Words, agent:codex, project:web, is:failed (/)")
         .attr("aria-label", "Filter sessions")
         .attr("aria-keyshortcuts", "/")

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use chat_feed::sessions::{
-    Ask, Clock, Facet, Filter, Pace, Row, Rows, Section, Seen, Stack, State,
+    Ask, Clock, Doing, Facet, Filter, Pace, Row, Rows, Section, Seen, Stack, State,
 };
 use proptest::prelude::*;
 
@@ -329,6 +329,53 @@ fn words_and_names_are_found() {
     }
     // What is not typed to its end hides nothing.
     assert_eq!(rows.arrange(&Filter::parse("agent:"), CLOCK).n_shown, 2);
+}
+
+#[test]
+fn what_a_row_says_is_found() {
+    let failed = Row {
+        outcome: Some("failed".to_owned()),
+        failure: Some("Bad request: the model is gone".to_owned()),
+        ..row("one", "idle", 5)
+    };
+    let doing = Doing {
+        tool: "Bash".to_owned(),
+        object: "cargo bench".to_owned(),
+        ..Doing::default()
+    };
+    let runs = Row {
+        doing: Some(doing),
+        ..row("two", "busy", 5)
+    };
+    let asks = Row {
+        asks: 1,
+        ask: Some(Ask {
+            tool: "Bash".to_owned(),
+            text: "rm -rf Target".to_owned(),
+            ..Ask::default()
+        }),
+        ..row("six", "busy", 5)
+    };
+    let rows = of(vec![failed, runs, asks]);
+    let finds = |text: &str| -> Vec<String> {
+        let sections = ids(&rows, text).into_iter();
+        sections.flat_map(|(_, ids)| ids).collect()
+    };
+    for (text, expected) in [
+        ("bad request", vec!["one"]),
+        ("failed", vec!["one"]),
+        ("Fail gone", vec!["one"]),
+        ("running", vec!["two"]),
+        ("cargo", vec!["two"]),
+        ("needs you", vec!["six"]),
+        ("rm target", vec!["six"]),
+        ("bash", vec!["six", "two"]),
+        ("done", vec![]),
+        // Letters of a text are no shorter way to write it.
+        ("bdrqst", vec![]),
+    ] {
+        assert_eq!(finds(text), expected, "{text}");
+    }
 }
 
 #[test]

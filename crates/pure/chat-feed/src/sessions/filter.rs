@@ -61,7 +61,10 @@ impl Filter {
 
     /// Whether a session is shown; `haystack` is its [`haystack_of`].
     pub fn shows(&self, row: &Row, haystack: &str, now_ms: i64) -> bool {
-        self.words.iter().all(|word| found(haystack, word))
+        let state = row.state(now_ms).word().to_lowercase();
+        let is_state = |word: &str| state.split(' ').any(|part| part.starts_with(word));
+        let mut words = self.words.iter();
+        words.all(|word| is_state(word) || found(haystack, word))
             && self.facets.iter().all(|(facet, wanted)| {
                 let has = |text: Option<&str>| {
                     text.is_some_and(|text| text.to_lowercase().contains(wanted.as_str()))
@@ -101,7 +104,10 @@ impl Filter {
     }
 }
 
-/// What words are looked for in, in small letters.
+/// Behind this stand texts that are found by what is in them only: in so many words the letters of nearly anything are.
+const TEXTS: char = '\0';
+
+/// What words are looked for in, in small letters: what a session is called and worked on, and what its row says of it.
 pub fn haystack_of(row: &Row) -> String {
     let texts = [
         row.title.as_deref(),
@@ -116,6 +122,18 @@ pub fn haystack_of(row: &Row) -> String {
         haystack.push_str(&text.to_lowercase());
         haystack.push('\n');
     }
+    let (ask, doing) = (row.ask.as_ref(), row.doing.as_ref());
+    let texts = [
+        row.failure.as_deref(),
+        ask.map(|ask| ask.tool.as_str()),
+        ask.map(|ask| ask.text.as_str()),
+        doing.map(|doing| doing.tool.as_str()),
+        doing.map(|doing| doing.object.as_str()),
+    ];
+    for text in texts.into_iter().flatten() {
+        haystack.push(TEXTS);
+        haystack.push_str(&text.to_lowercase());
+    }
     haystack
 }
 
@@ -127,8 +145,9 @@ fn found(haystack: &str, word: &str) -> bool {
     if haystack.contains(word) {
         return true;
     }
+    let names = haystack.split(TEXTS).next().unwrap_or_default();
     word.chars().count() >= FEWEST
-        && haystack
+        && names
             .split(|c: char| !c.is_alphanumeric())
             .any(|whole| is_shortened(whole, word))
 }
