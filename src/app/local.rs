@@ -1,5 +1,5 @@
-//! Sessions of dropped files and folders: they lie on this machine, and are listed before those of the server. Which files
-//! they are of is for `found`, what their beginnings say for `heads`.
+//! Sessions of dropped files and folders: they lie on this machine, and are listed before those of the server that need no
+//! answer. Which files they are of is for `found`, what their beginnings say for `heads`.
 
 mod found;
 mod heads;

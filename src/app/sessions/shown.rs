@@ -64,32 +64,42 @@ impl Shown {
         ids.collect()
     }
 
-    /// What the filter shows, in sections; dropped files first. Where the list holds still, what was shown `before` stands
+    /// What the filter shows, in sections; dropped files behind those that wait for an answer. Where the list holds still, what was shown `before` stands
     /// where it stood.
     pub(super) fn of(state: State, is_table: bool, before: Option<&Shown>) -> Shown {
         let filter = state.filter.with(|text| Filter::parse(text));
         let clock = now(state.now_ms.get());
         // What was looked at changes what is unread.
         state.seen.track();
-        let mut items = Vec::new();
-        state.local.with(|sessions| {
+        let local: Vec<Item> = state.local.with(|sessions| {
             let found = sessions.iter();
             let found = found.filter(|session| session.fits(&filter, clock.now_ms));
-            items.extend(found.cloned().map(Item::Local));
+            found.cloned().map(Item::Local).collect()
         });
-        let n_local = items.len();
-        if n_local > 0 {
-            items.insert(0, Item::Heading("Your files", n_local));
-        }
+        let n_local = local.len();
         let mut arranged = state.rows.with(|rows| rows.arrange(&filter, clock));
         let before = before.filter(|before| before.filter == filter);
         if let Some(before) = before {
             arranged.hold(&before.arranged);
         }
-        for (section, rows) in &arranged.sections {
+        let mut items = Vec::new();
+        let add = |items: &mut Vec<Item>, (section, rows): &(Section, Vec<Rc<Row>>)| {
             items.push(Item::Heading(section.title(), rows.len()));
             let rows = rows.iter().cloned();
             items.extend(rows.map(|row| Item::Session(*section, row)));
+        };
+        let first = arranged.sections.first();
+        let is_waiting = first.is_some_and(|(section, _)| *section == Section::NeedsYou);
+        let (waiting, others) = arranged.sections.split_at(usize::from(is_waiting));
+        for section in waiting {
+            add(&mut items, section);
+        }
+        if n_local > 0 {
+            items.push(Item::Heading("Your files", n_local));
+            items.extend(local);
+        }
+        for section in others {
+            add(&mut items, section);
         }
         let kept = before.filter(|before| before.is_table == is_table);
         let kept = kept.map(Shown::heights_px).unwrap_or_default();
