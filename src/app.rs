@@ -332,6 +332,10 @@ impl Page {
             }
         });
         let page = self.clone();
+        let ready = dom::listen(&self.feed, "af-ready", move |event| {
+            page.note_outcome(dom::detail_of(&event, "outcome"));
+        });
+        let page = self.clone();
         let badge = dom::listen(&self.feed, "af-badge", move |event| {
             let n_new = dom::number_in_detail(&event, "badge").unwrap_or(0.0);
             // As it was counted.
@@ -352,7 +356,7 @@ impl Page {
             }
         });
         // They are needed as long as the page is there.
-        std::mem::forget([over, dropped, keys, title, refused, badge]);
+        std::mem::forget([over, dropped, keys, title, refused, ready, badge]);
         std::mem::forget([commands, selected, moved, turned_to, placed, liked]);
     }
 

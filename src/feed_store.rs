@@ -21,7 +21,7 @@ use chat_feed::arrangement::{Arrangement, RowChange};
 use chat_feed::find::Find;
 use chat_feed::playback::Moment;
 use chat_feed::viewport::RowId;
-use chat_feed::{BlockId, ChatRenderer, Feed, FeedPatch, Gathered, Heard};
+use chat_feed::{BlockId, ChatRenderer, Feed, FeedPatch, Gathered, Heard, TurnState};
 use leptos::prelude::*;
 
 use finding::TellFind;
@@ -146,6 +146,19 @@ impl FeedStore {
             moment.as_ref().map(Moment::feed)
         })
         .unwrap_or_else(|_| Ref::map(self.renderer.borrow(), ChatRenderer::feed))
+    }
+
+    /// How the last turn ended, where that was told: `completed`, `interrupted` or `failed`; whatever moment is shown.
+    pub(crate) fn outcome(&self) -> Option<&'static str> {
+        let renderer = self.renderer.borrow();
+        let turn = renderer.feed().turns().last()?;
+        match turn.state {
+            TurnState::Running => None,
+            _ if !turn.ended => None,
+            TurnState::Completed => Some("completed"),
+            TurnState::Interrupted => Some("interrupted"),
+            TurnState::Failed => Some("failed"),
+        }
     }
 
     /// Events taken so far.

@@ -90,6 +90,7 @@ impl LocalSession {
             id: std::mem::take(&mut self.row.id),
             last_activity_ms: self.row.last_activity_ms,
             events: self.row.events,
+            outcome: self.row.outcome.take(),
             ..head
         };
         self.is_read = true;
@@ -100,6 +101,11 @@ impl LocalSession {
     fn refuse(&mut self, is_none: bool) {
         self.is_none = is_none;
         self.fail();
+    }
+
+    /// All of it was read, and this is how its last turn ended: `completed`, `interrupted` or `failed`.
+    pub(super) fn end(&mut self, outcome: Option<String>) {
+        self.row.outcome = outcome;
     }
 
     /// It is none that can be read.

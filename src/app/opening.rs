@@ -5,6 +5,7 @@ use std::rc::Rc;
 use chat_feed::units;
 use leptos::prelude::*;
 
+use super::local::LocalSession;
 use super::{Open, Page, State, first, local, sessions};
 use crate::element::NOTHING;
 use crate::platform::{clock, dom, folder, location};
@@ -222,14 +223,25 @@ impl Page {
             return;
         }
         self.state.failed.set(true);
-        if let Open::Local(name) = self.state.open.get_untracked() {
-            self.state.local.update(|sessions| {
-                let found = sessions.iter_mut().find(|session| session.name == name);
-                if let Some(session) = found {
-                    Rc::make_mut(session).fail();
-                }
-            });
-        }
+        self.change_open(LocalSession::fail);
+    }
+
+    /// All that is open was read, and its last turn ended so.
+    pub(super) fn note_outcome(&self, outcome: Option<String>) {
+        self.change_open(|session| session.end(outcome));
+    }
+
+    /// Changes the session that is open, where it is of dropped files.
+    fn change_open(&self, change: impl FnOnce(&mut LocalSession)) {
+        let Open::Local(name) = self.state.open.get_untracked() else {
+            return;
+        };
+        self.state.local.update(|sessions| {
+            let found = sessions.iter_mut().find(|session| session.name == name);
+            if let Some(session) = found {
+                change(Rc::make_mut(session));
+            }
+        });
     }
 
     fn show(&self, open: Open) {

@@ -119,7 +119,11 @@ impl FeedElement {
         self.set_state("ready");
         self.begin_playing();
         self.go_on(true);
-        dom::dispatch(&self.host, "af-ready", &dom::object_of(&[]));
+        let outcome = self
+            .store
+            .outcome()
+            .map(|outcome| ("outcome", Member::Text(outcome)));
+        dom::dispatch(&self.host, "af-ready", &dom::object_of(outcome.as_slice()));
     }
 
     pub(super) fn show_progress(&self, progress: Progress) {

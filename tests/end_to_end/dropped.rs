@@ -215,3 +215,41 @@ fn an_exported_page_that_is_dropped_is_the_session_that_it_holds() {
         assert!(tab.eval::<bool>(shown).await);
     });
 }
+
+#[test]
+fn a_dropped_session_says_how_it_ended_once_it_was_read() {
+    with_server("dropped_ends", 90, async |visit, program| {
+        let server = Server::start(&program).await;
+        let tab = visit.tab("dropped_ends").await;
+        open(&tab, &server).await;
+        // The newest is opened.
+        tab.run(
+            "window.ended = (session, outcome) => log(session, 'Said') + '\\n' + JSON.stringify({ id: 'e9', timestamp: 1700000000009, sessionId: session, turnId: 't1', type: 'turn_end', payload: { outcome } });
+             const names = ['completed', 'interrupted', 'failed', 'open'];
+             drop(folder('/mine', names.map((name) => file(`/mine/${name}.jsonl`, name === 'open' ? log(name, 'Said') : ended(name, name)))));",
+        )
+        .await;
+        tab.wait_for("all of them", LOAD_LIMIT, &lists(4)).await;
+        let row = |name: &str| {
+            format!(
+                "[...document.querySelectorAll('.session')].find((row) => row.title.endsWith('{name}'))"
+            )
+        };
+        let glyph = |name: &str, sign: &str| {
+            format!("!!{}?.querySelector(':scope > .glyph--{sign}')", row(name))
+        };
+        for name in ["completed", "interrupted"] {
+            assert!(tab.eval::<bool>(&glyph(name, "file")).await, "{name}");
+        }
+        for (name, sign) in [
+            ("failed", "failed"),
+            ("interrupted", "cancelled"),
+            ("completed", "done"),
+        ] {
+            tab.run(&format!("{}.click()", row(name))).await;
+            tab.wait_for(name, LOAD_LIMIT, &glyph(name, sign)).await;
+        }
+        // What was opened stays known.
+        assert!(tab.eval::<bool>(&glyph("failed", "failed")).await);
+    });
+}

@@ -38,6 +38,15 @@ pub(crate) fn glyph(state: State) -> AnyView {
     }
 }
 
+/// A sheet whose corner is folded.
+pub(super) fn file() -> AnyView {
+    drawn(
+        "glyph glyph--file",
+        "M9.500 2H4.500a1 1 0 0 0-1 1v10a1 1 0 0 0 1 1h7a1 1 0 0 0 1-1V5Z",
+        "M9.500 2v3h3",
+    )
+}
+
 /// A magnifier.
 pub(super) fn search() -> AnyView {
     drawn(

@@ -255,9 +255,19 @@ pub(super) fn local(session: &LocalSession, look: &Look) -> AnyView {
     let name = span().class("session__title").child(title);
     let by = span().class("session__by").child(by);
     let outer = outer(look).attr("title", session.name.clone());
-    let state = match session.failed {
-        true => State::Failed,
-        false => State::Done,
+    let state = match (session.failed, &session.row().outcome) {
+        (true, _) => Some(State::Failed),
+        (false, Some(_)) => Some(session.row().state(look.now_ms)),
+        // Only its beginning was read.
+        (false, None) => None,
+    };
+    let sign = match state {
+        Some(state) => (
+            glyph(state),
+            span().class("visually-hidden").child(state.word()),
+        )
+            .into_any(),
+        None => glyph::file(),
     };
     if look.is_table {
         let text = div()
@@ -266,7 +276,7 @@ pub(super) fn local(session: &LocalSession, look: &Look) -> AnyView {
         let time = div()
             .class("session__cell")
             .child(div().class("session__first").child(when));
-        return outer.child((glyph(state), text, time)).into_any();
+        return outer.child((sign, text, time)).into_any();
     }
     let text = div().class("session__text").child((
         div()
@@ -274,7 +284,7 @@ pub(super) fn local(session: &LocalSession, look: &Look) -> AnyView {
             .child((name, span().class("session__time").child(when))),
         div().class("session__line").child(by),
     ));
-    outer.child((glyph(state), text)).into_any()
+    outer.child((sign, text)).into_any()
 }
 
 fn outer(

@@ -149,7 +149,7 @@ pub enum State {
     Running,
     /// It should work, and nothing comes.
     Quiet,
-    /// It has not ended and does nothing: it is between two turns, or none of its turns has begun.
+    /// It has not ended and does nothing: it is between two turns, or no turn of it is known to be done.
     Idle,
     /// Its newest turn failed.
     Failed,
@@ -184,7 +184,9 @@ impl Row {
             _ if works => State::Running,
             Some("failed") => State::Failed,
             Some("interrupted") => State::Cancelled,
-            _ if self.status == "idle" && (self.turns == 0 || self.rests(now_ms)) => State::Idle,
+            _ if self.rests(now_ms) => State::Idle,
+            // Nobody said that anything of it was done.
+            None if self.status != "ended" => State::Idle,
             _ => State::Done,
         }
     }
