@@ -316,6 +316,10 @@ fn connection_note(state: State) -> Option<impl IntoView + use<>> {
         return None;
     }
     let text = match state.connection.get()? {
+        // What is open counts to a next try of its own: two figures would contradict each other.
+        Connection::Reconnecting { .. } if state.open.get() != Open::Nothing => {
+            "The server does not answer.".to_owned()
+        }
         Connection::Reconnecting { seconds, .. } => {
             format!("The server does not answer. Next try in {seconds}\u{a0}s.")
         }
