@@ -1,6 +1,7 @@
 //! The list of sessions: its head and filter, and what is said of the connection. Nothing open, it is the whole page.
 
 mod choice;
+mod doing;
 mod facets;
 mod glyph;
 mod hold;
@@ -21,8 +22,8 @@ use super::{Open, PageRef, State, keys};
 use crate::platform::{clock, dom, frame, local_storage};
 use crate::transport::Connection;
 
+pub(super) use doing::now_line;
 pub(super) use glyph::{back, glyph, lock};
-pub(super) use row::now_line;
 
 /// What the browser keeps of what was looked at.
 const SEEN_KEY: &str = "turnreel.seen";

@@ -84,6 +84,10 @@ fn the_overview_has_room_for_its_head_and_its_titles_in_any_window() {
             .await;
         let listed = "document.querySelectorAll('.session').length === 2";
         tab.wait_for("the sessions", CATCH_UP_LIMIT, listed).await;
+        // A command is written as such.
+        let code = "[...document.querySelectorAll('.session[data-session-id=asks] .session__code')].map((code) => `${code.textContent} in ${/mono/i.test(getComputedStyle(code).fontFamily)}`)";
+        let codes: Vec<String> = tab.eval(code).await;
+        assert_eq!(codes, ["rm -rf target/criterion in true"]);
         let mut astray = Vec::new();
         for width in [
             390, 719, 720, 768, 859, 860, 1000, 1049, 1050, 1100, 1199, 1200, 1440,

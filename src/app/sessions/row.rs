@@ -3,12 +3,13 @@
 use std::rc::Rc;
 
 use chat_feed::sessions::{Pace, Row, State};
-use chat_feed::{ToolKind, units};
+use chat_feed::units;
 use leptos::html::{div, span};
 use leptos::prelude::*;
 use leptos::svg;
 
 use super::super::local::LocalSession;
+use super::doing::{did, has_now, now_line, passed};
 use super::glyph;
 use crate::platform::clock;
 
@@ -48,27 +49,6 @@ pub(super) fn heading(title: &'static str, n: usize, has_names: bool) -> impl In
         span().class("sessions__n").child(units::grouped(n as u64)),
         names,
     ))
-}
-
-/// Whether a row has a line of what it waits for, does or failed of. One that runs has room for it whether it is doing
-/// something at the moment or not, also between its turns: those below would move each time.
-pub(super) fn has_now(row: &Row, now_ms: i64) -> bool {
-    match row.state(now_ms) {
-        State::NeedsYou | State::Running | State::Quiet | State::Idle | State::Failed => true,
-        State::Done | State::Cancelled => false,
-    }
-}
-
-/// How much it did, in the place of what it does.
-fn did(row: &Row) -> impl IntoView + use<> {
-    let mut did = Vec::new();
-    if row.turns > 0 {
-        did.push(units::count(row.turns, "turn", "turns"));
-    }
-    if row.steps > 0 {
-        did.push(units::count(row.steps, "step", "steps"));
-    }
-    div().class("session__now").child(did.join(" · "))
 }
 
 /// A session of the server.
@@ -296,82 +276,6 @@ fn outer(
         .attr("data-open", look.is_open.then_some(""))
         .attr("data-chosen", look.is_chosen.then_some(""))
         .attr("data-unread", look.is_unread.then_some(""))
-}
-
-/// What the agent waits for, what it is doing and since when, or what it failed of.
-pub(in crate::app) fn now_line(row: &Row, now_ms: i64) -> Option<impl IntoView + use<>> {
-    let (class, is_code, text, since_ms) = match row.state(now_ms) {
-        State::NeedsYou => {
-            let ask = row.ask.clone().unwrap_or_default();
-            let object = units::below(&ask.text, row.cwd.as_deref());
-            let what = match (ask.kind.as_str(), object) {
-                ("question", question) => question.to_owned(),
-                (_, "") => format!("Allow {}?", ask.tool),
-                (_, object) => format!("Allow {}: {object}?", ask.tool),
-            };
-            let more = match row.asks {
-                0 | 1 => String::new(),
-                n => format!(" (+{})", n - 1),
-            };
-            let text = format!("{what}{more}");
-            (
-                "session__now session__now--waits",
-                false,
-                text,
-                ask.since_ms,
-            )
-        }
-        State::Running => {
-            let doing = row.doing.as_ref()?;
-            let (is_code, text) = doing_text(row, &doing.tool, &doing.object);
-            ("session__now", is_code, text, doing.since_ms)
-        }
-        State::Quiet => {
-            let silent_min = now_ms.saturating_sub(row.at_ms()) / MINUTE_MS;
-            let silent = match silent_min / 60 {
-                0 => format!("{silent_min} min"),
-                hours @ 1..48 => format!("{hours} h"),
-                hours => format!("{} days", hours / 24),
-            };
-            let doing = row.doing.as_ref();
-            let last = doing.map(|doing| doing_text(row, &doing.tool, &doing.object).1);
-            let last = last.map_or_else(String::new, |last| format!(", last: {last}"));
-            let text = format!("No event for {silent}{last}");
-            ("session__now", false, text, None)
-        }
-        State::Failed => {
-            let text = row.failure.clone().unwrap_or_else(|| "Failed".to_owned());
-            ("session__now session__now--failed", false, text, None)
-        }
-        State::Idle if row.turns == 0 => {
-            let text = "No response yet".to_owned();
-            ("session__now", false, text, None)
-        }
-        State::Idle | State::Done | State::Cancelled => return None,
-    };
-    let since = since_ms.and_then(|since_ms| passed(now_ms, since_ms));
-    let what = if is_code {
-        "session__what session__what--code"
-    } else {
-        "session__what"
-    };
-    let what = span().class(what).child(text.trim().to_owned());
-    let since = since.map(|since| span().class("session__since").child(since));
-    Some(div().class(class).child((what, since)))
-}
-
-/// A command as it would be typed; all else by the tool's name. And whether it is code.
-fn doing_text(row: &Row, tool: &str, object: &str) -> (bool, String) {
-    let object = units::below(object, row.cwd.as_deref());
-    match ToolKind::of(None, tool) {
-        ToolKind::Execute if !object.is_empty() => (true, format!("$ {object}")),
-        _ => (false, format!("{tool} {object}")),
-    }
-}
-
-/// Time that has passed in whole seconds, from one on.
-fn passed(now_ms: i64, since_ms: i64) -> Option<String> {
-    units::passed(u64::try_from(now_ms.saturating_sub(since_ms)).ok()?)
 }
 
 /// When something was, by the page's clock.

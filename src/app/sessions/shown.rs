@@ -8,7 +8,7 @@ use leptos::prelude::*;
 
 use super::super::State;
 use super::super::local::LocalSession;
-use super::{now, row};
+use super::{doing, now};
 
 /// One row of the list.
 #[derive(Clone)]
@@ -28,7 +28,7 @@ impl Item {
             Item::Heading(..) => 36,
             Item::Session(Section::NeedsYou, _) if is_table => 100,
             Item::Local(_) | Item::Session(..) if is_table => 64,
-            Item::Session(_, session) if row::has_now(session, now_ms) => 72,
+            Item::Session(_, session) if doing::has_now(session, now_ms) => 72,
             Item::Local(_) | Item::Session(..) => 52,
         }
     }
