@@ -297,7 +297,8 @@ fn what_is_not_loaded_is_found_as_what_is() {
                 // Capitals tell apart, and patterns are looked for, wherever it lies.
                 ("Quokka", 1),
                 ("-Quokka tool:run", 2),
-                ("/a [qw]\\w+a/", 1),
+                ("/a q\\w+a$/", 2),
+                ("/a Q\\w+a$/", 1),
                 ("/a [qw]\\w+/", 3),
             ] {
                 let found = format!("__test.feed().search({})", json!(question));

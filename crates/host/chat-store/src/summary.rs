@@ -198,7 +198,7 @@ impl Summary {
                 "busy".clone_into(&mut self.status);
             }
             // The end was a guess, as of a program that was stopped for long: it goes on with the turn it was in.
-            payload if self.status == "ended" && is_work(payload) => {
+            payload if self.status == "ended" && payload.is_agents_work() => {
                 "busy".clone_into(&mut self.status);
                 self.outcome = None;
                 self.failure = None;
@@ -270,19 +270,6 @@ impl Summary {
         self.tokens = self.spent.tokens();
         self.cost_usd = self.spent.cost_usd();
     }
-}
-
-/// Whether an agent works while it says this; what a command gives may come after all is over.
-fn is_work(payload: &Payload) -> bool {
-    matches!(
-        payload,
-        Payload::AssistantChunk(_)
-            | Payload::AssistantDone(_)
-            | Payload::ThinkingChunk(_)
-            | Payload::ThinkingDone(_)
-            | Payload::ToolCall(_)
-            | Payload::ToolInputChunk(_)
-    )
 }
 
 fn replace(slot: &mut Option<String>, said: &Option<String>) {

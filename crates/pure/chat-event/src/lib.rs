@@ -12,6 +12,7 @@
 //! Where events come from is for `chat-normalize`, what is shown of them for `chat-feed`, where they are kept for
 //! `chat-store`.
 
+mod asked;
 pub mod bodies;
 mod body;
 pub mod compaction;
@@ -28,7 +29,6 @@ pub mod jsonl;
 pub mod numbers;
 pub mod pack;
 pub mod payload;
-mod payload_ids;
 mod schema;
 pub mod session_id;
 pub mod shell;

@@ -47,17 +47,11 @@ impl Retries {
     pub(crate) fn end_with(payload: &Payload) -> bool {
         match payload {
             Payload::SessionStatus(status) => !is_retry(status),
-            Payload::AssistantChunk(_)
-            | Payload::AssistantDone(_)
-            | Payload::ThinkingChunk(_)
-            | Payload::ThinkingDone(_)
-            | Payload::ToolCall(_)
-            | Payload::ToolInputChunk(_)
-            | Payload::ErrorEvent(_)
+            Payload::ErrorEvent(_)
             | Payload::Interrupt(_)
             | Payload::TurnEnd(_)
             | Payload::SessionEnd(_) => true,
-            _ => false,
+            payload => payload.is_agents_work(),
         }
     }
 

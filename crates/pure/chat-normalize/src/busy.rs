@@ -39,15 +39,7 @@ impl Busy {
             self.background = false;
             return self.rest();
         }
-        let works = matches!(
-            payload,
-            Payload::AssistantChunk(_)
-                | Payload::AssistantDone(_)
-                | Payload::ThinkingChunk(_)
-                | Payload::ThinkingDone(_)
-                | Payload::ToolCall(_)
-                | Payload::ToolInputChunk(_)
-        );
+        let works = payload.is_agents_work();
         let in_turn = place
             .turn_id
             .as_ref()
