@@ -299,7 +299,7 @@ fn what_is_not_loaded_is_found_as_what_is() {
                 ("-Quokka tool:run", 2),
                 ("/a q\\w+a$/", 2),
                 ("/a Q\\w+a$/", 1),
-                ("/a [qw]\\w+/", 3),
+                ("tool:run /a [qw]\\w+/", 3),
             ] {
                 let found = format!("__test.feed().search({})", json!(question));
                 let n_found: usize = tab.eval(&found).await;
