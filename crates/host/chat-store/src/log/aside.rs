@@ -52,9 +52,8 @@ pub(super) fn end(files: &Files) -> Result<bool, Error> {
     };
     // No name is ever taken from another file.
     let is_free = |ending: &str| {
-        let names = names(&files, ending).into_iter();
-        names
-            .into_iter()
+        names(&files, ending)
+            .iter()
             .all(|(from, to)| !from.exists() || !to.exists())
     };
     let ending = match is_ending(&said) && is_free(&said) {
@@ -89,8 +88,8 @@ fn beginning(files: &Files, ending: &str) -> Vec<Step> {
 
 /// What follows the mark.
 fn rest(files: &Files, ending: &str) -> Vec<Step> {
-    let renamed = names(files, ending).into_iter();
-    let mut steps: Vec<Step> = renamed
+    let mut steps: Vec<Step> = names(files, ending)
+        .into_iter()
         .map(|(from, to)| Step::Rename { from, to })
         .collect();
     steps.push(Step::Remove {
