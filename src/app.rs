@@ -101,6 +101,8 @@ struct State {
     local: RwSignal<Vec<Rc<LocalSession>>, LocalStorage>,
     /// The agents whose sessions come into the list by themselves.
     follows: RwSignal<Vec<String>>,
+    /// Whether the token lets answers be given.
+    may_answer: RwSignal<bool>,
     open: RwSignal<Open>,
     connection: RwSignal<Option<Connection>>,
     refused: RwSignal<bool>,
@@ -178,6 +180,7 @@ impl Page {
             rows,
             local,
             follows: RwSignal::default(),
+            may_answer: RwSignal::new(false),
             open,
             connection: RwSignal::new(None),
             refused,
@@ -232,8 +235,13 @@ impl Page {
         });
     }
 
+    /// The server of the list.
+    fn server(&self) -> Option<Server> {
+        Server::new(None, self.token.borrow().clone())
+    }
+
     fn follow_list(self: &Rc<Self>) {
-        let Some(server) = Server::new(None, self.token.borrow().clone()) else {
+        let Some(server) = self.server() else {
             return;
         };
         let mut asked_for = ["session", "sessions"].into_iter();
@@ -269,7 +277,13 @@ impl Page {
                     self.write_title();
                 }
             }
-            ListUpdate::Follows(agents) => state.follows.set(agents),
+            ListUpdate::Server {
+                follows,
+                may_answer,
+            } => {
+                state.follows.set(follows);
+                state.may_answer.set(may_answer);
+            }
             ListUpdate::Connection(connection) => state.connection.set(Some(connection)),
             ListUpdate::Refused => self.refuse(),
             ListUpdate::Absent => state.connection.set(None),

@@ -1,5 +1,6 @@
 //! The list of sessions: its head and filter, and what is said of the connection. Nothing open, it is the whole page.
 
+mod answers;
 mod choice;
 mod doing;
 mod facets;

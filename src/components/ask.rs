@@ -3,7 +3,8 @@
 //!
 //! Where the source takes no answers, or who asks hears of none, the card says so and offers none. How an answer travels is for `answering`.
 
-use chat_event::payload::{PermissionOption, PermissionRequest, PermissionResolved};
+use chat_event::payload::{PermissionRequest, PermissionResolved};
+use chat_feed::choices::Choice;
 use chat_feed::units;
 use chat_feed::{Block, BlockBody, BlockId, Feed, PermissionBlock, ToolCallBlock, ToolStatus};
 use leptos::ev;
@@ -162,85 +163,9 @@ pub(super) fn waited(asked_ms: Option<i64>, answered_ms: Option<i64>) -> String 
         .unwrap_or_default()
 }
 
-/// One button of a permission.
-#[derive(Clone, Debug, PartialEq)]
-struct Choice {
-    label: String,
-    decision: &'static str,
-    scope: Option<&'static str>,
-}
-
-impl Choice {
-    fn new(label: &str, decision: &'static str, scope: Option<&'static str>) -> Choice {
-        Choice {
-            label: label.to_owned(),
-            decision,
-            scope,
-        }
-    }
-
-    /// What an option of the request means; `None` where that is not known: a guess could allow what was not meant to be.
-    fn of(option: &PermissionOption) -> Option<Choice> {
-        let word = if option.kind.is_empty() {
-            &option.id
-        } else {
-            &option.kind
-        };
-        let word = word.to_lowercase();
-        let scope = ["once", "session", "always"]
-            .into_iter()
-            .find(|scope| word.contains(scope));
-        let begins = |words: &[&str]| words.iter().any(|begin| word.starts_with(begin));
-        let (decision, usual) = if begins(&["reject", "deny", "decline"]) || word == "no" {
-            ("deny", "Deny")
-        } else if begins(&["cancel", "abort"]) {
-            ("cancel", "Cancel")
-        } else if begins(&["allow", "accept", "approve"])
-            || ["yes", "once", "session", "always"].contains(&word.as_str())
-        {
-            let usual = match scope {
-                Some("session") => "Allow in this session",
-                Some("always") => "Always allow",
-                Some(_) => "Allow once",
-                None => "Allow",
-            };
-            ("allow", usual)
-        } else {
-            return None;
-        };
-        // What is sent is said in the page's own words first: a label may say something else, or the opposite.
-        let label = units::first_line(&option.label, 60);
-        let label = match says_more(&label, usual) {
-            true => format!("{usual} – “{label}”"),
-            false => usual.to_owned(),
-        };
-        Some(Choice::new(&label, decision, scope))
-    }
-
-    /// The buttons of a request: its own, and always one to allow and one to deny.
-    fn all(request: &PermissionRequest) -> Vec<Choice> {
-        let mut choices: Vec<Choice> = request.options.iter().filter_map(Choice::of).collect();
-        if !choices.iter().any(|choice| choice.decision == "allow") {
-            choices.insert(0, Choice::new("Allow once", "allow", Some("once")));
-        }
-        if !choices.iter().any(|choice| choice.decision == "deny") {
-            choices.push(Choice::new("Deny", "deny", None));
-        }
-        choices
-    }
-}
-
-/// Whether a label has a word that the usual one has not.
-fn says_more(label: &str, usual: &str) -> bool {
-    let usual = usual.to_lowercase();
-    let label = label.to_lowercase();
-    let mut words = label.split_whitespace();
-    words.any(|word| !usual.split(' ').any(|known| known == word))
-}
-
 /// The buttons, or a word that the answer is given elsewhere.
 fn answers(ctx: Ctx, id: BlockId, request: &PermissionRequest) -> AnyView {
-    let choices = Choice::all(request);
+    let choices = Choice::all(&request.options);
     let (offered, progress, draft) = ctx.with_value(|context| {
         let answering = &context.answering;
         (

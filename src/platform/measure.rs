@@ -65,6 +65,17 @@ extern "C" {
     fn set_scroll_top_px(this: &Scroller, top_px: f64);
 }
 
+/// The elements that fit a selector and show all of their line.
+pub(crate) fn uncut_in(element: &Element, selector: &str) -> Vec<Element> {
+    let Ok(found) = element.query_selector_all(selector) else {
+        return Vec::new();
+    };
+    let found = (0..found.length()).filter_map(|nth| found.item(nth)?.dyn_into().ok());
+    found
+        .filter(|line: &Element| line.scroll_width() <= line.client_width())
+        .collect()
+}
+
 /// Where a scroller stands, in px from the top.
 pub(crate) fn scroll_top(scroller: &Element) -> f64 {
     scroller.unchecked_ref::<Scroller>().scroll_top_px()

@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::rc::Rc;
 
 use chat_event::frame::{ClientFrame, Open, ServerFrame};
-use chat_feed::connection::{Backoff, Liveness};
+use chat_feed::connection::{Backoff, Liveness, MAY_ANSWER};
 use chat_feed::sessions::Row;
 use futures_util::future::{Either, select};
 use serde::Deserialize;
@@ -22,8 +22,13 @@ const TICK_MS: u32 = 1_000;
 pub(crate) enum ListUpdate {
     /// Rows that are new or changed, and the ids of those that went.
     Rows(Vec<Row>, Vec<String>),
-    /// The agents whose sessions come into it by themselves.
-    Follows(Vec<String>),
+    /// What the server says of itself.
+    Server {
+        /// The agents whose sessions come into it by themselves.
+        follows: Vec<String>,
+        /// Whether the token lets answers be given.
+        may_answer: bool,
+    },
     /// How the list comes here.
     Connection(Connection),
     /// The server wants another token.
@@ -66,6 +71,8 @@ struct Page {
     _sessions: Vec<IgnoredAny>,
     #[serde(default)]
     follows: Vec<String>,
+    #[serde(default)]
+    may: Vec<String>,
 }
 
 async fn stretch(
@@ -82,7 +89,10 @@ async fn stretch(
     };
     match answer {
         Ok(bytes) => match serde_json::from_slice::<Page>(&bytes) {
-            Ok(page) => sink(ListUpdate::Follows(page.follows)),
+            Ok(page) => sink(ListUpdate::Server {
+                follows: page.follows,
+                may_answer: page.may.iter().any(|word| word == MAY_ANSWER),
+            }),
             // Some hosts answer whatever they do not have with their first page, others with 403.
             Err(_) => return Err(End::Absent),
         },

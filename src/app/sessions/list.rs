@@ -10,6 +10,7 @@ use leptos::html::div;
 use leptos::prelude::*;
 
 use super::super::{Open, PageRef, State};
+use super::answers;
 use super::choice::Choice;
 use super::hold::Hold;
 use super::row;
@@ -19,6 +20,8 @@ use crate::platform::{measure, measure::HeightObserver};
 
 /// The scroller's id.
 const LIST_ID: &str = "sessions-list";
+/// The id of what is in it, which has the focus.
+const ROWS_ID: &str = "sessions-rows";
 /// The table needs so much room; with less the list is a list.
 const TABLE_PX: f64 = 720.0;
 /// What is mounted moves in steps, so that not each pixel of scrolling is work.
@@ -44,9 +47,29 @@ pub(super) struct List {
 
 /// Gives the list the focus.
 pub(super) fn focus() {
-    if let Some(list) = dom::by_id(LIST_ID) {
-        dom::focus(&list);
+    if let Some(rows) = dom::by_id(ROWS_ID) {
+        dom::focus(&rows);
     }
+}
+
+/// Those sessions on the screen of which neither the line that says what they are at nor that of their answers is cut.
+pub(super) fn uncut_rows() -> Vec<String> {
+    let Some(list) = dom::by_id(LIST_ID) else {
+        return Vec::new();
+    };
+    let answers = measure::uncut_in(&list, ".answers");
+    let answers = answers
+        .iter()
+        .filter_map(|answers| dom::attribute(answers, "data-answers"));
+    let answers: Vec<String> = answers.collect();
+    let lines = measure::uncut_in(&list, ".session__what").into_iter();
+    let sessions = lines.filter_map(|line| {
+        let session = line.closest(".session").ok().flatten()?;
+        dom::attribute(&session, "data-session-id")
+    });
+    sessions
+        .filter(|session| answers.contains(session))
+        .collect()
 }
 
 /// The list.
@@ -73,12 +96,24 @@ pub(super) fn view(
         div()
             .attr("id", LIST_ID)
             .class("sessions__list")
+            .on(ev::pointermove, move |_| list.hold.point(true))
+            .on(ev::pointerleave, move |_| list.hold.point(false))
+            .on(ev::scroll, move |event| list.follow_scroll(&event))
+            .child((list.rows_view(), answers::view(list))),
+    )
+}
+
+impl List {
+    fn rows_view(self) -> impl IntoView {
+        div()
+            .attr("id", ROWS_ID)
+            .class("sessions__all")
             .attr("role", "listbox")
             .attr("tabindex", "0")
             .attr("aria-label", "Sessions")
             .attr("aria-multiselectable", "true")
-            .attr("aria-activedescendant", move || list.active())
-            .on(ev::keydown, move |event| list.take_key(&event))
+            .attr("aria-activedescendant", move || self.active())
+            .on(ev::keydown, move |event| self.take_key(&event))
             .on(ev::mousedown, |event| {
                 // It chooses rows, and not their text.
                 if event.shift_key() {
@@ -86,24 +121,26 @@ pub(super) fn view(
                     focus();
                 }
             })
-            .on(ev::focus, move |_| list.take_focus())
-            .on(ev::blur, move |_| list.hold.focus(false))
-            .on(ev::pointermove, move |_| list.hold.point(true))
-            .on(ev::pointerleave, move |_| list.hold.point(false))
-            .on(ev::scroll, move |event| list.follow_scroll(&event))
-            .child(
-                div()
-                    .class("sessions__all")
-                    .attr("role", "presentation")
-                    .style(("block-size", move || {
-                        format!("{}px", shown.get().stack.height_px())
-                    }))
-                    .child(move || list.rows()),
-            ),
-    )
-}
+            .on(ev::focus, move |_| self.take_focus())
+            .on(ev::blur, move |_| self.hold.focus(false))
+            .style(("block-size", move || {
+                format!("{}px", self.shown.get().stack.height_px())
+            }))
+            .child(move || self.rows())
+    }
 
-impl List {
+    /// Whoever calls is called again when other rows come on the screen.
+    pub(super) fn track_window(self) {
+        self.step.track();
+        self.size.track();
+    }
+
+    /// The focus, and keys, go to the row of a session.
+    pub(super) fn turn_to(self, session: String) {
+        self.at.set(Some(session));
+        focus();
+    }
+
     fn watch_size(self) {
         let observer = StoredValue::new_local(HeightObserver::new(move |sizes| {
             if let Some((_, width, height)) = sizes.last() {

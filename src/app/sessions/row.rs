@@ -113,17 +113,8 @@ pub(super) fn session(row: &Rc<Row>, look: &Look) -> AnyView {
         return outer.child((sign, text)).into_any();
     }
     let now = now_line(row, look.now_ms).map_or_else(|| did(row).into_any(), IntoAny::into_any);
-    let elsewhere = row.ask.as_ref().and_then(|ask| ask.answerable) == Some(false);
-    let answer = (state == State::NeedsYou && !elsewhere).then(|| {
-        div()
-            .class("session__answer")
-            .child(span().class("button").child("Answer…"))
-    });
-    let text = div().class("session__text").child((
-        div().class("session__line").child((name, unread, by)),
-        now,
-        answer,
-    ));
+    let line = div().class("session__line").child((name, unread, by));
+    let text = div().class("session__text").child((line, now));
     outer
         .child((sign, text, facts(row, look.now_ms, when)))
         .into_any()

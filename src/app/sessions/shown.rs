@@ -8,6 +8,7 @@ use leptos::prelude::*;
 
 use super::super::State;
 use super::super::local::LocalSession;
+use super::answers::has_answers;
 use super::{doing, now};
 
 /// One row of the list.
@@ -22,11 +23,13 @@ pub(super) enum Item {
 }
 
 impl Item {
-    fn height_px(&self, is_table: bool, now_ms: i64) -> u32 {
+    fn height_px(&self, is_table: bool, may_answer: bool, now_ms: i64) -> u32 {
         match self {
             Item::Heading(..) if is_table => 56,
             Item::Heading(..) => 36,
-            Item::Session(Section::NeedsYou, _) if is_table => 100,
+            Item::Session(Section::NeedsYou, row) if is_table && has_answers(row, may_answer) => {
+                100
+            }
             Item::Local(_) | Item::Session(..) if is_table => 64,
             Item::Session(_, session) if doing::has_now(session, now_ms) => 72,
             Item::Local(_) | Item::Session(..) => 52,
@@ -69,6 +72,7 @@ impl Shown {
     pub(super) fn of(state: State, is_table: bool, before: Option<&Shown>) -> Shown {
         let filter = state.filter.with(|text| Filter::parse(text));
         let clock = now(state.now_ms.get());
+        let may_answer = state.may_answer.get();
         // What was looked at changes what is unread.
         state.seen.track();
         let local: Vec<Item> = state.local.with(|sessions| {
@@ -105,7 +109,7 @@ impl Shown {
         let kept = kept.map(Shown::heights_px).unwrap_or_default();
         Shown {
             stack: Stack::of(items.iter().map(|item| {
-                let height_px = item.height_px(is_table, clock.now_ms);
+                let height_px = item.height_px(is_table, may_answer, clock.now_ms);
                 let kept_px = item.id().and_then(|id| kept.get(id));
                 kept_px.map_or(height_px, |kept_px| height_px.max(*kept_px))
             })),
@@ -140,6 +144,14 @@ impl Shown {
             (None, false) => (0..self.items.len()).rev().find(is_session),
         };
         found.or(here)
+    }
+
+    /// The session of the server with this id.
+    pub(super) fn session(&self, id: &str) -> Option<&Rc<Row>> {
+        self.items.iter().find_map(|item| match item {
+            Item::Session(_, row) if row.id == id => Some(row),
+            Item::Session(..) | Item::Heading(..) | Item::Local(_) => None,
+        })
     }
 
     /// The place of what has this id.

@@ -32,7 +32,7 @@ pub use log::{
     Stored, SyncTimes,
 };
 pub use log_bytes::{LogBytes, is_part_of_log};
-pub use now::{Ask, Doing};
+pub use now::{Ask, Doing, Whole};
 pub use pace::Pace;
 pub use session_id::SessionId;
 pub use store::{

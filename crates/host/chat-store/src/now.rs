@@ -2,9 +2,13 @@
 //!
 //! Bounded whatever the log says: what is beyond the bounds is not told of. How it is worded is for who shows it.
 
+mod whole;
+
 use std::collections::VecDeque;
 
-use chat_event::payload::{PermissionRequest, QuestionRequest, ToolCall};
+use chat_event::payload::{
+    PermissionOption, PermissionRequest, QuestionOption, QuestionRequest, ToolCall,
+};
 use chat_event::shell::script_of;
 use chat_event::{ChatEvent, Json, Payload};
 use serde::{Deserialize, Serialize};
@@ -15,7 +19,7 @@ const MOST_OPEN: usize = 64;
 const TEXT_CHARS: usize = 120;
 
 /// The first request that waits for an answer.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ask {
     /// `permission` or `question`.
@@ -32,10 +36,27 @@ pub struct Ask {
     /// `false` where it is answered where the agent runs, and nowhere else.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub answerable: Option<bool>,
+    /// What it can be answered by, where all that is asked is told here.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub whole: Option<Whole>,
+}
+
+/// A request of which the list has room for all: nobody has to look further to answer it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Whole {
+    /// Its id.
+    pub request_id: String,
+    /// The answers to a permission, as the source told them.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub permit: Vec<PermissionOption>,
+    /// The answers to a question, one of which is chosen.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub choose: Vec<QuestionOption>,
 }
 
 /// The newest tool call that runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Doing {
     /// The tool.
@@ -49,7 +70,7 @@ pub struct Doing {
 }
 
 /// What is open. It goes with the summary: who keeps one of the two over a restart keeps both.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Now {
     asks: VecDeque<Open<Ask>>,
     calls: VecDeque<Open<Doing>>,
@@ -69,7 +90,7 @@ enum Turn {
     Announced,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Open<T> {
     id: String,
     /// Its id in another source that tells of the same.
@@ -237,6 +258,7 @@ impl Now {
                 std::mem::swap(&mut before.id, &mut other);
                 before.turn_id.clone_from(&event.turn_id);
                 before.what.answerable = what.answerable;
+                before.what.whole = what.whole.take();
             }
             before.also = Some(other);
             before.call_id = before.call_id.take().or(call_id.cloned());
@@ -297,14 +319,19 @@ impl Now {
 }
 
 fn of_permission(request: &PermissionRequest) -> Ask {
-    let text = request.args.as_ref().and_then(object_of);
-    let text = text.or_else(|| request.title.clone()).unwrap_or_default();
+    let object = request.args.as_ref().and_then(object_of);
+    let whole = object
+        .as_ref()
+        .and_then(|object| whole::of_permission(request, object));
+    let text = object.or_else(|| request.title.clone());
+    let text = text.unwrap_or_default();
     Ask {
         kind: "permission".to_owned(),
         tool: one_line(&request.tool_name),
         text: one_line(&text),
         since_ms: None,
         answerable: request.answerable,
+        whole,
     }
 }
 
@@ -319,6 +346,7 @@ fn of_question(request: &QuestionRequest) -> Ask {
         text: one_line(text),
         since_ms: None,
         answerable: request.answerable,
+        whole: whole::of_question(request),
     }
 }
 

@@ -89,6 +89,15 @@ impl Grant {
         self.scopes.contains(&scope)
     }
 
+    /// What it allows beyond reading, in words that a page can offer something by.
+    pub(crate) fn may(&self) -> Vec<String> {
+        let answers = self.allows(Scope::Answer).then_some(Scope::Answer);
+        answers
+            .map(|scope| scope.word().to_owned())
+            .into_iter()
+            .collect()
+    }
+
     /// Whether the session is there for this token. Of all others it must not learn whether they exist.
     pub(crate) fn sees(&self, session: &str) -> bool {
         self.session

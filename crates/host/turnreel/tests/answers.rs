@@ -280,6 +280,13 @@ fn a_socket_is_told_whether_its_token_may_answer() {
     assert_eq!(may(&reader), Value::Null);
     let both = make_token(&server, &["--scope", "read", "--scope", "answer"]);
     assert_eq!(may(&both), json!(["answer"]));
+    // Nor is more told with the list.
+    let of_list = |token: &str| {
+        let list = server.ask("GET", "/api/v1/sessions?limit=1", token, "").1;
+        list["may"].clone()
+    };
+    assert_eq!(of_list(&server.token), json!(["answer"]));
+    assert_eq!(of_list(&reader), Value::Null);
     let refused = server.ask("POST", PERMISSION, &reader, r#"{"decision": "deny"}"#);
     assert_eq!(refused.0, 403, "{}", refused.1);
 }
@@ -350,6 +357,7 @@ fn what_a_hook_asks_is_counted_once_and_waits_on_when_its_turn_ends() {
         server.post("s1", &json!(asks));
         assert_eq!(row()["asks"], 1, "{}", row());
         assert_eq!(row()["ask"]["answerable"], Value::Null, "{}", row());
+        assert_eq!(row()["ask"]["whole"]["requestId"], "hook");
         let end = json!([{"id": format!("end{nth}"), "timestamp": 4, "type": "turn_end", "turnId": "t1", "payload": {}}]);
         server.post("s1", &end);
         assert_eq!(row()["asks"], 1, "a sub-agent may ask behind it");

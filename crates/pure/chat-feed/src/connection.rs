@@ -36,6 +36,9 @@ pub use page::{Page, PageError};
 use chat_event::ChatEvent;
 use chat_event::frame::{ClientFrame, ServerFrame};
 
+/// In `may`, where a server says what a token allows: that answers can be given.
+pub const MAY_ANSWER: &str = "answer";
+
 /// What happened.
 #[derive(Debug)]
 pub enum Input {

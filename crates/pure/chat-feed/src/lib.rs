@@ -18,6 +18,7 @@
 pub mod answers;
 pub mod arrangement;
 mod block;
+pub mod choices;
 pub mod connection;
 pub mod diff_list;
 pub mod export;

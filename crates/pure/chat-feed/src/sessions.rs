@@ -8,6 +8,7 @@ mod rows;
 mod seen;
 mod stack;
 
+use chat_event::payload::{PermissionOption, QuestionOption};
 use serde::Deserialize;
 
 pub use filter::{Facet, Filter, haystack_of};
@@ -82,7 +83,7 @@ pub struct Row {
 }
 
 /// A request that waits.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Ask {
     /// `permission` or `question`.
@@ -95,6 +96,20 @@ pub struct Ask {
     pub since_ms: Option<i64>,
     /// `false` where it is answered where the agent runs, and nowhere else.
     pub answerable: Option<bool>,
+    /// What it can be answered by, where `text` is all that is asked.
+    pub whole: Option<Whole>,
+}
+
+/// How a request is answered of which a row tells all.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Whole {
+    /// Its id.
+    pub request_id: String,
+    /// The answers to a permission, as its source told them.
+    pub permit: Vec<PermissionOption>,
+    /// The answers to a question, one of which is chosen.
+    pub choose: Vec<QuestionOption>,
 }
 
 /// A tool call that runs.

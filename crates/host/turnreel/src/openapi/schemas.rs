@@ -83,6 +83,7 @@ pub(super) fn all() -> Value {
             "properties": {
                 "sessions": list("Session"), "next": {"type": ["string", "null"]},
                 "follows": {"type": "array", "items": text},
+                "may": {"type": "array", "items": {"enum": ["answer"]}},
             },
         },
         "Diff": {
@@ -221,6 +222,24 @@ fn session(text: &Value, count: &Value) -> Value {
                     "kind": {"enum": ["permission", "question"]},
                     "tool": text, "text": text, "sinceMs": {"type": "integer"},
                     "answerable": {"type": "boolean"},
+                    "whole": {
+                        "type": "object",
+                        "description": "What it can be answered by, where `text` is all that is asked.",
+                        "required": ["requestId"],
+                        "properties": {
+                            "requestId": text,
+                            "permit": {"type": "array", "items": {
+                                "type": "object",
+                                "required": ["id", "label", "kind"],
+                                "properties": {"id": text, "label": text, "kind": text},
+                            }},
+                            "choose": {"type": "array", "items": {
+                                "type": "object",
+                                "required": ["label"],
+                                "properties": {"label": text, "description": text},
+                            }},
+                        },
+                    },
                 },
             },
             "doing": {

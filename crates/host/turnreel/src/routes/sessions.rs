@@ -36,6 +36,9 @@ pub(super) struct List {
     /// The agents on this machine whose sessions come here by themselves.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     follows: Vec<&'static str>,
+    /// What the token allows beyond reading.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    may: Vec<String>,
 }
 
 fn rows<S: Serializer>(rows: &[Arc<Summary>], serializer: S) -> Result<S::Ok, S::Error> {
@@ -46,7 +49,7 @@ fn rows<S: Serializer>(rows: &[Arc<Summary>], serializer: S) -> Result<S::Ok, S:
 const LIMIT: usize = 1000;
 
 /// `{"sessions":[…],"next"}`, by id; `next` is what to ask on from, `null` at the end. With `follows` where the sessions of
-/// agents on this machine come here by themselves: their names.
+/// agents on this machine come here by themselves: their names; and with `may` where the token allows more than to read.
 pub(super) async fn list(
     FromState(state): FromState<State>,
     Extension(grant): Extension<Arc<Grant>>,
@@ -70,6 +73,7 @@ pub(super) async fn list(
         sessions,
         next,
         follows,
+        may: grant.may(),
     })
 }
 

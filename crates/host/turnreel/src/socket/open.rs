@@ -15,7 +15,6 @@ use crate::agent_form::AgentForm;
 use crate::error::NO_SESSION;
 use crate::follow::Follower;
 use crate::live::{Live, RING_EVENTS};
-use crate::scope::Scope;
 use crate::told::Bodies;
 
 impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
@@ -98,20 +97,11 @@ impl<S: Sink<Message, Error = axum::Error> + Unpin> Socket<S> {
         let hello = Hello {
             proto: 1,
             hb_ms: self.state.settings.heartbeat_ms,
-            may: self.may(),
+            may: self.grant.may(),
             limits: limits(),
             ..opened
         };
         self.send_frame(&ServerFrame::Hello(hello)).await
-    }
-
-    /// What the token allows beyond reading, in words that a page can offer something by.
-    fn may(&self) -> Vec<String> {
-        let answers = self.grant.allows(Scope::Answer);
-        answers
-            .then(|| Scope::Answer.word().to_owned())
-            .into_iter()
-            .collect()
     }
 
     async fn open_agent(&mut self, open: &Open, live: Arc<Live>) -> Result<(), End> {

@@ -4,10 +4,7 @@ use chat_event::frame::{Hello, Resume, ServerFrame};
 
 use super::{REFUSED_SOCKETS, State, Step};
 use crate::connection::page::{Page, PageError};
-use crate::connection::{Command, Failure, Loss, Status};
-
-/// The server's word for a token that may answer what an agent asks.
-const MAY_ANSWER: &str = "answer";
+use crate::connection::{Command, Failure, Loss, MAY_ANSWER, Status};
 
 impl Step<'_> {
     pub(super) fn page(&mut self, page: Page) {
