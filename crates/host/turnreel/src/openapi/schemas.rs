@@ -199,6 +199,38 @@ fn fleet_log(text: &Value, count: &Value, events: &Value) -> Value {
     })
 }
 
+/// What a session waits for an answer to.
+fn ask(text: &Value) -> Value {
+    json!({
+        "type": "object",
+        "description": "Of the requests that wait for an answer, the one that waits longest.",
+        "required": ["kind"],
+        "properties": {
+            "kind": {"enum": ["permission", "question"]},
+            "tool": text, "text": text, "sinceMs": {"type": "integer"},
+            "answerable": {"type": "boolean"},
+            "whole": {
+                "type": "object",
+                "description": "What it can be answered by, where `text` is all that is asked.",
+                "required": ["requestId"],
+                "properties": {
+                    "requestId": text,
+                    "permit": {"type": "array", "items": {
+                        "type": "object",
+                        "required": ["id", "label", "kind"],
+                        "properties": {"id": text, "label": text, "kind": text},
+                    }},
+                    "choose": {"type": "array", "items": {
+                        "type": "object",
+                        "required": ["label"],
+                        "properties": {"label": text, "description": text},
+                    }},
+                },
+            },
+        },
+    })
+}
+
 /// One row of the list.
 fn session(text: &Value, count: &Value) -> Value {
     let mut schema = json!({
@@ -214,34 +246,7 @@ fn session(text: &Value, count: &Value) -> Value {
             "lastActivityMs": {"type": "integer"},
             "head": count, "events": count, "epoch": text,
             "asks": count,
-            "ask": {
-                "type": "object",
-                "description": "Of the requests that wait for an answer, the one that waits longest.",
-                "required": ["kind"],
-                "properties": {
-                    "kind": {"enum": ["permission", "question"]},
-                    "tool": text, "text": text, "sinceMs": {"type": "integer"},
-                    "answerable": {"type": "boolean"},
-                    "whole": {
-                        "type": "object",
-                        "description": "What it can be answered by, where `text` is all that is asked.",
-                        "required": ["requestId"],
-                        "properties": {
-                            "requestId": text,
-                            "permit": {"type": "array", "items": {
-                                "type": "object",
-                                "required": ["id", "label", "kind"],
-                                "properties": {"id": text, "label": text, "kind": text},
-                            }},
-                            "choose": {"type": "array", "items": {
-                                "type": "object",
-                                "required": ["label"],
-                                "properties": {"label": text, "description": text},
-                            }},
-                        },
-                    },
-                },
-            },
+            "ask": ask(text),
             "doing": {
                 "type": "object",
                 "description": "The newest tool call that runs.",
