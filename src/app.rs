@@ -250,8 +250,10 @@ impl Page {
             return self.take(ListUpdate::Absent);
         }
         let page = Rc::downgrade(self);
+        let known = self.state.rows.with_untracked(Rows::ids);
         let following = list::follow(
             server,
+            known,
             Rc::new(move |update| {
                 if let Some(page) = page.upgrade() {
                     page.take(update);
@@ -271,10 +273,17 @@ impl Page {
             ListUpdate::Rows(changed, gone) => {
                 state.now_ms.set(clock::epoch_ms());
                 let is_open = self.is_one_open(changed.iter().map(|row| row.id.as_str()));
+                let is_back = state.rows.with_untracked(|rows| {
+                    let new = changed.iter().filter(|row| rows.get(&row.id).is_none());
+                    self.is_one_open(new.map(|row| row.id.as_str()))
+                });
                 state.rows.update(|rows| rows.take(changed, &gone));
                 if is_open {
                     self.look();
                     self.write_title();
+                }
+                if is_back {
+                    self.open_again();
                 }
             }
             ListUpdate::Server {

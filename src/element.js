@@ -44,7 +44,7 @@ export function defineElement(name, observed, connect) {
     #shown = {};
     #ready = new Promise((done) => {
       const told = ({ type, detail }) => {
-        if (type === "af-ready" || this.state === "live") done();
+        if (type === "af-ready" || /^(live|ended)$/.test(this.state)) done();
         if (type === "af-follow") this.#shown = detail;
         this.#tellStates();
       };

@@ -72,7 +72,7 @@ impl Page {
     /// Opens what the reader asks for: a step that Back goes back over.
     fn open(&self, open: Open) {
         if self.state.open.with_untracked(|now| *now == open) {
-            return;
+            return self.open_again();
         }
         match &open {
             Open::Session(id) => location::step(&[("session", id)], None),
@@ -81,6 +81,15 @@ impl Page {
             Open::Nothing | Open::Address(_) => location::step(&[], None),
         }
         self.enter(open);
+    }
+
+    /// Opens a session anew that could not be read on, as one does not that was removed: it may be back.
+    pub(super) fn open_again(&self) {
+        let has_failed = dom::attribute(&self.feed, "state").as_deref() == Some("error");
+        if let (true, Open::Session(id)) = (has_failed, self.state.open.get_untracked()) {
+            dom::remove_attribute(&self.feed, "session");
+            dom::write_attribute(&self.feed, "session", &id);
+        }
     }
 
     /// Shows what the address says already.

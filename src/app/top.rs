@@ -7,6 +7,7 @@ use leptos::html::{button, code, div, form, h1, h2, input, p, span};
 use leptos::prelude::*;
 
 use super::{Open, Page, PageRef, State, empty, first, sessions, together};
+use crate::element;
 use crate::platform::{dom, tab_storage};
 use crate::transport::link::Server;
 
@@ -146,7 +147,10 @@ impl Page {
     }
 
     fn set_token(&self, token: Option<String>) {
-        dom::set_text_property(&self.feed, "token", token.as_deref());
+        // Those that are watched together stand beside it.
+        for feed in dom::all(element::NAME) {
+            dom::set_text_property(&feed, "token", token.as_deref());
+        }
         tab_storage::set(first::TOKEN_KEY, token.as_deref());
         *self.token.borrow_mut() = token;
     }

@@ -177,8 +177,9 @@ impl Context {
     }
 
     fn set_progress(&self, id: BlockId, progress: Option<Progress>) {
-        // An event that came first has settled it.
-        if !self.waiting.borrow().contains_key(&id) {
+        // An event that came first has settled it. What is on its way waits for what comes of it, on the screen or not.
+        let is_under_way = self.answering.progress(id).is_some();
+        if !is_under_way && !self.waiting.borrow().contains_key(&id) {
             return;
         }
         match progress {

@@ -20,6 +20,9 @@ const TEXT_LIMIT_MS: u32 = 4_000;
 /// The worker may take this long to be fetched and to read its grammars.
 const START_LIMIT_MS: u32 = 15_000;
 
+/// Where so many texts wait, those that nobody wants any longer are forgotten: beyond what can wait in the queue.
+const MOST_WAITING: usize = 1_000;
+
 /// Told when an answer has come: ask again.
 pub(crate) type Told = dyn Fn();
 
@@ -62,6 +65,10 @@ pub(crate) fn ask(
         let known = colours.queue.borrow_mut().ask(job, on_screen);
         if known.is_none() {
             let mut waiting = colours.waiting.borrow_mut();
+            // Texts that were passed by went from the queue unseen.
+            if waiting.len() >= MOST_WAITING {
+                waiting.retain(|_, told| told.iter().any(|told| told.strong_count() > 0));
+            }
             let of_key = waiting.entry(key).or_default();
             of_key.retain(|told| told.strong_count() > 0);
             of_key.push(Rc::downgrade(told));

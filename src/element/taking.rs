@@ -41,6 +41,10 @@ impl FeedElement {
         match update {
             Update::Soon => self.view.hold(SHORT_LOG_MS),
             Update::Clear => {
+                // All of it comes again, and none of it is news.
+                if self.state.get() == "live" {
+                    self.set_state("loading");
+                }
                 self.empty();
                 self.kept.borrow().clear();
             }
@@ -200,12 +204,17 @@ impl FeedElement {
             ("message", Member::Text(&what)),
             ("refused", Member::Is(failure.refused)),
         ]);
+        let note = Some(Note {
+            what,
+            more: more.join(" "),
+        });
+        // It stands before the event: who hears that may open something else, which takes it away.
+        self.view.bar.note.set(note.clone());
         // A page that tells its reader itself takes the event over.
-        if dom::asks_leave(&self.host, "af-error", &detail) {
-            self.view.bar.note.set(Some(Note {
-                what,
-                more: more.join(" "),
-            }));
+        if !dom::asks_leave(&self.host, "af-error", &detail)
+            && self.view.bar.note.get_untracked() == note
+        {
+            self.view.bar.note.set(None);
         }
     }
 }

@@ -103,6 +103,11 @@ impl FeedStore {
         read(self.renderer.borrow().feed(), player.clock())
     }
 
+    /// How many requests wait for an answer now, whatever moment is shown.
+    pub(crate) fn waiting_now(&self) -> usize {
+        self.renderer.borrow().waiting_asks()
+    }
+
     /// Counts up when the player stands elsewhere, or something came.
     pub(crate) fn moved(&self) -> ArcRwSignal<u32> {
         self.playing.moved.clone()

@@ -105,6 +105,24 @@ pub(crate) fn by_id(id: &str) -> Option<Element> {
     document().get_element_by_id(id)
 }
 
+/// All elements of the page that fit a selector.
+pub(crate) fn all(selector: &str) -> Vec<Element> {
+    elements_of(document().query_selector_all(selector))
+}
+
+/// All elements below one that fit a selector.
+pub(crate) fn all_below(element: &Element, selector: &str) -> Vec<Element> {
+    elements_of(element.query_selector_all(selector))
+}
+
+fn elements_of(found: Result<web_sys::NodeList, wasm_bindgen::JsValue>) -> Vec<Element> {
+    let found = found.into_iter().flat_map(|found| {
+        let elements = (0..found.length()).filter_map(|nth| found.item(nth)?.dyn_into().ok());
+        elements.collect::<Vec<Element>>()
+    });
+    found.collect()
+}
+
 /// Whether the page's root element has an attribute: so whoever serves the page tells it something.
 pub(crate) fn page_says(name: &str) -> bool {
     let root = document().document_element();

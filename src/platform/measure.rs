@@ -67,13 +67,9 @@ extern "C" {
 
 /// The elements that fit a selector and show all of their line.
 pub(crate) fn uncut_in(element: &Element, selector: &str) -> Vec<Element> {
-    let Ok(found) = element.query_selector_all(selector) else {
-        return Vec::new();
-    };
-    let found = (0..found.length()).filter_map(|nth| found.item(nth)?.dyn_into().ok());
-    found
-        .filter(|line: &Element| line.scroll_width() <= line.client_width())
-        .collect()
+    let mut lines = super::dom::all_below(element, selector);
+    lines.retain(|line| line.scroll_width() <= line.client_width());
+    lines
 }
 
 /// Where a scroller stands, in px from the top.

@@ -59,6 +59,10 @@ fn adopt_in(root: &JsValue, css: &'static str) {
         let name = JsValue::from_str("adoptedStyleSheets");
         let sheets = js_sys::Reflect::get(root, &name).map(|sheets| js_sys::Array::from(&sheets));
         let sheets = sheets.unwrap_or_default();
+        // An element that is put back has them.
+        if sheets.includes(&sheet, 0) {
+            return;
+        }
         sheets.push(&sheet);
         let _ = js_sys::Reflect::set(root, &name, &sheets);
     }

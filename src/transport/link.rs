@@ -269,10 +269,11 @@ pub(crate) async fn wait(backoff: &mut Backoff, asked_ms: Option<u64>, tell: imp
     loop {
         let due_ms = backoff.due_ms(frame::is_hidden()).unwrap_or_default();
         let left_ms = due_ms - frame::now_ms();
-        if !frame::is_online() {
-            tell(Status::Offline);
-        } else if left_ms <= 0.0 {
+        if left_ms <= 0.0 {
+            // Without a network, too: a server on this machine needs none.
             return;
+        } else if !frame::is_online() {
+            tell(Status::Offline);
         } else {
             let seconds = whole_ms(left_ms).div_ceil(1_000);
             let why = Loss::NoAnswer;
@@ -283,11 +284,7 @@ pub(crate) async fn wait(backoff: &mut Backoff, asked_ms: Option<u64>, tell: imp
                 why,
             });
         }
-        let pause_ms = if left_ms > 0.0 {
-            TICK_MS.min(whole_ms(left_ms))
-        } else {
-            TICK_MS
-        };
+        let pause_ms = TICK_MS.min(whole_ms(left_ms));
         let reached = poll_fn(|context| match so_far.is_past(context) {
             true => Poll::Ready(()),
             false => Poll::Pending,

@@ -1,9 +1,10 @@
 //! The list of sessions of a server, followed over the same kind of socket.
 
+use std::collections::BTreeSet;
 use std::future::poll_fn;
 use std::rc::Rc;
 
-use chat_event::frame::{ClientFrame, Open, ServerFrame};
+use chat_event::frame::{ClientFrame, Open, ServerFrame, Sessions};
 use chat_feed::connection::{Backoff, Liveness, MAY_ANSWER};
 use chat_feed::sessions::Row;
 use futures_util::future::{Either, select};
@@ -37,13 +38,22 @@ pub(crate) enum ListUpdate {
     Absent,
 }
 
-/// Follows the list; tells until it is stopped.
-pub(crate) fn follow(server: Server, sink: Rc<dyn Fn(ListUpdate)>) -> Running {
+/// Follows the list; tells until it is stopped. `known` are the sessions that stand in it already.
+pub(crate) fn follow(
+    server: Server,
+    known: BTreeSet<String>,
+    sink: Rc<dyn Fn(ListUpdate)>,
+) -> Running {
     Running::begin(async move {
         let mut backoff = Backoff::default();
         let mut was_live = false;
+        let mut list = Listed {
+            known,
+            begun: None,
+            sink: sink.clone(),
+        };
         loop {
-            let asked_ms = match stretch(&server, &sink, &mut backoff, &mut was_live).await {
+            let asked_ms = match stretch(&server, &mut list, &mut backoff, &mut was_live).await {
                 Ok(asked_ms) => asked_ms,
                 Err(End::Refused) => return sink(ListUpdate::Refused),
                 // What stands before a server that is away may answer in its place.
@@ -54,6 +64,49 @@ pub(crate) fn follow(server: Server, sink: Rc<dyn Fn(ListUpdate)>) -> Running {
             link::wait(&mut backoff, asked_ms, tell).await;
         }
     })
+}
+
+/// Which sessions the list has. A server does not say to who comes again what went meanwhile: it is what is not named
+/// before the answer to a question that was sent with the subscription.
+struct Listed {
+    known: BTreeSet<String>,
+    /// Those named since the list was subscribed to, until all were.
+    begun: Option<BTreeSet<String>>,
+    sink: Rc<dyn Fn(ListUpdate)>,
+}
+
+impl Listed {
+    fn begin(&mut self) {
+        self.begun = Some(BTreeSet::new());
+    }
+
+    fn take(&mut self, sessions: Sessions) {
+        // A row that is none is left out: the others are as good without it.
+        let rows = sessions.changed.iter().filter_map(chat_event::Json::parse);
+        let rows: Vec<Row> = rows.collect();
+        for row in &rows {
+            if let Some(begun) = &mut self.begun {
+                begun.insert(row.id.clone());
+            }
+            self.known.insert(row.id.clone());
+        }
+        for id in &sessions.gone {
+            self.known.remove(id);
+        }
+        (self.sink)(ListUpdate::Rows(rows, sessions.gone));
+    }
+
+    /// All were named.
+    fn is_whole(&mut self) {
+        let Some(begun) = self.begun.take() else {
+            return;
+        };
+        let gone: Vec<String> = self.known.difference(&begun).cloned().collect();
+        self.known = begun;
+        if !gone.is_empty() {
+            (self.sink)(ListUpdate::Rows(Vec::new(), gone));
+        }
+    }
 }
 
 /// Why it is not tried again.
@@ -77,10 +130,11 @@ struct Page {
 
 async fn stretch(
     server: &Server,
-    sink: &Rc<dyn Fn(ListUpdate)>,
+    list: &mut Listed,
     backoff: &mut Backoff,
     was_live: &mut bool,
 ) -> Result<Option<u64>, End> {
+    let sink = list.sink.clone();
     // A socket does not say why it was refused; a request does.
     let address = server.route("sessions?limit=1");
     let asked = in_time(fetch_bytes(&address, server.token.as_deref())).await;
@@ -135,19 +189,17 @@ async fn stretch(
         match heard {
             Some(Heard::Opened) => {
                 socket.send(&ClientFrame::Open(open.clone()));
+                list.begin();
+                let n = liveness.ping(now_ms);
+                socket.send(&ClientFrame::Ping { n });
                 backoff.connected(now_ms);
                 *was_live = true;
                 sink(ListUpdate::Connection(Connection::Live));
             }
             Some(Heard::Frame(ServerFrame::Sessions(sessions))) => {
-                // A row that is none is left out: the others are as good without it.
-                let rows = sessions
-                    .changed
-                    .iter()
-                    .filter_map(chat_event::Json::parse)
-                    .collect();
-                sink(ListUpdate::Rows(rows, sessions.gone));
+                list.take(sessions);
             }
+            Some(Heard::Frame(ServerFrame::Pong(_))) => list.is_whole(),
             Some(Heard::Frame(ServerFrame::Bye(bye))) => return Ok(Some(bye.reconnect_after_ms)),
             Some(Heard::Frame(_)) => {}
             Some(Heard::Unreadable | Heard::Closed) => return Ok(None),

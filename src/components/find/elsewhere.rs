@@ -9,6 +9,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use chat_feed::find::How;
+use chat_feed::playback::Player;
 
 use crate::components::Context;
 use crate::platform::clock;
@@ -83,10 +84,15 @@ impl Context {
         let Some(elsewhere) = asking.elsewhere.borrow().clone() else {
             return;
         };
-        let (question, n_events) = (asking.question.get(), self.store.event_count());
+        // Of a moment only what had come is looked through: more of it is asked for anew.
+        let n_events = match self.store.looks_back() {
+            true => self.store.player(Player::n_events),
+            false => self.store.event_count(),
+        };
+        let question = asking.question.get();
         let now_ms = clock::epoch_ms();
         let is_known = asking.asked.get().is_some_and(|(asked, n_then, at_ms)| {
-            asked == question && (n_then == n_events || now_ms - at_ms < AGAIN_MS)
+            asked == question && (n_events <= n_then || now_ms - at_ms < AGAIN_MS)
         });
         if asking.busy.get() || is_known {
             return;

@@ -109,8 +109,14 @@ pub(super) fn behind(context: &Context) -> Option<String> {
         })
     });
     let looks_back = context.store.looks_back();
+    // The agent stands still, and its question is not on the screen.
+    let waits = match context.store.waiting_now() {
+        0 => String::new(),
+        1 => " · 1 needs you".to_owned(),
+        n => format!(" · {n} need you"),
+    };
     looks_back.then(|| match behind {
-        Some(behind) => format!("{behind} behind live"),
+        Some(behind) => format!("{behind} behind live{waits}"),
         None => "Paused at the newest".to_owned(),
     })
 }

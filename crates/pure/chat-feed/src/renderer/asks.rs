@@ -140,6 +140,12 @@ impl ChatRenderer {
         }
     }
 
+    /// How many requests wait for an answer, of the newest turn and of none.
+    pub fn waiting_asks(&self) -> usize {
+        let newest = self.turn_works.last();
+        newest.map_or(0, |work| work.open_asks.len()) + self.free_asks.len()
+    }
+
     /// Whether something that a call has to wait for is open.
     pub(super) fn is_asked_for(&self, call: BlockId, call_id: &str) -> bool {
         let turn = self.feed.block(call).turn;

@@ -1,7 +1,7 @@
 //! All sessions, kept in their order; and which of them stand in which section.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::filter::haystack_of;
@@ -80,6 +80,11 @@ impl Arranged {
 }
 
 impl Rows {
+    /// The ids of all sessions.
+    pub fn ids(&self) -> BTreeSet<String> {
+        self.by_id.keys().cloned().collect()
+    }
+
     /// Takes what is new or changed, and the ids of what went.
     pub fn take(&mut self, changed: Vec<Row>, gone: &[String]) {
         let is_few = changed.len() + gone.len() <= FEW;

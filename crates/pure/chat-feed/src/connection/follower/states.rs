@@ -117,13 +117,13 @@ impl Step<'_> {
     }
 
     pub(super) fn wait(&mut self, why: Loss) {
-        if self.follower.is_offline {
-            return self.tell(Status::Offline);
-        }
         let due_ms = self.follower.backoff.due_ms(self.follower.is_hidden);
         let left_ms = due_ms.unwrap_or(self.now_ms) - self.now_ms;
         if left_ms <= 0.0 {
+            // Without a network, too: a server on this machine needs none.
             self.load();
+        } else if self.follower.is_offline {
+            self.tell(Status::Offline);
         } else {
             let seconds = seconds(left_ms);
             let attempt = self.follower.backoff.attempt();
