@@ -11,7 +11,7 @@ use crate::platform::dom::{self, Element, Event};
 use crate::platform::{custom_element, frame};
 
 /// The rows of the list, and the button that shows it where it is hidden.
-const LIST: &str = ".sessions__list";
+const LIST: &str = ".sessions__all";
 const SHOW_LIST: &str = "#show-sessions";
 
 /// Keys that the browser scrolls by, where nothing else is done with them.

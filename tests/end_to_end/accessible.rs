@@ -1,4 +1,4 @@
-//! The page in seventeen states, light and dark, against the rules of axe-core: none may be broken, however small its impact.
+//! The page in eighteen states, light and dark, against the rules of axe-core: none may be broken, however small its impact.
 
 use crate::SHORT;
 use crate::browser::Tab;
@@ -181,6 +181,13 @@ fn no_rule_of_accessibility_is_broken_in_any_state() {
             tab.wait_for(what, SHORT, seen).await;
             check(&tab, &rules, what, &mut broken).await;
         }
+
+        tab.goto("about:blank").await;
+        tab.goto(&format!("{}/#token={}", server.url, server.token))
+            .await;
+        let answers = "!!document.querySelector('.answers[data-fits]')";
+        tab.wait_for("the overview", SHORT, answers).await;
+        check(&tab, &rules, "overview", &mut broken).await;
 
         let stranger = visit.tab("stranger").await;
         stranger

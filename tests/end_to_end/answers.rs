@@ -120,7 +120,7 @@ async fn events_of(server: &Server, session: &str) -> Vec<Value> {
     page["events"].as_array().expect("events").clone()
 }
 
-async fn resolved(server: &Server, session: &str) -> Vec<Value> {
+pub(crate) async fn resolved(server: &Server, session: &str) -> Vec<Value> {
     let events = events_of(server, session).await;
     let answers = events.into_iter().filter(|event| {
         event["type"]

@@ -119,7 +119,7 @@ fn thousands_of_sessions_are_a_screen_of_rows_and_who_needs_you_is_first() {
         assert!(tab.eval::<bool>(&said("fails", "the version exists")).await);
 
         // Found by words, left by keys.
-        tab.run("document.getElementById('sessions-list').focus()")
+        tab.run("document.getElementById('sessions-rows').focus()")
             .await;
         tab.press("/").await;
         tab.wait_for(
@@ -142,17 +142,17 @@ fn thousands_of_sessions_are_a_screen_of_rows_and_who_needs_you_is_first() {
             &only.replace("s2999", "fails"),
         )
         .await;
-        tab.run("const f = document.getElementById('sessions-filter'); f.value = ''; f.dispatchEvent(new Event('input', {bubbles: true})); document.getElementById('sessions-list').focus();").await;
+        tab.run("const f = document.getElementById('sessions-filter'); f.value = ''; f.dispatchEvent(new Event('input', {bubbles: true})); document.getElementById('sessions-rows').focus();").await;
         tab.press("End").await;
         let at = |session: &str| {
             format!(
-                "document.getElementById(document.getElementById('sessions-list').getAttribute('aria-activedescendant'))?.querySelector('.session').dataset.sessionId === '{session}'"
+                "document.getElementById(document.getElementById('sessions-rows').getAttribute('aria-activedescendant'))?.querySelector('.session').dataset.sessionId === '{session}'"
             )
         };
         tab.wait_for(
             "the last one to be mounted and named",
             SHORT,
-            "document.getElementById(document.getElementById('sessions-list').getAttribute('aria-activedescendant'))?.getAttribute('aria-posinset') === '3003'",
+            "document.getElementById(document.getElementById('sessions-rows').getAttribute('aria-activedescendant'))?.getAttribute('aria-posinset') === '3003'",
         )
         .await;
         tab.press("Home").await;
@@ -282,13 +282,13 @@ fn the_bar_says_which_moment_is_shown_and_has_the_ways_to_the_list() {
         tab.wait_for("their words", SHORT, whole).await;
         tab.click("__test.visible('.sessions__menu')").await;
         // By a key as well; who was in it is in it again.
-        tab.run("document.getElementById('sessions-list').focus()")
+        tab.run("document.getElementById('sessions-rows').focus()")
             .await;
         tab.press("b").await;
         tab.wait_for("no list", SHORT, hidden).await;
         tab.press("b").await;
         let in_list =
-            "!!__test.visible('nav.sessions') && document.activeElement.id === 'sessions-list'";
+            "!!__test.visible('nav.sessions') && document.activeElement.id === 'sessions-rows'";
         tab.wait_for("the list and the focus in it", SHORT, in_list)
             .await;
 

@@ -57,6 +57,7 @@ mod made_session;
 mod opening;
 mod other_browsers;
 mod overview;
+mod overview_answers;
 mod packed;
 mod page;
 mod panel;

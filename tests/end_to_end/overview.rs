@@ -8,7 +8,7 @@ use crate::server::Server;
 use crate::sessions::{CATCH_UP_LIMIT, with_server};
 
 /// Events of a session, from `first` on, each a second after the one before; the first ones were a minute ago.
-fn events(session: &str, first: usize, told: &[(&str, Value)]) -> Value {
+pub(crate) fn events(session: &str, first: usize, told: &[(&str, Value)]) -> Value {
     let now = std::time::SystemTime::UNIX_EPOCH.elapsed();
     let now_ms = now.expect("a clock").as_millis();
     let begun_ms = u64::try_from(now_ms).expect("a time") - 60_000;
@@ -23,7 +23,7 @@ fn events(session: &str, first: usize, told: &[(&str, Value)]) -> Value {
 }
 
 /// A session with a title and a turn that goes on.
-fn begun(title: &str) -> Vec<(&'static str, Value)> {
+pub(crate) fn begun(title: &str) -> Vec<(&'static str, Value)> {
     vec![
         (
             "session_start",
@@ -52,7 +52,7 @@ const ASTRAY: &str = r"(() => {
         if (text.getBoundingClientRect().width < 280) found.push('a title has no room');
     }
     const stops = [...document.querySelectorAll('nav.sessions :is(button, input, select)')]
-        .filter((stop) => stop.checkVisibility())
+        .filter((stop) => stop.checkVisibility({ visibilityProperty: true }))
         .map((stop) => [stop.className || stop.id, stop.getBoundingClientRect()]);
     for (const [at, [name, box]] of stops.entries()) {
         const before = stops[at - 1]?.[1];
