@@ -226,8 +226,15 @@ impl World {
             _ => {}
         }
         let due_ms = self.follower.due_ms(self.now_ms);
-        if due_ms.is_some_and(|due_ms| due_ms <= self.now_ms) {
+        let is_due = |world: &World| {
+            let due_ms = world.follower.due_ms(world.now_ms);
+            due_ms.is_some_and(|due_ms| due_ms <= world.now_ms)
+        };
+        let mut n_woken = 0;
+        while is_due(self) {
             self.input(Input::Time);
+            n_woken += 1;
+            assert!(n_woken < 4, "it would be woken again and again");
         }
     }
 
@@ -337,6 +344,30 @@ proptest! {
         world.input(Input::Hidden(false));
         world.settle();
     }
+}
+
+#[test]
+fn without_a_network_a_server_on_this_machine_is_found_again() {
+    let mut world = World::new();
+    world.head = 3;
+    world.settle();
+    world.input(Input::Online(false));
+    world.network = Network::Dead;
+    world.cut();
+    let pass = |world: &mut World| {
+        for _ in 0..2_000 {
+            world.publish(10);
+            world.deliver();
+            world.pass(50.0);
+        }
+    };
+    pass(&mut world);
+    assert!(matches!(world.told.last(), Some(Status::Offline)));
+    world.head = 5;
+    world.network = Network::Good;
+    pass(&mut world);
+    let wanted: Vec<String> = (1..=5).map(|seq| shown(world.epoch, seq)).collect();
+    assert_eq!(world.here, wanted);
 }
 
 #[test]

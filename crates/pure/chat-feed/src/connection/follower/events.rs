@@ -79,6 +79,8 @@ impl Step<'_> {
     pub(super) fn acknowledge(&mut self) {
         let last = self.follower.inbox.last_seq();
         if last <= self.follower.acked {
+            // A log that began anew has nothing to be acknowledged, whatever was due before.
+            self.follower.ack_due_ms = None;
             return;
         }
         let due_ms = *self.follower.ack_due_ms.get_or_insert(self.now_ms + ACK_MS);
