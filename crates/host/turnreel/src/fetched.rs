@@ -261,10 +261,12 @@ impl State {
     /// 503 where it cannot be had now.
     pub(crate) async fn fetch_to_write(&self, id: &SessionId) -> Result<(), ApiError> {
         if let Some(fetching) = self.fetching.get()
-            && self.live_to_write(id).is_none()
+            && self.live(id).is_none()
             && (self.store.is_packed(id) || fetching.cold.has(id))
         {
             fetching.session(self, id).await?;
+            // It may have been looked for before there was a copy of it.
+            locked(&fetching.missed).remove(&Wanted::Session(id.clone()));
         }
         Ok(())
     }
