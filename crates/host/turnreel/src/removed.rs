@@ -102,6 +102,7 @@ fn look_through(state: &State) -> Result<bool, chat_store::Error> {
     for (live, _writer) in &held {
         let is_removed = missing.contains(live.session.id());
         if live.is_removed() != is_removed {
+            state.forget_remembered(live.session.id());
             live.set_removed(is_removed, &state.list);
         }
     }

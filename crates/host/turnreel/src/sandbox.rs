@@ -88,6 +88,8 @@ impl Tasks {
         let storing = tokio::spawn(async move {
             let mut slot = slot.lock().await;
             if slot.is_none() {
+                // What the reader is to go on behind may be elsewhere.
+                state.fetch_to_write(&id).await?;
                 let session = state.live(&id).map(|live| live.session.clone());
                 let session_id = id.clone();
                 let made =
@@ -124,6 +126,21 @@ impl Tasks {
             stored
         });
         storing.await?
+    }
+
+    /// The session's log was taken away: the next report's reader begins with what is there then.
+    pub(crate) fn forget(&self, id: &SessionId) {
+        let tasks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(slot) = tasks.get(id).cloned() else {
+            return;
+        };
+        drop(tasks);
+        if let Ok(mut task) = slot.try_lock() {
+            *task = None;
+            return;
+        }
+        // A report is being stored, and may wait for who calls.
+        tokio::spawn(async move { *slot.lock().await = None });
     }
 
     fn slot(&self, id: &SessionId) -> Slot {

@@ -323,6 +323,13 @@ impl State {
         Ok(())
     }
 
+    /// The session's log was taken away, or brought back: what is remembered beside it is of another one.
+    pub(crate) fn forget_remembered(&self, id: &SessionId) {
+        self.requests.forget(id);
+        self.producers.forget(id);
+        self.tasks.forget(id);
+    }
+
     /// The session's log was packed away.
     pub(crate) fn forget_live(&self, id: &SessionId) {
         self.map().remove(id);
