@@ -15,6 +15,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::error::ApiError;
 use crate::fleet::Home;
+use crate::live::Live;
 use crate::locked::locked;
 use crate::state::State;
 
@@ -264,11 +265,24 @@ impl State {
             && self.live(id).is_none()
             && (self.store.is_packed(id) || fetching.cold.has(id))
         {
-            fetching.session(self, id).await?;
             // It may have been looked for before there was a copy of it.
             locked(&fetching.missed).remove(&Wanted::Session(id.clone()));
+            fetching.session(self, id).await?;
         }
         Ok(())
+    }
+
+    /// The session that something goes on with, fetched as [`State::fetch_to_write`] does; `None` where it has no log.
+    ///
+    /// # Errors
+    ///
+    /// 503 where it has one that cannot be had now.
+    pub(crate) async fn live_to_go_on(
+        &self,
+        id: &SessionId,
+    ) -> Result<Option<Arc<Live>>, ApiError> {
+        self.fetch_to_write(id).await?;
+        self.live_or_away(id)
     }
 }
 

@@ -255,6 +255,15 @@ impl State {
         {
             fetching.session(self, id).await?;
         }
+        self.live_or_away(id)
+    }
+
+    /// The session of that id, where it has a log here.
+    ///
+    /// # Errors
+    ///
+    /// 503 where its log was packed away.
+    pub(crate) fn live_or_away(&self, id: &SessionId) -> Result<Option<Arc<Live>>, ApiError> {
         let live = self.live(id);
         if live.is_none() && self.store.is_packed(id) {
             return Err(packed_away(id));

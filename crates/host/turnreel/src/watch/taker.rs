@@ -104,7 +104,7 @@ impl Taker for Store {
         session_id: &str,
         after: &str,
     ) -> Result<(Vec<ChatEvent>, String), Error> {
-        read_log(&self.state, session_id, after)
+        read_log(&self.state, &self.runtime, session_id, after)
     }
 
     fn warn(&mut self, what: &str) {
