@@ -284,6 +284,16 @@ impl State {
         self.fetch_to_write(id).await?;
         self.live_or_away(id)
     }
+
+    /// Whether the session has a log here, or may have one elsewhere.
+    pub(crate) fn may_have_log(&self, id: &SessionId) -> bool {
+        let fetching = self.fetching.get();
+        self.live(id).is_some()
+            || self.store.is_packed(id)
+            || fetching.is_some_and(|fetching| !fetching.knows_none(id))
+            // It may be at home on another server.
+            || (self.fleet.get().is_some() && self.live_to_write(id).is_none())
+    }
 }
 
 async fn off_thread<V: Send + 'static>(

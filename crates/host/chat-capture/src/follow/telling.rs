@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use chat_event::ChatEvent;
+use chat_event::{ChatEvent, Payload};
 
 use super::beside::{Told, held_long, tell};
 use super::session::{Session, Trouble};
@@ -128,7 +128,11 @@ impl Follow {
             self.warn_once(fault, taker);
         }
         if !more {
+            let is_new = !events.is_empty();
             self.end_where_at_rest(path, &mut events);
+            if !is_new {
+                self.leave_removed(path, &mut events, taker);
+            }
         }
         let is_told = self.tell(path, events, taker);
         if !more {
@@ -159,6 +163,20 @@ impl Follow {
         }
     }
 
+    /// A session whose log somebody removed is back with what is new: that nothing is, it is not told.
+    fn leave_removed(&self, path: &Path, events: &mut Vec<ChatEvent>, taker: &mut dyn Taker) {
+        let Some(session) = self.loaded.get(path) else {
+            return;
+        };
+        let is_rest = session.untold.is_empty() && events.iter().all(says_that_nothing_comes);
+        if !events.is_empty()
+            && is_rest
+            && session.session_id().is_some_and(|id| !taker.has_log(&id))
+        {
+            events.clear();
+        }
+    }
+
     /// Sessions that became quiet, or rest for long.
     pub(super) fn settle(&mut self, taker: &mut dyn Taker) {
         let at_ms = now_ms();
@@ -177,6 +195,7 @@ impl Follow {
         for path in due {
             let mut events = Vec::new();
             self.end_where_at_rest(&path, &mut events);
+            self.leave_removed(&path, &mut events, taker);
             self.tell(&path, events, taker);
             self.unload_ended(&path);
         }
@@ -302,4 +321,12 @@ impl Follow {
             taker.warn(&what);
         }
     }
+}
+
+/// Whether the event is one of those that an end is made of.
+fn says_that_nothing_comes(event: &ChatEvent) -> bool {
+    matches!(
+        event.payload,
+        Payload::TurnEnd(_) | Payload::SessionEnd(_) | Payload::SessionStatus(_)
+    )
 }

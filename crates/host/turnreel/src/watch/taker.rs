@@ -107,6 +107,10 @@ impl Taker for Store {
         read_log(&self.state, &self.runtime, session_id, after)
     }
 
+    fn has_log(&mut self, session_id: &str) -> bool {
+        SessionId::parse(session_id).is_ok_and(|id| self.state.may_have_log(&id))
+    }
+
     fn warn(&mut self, what: &str) {
         // A path comes from whoever makes files there.
         tracing::warn!("{}", chat_feed::projections::trace::clean(what));
