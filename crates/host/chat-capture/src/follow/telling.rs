@@ -4,9 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use chat_event::{ChatEvent, Payload};
+use chat_event::ChatEvent;
 
-use super::beside::{Told, held_long, tell};
+use super::beside::{Told, held_long, leave_removed, tell};
 use super::session::{Session, Trouble};
 use super::{
     Follow, HELD_LONG, Known, LOOK, MOST_LOADED, QUIET, REST, STEP, TICK, TRY_AGAIN, Taker,
@@ -163,17 +163,11 @@ impl Follow {
         }
     }
 
-    /// A session whose log somebody removed is back with what is new: that nothing is, it is not told.
+    /// See [`leave_removed`]; what waits to be told is told.
     fn leave_removed(&self, path: &Path, events: &mut Vec<ChatEvent>, taker: &mut dyn Taker) {
-        let Some(session) = self.loaded.get(path) else {
-            return;
-        };
-        let is_rest = session.untold.is_empty() && events.iter().all(says_that_nothing_comes);
-        if !events.is_empty()
-            && is_rest
-            && session.session_id().is_some_and(|id| !taker.has_log(&id))
-        {
-            events.clear();
+        let session = self.loaded.get(path).filter(|it| it.untold.is_empty());
+        if let Some(session_id) = session.and_then(Session::session_id) {
+            leave_removed(&session_id, events, taker);
         }
     }
 
@@ -321,12 +315,4 @@ impl Follow {
             taker.warn(&what);
         }
     }
-}
-
-/// Whether the event is one of those that an end is made of.
-fn says_that_nothing_comes(event: &ChatEvent) -> bool {
-    matches!(
-        event.payload,
-        Payload::TurnEnd(_) | Payload::SessionEnd(_) | Payload::SessionStatus(_)
-    )
 }
