@@ -14,6 +14,7 @@ use super::address::{Path, Query};
 use super::{body, ranged};
 use crate::error::ApiError;
 use crate::ingest::{self, Answer};
+use crate::removed;
 use crate::scope::{Grant, Scope};
 use crate::socket::parse_cursor;
 use crate::state::State;
@@ -53,7 +54,14 @@ pub(super) async fn post(
     }
     let items = items?;
     let atomic = matches!(query.atomic.as_deref(), Some("1" | "true"));
-    let numbered = state.producers.enter(&id, &headers).await?;
+    let mut numbered = state.producers.enter(&id, &headers).await?;
+    if numbered.as_ref().is_some_and(|numbered| numbered.repeated)
+        && removed::is_gone(&state, &id).await
+    {
+        // The log that had it is not there any more.
+        state.producers.forget(&id);
+        numbered = state.producers.enter(&id, &headers).await?;
+    }
     if numbered.as_ref().is_some_and(|numbered| numbered.repeated) {
         let epoch = state.live(&id).map(|live| live.position().0);
         return Ok(Json(Answer::repeated(
