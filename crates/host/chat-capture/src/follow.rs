@@ -122,6 +122,9 @@ pub trait Taker {
         after: &str,
     ) -> Result<(Vec<ChatEvent>, String), Error>;
 
+    /// Whether the session has a log, or may have: one that was removed is not begun anew to say that it ended.
+    fn has_log(&mut self, session_id: &str) -> bool;
+
     /// Something that the operator should know: a place and a reason.
     fn warn(&mut self, what: &str);
 

@@ -6,7 +6,7 @@
 
 mod notes;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::client::{Client, Endpoint, Error};
@@ -56,6 +56,16 @@ pub struct Turn {
     told: BTreeMap<String, u64>,
     /// Whether one of them runs.
     any_runs: bool,
+}
+
+/// What a source tells next of a session.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    pub(crate) events: Vec<ChatEvent>,
+    /// With what was held back until the end.
+    pub(crate) is_end: bool,
+    /// Whether what the source told before is told, too, where the log has it not; else it was removed from there.
+    pub(crate) whole: bool,
 }
 
 /// What came of asking for a turn.
@@ -210,8 +220,12 @@ impl Sources {
         }
         let spool = self.spool.clone();
         let mut own = |tell: &mut dyn FnMut(ChatEvent)| tell_spooled(&spool, batch, tell);
-        let events = batch.lines.iter().filter_map(|line| read(line));
-        let new = self.new_events(turn, &batch.session_id, events, is_end, read_log, &mut own)?;
+        let piece = Piece {
+            events: batch.lines.iter().filter_map(|line| read(line)).collect(),
+            is_end,
+            whole: true,
+        };
+        let new = self.new_events(turn, &batch.session_id, piece, read_log, &mut own)?;
         Ok(new.map(|new| Batch {
             session_id: batch.session_id.clone(),
             lines: new.iter().map(ChatEvent::to_line).collect(),
@@ -224,14 +238,18 @@ impl Sources {
         &mut self,
         turn: &Turn,
         session_id: &str,
-        events: impl Iterator<Item = ChatEvent>,
-        is_end: bool,
+        piece: Piece,
         read_log: &mut ReadLog<'_>,
         read_own: &mut ReadOwn<'_>,
     ) -> Result<Option<Vec<ChatEvent>>, Error> {
         if turn.told.is_empty() {
             return Ok(None);
         }
+        let Piece {
+            events,
+            is_end,
+            whole,
+        } = piece;
         let session = self.sessions.entry(session_id.to_owned()).or_default();
         let mut new = Vec::new();
         let beside = match &mut session.beside {
@@ -255,6 +273,10 @@ impl Sources {
                     merge.take(Merge::LOG, event, &mut new);
                 }
                 read_own(&mut |event| merge.take(Merge::OWN, event, &mut new))?;
+                if !whole {
+                    let ids: BTreeSet<&str> = events.iter().map(|it| it.id.as_str()).collect();
+                    new.retain(|event| ids.contains(event.id.as_str()));
+                }
                 session.beside.insert(Beside { merge, cursor })
             }
         };

@@ -126,3 +126,18 @@ fn a_log_that_was_cut_is_repaired_before_it_is_taken_in() {
         assert_eq!(all(&session), numbered(n + 1));
     }
 }
+
+#[test]
+fn who_holds_a_session_that_was_taken_away_writes_nothing_once_another_has_its_place() {
+    let (bytes, position) = made_elsewhere(100);
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let before = store.session_or_new(&id("s1")).unwrap();
+    before.append(vec![chunk(1)], false, 1).unwrap();
+    std::fs::remove_file(log_path(dir.path())).unwrap();
+    let session = restore(&store, &bytes).unwrap();
+    let refused = before.append(vec![chunk(2)], false, 1);
+    assert!(matches!(refused, Err(Error::PackedAway { .. })));
+    assert!(log(dir.path()) == bytes);
+    assert_eq!(session.position(), position);
+}

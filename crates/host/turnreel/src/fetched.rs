@@ -15,6 +15,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::error::ApiError;
 use crate::fleet::Home;
+use crate::live::Live;
 use crate::locked::locked;
 use crate::state::State;
 
@@ -261,12 +262,37 @@ impl State {
     /// 503 where it cannot be had now.
     pub(crate) async fn fetch_to_write(&self, id: &SessionId) -> Result<(), ApiError> {
         if let Some(fetching) = self.fetching.get()
-            && self.live_to_write(id).is_none()
+            && self.live(id).is_none()
             && (self.store.is_packed(id) || fetching.cold.has(id))
         {
+            // It may have been looked for before there was a copy of it.
+            locked(&fetching.missed).remove(&Wanted::Session(id.clone()));
             fetching.session(self, id).await?;
         }
         Ok(())
+    }
+
+    /// The session that something goes on with, fetched as [`State::fetch_to_write`] does; `None` where it has no log.
+    ///
+    /// # Errors
+    ///
+    /// 503 where it has one that cannot be had now.
+    pub(crate) async fn live_to_go_on(
+        &self,
+        id: &SessionId,
+    ) -> Result<Option<Arc<Live>>, ApiError> {
+        self.fetch_to_write(id).await?;
+        self.live_or_away(id)
+    }
+
+    /// Whether the session has a log here, or may have one elsewhere.
+    pub(crate) fn may_have_log(&self, id: &SessionId) -> bool {
+        let fetching = self.fetching.get();
+        self.live(id).is_some()
+            || self.store.is_packed(id)
+            || fetching.is_some_and(|fetching| !fetching.knows_none(id))
+            // It may be at home on another server.
+            || (self.fleet.get().is_some() && self.live_to_write(id).is_none())
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod answers;
 mod batch;
+mod items;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,8 +18,9 @@ use crate::live::Live;
 use crate::scope::Grant;
 use crate::state::State;
 use crate::told::Told;
+use answers::Hold;
+use items::{Items, refuse_batch};
 
-pub(crate) use answers::refuse_answers;
 pub(crate) use batch::{Rejected, is_event_id, n_events, read_batch};
 
 /// What a batch is answered.
@@ -127,37 +129,69 @@ pub(crate) async fn ingest_at(
     atomic: bool,
     recv_ms: i64,
 ) -> Result<Answer, ApiError> {
-    let mut events = Vec::with_capacity(items.len());
-    let mut rejected = Vec::new();
-    let n_items = items.len();
-    for item in items {
-        match item {
-            Ok(event) => events.push(event),
-            Err(why) => rejected.push(why),
-        }
+    let terms = Terms {
+        atomic,
+        recv_ms,
+        may_answer: true,
+    };
+    ingest_on(state, id, items, terms).await
+}
+
+/// As [`ingest`], from who may only send where it may not answer: what answers what others are asked is refused.
+///
+/// # Errors
+///
+/// As [`ingest`].
+pub(crate) async fn ingest_from(
+    state: &State,
+    id: SessionId,
+    items: Vec<Result<ChatEvent, Rejected>>,
+    atomic: bool,
+    may_answer: bool,
+) -> Result<Answer, ApiError> {
+    let terms = Terms {
+        atomic,
+        recv_ms: now_ms(),
+        may_answer,
+    };
+    ingest_on(state, id, items, terms).await
+}
+
+/// How a batch is taken.
+#[derive(Clone, Copy, Debug)]
+struct Terms {
+    /// All of it or nothing.
+    atomic: bool,
+    /// When it arrived.
+    recv_ms: i64,
+    /// Whether its sender may answer what others are asked.
+    may_answer: bool,
+}
+
+async fn ingest_on(
+    state: &State,
+    id: SessionId,
+    items: Vec<Result<ChatEvent, Rejected>>,
+    terms: Terms,
+) -> Result<Answer, ApiError> {
+    let mut items = Items::of(items);
+    if !terms.may_answer {
+        // A long log is read before others have to wait for it, and what is refused begins no session.
+        let live = state.live(&id);
+        let of_others = answers::of_others(state, live.as_ref(), &items.events, Hold::None).await?;
+        items.refuse(of_others);
     }
-    state.metrics.rejected(rejected.len());
-    if !rejected.is_empty() && (atomic || events.is_empty()) {
-        let status = if atomic {
-            StatusCode::UNPROCESSABLE_ENTITY
-        } else {
-            StatusCode::BAD_REQUEST
-        };
-        return Err(refuse_batch(
-            status,
-            "bad_event",
-            rejected.into_iter().map(Item::Rejected),
-        ));
-    }
+    items.check(state, terms.atomic)?;
+    let n_items = items.n_items;
     if let Some(fleet) = state.fleet.get() {
         if let Home::There(home) = fleet.home_to_write(state, &id).await? {
             // From a file or a spool that is read here: who asks the server is led there before.
-            fleet.send_on(&home, &id, &events).await?;
+            fleet.send_on(&home, &id, &items.events).await?;
             return Ok(Answer::repeated(String::new(), n_items));
         }
-        fleet.fetch_bodies_of(state, &events).await;
+        fleet.fetch_bodies_of(state, &items.events).await;
     }
-    let appended = append_at(state, id, events, atomic, recv_ms).await?;
+    let (appended, rejected) = append_on(state, id, items, terms).await?;
     let first = appended.first;
     let last = appended.last;
     let mut rejected = rejected.into_iter().peekable();
@@ -241,43 +275,67 @@ pub(crate) async fn append(
     events: Vec<ChatEvent>,
     atomic: bool,
 ) -> Result<Published, ApiError> {
-    append_at(state, id, events, atomic, now_ms()).await
+    let items = Items::of(events.into_iter().map(Ok).collect());
+    let terms = Terms {
+        atomic,
+        recv_ms: now_ms(),
+        may_answer: true,
+    };
+    let (published, _) = append_on(state, id, items, terms).await?;
+    Ok(published)
 }
 
-async fn append_at(
+/// Appends what of the items is to be stored; what is not comes back.
+async fn append_on(
     state: &State,
     id: SessionId,
-    events: Vec<ChatEvent>,
-    atomic: bool,
-    recv_ms: i64,
-) -> Result<Published, ApiError> {
-    let live = match state.live_to_write(&id) {
-        Some(live) => {
-            if state.fleet.get().is_none() && live.home().is_some() {
-                // It was copied when this server had others beside it.
-                change_log(state, live.clone(), |log| log.take_over()).await??;
-            }
-            live
-        }
-        // Making one waits for the disk.
-        None => {
-            if let Some(fleet) = state.fleet.get()
-                && fleet.home_to_write(state, &id).await? != Home::Here
-            {
-                return Err(fleet::away());
-            }
-            state.fetch_to_write(&id).await?;
-            let making = state.clone();
-            tokio::task::spawn_blocking(move || making.live_or_new(&id)).await??
-        }
-    };
+    mut items: Items,
+    terms: Terms,
+) -> Result<(Published, Vec<Rejected>), ApiError> {
+    let live = live_to_append(state, &id).await?;
     // On a task of its own: a client that goes away must not leave events that are stored but never told of.
     let state = state.clone();
     let storing = tokio::spawn(async move {
         let _writer = live.writer.lock().await;
-        append_as_writer_at(&state, &live, events, atomic, recv_ms).await
+        if !terms.may_answer {
+            // Others may have asked since it was looked at.
+            let there = Some(&live).filter(|live| !live.is_removed());
+            let of_others = answers::of_others(&state, there, &items.events, Hold::Writer).await?;
+            items.refuse(of_others);
+            items.check(&state, terms.atomic)?;
+        }
+        state.metrics.rejected(items.rejected.len());
+        let Terms {
+            atomic, recv_ms, ..
+        } = terms;
+        let appended = append_as_writer_at(&state, &live, items.events, atomic, recv_ms).await?;
+        Ok((appended, items.rejected))
     });
     storing.await?
+}
+
+/// The session that is sent to. One that is elsewhere, and has no log here any more, is fetched first.
+async fn live_to_append(state: &State, id: &SessionId) -> Result<Arc<Live>, ApiError> {
+    let is_here = |live: &Arc<Live>| !live.is_removed() || state.fetching.get().is_none();
+    let live = match state.live_to_write(id).filter(is_here) {
+        Some(live) => live,
+        // Making one waits for the disk.
+        None => {
+            if let Some(fleet) = state.fleet.get()
+                && fleet.home_to_write(state, id).await? != Home::Here
+            {
+                return Err(fleet::away());
+            }
+            state.fetch_to_write(id).await?;
+            let (making, id) = (state.clone(), id.clone());
+            tokio::task::spawn_blocking(move || making.live_or_new(&id)).await??
+        }
+    };
+    if state.fleet.get().is_none() && live.home().is_some() {
+        // It was copied when this server had others beside it.
+        change_log(state, live.clone(), |log| log.take_over()).await??;
+    }
+    Ok(live)
 }
 
 /// Stores and publishes. The caller holds the session's `writer`, and is on a task that is not given up half way.
@@ -389,6 +447,10 @@ async fn store_as_writer(
         synced,
         refused,
     };
+    if live.position().0 != published.epoch {
+        // Not all that was asked before stands in the log that goes on under another one.
+        state.requests.forget(live.session.id());
+    }
     state.requests.note(live.session.id(), &stored);
     let mut stored: Vec<Told> = stored.into_iter().map(Told::new).collect();
     if live.is_followed() && stored.iter().any(Told::may_be_shortened) {
@@ -445,28 +507,6 @@ impl Drop for Untold {
             }
         });
     }
-}
-
-/// A batch of which nothing was stored, with what is wrong with each item.
-fn refuse_batch(
-    status: StatusCode,
-    code: &'static str,
-    items: impl Iterator<Item = Item>,
-) -> ApiError {
-    let items: Vec<Item> = items.collect();
-    let first = match items.first() {
-        Some(Item::Rejected(why)) => format!("item {}: {}", why.index, why.message),
-        Some(Item::Conflict { index, id, seq, .. }) => {
-            format!("item {index}: event {seq} has the id {id}, and says something else")
-        }
-        _ => "the batch is bad".to_owned(),
-    };
-    let mut refusal = ApiError::new(status, code, format!("nothing was stored: {first}"));
-    if let Ok(items) = serde_json::to_value(items) {
-        let more = serde_json::Map::from_iter([("results".to_owned(), items)]);
-        refusal.more = Some(Box::new(more));
-    }
-    refusal
 }
 
 #[cfg(test)]

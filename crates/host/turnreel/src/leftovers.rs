@@ -12,6 +12,7 @@ use axum::http::StatusCode;
 use chat_capture::{Batch, Leftover, Next};
 use chat_event::ChatEvent;
 use chat_store::{PageRequest, SessionId};
+use tokio::runtime::Handle;
 
 use crate::error::ApiError;
 use crate::ingest::{self, Rejected};
@@ -33,6 +34,28 @@ const HELD_LONG: Duration = Duration::from_secs(10);
 /// Files that wait half read. Of more, each is read from its beginning when its turn has come.
 const MOST_WAITING: usize = 64;
 
+/// What could not be taken in is tried again after so long, and after twice that each time it cannot be, up to [`TRY_LAST`]:
+/// the disk may only be full, or too many files open.
+const TRY_AGAIN: Duration = Duration::from_secs(60);
+const TRY_LAST: Duration = Duration::from_secs(60 * 60);
+
+/// Files that could not be taken in: when, and how long each rests since.
+#[derive(Default)]
+struct PutOff(BTreeMap<PathBuf, (Instant, Duration)>);
+
+impl PutOff {
+    fn waits(&self, path: &Path, now: Instant) -> bool {
+        let rests = self.0.get(path);
+        rests.is_some_and(|(since, pause)| now.duration_since(*since) < *pause)
+    }
+
+    fn put_off(&mut self, path: PathBuf, now: Instant) {
+        let before = self.0.get(&path);
+        let pause = before.map_or(TRY_AGAIN, |(_, pause)| (2 * *pause).min(TRY_LAST));
+        self.0.insert(path, (now, pause));
+    }
+}
+
 /// A file that waits until another source has told of a session.
 struct Waiting {
     leftover: Leftover,
@@ -44,8 +67,7 @@ struct Waiting {
 /// Takes in what lies in the data folder's spool, and what pipes leave there later.
 pub(crate) async fn take_in(state: State, data: PathBuf) {
     let dir = spool_dir(&data);
-    // Not tried again and again.
-    let mut given_up = BTreeSet::new();
+    let mut put_off = PutOff::default();
     // Those of which it was said that they could not be taken in.
     let mut failed = BTreeSet::new();
     let mut waiting: BTreeMap<PathBuf, Waiting> = BTreeMap::new();
@@ -57,8 +79,11 @@ pub(crate) async fn take_in(state: State, data: PathBuf) {
         let listing = listing.unwrap_or_default();
         // One that is not there any more has nothing to wait for.
         waiting.retain(|path, _| listing.binary_search(path).is_ok());
+        put_off
+            .0
+            .retain(|path, _| listing.binary_search(path).is_ok());
         for path in listing {
-            if given_up.contains(&path) {
+            if put_off.waits(&path, Instant::now()) {
                 continue;
             }
             match take_in_one(&state, &path, waiting.remove(&path)).await {
@@ -77,7 +102,7 @@ pub(crate) async fn take_in(state: State, data: PathBuf) {
                     }
                     // Beside other servers it may only wait for one of them.
                     if state.fleet.get().is_none() {
-                        given_up.insert(path);
+                        put_off.put_off(path, Instant::now());
                     }
                 }
             }
@@ -126,8 +151,10 @@ async fn take_in_one(
     loop {
         let reading_state = state.clone();
         let reading = tokio::task::spawn_blocking(move || {
-            let mut log =
-                |session_id: &str, after: &str| read_log(&reading_state, session_id, after);
+            let runtime = Handle::current();
+            let mut log = |session_id: &str, after: &str| {
+                read_log(&reading_state, &runtime, session_id, after)
+            };
             let new = leftover.next_new(&mut log);
             (leftover, new)
         });
@@ -160,16 +187,28 @@ async fn take_in_one(
     Ok(None)
 }
 
-/// What another source told of the same session meanwhile, or before.
+/// What another source told of the same session meanwhile, or before. A log that is elsewhere is fetched first: without it
+/// all would be new.
 pub(crate) fn read_log(
     state: &State,
+    runtime: &Handle,
     session_id: &str,
     after: &str,
 ) -> Result<(Vec<ChatEvent>, String), chat_capture::Error> {
     let mut after: u64 = after.parse().unwrap_or(0);
     let mut events = Vec::new();
-    let id = SessionId::parse(session_id).ok();
-    let Some(live) = id.and_then(|id| state.live(&id)) else {
+    let Ok(id) = SessionId::parse(session_id) else {
+        return Ok((events, after.to_string()));
+    };
+    let live =
+        runtime
+            .block_on(state.live_to_go_on(&id))
+            .map_err(|why| chat_capture::Error::Later {
+                why: why.message,
+                after_ms: why.retry_after_ms,
+                status: Some(why.status.as_u16()),
+            })?;
+    let Some(live) = live else {
         return Ok((events, after.to_string()));
     };
     loop {
@@ -249,4 +288,62 @@ fn keep(path: &Path, batch: &Batch, refused: &[usize], code: &str) -> Result<(),
         kept.display()
     );
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use chat_event::payload::TurnEnd;
+    use chat_store::{Options, Packed, Store, sha256_hex};
+
+    use super::*;
+    use crate::state::Settings;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_log_that_was_packed_away_is_not_read_as_an_empty_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), Options::default()).unwrap();
+        let session = store.session_or_new(&SessionId::parse("s1").unwrap());
+        let session = session.unwrap();
+        let event = ChatEvent::new("e1".to_owned(), 1, "s1", TurnEnd::default());
+        session.append(vec![event], false, 1).unwrap();
+        session.sync().unwrap();
+        let mut log = Vec::new();
+        session.log_bytes().unwrap().read_to_end(&mut log).unwrap();
+        let (epoch, head) = session.position();
+        let packed = Packed {
+            session: "s1".to_owned(),
+            epoch,
+            head,
+            bytes: log.len() as u64,
+            sha256: sha256_hex(&log),
+            summary: (*session.summary()).clone(),
+        };
+        assert!(store.pack_away(&session, packed).unwrap());
+        let state = State::new(store, "t", 1, &[], Settings::default());
+        // Nothing would be new beside it, and all beside an empty one.
+        let runtime = Handle::current();
+        let reading = move || {
+            let read = |session: &str| read_log(&state, &runtime, session, "0");
+            (read("s1"), read("s2"))
+        };
+        let (of_packed, of_none) = tokio::task::spawn_blocking(reading).await.unwrap();
+        assert!(matches!(of_packed, Err(chat_capture::Error::Later { .. })));
+        assert!(of_none.unwrap().0.is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_taken_in_now_is_tried_again_less_and_less_often() {
+        let (path, mut now) = (PathBuf::from("s.spool"), Instant::now());
+        let mut put_off = PutOff::default();
+        assert!(!put_off.waits(&path, now));
+        for minutes in [1, 2, 4, 8, 16, 32, 60, 60] {
+            put_off.put_off(path.clone(), now);
+            let pause = Duration::from_secs(60 * minutes);
+            assert!(put_off.waits(&path, now + pause - Duration::from_secs(1)));
+            now += pause;
+            assert!(!put_off.waits(&path, now), "after {minutes} minutes");
+        }
+    }
 }

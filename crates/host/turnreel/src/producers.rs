@@ -1,8 +1,8 @@
 //! Producers that number their batches, by the rules of durable streams: `Producer-Id`, `Producer-Epoch`, `Producer-Seq`.
 //!
 //! A batch that came before is not stored again, one that comes too early is refused with the number that is missing, and
-//! a producer that was replaced by a newer one of its name is shut out. How far each has come is kept in memory: after a
-//! restart the first number that comes counts as the next, and the events' ids keep them single.
+//! a producer that was replaced by a newer one of its name is shut out. How far each has come is kept in memory, and goes with
+//! the session's log: after that, and after a restart, the first number that comes counts as the next, and the events' ids keep them single.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -69,6 +69,12 @@ impl Producers {
             batch,
             repeated,
         }))
+    }
+
+    /// The session's log was taken away: its producers begin anew, as after a restart.
+    pub(crate) fn forget(&self, session: &SessionId) {
+        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        places.retain(|(of, _), _| of != session);
     }
 
     fn place(&self, session: &SessionId, id: String) -> Place {

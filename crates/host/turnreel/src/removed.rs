@@ -4,8 +4,12 @@
 //! The folder is looked through where it has changed. A session that is sent to again has a log again, and is listed.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use chat_store::SessionId;
+
+use crate::live::Live;
 use crate::state::State;
 
 /// The folder is looked at no more often.
@@ -77,8 +81,27 @@ fn look_through(state: &State) -> Result<bool, chat_store::Error> {
     for id in state.store.packed_that_went() {
         state.packed.remove(&id, &state.list);
     }
+    tell(state, state.all_to_write())
+}
+
+/// Looks whether the session's log was taken away just now; whether it is. For where what is remembered of the session would
+/// decide that something need not be stored.
+pub(crate) async fn is_gone(state: &State, id: &SessionId) -> bool {
+    // One that was packed away is not gone.
+    let Some(live) = state.live_to_write(id) else {
+        return false;
+    };
+    let (state, of) = (state.clone(), live.clone());
+    let looking = tokio::task::spawn_blocking(move || tell(&state, vec![of]));
+    if let Ok(Err(why)) = looking.await {
+        tracing::warn!("{why}");
+    }
+    live.is_removed()
+}
+
+/// Tells those of the sessions whose log went, or came back; `false` as with [`look_through`].
+fn tell(state: &State, mut sessions: Vec<Arc<Live>>) -> Result<bool, chat_store::Error> {
     // One that has no event yet may have no file yet.
-    let mut sessions = state.all_to_write();
     sessions.retain(|live| live.row().1.head > 0);
     let ids = sessions.iter().map(|live| live.session.id().clone());
     let missing: BTreeSet<_> = state
@@ -102,6 +125,7 @@ fn look_through(state: &State) -> Result<bool, chat_store::Error> {
     for (live, _writer) in &held {
         let is_removed = missing.contains(live.session.id());
         if live.is_removed() != is_removed {
+            state.forget_remembered(live.session.id());
             live.set_removed(is_removed, &state.list);
         }
     }

@@ -20,7 +20,7 @@ use crate::locked::locked;
 const MAX_SESSIONS: usize = 256;
 
 /// Which of the two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Permission,
     Question,
@@ -119,10 +119,15 @@ impl Requests {
             return Ok(known);
         }
         // Most of a long log is read while others write to it.
-        let (mut requests, head) = read(live, 0, OfSession::new()).await?;
+        let epoch = live.session.position().0;
+        let (mut requests, mut head) = read(live, 0, OfSession::new()).await?;
         let _writer = live.writer.lock().await;
         if let Some(known) = self.known(live, kind, request_id) {
             return Ok(known);
+        }
+        if live.session.position().0 != epoch {
+            // It goes on under another one: what was read may not be in it.
+            (requests, head) = Default::default();
         }
         (requests, _) = read(live, head, requests).await?;
         let asked = requests.get(&(kind, request_id.to_owned())).cloned();

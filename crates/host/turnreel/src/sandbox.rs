@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::ApiError;
 use crate::ingest;
+use crate::removed;
 use crate::state::{State, stopped};
 
 /// Tasks whose readers are kept; the others' can be made again.
@@ -87,7 +88,14 @@ impl Tasks {
         // On a task of its own: a client that goes away must not leave a reader that has seen what is not stored.
         let storing = tokio::spawn(async move {
             let mut slot = slot.lock().await;
+            let is_repeated = slot.as_ref().is_some_and(|task| task.has_seen(&report));
+            if is_repeated && removed::is_gone(&state, &id).await {
+                // The log that had it is not there any more.
+                *slot = None;
+            }
             if slot.is_none() {
+                // What the reader is to go on behind may be elsewhere.
+                state.fetch_to_write(&id).await?;
                 let session = state.live(&id).map(|live| live.session.clone());
                 let session_id = id.clone();
                 let made =
@@ -97,11 +105,7 @@ impl Tasks {
             let Some(task) = slot.as_mut() else {
                 return Ok(Reported::default());
             };
-            if report
-                .key
-                .as_ref()
-                .is_some_and(|key| task.seen.contains(&hash(key)))
-            {
+            if task.has_seen(&report) {
                 return Ok(Reported {
                     duplicate: true,
                     ..Reported::default()
@@ -124,6 +128,21 @@ impl Tasks {
             stored
         });
         storing.await?
+    }
+
+    /// The session's log was taken away: the next report's reader begins with what is there then.
+    pub(crate) fn forget(&self, id: &SessionId) {
+        let tasks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(slot) = tasks.get(id).cloned() else {
+            return;
+        };
+        drop(tasks);
+        if let Ok(mut task) = slot.try_lock() {
+            *task = None;
+            return;
+        }
+        // A report is being stored, and may wait for who calls.
+        tokio::spawn(async move { *slot.lock().await = None });
     }
 
     fn slot(&self, id: &SessionId) -> Slot {
@@ -231,6 +250,11 @@ impl Task {
             self.read(report)?;
         }
         Ok(())
+    }
+
+    fn has_seen(&self, report: &Report) -> bool {
+        let key = report.key.as_ref();
+        key.is_some_and(|key| self.seen.contains(&hash(key)))
     }
 
     /// What the reader makes of the next report.

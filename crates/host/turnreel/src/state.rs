@@ -255,6 +255,15 @@ impl State {
         {
             fetching.session(self, id).await?;
         }
+        self.live_or_away(id)
+    }
+
+    /// The session of that id, where it has a log here.
+    ///
+    /// # Errors
+    ///
+    /// 503 where its log was packed away.
+    pub(crate) fn live_or_away(&self, id: &SessionId) -> Result<Option<Arc<Live>>, ApiError> {
         let live = self.live(id);
         if live.is_none() && self.store.is_packed(id) {
             return Err(packed_away(id));
@@ -321,6 +330,13 @@ impl State {
         let live = Arc::new(Live::new(session, &self.list, &self.rings));
         map.insert(id.clone(), live);
         Ok(())
+    }
+
+    /// The session's log was taken away, or brought back: what is remembered beside it is of another one.
+    pub(crate) fn forget_remembered(&self, id: &SessionId) {
+        self.requests.forget(id);
+        self.producers.forget(id);
+        self.tasks.forget(id);
     }
 
     /// The session's log was packed away.

@@ -336,6 +336,48 @@ fn who_may_only_send_allows_nothing_that_waits_for_an_answer_from_here() {
 }
 
 #[test]
+fn who_may_only_send_allows_nothing_before_it_is_asked() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let sender = make_token(&server, &["--scope", "ingest"]);
+    let send = |events: &Value| {
+        let path = "/api/v1/sessions/s1/events";
+        server.ask("POST", path, &sender, &events.to_string())
+    };
+    let event = |id: &str, kind: &str, payload: Value| json!({"id": id, "timestamp": 1, "type": kind, "payload": payload});
+    let allow = |id: &str| {
+        let payload = json!({"requestId": "r1", "decision": "allow"});
+        event(id, "permission_resolved", payload)
+    };
+    let reply = event(
+        "x2",
+        "question_resolved",
+        json!({"requestId": "r2", "outcome": "answered", "answers": [["left"]]}),
+    );
+    // Of a session that is not there, which it is not after that either, and of one that is.
+    for n_sessions in [0, 1] {
+        let (status, answer) = send(&json!([allow("x1"), reply]));
+        assert_eq!(status, 400, "{answer}");
+        let (_, list) = server.get("/api/v1/sessions");
+        assert_eq!(list["sessions"].as_array().unwrap().len(), n_sessions);
+        let said = event("said", "assistant_chunk", json!({"text": "goes on"}));
+        let (status, answer) = send(&json!([allow("x1"), said]));
+        assert_eq!(status, 200, "{answer}");
+        assert_eq!(answer["results"][0]["code"], "needs_answer", "{answer}");
+    }
+    server.post("s1", &asked());
+    assert_eq!(server.get(PERMISSION).1["status"], "pending");
+    assert_eq!(server.get(QUESTION).1["status"], "pending");
+    // What is answered where the agent runs is told as it comes: what was asked in one batch is answered in another.
+    let asks = json!({"requestId": "own", "toolName": "Bash", "answerable": false});
+    let (status, answer) = send(&json!([event("y0", "permission_request", asks)]));
+    assert_eq!(status, 200, "{answer}");
+    let payload = json!({"requestId": "own", "decision": "allow"});
+    let (_, answer) = send(&json!([event("y1", "permission_resolved", payload)]));
+    assert_eq!(answer["results"][0]["status"], "stored", "{answer}");
+}
+
+#[test]
 fn what_a_hook_asks_is_counted_once_and_waits_on_when_its_turn_ends() {
     let dir = tempfile::tempdir().unwrap();
     let server = Server::start(dir.path());

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use chat_event::ChatEvent;
+use chat_event::{ChatEvent, Payload};
 
 use super::Taker;
 use crate::client::Error;
-use crate::sources::{Entered, ReadOwn, Sources};
+use crate::sources::{Entered, Piece, ReadOwn, Sources};
 
 /// What came of telling.
 pub(super) enum Told {
@@ -27,6 +27,20 @@ pub(super) fn held_long(what: &Path, notes: &Path) -> String {
     )
 }
 
+/// Leaves out that a session ended or is idle, where nothing else is to be told and its log was removed: it is back with what
+/// is new, and nothing is.
+pub(super) fn leave_removed(session_id: &str, events: &mut Vec<ChatEvent>, taker: &mut dyn Taker) {
+    let is_rest = |event: &ChatEvent| {
+        matches!(
+            event.payload,
+            Payload::TurnEnd(_) | Payload::SessionEnd(_) | Payload::SessionStatus(_)
+        )
+    };
+    if !events.is_empty() && events.iter().all(is_rest) && !taker.has_log(session_id) {
+        events.clear();
+    }
+}
+
 /// Tells what of the events is new beside what other sources tell of the session.
 pub(super) fn tell(
     sources: &mut Sources,
@@ -42,13 +56,18 @@ pub(super) fn tell(
         // The turn is kept as long as it is told. Where nothing can be noted, nobody is known of.
         _alone => return taker.take(session_id, events).map(|()| Told::All),
     };
+    // Of one whose log was removed, what was told before is not told again.
+    let whole = taker.has_log(session_id);
     let new = {
         let mut log = |session_id: &str, after: &str| taker.log_after(session_id, after);
         sources.new_events(
             &turn,
             session_id,
-            events.iter().cloned(),
-            is_end,
+            Piece {
+                events: events.clone(),
+                is_end,
+                whole,
+            },
             &mut log,
             read_own,
         )?

@@ -7,7 +7,7 @@ use chat_event::ChatEvent;
 use chat_normalize::Dialect;
 
 use super::agent::Agent;
-use super::beside::{Told, held_long, tell};
+use super::beside::{Told, held_long, leave_removed, tell};
 use super::opencode::{News, RestsMs};
 use super::{
     Follow, Found, HELD_LONG, LONG_REST, LOOK, MOST_LOADED, QUIET, REST, REST_PER_READ, TICK,
@@ -134,10 +134,13 @@ impl Follow {
     ) -> Result<Option<PathBuf>, Error> {
         let News {
             session,
-            events,
+            mut events,
             is_end,
             told,
         } = news;
+        if let Some(id) = events.first().map(|event| event.session_id.clone()) {
+            leave_removed(&id, &mut events, taker);
+        }
         if !events.is_empty() {
             let id = events[0].session_id.clone();
             let dialect = Dialect::OpenCodeEvents;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use chat_event::ChatEvent;
 
-use super::beside::{Told, held_long, tell};
+use super::beside::{Told, held_long, leave_removed, tell};
 use super::session::{Session, Trouble};
 use super::{
     Follow, HELD_LONG, Known, LOOK, MOST_LOADED, QUIET, REST, STEP, TICK, TRY_AGAIN, Taker,
@@ -128,7 +128,11 @@ impl Follow {
             self.warn_once(fault, taker);
         }
         if !more {
+            let is_new = !events.is_empty();
             self.end_where_at_rest(path, &mut events);
+            if !is_new {
+                self.leave_removed(path, &mut events, taker);
+            }
         }
         let is_told = self.tell(path, events, taker);
         if !more {
@@ -159,6 +163,14 @@ impl Follow {
         }
     }
 
+    /// See [`leave_removed`]; what waits to be told is told.
+    fn leave_removed(&self, path: &Path, events: &mut Vec<ChatEvent>, taker: &mut dyn Taker) {
+        let session = self.loaded.get(path).filter(|it| it.untold.is_empty());
+        if let Some(session_id) = session.and_then(Session::session_id) {
+            leave_removed(&session_id, events, taker);
+        }
+    }
+
     /// Sessions that became quiet, or rest for long.
     pub(super) fn settle(&mut self, taker: &mut dyn Taker) {
         let at_ms = now_ms();
@@ -177,6 +189,7 @@ impl Follow {
         for path in due {
             let mut events = Vec::new();
             self.end_where_at_rest(&path, &mut events);
+            self.leave_removed(&path, &mut events, taker);
             self.tell(&path, events, taker);
             self.unload_ended(&path);
         }

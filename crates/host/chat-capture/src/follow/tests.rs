@@ -3,13 +3,17 @@
     reason = "a promise that is not kept fails its test"
 )]
 
+use chat_normalize::Dialect;
+
 use super::*;
+use crate::sources::{Entered, Sources};
 
 /// Takes all, and remembers what it was told.
 #[derive(Debug, Default)]
 struct Log {
     events: Vec<ChatEvent>,
     warned: Vec<String>,
+    is_removed: bool,
 }
 
 impl Taker for Log {
@@ -20,6 +24,10 @@ impl Taker for Log {
 
     fn log_after(&mut self, _: &str, after: &str) -> Result<(Vec<ChatEvent>, String), Error> {
         Ok((Vec::new(), after.to_owned()))
+    }
+
+    fn has_log(&mut self, _: &str) -> bool {
+        !self.is_removed
     }
 
     fn warn(&mut self, what: &str) {
@@ -98,4 +106,74 @@ fn files_that_are_gone_for_long_are_forgotten_and_those_of_a_folder_that_is_away
     let said = log.events.iter();
     let said = said.filter(|it| it.payload.event_type() == "user_message");
     assert_eq!(said.count(), 2);
+}
+
+#[test]
+fn a_session_that_was_removed_is_not_told_to_have_ended_and_is_back_with_what_is_new() {
+    let dir = tempfile::tempdir().unwrap();
+    let project = dir.path().join("projects/-w");
+    std::fs::create_dir_all(&project).unwrap();
+    let path = project.join("s1.jsonl");
+    std::fs::write(&path, prompt("s1")).unwrap();
+    let mut log = Log::default();
+    let mut follow = follow(dir.path());
+    follow.look(&mut log);
+    read_all(&mut follow, &mut log);
+    let n_told = log.events.len();
+    assert!(n_told > 0);
+    let rests = |follow: &mut Follow| {
+        follow.known.get_mut(&path).unwrap().facts.changed_ms -= duration_ms(LONG_REST);
+    };
+    log.is_removed = true;
+    rests(&mut follow);
+    follow.settle(&mut log);
+    assert_eq!(log.events.len(), n_told, "{:?}", log.events);
+    assert!(follow.kept.is_ended(&path), "it is not looked at again");
+    // Its agent goes on with it.
+    let mut text = std::fs::read_to_string(&path).unwrap();
+    text.push_str(&prompt("s1").replace("u-s1", "u-more").replace("Hi", "On"));
+    std::fs::write(&path, text).unwrap();
+    read_all(&mut follow, &mut log);
+    let told = &log.events[n_told..];
+    let n_said = told
+        .iter()
+        .filter(|it| it.payload.event_type() == "user_message");
+    assert_eq!(n_said.count(), 1, "{told:?}");
+    // There is a log again, whose end is told.
+    log.is_removed = false;
+    rests(&mut follow);
+    follow.settle(&mut log);
+    let last = log.events.iter().rev();
+    let ends = last.filter(|it| it.payload.event_type() == "session_end");
+    assert_eq!(ends.count(), 1);
+}
+
+#[test]
+fn of_a_removed_session_that_another_source_tells_too_what_was_told_is_not_told_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let project = dir.path().join("projects/-w");
+    std::fs::create_dir_all(&project).unwrap();
+    let path = project.join("s1.jsonl");
+    std::fs::write(&path, prompt("s1")).unwrap();
+    let mut log = Log::default();
+    let mut follow = follow(dir.path());
+    follow.look(&mut log);
+    read_all(&mut follow, &mut log);
+    let hooks = dir.path().join("spool/hooks");
+    let hooks = Sources::of_files(&hooks, Dialect::ClaudeHooks);
+    assert!(matches!(hooks.enter("s1"), Ok(Entered::Turn(_))));
+    log.is_removed = true;
+    for words in ["On", "And on"] {
+        log.events.clear();
+        let mut text = std::fs::read_to_string(&path).unwrap();
+        text.push_str(&prompt("s1").replace("u-s1", words).replace("Hi", words));
+        std::fs::write(&path, text).unwrap();
+        read_all(&mut follow, &mut log);
+        let said = log.events.iter();
+        let said = said.filter(|it| it.payload.event_type() == "user_message");
+        let said: Vec<String> = said.map(ChatEvent::to_line).collect();
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].contains(&format!("\"{words}\"")), "{said:?}");
+        log.is_removed = false;
+    }
 }

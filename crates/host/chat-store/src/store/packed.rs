@@ -40,7 +40,7 @@ impl Store {
                 );
             }
             // Who still holds the session finds no log, and makes none.
-            session.is_packed.store(true, Ordering::Relaxed);
+            session.is_away.store(true, Ordering::Relaxed);
         }
         locked(&self.inner.packed).insert(id.clone(), Arc::new(packed));
         locked(&self.inner.sessions).remove(&id);

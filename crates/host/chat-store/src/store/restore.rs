@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::{Store, found, locked, now_ms};
 use crate::error::Error;
@@ -136,7 +137,10 @@ impl Store {
         };
         // One that was taken away is forgotten with what was known of it.
         locked(&self.inner.open).remove(id);
-        sessions.insert(id.clone(), session.clone());
+        if let Some(before) = sessions.insert(id.clone(), session.clone()) {
+            // What who still holds it writes would go behind a log that is not there.
+            before.is_away.store(true, Ordering::Relaxed);
+        }
         Ok(session)
     }
 }

@@ -30,8 +30,8 @@ pub struct Session {
     used: AtomicU64,
     /// Held by each who reads: what is read is not taken away meanwhile.
     readers: Arc<()>,
-    /// The log was packed away while somebody held the session.
-    pub(super) is_packed: AtomicBool,
+    /// The log was packed away, or another one took its place, while somebody held the session.
+    pub(super) is_away: AtomicBool,
     store: Weak<Inner>,
 }
 
@@ -70,7 +70,7 @@ impl Session {
             slot: Mutex::new(slot),
             used: AtomicU64::new(0),
             readers: Arc::default(),
-            is_packed: AtomicBool::default(),
+            is_away: AtomicBool::default(),
             store: Arc::downgrade(store),
         })
     }
@@ -375,7 +375,7 @@ impl Session {
         let is_of_it = facts.epochs.home().is_none()
             && (facts.epochs.now(), facts.head) == (&*packed.epoch, packed.head)
             && self.id.as_str() == packed.session
-            && !self.is_packed.load(Ordering::Relaxed)
+            && !self.is_away.load(Ordering::Relaxed)
             && facts.is_of_now(&files);
         is_of_it.then_some(files)
     }
@@ -406,7 +406,7 @@ impl Session {
 
     /// The log, opened where it was put away.
     fn opened<'s>(&self, slot: &'s mut Slot, store: &Inner) -> Result<&'s mut Log, Error> {
-        if self.is_packed.load(Ordering::Relaxed) {
+        if self.is_away.load(Ordering::Relaxed) {
             return Err(Error::PackedAway {
                 session: self.id.as_str().to_owned(),
             });

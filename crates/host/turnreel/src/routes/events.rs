@@ -14,6 +14,7 @@ use super::address::{Path, Query};
 use super::{body, ranged};
 use crate::error::ApiError;
 use crate::ingest::{self, Answer};
+use crate::removed;
 use crate::scope::{Grant, Scope};
 use crate::socket::parse_cursor;
 use crate::state::State;
@@ -51,9 +52,16 @@ pub(super) async fn post(
         let n_events = items.as_deref().map_or(1, ingest::n_events);
         state.rates.take(&sender, n_events, rate)?;
     }
-    let mut items = items?;
+    let items = items?;
     let atomic = matches!(query.atomic.as_deref(), Some("1" | "true"));
-    let numbered = state.producers.enter(&id, &headers).await?;
+    let mut numbered = state.producers.enter(&id, &headers).await?;
+    if numbered.as_ref().is_some_and(|numbered| numbered.repeated)
+        && removed::is_gone(&state, &id).await
+    {
+        // The log that had it is not there any more.
+        state.producers.forget(&id);
+        numbered = state.producers.enter(&id, &headers).await?;
+    }
     if numbered.as_ref().is_some_and(|numbered| numbered.repeated) {
         let epoch = state.live(&id).map(|live| live.position().0);
         return Ok(Json(Answer::repeated(
@@ -61,14 +69,16 @@ pub(super) async fn post(
             items.len(),
         )));
     }
-    if !grant.allows(Scope::Answer) {
-        items = ingest::refuse_answers(&state, &id, items).await?;
-    }
-    let answer = ingest::ingest(&state, id, items, atomic).await?;
-    if let Some(numbered) = numbered {
-        numbered.stored();
-    }
-    Ok(Json(answer))
+    let may_answer = grant.allows(Scope::Answer);
+    // On a task of its own: a client that goes away must not leave a batch that is stored and not known to be.
+    let storing = tokio::spawn(async move {
+        let answer = ingest::ingest_from(&state, id, items, atomic, may_answer).await?;
+        if let Some(numbered) = numbered {
+            numbered.stored();
+        }
+        Ok(Json(answer))
+    });
+    storing.await?
 }
 
 #[derive(Debug, Deserialize)]
@@ -220,4 +230,50 @@ pub(super) async fn full(
     }
     let text = found.ok_or_else(ApiError::not_found)?;
     ranged::answer(text, &headers).await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use chat_store::{Options, Store};
+
+    use super::*;
+    use crate::state::Settings;
+
+    #[tokio::test]
+    async fn a_numbered_batch_is_stored_once_though_its_sender_goes_away_meanwhile() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), Options::default()).unwrap();
+        let state = State::new(store, "t", 1, &[], Settings::default());
+        let live = state.live_or_new(&SessionId::parse("s1").unwrap()).unwrap();
+        let send = || {
+            let headers = [
+                ("content-type", "application/json"),
+                ("producer-id", "p"),
+                ("producer-epoch", "1"),
+                ("producer-seq", "5"),
+            ];
+            let headers = headers.map(|(name, value)| {
+                let name = header::HeaderName::from_static(name);
+                (name, HeaderValue::from_static(value))
+            });
+            post(
+                FromState(state.clone()),
+                Extension(Arc::new(Grant::everything())),
+                Path("s1".to_owned()),
+                Query(PostQuery { atomic: None }),
+                HeaderMap::from_iter(headers),
+                Body::from(r#"[{"timestamp":1,"type":"user_message","payload":{"text":"Hi"}}]"#),
+            )
+        };
+        // As long as the disk is busy.
+        let writer = live.writer.lock().await;
+        let gone = tokio::time::timeout(Duration::from_millis(500), send()).await;
+        assert!(gone.is_err(), "it waits");
+        drop(writer);
+        let Json(answer) = send().await.unwrap();
+        assert!(answer.refused().is_empty());
+        assert_eq!(live.session.position().1, 1);
+    }
 }

@@ -104,7 +104,11 @@ impl Taker for Store {
         session_id: &str,
         after: &str,
     ) -> Result<(Vec<ChatEvent>, String), Error> {
-        read_log(&self.state, session_id, after)
+        read_log(&self.state, &self.runtime, session_id, after)
+    }
+
+    fn has_log(&mut self, session_id: &str) -> bool {
+        SessionId::parse(session_id).is_ok_and(|id| self.state.may_have_log(&id))
     }
 
     fn warn(&mut self, what: &str) {
