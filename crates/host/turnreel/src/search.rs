@@ -63,15 +63,25 @@ pub(crate) struct Match {
     snippet: String,
 }
 
-/// Looks through the events behind `asked.after`.
+/// Looks through the events behind `asked.after`, as long as `go_on` says so.
 ///
 /// # Errors
 ///
 /// Where the disk refuses.
-pub(crate) fn search(session: &Session, needle: &Needle, asked: Asked) -> Result<Found, Error> {
+pub(crate) fn search(
+    session: &Session,
+    needle: &Needle,
+    asked: Asked,
+    go_on: &dyn Fn() -> ControlFlow<()>,
+) -> Result<Found, Error> {
     let from = asked.after.saturating_sub(RUN_UP);
     let open = |sha256: &str| session.open_body(sha256).ok().flatten();
-    search_in(needle, asked, &open, |visit| session.walk(from, visit))
+    search_in(needle, asked, &open, |visit| {
+        session.walk(from, &mut |seq, line| {
+            go_on()?;
+            visit(seq, line)
+        })
+    })
 }
 
 /// What is shown each line of a log with its number.
