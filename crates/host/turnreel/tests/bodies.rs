@@ -261,6 +261,10 @@ fn one_body_can_be_had_whole_in_parts_packed_and_by_its_own_event_only() {
     };
     assert_eq!(ask("s2", "other", &lines(5_000, "other")), 200);
     assert_ne!(ask("s1", "here", &here), 200);
+    // By its hash alone it would be of any session.
+    let blob = format!("/api/v1/blobs/{}", sha256(&beside));
+    assert_eq!(server.get(&blob).0, 200);
+    assert_eq!(server.ask("GET", &blob, &token, "").0, 404);
 }
 
 #[test]

@@ -270,7 +270,11 @@ pub(super) const DOCS: &[Doc] = &[
         ],
     ),
     text(
-        get("/api/v1/blobs/{sha256}", "readBody", "A body"),
+        get(
+            "/api/v1/blobs/{sha256}",
+            "readBody",
+            "A body; 404 for a token of one session, which has that one's by their events",
+        ),
         "text/plain",
     ),
     Doc {
