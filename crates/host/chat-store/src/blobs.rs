@@ -1,16 +1,19 @@
 //! Bodies by their hash: `blobs/<2 hex>/<sha256>`. What is not there may be had from elsewhere, where a server says so.
 
+mod text;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use chat_event::BodyRef;
 use sha2::{Digest, Sha256};
 
 use crate::error::Error;
 use crate::platform;
+
+pub use text::BodyText;
 
 /// How the name of a body begins that is not whole yet.
 const BEGUN: &str = ".new-";
@@ -18,19 +21,6 @@ const BEGUN: &str = ".new-";
 /// Gets a body that is not here, and keeps it here; whether it did. Called off the async threads, and may wait. What it
 /// refuses is why it may be there and cannot be had now.
 pub type Elsewhere = Box<dyn Fn(&str) -> Result<bool, String> + Send + Sync>;
-
-/// A body as a text, for who holds no more than so much of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BodyText {
-    /// All of it.
-    Text(String),
-    /// It is longer than what may be held: so many bytes.
-    TooLong(u64),
-    /// It is not UTF-8.
-    NoText,
-    /// It was never stored, or is lost.
-    Missing,
-}
 
 /// The bodies beside the logs. The same body is kept once.
 pub struct Blobs {
@@ -192,27 +182,6 @@ impl Blobs {
     pub fn get(&self, sha256: &str) -> Result<Option<Vec<u8>>, Error> {
         let opened = self.open_body(sha256)?;
         opened.map(|(file, _)| self.read(sha256, file)).transpose()
-    }
-
-    /// The body that is referred to as a text of at most `most_bytes`, wherever it is. The length that the reference tells is
-    /// its producer's word: the body's own counts as well.
-    ///
-    /// # Errors
-    ///
-    /// As [`Blobs::open_anywhere`].
-    pub fn text(&self, reference: &BodyRef, most_bytes: u64) -> Result<BodyText, Error> {
-        // What is said to be too long is not fetched from elsewhere to learn that it is.
-        if reference.bytes > most_bytes {
-            return Ok(BodyText::TooLong(reference.bytes));
-        }
-        let Some((file, bytes)) = self.open_anywhere(&reference.sha256)? else {
-            return Ok(BodyText::Missing);
-        };
-        if bytes > most_bytes {
-            return Ok(BodyText::TooLong(bytes));
-        }
-        let body = self.read(&reference.sha256, file.take(bytes))?;
-        Ok(String::from_utf8(body).map_or(BodyText::NoText, BodyText::Text))
     }
 
     fn read(&self, sha256: &str, mut file: impl Read) -> Result<Vec<u8>, Error> {
