@@ -141,13 +141,18 @@ impl Session {
         self.snapshot(after)?.walk(after, visit)
     }
 
-    /// The numbers whose events cannot be had, in order: the first `most` stretches, and whether there are more.
+    /// The numbers whose events cannot be had, in order: the first `most` stretches, and whether there are more. Where `go_on`
+    /// breaks they are not looked for any more, and what is given means nothing.
     ///
     /// # Errors
     ///
     /// Where the disk refuses.
-    pub fn gaps(&self, most: usize) -> Result<(Vec<Gap>, bool), Error> {
-        self.snapshot(0)?.gaps(most)
+    pub fn gaps(
+        &self,
+        most: usize,
+        go_on: &dyn Fn() -> ControlFlow<()>,
+    ) -> Result<(Vec<Gap>, bool), Error> {
+        self.snapshot(0)?.gaps(most, go_on)
     }
 
     /// How the log is.

@@ -256,9 +256,9 @@ pub(super) async fn health(
     Path(session): Path<String>,
 ) -> Result<Json<Value>, ApiError> {
     let live = find(&state, &session)?;
-    let looking = move |_: &Reader| {
+    let looking = move |reader: &Reader| {
         let condition = live.session.condition();
-        let (gaps, more_gaps) = live.session.gaps(GAPS)?;
+        let (gaps, more_gaps) = live.session.gaps(GAPS, &|| reader.go_on())?;
         Ok(json!({
             "epoch": condition.epoch,
             "head": condition.head,
