@@ -1,5 +1,7 @@
 //! Bodies by their hash: `blobs/<2 hex>/<sha256>`. What is not there may be had from elsewhere, where a server says so.
 
+mod text;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -10,6 +12,8 @@ use sha2::{Digest, Sha256};
 
 use crate::error::Error;
 use crate::platform;
+
+pub use text::BodyText;
 
 /// How the name of a body begins that is not whole yet.
 const BEGUN: &str = ".new-";
@@ -176,30 +180,15 @@ impl Blobs {
     ///
     /// Where the text is no hash, or the disk refuses.
     pub fn get(&self, sha256: &str) -> Result<Option<Vec<u8>>, Error> {
-        self.read(sha256, self.open_body(sha256)?)
+        let opened = self.open_body(sha256)?;
+        opened.map(|(file, _)| self.read(sha256, file)).transpose()
     }
 
-    /// As [`Blobs::get`], wherever it is.
-    ///
-    /// # Errors
-    ///
-    /// As [`Blobs::open_anywhere`].
-    pub(crate) fn get_anywhere(&self, sha256: &str) -> Result<Option<Vec<u8>>, Error> {
-        self.read(sha256, self.open_anywhere(sha256)?)
-    }
-
-    fn read(
-        &self,
-        sha256: &str,
-        opened: Option<(fs::File, u64)>,
-    ) -> Result<Option<Vec<u8>>, Error> {
-        let Some((mut file, _)) = opened else {
-            return Ok(None);
-        };
+    fn read(&self, sha256: &str, mut file: impl Read) -> Result<Vec<u8>, Error> {
         let mut body = Vec::new();
         file.read_to_end(&mut body)
             .map_err(|why| Error::io("read the body", &self.path(sha256), why))?;
-        Ok(Some(body))
+        Ok(body)
     }
 
     fn path(&self, sha256: &str) -> PathBuf {

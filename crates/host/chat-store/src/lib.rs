@@ -24,7 +24,7 @@ mod store;
 mod summary;
 mod whole;
 
-pub use blobs::{Blobs, Elsewhere, Upload, sha256_hex};
+pub use blobs::{Blobs, BodyText, Elsewhere, Upload, sha256_hex};
 pub use compaction::{Compaction, Folding, fold, has_checksum};
 pub use error::Error;
 pub use log::{
@@ -39,6 +39,7 @@ pub use store::{
     Options, Restoring, Session, Store, StoredBody, SyncPolicy, now_ms, random_base64url,
 };
 pub use summary::Summary;
+pub use whole::WHOLE_BYTES;
 
 /// Strings over this length stand beside the log (`protocol.md` 5.1).
 pub const INLINE_BYTES: usize = 128 * 1024;

@@ -1,18 +1,34 @@
-//! Pages for those who want every body where it was: exporters, and what works a whole log out.
+//! Pages and events for those who want every body where it was: exporters, and what works a whole log out.
 //!
 //! Readers that show a session are better off with the references, and fetch what somebody asks for.
 
 use chat_event::{ChatEvent, bodies};
 
+use crate::blobs::BodyText;
 use crate::error::Error;
 use crate::log::{Page, PageRequest};
 use crate::store::Session;
 
-/// Bodies that are put back into one page, together. A page with more ends earlier; of one event alone those that fit are
-/// put back, and a longer one stays a reference: it can be had by itself, in parts.
-const WHOLE_BYTES: u64 = 16 * 1024 * 1024;
+/// Bodies that are put back into one page, or one event, together, in bytes, whatever a log claims of them. A page with more
+/// ends earlier; of one event alone those that fit are put back, and a longer one stays a reference: it can be had by itself,
+/// in parts.
+pub const WHOLE_BYTES: u64 = 16 * 1024 * 1024;
 
 impl Session {
+    /// The event with that id, with the bodies where they were that fit into [`WHOLE_BYTES`].
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses.
+    pub fn event_whole(&self, event_id: &str) -> Result<Option<ChatEvent>, Error> {
+        let Some(mut event) = self.event(event_id)? else {
+            return Ok(None);
+        };
+        let mut room_bytes = WHOLE_BYTES;
+        self.put_back(&mut event, &mut room_bytes)?;
+        Ok(Some(event))
+    }
+
     /// A page of events with the bodies that stand beside the log put back. It may be shorter than was asked for.
     ///
     /// # Errors
@@ -30,24 +46,36 @@ impl Session {
                 continue;
             };
             let before_bytes = room_bytes;
-            let mut all_fit = true;
-            bodies::put_back(&mut event, &mut |reference| {
-                if reference.bytes > room_bytes {
-                    all_fit &= reference.bytes > WHOLE_BYTES;
-                    return Ok(None);
-                }
-                let body = self.blob(&reference.sha256)?;
-                room_bytes -= body.as_ref().map_or(0, |body| body.len() as u64);
-                Ok::<_, Error>(body)
-            })?;
+            let all_fit = self.put_back(&mut event, &mut room_bytes)?;
             if !all_fit && before_bytes < WHOLE_BYTES {
                 page.cut_to(at);
                 break;
             }
-            event.extra.remove("c");
             page.lines[at] = event.to_line();
         }
         Ok(page)
+    }
+
+    /// Puts the event's bodies back for which there is room, and takes that from it; whether all are but those that are too
+    /// long for any.
+    fn put_back(&self, event: &mut ChatEvent, room_bytes: &mut u64) -> Result<bool, Error> {
+        let mut all_fit = true;
+        bodies::put_back(event, &mut |reference| {
+            match self.body_text(reference, *room_bytes) {
+                Ok(BodyText::Text(body)) => {
+                    *room_bytes = room_bytes.saturating_sub(body.len() as u64);
+                    return Ok(Some(body));
+                }
+                Ok(BodyText::TooLong(bytes)) => all_fit &= bytes > WHOLE_BYTES,
+                Err(why @ Error::Elsewhere { .. }) => return Err(why),
+                // It stays a reference that nobody can follow.
+                Ok(BodyText::NoText | BodyText::Missing) | Err(_) => {}
+            }
+            Ok(None)
+        })?;
+        // It is another line than the log's.
+        event.extra.remove("c");
+        Ok(all_fit)
     }
 }
 

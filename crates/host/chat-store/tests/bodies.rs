@@ -110,6 +110,70 @@ fn pages_with_whole_bodies_end_before_they_grow_too_large_and_miss_nothing() {
 }
 
 #[test]
+fn one_event_holds_no_more_bodies_than_there_is_room_for_whatever_it_claims_of_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, session) = open(dir.path());
+    let fitting = "f".repeat(6 << 20);
+    let too_long = "l".repeat((16 << 20) + 1);
+    let claimed = |text: &str, bytes: u64| {
+        let sha256 = store.blobs().put(text.as_bytes()).unwrap();
+        serde_json::json!({"$body": {"sha256": sha256, "bytes": bytes, "preview": "p", "truncated": true}})
+    };
+    // Each claims to be one byte long, and the first is there three times.
+    let (fits, is_long) = (claimed(&fitting, 1), claimed(&too_long, 1));
+    let lies = serde_json::json!([is_long, fits, fits, fits, "all"]);
+    // What says that it is too long is believed.
+    let boasts = claimed("short", 17 << 20);
+    let events = vec![result("lies", &lies), result("boasts", &boasts)];
+    session.append(events, false, 1).unwrap();
+    let expected = serde_json::json!([is_long, fitting, fitting, fits, "all"]);
+    let is_as_expected = |found: &ChatEvent| {
+        let mut whole = result("lies", &expected);
+        (whole.seq, whole.recv) = (found.seq, found.recv);
+        *found == whole
+    };
+    assert!(is_as_expected(
+        &session.event_whole("lies").unwrap().unwrap()
+    ));
+    let boasting = session.event_whole("boasts").unwrap().unwrap().to_line();
+    assert!(boasting.contains("$body") && !boasting.contains("short"));
+    let request = PageRequest {
+        after: 0,
+        limit: 100,
+        max_bytes: 1 << 20,
+    };
+    let page = session.page_whole(request).unwrap();
+    assert!(is_as_expected(
+        &ChatEvent::from_json(&page.lines[0]).unwrap()
+    ));
+    // By itself it can be had, as long as it is.
+    let sha256 = is_long["$body"]["sha256"].as_str().unwrap();
+    let by_itself = session.body("lies", sha256).unwrap();
+    assert!(text_of(by_itself) == Some(too_long));
+}
+
+#[test]
+fn a_page_is_ended_by_what_bodies_have_and_not_by_what_is_claimed_of_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, session) = open(dir.path());
+    let body = "b".repeat(9 << 20);
+    let sha256 = store.blobs().put(body.as_bytes()).unwrap();
+    let claimed = serde_json::json!({"$body": {"sha256": sha256, "bytes": 1, "preview": "", "truncated": true}});
+    let events = (0..3).map(|n| result(&format!("e{n}"), &claimed)).collect();
+    session.append(events, false, 1).unwrap();
+    for after in 0..3 {
+        let request = PageRequest {
+            after,
+            limit: 100,
+            max_bytes: 1 << 20,
+        };
+        let page = session.page_whole(request).unwrap();
+        assert_eq!((page.lines.len(), page.next), (1, after + 1));
+        assert!(!page.lines[0].contains("$body"));
+    }
+}
+
+#[test]
 fn what_a_killed_server_had_begun_of_a_body_is_removed() {
     let dir = tempfile::tempdir().unwrap();
     let hash = {

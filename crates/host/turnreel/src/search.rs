@@ -63,15 +63,25 @@ pub(crate) struct Match {
     snippet: String,
 }
 
-/// Looks through the events behind `asked.after`.
+/// Looks through the events behind `asked.after`, as long as `go_on` says so.
 ///
 /// # Errors
 ///
 /// Where the disk refuses.
-pub(crate) fn search(session: &Session, needle: &Needle, asked: Asked) -> Result<Found, Error> {
+pub(crate) fn search(
+    session: &Session,
+    needle: &Needle,
+    asked: Asked,
+    go_on: &dyn Fn() -> ControlFlow<()>,
+) -> Result<Found, Error> {
     let from = asked.after.saturating_sub(RUN_UP);
     let open = |sha256: &str| session.open_body(sha256).ok().flatten();
-    search_in(needle, asked, &open, |visit| session.walk(from, visit))
+    search_in(needle, asked, &open, |visit| {
+        session.walk(from, &mut |seq, line| {
+            go_on()?;
+            visit(seq, line)
+        })
+    })
 }
 
 /// What is shown each line of a log with its number.
@@ -86,6 +96,8 @@ fn search_in(
     let deadline = Instant::now() + TIME;
     let (mut matches, mut unread) = (Vec::new(), Vec::new());
     let mut texts = Texts::new(needle, open);
+    // Before the cursor only the ends of pieces are wanted: no body is opened for them.
+    let mut run_up_texts = Texts::new(needle, &|_| None);
     let lines_a_look = if needle.is_dear() { 1 } else { LINES_A_LOOK };
     let mut looked_at = None;
     let mut n_lines = 0;
@@ -135,21 +147,25 @@ fn search_in(
             return ControlFlow::Continue(());
         };
         let word = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
+        if is_run_up {
+            joint.find(&event, &mut run_up_texts);
+            run_up_texts.take_bodies();
+            return ControlFlow::Continue(());
+        }
         let snippet = joint.find(&event, &mut texts);
-        let is_unread = texts.take_unread();
+        let bodies = texts.take_bodies();
         match snippet {
-            _ if is_run_up => {}
             Some(snippet) => matches.push(Match {
                 seq,
                 id: word("id"),
                 event_type: word("type"),
                 snippet,
             }),
-            None if is_unread => unread.push(word("id")),
+            None if bodies.are_unread => unread.push(word("id")),
             None => {}
         }
-        // A long body may have taken all the time there was.
-        n_lines = if is_unread { 0 } else { n_lines };
+        // Long bodies may have taken all the time there was.
+        n_lines = if bodies.were_any() { 0 } else { n_lines };
         ControlFlow::Continue(())
     })?;
     Ok(Found {
@@ -184,6 +200,8 @@ fn snippet(text: &str, from: usize, to: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use chat_feed::find::How;
     use serde_json::json;
 
@@ -343,6 +361,36 @@ mod tests {
             }
         }
         assert!(n_found > 1500, "{n_found}");
+    }
+
+    #[test]
+    fn events_with_bodies_take_no_more_time_than_a_search_has() {
+        let needle = Needle::new("quokka", How::AnyCase).unwrap();
+        let n_opened = Cell::new(0);
+        let open = |_: &str| {
+            n_opened.set(n_opened.get() + 1);
+            std::thread::sleep(TIME / 2);
+            tempfile::tempfile().ok()
+        };
+        let line = |seq: u64| {
+            let body =
+                json!({"$body": {"sha256": "00", "bytes": 9, "preview": "", "truncated": true}});
+            json!({"id": seq, "type": "a_chunk", "payload": {"n": body, "of": "a_chunk"}})
+                .to_string()
+        };
+        let asked = Asked {
+            after: 10,
+            limit: 100,
+        };
+        let found = search_in(&needle, asked, &open, |visit| {
+            let _ = (1..=40).try_for_each(|seq| visit(seq, &line(seq)));
+            Ok(())
+        });
+        let found = found.unwrap();
+        assert!(found.matches.is_empty() && found.unread.is_empty());
+        // None of those before the cursor, and of the others as many as there was time for.
+        assert!(n_opened.get() <= 3, "{} are opened", n_opened.get());
+        assert_eq!(found.next, Some(10 + n_opened.get()));
     }
 
     #[test]

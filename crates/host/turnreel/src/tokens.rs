@@ -5,6 +5,8 @@
 //! changed. So a token that is revoked is refused within [`LOOK_EVERY`]. What other servers made or took back is for `merge`.
 
 mod merge;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,8 +24,15 @@ pub(crate) use merge::merge;
 /// How often a running server looks whether the file has changed.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// Made tokens at most: each request is held against all of them.
+/// Made tokens that were not taken back, at most: each request is held against all of them.
 const MAX_TOKENS: usize = 10_000;
+
+/// Those that were taken back and are remembered, at most: no request is held against them, but the file has them all. None is
+/// forgotten before its time, or a server that was away would bring it back.
+const MAX_REVOKED: usize = 50_000;
+
+/// How long it is remembered that a token was taken back.
+const REMEMBERED_DAYS: i64 = 90;
 
 /// One token that was made, without the token.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -79,7 +88,11 @@ impl Record {
         const DAY_MS: i64 = 24 * 60 * 60 * 1000;
         let is_before =
             |at_ms: Option<i64>, days| at_ms.is_some_and(|at_ms| at_ms < now_ms() - days * DAY_MS);
-        is_before(self.expires_ms, 1) || is_before(self.revoked_ms, 90)
+        is_before(self.expires_ms, 1) || is_before(self.revoked_ms, REMEMBERED_DAYS)
+    }
+
+    fn is_revoked(&self) -> bool {
+        self.revoked_ms.is_some()
     }
 
     /// Whether its end has come.
@@ -134,8 +147,14 @@ pub(crate) fn create(dir: &Path, wanted: Wanted) -> Result<(String, Record), Str
     };
     change(dir, |records| {
         records.retain(|record| !record.is_forgotten());
-        if records.len() >= MAX_TOKENS {
+        let n_revoked = records.iter().filter(|record| record.is_revoked()).count();
+        if records.len() - n_revoked >= MAX_TOKENS {
             return Err(format!("there are {MAX_TOKENS} tokens; revoke some"));
+        }
+        if n_revoked >= MAX_REVOKED {
+            return Err(format!(
+                "{MAX_REVOKED} tokens were revoked, and each is remembered for {REMEMBERED_DAYS} days, or until a day after its end"
+            ));
         }
         records.push(record.clone());
         Ok(())
@@ -155,9 +174,7 @@ pub(crate) fn revoke(dir: &Path, which: impl Fn(&Record) -> bool) -> Result<usiz
         return Ok(0);
     }
     change(dir, |records| {
-        let held = records
-            .iter_mut()
-            .filter(|record| record.revoked_ms.is_none());
+        let held = records.iter_mut().filter(|record| !record.is_revoked());
         for record in held.filter(|record| which(record)) {
             record.revoked_ms = Some(now_ms());
             n_revoked += 1;
@@ -174,7 +191,7 @@ pub(crate) fn revoke(dir: &Path, which: impl Fn(&Record) -> bool) -> Result<usiz
 /// Where the file is there and cannot be read.
 pub(crate) fn list(dir: &Path) -> Result<Vec<Record>, String> {
     let mut records = read(dir)?;
-    records.retain(|record| record.revoked_ms.is_none());
+    records.retain(|record| !record.is_revoked());
     Ok(records)
 }
 

@@ -261,6 +261,44 @@ fn one_body_can_be_had_whole_in_parts_packed_and_by_its_own_event_only() {
     };
     assert_eq!(ask("s2", "other", &lines(5_000, "other")), 200);
     assert_ne!(ask("s1", "here", &here), 200);
+    // By its hash alone it would be of any session.
+    let blob = format!("/api/v1/blobs/{}", sha256(&beside));
+    assert_eq!(server.get(&blob).0, 200);
+    assert_eq!(server.ask("GET", &blob, &token, "").0, 404);
+}
+
+#[test]
+fn a_diff_that_is_too_long_to_be_held_is_refused_and_can_be_had_by_itself() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let diff = "+a\n".repeat(6 << 20);
+    let hash = sha256(&diff);
+    assert_eq!(server.put_blob(&hash, diff.as_bytes()), 204);
+    // The file before the change is no part of the answer, and is not read for it.
+    let body = |bytes: u64| json!({"$body": {"sha256": hash, "bytes": bytes, "preview": "", "truncated": true}});
+    let edit = |id: &str, diff: &Value, old: &Value| json!({"id": id, "timestamp": 1, "type": "file_edit", "payload": {"filePath": "a", "changeType": "modified", "fullDiff": diff, "fullDiffAvailable": true, "fullDiffSize": 9, "oldText": old}});
+    server.post(
+        "s1",
+        &json!([
+            edit("long", &body(1), &json!("")),
+            edit("short", &json!("+x"), &body(1))
+        ]),
+    );
+    let (status, answer) = server.get("/api/v1/sessions/s1/file-diffs/long");
+    assert_eq!(
+        (status, &answer["error"]["code"]),
+        (413, &json!("too_large")),
+        "{answer}"
+    );
+    let (status, answer) = server.get("/api/v1/sessions/s1/file-diffs/short");
+    assert_eq!(
+        (status, answer),
+        (200, json!({"file_path": "a", "diff": "+x"}))
+    );
+    let (status, event) = server.get("/api/v1/sessions/s1/events/long/full");
+    assert_eq!((status, &event["payload"]["fullDiff"]), (200, &body(1)));
+    let path = format!("/api/v1/sessions/s1/events/long/full?body={hash}");
+    assert!(server.get(&path).1 == diff.as_str());
 }
 
 #[test]

@@ -116,3 +116,36 @@ fn what_cannot_be_read_is_told_and_the_rest_goes_on() {
     let output = export(&["no-such-session", "--data", "/nonexistent"], "");
     assert_eq!(output.status.code(), Some(2));
 }
+
+#[test]
+fn a_body_that_is_left_out_is_told_of_and_no_event_holds_more_than_there_is_room_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let keep = |nth: u8, bytes: &[u8]| {
+        let sha256 = format!("{nth:02x}").repeat(32);
+        let folder = dir.path().join("blobs").join(&sha256[..2]);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(&sha256), bytes).unwrap();
+        // What is claimed of a body is one byte.
+        json!({"$body": {"sha256": sha256, "bytes": 1, "preview": "", "truncated": true}})
+    };
+    let fits = keep(1, &vec![b'f'; 7 << 20]);
+    let (long, odd) = (keep(2, &vec![b'l'; 9 << 20]), keep(3, b"\xff"));
+    let result = json!([long, odd, fits, fits, fits, fits, long]);
+    let event = json!({"id": "e1", "timestamp": 1, "sessionId": "s", "type": "tool_result", "payload": {"toolCallId": "t", "result": result}});
+    let path = dir.path().join("s.events.jsonl");
+    std::fs::write(&path, format!("{event}\n")).unwrap();
+    let path = path.to_string_lossy();
+    let output = export(&[&path, "--to", "jsonl", "--no-mask"], "");
+    let (out, said) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(out.len() < 17 << 20, "{} bytes", out.len());
+    for (nth, fault) in [
+        ("02", "a body of 9.4 MB is not in it"),
+        ("03", "a body that is no text is not in it"),
+        ("01", "a body of 7.3 MB is not in it"),
+    ] {
+        let fault = format!("turnreel export: {fault}: {}", nth.repeat(32));
+        assert!(said.contains(&fault), "{fault}: {said}");
+    }
+    assert_eq!(said.matches("a body of 7.3 MB").count(), 1, "{said}");
+}

@@ -37,8 +37,13 @@ impl Snapshot {
         Ok(())
     }
 
-    /// The numbers whose events cannot be had, in order: the first `most` stretches, and whether there are more.
-    pub(crate) fn gaps(self, most: usize) -> Result<(Vec<Gap>, bool), Error> {
+    /// The numbers whose events cannot be had, in order: the first `most` stretches, and whether there are more. It is looked
+    /// for them as long as `go_on` says so.
+    pub(crate) fn gaps(
+        self,
+        most: usize,
+        go_on: &dyn Fn() -> ControlFlow<()>,
+    ) -> Result<(Vec<Gap>, bool), Error> {
         let (oldest, head) = (self.oldest, self.head);
         let mut gaps = Vec::new();
         let mut last = oldest.saturating_sub(1);
@@ -57,7 +62,7 @@ impl Snapshot {
             last = seq;
             match is_enough {
                 true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
+                false => go_on(),
             }
         })?;
         let there_are_more = miss_up_to(last, head + 1);

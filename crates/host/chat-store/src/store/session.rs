@@ -10,10 +10,10 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use chat_event::{ChatEvent, bodies};
+use chat_event::{BodyRef, ChatEvent, bodies};
 
 use super::{Inner, SyncPolicy, now_ms};
-use crate::blobs::sha256_hex;
+use crate::blobs::{BodyText, sha256_hex};
 use crate::error::Error;
 use crate::log::{
     Appended, Condition, Epochs, Facts, Files, Gap, Log, Opening, Packed, Page, PageRequest,
@@ -141,13 +141,18 @@ impl Session {
         self.snapshot(after)?.walk(after, visit)
     }
 
-    /// The numbers whose events cannot be had, in order: the first `most` stretches, and whether there are more.
+    /// The numbers whose events cannot be had, in order: the first `most` stretches, and whether there are more. Where `go_on`
+    /// breaks they are not looked for any more, and what is given means nothing.
     ///
     /// # Errors
     ///
     /// Where the disk refuses.
-    pub fn gaps(&self, most: usize) -> Result<(Vec<Gap>, bool), Error> {
-        self.snapshot(0)?.gaps(most)
+    pub fn gaps(
+        &self,
+        most: usize,
+        go_on: &dyn Fn() -> ControlFlow<()>,
+    ) -> Result<(Vec<Gap>, bool), Error> {
+        self.snapshot(0)?.gaps(most, go_on)
     }
 
     /// How the log is.
@@ -158,20 +163,14 @@ impl Session {
         }
     }
 
-    /// The event with that id, with its bodies where they were.
+    /// The event with that id, as it stands in the log: what stands beside it is referred to.
     ///
     /// # Errors
     ///
     /// Where the disk refuses.
-    pub fn event_whole(&self, event_id: &str) -> Result<Option<ChatEvent>, Error> {
+    pub fn event(&self, event_id: &str) -> Result<Option<ChatEvent>, Error> {
         let store = self.store()?;
-        let found = self.with(&store, |log| log.find(event_id, now_ms()))?;
-        let Some(mut event) = found else {
-            return Ok(None);
-        };
-        bodies::put_back(&mut event, &mut |reference| self.blob(&reference.sha256))?;
-        event.extra.remove("c");
-        Ok(Some(event))
+        self.with(&store, |log| log.find(event_id, now_ms()))
     }
 
     /// One body of the event with that id, by its hash: as it stands in the log, or beside it. None but a body of the
@@ -181,16 +180,15 @@ impl Session {
     ///
     /// Where the disk refuses.
     pub fn body(&self, event_id: &str, sha256: &str) -> Result<Option<StoredBody>, Error> {
-        let store = self.store()?;
-        let found = self.with(&store, |log| log.find(event_id, now_ms()))?;
-        let Some(event) = found else {
+        let Some(event) = self.event(event_id)? else {
             return Ok(None);
         };
         let mut hash = |text: &str| sha256_hex(text.as_bytes());
         Ok(match bodies::find(event, sha256, &mut hash) {
             None => None,
             Some(bodies::Found::Here(text)) => Some(StoredBody::Text(text)),
-            Some(bodies::Found::Elsewhere(reference)) => store
+            Some(bodies::Found::Elsewhere(reference)) => self
+                .store()?
                 .blobs
                 .open_anywhere(&reference.sha256)?
                 .map(|(file, bytes)| StoredBody::File { file, bytes }),
@@ -207,14 +205,13 @@ impl Session {
         Ok(opened.map(|(file, _)| file))
     }
 
-    /// A body beside the log; `None` where it is not there, or is no text.
-    pub(crate) fn blob(&self, sha256: &str) -> Result<Option<String>, Error> {
-        let body = match self.store()?.blobs.get_anywhere(sha256) {
-            Ok(body) => body,
-            Err(why @ Error::Elsewhere { .. }) => return Err(why),
-            Err(_) => return Ok(None),
-        };
-        Ok(body.and_then(|body| String::from_utf8(body).ok()))
+    /// The body that is referred to as a text of at most `most_bytes`, wherever it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`Blobs::text`](crate::Blobs::text).
+    pub fn body_text(&self, reference: &BodyRef, most_bytes: u64) -> Result<BodyText, Error> {
+        self.store()?.blobs.text(reference, most_bytes)
     }
 
     /// The session's row in the list.

@@ -4,8 +4,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use chat_event::{BodyRef, ChatEvent, bodies};
+use chat_feed::projections::trace::clean;
+use chat_feed::units;
 use chat_normalize::Dialect;
-use chat_store::Blobs;
+use chat_store::{Blobs, BodyText, WHOLE_BYTES};
 use tempfile::NamedTempFile;
 
 use super::Stop;
@@ -135,21 +137,33 @@ impl Source {
         self.faults.clone()
     }
 
-    /// Puts bodies back that lie beside the log.
+    /// Puts bodies back that lie beside the log, as many as one event may hold.
     fn put_back(&self, event: &mut ChatEvent, faults: &mut Vec<String>) {
         let Some(blobs) = &self.blobs else { return };
+        let mut room_bytes = WHOLE_BYTES;
         let mut find = |reference: &BodyRef| -> Result<Option<String>, std::convert::Infallible> {
-            if reference.bytes > BODY_BYTES {
-                return Ok(None);
-            }
-            match blobs.get(&reference.sha256) {
-                Ok(Some(body)) => return Ok(String::from_utf8(body).ok()),
-                Ok(None) => faults.push(format!(
-                    "a body is not there: {}: {}",
-                    chat_feed::projections::trace::clean(&reference.sha256),
-                    self.name
-                )),
-                Err(why) => faults.push(format!("{why}: {}", self.name)),
+            let which = || format!("{}: {}", clean(&reference.sha256), self.name);
+            let fault = match blobs.text(reference, room_bytes.min(BODY_BYTES)) {
+                Ok(BodyText::Text(body)) => {
+                    room_bytes = room_bytes.saturating_sub(body.len() as u64);
+                    return Ok(Some(body));
+                }
+                Ok(BodyText::TooLong(bytes)) => {
+                    format!(
+                        "a body of {} is not in it: {}",
+                        units::bytes(bytes),
+                        which()
+                    )
+                }
+                Ok(BodyText::NoText) => {
+                    format!("a body that is no text is not in it: {}", which())
+                }
+                Ok(BodyText::Missing) => format!("a body is not there: {}", which()),
+                Err(why) => format!("{why}: {}", self.name),
+            };
+            // One that an event has many times is told of once.
+            if faults.last() != Some(&fault) {
+                faults.push(fault);
             }
             Ok(None)
         };

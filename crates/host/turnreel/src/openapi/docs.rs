@@ -29,7 +29,7 @@ const WAIT: Query = (
 const BODIES: Query = (
     "bodies",
     "Bodies",
-    "With `full` long bodies where they were; else references to them.",
+    "With `full` long bodies where they were, but for those of more than 16 MiB; else references to them.",
 );
 const LINK: Query = (
     "id",
@@ -157,7 +157,7 @@ pub(super) const DOCS: &[Doc] = &[
             get(
                 "/api/v1/sessions/{session}/events/{event}/full",
                 "readEvent",
-                "An event with its bodies, or one of them as `text/plain`",
+                "An event with its bodies, 16 MiB of them at most, or one of them as `text/plain`",
             ),
             "Event",
         ),
@@ -171,7 +171,7 @@ pub(super) const DOCS: &[Doc] = &[
         get(
             "/api/v1/sessions/{session}/file-diffs/{event}",
             "readDiff",
-            "A whole diff",
+            "A whole diff; 413 where it has more than 16 MiB",
         ),
         "Diff",
     ),
@@ -179,7 +179,7 @@ pub(super) const DOCS: &[Doc] = &[
         get(
             "/api/v1/sandbox/{sandbox}/file-diffs/{event}",
             "readSandboxDiff",
-            "A whole diff",
+            "A whole diff; 413 where it has more than 16 MiB",
         ),
         "Diff",
     ),
@@ -187,7 +187,7 @@ pub(super) const DOCS: &[Doc] = &[
         get(
             "/api/v1/sandboxes/{sandbox}/file-diffs/{event}",
             "readSandboxesDiff",
-            "A whole diff",
+            "A whole diff; 413 where it has more than 16 MiB",
         ),
         "Diff",
     ),
@@ -270,7 +270,11 @@ pub(super) const DOCS: &[Doc] = &[
         ],
     ),
     text(
-        get("/api/v1/blobs/{sha256}", "readBody", "A body"),
+        get(
+            "/api/v1/blobs/{sha256}",
+            "readBody",
+            "A body; 404 for a token of one session, which has that one's by their events",
+        ),
         "text/plain",
     ),
     Doc {

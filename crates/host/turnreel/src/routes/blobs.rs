@@ -1,7 +1,9 @@
 //! Bodies by their hash.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::State as FromState;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -12,6 +14,7 @@ use futures_util::StreamExt;
 use super::address::Path;
 use super::{body, ranged};
 use crate::error::ApiError;
+use crate::scope::Grant;
 use crate::state::State;
 
 /// Written to the disk as it comes: a body of 256 MiB is never in memory.
@@ -83,11 +86,17 @@ pub(super) async fn exists(
 }
 
 /// The body as text to download: no browser shows it as anything else. Ranges are answered.
+///
+/// A hash does not say whose body it is: who may see one session alone has that one's bodies by their events.
 pub(super) async fn read(
     FromState(state): FromState<State>,
+    Extension(grant): Extension<Arc<Grant>>,
     Path(sha256): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
+    if grant.only_session().is_some() {
+        return Err(ApiError::not_found());
+    }
     let asked = sha256.clone();
     let finding = move || state.store.blobs().open_anywhere(&asked);
     let found = tokio::task::spawn_blocking(finding).await??;

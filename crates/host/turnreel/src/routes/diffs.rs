@@ -1,13 +1,13 @@
-//! Whole diffs: `{file_path, diff}`, 404 only for what was never stored.
+//! Whole diffs: `{file_path, diff}`, 404 only for what was never stored, 413 for one that is too long to be held.
 
 use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::State as FromState;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use chat_event::{Body, Payload};
-use chat_store::SessionId;
+use chat_store::{BodyText, SessionId, WHOLE_BYTES};
 use serde_json::json;
 
 use super::address::Path;
@@ -50,7 +50,7 @@ async fn find(
 ) -> Result<Response, ApiError> {
     let finding = move || -> Result<Option<String>, ApiError> {
         for live in sessions {
-            let Some(event) = live.session.event_whole(&event_id)? else {
+            let Some(event) = live.session.event(&event_id)? else {
                 continue;
             };
             let Payload::FileEdit(edit) = event.payload else {
@@ -58,8 +58,12 @@ async fn find(
             };
             let diff = match edit.full_diff {
                 Some(Body::Inline(diff)) => diff,
-                // The body was promised by its producer and never came.
-                Some(Body::Ref { .. }) => continue,
+                Some(Body::Ref { body }) => match live.session.body_text(&body, WHOLE_BYTES)? {
+                    BodyText::Text(diff) => diff.into(),
+                    BodyText::TooLong(bytes) => return Err(too_long(bytes)),
+                    // The body was promised by its producer and never came.
+                    BodyText::NoText | BodyText::Missing => continue,
+                },
                 // A preview that is the whole needs no second copy.
                 None if edit.diff_preview.len() as u64 >= edit.full_diff_size => edit.diff_preview,
                 None => continue,
@@ -73,4 +77,15 @@ async fn find(
         .await??
         .ok_or_else(ApiError::not_found)?;
     ranged::answer(text, headers).await
+}
+
+/// It is there, and can be had by itself.
+fn too_long(bytes: u64) -> ApiError {
+    ApiError::new(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        "too_large",
+        format!(
+            "the diff has {bytes} bytes, over the limit of {WHOLE_BYTES}; `/full?body=` of its event gives it in parts"
+        ),
+    )
 }

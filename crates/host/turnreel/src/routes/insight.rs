@@ -17,7 +17,7 @@ use chat_feed::projections::SessionSummarizer;
 use chat_store::SessionId;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::address::{Path, Query};
 use super::{body, ranged};
@@ -43,6 +43,24 @@ const GAPS: usize = 1000;
 pub(crate) struct Insight {
     readers: Arc<Semaphore>,
     summaries: Mutex<VecDeque<(SessionId, Arc<Mutex<Counted>>)>>,
+}
+
+/// One who reads a whole log. Others have its place when it is gone.
+#[derive(Debug)]
+struct Reader {
+    _permit: OwnedSemaphorePermit,
+    /// Closed when nobody waits for what comes of it.
+    asked: oneshot::Sender<()>,
+}
+
+impl Reader {
+    /// Whether somebody waits for what is read.
+    fn go_on(&self) -> ControlFlow<()> {
+        match self.asked.is_closed() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
 }
 
 /// A summary on its way through a log.
@@ -73,6 +91,26 @@ impl Insight {
             Ok(Ok(permit)) => Ok(permit),
             Ok(Err(_)) | Err(_) => Err(body::overloaded()),
         }
+    }
+
+    /// Reads off the async threads. A reading that nobody waits for any more keeps its place until it has ended: the limit is
+    /// for those who read, not for those who wait.
+    ///
+    /// # Errors
+    ///
+    /// As [`Insight::enter`], and what the reading refuses.
+    async fn read<T: Send + 'static>(
+        &self,
+        reading: impl FnOnce(&Reader) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let permit = self.enter().await?;
+        // Dropped with this future, when the client goes.
+        let (asked, _waits) = oneshot::channel();
+        let reader = Reader {
+            _permit: permit,
+            asked,
+        };
+        tokio::task::spawn_blocking(move || reading(&reader)).await?
     }
 
     /// What was counted of the session; the one that was not asked for the longest makes room.
@@ -108,16 +146,19 @@ pub(super) async fn summary(
         return Ok(ranged::with_tag(response, &tag));
     }
     let counted = state.insight.counted(live.session.id());
-    let _permit = state.insight.enter().await?;
-    let summing = move || sum_up(&live, &counted);
-    let (text, tag) = tokio::task::spawn_blocking(summing).await??;
+    let summing = move |reader: &Reader| sum_up(&live, &counted, reader);
+    let (text, tag) = state.insight.read(summing).await?;
     let json = HeaderValue::from_static("application/json");
     let response = ([(header::CONTENT_TYPE, json)], text).into_response();
     Ok(ranged::with_tag(response, &tag))
 }
 
 /// Counts on from the last event that was counted, and gives the summary and its tag.
-fn sum_up(live: &Live, counted: &Mutex<Counted>) -> Result<(String, String), ApiError> {
+fn sum_up(
+    live: &Live,
+    counted: &Mutex<Counted>,
+    reader: &Reader,
+) -> Result<(String, String), ApiError> {
     let mut counted = locked(counted);
     let (epoch, head) = live.session.position();
     if counted.epoch != epoch || counted.head > head {
@@ -136,7 +177,7 @@ fn sum_up(live: &Live, counted: &Mutex<Counted>) -> Result<(String, String), Api
             summarizer.push(&event);
         }
         *head = seq;
-        ControlFlow::Continue(())
+        reader.go_on()
     })?;
     let mut summary = serde_json::to_value(summarizer.summary()).unwrap_or_default();
     if let Some(summary) = summary.as_object_mut() {
@@ -190,10 +231,12 @@ pub(super) async fn search(
         ));
     }
     let limit = query.limit.unwrap_or(DEFAULT_MATCHES).clamp(1, MATCHES);
-    let _permit = state.insight.enter().await?;
     let asked = Asked { after, limit };
-    let searching = move || search::search(&live.session, &needle, asked);
-    let found = tokio::task::spawn_blocking(searching).await??;
+    let searching = move |reader: &Reader| {
+        let found = search::search(&live.session, &needle, asked, &|| reader.go_on());
+        Ok(found?)
+    };
+    let found = state.insight.read(searching).await?;
     let next = found.next.map(|seq| {
         let epoch = current.clone();
         chat_event::cursor::Cursor { epoch, seq }.to_string()
@@ -213,10 +256,9 @@ pub(super) async fn health(
     Path(session): Path<String>,
 ) -> Result<Json<Value>, ApiError> {
     let live = find(&state, &session)?;
-    let _permit = state.insight.enter().await?;
-    let looking = move || -> Result<Value, ApiError> {
+    let looking = move |reader: &Reader| {
         let condition = live.session.condition();
-        let (gaps, more_gaps) = live.session.gaps(GAPS)?;
+        let (gaps, more_gaps) = live.session.gaps(GAPS, &|| reader.go_on())?;
         Ok(json!({
             "epoch": condition.epoch,
             "head": condition.head,
@@ -230,5 +272,41 @@ pub(super) async fn health(
             "degraded": condition.degraded.is_some(),
         }))
     };
-    Ok(Json(tokio::task::spawn_blocking(looking).await??))
+    Ok(Json(state.insight.read(looking).await?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_reading_that_nobody_waits_for_keeps_its_place_until_it_has_ended_and_is_told_to() {
+        let insight = Insight::default();
+        let (begun, has_begun) = oneshot::channel();
+        let (release, released) = mpsc::channel::<()>();
+        let (tell, told) = oneshot::channel();
+        let reading = insight.read(move |reader| {
+            let before = reader.go_on();
+            begun.send(()).unwrap();
+            let _ = released.recv();
+            let _ = tell.send((before, reader.go_on()));
+            Ok(())
+        });
+        tokio::select! {
+            _ = reading => panic!("it has not ended"),
+            begun = has_begun => begun.unwrap(),
+        }
+        assert_eq!(insight.readers.available_permits(), AT_ONCE - 1);
+        release.send(()).unwrap();
+        let (before, after) = told.await.unwrap();
+        assert_eq!(
+            (before, after),
+            (ControlFlow::Continue(()), ControlFlow::Break(()))
+        );
+        let all = u32::try_from(AT_ONCE).unwrap();
+        let free = insight.readers.acquire_many(all).await;
+        assert!(free.is_ok(), "its place is free");
+    }
 }

@@ -1,5 +1,6 @@
 //! The texts of an event: those that stand in it, and those of bodies beside the log, which are read piece by piece.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
 use std::time::{Duration, Instant};
@@ -21,15 +22,32 @@ const PIECE_BYTES: usize = 1024 * 1024;
 /// The same where looking takes many times what reading takes.
 const DEAR_PIECE_BYTES: usize = 64 * 1024;
 
-/// One body has so much time: else it is said to be unread.
-const BODY_TIME: Duration = Duration::from_secs(5);
+/// The bodies of one event have so much time together: what is not read by then is said to be unread.
+const BODIES_TIME: Duration = Duration::from_secs(5);
 
 /// Looks through texts.
 pub(super) struct Texts<'n> {
     needle: &'n Needle,
     open: &'n dyn Fn(&str) -> Option<File>,
-    /// A body was not read to its end.
-    unread: bool,
+    bodies: Bodies,
+}
+
+/// What came of the bodies of one event.
+#[derive(Debug, Default)]
+pub(super) struct Bodies {
+    /// The hashes of those that were looked at: an event may have one many times.
+    looked_at: HashSet<String>,
+    /// When the time for them is over; nothing before one was looked at.
+    deadline: Option<Instant>,
+    /// One was not read to its end.
+    pub(super) are_unread: bool,
+}
+
+impl Bodies {
+    /// Whether there were any, which may have taken long.
+    pub(super) fn were_any(&self) -> bool {
+        self.deadline.is_some()
+    }
 }
 
 impl<'n> Texts<'n> {
@@ -38,7 +56,7 @@ impl<'n> Texts<'n> {
         Texts {
             needle,
             open,
-            unread: false,
+            bodies: Bodies::default(),
         }
     }
 
@@ -46,9 +64,9 @@ impl<'n> Texts<'n> {
         self.needle
     }
 
-    /// Whether a body could not be read since that was last asked.
-    pub(super) fn take_unread(&mut self) -> bool {
-        std::mem::take(&mut self.unread)
+    /// What came of the event's bodies, at its end: the next one has its own.
+    pub(super) fn take_bodies(&mut self) -> Bodies {
+        std::mem::take(&mut self.bodies)
     }
 
     /// What stands around the first place in a value. Values of a log nest no deeper than a parser goes.
@@ -74,11 +92,20 @@ impl<'n> Texts<'n> {
             return at_an_end;
         }
         let sha256 = reference["sha256"].as_str().unwrap_or_default();
-        let looked = match (self.open)(sha256) {
-            Some(body) => look_through(body, self.needle),
-            None => Err(Unread),
+        // What has nothing of the text had nothing the first time.
+        if !self.bodies.looked_at.insert(sha256.to_owned()) {
+            return None;
+        }
+        let deadline = self.bodies.deadline;
+        let deadline = deadline.unwrap_or_else(|| Instant::now() + BODIES_TIME);
+        self.bodies.deadline = Some(deadline);
+        let looked = match is_over(deadline) {
+            true => Err(Unread),
+            false => (self.open)(sha256)
+                .ok_or(Unread)
+                .and_then(|body| look_through(body, self.needle, deadline)),
         };
-        self.unread |= looked.is_err();
+        self.bodies.are_unread |= looked.is_err();
         looked.unwrap_or_default()
     }
 }
@@ -89,17 +116,24 @@ fn found_in(text: &str, needle: &Needle) -> Option<String> {
     Some(snippet(&text, from, to))
 }
 
+fn is_over(deadline: Instant) -> bool {
+    Instant::now() >= deadline
+}
+
 /// It could not be read, or not in time.
 #[derive(Debug)]
 struct Unread;
 
 /// What stands around the first place in a body; nothing does in one that is no text.
-fn look_through(mut body: impl Read, needle: &Needle) -> Result<Option<String>, Unread> {
+fn look_through(
+    mut body: impl Read,
+    needle: &Needle,
+    deadline: Instant,
+) -> Result<Option<String>, Unread> {
     let piece_bytes = match needle.is_dear() {
         true => DEAR_PIECE_BYTES,
         false => PIECE_BYTES,
     };
-    let deadline = Instant::now() + BODY_TIME;
     let mut held = Vec::new();
     loop {
         let most = piece_bytes as u64;
@@ -121,7 +155,7 @@ fn look_through(mut body: impl Read, needle: &Needle) -> Result<Option<String>, 
         if found.is_some() || is_end {
             return Ok(found);
         }
-        if Instant::now() > deadline {
+        if is_over(deadline) {
             return Err(Unread);
         }
         let again = needle.begins_again(text);
@@ -131,10 +165,17 @@ fn look_through(mut body: impl Read, needle: &Needle) -> Result<Option<String>, 
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+    use std::io::{Seek, Write};
+
     use chat_feed::find::How;
     use serde_json::json;
 
     use super::*;
+
+    fn later() -> Instant {
+        Instant::now() + Duration::from_secs(3600)
+    }
 
     fn needle(text: &str, how: How) -> Needle {
         Needle::new(text, how).expect("it can be read")
@@ -164,9 +205,37 @@ mod tests {
         let mut texts = Texts::new(&needle, &|_| None);
         let body = |preview: &str| json!({"content": {"$body": {"sha256": "00", "bytes": 9000, "preview": preview, "truncated": true}}});
         assert!(texts.find_in(&body("a quokka")).is_some());
-        assert!(!texts.take_unread());
+        assert!(!texts.take_bodies().are_unread);
         assert_eq!(texts.find_in(&body("a wombat")), None);
-        assert!(texts.take_unread() && !texts.take_unread());
+        assert!(texts.take_bodies().are_unread && !texts.take_bodies().are_unread);
+    }
+
+    #[test]
+    fn the_bodies_of_an_event_have_one_time_together_and_each_is_looked_at_once() {
+        let needle = needle("quokka", How::AnyCase);
+        let opened = RefCell::new(Vec::new());
+        let open = |sha256: &str| {
+            opened.borrow_mut().push(sha256.to_owned());
+            let mut file = tempfile::tempfile().expect("a file");
+            file.write_all(b"a wombat").expect("it is written");
+            file.rewind().expect("it is read from its beginning");
+            Some(file)
+        };
+        let mut texts = Texts::new(&needle, &open);
+        let bodies = |names: &[&str]| {
+            let body = |name: &&str| json!({"$body": {"sha256": name, "bytes": 9000, "preview": "", "truncated": true}});
+            names.iter().map(body).collect::<Value>()
+        };
+        assert_eq!(texts.find_in(&bodies(&["a", "b", "a", "b", "a"])), None);
+        assert_eq!(opened.take(), ["a", "b"]);
+        assert!(texts.bodies.were_any() && !texts.bodies.are_unread);
+        texts.bodies.deadline = Some(Instant::now());
+        assert_eq!(texts.find_in(&bodies(&["c", "d"])), None);
+        assert!(opened.take().is_empty() && texts.take_bodies().are_unread);
+        // The next event has its own time.
+        assert_eq!(texts.find_in(&bodies(&["a"])), None);
+        assert_eq!(opened.take(), ["a"]);
+        assert!(!texts.take_bodies().are_unread);
     }
 
     /// Wherever it stands, over whatever cut.
@@ -204,8 +273,9 @@ mod tests {
                     let before = lines(around, filler);
                     let behind = lines(step, filler);
                     let body = |middle: &str| format!("{before}\n{middle}\n{behind}");
-                    let look =
-                        |body: String| look_through(body.as_bytes(), &needle).expect("it is read");
+                    let look = |body: String| {
+                        look_through(body.as_bytes(), &needle, later()).expect("it is read")
+                    };
                     let at = format!("{text} at {around} among {filler:?}");
                     assert!(look(body(has)).is_some(), "{at}");
                     assert_eq!(look(body(has_not)), None, "{at}");
@@ -214,6 +284,6 @@ mod tests {
         }
         let not_text = [b"quokka \xff".repeat(3), vec![0; 4]].concat();
         let needle = needle("wombat", How::AnyCase);
-        assert_eq!(look_through(&*not_text, &needle).ok(), Some(None));
+        assert_eq!(look_through(&*not_text, &needle, later()).ok(), Some(None));
     }
 }

@@ -38,23 +38,26 @@ pub(crate) fn merge(dir: &Path, theirs: &BTreeMap<String, String>) -> Result<Mer
     };
     for record in ours.iter().filter(|record| !record.is_forgotten()) {
         let told = theirs.get(record.id.as_str());
-        if told.is_none_or(|told| told.revoked_ms.is_none() && record.revoked_ms.is_some()) {
+        if told.is_none_or(|told| !told.is_revoked() && record.is_revoked()) {
             let told = serde_json::to_string(record).map_err(|why| why.to_string())?;
             merged.unknown_there.push((record.id.clone(), told));
         }
     }
     let known: HashMap<&str, bool> = ours
         .iter()
-        .map(|ours| (ours.id.as_str(), ours.revoked_ms.is_some()))
+        .map(|ours| (ours.id.as_str(), ours.is_revoked()))
         .collect();
     let is_news = |theirs: &Record| match known.get(theirs.id.as_str()) {
-        Some(is_revoked) => !is_revoked && theirs.revoked_ms.is_some(),
+        Some(is_revoked) => !is_revoked && theirs.is_revoked(),
         None => true,
     };
     let news = theirs.into_values().filter(|theirs| is_news(theirs));
-    let (revoked, made): (Vec<Record>, Vec<Record>) =
-        news.partition(|theirs| theirs.revoked_ms.is_some());
-    let room = MAX_TOKENS.saturating_sub(ours.len() + revoked.len());
+    let (revoked, made): (Vec<Record>, Vec<Record>) = news.partition(Record::is_revoked);
+    // What is taken back makes room, here and elsewhere.
+    let n_held = known.values().filter(|is_revoked| !**is_revoked).count();
+    let is_held = |theirs: &&Record| known.contains_key(theirs.id.as_str());
+    let n_taken = revoked.iter().filter(is_held).count();
+    let room = MAX_TOKENS.saturating_sub(n_held - n_taken);
     merged.left_out = made.len().saturating_sub(room);
     if revoked.is_empty() && (made.is_empty() || room == 0) {
         return Ok(merged);

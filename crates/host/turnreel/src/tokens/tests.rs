@@ -1,0 +1,61 @@
+//! How many tokens there may be.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::*;
+
+fn record(nth: usize, revoked_ms: Option<i64>) -> Record {
+    Record {
+        id: format!("t{nth}"),
+        sha256: sha256_hex(nth.to_string().as_bytes()),
+        scopes: vec![Scope::Read.word().to_owned()],
+        session: None,
+        label: None,
+        created_ms: now_ms(),
+        expires_ms: None,
+        revoked_ms,
+        share: false,
+    }
+}
+
+fn fill(dir: &Path, n_held: usize, n_revoked: usize) {
+    let held = (0..n_held).map(|nth| record(nth, None));
+    let revoked = (n_held..n_held + n_revoked).map(|nth| record(nth, Some(now_ms())));
+    let records: Vec<Record> = held.chain(revoked).collect();
+    std::fs::write(file_of(dir), serde_json::to_string(&records).unwrap()).unwrap();
+}
+
+#[test]
+fn a_token_that_is_taken_back_makes_room_for_another() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    fill(dir, MAX_TOKENS, 5);
+    let make = || create(dir, Wanted::default()).map(|_| ());
+    assert!(make().unwrap_err().contains("revoke some"));
+    assert_eq!(revoke(dir, |record| record.id == "t7").unwrap(), 1);
+    make().unwrap();
+    assert!(make().unwrap_err().contains("revoke some"));
+    // Another server's has no room, until one is taken back there.
+    let told = |records: &[Record]| -> BTreeMap<String, String> {
+        let told = |record: &Record| (record.id.clone(), serde_json::to_string(record).unwrap());
+        records.iter().map(told).collect()
+    };
+    let news = record(99_999, None);
+    let merged = merge(dir, &told(std::slice::from_ref(&news))).unwrap();
+    assert_eq!((merged.left_out, merged.is_changed), (1, false));
+    let merged = merge(dir, &told(&[news, record(8, Some(now_ms()))])).unwrap();
+    assert_eq!((merged.left_out, merged.is_changed), (0, true));
+    let held = list(dir).unwrap();
+    assert_eq!(held.len(), MAX_TOKENS);
+    assert!(held.iter().any(|record| record.id == "t99999"));
+}
+
+#[test]
+fn what_is_remembered_of_those_that_were_taken_back_has_an_end_as_well() {
+    let dir = tempfile::tempdir().unwrap();
+    fill(dir.path(), 1, MAX_REVOKED);
+    let refused = create(dir.path(), Wanted::default()).unwrap_err();
+    assert!(refused.contains("were revoked"), "{refused}");
+    assert_eq!(list(dir.path()).unwrap().len(), 1);
+}
