@@ -65,11 +65,13 @@ impl Source {
     }
 
     fn of_file(path: &Path, from: Option<Dialect>, name: String) -> Result<Source, String> {
-        let mut refused = None;
-        let inputs = inputs::list(&[path.to_owned()], &mut |why| refused = Some(why));
+        let mut refused = Vec::new();
+        let inputs = inputs::list(&[path.to_owned()], &mut |why| refused.push(why));
         let input = inputs.into_iter().next();
-        let input =
-            input.ok_or_else(|| refused.unwrap_or_else(|| format!("no session: {name}")))?;
+        let input = input.ok_or_else(|| {
+            let first = refused.first().cloned();
+            first.unwrap_or_else(|| format!("no session: {name}"))
+        })?;
         let folder = path.parent().filter(|folder| folder.join("blobs").is_dir());
         Ok(Source {
             input,
@@ -77,7 +79,7 @@ impl Source {
             name,
             blobs: folder.map(Blobs::beside),
             n_events: None,
-            faults: Vec::new(),
+            faults: refused,
             _spooled: None,
         })
     }
@@ -125,7 +127,7 @@ impl Source {
                     .into_iter()
                     .map(|fault| format!("{fault}: {name}")),
             );
-            self.faults = faults;
+            self.faults.append(&mut faults);
         }
         Ok(())
     }
