@@ -599,6 +599,27 @@ fn a_private_key_goes_line_by_line_and_a_diff_stays_one() {
     assert!(line.contains("-----END PRIVATE KEY-----"), "{line}");
 }
 
+/// As files are read by tools: each line with its number.
+#[test]
+fn a_private_key_is_masked_where_its_lines_are_numbered() {
+    let body = [
+        "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj",
+        "9zEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEvx",
+    ];
+    for sign in ["→", "\t", ": ", "| ", ":"] {
+        let text = format!(
+            "     1{sign}-----BEGIN PRIVATE KEY-----\n     2{sign}{}\n    13{sign}{}\n    14{sign}-----END PRIVATE KEY-----\n",
+            body[0], body[1]
+        );
+        let line = told("tool_result", &text);
+        for part in body {
+            assert!(!line.contains(&part[..12]), "{sign:?}: {line}");
+            assert!(!line.contains(&part[50..]), "{sign:?}: {line}");
+        }
+        assert!(line.contains("-----END PRIVATE KEY-----"), "{line}");
+    }
+}
+
 #[test]
 fn an_id_stays_an_id_and_a_kind_may_be_kept() {
     let token = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5";
