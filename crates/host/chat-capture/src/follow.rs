@@ -51,6 +51,7 @@ use crate::sources::{Sources, forget_old};
 use crate::spool::make_dir;
 pub use agent::{Agent, Place, places};
 use file::Facts;
+pub use file::open_own;
 use holders::Holders;
 use kept::Kept;
 use opencode::OpenCode;

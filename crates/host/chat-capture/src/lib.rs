@@ -20,7 +20,7 @@ mod spool;
 
 pub use chat_normalize::Dialect;
 pub use client::{Endpoint, Error, check_endpoint};
-pub use follow::{Agent, Follow, FollowSettings, Found, Place, Progress, Taker, places};
+pub use follow::{Agent, Follow, FollowSettings, Found, Place, Progress, Taker, open_own, places};
 pub use hook::Asked;
 pub use leftover::{Leftover, Next, leftovers};
 pub use pipe::{FindEndpoint, Outcome, Pipe};

@@ -11,7 +11,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use chat_event::ChatEvent;
 use chat_normalize::{Context, Dialect, SessionReader};
@@ -112,7 +112,14 @@ impl Pipe {
                     let kept = shared.spool.append(dialect, events);
                     kept.map_err(|why| why.to_string())
                 };
-                let outcome = read(reader, takes_answers, &mut next, &now_ms, &mut keep);
+                let outcome = read(
+                    reader,
+                    takes_answers,
+                    &mut next,
+                    &now_ms,
+                    &Instant::now,
+                    &mut keep,
+                );
                 shared.spool.finish();
                 outcome
             }

@@ -18,6 +18,10 @@ const PACE: Duration = Duration::from_millis(50);
 /// The longest that a server is waited for because it asks.
 const LONGEST_ASKED: Duration = Duration::from_secs(3600);
 
+/// The longest that it is waited for with what an earlier pipe left, and how often in a row: that is kept from others.
+const LONGEST_HELD: Duration = Duration::from_secs(60);
+const MOST_HELD: u32 = 5;
+
 /// The longest wait between two tries.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
@@ -50,8 +54,27 @@ pub(crate) struct Sender<'a> {
     pub(crate) last_refusal: Option<String>,
 }
 
-/// Another source tells of the session now: the file of its notes.
-struct Held(PathBuf);
+/// Why a batch was not sent.
+enum Unsent {
+    /// Another source tells of the session now: the file of its notes.
+    Held(PathBuf),
+    /// It is not tried again.
+    GivenUp(Error),
+}
+
+/// What became of what an earlier pipe left.
+pub(crate) enum Sent {
+    /// The server has it; what is to be said of it.
+    All(Option<String>),
+    /// Another source tells of one of its sessions now, or was stopped in the middle of that; so it is said. The file stays
+    /// for the next.
+    Held(String),
+    /// It is not known whether a session goes on that it left open. The file stays for the next.
+    Untold,
+}
+
+/// Rests between two tries; false where it is not tried again.
+type Rest<'r> = dyn FnMut(&Pause) -> bool + 'r;
 
 /// Between two tries.
 pub(crate) struct Pause {
@@ -59,6 +82,8 @@ pub(crate) struct Pause {
     /// Whether the server takes what we have at a pace of its own: any other that asks to wait can take nothing.
     pub(crate) is_pace: bool,
     pub(crate) why: String,
+    /// How often in a row it was tried.
+    pub(crate) tries: u32,
 }
 
 impl<'a> Sender<'a> {
@@ -90,6 +115,7 @@ impl<'a> Sender<'a> {
         let mut rest = |pause: &Pause| {
             note_refusal(&pause.why, pause.is_pace.then_some(pause.wait));
             spool.rest(pause.wait);
+            true
         };
         while spool.wait_beyond(at) {
             let started = Instant::now();
@@ -122,43 +148,55 @@ impl<'a> Sender<'a> {
         Ok(())
     }
 
-    /// Sends what an earlier pipe left; what is to be said of it. Of sessions that it left open it is known once `told` comes
-    /// back whether they go on. Where another source tells of one of them now, or was stopped in the middle of that, the file
-    /// stays for the next.
+    /// Sends what an earlier pipe left. Of sessions that it left open it is known once `told` says yes whether they go on.
+    ///
+    /// # Errors
+    ///
+    /// Where the server does not take it now, or the disk refuses: it is held from whoever else could send it, and so not
+    /// tried again. A server that takes it at its own pace does take it.
     pub(crate) fn send_leftover(
         &mut self,
         path: &Path,
         mut leftover: Leftover,
-        told: &dyn Fn(),
-    ) -> Result<Option<String>, Error> {
-        let mut rest = |pause: &Pause| std::thread::sleep(pause.wait);
+        told: &dyn Fn() -> bool,
+    ) -> Result<Sent, Error> {
+        let mut rest = |pause: &Pause| {
+            let is_short = pause.wait <= LONGEST_HELD && pause.tries <= MOST_HELD;
+            let goes_on = pause.is_pace && is_short;
+            if goes_on {
+                std::thread::sleep(pause.wait);
+            }
+            goes_on
+        };
         self.sources = Some(Sources::of_leftover(path));
         self.waits = false;
-        let held = |notes: Held| {
-            let notes = notes.0.display();
-            Ok(Some(format!(
-                "not sent yet: another process holds the session's notes {notes}, as a `turnreel pipe` does that was stopped; the next pipe or the server sends it: {}",
+        self.tries = 0;
+        let unsent = |why: Unsent| match why {
+            Unsent::Held(notes) => Ok(Sent::Held(format!(
+                "not sent yet: another process holds the session's notes {}, as a `turnreel pipe` does that was stopped; the next pipe or the server sends it: {}",
+                notes.display(),
                 path.display()
-            )))
+            ))),
+            Unsent::GivenUp(why) => Err(why),
         };
         let mut end = 0;
         while let Some(batch) = leftover.next_batch()? {
-            if let Err(notes) = self.send(&batch, false, &mut rest) {
-                return held(notes);
+            if let Err(why) = self.send(&batch, false, &mut rest) {
+                return unsent(why);
             }
             end = batch.end;
         }
-        if leftover.has_open() {
-            told();
+        if leftover.has_open() && !told() {
+            return Ok(Sent::Untold);
         }
         for batch in leftover.cut_off() {
-            if let Err(notes) = self.send(&batch, false, &mut rest) {
-                return held(notes);
+            if let Err(why) = self.send(&batch, false, &mut rest) {
+                return unsent(why);
             }
         }
         match self.end(end, &mut rest) {
-            Ok(()) => leftover.remove(),
-            Err(notes) => held(notes),
+            Ok(()) => leftover.remove().map(Sent::All),
+            Err(why) => unsent(why),
         }
     }
 
@@ -168,7 +206,7 @@ impl<'a> Sender<'a> {
     }
 
     /// Sends what was held back for what other sources might tell.
-    fn end(&mut self, end: u64, rest: &mut dyn FnMut(&Pause)) -> Result<(), Held> {
+    fn end(&mut self, end: u64, rest: &mut Rest<'_>) -> Result<(), Unsent> {
         let shared = self.sources.as_ref().map(Sources::shared);
         for session_id in shared.unwrap_or_default() {
             let nothing = Batch {
@@ -181,19 +219,14 @@ impl<'a> Sender<'a> {
         Ok(())
     }
 
-    /// Sends one batch, however long the server takes for that.
-    fn send(
-        &mut self,
-        batch: &Batch,
-        is_end: bool,
-        rest: &mut dyn FnMut(&Pause),
-    ) -> Result<(), Held> {
+    /// Sends one batch, however long the server takes for that, as long as `rest` goes on.
+    fn send(&mut self, batch: &Batch, is_end: bool, rest: &mut Rest<'_>) -> Result<(), Unsent> {
         loop {
             let why = match self.send_once(batch, is_end) {
                 Ok(sent) => {
                     self.tries = 0;
                     self.last_refusal = None;
-                    return sent;
+                    return sent.map_err(Unsent::Held);
                 }
                 Err(why) => why,
             };
@@ -211,14 +244,18 @@ impl<'a> Sender<'a> {
                 wait: backoff(self.tries, asked),
                 is_pace,
                 why: why.to_string(),
+                tries: self.tries,
             };
-            rest(&pause);
+            let goes_on = rest(&pause);
             self.last_refusal = Some(pause.why);
+            if !goes_on {
+                return Err(Unsent::GivenUp(why));
+            }
         }
     }
 
-    /// Sends what of a batch is new.
-    fn send_once(&mut self, batch: &Batch, is_end: bool) -> Result<Result<(), Held>, Error> {
+    /// Sends what of a batch is new. Where another source tells of the session now: the file of its notes.
+    fn send_once(&mut self, batch: &Batch, is_end: bool) -> Result<Result<(), PathBuf>, Error> {
         let endpoint = found(self.find_endpoint)?;
         let Some(sources) = &mut self.sources else {
             return self.send_lines(batch, &endpoint).map(Ok);
@@ -229,7 +266,7 @@ impl<'a> Sender<'a> {
         };
         let turn = match entered {
             Ok(Entered::Turn(turn)) => turn,
-            Ok(Entered::Held { notes }) => return Ok(Err(Held(notes))),
+            Ok(Entered::Held { notes }) => return Ok(Err(notes)),
             // Where nothing can be noted, nobody is known of.
             Ok(Entered::Alone) | Err(_) => return self.send_lines(batch, &endpoint).map(Ok),
         };

@@ -76,6 +76,12 @@ impl LogBytes {
             if let Some((found, Some(number))) = name.to_str().and_then(of_name)
                 && found == stem
             {
+                // Who made the folder may be a stranger, and a link in it may lead to any file of the reader's.
+                if entry.file_type()?.is_symlink() {
+                    let name = name.to_string_lossy();
+                    let why = format!("a part of the log is a link: {name}");
+                    return Err(io::Error::other(why));
+                }
                 segments.push((number, entry.path()));
             }
         }

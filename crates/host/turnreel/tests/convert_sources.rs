@@ -179,6 +179,76 @@ fn a_sessions_files_are_read_with_it_from_its_folder_and_by_its_name() {
     assert_eq!(answer(&events(&[&alone], &[]), "In the cellar."), None);
 }
 
+/// A stranger's session may hold links to files of who reads it.
+#[cfg(unix)]
+#[test]
+fn what_lies_behind_a_link_is_not_in_a_session_and_that_is_told() {
+    use std::os::unix::fs::symlink;
+    let run = |command: &str, args: &[&str]| {
+        let mut program = Command::new(PROGRAM);
+        program.arg(command).args(args).output().unwrap()
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let secret = dir.path().join("secret.txt");
+    std::fs::write(&secret, "The secret.").unwrap();
+    let mut lines = session("s1");
+    lines[2]["message"]["content"][0]["content"] =
+        json!("<persisted-output>\nOutput too large. Full output saved to: /a/x.txt\n\nPreview");
+    let link_at = |place: &str, to: &Path| {
+        let folder = dir.path().join(place.replace('/', "-")).join("p");
+        let main = folder.join("s1.jsonl");
+        write(&main, &lines);
+        let link = folder.join(place);
+        std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+        symlink(to, &link).unwrap();
+        (folder, main, link)
+    };
+    let results = dir.path().join("mine");
+    std::fs::create_dir_all(results.join("tool-results")).unwrap();
+    std::fs::copy(&secret, results.join("tool-results/x.txt")).unwrap();
+    for (place, to) in [
+        ("s1/tool-results/x.txt", secret.clone()),
+        ("s1/tool-results", results.join("tool-results")),
+        ("s1", results),
+    ] {
+        let (folder, main, link) = link_at(place, &to);
+        let named = link.to_str().unwrap();
+        for path in [&folder, &main] {
+            let output = convert(&[path], &[]);
+            let (out, said) = (String::from_utf8_lossy(&output.stdout), told(&output));
+            assert!(out.contains("Preview") && !out.contains("The secret."));
+            assert!(
+                said.contains("it is a link") && said.contains(named),
+                "{said}"
+            );
+            assert_eq!(output.status.code(), Some(1));
+        }
+        let output = run("export", &[main.to_str().unwrap(), "--to", "jsonl"]);
+        let (out, said) = (String::from_utf8_lossy(&output.stdout), told(&output));
+        assert!(out.contains("Preview") && !out.contains("The secret."));
+        assert!(
+            said.contains("it is a link") && said.contains(named),
+            "{said}"
+        );
+    }
+    // One that is named is meant.
+    let (_, main, _) = link_at("other", &secret);
+    let named = dir.path().join("named.jsonl");
+    symlink(&main, &named).unwrap();
+    assert_eq!(events(&[&named], &[]), events(&[&main], &[]));
+    // A log lies in several files.
+    let log = dir.path().join("s.events.jsonl");
+    let line = r#"{"id":"e1","timestamp":1,"sessionId":"s","type":"turn_end","payload":{}}"#;
+    std::fs::write(&log, format!("{line}\n")).unwrap();
+    symlink(&secret, dir.path().join("s.0001.events.jsonl")).unwrap();
+    for command in ["convert", "export", "trace"] {
+        let output = run(command, &[log.to_str().unwrap()]);
+        assert!(!String::from_utf8_lossy(&output.stdout).contains("The secret."));
+        let said = told(&output);
+        assert!(said.contains("is a link"), "{command}: {said}");
+    }
+}
+
 #[test]
 fn an_agents_file_beside_sessions_is_told_once_whosever_it_is() {
     let dir = tempfile::tempdir().unwrap();

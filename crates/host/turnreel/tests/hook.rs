@@ -184,18 +184,30 @@ fn a_command_that_runs_was_allowed_where_the_agent_runs() {
     let hook = start(dir.path(), &input);
     let request = asked(&server);
     assert_eq!(waiting(&server), 1);
-    let quoted = r#"true && eval 'echo '"'"'it runs'"'"'; sleep 60' < /dev/null && pwd"#;
-    let mut shell = Command::new("sh");
-    let shell = shell.args(["-c", quoted]).stdout(Stdio::null());
-    let mut running = shell.spawn().unwrap();
+    let run = |more: &str| {
+        let quoted =
+            format!(r#"true && eval 'echo '"'"'it runs'"'"'; sleep 60{more}' < /dev/null && pwd"#);
+        let mut shell = Command::new("sh");
+        let shell = shell.args(["-c", &quoted]).stdout(Stdio::null());
+        // What it sleeps in outlives it.
+        let shell = shell.stderr(Stdio::null());
+        shell.spawn().unwrap()
+    };
+    // A sub-agent may run one that only begins like it.
+    let mut other = run("; true");
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_eq!(waiting(&server), 1);
+    let mut running = run("");
     let output = hook.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
     assert_eq!(waiting(&server), 0);
     let id = request["payload"]["requestId"].as_str().unwrap();
     let path = format!("/api/v1/sessions/a6ea4e31-3636/permissions/{id}");
     assert_eq!(server.get(&path).1["outcome"]["decision"], "allow");
-    running.kill().unwrap();
-    running.wait().unwrap();
+    for child in [&mut other, &mut running] {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
 }
 
 /// The shell that it runs its hooks in lives on.

@@ -326,6 +326,32 @@ fn a_session_whose_pipe_was_killed_has_ended_unless_another_goes_on_with_it() {
     soon("what was left is taken", || spooled(dir.path()) == 0);
 }
 
+/// Nobody but who holds it could send it, or say that its session is over.
+#[cfg(unix)]
+#[test]
+fn what_was_left_is_let_go_of_by_a_pipe_that_cannot_send_it_or_says_nothing() {
+    for more in [&[][..], &["--token", "wrong"]] {
+        let dir = tempfile::tempdir().unwrap();
+        let server = Server::start_on(dir.path(), "127.0.0.1:0", &["--no-examples"]);
+        let status = || {
+            let row = server.get("/api/v1/sessions").1["sessions"][0].clone();
+            row["status"].as_str().unwrap_or_default().to_owned()
+        };
+        let mut child = start(dir.path(), &["--from", "claude-transcript"]);
+        let line = r#"{"type":"user","uuid":"1","sessionId":"s1","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"Hello"}}"#;
+        writeln!(child.stdin.as_mut().unwrap(), "{line}").unwrap();
+        soon("it runs", || status() == "busy");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // It is there before the server looks, nearly always.
+        let mut next = start(dir.path(), more);
+        soon("it has ended", || status() == "ended");
+        soon("what was left is taken", || spooled(dir.path()) == 0);
+        drop(next.stdin.take());
+        next.wait().unwrap();
+    }
+}
+
 #[test]
 fn the_token_is_read_from_the_file_that_is_named() {
     let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

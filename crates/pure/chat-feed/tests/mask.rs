@@ -599,6 +599,74 @@ fn a_private_key_goes_line_by_line_and_a_diff_stays_one() {
     assert!(line.contains("-----END PRIVATE KEY-----"), "{line}");
 }
 
+/// As one that another program writes on meanwhile.
+#[test]
+fn a_piece_that_was_not_there_when_the_session_was_scanned_is_masked() {
+    let secret = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5";
+    let piece = |id, text: &str| event(id, "assistant_chunk", &json!({"text": text}));
+    let ends = event(2, "turn_end", &json!({}));
+    for before in [ends, piece(2, "and so on")] {
+        let mut masker = Masker::new(plan_of(&[piece(1, "It is "), before]));
+        masker.line(&piece(1, "It is "));
+        let line = masker.line(&piece(3, secret));
+        assert!(!line.contains(secret) && line.contains("[masked"), "{line}");
+    }
+}
+
+/// As files are read by tools: each line with its number.
+#[test]
+fn a_private_key_is_masked_where_its_lines_are_numbered() {
+    let body = [
+        "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj",
+        "9zEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEvx",
+    ];
+    for sign in ["→", "\t", ": ", "| ", ":"] {
+        let text = format!(
+            "     1{sign}-----BEGIN PRIVATE KEY-----\n     2{sign}{}\n    13{sign}{}\n    14{sign}-----END PRIVATE KEY-----\n",
+            body[0], body[1]
+        );
+        let line = told("tool_result", &text);
+        for part in body {
+            assert!(!line.contains(&part[..12]), "{sign:?}: {line}");
+            assert!(!line.contains(&part[50..]), "{sign:?}: {line}");
+        }
+        assert!(line.contains("-----END PRIVATE KEY-----"), "{line}");
+    }
+}
+
+#[test]
+fn a_password_that_is_a_number_is_masked_as_a_text() {
+    let args = json!({"password": 83749201, "dbPwd": 4711471147_u64, "list": {"passphrase": [918273645]}, "argv": ["--password", 55443322],
+        "max_tokens": 81920000, "passwordChangedAt": 1764290000000_u64, "token": 123456789, "pwd": 1, "password_age": 864000, "x": -1.5e3});
+    let events = [event(
+        1,
+        "tool_call",
+        &json!({"toolCallId": "c", "toolName": "x", "args": args}),
+    )];
+    let line = masked(&events).concat();
+    let read: Value = serde_json::from_str(&line).unwrap();
+    let args = &read["payload"]["args"];
+    assert_eq!(args["password"], "[masked: password #1]");
+    assert_eq!(args["dbPwd"], "[masked: password #2]");
+    assert_eq!(args["list"]["passphrase"][0], "[masked: password #3]");
+    assert_eq!(args["argv"][1], "[masked: password #4]");
+    for (kept, number) in [
+        ("max_tokens", json!(81920000)),
+        ("passwordChangedAt", json!(1764290000000_u64)),
+        ("token", json!(123456789)),
+        ("pwd", json!(1)),
+        ("password_age", json!(864000)),
+        ("x", json!(-1.5e3)),
+    ] {
+        assert_eq!(args[kept], number, "{kept}");
+    }
+    let mut plan = plan_of(&events);
+    let places: u64 = plan.found().iter().map(|found| found.n_places).sum();
+    assert_eq!(places, 4);
+    plan.keep("password", true);
+    assert_eq!(Masker::new(plan).line(&events[0]), events[0].to_line());
+}
+
 #[test]
 fn an_id_stays_an_id_and_a_kind_may_be_kept() {
     let token = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5";

@@ -216,7 +216,8 @@ pub(crate) static TABLE: &[Row] = &[
         word: "codex-rollout",
         name: "Codex rollout",
         form: Form::Lines,
-        tells_turn_end: true,
+        // Up to 0.7x neither begins nor ends are in it; where there are begins, more comes until the end.
+        tells_turn_end: false,
         recognise: codex::is_rollout_line,
         session_of: codex::session_of,
         make: |_| Box::new(codex::CodexRollout::new()),

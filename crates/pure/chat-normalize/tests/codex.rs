@@ -607,3 +607,51 @@ fn a_command_that_was_stopped_did_not_succeed() {
     let printed = "Wall time: 1 seconds\nProcess exited with code 0\nOutput:\naborted by user";
     assert_eq!(events(printed)[1], "result a aborted by user");
 }
+
+/// Up to 0.7x neither the begin nor the end of a turn is told.
+#[test]
+fn a_rollout_that_tells_no_end_of_a_turn_rests_once_it_is_quiet() {
+    let line = |kind: &str, payload: serde_json::Value| {
+        let line =
+            json!({"timestamp": "2026-11-21T20:44:08.601Z", "type": kind, "payload": payload});
+        format!("{line}\n")
+    };
+    let said = |begins: bool| {
+        let mut reader = SessionReader::with_dialect(Context::default(), Dialect::CodexRollout);
+        let mut events = Vec::new();
+        let begin = json!({"type": "task_started", "turn_id": "u1"});
+        for line in [
+            line("session_meta", json!({"id": "t1", "cwd": "/w"})),
+            line("event_msg", begin).repeat(usize::from(begins)),
+            line(
+                "event_msg",
+                json!({"type": "user_message", "message": "Go"}),
+            ),
+            line(
+                "event_msg",
+                json!({"type": "agent_message", "message": "Done."}),
+            ),
+        ] {
+            reader.push(line.as_bytes(), 0, &mut events).unwrap();
+        }
+        for now_ms in [10_000, 20_000] {
+            reader.quiet(now_ms, &mut events);
+        }
+        let more = line(
+            "event_msg",
+            json!({"type": "agent_message", "message": "And more."}),
+        );
+        reader.push(more.as_bytes(), 0, &mut events).unwrap();
+        let said = events.iter().filter_map(|event| match &event.payload {
+            Payload::SessionStatus(status) => Some((status.status.clone(), status.guessed)),
+            _ => None,
+        });
+        said.collect::<Vec<_>>()
+    };
+    let busy = || ("busy".to_owned(), None);
+    assert_eq!(
+        said(false),
+        [busy(), ("idle".to_owned(), Some(true)), busy()]
+    );
+    assert_eq!(said(true), [busy()], "more comes until its end is told");
+}

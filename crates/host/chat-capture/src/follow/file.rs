@@ -61,6 +61,26 @@ pub(super) struct Taken {
     tail: u64,
 }
 
+/// Opens a file to be read. What is a link, a pipe or a device is none, whatever it was when it was seen last.
+///
+/// # Errors
+///
+/// Where it is no file, or the disk refuses.
+pub fn open_own(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC,
+    );
+    let file = options.open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    Ok(file)
+}
+
 /// A file that is read on.
 #[derive(Debug)]
 pub(super) struct Followed {
@@ -68,20 +88,9 @@ pub(super) struct Followed {
 }
 
 impl Followed {
-    /// Opens a file. What is a link, a pipe or a device is none, whatever it was when it was seen last.
+    /// Opens a file, as [`open_own`].
     pub(super) fn open(path: &Path) -> io::Result<Followed> {
-        let mut options = File::options();
-        options.read(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::custom_flags(
-            &mut options,
-            libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC,
-        );
-        let file = options.open(path)?;
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::other("it is no file"));
-        }
-        Ok(Followed { file })
+        open_own(path).map(|file| Followed { file })
     }
 
     pub(super) fn len(&self) -> io::Result<u64> {

@@ -196,7 +196,11 @@ impl Session {
             }
         }
         if is_told {
-            events.iter().for_each(|event| self.open.note(event));
+            for event in &events {
+                // An agent that a call started before works on.
+                self.calls.note(event);
+                self.open.note(event);
+            }
             if self.main.is_at_skip() && self.quiet {
                 // It was taken to be idle there: what comes next is new work.
                 let at_ms = events.iter().rev().find_map(|event| event.timestamp);

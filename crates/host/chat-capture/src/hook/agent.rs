@@ -29,12 +29,11 @@ impl Agent {
 
     /// Whether it began to run a command since it asked: as a shell's `eval`, and quoted for it.
     pub(super) fn runs(&self, command: &str) -> bool {
-        let command = unquoted(&format!("eval {command}"));
         let mut begun =
             children_of(self.above.or(self.parent)).filter(|process| !self.ran.contains(process));
         begun.any(|process| {
             let line = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-            unquoted(&String::from_utf8_lossy(&line)).contains(&command)
+            is_evaluated(command, &String::from_utf8_lossy(&line))
         })
     }
 
@@ -81,10 +80,53 @@ fn children_of(process: Option<u32>) -> impl Iterator<Item = u32> {
     })
 }
 
-/// A command without what a shell's quotes put around it and into it.
+/// Whether a shell's command line evaluates this command and no longer one: all of it is one word behind `eval`, and behind
+/// that stands what an agent's shell adds.
+fn is_evaluated(command: &str, line: &str) -> bool {
+    let mut at = 0;
+    while let Some(word) = next_word(line, &mut at) {
+        if word != "eval" {
+            continue;
+        }
+        let Some(evaluated) = next_word(line, &mut at) else {
+            return false;
+        };
+        let behind = unquoted(line.get(at..).unwrap_or_default());
+        let adds = ["< /dev/null", "</dev/null", "&& pwd", "&&pwd"];
+        let is_an_agents = adds.iter().any(|adds| behind.starts_with(adds));
+        return is_an_agents && unquoted(evaluated) == unquoted(command);
+    }
+    false
+}
+
+/// The next word from here on as the shell takes it apart, in its quotes; an argument's end ends it, too.
+fn next_word<'l>(line: &'l str, at: &mut usize) -> Option<&'l str> {
+    let is_blank = |c: char| c.is_whitespace() || c == '\0';
+    let rest = line.get(*at..)?.trim_start_matches(is_blank);
+    let begin = line.len() - rest.len();
+    let mut quote = None;
+    let mut is_escaped = false;
+    let end = rest.find(|c: char| {
+        if std::mem::take(&mut is_escaped) {
+            return false;
+        }
+        match (quote, c) {
+            (None | Some('"'), '\\') => is_escaped = true,
+            (None, '\'' | '"') => quote = Some(c),
+            (Some(open), _) if open == c => quote = None,
+            _ => {}
+        }
+        quote.is_none() && is_blank(c)
+    });
+    *at = end.map_or(line.len(), |end| begin + end);
+    line.get(begin..*at).filter(|word| !word.is_empty())
+}
+
+/// A command without what a shell's quotes put around it and into it, and its blanks as one each.
 fn unquoted(command: &str) -> String {
-    let is_quote = |c: char| matches!(c, '\'' | '"' | '\\') || c.is_whitespace() || c.is_control();
-    command.chars().filter(|&c| !is_quote(c)).collect()
+    let is_quote = |c: &char| matches!(c, '\'' | '"' | '\\');
+    let plain: String = command.chars().filter(|c| !is_quote(c)).collect();
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -94,9 +136,34 @@ mod tests {
     #[test]
     fn a_command_is_known_again_in_a_shells_quotes() {
         // As Claude Code 2.1.330 has it.
-        let line = r#"/bin/bash -c shopt -u extglob || true && eval 'echo '"'"'it is'"'"'; sleep 2' < /dev/null && pwd"#;
-        let has = |command: &str| unquoted(line).contains(&unquoted(&format!("eval {command}")));
-        assert!(has("echo 'it is'; sleep 2"));
-        assert!(!has("sleep 2"));
+        let line = "/bin/bash\0-c\0shopt -u extglob || true && eval 'echo '\"'\"'it is'\"'\"'; sleep 2' < /dev/null && pwd\0";
+        assert!(is_evaluated("echo 'it is'; sleep 2", line));
+        assert!(!is_evaluated("sleep 2", line));
+        // As older ones have it.
+        for line in [
+            r#"eval "echo 'it is'; sleep 2" \< /dev/null && pwd -P >| /tmp/cwd"#,
+            r"eval echo\ \'it\ is\'\;\ sleep\ 2 && pwd -P",
+        ] {
+            assert!(is_evaluated("echo 'it is'; sleep 2", line), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_command_that_only_begins_like_it_is_another() {
+        let line = |command: &str| format!("true && eval '{command}' < /dev/null && pwd");
+        assert!(is_evaluated("git diff", &line("git diff")));
+        for other in [
+            "git diff HEAD~1",
+            "git diff && pwd",
+            "git diff < /dev/null && pwd",
+            "git difftool",
+            "gitdiff",
+            "eval git diff",
+        ] {
+            assert!(!is_evaluated("git diff", &line(other)), "{other}");
+        }
+        // Whoever runs this, it is no agent's shell.
+        assert!(!is_evaluated("git diff", "eval 'git diff'"));
+        assert!(!is_evaluated("git diff", "eval 'git diff' | less"));
     }
 }

@@ -1,19 +1,23 @@
 //! Events to the server: what a pipe has in its spool, what earlier ones left, and how long the end waits for that.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::{FindEndpoint, Outcome, TICK, locked};
+use crate::client::Error;
 use crate::leftover::{Leftover, leftovers};
 use crate::queue::Queue;
-use crate::sender::Sender;
+use crate::sender::{Sender, Sent};
 use crate::sources::forget_old;
 use crate::spool::Spool;
 
 /// So much longer than it is told to wait, it waits at the end for a server that asks it to, and takes nothing.
 const LONGEST_PACED: Duration = Duration::from_secs(60);
+
+/// So long what was left of a session waits, held by us, for whether our agent goes on with it.
+const LONGEST_UNTOLD: Duration = Duration::from_secs(3);
 
 /// What the threads share.
 pub(super) struct Shared {
@@ -78,34 +82,59 @@ impl Shared {
         }
     }
 
-    /// What earlier pipes could not send. It is tried once: the next one tries again.
+    /// What earlier pipes could not send. It is tried once: the server or the next pipe tries again.
     pub(super) fn send_leftovers(&self, dir: &Path) {
-        let ours = || self.spool.path();
         let mut sender = Sender::new(&self.find_endpoint, dir);
-        for path in leftovers(dir) {
-            if ours().is_some_and(|ours| ours == path) {
-                continue;
-            }
-            let Ok(Some(leftover)) = Leftover::open(&path) else {
-                continue;
-            };
-            // What could not be read is left for the next.
-            let told = || {
-                // Ours may be what goes on with it: it is noted with its first events.
-                self.spool.wait_beyond(0);
-                while self.sent.load(Ordering::SeqCst) == 0
-                    && !self.sender_ended.load(Ordering::SeqCst)
-                {
-                    std::thread::sleep(TICK);
-                }
-            };
-            match sender.send_leftover(&path, leftover, &told) {
-                Ok(said) => said.into_iter().for_each(|said| self.note(said)),
-                Err(why) => self.note(why.to_string()),
-            }
+        let untold = self.send_each(&mut sender, leftovers(dir));
+        if !untold.is_empty() {
+            // Meanwhile the server may end these, for nobody holds them.
+            self.spool.wait_beyond(0);
+            self.is_told_within(Duration::MAX);
+            self.send_each(&mut sender, untold);
         }
         locked(&self.notes).append(&mut sender.take_notes());
         forget_old(dir, SystemTime::now());
+    }
+
+    /// Sends what these files have; those of which it was not known in time whether their sessions go on.
+    fn send_each(&self, sender: &mut Sender<'_>, paths: Vec<PathBuf>) -> Vec<PathBuf> {
+        let mut untold = Vec::new();
+        for path in paths {
+            if self.spool.path().is_some_and(|ours| ours == path) {
+                continue;
+            }
+            // What could not be read is left for the next.
+            let Ok(Some(leftover)) = Leftover::open(&path) else {
+                continue;
+            };
+            let told = || self.is_told_within(LONGEST_UNTOLD);
+            match sender.send_leftover(&path, leftover, &told) {
+                Ok(Sent::All(said)) => said.into_iter().for_each(|said| self.note(said)),
+                Ok(Sent::Held(said)) => self.note(said),
+                Ok(Sent::Untold) => untold.push(path),
+                // What is ours says so, where it waits, too.
+                Err(Error::Later { .. }) => break,
+                Err(why @ Error::Spool { .. }) => self.note(why.to_string()),
+                Err(why) => {
+                    let path = path.display();
+                    self.note(format!("{why}: left where it is: {path}"));
+                }
+            }
+        }
+        untold
+    }
+
+    /// Whether the server has our first events, or there are none: ours may be what goes on with a session that was left, and
+    /// that is noted with them.
+    fn is_told_within(&self, wait: Duration) -> bool {
+        let begun = Instant::now();
+        while self.sent.load(Ordering::SeqCst) == 0 && !self.sender_ended.load(Ordering::SeqCst) {
+            if begun.elapsed() >= wait {
+                return false;
+            }
+            std::thread::sleep(TICK);
+        }
+        true
     }
 
     pub(super) fn note(&self, note: String) {

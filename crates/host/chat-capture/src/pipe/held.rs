@@ -1,12 +1,14 @@
 //! Events that cannot be kept for now, as on a full disk: held in memory until there is room.
 
+use std::time::{Duration, Instant};
+
 use chat_event::ChatEvent;
 
 /// So many bytes of input are held in memory, as events, while they cannot be kept: a disk is full, and may have room again.
 const HELD_BYTES: usize = 64 * 1024 * 1024;
 
-/// How often it is tried then.
-pub(super) const TRY_EVERY_MS: i64 = 1_000;
+/// How often it is tried then, whatever is done to the clock on the wall meanwhile.
+pub(super) const TRY_EVERY: Duration = Duration::from_secs(1);
 
 /// Events that could not be kept yet.
 #[derive(Debug, Default)]
@@ -15,7 +17,7 @@ pub(super) struct Held {
     /// The input that was read since, in bytes.
     bytes: usize,
     /// Why, and when it was tried last.
-    failed: Option<(String, i64)>,
+    failed: Option<(String, Instant)>,
     n_lost: usize,
 }
 
@@ -30,7 +32,7 @@ impl Held {
     pub(super) fn keep(
         &mut self,
         events: &mut Vec<ChatEvent>,
-        now_ms: i64,
+        now: Instant,
         at_end: bool,
         keep: &mut dyn FnMut(&[ChatEvent]) -> Result<(), String>,
     ) {
@@ -41,19 +43,21 @@ impl Held {
             return;
         }
         self.events.append(events);
-        let tried_ms = self.failed.as_ref().map(|(_, tried_ms)| *tried_ms);
-        let is_time = tried_ms.is_none_or(|tried_ms| now_ms - tried_ms >= TRY_EVERY_MS);
-        if self.events.is_empty() || !(is_time || at_end) {
+        // The last try, before all is lost.
+        let is_last = at_end || self.bytes > HELD_BYTES;
+        let tried = self.failed.as_ref().map(|(_, tried)| *tried);
+        let is_time = tried.is_none_or(|tried| now.duration_since(tried) >= TRY_EVERY);
+        if self.events.is_empty() || !(is_time || is_last) {
             return;
         }
         match keep(&self.events) {
             Ok(()) => *self = Held::default(),
-            Err(why) if at_end || self.bytes > HELD_BYTES => {
+            Err(why) if is_last => {
                 self.n_lost = self.events.len();
                 self.events.clear();
-                self.failed = Some((why, now_ms));
+                self.failed = Some((why, now));
             }
-            Err(why) => self.failed = Some((why, now_ms)),
+            Err(why) => self.failed = Some((why, now)),
         }
     }
 
@@ -63,5 +67,40 @@ impl Held {
         let n = self.n_lost;
         let events = if n == 1 { "event is" } else { "events are" };
         Some(format!("{n} {events} not in the session: {why}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_event::payload::TurnEnd;
+
+    use super::*;
+
+    fn one() -> Vec<ChatEvent> {
+        vec![ChatEvent::new("e", 1, "s", TurnEnd::default())]
+    }
+
+    #[test]
+    fn it_is_tried_now_and_then_and_once_more_when_too_much_is_held() {
+        let mut held = Held::default();
+        let now = Instant::now();
+        let mut n_tries = 0;
+        let mut full = |held: &mut Held, now: Instant| {
+            held.keep(&mut one(), now, false, &mut |_| {
+                n_tries += 1;
+                Err("no space left".to_owned())
+            });
+            n_tries
+        };
+        assert_eq!(full(&mut held, now), 1);
+        assert_eq!(full(&mut held, now), 1);
+        assert_eq!(full(&mut held, now + TRY_EVERY), 2);
+        held.note_input(HELD_BYTES + 1);
+        assert_eq!(full(&mut held, now + TRY_EVERY), 3, "too much is held");
+        assert!(held.events.is_empty(), "and lost");
+        full(&mut held, now + 2 * TRY_EVERY);
+        let said = held.said();
+        let expected = "5 events are not in the session: no space left";
+        assert_eq!(said.as_deref(), Some(expected));
     }
 }

@@ -1,6 +1,6 @@
 //! Bytes to events: what an agent's output means, at the time at which it came.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Dialect, SessionReader};
@@ -18,12 +18,14 @@ const RECENT_MS: i64 = 60_000;
 /// Keeps events that a source of a dialect tells.
 pub(super) type Keep<'a> = dyn FnMut(Option<Dialect>, &[ChatEvent]) -> Result<(), String> + 'a;
 
-/// Bytes to events, events to where they are kept.
+/// Bytes to events, events to where they are kept. Events have the time of the clock on the wall; what is waited for goes
+/// by `now`, which nobody sets.
 pub(super) fn read(
     mut reader: SessionReader,
     takes_answers: bool,
     next: &mut dyn FnMut(Duration) -> std::io::Result<Popped>,
     now_ms: &dyn Fn() -> i64,
+    now: &dyn Fn() -> Instant,
     keep: &mut Keep<'_>,
 ) -> Outcome {
     let mut outcome = Outcome::default();
@@ -76,7 +78,7 @@ pub(super) fn read(
             events.iter_mut().for_each(is_answered_elsewhere);
         }
         let mut keep = |events: &[ChatEvent]| keep(reader.dialect(), events);
-        held.keep(&mut events, now_ms(), at_end, &mut keep);
+        held.keep(&mut events, now(), at_end, &mut keep);
         if at_end {
             break;
         }
@@ -125,7 +127,7 @@ mod tests {
     use chat_normalize::Context;
 
     use super::*;
-    use crate::pipe::held::TRY_EVERY_MS;
+    use crate::pipe::held::TRY_EVERY;
 
     const STEP: &str = r#"{"type":"step_start","timestamp":1000,"sessionID":"ses_1","part":{"id":"prt_1","messageID":"msg_1","sessionID":"ses_1","type":"step-start"}}
 {"type":"text","timestamp":1001,"sessionID":"ses_1","part":{"id":"prt_2","messageID":"msg_1","sessionID":"ses_1","type":"text","text":"Done.","time":{"start":1000,"end":1001}}}
@@ -160,7 +162,14 @@ mod tests {
             Ok(())
         };
         let reader = SessionReader::with_dialect(Context::default(), dialect);
-        read(reader, false, &mut next, &|| clock.get(), &mut keep);
+        read(
+            reader,
+            false,
+            &mut next,
+            &|| clock.get(),
+            &Instant::now,
+            &mut keep,
+        );
         said
     }
 
@@ -205,13 +214,16 @@ mod tests {
     fn what_cannot_be_kept_is_held_until_it_can() {
         for room_at in [1, 2, 4, 9] {
             let clock = Cell::new(0);
+            let now = Cell::new(Instant::now());
             let lines = (1..5).map(|n| {
                 format!(r#"{{"id":"e{n}","timestamp":1,"sessionId":"s","type":"turn_end","payload":{{}}}}"#)
                     + "\n"
             });
             let mut lines = lines.collect::<Vec<_>>().into_iter();
             let mut next = |_: Duration| {
-                clock.set(clock.get() + TRY_EVERY_MS);
+                now.set(now.get() + TRY_EVERY);
+                // Somebody sets the clock on the wall back.
+                clock.set(clock.get() - 3_600_000);
                 Ok(match lines.next() {
                     Some(line) => Popped::Piece {
                         bytes: line.into_bytes(),
@@ -231,7 +243,14 @@ mod tests {
                 Ok(())
             };
             let reader = SessionReader::with_dialect(Context::default(), Dialect::ChatEvents);
-            let outcome = read(reader, false, &mut next, &|| clock.get(), &mut keep);
+            let outcome = read(
+                reader,
+                false,
+                &mut next,
+                &|| clock.get(),
+                &|| now.get(),
+                &mut keep,
+            );
             let (ids, notes): (&[&str], &[&str]) = match room_at {
                 9 => (&[], &["4 events are not in the session: no space left"]),
                 _ => (&["e1", "e2", "e3", "e4"], &[]),
@@ -267,7 +286,14 @@ mod tests {
             Ok(())
         };
         let reader = SessionReader::new(Context::default());
-        read(reader, false, &mut next, &|| 1_795_697_824_523, &mut keep);
+        read(
+            reader,
+            false,
+            &mut next,
+            &|| 1_795_697_824_523,
+            &Instant::now,
+            &mut keep,
+        );
         assert!(times.len() > 3, "{times:?}");
         assert!(
             times.iter().all(|at| *at == Some(1_756_860_751_217)),

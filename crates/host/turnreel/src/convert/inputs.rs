@@ -3,10 +3,16 @@
 //! What lies in several files is one session: below a folder that is named, all that [`SessionFolder`] finds; with a file
 //! that is named, what lies in the folder of its name beside it. Agents' files beside sessions, as older programs wrote
 //! them, may be of any session there, so they are read where the folder is named.
+//!
+//! Who made a session may be a stranger, and a link in it may lead to any file of the reader's: no link is followed but one
+//! that is named itself, and what is left out is told.
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use chat_capture::open_own;
 use chat_normalize::{SessionFolder, SessionParts};
 use chat_store::is_part_of_log;
 
@@ -37,6 +43,28 @@ pub(crate) struct Joined {
     /// Their paths are below this.
     pub(crate) folder: PathBuf,
     pub(crate) parts: SessionParts,
+    /// Whether the session's own file was named.
+    main_is_named: bool,
+}
+
+impl Joined {
+    /// Opens one of the files. No part of its path below the folder may be a link, whatever it was when it was listed.
+    ///
+    /// # Errors
+    ///
+    /// Where it is a link or no file, or the disk refuses.
+    pub(super) fn open(&self, part: &str) -> io::Result<File> {
+        let path = self.folder.join(part);
+        if self.main_is_named && self.parts.main.as_deref() == Some(part) {
+            return File::open(path);
+        }
+        let folders = path.ancestors().skip(1);
+        let mut folders = folders.take_while(|folder| *folder != self.folder);
+        if folders.any(is_link) {
+            return Err(io::Error::other("it lies behind a link"));
+        }
+        open_own(&path)
+    }
 }
 
 impl Input {
@@ -108,6 +136,7 @@ fn sessions(folder: &Path, files: Vec<PathBuf>) -> Vec<Input> {
         let joined = Joined {
             folder: folder.to_owned(),
             parts,
+            main_is_named: false,
         };
         inputs.push(Input {
             joined: Some(joined),
@@ -127,10 +156,17 @@ fn beside(path: &Path, refuse: &mut dyn FnMut(String)) -> Option<Joined> {
         return None;
     }
     let folder = path.parent()?;
-    let parts = ["subagents", "tool-results"].map(|part| own.join(part));
     let mut files = vec![path.to_owned()];
-    for part in parts.iter().filter(|part| part.is_dir()) {
-        files.extend(below(part, refuse));
+    if is_link(&own) {
+        refuse(left_out(&own));
+        return None;
+    }
+    for part in ["subagents", "tool-results"].map(|part| own.join(part)) {
+        if is_link(&part) {
+            refuse(left_out(&part));
+        } else if part.is_dir() {
+            files.extend(below(&part, refuse));
+        }
     }
     let main = below_as_text(folder, path)?;
     let sessions =
@@ -142,6 +178,7 @@ fn beside(path: &Path, refuse: &mut dyn FnMut(String)) -> Option<Joined> {
     has_parts.then(|| Joined {
         folder: folder.to_owned(),
         parts,
+        main_is_named: true,
     })
 }
 
@@ -164,7 +201,16 @@ fn paths_of(parts: &SessionParts) -> impl Iterator<Item = &str> {
         .chain(results)
 }
 
-/// The files below a folder, by path. Links to folders are not followed: they may lead in a circle.
+fn is_link(path: &Path) -> bool {
+    path.symlink_metadata()
+        .is_ok_and(|facts| facts.file_type().is_symlink())
+}
+
+fn left_out(link: &Path) -> String {
+    format!("left out, for it is a link: {}", super::shown(link))
+}
+
+/// The files below a folder, by path. Links are told of and not followed: they may lead anywhere, and in a circle.
 fn below(folder: &Path, refuse: &mut dyn FnMut(String)) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -187,9 +233,10 @@ fn below(folder: &Path, refuse: &mut dyn FnMut(String)) -> Vec<PathBuf> {
             let path = entry.path();
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => folders.push(path),
+                Ok(kind) if kind.is_symlink() => refuse(left_out(&path)),
                 // A pipe or a device would be waited for.
                 // What is a part of a log is read with it.
-                Ok(_) if path.is_file() && !is_part_of_log(&path) => files.push(path),
+                Ok(kind) if kind.is_file() && !is_part_of_log(&path) => files.push(path),
                 Ok(_) | Err(_) => {}
             }
         }

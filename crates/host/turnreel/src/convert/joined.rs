@@ -17,8 +17,7 @@ const MAX_OPEN: usize = 64;
 /// One session of several files on its way in.
 pub(super) struct JoinedReading {
     reader: FolderReader,
-    folder: PathBuf,
-    main: Option<String>,
+    joined: Joined,
     /// When the session's own file was written.
     written_ms: i64,
     open: BTreeMap<String, File>,
@@ -34,7 +33,7 @@ impl JoinedReading {
     ///
     /// Where the session's own file cannot be opened.
     pub(super) fn open(joined: &Joined, from: Option<Dialect>) -> io::Result<(Self, Option<u64>)> {
-        let Joined { folder, parts } = joined;
+        let Joined { folder, parts, .. } = joined;
         let first = parts.agents.first().map(|agent| &agent.path);
         let timed = parts.main.as_ref().or(first);
         let facts = timed.map(|path| folder.join(path).metadata());
@@ -50,8 +49,7 @@ impl JoinedReading {
         };
         let mut reading = JoinedReading {
             reader,
-            folder: folder.clone(),
-            main: parts.main.clone(),
+            joined: joined.clone(),
             written_ms: written.map_or(0, unix_ms),
             open: BTreeMap::new(),
             piece: vec![0; PIECE_BYTES],
@@ -59,9 +57,7 @@ impl JoinedReading {
             missing: Vec::new(),
         };
         if let Some(main) = &parts.main {
-            reading
-                .open
-                .insert(main.clone(), File::open(folder.join(main))?);
+            reading.open.insert(main.clone(), joined.open(main)?);
         }
         Ok((reading, facts.map(|facts| facts.len())))
     }
@@ -75,7 +71,7 @@ impl JoinedReading {
         let mut file = match self.open.remove(path) {
             Some(file) => file,
             None => {
-                let mut file = File::open(self.folder.join(path))?;
+                let mut file = self.joined.open(path)?;
                 file.seek(SeekFrom::Start(offset))?;
                 file
             }
@@ -109,9 +105,11 @@ impl Session for JoinedReading {
                 let pushed = self.reader.push(piece, AT_REST, events);
                 pushed.map_err(Failed::NotASession)?;
             }
-            Err(why) if self.main.as_deref() == Some(&path) => return Err(Failed::Io(why)),
+            Err(why) if self.joined.parts.main.as_deref() == Some(&path) => {
+                return Err(Failed::Io(why));
+            }
             Err(why) => {
-                let shown = super::shown(&self.folder.join(&path));
+                let shown = super::shown(&self.joined.folder.join(&path));
                 self.missing
                     .push(format!("could not read: {why}: {shown}, a part"));
                 self.reader.missing(&why.to_string(), AT_REST, events);
@@ -141,6 +139,6 @@ impl Session for JoinedReading {
 
     fn unread(&self) -> Vec<PathBuf> {
         let unread = self.reader.unread().iter();
-        unread.map(|path| self.folder.join(path)).collect()
+        unread.map(|path| self.joined.folder.join(path)).collect()
     }
 }

@@ -25,11 +25,20 @@ pub(super) struct Source {
     from: Option<Dialect>,
     name: String,
     blobs: Option<Blobs>,
-    /// So many events it had when it was read first.
-    n_events: Option<u64>,
+    /// What it had when it was read first.
+    had: Option<Had>,
     faults: Vec<String>,
     /// What standard input gave.
     _spooled: Option<NamedTempFile>,
+}
+
+/// How many events a session had.
+#[derive(Clone, Copy)]
+struct Had {
+    /// Before its end.
+    n_told: u64,
+    /// With those that only its end makes. In the place of these, one that grew meanwhile has others.
+    n_all: u64,
 }
 
 impl Source {
@@ -67,19 +76,21 @@ impl Source {
     }
 
     fn of_file(path: &Path, from: Option<Dialect>, name: String) -> Result<Source, String> {
-        let mut refused = None;
-        let inputs = inputs::list(&[path.to_owned()], &mut |why| refused = Some(why));
+        let mut refused = Vec::new();
+        let inputs = inputs::list(&[path.to_owned()], &mut |why| refused.push(why));
         let input = inputs.into_iter().next();
-        let input =
-            input.ok_or_else(|| refused.unwrap_or_else(|| format!("no session: {name}")))?;
+        let input = input.ok_or_else(|| {
+            let first = refused.first().cloned();
+            first.unwrap_or_else(|| format!("no session: {name}"))
+        })?;
         let folder = path.parent().filter(|folder| folder.join("blobs").is_dir());
         Ok(Source {
             input,
             from,
             name,
             blobs: folder.map(Blobs::beside),
-            n_events: None,
-            faults: Vec::new(),
+            had: None,
+            faults: refused,
             _spooled: None,
         })
     }
@@ -96,38 +107,47 @@ impl Source {
         let name = &self.name;
         let mut session = open_input(&self.input, self.from)
             .map_err(|why| format!("could not open: {why}: {name}"))?;
-        let most = self.n_events.unwrap_or(u64::MAX);
-        let mut n_events = 0;
+        let had = self.had.unwrap_or(Had {
+            n_told: u64::MAX,
+            n_all: u64::MAX,
+        });
+        let (mut n_told, mut n_events) = (0, 0);
         let mut events = Vec::new();
         let mut faults = Vec::new();
         loop {
             let more = session
                 .read(&mut events)
                 .map_err(|why| format!("{why}: {name}"))?;
+            let most = if more { had.n_told } else { had.n_all };
+            let has_grown = events.len() as u64 > most.saturating_sub(n_events);
             for mut event in events.drain(..) {
-                if n_events == most {
+                if n_events >= most {
                     break;
                 }
                 n_events += 1;
                 self.put_back(&mut event, &mut faults);
                 show(&event)?;
             }
-            if !more || n_events == most {
+            if !more || has_grown {
                 break;
             }
+            n_told = n_events;
         }
         if n_events == 0 {
             return Err(format!("there is nothing in it: {name}").into());
         }
-        if self.n_events.is_none() {
-            self.n_events = Some(n_events);
+        if self.had.is_none() {
+            self.had = Some(Had {
+                n_told,
+                n_all: n_events,
+            });
             faults.extend(
                 session
                     .faults()
                     .into_iter()
                     .map(|fault| format!("{fault}: {name}")),
             );
-            self.faults = faults;
+            self.faults.append(&mut faults);
         }
         Ok(())
     }
@@ -177,4 +197,42 @@ fn spool() -> io::Result<NamedTempFile> {
     io::copy(&mut io::stdin().lock(), &mut file)?;
     file.flush()?;
     Ok(file)
+}
+
+#[cfg(test)]
+#[allow(
+    clippy::unwrap_used,
+    reason = "a promise that is not kept fails its test"
+)]
+mod tests {
+    use super::*;
+
+    fn ids(source: &mut Source) -> Vec<String> {
+        let mut ids = Vec::new();
+        let read = source.read(&mut |event| {
+            ids.push(event.id.clone());
+            Ok(())
+        });
+        assert!(read.is_ok(), "{read:?}");
+        ids
+    }
+
+    #[test]
+    fn what_comes_while_a_session_is_exported_takes_the_place_of_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        let line = |id: &str| {
+            format!(
+                r#"{{"type":"user","uuid":"{id}","sessionId":"s","timestamp":"2026-01-01T00:00:00.000Z","message":{{"role":"user","content":"Hello"}}}}"#
+            ) + "\n"
+        };
+        std::fs::write(&path, line("u1")).unwrap();
+        let mut source = Source::open(&path, None, None).unwrap();
+        let first = ids(&mut source);
+        assert_eq!(ids(&mut source), first, "with what its end makes");
+        std::fs::write(&path, line("u1") + &line("u2")).unwrap();
+        let second = ids(&mut source);
+        assert!(second.iter().any(|id| id.starts_with("u1")), "{second:?}");
+        assert!(second.len() < first.len() && first.starts_with(&second));
+    }
 }

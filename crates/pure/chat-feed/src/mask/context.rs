@@ -139,6 +139,23 @@ pub(super) fn of_key(key: &str, value: &str) -> Option<&'static str> {
     })
 }
 
+/// What a number is called that has this name; `None` where it is no password by that. `passwordChangedAt` is none: the
+/// name's last word says what it is.
+pub(super) fn of_number(name: &str, number: &str) -> Option<&'static str> {
+    if !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let lower = name.to_ascii_lowercase();
+    let is_password = NAMES.iter().any(|(word, sort)| {
+        matches!(sort, Name::Word(_, Sort::Password))
+            && lower
+                .match_indices(word)
+                .any(|(at, _)| is_word(*sort, name, at) == Some(name.len()))
+    });
+    let kind = || of_key(name, number).filter(|kind| *kind == "password");
+    is_password.then(kind).flatten()
+}
+
 /// Where the name's word ends, where it is one by itself and not a part of another.
 fn is_word(name: Name, text: &str, at: usize) -> Option<usize> {
     let bytes = text.as_bytes();

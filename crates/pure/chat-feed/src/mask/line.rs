@@ -1,10 +1,12 @@
-//! The strings of a line of JSON, each with what is known of its place. What is not changed stays byte for byte.
+//! The strings and numbers of a line of JSON, each with what is known of its place. What is not changed stays byte for byte.
 
-/// A string of a line.
+/// A string of a line, or a number.
 #[derive(Debug)]
 pub(super) struct Text<'a> {
     /// As it is written, without its quotes, its escapes in it.
     pub(super) raw: &'a str,
+    /// Whether it is a number; what stands in its place is a string.
+    pub(super) is_number: bool,
     /// Whether it is the name of a field.
     pub(super) is_key: bool,
     /// The names of the fields that it stands in, from the outermost; a list's items stand in its own.
@@ -50,7 +52,7 @@ struct Open<'a> {
     before: Option<&'a str>,
 }
 
-/// The line with other strings in the place of those that `change` changes; `None` where it changes none.
+/// The line with other strings in the place of those, and of the numbers, that `change` changes; `None` where it changes none.
 pub(super) fn change<'a>(
     line: &'a str,
     change: &mut dyn FnMut(&Text<'_>) -> Option<String>,
@@ -81,6 +83,7 @@ pub(super) fn change<'a>(
                 let before = open.last().and_then(|open| open.before);
                 let text = Text {
                     raw,
+                    is_number: false,
                     is_key,
                     path: if is_key {
                         &path[..path.len().saturating_sub(1)]
@@ -98,6 +101,25 @@ pub(super) fn change<'a>(
                     out.push_str(&line[copied..start]);
                     out.push_str(&changed);
                     copied = end;
+                }
+                continue;
+            }
+            b'-' | b'0'..=b'9' => {
+                let start = at;
+                at = end_of_number(bytes, start);
+                let raw = &line[start..at];
+                let text = Text {
+                    raw,
+                    is_number: true,
+                    is_key: false,
+                    path: &path,
+                    before: open.last().and_then(|open| open.before),
+                };
+                if let Some(changed) = change(&text) {
+                    let out = out.get_or_insert_with(|| String::with_capacity(line.len()));
+                    out.push_str(&line[copied..start]);
+                    out.extend(["\"", &changed, "\""]);
+                    copied = at;
                 }
                 continue;
             }
@@ -141,6 +163,13 @@ fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
     }
 }
 
+/// Where the number ends that begins at `at`.
+fn end_of_number(bytes: &[u8], at: usize) -> usize {
+    let rest = bytes.get(at..).unwrap_or_default().iter();
+    let of_number = |byte: &&u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
+    at + rest.take_while(of_number).count()
+}
+
 fn next_is_colon(bytes: &[u8], at: usize) -> bool {
     let mut rest = bytes.get(at..).unwrap_or_default().iter();
     rest.find(|byte| !byte.is_ascii_whitespace()) == Some(&b':')
@@ -151,11 +180,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_string_is_shown_with_its_place() {
+    fn every_string_and_number_is_shown_with_its_place() {
         let line = r#"{"id":"e\"1","payload":{"args":{"list":["--token","x",{"deep":"y"}],"n":1.0}},"z":"end"}"#;
         let mut seen = Vec::new();
         let unchanged = change(line, &mut |text| {
-            let key = if text.is_key { "key" } else { "" };
+            let key = match (text.is_key, text.is_number) {
+                (true, _) => "key",
+                (_, true) => "number",
+                _ => "",
+            };
             seen.push(format!(
                 "{}|{}|{}|{}",
                 text.path.join("."),
@@ -179,11 +212,14 @@ mod tests {
                 "payload.args.list|deep||key",
                 "payload.args.list.deep|y||",
                 "payload.args|n||key",
+                "payload.args.n|1.0||number",
                 "|z||key",
                 "z|end||",
             ]
         );
         let changed = change(line, &mut |text| (text.raw == "y").then(|| "Y".to_owned()));
         assert_eq!(changed.unwrap(), line.replace("\"y\"", "\"Y\""));
+        let changed = change(line, &mut |text| text.is_number.then(|| "N".to_owned()));
+        assert_eq!(changed.unwrap(), line.replace("1.0", "\"N\""));
     }
 }

@@ -65,10 +65,13 @@ impl Masker {
             chunk.offset = None;
         }
         let line = event.to_line();
-        let piece = piece_of(&event).map(|(field, _)| field);
+        let piece = piece_of(&event);
+        let is_scanned = piece.is_some_and(|(_, text)| self.plan.has_scanned(ordinal, text));
+        let piece = piece.map(|(field, _)| field);
         let event_type = event.event_type().to_owned();
         let changed = line::change(&line, &mut |text| {
-            if is_piece(text, piece) {
+            // One that was not there when the session was scanned stands for itself.
+            if is_scanned && is_piece(text, piece) {
                 let spans = self.plan.pieces.get(&ordinal)?.clone();
                 return self.piece(text.raw, &spans, &event_type);
             }
@@ -93,6 +96,7 @@ impl Masker {
         let raw = quoted.get(1..quoted.len() - 1).unwrap_or_default();
         let place = Text {
             raw,
+            is_number: false,
             is_key: false,
             path: &[],
             before: None,

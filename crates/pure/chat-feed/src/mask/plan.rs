@@ -1,8 +1,8 @@
 //! The first round: what there is to mask in a session.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use chat_event::ChatEvent;
+use chat_event::{ChatEvent, stable_hash};
 
 use super::answers::Answers;
 use super::context;
@@ -36,6 +36,8 @@ pub struct Plan {
     pub(super) pieces: BTreeMap<u64, Vec<Span>>,
     /// The pieces' events, by what they are pieces of.
     pub(super) wholes: Vec<Vec<u64>>,
+    /// What each piece says, as a hash: a session may be another one when it is masked.
+    said: HashMap<u64, u64>,
     found: Vec<KindFound>,
     kept: BTreeSet<String>,
 }
@@ -79,6 +81,7 @@ impl Scan {
         let known = Known::new(&plan.labels, |_| true);
         plan.pieces.clear();
         plan.wholes.clear();
+        plan.said.clear();
         for kind in &mut plan.found {
             kind.n_places = 0;
             kind.places.iter_mut().for_each(|place| place.n_places = 0);
@@ -95,10 +98,12 @@ impl Scan {
     pub fn push(&mut self, event: &ChatEvent) {
         let ordinal = self.n_events;
         self.n_events += 1;
-        let piece = piece_of(event).map(|(field, _)| field);
-        if piece.is_some() {
+        let piece = piece_of(event);
+        if let Some((_, text)) = piece {
             self.types.insert(ordinal, event.event_type().to_owned());
+            self.plan.said.insert(ordinal, stable_hash(text.as_bytes()));
         }
+        let piece = piece.map(|(field, _)| field);
         let event_type = event.event_type();
         self.answers.note(event);
         let (plan, known, answers) = (&mut self.plan, &self.again, &self.answers);
@@ -168,6 +173,11 @@ impl Plan {
     /// Whether what is of a kind is masked.
     pub fn masks(&self, kind: &str) -> bool {
         !self.kept.contains(kind)
+    }
+
+    /// Whether this piece was looked through as a part of its text.
+    pub(super) fn has_scanned(&self, ordinal: u64, text: &str) -> bool {
+        self.said.get(&ordinal) == Some(&stable_hash(text.as_bytes()))
     }
 
     fn note(&mut self, found: &Found, ordinal: u64, event_type: &str) {
@@ -249,6 +259,9 @@ pub(super) fn found_in(
     known: Option<&Known>,
     (labels, answers): (&Labels, &Answers),
 ) -> Vec<Found> {
+    if text.is_number {
+        return number_in(text).into_iter().collect();
+    }
     let mut all = told_in(text, read);
     answers.find(text, read.text(), &mut all);
     if let Some(known) = known {
@@ -272,9 +285,8 @@ fn told_in(text: &Text<'_>, read: &Read<'_>) -> Vec<Found> {
         all.retain(|found| found.rank == Rank::Shape);
         return all;
     }
-    let option = text.before.and_then(|before| before.strip_prefix('-'));
     if !text.is_key
-        && let Some(key) = option.or(text.key())
+        && let Some(key) = name_of(text)
         && let Some(kind) = context::of_key(key, value)
     {
         all.push(Found {
@@ -286,6 +298,23 @@ fn told_in(text: &Text<'_>, read: &Read<'_>) -> Vec<Found> {
     }
     all.extend(cut_end(text, value));
     all
+}
+
+/// What a value is called: by the option before it, else by its key.
+fn name_of<'t>(text: &'t Text<'_>) -> Option<&'t str> {
+    let option = text.before.and_then(|before| before.strip_prefix('-'));
+    option.or(text.key())
+}
+
+/// A number is a secret only where its name says that it is a password.
+fn number_in(text: &Text<'_>) -> Option<Found> {
+    let kind = context::of_number(name_of(text)?, text.raw)?;
+    Some(Found {
+        range: 0..text.raw.len(),
+        kind,
+        value: text.raw.to_owned(),
+        rank: Rank::Named,
+    })
 }
 
 /// Of a body that is elsewhere there is the beginning and the end: a word that was cut there may be half a secret, which

@@ -7,6 +7,18 @@ use super::runs::Class;
 /// A key has no more lines.
 const MOST_LINES: usize = 500;
 
+/// A line without what a diff, a quotation or a list has before it, and without its number: `     2→`.
+fn without_beginning(line: &str) -> &str {
+    let signs = [' ', '\t', '+', '-', '>', '|', '"', '\'', ','];
+    let own = line.trim_start_matches(signs);
+    let behind = own.trim_start_matches(|char: char| char.is_ascii_digit());
+    if behind.len() == own.len() {
+        return own;
+    }
+    let text = behind.strip_prefix(['→', '\t', ':', '|']);
+    text.map_or(own, |text| text.trim_start_matches(signs))
+}
+
 /// The lines of the key whose head stands here.
 pub(super) fn find(text: &str, at: usize, all: &mut Vec<Found>) {
     let head_len = text[at..].find('\n').unwrap_or(text.len() - at).min(200);
@@ -29,8 +41,7 @@ pub(super) fn find(text: &str, at: usize, all: &mut Vec<Found>) {
             Some(end) => (&line[..end], true),
             None => (line, false),
         };
-        // What stands before it is a diff's, a quotation's, or a list's.
-        let own = whole.trim_start_matches([' ', '\t', '+', '-', '>', '|', '"', '\'', ',']);
+        let own = without_beginning(whole);
         let own_start = start + (whole.len() - own.len());
         let own = own.trim_end_matches([' ', '\t', '\r', '\n', '"', '\'', ',', '\\']);
         start += line.len();

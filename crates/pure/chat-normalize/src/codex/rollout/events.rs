@@ -18,6 +18,7 @@ impl CodexRollout {
             "task_started" | "turn_started" => {
                 self.said.clear();
                 self.written.clear();
+                emitter.more_comes(true);
                 self.session.open_turn(emitter, "", turn, true);
             }
             "task_complete" | "turn_complete" => self.complete(emitter, event),
