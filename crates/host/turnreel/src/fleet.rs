@@ -13,7 +13,6 @@ mod giving;
 mod homes;
 mod members;
 mod told;
-mod turns;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::AtomicBool;
@@ -27,8 +26,8 @@ use chat_tiers::{HotReader, Member};
 use crate::error::ApiError;
 use crate::locked::locked;
 use crate::state::State;
+use crate::turns::Turns;
 use copying::Heard;
-use turns::Turns;
 
 pub(crate) use errands::{Errand, SCOPES, SENDER, SERVER};
 pub(crate) use homes::{Home, TAKE_OVER_AFTER};

@@ -3,21 +3,29 @@
 //! The log decides. A session's requests are read from it when somebody first asks for one, and kept up with what is
 //! stored from then on, whoever resolves them: the page, a hook, or the agent itself.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+mod kept;
+
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use chat_event::{ChatEvent, Payload};
-use chat_store::{SessionId, Stored};
+use chat_store::{Session, SessionId, Stored};
 use serde_json::Value;
-use tokio::sync::watch;
 
 use crate::error::ApiError;
 use crate::live::Live;
 use crate::locked::locked;
+use crate::readers::{self, Readers};
+use crate::turns::Turns;
+use kept::{Sessions, Waiting};
 
-/// Sessions whose requests are kept; they can be read again.
-const MAX_SESSIONS: usize = 256;
+/// Logs that are read whole at once to find what is asked in them.
+const AT_ONCE: usize = 2;
+
+/// Who looks for a request waits for others to have read their logs for so long: after a start all agents ask at once.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -48,36 +56,19 @@ pub(crate) struct Request {
 type OfSession = BTreeMap<(Kind, String), Asked>;
 
 /// The requests of the sessions that were asked about.
-#[derive(Default)]
 pub(crate) struct Requests {
     sessions: Mutex<Sessions>,
-    /// Counts answers; waking is all it is for.
-    answered: watch::Sender<u64>,
+    /// Of those who look into the same session one reads its log, for all.
+    turns: Turns,
+    readers: Readers,
 }
 
-/// Those that are kept; the one that was read the longest ago makes room.
-#[derive(Default)]
-struct Sessions {
-    requests: HashMap<SessionId, OfSession>,
-    /// In the order in which they were read.
-    order: VecDeque<SessionId>,
-}
-
-impl Sessions {
-    fn keep(&mut self, id: &SessionId, requests: OfSession) {
-        self.forget(id);
-        if self.order.len() == MAX_SESSIONS
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.requests.remove(&oldest);
-        }
-        self.order.push_back(id.clone());
-        self.requests.insert(id.clone(), requests);
-    }
-
-    fn forget(&mut self, id: &SessionId) {
-        if self.requests.remove(id).is_some() {
-            self.order.retain(|other| other != id);
+impl Default for Requests {
+    fn default() -> Self {
+        Requests {
+            sessions: Mutex::default(),
+            turns: Turns::default(),
+            readers: Readers::new(AT_ONCE, PATIENCE),
         }
     }
 }
@@ -87,28 +78,27 @@ impl Requests {
     pub(crate) fn note(&self, id: &SessionId, stored: &[Stored]) {
         let mut sessions = locked(&self.sessions);
         let mut nobodys = OfSession::new();
-        // Who waits for an answer of a session that made room looks for it in the log.
+        // Who waits for an answer of a session whose log is not read yet looks for it there.
         let requests = sessions.requests.get_mut(id).unwrap_or(&mut nobodys);
-        let mut n_answers = 0;
+        let mut is_answered = false;
         for stored in stored {
-            n_answers += u64::from(take(requests, &stored.event));
+            is_answered |= take(requests, &stored.event);
         }
-        drop(sessions);
-        if n_answers > 0 {
-            self.answered.send_modify(|n| *n += n_answers);
+        if is_answered {
+            sessions.wake(id);
         }
     }
 
-    /// Wakes with each answer, to whatever request.
-    pub(crate) fn answers(&self) -> watch::Receiver<u64> {
-        self.answered.subscribe()
+    /// To wait for answers of the session, to whatever request.
+    pub(crate) fn wait_on(self: &Arc<Self>, session: &SessionId) -> Waiting {
+        Waiting::new(self, session)
     }
 
     /// The request, where the session has it.
     ///
     /// # Errors
     ///
-    /// Where the log cannot be read.
+    /// Where the log cannot be read, and 503 where others read theirs for too long.
     pub(crate) async fn find(
         self: &Arc<Self>,
         live: &Arc<Live>,
@@ -118,9 +108,16 @@ impl Requests {
         if let Some(known) = self.known(live, kind, request_id) {
             return Ok(known);
         }
+        let turn = self.turns.of(live.session.id());
+        let Ok(_turn) = tokio::time::timeout(PATIENCE, turn).await else {
+            return Err(readers::too_many());
+        };
+        if let Some(known) = self.known(live, kind, request_id) {
+            return Ok(known);
+        }
         // Most of a long log is read while others write to it.
         let epoch = live.session.position().0;
-        let (mut requests, mut head) = read(live, 0, OfSession::new()).await?;
+        let (mut requests, mut head) = self.read(live).await?;
         let _writer = live.writer.lock().await;
         if let Some(known) = self.known(live, kind, request_id) {
             return Ok(known);
@@ -129,7 +126,10 @@ impl Requests {
             // It goes on under another one: what was read may not be in it.
             (requests, head) = Default::default();
         }
-        (requests, _) = read(live, head, requests).await?;
+        // What came meanwhile is short. It waits for no place: who has one may wait for the writer.
+        let session = live.session.clone();
+        let reading = move || read_on(&session, head, requests, &|| ControlFlow::Continue(()));
+        (requests, _) = tokio::task::spawn_blocking(reading).await??;
         let asked = requests.get(&(kind, request_id.to_owned())).cloned();
         locked(&self.sessions).keep(live.session.id(), requests);
         Ok(asked)
@@ -145,15 +145,27 @@ impl Requests {
         if let Some(known) = self.known(live, kind, request_id) {
             return Ok(known);
         }
-        let (requests, _) = read(live, 0, OfSession::new()).await?;
+        let (requests, _) = self.read(live).await?;
         let asked = requests.get(&(kind, request_id.to_owned())).cloned();
         locked(&self.sessions).keep(live.session.id(), requests);
         Ok(asked)
     }
 
+    /// Reads the requests of a session's whole log, and says how far it was read.
+    async fn read(&self, live: &Live) -> Result<(OfSession, u64), ApiError> {
+        let session = live.session.clone();
+        let reading = self
+            .readers
+            .read(move |reader| read_on(&session, 0, OfSession::new(), &|| reader.go_on()));
+        reading.await
+    }
+
     /// Its log is read anew when something of it is asked for: it may have more than we were told of.
     pub(crate) fn forget(&self, session: &SessionId) {
-        locked(&self.sessions).forget(session);
+        let mut sessions = locked(&self.sessions);
+        sessions.forget(session);
+        // What they wait for may never come.
+        sessions.wake(session);
     }
 
     /// The request, as far as is known without reading the log; `None` where nothing of its session is.
@@ -164,28 +176,25 @@ impl Requests {
     }
 }
 
-/// Adds the requests of a session's log behind `after`, and says how far it was read.
-async fn read(
-    live: &Live,
+/// Adds the requests of a session's log behind `after`, as long as it is to go on, and says how far it was read.
+fn read_on(
+    session: &Session,
     after: u64,
     mut requests: OfSession,
+    go_on: &dyn Fn() -> ControlFlow<()>,
 ) -> Result<(OfSession, u64), ApiError> {
-    let session = live.session.clone();
-    let reading = move || -> Result<(OfSession, u64), ApiError> {
-        let mut head = after;
-        session.walk(after, &mut |seq, line| {
-            head = seq;
-            // Lines are compact, so this finds all there are, and spares the others the parser.
-            let may_be =
-                line.contains(r#""type":"permission_"#) || line.contains(r#""type":"question_"#);
-            if may_be && let Ok(event) = ChatEvent::from_json(line) {
-                take(&mut requests, &event);
-            }
-            ControlFlow::Continue(())
-        })?;
-        Ok((requests, head))
-    };
-    tokio::task::spawn_blocking(reading).await?
+    let mut head = after;
+    session.walk(after, &mut |seq, line| {
+        head = seq;
+        // Lines are compact, so this finds all there are, and spares the others the parser.
+        let may_be =
+            line.contains(r#""type":"permission_"#) || line.contains(r#""type":"question_"#);
+        if may_be && let Ok(event) = ChatEvent::from_json(line) {
+            take(&mut requests, &event);
+        }
+        go_on()
+    })?;
+    Ok((requests, head))
 }
 
 /// Whether the event is the first answer to a request.
@@ -217,25 +226,52 @@ fn take(requests: &mut OfSession, event: &ChatEvent) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use chat_event::payload::PermissionRequest;
+    use chat_store::{Options, Store};
+    use tokio::task::JoinSet;
 
-    #[test]
-    fn the_session_that_was_read_first_makes_room_and_no_other() {
-        let mut sessions = Sessions::default();
-        let ids: Vec<_> = (0..=MAX_SESSIONS)
-            .filter_map(|nth| SessionId::parse(&format!("s{nth}")).ok())
-            .collect();
-        ids[..MAX_SESSIONS]
-            .iter()
-            .for_each(|id| sessions.keep(id, OfSession::new()));
-        // Read again, the first is the newest.
-        sessions.keep(&ids[0], OfSession::new());
-        sessions.keep(&ids[MAX_SESSIONS], OfSession::new());
-        let gone: Vec<_> = ids
-            .iter()
-            .filter(|id| !sessions.requests.contains_key(id))
-            .collect();
-        assert_eq!(gone, [&ids[1]]);
-        assert_eq!(sessions.order.len(), sessions.requests.len());
+    use super::*;
+    use crate::state::{Settings, State};
+
+    #[tokio::test]
+    async fn one_reads_a_log_for_all_who_look_into_it_and_has_a_place_to_do_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), Options::default()).unwrap();
+        let state = State::new(store, "t", 1, &[], Settings::default());
+        let live = state.live_or_new(&SessionId::parse("s1").unwrap()).unwrap();
+        let asked = PermissionRequest {
+            request_id: "r1".to_owned(),
+            ..PermissionRequest::default()
+        };
+        let event = ChatEvent::new("e1", 1, "s1", asked);
+        live.session.append(vec![event], false, 1).unwrap();
+        let requests = state.requests.clone();
+        let mut finding = JoinSet::new();
+        let places = requests.readers.take_all().await;
+        let turn = requests.turns.of(live.session.id()).await;
+        for _ in 0..8 {
+            let (requests, live) = (requests.clone(), live.clone());
+            let find = async move { requests.find(&live, Kind::Permission, "r1").await };
+            finding.spawn(find);
+        }
+        let soon = Duration::from_millis(100);
+        let found = tokio::time::timeout(soon, finding.join_next()).await;
+        assert!(found.is_err(), "another reads the log");
+        drop(turn);
+        let found = tokio::time::timeout(soon, finding.join_next()).await;
+        assert!(found.is_err(), "others read theirs");
+        drop(places);
+        finding
+            .join_next()
+            .await
+            .unwrap()
+            .unwrap()
+            .unwrap()
+            .unwrap();
+        // None of the others reads it once more.
+        let _places = requests.readers.take_all().await;
+        for found in finding.join_all().await {
+            assert!(found.unwrap().unwrap().request.is_some());
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 mod page;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
@@ -208,7 +208,8 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
     let token = data_dir::token(&dir)?;
     let is_new = store.sessions().is_empty() && !store.has_packed();
     let mut hosts = args.hosts;
-    if !address.ip().is_loopback() && !address.ip().is_unspecified() {
+    let has_usual_name = address.ip() == Ipv4Addr::LOCALHOST || address.ip() == Ipv6Addr::LOCALHOST;
+    if !has_usual_name && !address.ip().is_unspecified() {
         hosts.push(address.to_string());
     }
     hosts.extend(args.copies.host().map(str::to_owned));
@@ -234,7 +235,7 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
     if is_new && !no_examples && found.iter().all(|found| found.read == 0) {
         examples::import(&state).await;
     }
-    let url = format!("http://{address}");
+    let url = format!("http://{}", from_here(address));
     if let Err(why) = data_dir::write_server_file(&dir, &url, watching.is_some()) {
         // On a full disk it still gives what there is. The file may say where another server was.
         data_dir::forget_server_file(&dir);
@@ -274,6 +275,17 @@ fn check_address(address: SocketAddr, dir: &Path) -> Result<(), String> {
         "could not listen on {}: beyond this machine only with tokens for those who come; make one with `turnreel token create`, or listen on 127.0.0.1",
         address.ip()
     ))
+}
+
+/// The address by which this machine reaches a server that listens on `address`. One that listens on all is at none of that
+/// name: it would not answer to it, and pipes and hooks would not send there.
+fn from_here(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
 }
 
 /// Listens as [`TcpListener::bind`] does, with a longer queue.

@@ -8,7 +8,7 @@ mod support;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use support::Server;
+use support::{Server, command};
 
 #[test]
 fn a_server_answers_only_to_this_machine() {
@@ -70,6 +70,31 @@ fn only_the_owner_can_read_the_token_and_it_stays_the_same() {
     assert_eq!(file["url"], server.url);
     server.kill_and_restart();
     assert_eq!(server.token, token);
+}
+
+#[test]
+fn a_server_beyond_this_machine_is_found_here_at_an_address_that_it_answers_to() {
+    // The last is one that this machine has beside the usual ones.
+    let mut addresses = vec![("0.0.0.0:0", "http://127.0.0.1:")];
+    if cfg!(target_os = "linux") {
+        addresses.push(("127.0.0.9:0", "http://127.0.0.9:"));
+    }
+    for (listen, here) in addresses {
+        let dir = tempfile::tempdir().unwrap();
+        let made = support::token_command(dir.path(), "create", &["--scope", "read"]);
+        assert!(made.status.success(), "{made:?}");
+        let server = Server::start_on(dir.path(), listen, &["--no-examples"]);
+        assert!(server.url.starts_with(here), "{}", server.url);
+        let file = std::fs::read(dir.path().join("server.json")).unwrap();
+        let file: Value = serde_json::from_slice(&file).unwrap();
+        assert_eq!(file["url"], server.url);
+        assert_eq!(server.get("/api/v1/sessions").0, 200);
+        let event = br#"{"id":"a","timestamp":1,"sessionId":"s1","type":"user_message","payload":{"text":"Hi"}}"#;
+        let pipe = command::start_at(dir.path(), "pipe", &[]);
+        let piped = command::finish(pipe, event);
+        assert_eq!(command::text(&piped.stderr), "");
+        assert!(!server.all("s1", 100).is_empty(), "{piped:?}");
+    }
 }
 
 fn serve(data: &std::path::Path, listen: &str) -> std::process::Output {

@@ -63,18 +63,18 @@ async fn outcome(
         .as_deref()
         .map_or(Ok(Duration::ZERO), parse_wait)?;
     let deadline = tokio::time::Instant::now() + wait;
-    let mut answers = state.requests.answers();
+    let mut waiting = state.requests.wait_on(live.session.id());
     let mut stopping = state.stopping.subscribe();
     loop {
         // Looked at before: an answer that comes between the look and the wait wakes us.
-        answers.mark_unchanged();
+        waiting.look();
         let asked = state.requests.find(&live, kind, &request_id).await?;
         let asked = asked.ok_or_else(ApiError::not_found)?;
         if asked.outcome.is_some() || wait.is_zero() {
             return Ok(Json(answer_of(&request_id, &asked)));
         }
         tokio::select! {
-            _ = answers.changed() => {}
+            () = waiting.answered() => {}
             () = tokio::time::sleep_until(deadline) => return Ok(Json(answer_of(&request_id, &asked))),
             () = stopped(&mut stopping) => return Ok(Json(answer_of(&request_id, &asked))),
         }

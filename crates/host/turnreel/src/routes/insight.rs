@@ -4,8 +4,8 @@
 //! on from where it was when it was last asked for.
 
 use std::collections::VecDeque;
-use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State as FromState;
@@ -17,19 +17,22 @@ use chat_feed::projections::SessionSummarizer;
 use chat_store::SessionId;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::address::{Path, Query};
-use super::{body, ranged};
+use super::ranged;
 use crate::error::ApiError;
 use crate::live::Live;
 use crate::locked::locked;
+use crate::readers::{Reader, Readers};
 use crate::search::{self, Asked};
 use crate::socket::parse_cursor;
 use crate::state::State;
 
 /// Logs that are read whole at once: one core is left for those who write.
 const AT_ONCE: usize = 2;
+
+/// How long one waits for others to have read theirs.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Sessions whose summary goes on from where it was. Each holds about as much of its log as a `retract` may take back, 32 MiB
 /// at most.
@@ -41,26 +44,8 @@ const GAPS: usize = 1000;
 /// Who may read a whole log, and what came of it before.
 #[derive(Debug)]
 pub(crate) struct Insight {
-    readers: Arc<Semaphore>,
+    readers: Readers,
     summaries: Mutex<VecDeque<(SessionId, Arc<Mutex<Counted>>)>>,
-}
-
-/// One who reads a whole log. Others have its place when it is gone.
-#[derive(Debug)]
-struct Reader {
-    _permit: OwnedSemaphorePermit,
-    /// Closed when nobody waits for what comes of it.
-    asked: oneshot::Sender<()>,
-}
-
-impl Reader {
-    /// Whether somebody waits for what is read.
-    fn go_on(&self) -> ControlFlow<()> {
-        match self.asked.is_closed() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
-    }
 }
 
 /// A summary on its way through a log.
@@ -74,45 +59,13 @@ struct Counted {
 impl Default for Insight {
     fn default() -> Self {
         Insight {
-            readers: Arc::new(Semaphore::new(AT_ONCE)),
+            readers: Readers::new(AT_ONCE, PATIENCE),
             summaries: Mutex::default(),
         }
     }
 }
 
 impl Insight {
-    /// # Errors
-    ///
-    /// 503 where others read whole logs for too long.
-    async fn enter(&self) -> Result<OwnedSemaphorePermit, ApiError> {
-        let entering = self.readers.clone().acquire_owned();
-        let wait = std::time::Duration::from_secs(2);
-        match tokio::time::timeout(wait, entering).await {
-            Ok(Ok(permit)) => Ok(permit),
-            Ok(Err(_)) | Err(_) => Err(body::overloaded()),
-        }
-    }
-
-    /// Reads off the async threads. A reading that nobody waits for any more keeps its place until it has ended: the limit is
-    /// for those who read, not for those who wait.
-    ///
-    /// # Errors
-    ///
-    /// As [`Insight::enter`], and what the reading refuses.
-    async fn read<T: Send + 'static>(
-        &self,
-        reading: impl FnOnce(&Reader) -> Result<T, ApiError> + Send + 'static,
-    ) -> Result<T, ApiError> {
-        let permit = self.enter().await?;
-        // Dropped with this future, when the client goes.
-        let (asked, _waits) = oneshot::channel();
-        let reader = Reader {
-            _permit: permit,
-            asked,
-        };
-        tokio::task::spawn_blocking(move || reading(&reader)).await?
-    }
-
     /// What was counted of the session; the one that was not asked for the longest makes room.
     fn counted(&self, id: &SessionId) -> Arc<Mutex<Counted>> {
         let mut summaries = locked(&self.summaries);
@@ -147,7 +100,7 @@ pub(super) async fn summary(
     }
     let counted = state.insight.counted(live.session.id());
     let summing = move |reader: &Reader| sum_up(&live, &counted, reader);
-    let (text, tag) = state.insight.read(summing).await?;
+    let (text, tag) = state.insight.readers.read(summing).await?;
     let json = HeaderValue::from_static("application/json");
     let response = ([(header::CONTENT_TYPE, json)], text).into_response();
     Ok(ranged::with_tag(response, &tag))
@@ -236,7 +189,7 @@ pub(super) async fn search(
         let found = search::search(&live.session, &needle, asked, &|| reader.go_on());
         Ok(found?)
     };
-    let found = state.insight.read(searching).await?;
+    let found = state.insight.readers.read(searching).await?;
     let next = found.next.map(|seq| {
         let epoch = current.clone();
         chat_event::cursor::Cursor { epoch, seq }.to_string()
@@ -272,41 +225,5 @@ pub(super) async fn health(
             "degraded": condition.degraded.is_some(),
         }))
     };
-    Ok(Json(state.insight.read(looking).await?))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::mpsc;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn a_reading_that_nobody_waits_for_keeps_its_place_until_it_has_ended_and_is_told_to() {
-        let insight = Insight::default();
-        let (begun, has_begun) = oneshot::channel();
-        let (release, released) = mpsc::channel::<()>();
-        let (tell, told) = oneshot::channel();
-        let reading = insight.read(move |reader| {
-            let before = reader.go_on();
-            begun.send(()).unwrap();
-            let _ = released.recv();
-            let _ = tell.send((before, reader.go_on()));
-            Ok(())
-        });
-        tokio::select! {
-            _ = reading => panic!("it has not ended"),
-            begun = has_begun => begun.unwrap(),
-        }
-        assert_eq!(insight.readers.available_permits(), AT_ONCE - 1);
-        release.send(()).unwrap();
-        let (before, after) = told.await.unwrap();
-        assert_eq!(
-            (before, after),
-            (ControlFlow::Continue(()), ControlFlow::Break(()))
-        );
-        let all = u32::try_from(AT_ONCE).unwrap();
-        let free = insight.readers.acquire_many(all).await;
-        assert!(free.is_ok(), "its place is free");
-    }
+    Ok(Json(state.insight.readers.read(looking).await?))
 }

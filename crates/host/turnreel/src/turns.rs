@@ -10,17 +10,17 @@ use crate::locked::locked;
 
 /// The sessions of which somebody has the turn, or waits for it.
 #[derive(Default)]
-pub(super) struct Turns(Mutex<HashMap<SessionId, Arc<tokio::sync::Mutex<()>>>>);
+pub(crate) struct Turns(Mutex<HashMap<SessionId, Arc<tokio::sync::Mutex<()>>>>);
 
 /// The turn of a session, until it is let go.
-pub(super) struct Turn<'t> {
+pub(crate) struct Turn<'t> {
     turns: &'t Turns,
     session: SessionId,
     held: Option<OwnedMutexGuard<()>>,
 }
 
 impl Turns {
-    pub(super) async fn of(&self, session: &SessionId) -> Turn<'_> {
+    pub(crate) async fn of(&self, session: &SessionId) -> Turn<'_> {
         let mutex = locked(&self.0).entry(session.clone()).or_default().clone();
         // Made before it is waited for: who gives up waiting leaves nothing behind.
         let mut turn = Turn {
