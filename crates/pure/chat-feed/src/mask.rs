@@ -6,8 +6,9 @@
 //! cut at its beginning, and a text that came in pieces can be judged only when it is whole.
 //!
 //! What is looked through are the strings of each event's line, keys and unknown fields too, as they read: with the
-//! escapes of JSON undone, as often as there are any. The same value always has the same label. Nothing else of an event
-//! changes, neither its numbers nor the order of its fields.
+//! escapes of JSON undone, as often as there are any; and numbers whose names say that they are passwords, in the place of
+//! which there are strings then. The same value always has the same label. Nothing else of an event changes, neither its
+//! other numbers nor the order of its fields.
 //!
 //! Everything works in time that is linear in the text: there are no patterns, but words to begin at and runs of
 //! characters. What a rule knows is in `rules`; how a text is taken apart, in `views` and `line`; pieces are put together
