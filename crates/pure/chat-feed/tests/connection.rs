@@ -225,7 +225,6 @@ impl World {
             }
             _ => {}
         }
-        let due_ms = self.follower.due_ms(self.now_ms);
         let is_due = |world: &World| {
             let due_ms = world.follower.due_ms(world.now_ms);
             due_ms.is_some_and(|due_ms| due_ms <= world.now_ms)
