@@ -238,8 +238,10 @@ pub(super) fn badge(n_waiting: usize) -> Option<impl IntoView> {
 pub(super) fn named(way: &str, n_waiting: usize) -> String {
     match n_waiting {
         0 => way.to_owned(),
-        1 => format!("{way}, 1 needs you"),
-        n => format!("{way}, {n} need you"),
+        n => {
+            let waiting = units::count(n as u64, "needs you", "need you");
+            format!("{way}, {waiting}")
+        }
     }
 }
 

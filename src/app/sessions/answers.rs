@@ -66,8 +66,11 @@ pub(super) fn view(list: List) -> impl IntoView {
 }
 
 fn waiting(shown: &Shown, may_answer: bool) -> Vec<Waiting> {
-    let items = shown.items.iter().filter(|_| shown.is_table);
-    let rows = items.filter_map(|item| match item {
+    if !shown.is_table {
+        return Vec::new();
+    }
+    // They stand first, below their heading: what comes behind them is not gone through.
+    let rows = shown.items.iter().skip(1).map_while(|item| match item {
         Item::Session(Section::NeedsYou, row) => Some(row),
         Item::Session(..) | Item::Heading(..) | Item::Local(_) => None,
     });

@@ -39,10 +39,7 @@ pub(super) fn pill(ctx: Ctx, view: ArcRwSignal<View>, needed: ArcRwSignal<usize>
             (unseen, _) => format!("{} new · ", units::grouped(unseen as u64)),
         };
         let needed = (needed > 0).then(|| {
-            let words = match needed {
-                1 => "1 needs you".to_owned(),
-                n => format!("{n} need you"),
-            };
+            let words = units::count(needed as u64, "needs you", "need you");
             span()
                 .class("pill__needs")
                 .child((icon(Icon::Shield), words))

@@ -112,8 +112,7 @@ pub(super) fn behind(context: &Context) -> Option<String> {
     // The agent stands still, and its question is not on the screen.
     let waits = match context.store.waiting_now() {
         0 => String::new(),
-        1 => " · 1 needs you".to_owned(),
-        n => format!(" · {n} need you"),
+        n => format!(" · {}", units::count(n as u64, "needs you", "need you")),
     };
     looks_back.then(|| match behind {
         Some(behind) => format!("{behind} behind live{waits}"),

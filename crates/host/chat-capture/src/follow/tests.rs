@@ -56,6 +56,25 @@ fn read_all(follow: &mut Follow, log: &mut Log) {
     while follow.step(log).is_zero() {}
 }
 
+/// A session with a prompt, which was read.
+fn followed(dir: &Path) -> (PathBuf, Follow, Log) {
+    let project = dir.join("projects/-w");
+    std::fs::create_dir_all(&project).unwrap();
+    let path = project.join("s1.jsonl");
+    std::fs::write(&path, prompt("s1")).unwrap();
+    let (mut follow, mut log) = (follow(dir), Log::default());
+    follow.look(&mut log);
+    read_all(&mut follow, &mut log);
+    (path, follow, log)
+}
+
+/// Adds a prompt in these words to it.
+fn go_on(path: &Path, id: &str, words: &str) {
+    let mut text = std::fs::read_to_string(path).unwrap();
+    text.push_str(&prompt("s1").replace("u-s1", id).replace("Hi", words));
+    std::fs::write(path, text).unwrap();
+}
+
 fn prompt(session: &str) -> String {
     format!(
         r#"{{"type":"user","uuid":"u-{session}","sessionId":"{session}","timestamp":"2026-11-21T21:03:00.000Z","message":{{"role":"user","content":"Hi"}}}}"#
@@ -111,14 +130,7 @@ fn files_that_are_gone_for_long_are_forgotten_and_those_of_a_folder_that_is_away
 #[test]
 fn a_session_that_was_removed_is_not_told_to_have_ended_and_is_back_with_what_is_new() {
     let dir = tempfile::tempdir().unwrap();
-    let project = dir.path().join("projects/-w");
-    std::fs::create_dir_all(&project).unwrap();
-    let path = project.join("s1.jsonl");
-    std::fs::write(&path, prompt("s1")).unwrap();
-    let mut log = Log::default();
-    let mut follow = follow(dir.path());
-    follow.look(&mut log);
-    read_all(&mut follow, &mut log);
+    let (path, mut follow, mut log) = followed(dir.path());
     let n_told = log.events.len();
     assert!(n_told > 0);
     let rests = |follow: &mut Follow| {
@@ -130,9 +142,7 @@ fn a_session_that_was_removed_is_not_told_to_have_ended_and_is_back_with_what_is
     assert_eq!(log.events.len(), n_told, "{:?}", log.events);
     assert!(follow.kept.is_ended(&path), "it is not looked at again");
     // Its agent goes on with it.
-    let mut text = std::fs::read_to_string(&path).unwrap();
-    text.push_str(&prompt("s1").replace("u-s1", "u-more").replace("Hi", "On"));
-    std::fs::write(&path, text).unwrap();
+    go_on(&path, "u-more", "On");
     read_all(&mut follow, &mut log);
     let told = &log.events[n_told..];
     let n_said = told
@@ -151,23 +161,14 @@ fn a_session_that_was_removed_is_not_told_to_have_ended_and_is_back_with_what_is
 #[test]
 fn of_a_removed_session_that_another_source_tells_too_what_was_told_is_not_told_again() {
     let dir = tempfile::tempdir().unwrap();
-    let project = dir.path().join("projects/-w");
-    std::fs::create_dir_all(&project).unwrap();
-    let path = project.join("s1.jsonl");
-    std::fs::write(&path, prompt("s1")).unwrap();
-    let mut log = Log::default();
-    let mut follow = follow(dir.path());
-    follow.look(&mut log);
-    read_all(&mut follow, &mut log);
+    let (path, mut follow, mut log) = followed(dir.path());
     let hooks = dir.path().join("spool/hooks");
     let hooks = Sources::of_files(&hooks, Dialect::ClaudeHooks);
     assert!(matches!(hooks.enter("s1"), Ok(Entered::Turn(_))));
     log.is_removed = true;
     for words in ["On", "And on"] {
         log.events.clear();
-        let mut text = std::fs::read_to_string(&path).unwrap();
-        text.push_str(&prompt("s1").replace("u-s1", words).replace("Hi", words));
-        std::fs::write(&path, text).unwrap();
+        go_on(&path, words, words);
         read_all(&mut follow, &mut log);
         let said = log.events.iter();
         let said = said.filter(|it| it.payload.event_type() == "user_message");
