@@ -20,6 +20,9 @@ use std::path::PathBuf;
 use super::process::{Process, Processes};
 use crate::pipe::now_ms;
 
+/// A file's time is that of the system's last tick, up to so long before it was written.
+const TICK_MS: i64 = 10;
+
 /// Who writes to one file.
 #[derive(Debug, Default)]
 pub(super) enum Holders {
@@ -81,7 +84,7 @@ impl Holders {
 
     /// The file was written then. Where that is after all were gone, somebody goes on with it whom we may not see.
     pub(super) fn note_write(&mut self, written_ms: i64) {
-        if matches!(self, Holders::Gone { at_ms } if written_ms > *at_ms) {
+        if matches!(self, Holders::Gone { at_ms } if written_ms > *at_ms - TICK_MS) {
             *self = Holders::Unseen;
         }
     }
@@ -243,6 +246,18 @@ mod tests {
         soon(&path, &mut holders, |it| matches!(it, Holders::Seen(_)));
         third.kill().unwrap();
         third.wait().unwrap();
+    }
+
+    #[test]
+    fn what_is_written_at_the_moment_when_all_are_gone_was_written_by_somebody_else() {
+        let gone = || Holders::Gone { at_ms: 10_000 };
+        let mut last_words = gone();
+        last_words.note_write(9_900);
+        assert!(last_words.are_gone());
+        // As Linux noted it for a file that was written a millisecond later.
+        let mut goes_on = gone();
+        goes_on.note_write(9_999);
+        assert!(!goes_on.are_gone());
     }
 
     #[test]
