@@ -31,7 +31,7 @@ async fn page(visit: &Visit, server: &Server) -> Tab {
 fn an_element_that_is_put_back_has_its_styles_once() {
     with_server("put-back", 60, async |visit, program| {
         let server = Server::start(&program).await;
-        let tab = page(visit, &server).await;
+        let tab = page(&visit, &server).await;
         let log = json!(ended("s"));
         tab.run(&format!("window.mine = document.createElement('agent-feed'); document.body.append(mine); mine.append({log}); await mine.ready; await __test.rest();"))
             .await;
@@ -49,7 +49,7 @@ fn an_element_that_is_put_back_has_its_styles_once() {
 fn a_page_that_waits_for_a_log_with_an_end_goes_on() {
     with_server("ready", 60, async |visit, program| {
         let server = Server::start(&program).await;
-        let tab = page(visit, &server).await;
+        let tab = page(&visit, &server).await;
         let log = json!(ended("s"));
         tab.run(&format!("window.mine = document.createElement('agent-feed'); document.body.append(mine); mine.append({log}); mine.ready.then(() => window.is_ready = true);"))
             .await;
@@ -63,7 +63,7 @@ fn a_page_that_waits_for_a_log_with_an_end_goes_on() {
 fn a_log_that_is_opened_for_one_that_failed_stands_without_its_error() {
     with_server("instead", 60, async |visit, program| {
         let server = Server::start(&program).await;
-        let tab = page(visit, &server).await;
+        let tab = page(&visit, &server).await;
         let log = json!(ended("s"));
         tab.run(&format!("window.mine = document.createElement('agent-feed'); mine.addEventListener('af-error', () => mine.load([new File([{log}], 's.events.jsonl')])); mine.setAttribute('src', '/nothing.jsonl'); document.body.append(mine);"))
             .await;
