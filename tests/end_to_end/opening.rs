@@ -149,7 +149,7 @@ fn a_range_is_chosen_by_shift() {
         tab.wait_for("the other way", SHORT, &chosen("s0,s1")).await;
         assert_eq!(tab.eval::<String>("location.hash").await, "");
         // The same by keys.
-        let list = "document.getElementById('sessions-list')";
+        let list = "document.getElementById('sessions-rows')";
         let key = |key: &str, shift: bool| {
             format!(
                 "{list}.dispatchEvent(new KeyboardEvent('keydown', {{ key: '{key}', shiftKey: {shift}, bubbles: true, cancelable: true }}))"
