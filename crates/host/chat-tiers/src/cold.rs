@@ -26,6 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chat_store::{Blobs, Session, SessionId};
 
+use crate::copier::off_thread;
 use crate::error::Error;
 use keys::{Keys, Version};
 use objects::{Got, Objects};
@@ -129,11 +130,18 @@ impl Cold {
     /// Where the store is away or refuses, what it gives back is another, or the log cannot be read; and where the log has
     /// lost what the copy has: that is not to take its place.
     pub async fn verified(&self, session: &Arc<Session>) -> Result<Option<Manifest>, Error> {
-        let (epoch, head) = session.position();
-        let (now, events) = (Version::new(&epoch, head), session.summary().events);
+        let looking = |session: &Session| {
+            (
+                session.position(),
+                session.summary(),
+                session.damaged_lines(),
+            )
+        };
+        let ((epoch, head), summary, damaged_lines) = off_thread(session, looking).await?;
+        let (now, events) = (Version::new(&epoch, head), summary.events);
         let (copies, _) = self.copies(&session.id().stem()).await?;
         let has_more = |copy: &Manifest| copy.version() == now && copy.events > events;
-        if session.damaged_lines() > 0 || copies.iter().any(has_more) {
+        if damaged_lines > 0 || copies.iter().any(has_more) {
             return Err(Error::store(
                 "compare with the copy",
                 "the log here is damaged",

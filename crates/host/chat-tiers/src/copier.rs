@@ -216,12 +216,13 @@ impl<T: Tier> Copying<'_, T> {
             }
             return Ok(true);
         };
-        if !self.tier.wants(&session.summary(), chat_store::now_ms()) {
+        let summary = off_thread(&session, Session::summary).await?;
+        if !self.tier.wants(&summary, chat_store::now_ms()) {
             self.marks.remove(id);
             return Ok(true);
         }
         for _ in 0..BATCHES_IN_A_ROW {
-            let (epoch, head) = session.position();
+            let (epoch, head) = off_thread(&session, Session::position).await?;
             let known = self.marks.get(id).filter(|(of, _)| *of == epoch);
             let mark = match known {
                 Some((_, mark)) => *mark,
@@ -259,14 +260,14 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// The events behind `after`; `None` where the log goes on under another epoch by now.
 async fn read(session: &Arc<Session>, epoch: String, after: u64) -> Result<Option<Batch>, Error> {
-    let reading = session.clone();
     let request = PageRequest {
         after,
         limit: BATCH_EVENTS,
         max_bytes: BATCH_BYTES,
     };
-    let page = tokio::task::spawn_blocking(move || reading.page(request)).await;
-    let page = page.map_err(|why| Error::store("read a log", why))??;
+    let reading =
+        move |session: &Session| Ok::<_, Error>((session.page(request)?, session.summary()));
+    let (page, summary) = off_thread(session, reading).await??;
     if page.epoch != epoch {
         return Ok(None);
     }
@@ -276,6 +277,16 @@ async fn read(session: &Arc<Session>, epoch: String, after: u64) -> Result<Optio
         after,
         upto: page.next,
         lines: page.numbers.into_iter().zip(page.lines).collect(),
-        summary: session.summary(),
+        summary,
     }))
+}
+
+/// Looks at a log where who has it may be waited for.
+pub(crate) async fn off_thread<V: Send + 'static>(
+    session: &Arc<Session>,
+    looking: impl FnOnce(&Session) -> V + Send + 'static,
+) -> Result<V, Error> {
+    let session = session.clone();
+    let looking = tokio::task::spawn_blocking(move || looking(&session)).await;
+    looking.map_err(|why| Error::store("read a log", why))
 }

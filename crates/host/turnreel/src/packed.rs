@@ -194,7 +194,7 @@ impl Packing {
     /// Whether nothing came to it for so long, it was not fetched since, and the store has a copy of it.
     fn rests(&self, live: &Live) -> bool {
         let session = &live.session;
-        let (epoch, head) = session.position();
+        let (epoch, head, _) = live.position();
         let last_ms = live.row().1.last_activity_ms.unwrap_or(i64::MAX);
         now_ms().saturating_sub(last_ms) >= self.rests_ms
             && live.home().is_none()

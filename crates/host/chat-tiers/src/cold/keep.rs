@@ -116,7 +116,10 @@ impl Keeping {
             }
             self.worked();
         }
-        let mut due = self.due();
+        let mut due = match self.due().await {
+            Ok(due) => due,
+            Err(why) => return self.failed(&why),
+        };
         self.health.set_behind(due.len() + self.copying.len());
         while self.copying.len() < AT_ONCE {
             let Some(id) = due.pop() else { break };
@@ -160,28 +163,26 @@ impl Keeping {
     }
 
     /// Those that are over and not all there, nor on their way; the last is the next.
-    fn due(&mut self) -> Vec<SessionId> {
+    async fn due(&mut self) -> Result<Vec<SessionId>, Error> {
+        let (open, logs, cold) = (self.open.clone(), self.logs.clone(), self.cold.clone());
+        // Who has a log may be waited for.
+        let looking = task::spawn_blocking(move || look(open, &*logs, &cold, now_ms()));
+        let looked = looking.await;
+        let looked = looked.map_err(|why| Error::store("look at the logs", why))?;
         let mut due = Vec::new();
-        let now_ms = now_ms();
-        let (cold, logs, failures) = (&self.cold, &self.logs, &mut self.failures);
-        let under_way = &self.under_way;
-        self.open.retain(|id| {
-            let Some(session) = logs.session(id) else {
-                failures.remove(id);
-                return false;
-            };
-            let (epoch, head) = session.position();
-            if cold.covers(id, &epoch, head) {
-                return false;
+        for (id, open) in looked {
+            if open == Open::Gone {
+                self.failures.remove(&id);
             }
-            if is_over(&session.summary(), now_ms) && !under_way.values().any(|it| it == id) {
-                due.push(id.clone());
+            if open == Open::Over && !self.under_way.values().any(|it| *it == id) {
+                due.push(id);
+            } else if matches!(open, Open::Gone | Open::Copied) {
+                self.open.remove(&id);
             }
-            true
-        });
+        }
         let n_failures = |id: &SessionId| self.failures.get(id).copied().unwrap_or(0);
         due.sort_by_key(|id| std::cmp::Reverse(n_failures(id)));
-        due
+        Ok(due)
     }
 
     fn worked(&mut self) {
@@ -208,6 +209,41 @@ impl Keeping {
     }
 }
 
+/// How a session stands that the store may not have all of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Open {
+    /// It is not here, or is not to be copied from here.
+    Gone,
+    /// The store has all of it.
+    Copied,
+    /// More may come.
+    Going,
+    Over,
+}
+
+fn look(
+    open: BTreeSet<SessionId>,
+    logs: &dyn Logs,
+    cold: &Cold,
+    now_ms: i64,
+) -> Vec<(SessionId, Open)> {
+    let looked = open.into_iter().map(|id| {
+        let Some(session) = logs.session(&id) else {
+            return (id, Open::Gone);
+        };
+        let (epoch, head) = session.position();
+        let open = if cold.covers(&id, &epoch, head) {
+            Open::Copied
+        } else if is_over(&session.summary(), now_ms) {
+            Open::Over
+        } else {
+            Open::Going
+        };
+        (id, open)
+    });
+    looked.collect()
+}
+
 fn is_over(summary: &Summary, now_ms: i64) -> bool {
     let last_ms = summary.last_activity_ms.unwrap_or_default();
     let is_quiet = now_ms.saturating_sub(last_ms) >= QUIET_MS;
@@ -216,7 +252,55 @@ fn is_over(summary: &Summary, now_ms: i64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Mutex, mpsc};
+
+    use chat_store::Session;
+
     use super::*;
+
+    /// Logs that somebody has in hand.
+    struct InHand(Mutex<mpsc::Receiver<()>>);
+
+    impl Logs for InHand {
+        fn changed_since(&self, seen: u64) -> (u64, Vec<SessionId>) {
+            (seen, Vec::new())
+        }
+
+        fn changes(&self) -> watch::Receiver<u64> {
+            watch::Sender::new(0).subscribe()
+        }
+
+        fn session(&self, _: &SessionId) -> Option<Arc<Session>> {
+            let let_go = self.0.lock().unwrap();
+            let_go.recv_timeout(Duration::from_secs(10)).unwrap();
+            None
+        }
+
+        fn removed(&self, _: &SessionId) -> Option<String> {
+            None
+        }
+    }
+
+    #[tokio::test]
+    async fn a_log_that_somebody_has_in_hand_is_waited_for_by_no_other_task() {
+        let (let_go, had) = mpsc::channel();
+        let mut keeping = Keeping {
+            cold: Cold::new("s3://bucket?region=us-east-1").unwrap(),
+            logs: Arc::new(InHand(Mutex::new(had))),
+            health: Arc::default(),
+            backoff: Backoff::default(),
+            resumes: Instant::now(),
+            open: BTreeSet::from([SessionId::parse("s1").unwrap()]),
+            failures: HashMap::new(),
+            copying: JoinSet::new(),
+            under_way: HashMap::new(),
+            listed: None,
+        };
+        let others = async { let_go.send(()).unwrap() };
+        let (due, ()) = tokio::join!(keeping.due(), others);
+        assert!(due.unwrap().is_empty());
+        assert!(keeping.open.is_empty(), "it is not here");
+    }
 
     #[test]
     fn a_session_is_over_when_it_ended_or_was_quiet_for_a_day() {

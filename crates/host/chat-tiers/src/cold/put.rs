@@ -12,6 +12,7 @@ use object_store::path::Path;
 use super::objects::Got;
 use super::pack::{self, Digest};
 use super::{Cold, Manifest};
+use crate::copier::off_thread;
 use crate::error::Error;
 
 /// What the manifest says of its writer.
@@ -39,14 +40,17 @@ impl Cold {
     /// Copies the session as it is now.
     pub(super) async fn put(&self, session: &Arc<Session>) -> Result<Put, Error> {
         let id = session.id();
-        let before = session.position();
+        let before = off_thread(session, Session::position).await?;
         let (mut older, _) = self.copies(&id.stem()).await?;
         older.sort_by_key(|copy| copy.bytes);
         let lengths: Vec<u64> = older.iter().map(|copy| copy.bytes).collect();
-        let read = off_thread(session, move |session| read(session, &lengths)).await?;
+        let reading = move |session: &Session| {
+            let read = read(session, &lengths)?;
+            Ok::<_, Error>((read, session.summary(), session.position()))
+        };
+        let (read, summary, position) = off_thread(session, reading).await??;
         // The summary was taken between the two, so it is of the same events.
-        let summary = session.summary();
-        if session.position() != before {
+        if position != before {
             return Ok(Put::Changed);
         }
         let (epoch, head) = before;
@@ -172,17 +176,6 @@ impl Cold {
         }
         Ok(())
     }
-}
-
-async fn off_thread<V: Send + 'static>(
-    session: &Arc<Session>,
-    work: impl FnOnce(&Session) -> Result<V, Error> + Send + 'static,
-) -> Result<V, Error> {
-    let session = session.clone();
-    let working = tokio::task::spawn_blocking(move || work(&session));
-    working
-        .await
-        .map_err(|why| Error::store("read a log", why))?
 }
 
 /// Reads all of a log. What is appended meanwhile may be among it, which the caller finds.

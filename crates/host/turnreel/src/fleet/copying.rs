@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use chat_store::SessionId;
 use chat_tiers::{Member, News};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::homes::Home;
 use super::{Fleet, ListTold};
@@ -96,21 +96,16 @@ impl Fleet {
     /// Copies what was told of, soon; each session has one task at most.
     fn hear(self: &Arc<Self>, state: &State, told: News) {
         let session = told.session.clone();
-        let mut sessions = locked(&self.heard.sessions);
-        let is_copied = sessions.contains_key(&session);
-        sessions.insert(session.clone(), Some(told));
-        drop(sessions);
-        if is_copied {
+        if !self.heard.is_first(told) {
             return;
         }
         let (state, fleet) = (state.clone(), self.clone());
         tokio::spawn(async move {
             let copying = Copying {
-                fleet: &fleet,
+                heard: &fleet.heard,
                 session: &session,
             };
-            let _room = fleet.heard.room.acquire().await;
-            while let Some(told) = copying.next() {
+            while let Some((told, _room)) = copying.next().await {
                 fleet
                     .copy(&state, &session, &told.writer, Some(&told))
                     .await;
@@ -155,8 +150,8 @@ impl Fleet {
                 }
                 continue;
             }
-            let here = state.live_to_write(&id).map(|live| live.session.position());
-            let has_all = here.is_some_and(|(epoch, head)| {
+            let here = state.live_to_write(&id).map(|live| live.position());
+            let has_all = here.is_some_and(|(epoch, head, _)| {
                 epoch == row.epoch && (head == row.head || home != member.id && head > row.head)
             });
             if !has_all {
@@ -203,28 +198,95 @@ impl Fleet {
     }
 }
 
+impl Heard {
+    /// Takes note of what was heard; whether a task is to begin for it.
+    fn is_first(&self, told: News) -> bool {
+        let mut sessions = locked(&self.sessions);
+        let is_copied = sessions.contains_key(&told.session);
+        sessions.insert(told.session.clone(), Some(told));
+        !is_copied
+    }
+}
+
 /// The one task that copies a session; where it ends, however it ends, another may begin.
-struct Copying<'f> {
-    fleet: &'f Fleet,
-    session: &'f SessionId,
+struct Copying<'h> {
+    heard: &'h Heard,
+    session: &'h SessionId,
 }
 
 impl Copying<'_> {
-    /// What was heard since the last time; where it is nothing, the next to hear begins another task.
-    fn next(&self) -> Option<News> {
-        let mut sessions = locked(&self.fleet.heard.sessions);
+    /// What was heard since the last time, and room to copy it; where it is nothing, the next to hear begins another task.
+    /// There is room for one copy, not for the task: a session that is never quiet keeps no other waiting for longer.
+    async fn next(&self) -> Option<(News, SemaphorePermit<'_>)> {
+        // It is never closed.
+        let room = self.heard.room.acquire().await.ok();
+        let mut sessions = locked(&self.heard.sessions);
         let told = sessions.get_mut(self.session).and_then(Option::take);
         if told.is_none() {
             sessions.remove(self.session);
         }
-        told
+        told.zip(room)
     }
 }
 
 impl Drop for Copying<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            locked(&self.fleet.heard.sessions).remove(self.session);
+            locked(&self.heard.sessions).remove(self.session);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    fn news(session: &str) -> News {
+        News {
+            session: SessionId::parse(session).unwrap(),
+            epoch: "e".to_owned(),
+            head: 1,
+            writer: "w".to_owned(),
+        }
+    }
+
+    #[tokio::test]
+    async fn sessions_that_are_never_quiet_keep_no_other_from_being_copied() {
+        let heard = Arc::<Heard>::default();
+        let is_copied = Arc::<AtomicBool>::default();
+        for nth in 0..BESIDE {
+            let told = news(&format!("busy{nth}"));
+            assert!(heard.is_first(told.clone()));
+            let (heard, is_copied) = (heard.clone(), is_copied.clone());
+            tokio::spawn(async move {
+                let copying = Copying {
+                    heard: &heard,
+                    session: &told.session,
+                };
+                while let Some((told, _room)) = copying.next().await {
+                    tokio::task::yield_now().await;
+                    if !is_copied.load(Ordering::Relaxed) {
+                        assert!(!heard.is_first(told), "one task copies it");
+                    }
+                }
+            });
+        }
+        tokio::task::yield_now().await;
+        let quiet = news("quiet");
+        assert!(heard.is_first(quiet.clone()));
+        let copying = Copying {
+            heard: &heard,
+            session: &quiet.session,
+        };
+        let next = tokio::time::timeout(Duration::from_secs(5), copying.next()).await;
+        assert_eq!(next.unwrap().map(|(told, _)| told), Some(quiet.clone()));
+        is_copied.store(true, Ordering::Relaxed);
+        assert!(copying.next().await.is_none());
+        assert!(
+            heard.is_first(quiet.clone()),
+            "the next to hear begins another task"
+        );
     }
 }

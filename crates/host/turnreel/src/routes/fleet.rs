@@ -67,15 +67,15 @@ pub(super) async fn log(
     state.fetch_to_write(&id).await?;
     let live = state.live_to_write(&id);
     let live = live.ok_or_else(ApiError::not_found)?;
-    let request = PageRequest {
-        // Who has more than is here is told how far it is here.
-        after: query.after.min(live.session.position().1),
-        limit: EVENTS,
-        max_bytes: BYTES,
-    };
     let session = live.session.clone();
     // It may become another one between the two.
     let reading = move || -> Result<_, chat_store::Error> {
+        let request = PageRequest {
+            // Who has more than is here is told how far it is here.
+            after: query.after.min(session.position().1),
+            limit: EVENTS,
+            max_bytes: BYTES,
+        };
         for _ in 0..TRIES {
             let page = session.page(request)?;
             let epochs = session.epochs();

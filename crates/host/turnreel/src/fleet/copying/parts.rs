@@ -26,6 +26,14 @@ struct Part {
     lines: Vec<String>,
 }
 
+/// The epochs of a log, and its last number, looked at where a writer that has it may be waited for.
+async fn how_far(live: &Live) -> Result<(Vec<Epoch>, u64), String> {
+    let session = live.session.clone();
+    let looking = move || (session.epochs(), session.position().1);
+    let looking = tokio::task::spawn_blocking(looking).await;
+    looking.map_err(|why| why.to_string())
+}
+
 impl Fleet {
     /// The caller has the session's turn.
     ///
@@ -41,9 +49,10 @@ impl Fleet {
     ) -> Result<(), String> {
         let mut is_anew = false;
         loop {
-            let live = state.live_to_write(session);
-            let here = live.map(|live| (live.session.epochs(), live.session.position().1));
-            let (epochs, after) = here.unwrap_or_default();
+            let (epochs, after) = match state.live_to_write(session) {
+                Some(live) => how_far(&live).await?,
+                None => Default::default(),
+            };
             let epoch = epochs.last().map(|epoch| epoch.epoch.as_str());
             let mut quick = None;
             if let Some(told) = told
