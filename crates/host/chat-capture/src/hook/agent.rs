@@ -91,10 +91,10 @@ fn is_evaluated(command: &str, line: &str) -> bool {
         let Some(evaluated) = next_word(line, &mut at) else {
             return false;
         };
-        let behind = unquoted(line.get(at..).unwrap_or_default());
+        let behind = unquoted(line.get(at..).unwrap_or_default().trim_start());
         let adds = ["< /dev/null", "</dev/null", "&& pwd", "&&pwd"];
         let is_an_agents = adds.iter().any(|adds| behind.starts_with(adds));
-        return is_an_agents && unquoted(evaluated) == unquoted(command);
+        return is_an_agents && unquoted(evaluated).trim() == command.trim();
     }
     false
 }
@@ -122,11 +122,24 @@ fn next_word<'l>(line: &'l str, at: &mut usize) -> Option<&'l str> {
     line.get(begin..*at).filter(|word| !word.is_empty())
 }
 
-/// A command without what a shell's quotes put around it and into it, and its blanks as one each.
-fn unquoted(command: &str) -> String {
-    let is_quote = |c: &char| matches!(c, '\'' | '"' | '\\');
-    let plain: String = command.chars().filter(|c| !is_quote(c)).collect();
-    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+/// What a shell makes of a word: without its quotes, and with what they protect.
+fn unquoted(word: &str) -> String {
+    let mut plain = String::with_capacity(word.len());
+    let mut quote = None;
+    let mut chars = word.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (None, '\'' | '"') => quote = Some(c),
+            (Some(open), _) if open == c => quote = None,
+            // Within double quotes it protects but these.
+            (Some('"'), '\\') if !chars.peek().is_some_and(|c| "$`\"\\\n".contains(*c)) => {
+                plain.push(c);
+            }
+            (None | Some('"'), '\\') => plain.extend(chars.next().filter(|c| *c != '\n')),
+            _ => plain.push(c),
+        }
+    }
+    plain
 }
 
 #[cfg(test)]
@@ -159,9 +172,16 @@ mod tests {
             "git difftool",
             "gitdiff",
             "eval git diff",
+            "git  diff",
         ] {
             assert!(!is_evaluated("git diff", &line(other)), "{other}");
         }
+        // Its own quotes are its own.
+        let file = r#"true && eval 'git diff "x y"' < /dev/null && pwd"#;
+        assert!(is_evaluated(r#"git diff "x y""#, file));
+        assert!(!is_evaluated("git diff x y", file));
+        let costs = r#"eval "echo \"\$PRICE\" \n" < /dev/null"#;
+        assert!(is_evaluated(r#"echo "$PRICE" \n"#, costs));
         // Whoever runs this, it is no agent's shell.
         assert!(!is_evaluated("git diff", "eval 'git diff'"));
         assert!(!is_evaluated("git diff", "eval 'git diff' | less"));
