@@ -174,16 +174,6 @@ impl Blobs {
         }
     }
 
-    /// The whole body of that hash; `None` where there is none here.
-    ///
-    /// # Errors
-    ///
-    /// Where the text is no hash, or the disk refuses.
-    pub fn get(&self, sha256: &str) -> Result<Option<Vec<u8>>, Error> {
-        let opened = self.open_body(sha256)?;
-        opened.map(|(file, _)| self.read(sha256, file)).transpose()
-    }
-
     fn read(&self, sha256: &str, mut file: impl Read) -> Result<Vec<u8>, Error> {
         let mut body = Vec::new();
         file.read_to_end(&mut body)

@@ -41,6 +41,7 @@ mod observe;
 mod openapi;
 mod packed;
 mod panics;
+mod pieces;
 mod pipe;
 mod producers;
 mod rate;

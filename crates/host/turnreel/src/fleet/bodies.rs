@@ -11,12 +11,14 @@ use axum::http::Method;
 use chat_event::{BodyRef, ChatEvent, bodies};
 use chat_store::Store;
 use chat_tiers::Member;
-use reqwest::StatusCode;
+use reqwest::header::CONTENT_LENGTH;
+use reqwest::{Body, StatusCode};
 use tokio::task::spawn_blocking;
 
 use super::Fleet;
 use super::errands::told;
 use crate::locked::locked;
+use crate::pieces;
 use crate::state::State;
 
 /// A body may be hundreds of MiB; a server that says nothing in between is given up sooner.
@@ -119,12 +121,14 @@ impl Fleet {
                 continue;
             }
             let (blobs, hash) = (store.clone(), sha256.clone());
-            let reading = spawn_blocking(move || blobs.store.blobs().get(&hash)).await;
-            let Ok(Ok(Some(body))) = reading else {
+            let opening = spawn_blocking(move || blobs.store.blobs().open_body(&hash)).await;
+            let Ok(Ok(Some((file, bytes)))) = opening else {
                 continue;
             };
             let request = self.request(member, Method::PUT, &path)?;
-            let request = request.timeout(LONG).body(body);
+            let body = Body::wrap_stream(pieces::of_file(file, bytes));
+            let request = request.timeout(LONG).header(CONTENT_LENGTH, bytes);
+            let request = request.body(body);
             let answer = self.answer_to(member, request).await?;
             if !answer.status().is_success() {
                 return Err(format!("{} answers {}", member.url, answer.status()));

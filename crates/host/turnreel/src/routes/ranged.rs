@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use chat_store::StoredBody;
 
 use crate::error::ApiError;
+use crate::pieces;
 
 /// JSON that is the same for as long as its tag is. One range of it can be had; several are not honoured.
 ///
@@ -43,9 +44,6 @@ fn answer_tagged(text: String, tag: &str, asked: &HeaderMap) -> Response {
 
 /// A body longer than this is never in memory whole.
 const HELD_BYTES: u64 = 4 * 1024 * 1024;
-
-/// So much of one is read at once.
-const PIECE_BYTES: usize = 256 * 1024;
 
 /// A body as text to download: no browser shows it as anything else. What has that hash never changes.
 ///
@@ -117,21 +115,7 @@ async fn read_part(mut file: File, part: &Part) -> Result<Body, ApiError> {
     let file = tokio::task::spawn_blocking(seeking)
         .await?
         .map_err(failed)?;
-    let pieces = futures_util::stream::try_unfold((file, left), |(mut file, left)| async move {
-        if left == 0 {
-            return Ok::<_, std::io::Error>(None);
-        }
-        let len = usize::try_from(left).map_or(PIECE_BYTES, |left| left.min(PIECE_BYTES));
-        let reading = move || -> std::io::Result<(Vec<u8>, File)> {
-            let mut piece = vec![0; len];
-            file.read_exact(&mut piece)?;
-            Ok((piece, file))
-        };
-        let read = tokio::task::spawn_blocking(reading).await;
-        let (piece, file) = read.map_err(std::io::Error::other)??;
-        Ok(Some((piece, (file, left - len as u64))))
-    });
-    Ok(Body::from_stream(pieces))
+    Ok(Body::from_stream(pieces::of_file(file, left)))
 }
 
 /// What of `len` bytes is answered.
