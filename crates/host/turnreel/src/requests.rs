@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::error::ApiError;
 use crate::live::Live;
 use crate::locked::locked;
-use crate::readers::{self, Readers};
+use crate::readers::{self, Reader, Readers};
 use crate::turns::Turns;
 use kept::{Sessions, Waiting};
 
@@ -26,6 +26,9 @@ const AT_ONCE: usize = 2;
 
 /// Who looks for a request waits for others to have read their logs for so long: after a start all agents ask at once.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A log that begins anew while it is read is read again, so often.
+const TRIES: usize = 3;
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -115,24 +118,25 @@ impl Requests {
         if let Some(known) = self.known(live, kind, request_id) {
             return Ok(known);
         }
-        // Most of a long log is read while others write to it.
-        let epoch = live.session.position().0;
-        let (mut requests, mut head) = self.read(live).await?;
-        let _writer = live.writer.lock().await;
-        if let Some(known) = self.known(live, kind, request_id) {
-            return Ok(known);
+        for _ in 0..TRIES {
+            // Most of a long log is read while others write to it.
+            let read = self.read(live).await?;
+            let _writer = live.writer.lock().await;
+            if let Some(known) = self.known(live, kind, request_id) {
+                return Ok(known);
+            }
+            // What came meanwhile is short. It waits for no place: who has one may wait for the writer.
+            let session = live.session.clone();
+            let reading = tokio::task::spawn_blocking(move || read.to_end(&session));
+            // Under another epoch what was read may not be in it.
+            let Some(requests) = reading.await?? else {
+                continue;
+            };
+            let asked = requests.get(&(kind, request_id.to_owned())).cloned();
+            locked(&self.sessions).keep(live.session.id(), requests);
+            return Ok(asked);
         }
-        if live.session.position().0 != epoch {
-            // It goes on under another one: what was read may not be in it.
-            (requests, head) = Default::default();
-        }
-        // What came meanwhile is short. It waits for no place: who has one may wait for the writer.
-        let session = live.session.clone();
-        let reading = move || read_on(&session, head, requests, &|| ControlFlow::Continue(()));
-        (requests, _) = tokio::task::spawn_blocking(reading).await??;
-        let asked = requests.get(&(kind, request_id.to_owned())).cloned();
-        locked(&self.sessions).keep(live.session.id(), requests);
-        Ok(asked)
+        Err(readers::too_many())
     }
 
     /// As [`Requests::find`], for who holds the session's `writer`.
@@ -145,19 +149,25 @@ impl Requests {
         if let Some(known) = self.known(live, kind, request_id) {
             return Ok(known);
         }
-        let (requests, _) = self.read(live).await?;
+        let requests = self.read(live).await?.requests;
         let asked = requests.get(&(kind, request_id.to_owned())).cloned();
         locked(&self.sessions).keep(live.session.id(), requests);
         Ok(asked)
     }
 
-    /// Reads the requests of a session's whole log, and says how far it was read.
-    async fn read(&self, live: &Live) -> Result<(OfSession, u64), ApiError> {
+    /// Reads the requests of a session's whole log.
+    async fn read(&self, live: &Live) -> Result<Read, ApiError> {
         let session = live.session.clone();
-        let reading = self
-            .readers
-            .read(move |reader| read_on(&session, 0, OfSession::new(), &|| reader.go_on()));
-        reading.await
+        let reading = move |reader: &Reader| {
+            let mut read = Read {
+                epoch: session.position().0,
+                head: 0,
+                requests: OfSession::new(),
+            };
+            read.go_on(&session, &|| reader.go_on())?;
+            Ok(read)
+        };
+        self.readers.read(reading).await
     }
 
     /// Its log is read anew when something of it is asked for: it may have more than we were told of.
@@ -176,25 +186,42 @@ impl Requests {
     }
 }
 
-/// Adds the requests of a session's log behind `after`, as long as it is to go on, and says how far it was read.
-fn read_on(
-    session: &Session,
-    after: u64,
-    mut requests: OfSession,
-    go_on: &dyn Fn() -> ControlFlow<()>,
-) -> Result<(OfSession, u64), ApiError> {
-    let mut head = after;
-    session.walk(after, &mut |seq, line| {
-        head = seq;
-        // Lines are compact, so this finds all there are, and spares the others the parser.
-        let may_be =
-            line.contains(r#""type":"permission_"#) || line.contains(r#""type":"question_"#);
-        if may_be && let Ok(event) = ChatEvent::from_json(line) {
-            take(&mut requests, &event);
+/// The requests of a session's log, as far as it was read.
+struct Read {
+    epoch: String,
+    head: u64,
+    requests: OfSession,
+}
+
+impl Read {
+    /// Reads on behind its head, as long as it is to go on.
+    fn go_on(
+        &mut self,
+        session: &Session,
+        go_on: &dyn Fn() -> ControlFlow<()>,
+    ) -> Result<(), ApiError> {
+        let Read { head, requests, .. } = self;
+        session.walk(*head, &mut |seq, line| {
+            *head = seq;
+            // Lines are compact, so this finds all there are, and spares the others the parser.
+            let may_be =
+                line.contains(r#""type":"permission_"#) || line.contains(r#""type":"question_"#);
+            if may_be && let Ok(event) = ChatEvent::from_json(line) {
+                take(requests, &event);
+            }
+            go_on()
+        })?;
+        Ok(())
+    }
+
+    /// All of the log's requests; `None` where it goes on under another epoch.
+    fn to_end(mut self, session: &Session) -> Result<Option<OfSession>, ApiError> {
+        if session.position().0 != self.epoch {
+            return Ok(None);
         }
-        go_on()
-    })?;
-    Ok((requests, head))
+        self.go_on(session, &|| ControlFlow::Continue(()))?;
+        Ok(Some(self.requests))
+    }
 }
 
 /// Whether the event is the first answer to a request.
