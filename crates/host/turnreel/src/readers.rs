@@ -1,4 +1,4 @@
-//! Who reads whole logs: few at once, and none for nobody.
+//! Who reads whole logs and long bodies: few at once, and none for nobody.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::error::ApiError;
 
-/// Room for those who read whole logs.
+/// Room for those who read what takes long.
 #[derive(Debug)]
 pub(crate) struct Readers {
     places: Arc<Semaphore>,
@@ -17,7 +17,7 @@ pub(crate) struct Readers {
     patience: Duration,
 }
 
-/// One who reads a whole log. Others have its place when it is gone.
+/// One who reads. Others have its place when it is gone.
 #[derive(Debug)]
 pub(crate) struct Reader {
     _permit: OwnedSemaphorePermit,
@@ -81,7 +81,7 @@ impl Readers {
 
 /// Others read for too long.
 pub(crate) fn too_many() -> ApiError {
-    let message = "too many logs are being read at once";
+    let message = "too much is being read at once";
     ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", message).retry_after(1000)
 }
 

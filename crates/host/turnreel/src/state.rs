@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::Duration;
 
 use chat_store::{Restoring, Session, SessionId, Store};
 use chat_tiers::WarmReader;
@@ -20,6 +21,7 @@ use crate::metrics::Metrics;
 use crate::packed::PackedRows;
 use crate::producers::Producers;
 use crate::rate::{Buckets, Rate};
+use crate::readers::Readers;
 use crate::requests::Requests;
 use crate::rings::Rings;
 use crate::routes::{Insight, Readiness};
@@ -112,6 +114,12 @@ impl Default for Settings {
 /// Uploads at once.
 const UPLOADS: usize = 16;
 
+/// Who reads long bodies at once. Each has a thread, and where a body is in the object store, keeps it until it is here: fewer
+/// than there are threads, so that who needs none of the store is served meanwhile.
+const BODY_READERS: usize = 64;
+/// As long as a body is waited for.
+const BODY_PATIENCE: Duration = Duration::from_secs(20);
+
 /// Room for bodies is given in pieces of this size.
 pub(crate) const HELD_UNIT_BYTES: usize = 64 * 1024;
 
@@ -140,6 +148,8 @@ pub struct Inner {
     pub(crate) held_units: Arc<Semaphore>,
     /// Uploads of bodies that may run beside each other: each has a thread.
     pub(crate) uploads: Arc<Semaphore>,
+    /// Room for those who read long bodies.
+    pub(crate) body_readers: Readers,
     /// What agents ask, and the answers.
     pub(crate) requests: Arc<Requests>,
     /// How far each producer that numbers its batches has come.
@@ -207,6 +217,7 @@ impl State {
             rates: Buckets::default(),
             held_units: Arc::new(Semaphore::new(settings.held_bytes / HELD_UNIT_BYTES)),
             uploads: Arc::new(Semaphore::new(UPLOADS)),
+            body_readers: Readers::new(BODY_READERS, BODY_PATIENCE),
             requests: Arc::default(),
             producers: Producers::default(),
             tasks: Tasks::default(),

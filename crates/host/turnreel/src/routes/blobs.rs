@@ -14,6 +14,7 @@ use futures_util::StreamExt;
 use super::address::Path;
 use super::{body, ranged};
 use crate::error::ApiError;
+use crate::readers::Reader;
 use crate::scope::Grant;
 use crate::state::State;
 
@@ -97,9 +98,66 @@ pub(super) async fn read(
     if grant.only_session().is_some() {
         return Err(ApiError::not_found());
     }
-    let asked = sha256.clone();
-    let finding = move || state.store.blobs().open_anywhere(&asked);
-    let found = tokio::task::spawn_blocking(finding).await??;
+    let (asked, store) = (sha256.clone(), state.clone());
+    let finding = move |_: &Reader| Ok(store.store.blobs().open_anywhere(&asked)?);
+    let found = state.body_readers.read(finding).await?;
     let (file, bytes) = found.ok_or_else(ApiError::not_found)?;
     ranged::answer_body(StoredBody::File { file, bytes }, &sha256, &headers).await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc;
+
+    use chat_store::{Options, Store};
+    use tokio::task::JoinSet;
+
+    use super::*;
+    use crate::state::Settings;
+
+    /// More than there are threads for what blocks.
+    const CLIENTS: usize = 600;
+
+    #[tokio::test]
+    async fn who_waits_for_a_body_that_is_elsewhere_holds_up_nobody_who_needs_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), Options::default()).unwrap();
+        let state = State::new(store, "t", 1, &[], Settings::default());
+        let n_waiting = Arc::<AtomicUsize>::default();
+        let (release, released) = mpsc::channel::<()>();
+        let (entered, released) = (n_waiting.clone(), Mutex::new(released));
+        let elsewhere = move |_: &str| {
+            entered.fetch_add(1, Ordering::Relaxed);
+            // Until nobody can release it any more.
+            let _ = released.lock().unwrap().recv();
+            Ok(false)
+        };
+        state.store.blobs().look_elsewhere(Box::new(elsewhere));
+        let mut reading = JoinSet::new();
+        for _ in 0..CLIENTS {
+            let grant = Extension(Arc::new(Grant::everything()));
+            let path = Path("0".repeat(64));
+            reading.spawn(read(
+                FromState(state.clone()),
+                grant,
+                path,
+                HeaderMap::new(),
+            ));
+        }
+        // All of them have begun.
+        for _ in 0..CLIENTS {
+            tokio::task::yield_now().await;
+        }
+        assert!(n_waiting.load(Ordering::Relaxed) > 0);
+        let other = tokio::task::spawn_blocking(|| ());
+        let other = tokio::time::timeout(Duration::from_secs(5), other).await;
+        // They end before the runtime does.
+        drop(release);
+        other.expect("there is a thread for it").unwrap();
+        for response in reading.join_all().await {
+            assert_eq!(response.unwrap_err().status, StatusCode::NOT_FOUND);
+        }
+    }
 }

@@ -14,6 +14,7 @@ use super::address::Path;
 use super::ranged;
 use crate::error::ApiError;
 use crate::live::Live;
+use crate::readers::Reader;
 use crate::scope::Grant;
 use crate::state::State;
 
@@ -25,7 +26,7 @@ pub(super) async fn of_session(
     let live = state
         .live(&SessionId::parse(&session)?)
         .ok_or_else(ApiError::not_found)?;
-    find(vec![live], event, &headers).await
+    find(&state, vec![live], event, &headers).await
 }
 
 /// Among the sessions of that sandbox; a session that names none is its own.
@@ -40,15 +41,16 @@ pub(super) async fn of_sandbox(
         let row = live.row().1;
         grant.sees(&row.id) && row.sandbox_id.as_ref().unwrap_or(&row.id) == &sandbox
     });
-    find(sessions, event, &headers).await
+    find(&state, sessions, event, &headers).await
 }
 
 async fn find(
+    state: &State,
     sessions: Vec<Arc<Live>>,
     event_id: String,
     headers: &HeaderMap,
 ) -> Result<Response, ApiError> {
-    let finding = move || -> Result<Option<String>, ApiError> {
+    let finding = move |_: &Reader| {
         for live in sessions {
             let Some(event) = live.session.event(&event_id)? else {
                 continue;
@@ -73,9 +75,8 @@ async fn find(
         }
         Ok(None)
     };
-    let text = tokio::task::spawn_blocking(finding)
-        .await??
-        .ok_or_else(ApiError::not_found)?;
+    let found = state.body_readers.read(finding).await?;
+    let text = found.ok_or_else(ApiError::not_found)?;
     ranged::answer(text, headers).await
 }
 

@@ -7,13 +7,14 @@ use axum::extract::State as FromState;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use chat_store::{Page, PageRequest, Session, SessionId};
+use chat_store::{Page, PageRequest, SessionId};
 use serde::Deserialize;
 
 use super::address::{Path, Query};
 use super::{body, ranged};
 use crate::error::ApiError;
 use crate::ingest::{self, Answer};
+use crate::readers::Reader;
 use crate::removed;
 use crate::scope::{Grant, Scope};
 use crate::socket::parse_cursor;
@@ -127,7 +128,17 @@ pub(super) async fn page(
     };
     let bodies = Bodies::asked(query.bodies.as_deref())?;
     let session = live.session.clone();
-    let page = tokio::task::spawn_blocking(move || read(&session, request, bodies)).await??;
+    let page = match bodies {
+        Bodies::Whole => {
+            let reading = move |_: &Reader| Ok(session.page_whole(request)?);
+            state.body_readers.read(reading).await?
+        }
+        Bodies::Referred => {
+            let mut page = tokio::task::spawn_blocking(move || session.page(request)).await??;
+            told::shorten(&mut page);
+            page
+        }
+    };
     let tag = tag_of(&page, after, bodies);
     if ranged::is_known(&headers, &tag) {
         let response = StatusCode::NOT_MODIFIED.into_response();
@@ -146,18 +157,6 @@ pub(super) async fn page(
     text.push_str("]}");
     let response = ([(header::CONTENT_TYPE, "application/json")], text).into_response();
     Ok(kept(response, &page, &tag, names_epoch))
-}
-
-/// A page with its bodies as they are asked for.
-fn read(session: &Session, request: PageRequest, bodies: Bodies) -> Result<Page, ApiError> {
-    match bodies {
-        Bodies::Whole => Ok(session.page_whole(request)?),
-        Bodies::Referred => {
-            let mut page = session.page(request)?;
-            told::shorten(&mut page);
-            Ok(page)
-        }
-    }
 }
 
 /// What a page is known by. Behind a closed page there are others, so nothing can be added to it; what it says of the log's
@@ -210,18 +209,18 @@ pub(super) async fn full(
     let live = state.live(&id).ok_or_else(ApiError::not_found)?;
     if let Some(sha256) = query.body {
         let asked = sha256.clone();
-        let finding = move || live.session.body(&event, &asked);
-        let found = tokio::task::spawn_blocking(finding).await??;
+        let finding = move |_: &Reader| Ok(live.session.body(&event, &asked)?);
+        let found = state.body_readers.read(finding).await?;
         let body = found.ok_or_else(ApiError::not_found)?;
         return ranged::answer_body(body, &sha256, &headers).await;
     }
     let asked = event.clone();
     let live_home = live.home();
-    let finding = move || -> Result<Option<String>, ApiError> {
+    let finding = move |_: &Reader| {
         let event = live.session.event_whole(&asked)?;
         Ok(event.map(|event| event.to_line()))
     };
-    let mut found = tokio::task::spawn_blocking(finding).await??;
+    let mut found = state.body_readers.read(finding).await?;
     if let (None, Some(fleet)) = (&found, state.fleet.get())
         && live_home.is_some()
     {
