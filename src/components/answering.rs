@@ -170,10 +170,16 @@ impl Context {
         });
     }
 
-    /// Says why nothing is sent.
-    pub(crate) fn refuse(&self, id: BlockId, why: &str) {
+    /// Says why nothing is sent, and leads to the question that has no answer.
+    pub(crate) fn refuse(&self, id: BlockId, why: &str, nth_question: usize) {
         let why = Progress::Unsent(Unsent::Failed(why.to_owned()));
         self.set_progress(id, Some(why));
+        let row = self.element_of_block(id);
+        let questions = row.map(|row| dom::all_below(&row, ".ask__fields"));
+        let question = questions.as_ref().and_then(|all| all.get(nth_question));
+        if let Some(field) = question.and_then(|it| dom::first_in(it, "input")) {
+            dom::focus_in_sight(&field);
+        }
     }
 
     fn set_progress(&self, id: BlockId, progress: Option<Progress>) {
@@ -191,11 +197,14 @@ impl Context {
 
     /// The button that was pressed goes with the answer: the row keeps the reader's place.
     fn keep_focus(&self, id: BlockId) {
-        let row = self.store.id_of(Row::Block(id));
-        let list = self.list.borrow();
-        let row = list.as_ref().and_then(|list| list.element_of(row?));
-        if let Some(row) = row.filter(dom::has_focus) {
+        if let Some(row) = self.element_of_block(id).filter(dom::has_focus) {
             dom::focus(&row);
         }
+    }
+
+    fn element_of_block(&self, id: BlockId) -> Option<dom::Element> {
+        let row = self.store.id_of(Row::Block(id));
+        let list = self.list.borrow();
+        list.as_ref().and_then(|list| list.element_of(row?))
     }
 }

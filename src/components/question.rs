@@ -296,7 +296,7 @@ fn controls(
                             units::first_line(&questions[lacking].text, SHOWN_CHARS)
                         ),
                     };
-                    context.refuse(id, &format!("{which} has no answer yet"));
+                    context.refuse(id, &format!("{which} has no answer yet"), lacking);
                 }
             }
         });

@@ -237,6 +237,12 @@ pub(crate) fn focus(element: &Element) {
     }
 }
 
+/// Moves the focus, and scrolls to where it is in sight.
+pub(crate) fn focus_in_sight(element: &Element) {
+    // What cannot be focused stays without.
+    let _ = as_html(element).focus();
+}
+
 /// Moves the focus to the first thing behind an element that takes it, or to the last one before it: in the same root, else
 /// around that. False where there is none.
 pub(crate) fn focus_beyond(element: &Element, forward: bool) -> bool {

@@ -168,6 +168,13 @@ fn questions_are_answered_by_choice_and_by_word_and_rejected() {
         .await;
         tab.run("const [one, two, other] = __test.all('.ask__here input'); two.click();")
             .await;
+        press("Answer").await;
+        tab.wait_for(
+            "the focus at the first question that has no answer",
+            SHORT,
+            "__test.feed().shadowRoot.activeElement === __test.all('.ask__here input[type=checkbox]')[0]",
+        )
+        .await;
         tab.run("const boxes = __test.all('.ask__here input[type=checkbox]'); boxes[0].click(); boxes[1].click();").await;
         tab.run("__test.all('.ask__here input.field')[1].focus()")
             .await;

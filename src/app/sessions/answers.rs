@@ -245,10 +245,12 @@ fn send(
         match sent.await {
             // Their place goes with the buttons.
             Ok(()) => list.turn_to(session),
-            // The row that says so is on its way.
-            Err(Refusal::Already(_)) => {}
-            Err(Refusal::Failed(why)) => {
-                // Its group may be gone since.
+            Err(refusal) => {
+                let why = match refusal {
+                    Refusal::Already(_) => "it was answered before".to_owned(),
+                    Refusal::Failed(why) => why,
+                };
+                // Its group may be gone since, as the row that says who answered does it.
                 progress.try_set(Some(Progress::Unsent(why)));
             }
         }
