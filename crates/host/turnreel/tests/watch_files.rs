@@ -323,6 +323,48 @@ fn a_sub_agent_in_the_background_is_told_before_it_is_said_to_be_over() {
     }
 }
 
+#[test]
+fn a_sub_agent_whose_last_line_is_being_written_when_its_result_comes_is_read_whole() {
+    let Some(folder) = support::shared("recordings/claude-code") else {
+        return;
+    };
+    let id = "a304d5e0-d87f-4c9d-98aa-27089c34c4bf";
+    let agent = "subagents/agent-aa2df4c86842dcb55";
+    let home = Home::new();
+    let read = |rest: &str| {
+        let name = format!("subagent.transcript.{id}{}", rest.replace('/', "__"));
+        std::fs::read(folder.join(name)).unwrap()
+    };
+    let write =
+        |rest: &str, bytes: &[u8]| home.write(&format!(".claude/projects/-w/{id}{rest}"), bytes);
+    let meta = format!("/{agent}.meta.json");
+    write(&meta, &read(&meta));
+    let said = format!("/{agent}.jsonl");
+    let lines = read(&said);
+    let (begun, rest) = lines.split_at(lines.len() - 40);
+    let path = write(&said, begun);
+    let own = write(".jsonl", &read(".jsonl"));
+    let _server = home.watch(&[]);
+    let all = || events(&home.data(), id);
+    soon("its call has a result", || {
+        all()
+            .iter()
+            .any(|event| event["type"] == "tool_result" && event["parentToolCallId"].is_null())
+    });
+    append(&path, rest);
+    let of_agent = |event: &&Value| event["parentToolCallId"].is_string();
+    let texts = |events: &[Value]| -> Vec<Value> {
+        let of_agent = events.iter().filter(of_agent);
+        let texts = of_agent.filter(|event| event["type"] != "usage");
+        texts.map(|event| event["payload"].clone()).collect()
+    };
+    let expected = texts(&converted(&own));
+    soon("all of it is told", || {
+        texts(&all()).len() >= expected.len()
+    });
+    assert_eq!(texts(&all()), expected);
+}
+
 /// As one that its caller writes to again.
 #[test]
 fn a_sub_agent_that_goes_on_after_its_result_is_told_on() {

@@ -32,6 +32,8 @@ pub(super) struct Source {
     /// When the file was written last.
     changed_ms: i64,
     finished: bool,
+    /// Whether what was read ends within a line.
+    is_within_line: bool,
 }
 
 /// What a slice was.
@@ -69,6 +71,7 @@ impl Source {
             untimed: Vec::new(),
             changed_ms: 0,
             finished: false,
+            is_within_line: false,
         }
     }
 
@@ -125,6 +128,9 @@ impl Source {
         }
         let mut events = Vec::new();
         self.fed += piece.len() as u64;
+        if let Some(last) = piece.last() {
+            self.is_within_line = *last != b'\n';
+        }
         let pushed = self.reader.push(&piece, AT_REST, &mut events);
         self.time(events, out);
         pushed.map_err(Failed::NotASession)?;
@@ -165,6 +171,11 @@ impl Source {
         self.time(events, out);
         self.release(self.changed_ms, out);
         finished
+    }
+
+    /// Whether the line that was read last is still being written.
+    pub(super) fn is_within_line(&self) -> bool {
+        self.is_within_line
     }
 
     /// Whether its reader takes no more.

@@ -54,7 +54,9 @@ impl Session {
     /// reads all files at rest.
     pub(super) fn finish_agent_of(&mut self, call: &str, out: &mut Vec<ChatEvent>) {
         for (agent, source) in self.agents.values_mut() {
-            if !agent.is_of(call) || source.fed == 0 || source.has_failed() {
+            // The rest of a line that is being written comes yet: it is no broken one.
+            let is_read = source.fed > 0 && !source.has_failed() && !source.is_within_line();
+            if !agent.is_of(call) || !is_read {
                 continue;
             }
             let mut ends = Vec::new();
