@@ -1,7 +1,7 @@
 //! `cargo xtask dist`: the page into `dist/`, then the server that carries it. What did not change is not built again.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::SystemTime;
 
 use crate::error::Error;
@@ -105,6 +105,14 @@ fn run_trunk(root: &Path, tools: &Tools, variable: Option<(&str, &str)>) -> Resu
     command::run(&mut trunk)
 }
 
+/// Builds all that the server is made of, while the page that goes into it is not there yet.
+///
+/// # Errors
+/// When a build fails.
+pub(crate) fn prepare_server(root: &Path) -> Result<(), Error> {
+    command::run(server_build().arg("--lib").current_dir(root))
+}
+
 /// Builds the server in release, with the page of `dist/` in it, and returns its program.
 ///
 /// # Errors
@@ -121,11 +129,7 @@ pub(crate) fn build_server(root: &Path) -> Result<PathBuf, Error> {
             .current_dir(root);
         command::run(&mut clean)?;
     }
-    let mut build = command::cargo();
-    build
-        .args(["build", "--release", "--package", SERVER])
-        .current_dir(root);
-    command::run(&mut build)?;
+    command::run(server_build().current_dir(root))?;
     std::fs::write(&server_stamp_path, page_stamp)
         .map_err(|source| Error::file("write a stamp", &server_stamp_path, source))?;
     let name = format!("{SERVER}{}", std::env::consts::EXE_SUFFIX);
@@ -137,6 +141,12 @@ pub(crate) fn build_server(root: &Path) -> Result<PathBuf, Error> {
         what: program.display().to_string(),
         remedy: "Set the target folder by CARGO_TARGET_DIR, not in a config file".to_owned(),
     })
+}
+
+fn server_build() -> Command {
+    let mut build = command::cargo();
+    build.args(["build", "--release", "--package", SERVER]);
+    build
 }
 
 fn fingerprint(root: &Path) -> Result<String, Error> {

@@ -82,16 +82,17 @@ impl Run<'_> {
         }
         let compiled = self.test_programs()?;
         let program = self.timed("page, server and tests", |_| {
-            // The page is linked by one core for minutes: the others make the tests meanwhile.
+            // The page is linked by one core for minutes: the others make the tests meanwhile, and what the server is made of.
             std::thread::scope(|scope| {
                 let page = scope.spawn(|| dist::build_page(&root, &tools));
-                let tests = compiled
+                let others = compiled
                     .iter()
-                    .try_for_each(|arguments| compile(&root, arguments));
+                    .try_for_each(|arguments| compile(&root, arguments))
+                    .and_then(|()| dist::prepare_server(&root));
                 // What panicked there has said so.
                 page.join()
                     .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-                tests
+                others
             })?;
             dist::build_server(&root)
         })?;
