@@ -2,6 +2,9 @@
 //!
 //! Lines are held until their dialect and their session's id are known; each keeps the time at which its end arrived.
 
+mod held;
+mod running;
+
 use std::borrow::Cow;
 
 use chat_event::ChatEvent;
@@ -9,9 +12,11 @@ use chat_event::jsonl::{LineContent, LineSplitter};
 use serde_json::Value;
 
 use crate::detect::{Detector, HEAD_BYTES, NotASession, foreign};
-use crate::dialect::{Dialect, Ending, Form, Normalizer, TABLE};
-use crate::emit::{Emitter, Place, Report, hash, short_hash};
-use crate::value::{event_data, is_event_field, parse_document, parse_line, text_of};
+use crate::dialect::{Dialect, TABLE};
+use crate::emit::{Emitter, Report, hash, short_hash};
+use crate::value::{event_data, parse_document, parse_line, text_of};
+use held::{Held, HeldLine};
+use running::Running;
 
 /// How many lines are held at most for one that names the session, once the dialect is known.
 const MAX_HELD_LINES: usize = 64;
@@ -68,52 +73,6 @@ struct Core {
     running: Option<Running>,
     failed: Option<NotASession>,
     finished: bool,
-}
-
-/// A line and when its end came; lines are held as their own until the dialect is known, and lent after that.
-#[derive(Debug)]
-struct Held<'a> {
-    line_no: u64,
-    arrival_ms: i64,
-    line: HeldLine<'a>,
-}
-
-#[derive(Debug)]
-enum HeldLine<'a> {
-    Text {
-        text: Cow<'a, str>,
-        lossy: bool,
-        ended: bool,
-    },
-    Zeros,
-    TooLong,
-}
-
-impl Held<'_> {
-    fn into_owned(self) -> Held<'static> {
-        let line = match self.line {
-            HeldLine::Text { text, lossy, ended } => HeldLine::Text {
-                text: Cow::Owned(text.into_owned()),
-                lossy,
-                ended,
-            },
-            HeldLine::Zeros => HeldLine::Zeros,
-            HeldLine::TooLong => HeldLine::TooLong,
-        };
-        Held {
-            line_no: self.line_no,
-            arrival_ms: self.arrival_ms,
-            line,
-        }
-    }
-}
-
-#[derive(Debug)]
-struct Running {
-    emitter: Emitter,
-    normalizer: Box<dyn Normalizer>,
-    form: Form,
-    ending: Ending,
 }
 
 impl SessionReader {
@@ -371,123 +330,6 @@ impl Core {
         match &self.failed {
             Some(why) => Err(why.clone()),
             None => Ok(()),
-        }
-    }
-}
-
-impl Running {
-    fn line(&mut self, held: &Held<'_>) {
-        self.read(held);
-        self.emitter.make_untold_edit();
-    }
-
-    fn read(&mut self, held: &Held<'_>) {
-        let emitter = &mut self.emitter;
-        emitter.line_no = held.line_no;
-        emitter.arrive(held.arrival_ms);
-        emitter.report.lines += 1;
-        emitter.begin_line(None);
-        let (text, lossy, ended) = match &held.line {
-            HeldLine::Text { text, lossy, ended } => (text, *lossy, *ended),
-            HeldLine::Zeros => return emitter.unreadable("it holds nothing but zero bytes", ""),
-            HeldLine::TooLong => return emitter.unreadable("it is longer than 16 MiB", ""),
-        };
-        if text.trim().is_empty() {
-            return;
-        }
-        let replaced = || {
-            format!(
-                "line {} is not UTF-8; what was not is replaced",
-                held.line_no
-            )
-        };
-        if self.normalizer.text(emitter, text) {
-            if lossy {
-                emitter.notice("warning", &Place::default(), "reader", replaced());
-            }
-            return;
-        }
-        let data = event_data(text);
-        if data.is_none() && is_event_field(text) {
-            return emitter.pass_over("a field of the event stream");
-        }
-        let text = data.unwrap_or(text);
-        if !text.trim_start().starts_with(['{', '[']) {
-            // The program's own words on its standard output, or what a shell put between the lines.
-            emitter.notice("warning", &Place::default(), "stdout", text.trim_end());
-            return;
-        }
-        let parsed = match self.form {
-            Form::Document => parse_document(text),
-            Form::Lines => parse_line(text),
-        };
-        if lossy {
-            emitter.notice("warning", &Place::default(), "reader", replaced());
-        }
-        if parsed.mended {
-            emitter.notice(
-                "warning",
-                &Place::default(),
-                "reader",
-                format!(
-                    "line {} has half surrogate pairs; they are replaced",
-                    held.line_no
-                ),
-            );
-        }
-        for value in &parsed.values {
-            self.value(value, held.arrival_ms);
-        }
-        if let Some((reason, at)) = parsed.rest {
-            let reason = match (parsed.cut_off, self.form) {
-                // It has all lines of the file; what broke off is further down.
-                (true, Form::Document) => {
-                    let left = text.get(at..).unwrap_or_default();
-                    let begins = left.trim_start_matches([',', ' ', '\t', '\r', '\n']);
-                    let before = &text[..text.len() - begins.len()];
-                    let n_before = before.matches('\n').count();
-                    let line_no = held.line_no + n_before as u64;
-                    format!("it ends too early, in what begins in line {line_no}")
-                }
-                (true, Form::Lines) if !ended => "it ends in the middle of a record".to_owned(),
-                _ => reason,
-            };
-            self.emitter.begin_line(None);
-            self.emitter
-                .unreadable(&reason, text.get(at..).unwrap_or(text).trim_start());
-        }
-    }
-
-    fn value(&mut self, value: &Value, arrival_ms: i64) {
-        let emitter = &mut self.emitter;
-        if !value.is_object() {
-            emitter.raw(&Place::default(), "json", "no object", value);
-            return;
-        }
-        emitter.arrive(arrival_ms);
-        emitter.begin_line(text_of(value, "uuid"));
-        self.normalizer.line(emitter, value);
-    }
-
-    fn finish(&mut self, arrival_ms: i64) {
-        let emitter = &mut self.emitter;
-        emitter.arrive_at_end(arrival_ms);
-        // A session that is resumed ends more than once; the last line makes the ends different.
-        let last = format!("end.{}", emitter.line_id());
-        emitter.begin_line(Some(&last));
-        let (in_turn, arrival_ms) = (emitter.busy.in_turn(), emitter.time_ms);
-        self.normalizer.finish(emitter);
-        emitter.close_open_calls();
-        emitter.make_untold_edit();
-        emitter.rest_at_end();
-        // What came of the source goes on no more, also where its format has no words for that.
-        if emitter.report.events > 0 && !emitter.has_ended {
-            emitter.time_ms = emitter.newest_ms.max(arrival_ms);
-            match self.ending {
-                Ending::OfFile => emitter.end_of_file(),
-                Ending::OfStream => emitter.end_of_stream(in_turn),
-                Ending::Untold => {}
-            }
         }
     }
 }

@@ -10,66 +10,20 @@
 //! | requests with an `id` and a `method` of the server | permissions and questions |
 //! | `codex/event/*` (0.77) | nothing: they say the same again |
 
-use chat_event::Json;
-use chat_event::payload::{Progress, SessionStart, TurnEnd};
+mod notifications;
+mod requests;
+mod wire;
+
+use chat_event::payload::{SessionStart, TurnEnd};
 use serde_json::{Map, Value};
 
-use super::asks::About;
-use super::items::{self, Phase};
 use super::session::{Session, ended};
 use super::tokens;
 use crate::dialect::Normalizer;
 use crate::emit::Emitter;
-use crate::value::{count_of, list_of, str_of, text_of};
-
-/// The message of a line, and whether the client wrote it.
-fn unwrap(value: &Value) -> (&Value, bool) {
-    match (str_of(value, "dir"), value.get("msg")) {
-        (Some(dir), Some(msg)) if msg.is_object() => (msg, dir.starts_with("client")),
-        _ => (value, value.get("jsonrpc").is_some()),
-    }
-}
-
-/// Whether a line is of this dialect, and whether that is sure.
-pub(crate) fn is_app_server_line(value: &Value) -> Option<bool> {
-    let (message, by_client) = unwrap(value);
-    let method = str_of(message, "method");
-    if let Some(method) = method {
-        if message.get("jsonrpc").is_some() {
-            return None;
-        }
-        let sure = ["thread/", "turn/", "item/", "codex/event/"];
-        if sure.iter().any(|prefix| method.starts_with(prefix)) {
-            return Some(true);
-        }
-        let likely = ["account/", "mcpServer/", "remoteControl/", "hook/"];
-        let is_likely = likely.iter().any(|prefix| method.starts_with(prefix))
-            || matches!(
-                method,
-                "configWarning" | "deprecationNotice" | "initialize" | "initialized"
-            );
-        return is_likely.then_some(false);
-    }
-    if message.get("jsonrpc").is_some() || by_client || message.get("id").is_none() {
-        return None;
-    }
-    let result = message.get("result")?;
-    let has_object = |key: &str| result.get(key).is_some_and(Value::is_object);
-    (result.get("userAgent").is_some_and(Value::is_string)
-        || has_object("thread")
-        || has_object("turn"))
-    .then_some(true)
-}
-
-/// The thread that a line names.
-pub(crate) fn thread_of(value: &Value) -> Option<&str> {
-    let (message, by_client) = unwrap(value);
-    if by_client {
-        return None;
-    }
-    let params = message.get("params").or_else(|| message.get("result"))?;
-    text_of(params, "threadId").or_else(|| text_of(params.get("thread")?, "id"))
-}
+use crate::value::{count_of, str_of, text_of};
+pub(crate) use wire::{is_app_server_line, thread_of};
+use wire::{time_of, unwrap};
 
 /// Reads it.
 #[derive(Debug)]
@@ -90,35 +44,6 @@ impl CodexAppServer {
     fn raw(&mut self, emitter: &mut Emitter, kind: &str, value: &Value) {
         let place = self.session.scope("", None).place;
         emitter.raw(&place, self.session.format, kind, value);
-    }
-
-    fn response(&mut self, emitter: &mut Emitter, id: &Value, message: &Value, by_client: bool) {
-        let native = id_text(id);
-        let result = message.get("result");
-        let is_answer = result.is_some_and(|result| {
-            ["decision", "answers", "action", "permissions"]
-                .iter()
-                .any(|key| result.get(*key).is_some())
-        });
-        if self.session.asks.is_open(&native) && (by_client || is_answer) {
-            self.session.asks.answer(emitter, &native, result);
-            return;
-        }
-        let thread = result
-            .and_then(|result| result.get("thread"))
-            .filter(|thread| thread.is_object());
-        match (thread, message.get("error")) {
-            (Some(thread), _) if !by_client => {
-                let model = result.and_then(|result| text_of(result, "model"));
-                self.thread(emitter, thread, model);
-            }
-            (_, Some(error)) if !by_client => {
-                let text = str_of(error, "message").unwrap_or("the request failed");
-                let place = self.session.scope("", None).place;
-                emitter.notice("warning", &place, "codex", text);
-            }
-            _ => emitter.pass_over("response"),
-        }
     }
 
     /// What the server says of a thread.
@@ -147,218 +72,6 @@ impl CodexAppServer {
             ..SessionStart::default()
         };
         self.session.facts.say(emitter, facts, Map::new());
-    }
-
-    fn request(
-        &mut self,
-        emitter: &mut Emitter,
-        method: &str,
-        id: &Value,
-        params: &Value,
-        message: &Value,
-    ) {
-        let native = id_text(id);
-        let thread = str_of(params, "threadId")
-            .or_else(|| str_of(params, "conversationId"))
-            .unwrap_or("");
-        let turn = text_of(params, "turnId");
-        match method {
-            "item/commandExecution/requestApproval"
-            | "item/fileChange/requestApproval"
-            | "item/permissions/requestApproval"
-            | "execCommandApproval"
-            | "applyPatchApproval" => {
-                let scope = self.session.work_scope(emitter, thread, turn);
-                let item = text_of(params, "itemId").or_else(|| text_of(params, "callId"));
-                let call_id = item.map(|item| self.session.id_of(&scope.turn, item));
-                let spec = call_id
-                    .as_ref()
-                    .and_then(|id| self.session.calls.get(id))
-                    .map(|call| &call.spec);
-                let name = match method {
-                    "item/fileChange/requestApproval" | "applyPatchApproval" => "apply_patch",
-                    "item/permissions/requestApproval" => "permissions",
-                    _ => "shell",
-                };
-                let about = About {
-                    call_id: call_id.clone(),
-                    tool_name: spec.map_or_else(|| name.to_owned(), |spec| spec.name.clone()),
-                    title: spec.and_then(|spec| spec.title.clone()),
-                    args: spec.map_or_else(
-                        || {
-                            params
-                                .get("command")
-                                .map(|command| Json::from(serde_json::json!({"command": command})))
-                        },
-                        |spec| Some(Json::from(&spec.args)),
-                    ),
-                };
-                self.session
-                    .asks
-                    .approval(emitter, &scope, &native, about, params);
-            }
-            "item/tool/requestUserInput" | "mcpServer/elicitation/request" => {
-                let scope = self.session.work_scope(emitter, thread, turn);
-                let call_id =
-                    text_of(params, "itemId").map(|item| self.session.id_of(&scope.turn, item));
-                let call_id = call_id.filter(|id| self.session.is_called(id));
-                self.session
-                    .asks
-                    .question(emitter, &scope, &native, call_id, params);
-            }
-            // Plumbing between server and client; a called tool is an item, too.
-            "item/tool/call" | "account/chatgptAuthTokens/refresh" | "attestation/generate" => {
-                emitter.pass_over(method);
-            }
-            _ => self.raw(emitter, method, message),
-        }
-    }
-
-    fn notification(
-        &mut self,
-        emitter: &mut Emitter,
-        method: &str,
-        params: &Value,
-        message: &Value,
-    ) {
-        let thread = str_of(params, "threadId").unwrap_or("");
-        let turn = text_of(params, "turnId");
-        let delta = str_of(params, "delta").unwrap_or("");
-        match method {
-            "thread/started" => {
-                let said = params.get("thread").unwrap_or(&Value::Null);
-                self.thread(emitter, said, None);
-            }
-            "thread/name/updated" => {
-                let name = text_of(params, "threadName").or_else(|| text_of(params, "name"));
-                let facts = SessionStart {
-                    title: name.map(str::to_owned),
-                    ..SessionStart::default()
-                };
-                self.session.facts.say(emitter, facts, Map::new());
-            }
-            "turn/started" => {
-                self.session.set_main(thread);
-                let turn = params.get("turn").and_then(|turn| text_of(turn, "id"));
-                self.session.open_turn(emitter, thread, turn, true);
-            }
-            "turn/completed" => self.turn_completed(emitter, thread, params),
-            "item/started" => self.item(emitter, thread, turn, params, Phase::Started),
-            "item/completed" => self.item(emitter, thread, turn, params, Phase::Completed),
-            "item/agentMessage/delta" | "item/plan/delta" => {
-                self.text(emitter, thread, params, false, 0, delta);
-            }
-            "item/reasoning/summaryTextDelta" => {
-                let number = number_of(params, "summaryIndex");
-                self.text(emitter, thread, params, true, number, delta);
-            }
-            "item/reasoning/textDelta" => {
-                let number = items::RAW_THOUGHTS.saturating_add(number_of(params, "contentIndex"));
-                self.text(emitter, thread, params, true, number, delta);
-            }
-            "item/commandExecution/outputDelta" | "item/fileChange/outputDelta" => {
-                let scope = self.session.work_scope(emitter, thread, turn);
-                let id = self
-                    .session
-                    .id_of(&scope.turn, text_of(params, "itemId").unwrap_or(""));
-                self.session.output(emitter, &scope, &id, delta);
-            }
-            "item/commandExecution/terminalInteraction" => {
-                let typed = str_of(params, "stdin").unwrap_or("").trim_end();
-                self.progress(emitter, thread, params, format!("typed: {typed}"));
-            }
-            "item/mcpToolCall/progress" => {
-                let text = str_of(params, "message").unwrap_or("").to_owned();
-                self.progress(emitter, thread, params, text);
-            }
-            "turn/plan/updated" => {
-                let scope = self.session.work_scope(emitter, thread, turn);
-                self.session.plan(
-                    emitter,
-                    &scope,
-                    items::plan_entries(list_of(params, "plan")),
-                );
-            }
-            "turn/diff/updated" => {
-                if self.session.is_main(thread) && self.session.turn(thread).is_some() {
-                    let diff = str_of(params, "diff").unwrap_or("");
-                    self.session.turn_diff.renew(diff);
-                }
-                emitter.pass_over(method);
-            }
-            "thread/tokenUsage/updated" => self.token_usage(emitter, thread, turn, params),
-            "error" => self.error(emitter, thread, params),
-            "serverRequest/resolved" => {
-                let native = params.get("requestId").map(id_text).unwrap_or_default();
-                self.session.asks.answered(emitter, &native);
-            }
-            "configWarning"
-            | "deprecationNotice"
-            | "warning"
-            | "guardianWarning"
-            | "windows/worldWritableWarning"
-            | "model/rerouted" => {
-                let text = text_of(params, "summary").or_else(|| text_of(params, "message"));
-                let place = self.session.scope(thread, None).place;
-                emitter.notice("info", &place, "codex", text.unwrap_or(method));
-            }
-            // Said again elsewhere, or about the account, the client's lists and the server's own state.
-            "thread/status/changed"
-            | "thread/compacted"
-            | "thread/readState/changed"
-            | "thread/settings/updated"
-            | "thread/closed"
-            | "item/reasoning/summaryPartAdded"
-            | "item/fileChange/patchUpdated" => emitter.pass_over(method),
-            _ if is_plumbing(method) => emitter.pass_over(method),
-            _ => self.raw(emitter, method, message),
-        }
-    }
-
-    fn item(
-        &mut self,
-        emitter: &mut Emitter,
-        thread: &str,
-        turn: Option<&str>,
-        params: &Value,
-        phase: Phase,
-    ) {
-        match params.get("item").filter(|item| item.is_object()) {
-            Some(item) => self.session.item(emitter, thread, turn, item, phase),
-            None => self.raw(emitter, "item without an item", params),
-        }
-    }
-
-    fn text(
-        &mut self,
-        emitter: &mut Emitter,
-        thread: &str,
-        params: &Value,
-        is_thinking: bool,
-        number: u32,
-        delta: &str,
-    ) {
-        let scope = self
-            .session
-            .work_scope(emitter, thread, text_of(params, "turnId"));
-        let id = self
-            .session
-            .id_of(&scope.turn, text_of(params, "itemId").unwrap_or(""));
-        let part = items::part(&id, is_thinking, number);
-        self.session.texts.chunk(emitter, &scope, &part, delta);
-    }
-
-    fn progress(&mut self, emitter: &mut Emitter, thread: &str, params: &Value, message: String) {
-        let scope = self
-            .session
-            .work_scope(emitter, thread, text_of(params, "turnId"));
-        let item = text_of(params, "itemId").map(|item| self.session.id_of(&scope.turn, item));
-        let progress = Progress {
-            message,
-            tool_call_id: item,
-            ..Progress::default()
-        };
-        emitter.add("progress", &scope.place, progress);
     }
 
     fn turn_completed(&mut self, emitter: &mut Emitter, thread: &str, params: &Value) {
@@ -471,52 +184,4 @@ fn error_code(error: &Value) -> String {
         .as_str()
         .or_else(|| info.as_object()?.keys().next().map(String::as_str));
     name.unwrap_or("error").to_owned()
-}
-
-fn id_text(id: &Value) -> String {
-    id.as_str().map_or_else(|| id.to_string(), str::to_owned)
-}
-
-fn number_of(params: &Value, key: &str) -> u32 {
-    count_of(params, key)
-        .and_then(|number| u32::try_from(number).ok())
-        .unwrap_or(0)
-}
-
-/// The message's own time.
-fn time_of(message: &Value, params: &Value) -> Option<i64> {
-    let at = ["completedAtMs", "startedAtMs"]
-        .iter()
-        .find_map(|key| params.get(*key));
-    let said = message.get("emittedAtMs").or(at)?;
-    said.as_i64().filter(|time_ms| *time_ms > 0)
-}
-
-fn is_plumbing(method: &str) -> bool {
-    const PREFIXES: [&str; 19] = [
-        "codex/event/",
-        "account/",
-        "app/",
-        "command/exec/",
-        "externalAgentConfig/",
-        "fs/",
-        "fuzzyFileSearch/",
-        "hook/",
-        "item/autoApprovalReview/",
-        "mcpServer/",
-        "model/",
-        "modelProvider/",
-        "process/",
-        "project/",
-        "remoteControl/",
-        "skills/",
-        "windowsSandbox/",
-        "autoApprovalReview/",
-        "thread/goal/",
-    ];
-    PREFIXES.iter().any(|prefix| method.starts_with(prefix))
-        || matches!(
-            method,
-            "loginChatGptComplete" | "authStatusChange" | "sessionConfigured"
-        )
 }

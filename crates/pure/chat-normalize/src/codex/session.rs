@@ -9,23 +9,24 @@
 //! The first thread is the session. Others are sub-agents: what they do stands in the turn and the call that started
 //! them, and their turns are not the session's.
 
+mod calls;
+
 use std::collections::{BTreeMap, HashMap};
 
-use chat_event::payload::{
-    ErrorEvent, Interrupt, ToolCall, ToolError, ToolResult, TurnEnd, TurnStart,
-};
-use chat_event::{Extra, Json};
+use chat_event::Extra;
+use chat_event::payload::{ErrorEvent, Interrupt, TurnEnd, TurnStart};
 use serde_json::Value;
 
 use super::asks::Asks;
 use super::changes::Files;
 use super::texts::Texts;
 use super::tokens::Tokens;
-use super::tools::{Given, Spec};
 use super::turn_diff::TurnDiff;
 use crate::emit::{Emitter, Place};
 use crate::facts::Facts;
 use crate::recent::Recent;
+use calls::Held;
+pub(crate) use calls::{Call, Ended};
 
 /// The state of one session.
 #[derive(Debug, Default)]
@@ -83,39 +84,6 @@ pub(crate) struct Turn {
     pub(crate) is_told: bool,
     /// The error that was written in it.
     error: Option<String>,
-}
-
-/// How a call ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
-    /// Its result came.
-    Told,
-    /// Its turn ended before.
-    Closed,
-}
-
-/// A tool call without its result.
-#[derive(Debug)]
-pub(crate) struct Call {
-    order: u64,
-    pub(crate) spec: Spec,
-    pub(crate) place: Place,
-    turn: String,
-    /// What its output chunks said.
-    pub(crate) printed: String,
-    pub(crate) n_chunks: u64,
-    /// What it gave, though it runs on.
-    pub(crate) so_far: Option<Given>,
-}
-
-/// A call that is not written yet.
-#[derive(Debug)]
-struct Held {
-    order: u64,
-    scope: Scope,
-    spec: Spec,
-    /// How many calls of a script stand there by themselves.
-    n_inside: u32,
 }
 
 /// Where a line belongs.
@@ -350,145 +318,6 @@ impl Session {
     /// The id of the newest item that the provider calls `native`.
     pub(crate) fn latest_id(&self, native: &str) -> Option<String> {
         self.latest_ids.get(native).cloned()
-    }
-
-    /// How the call ended, where it did.
-    pub(crate) fn ended(&self, id: &str) -> Option<Ended> {
-        self.ended.get(id).copied()
-    }
-
-    /// Whether the call stands.
-    pub(crate) fn is_called(&self, id: &str) -> bool {
-        self.calls.contains_key(id) || self.ended.contains(id) || self.held.contains_key(id)
-    }
-
-    /// Keeps a call until more is known of it.
-    pub(crate) fn hold(&mut self, scope: &Scope, id: &str, spec: Spec) {
-        self.n_calls += 1;
-        let held = Held {
-            order: self.n_calls,
-            scope: scope.clone(),
-            spec,
-            n_inside: 0,
-        };
-        self.held.insert(id.to_owned(), held);
-    }
-
-    /// Writes the call that was kept, with what is known of it now.
-    pub(crate) fn tell_held(
-        &mut self,
-        emitter: &mut Emitter,
-        id: &str,
-        learn: impl FnOnce(Spec) -> Spec,
-    ) {
-        if let Some(Held { scope, spec, .. }) = self.held.remove(id) {
-            self.call(emitter, &scope, id, learn(spec));
-        }
-    }
-
-    /// A call came that the newest script made.
-    pub(crate) fn called_by_script(&mut self) {
-        let scripts = self.held.values_mut().filter(|held| held.spec.is_script());
-        if let Some(script) = scripts.max_by_key(|held| held.order) {
-            script.n_inside += 1;
-        }
-    }
-
-    /// Whether the call is a script that did nothing but calls which stand there by themselves; then it is told by them.
-    pub(crate) fn is_told_by_its_calls(&mut self, id: &str) -> bool {
-        let told = self.held.get(id).is_some_and(|held| held.n_inside > 0);
-        if told {
-            self.held.remove(id);
-            self.ended.insert(id, Ended::Told);
-        }
-        told
-    }
-
-    fn tell_all_held(&mut self, emitter: &mut Emitter, turn: Option<&str>) {
-        let mut held: Vec<(u64, String)> = self
-            .held
-            .iter()
-            .filter(|(_, held)| turn.is_none_or(|turn| held.scope.turn == turn))
-            .map(|(id, held)| (held.order, id.clone()))
-            .collect();
-        held.sort();
-        for (_, id) in held {
-            self.tell_held(emitter, &id, |spec| spec);
-        }
-    }
-
-    /// Writes a call.
-    pub(crate) fn call(&mut self, emitter: &mut Emitter, scope: &Scope, id: &str, mut spec: Spec) {
-        if spec.kind == "edit"
-            && let (Some(title), Some(cwd)) = (&mut spec.title, self.facts.cwd())
-        {
-            // Patches name files both ways.
-            *title = title.replace(&format!("{}/", cwd.trim_end_matches('/')), "");
-        }
-        let payload = ToolCall {
-            tool_call_id: id.to_owned(),
-            tool_name: spec.name.clone(),
-            args: Json::from(&spec.args),
-            title: spec.title.clone(),
-            kind: Some(spec.kind.to_owned()),
-            extra: Extra::default(),
-        };
-        emitter.add_as(&format!("{id}:call"), &scope.place, payload);
-        self.n_calls += 1;
-        let call = Call {
-            order: self.n_calls,
-            spec,
-            place: scope.place.clone(),
-            turn: scope.turn.clone(),
-            printed: String::new(),
-            n_chunks: 0,
-            so_far: None,
-        };
-        self.calls.insert(id.to_owned(), call);
-    }
-
-    /// Takes an open call, whose result comes.
-    pub(crate) fn take_call(&mut self, id: &str) -> Option<Call> {
-        let call = self.calls.remove(id)?;
-        self.ended.insert(id, Ended::Told);
-        Some(call)
-    }
-
-    fn close_calls(&mut self, emitter: &mut Emitter, turn: Option<&str>) {
-        self.tell_all_held(emitter, turn);
-        let mut open: Vec<(u64, String)> = self
-            .calls
-            .iter()
-            .filter(|(_, call)| turn.is_none_or(|turn| call.turn == turn))
-            .map(|(id, call)| (call.order, id.clone()))
-            .collect();
-        open.sort();
-        for (_, id) in open {
-            let Some(call) = self.calls.remove(&id) else {
-                continue;
-            };
-            self.ended.insert(&id, Ended::Closed);
-            self.asks.settle(emitter, &id, None);
-            let mut result = ToolResult {
-                tool_call_id: id.clone(),
-                result: Json::string(&call.printed),
-                ..ToolResult::default()
-            };
-            match call.so_far {
-                Some(so_far) => {
-                    result.result = Json::string(&so_far.text);
-                    result.summary = Some("still running when the turn ended".to_owned());
-                }
-                None => {
-                    result.error = Some(ToolError {
-                        code: Some("no_result".to_owned()),
-                        message: "no result recorded".to_owned(),
-                        extra: Extra::default(),
-                    });
-                }
-            }
-            emitter.add_as(&format!("{id}:closed"), &call.place, result);
-        }
     }
 }
 

@@ -14,17 +14,21 @@
 //! The end of a turn is not written: the next prompt or the file's end ends it, and its last message says how. The
 //! program's own first message (`<session_context>`) is passed over but for the folder it names.
 
+mod answers;
+mod set_backs;
+
 use std::collections::{HashMap, HashSet};
 
-use chat_event::payload::{ErrorEvent, Interrupt, Retract, SessionStart, ToolResult};
+use chat_event::payload::{ErrorEvent, Interrupt, SessionStart, ToolResult};
 use chat_event::{Extra, Json, Payload};
 use serde_json::{Map, Value};
 
-use super::{messages, tools};
+use super::messages;
 use crate::dialect::Normalizer;
-use crate::emit::{Emitter, Line, Place, hash};
-use crate::track::{NewCall, Track, ended};
+use crate::emit::{Emitter, hash};
+use crate::track::{Track, ended};
 use crate::value::{list_of, millis_of_rfc3339, str_of, text_of};
+use set_backs::Unsettled;
 
 const FORMAT: &str = "gemini-chat";
 
@@ -83,15 +87,6 @@ struct Known {
     usage_id: Option<String>,
     /// The calls that are over, by their id's hash.
     over: HashSet<u64>,
-}
-
-/// A set-back that may be none.
-#[derive(Debug)]
-struct Unsettled {
-    /// The conversation as it stood before; what stood in it more than once is there more than once.
-    before: Vec<u64>,
-    /// The line that sets it back, which is the notice's wherever that is told.
-    line: Line,
 }
 
 impl GeminiChat {
@@ -167,80 +162,6 @@ impl GeminiChat {
         }
     }
 
-    /// The conversation is what `messages` says.
-    fn replace(&mut self, emitter: &mut Emitter, messages: &[Value]) {
-        let order = std::mem::take(&mut self.order);
-        let follows_header = std::mem::take(&mut self.is_headed);
-        let (mut before, line) = match self.unsettled.take() {
-            Some(unsettled) => (unsettled.before, Some(unsettled.line)),
-            None => (Vec::new(), None),
-        };
-        before.extend(order);
-        for message in messages {
-            self.message(emitter, message);
-        }
-        if follows_header && !before.is_empty() {
-            let line = line.unwrap_or_else(|| emitter.this_line());
-            self.unsettled = Some(Unsettled { before, line });
-        } else {
-            self.gone_of(emitter, before);
-        }
-    }
-
-    /// Nothing brings back any more what the first `$set` behind a header left.
-    fn settle(&mut self, emitter: &mut Emitter) {
-        self.is_headed = false;
-        if let Some(Unsettled { before, line }) = self.unsettled.take() {
-            let current = emitter.go_to(line);
-            self.gone_of(emitter, before);
-            emitter.go_to(current);
-        }
-    }
-
-    /// Says which of the messages that stood `before` stand no more.
-    fn gone_of(&mut self, emitter: &mut Emitter, mut before: Vec<u64>) {
-        let mut seen: HashSet<u64> = self.order.iter().copied().collect();
-        before.retain(|id| seen.insert(*id));
-        self.left(emitter, &before);
-    }
-
-    /// The user went back to before the message `id`.
-    fn rewind(&mut self, emitter: &mut Emitter, id: &str) {
-        let key = hash(id.as_bytes());
-        let at = self.known.get(&key).map(|known| known.at);
-        match at.filter(|at| self.order.get(*at) == Some(&key)) {
-            Some(at) => {
-                let gone = self.order.split_off(at);
-                self.left(emitter, &gone);
-            }
-            None => emitter.pass_over("$rewindTo a message that is not there"),
-        }
-    }
-
-    /// Says that messages are no longer part of the conversation.
-    fn left(&mut self, emitter: &mut Emitter, gone: &[u64]) {
-        if gone.is_empty() {
-            return;
-        }
-        let turns: Vec<String> = gone
-            .iter()
-            .filter_map(|id| self.known.get(id))
-            .filter(|known| known.opens_turn)
-            .filter_map(|known| known.turn_id.clone())
-            .collect();
-        let text = match gone.len() {
-            1 => "the conversation was set back: 1 message was left".to_owned(),
-            n => format!("the conversation was set back: {n} messages were left"),
-        };
-        let notice = emitter.notice("info", &Place::default(), "branch", text);
-        if let Payload::Notice(notice) = &mut notice.payload
-            && !turns.is_empty()
-        {
-            let turns = Json::from(Value::from(turns));
-            notice.extra.insert("leftTurnIds", turns);
-        }
-    }
-
     fn message(&mut self, emitter: &mut Emitter, message: &Value) {
         self.at_time(emitter, message, "timestamp");
         let kind = str_of(message, "type").unwrap_or("");
@@ -313,132 +234,6 @@ impl GeminiChat {
         let known = self.known.entry(key).or_default();
         known.turn_id = self.track.turn_id().map(str::to_owned);
         known.opens_turn = true;
-    }
-
-    fn answer(&mut self, emitter: &mut Emitter, key: u64, id: &str, message: &Value) {
-        let is_new = !self.known.contains_key(&key);
-        if is_new {
-            self.track.need_turn(emitter, id);
-        }
-        let mut known = self.known.remove(&key).unwrap_or_default();
-        if is_new {
-            known.turn_id = self.track.turn_id().map(str::to_owned);
-        }
-        let is_current = known.turn_id.as_deref() == self.track.turn_id();
-        let place = Place {
-            turn_id: known.turn_id.clone(),
-            ..Place::default()
-        }
-        .in_response(id);
-        if let Some(model) = text_of(message, "model") {
-            let facts = SessionStart {
-                model: Some(model.to_owned()),
-                ..SessionStart::default()
-            };
-            self.fact(emitter, facts);
-        }
-        for (part, thought) in messages::thoughts(message).iter().enumerate() {
-            let told = hash(thought.as_bytes());
-            if known.thoughts.get(part) != Some(&told) {
-                match known.thoughts.get_mut(part) {
-                    Some(before) => *before = told,
-                    None => known.thoughts.push(told),
-                }
-                let part = u32::try_from(part).unwrap_or(u32::MAX);
-                self.track.thought(emitter, id, part, thought, false);
-            }
-        }
-        let said = messages::said(message);
-        let told = hash(said.text.as_bytes());
-        if !said.text.is_empty() && known.text != told {
-            known.text = told;
-            self.track.text(emitter, id, 0, &said.text);
-        }
-        for attachment in &said.attachments {
-            emitter.raw(&place, FORMAT, "attachment of an answer", attachment);
-        }
-        self.tokens(emitter, &mut known, &place, message);
-        let calls = list_of(message, "toolCalls");
-        for call in calls {
-            if is_current {
-                self.call(emitter, &mut known, id, call);
-            } else if text_of(call, "id")
-                .is_none_or(|id| !known.over.contains(&hash(id.as_bytes())))
-            {
-                emitter.pass_over("call of a turn that ended");
-            }
-        }
-        if is_current {
-            // A message that was set anew has its calls among its parts.
-            let calls_on = !calls.is_empty() || messages::asks(message);
-            let done = !calls_on && !said.text.is_empty();
-            self.outcome = if done { "completed" } else { "interrupted" };
-        }
-        self.known.insert(key, known);
-    }
-
-    fn tokens(&mut self, emitter: &mut Emitter, known: &mut Known, place: &Place, message: &Value) {
-        let Some(usage) = messages::usage(message) else {
-            return;
-        };
-        let told = hash(message["tokens"].to_string().as_bytes());
-        if known.tokens == told {
-            return;
-        }
-        known.tokens = told;
-        let id = place.response_id.clone().unwrap_or_default();
-        // Figures that were corrected stand in for the first ones, so that sums are right.
-        if let Some(before) = known.usage_id.take() {
-            let retract = Retract {
-                event_ids: vec![before],
-                extra: Extra::default(),
-            };
-            emitter.add_as(&format!("{id}:retract"), place, retract);
-        }
-        let event = emitter.add_as(&format!("{id}:usage"), place, usage);
-        known.usage_id = Some(event.id.clone());
-    }
-
-    fn call(&mut self, emitter: &mut Emitter, known: &mut Known, response_id: &str, call: &Value) {
-        let Some(id) = text_of(call, "id") else {
-            return emitter.raw(&self.track.place(), FORMAT, "call without an id", call);
-        };
-        let key = hash(id.as_bytes());
-        if known.over.contains(&key) {
-            return;
-        }
-        let name = str_of(call, "name").unwrap_or("");
-        let args = call.get("args").unwrap_or(&Value::Null);
-        if self.track.waiting(id).is_none() {
-            let new = NewCall {
-                id,
-                response_id,
-                name,
-                args,
-                title: tools::title(name, args),
-                kind: tools::kind(name),
-            };
-            self.track.call(emitter, new);
-            if let Some(plan) = tools::plan(name, args) {
-                let place = self.track.place().in_response(response_id);
-                emitter.add_as(&format!("{id}:plan"), &place, plan);
-            }
-        }
-        if !messages::is_over(call) {
-            return;
-        }
-        known.over.insert(key);
-        // The call bears the time at which it was over.
-        self.at_time(emitter, call, "timestamp");
-        let Some(ended) = self.track.result(emitter, id, messages::result(call)) else {
-            return;
-        };
-        if str_of(call, "status") == Some("success") {
-            let cwd = self.track.facts.cwd();
-            if let Some(edit) = messages::edit(&ended, call, cwd.as_deref()) {
-                self.track.edit(emitter, &ended, edit);
-            }
-        }
     }
 
     /// What the program itself says.

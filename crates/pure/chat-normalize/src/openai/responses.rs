@@ -11,13 +11,16 @@
 //!
 //! What an item means stands in `items`. `sequence_number` is not asked for: pieces are shown in the order they came.
 
+mod events;
+mod pieces;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use chat_event::Extra;
-use chat_event::payload::{AudioChunk, AudioDone, Interrupt, Progress};
+use chat_event::payload::Interrupt;
 use serde_json::{Map, Value};
 
-use super::session::{Key, Session};
+use super::session::Session;
 use super::tokens::usage_of;
 use crate::dialect::Normalizer;
 use crate::emit::{Emitter, Place};
@@ -67,93 +70,6 @@ impl OpenAiResponses {
             asked: BTreeMap::new(),
             searches: Vec::new(),
             n_sounds: 0,
-        }
-    }
-
-    fn event(&mut self, emitter: &mut Emitter, kind: &str, event: &Value) {
-        let nothing = Value::Null;
-        let response = event.get("response").unwrap_or(&nothing);
-        let item = event.get("item").unwrap_or(&nothing);
-        match kind {
-            "created" | "queued" | "in_progress" => self.begin(emitter, response),
-            "completed" | "incomplete" | "failed" | "cancelled" | "done" => {
-                self.begin(emitter, response);
-                let status = text_of(response, "status").unwrap_or(kind).to_owned();
-                self.end(emitter, response, &status);
-            }
-            "output_item.added" => self.item_began(emitter, item, event),
-            "output_item.done" => self.item_whole(emitter, item, count_of(event, "output_index")),
-            "output_text.delta" | "refusal.delta" => {
-                let key = Key::text(text_key(event, "content_index"));
-                self.piece(emitter, key, event);
-            }
-            "output_text.done" | "refusal.done" => self.text_whole(emitter, kind, event),
-            "reasoning_summary_text.delta" | "reasoning_summary.delta" => {
-                let key = Key::thinking(text_key(event, "summary_index"));
-                self.piece(emitter, key, event);
-            }
-            "reasoning_text.delta" => {
-                let key = Key::thinking(reasoning_key(event));
-                self.piece(emitter, key, event);
-            }
-            "reasoning_summary_text.done" | "reasoning_summary.done" => {
-                let key = Key::thinking(text_key(event, "summary_index"));
-                self.thought_whole(emitter, key, event);
-            }
-            "reasoning_text.done" => {
-                let key = Key::thinking(reasoning_key(event));
-                self.thought_whole(emitter, key, event);
-            }
-            "output_text.annotation.added" => {
-                let index = count_of(event, "content_index").unwrap_or(0);
-                if let Some(open) = text_of(event, "item_id").and_then(|id| self.items.get_mut(id))
-                    && let Some(annotation) = event.get("annotation")
-                {
-                    open.annotations
-                        .entry(index)
-                        .or_default()
-                        .push(annotation.clone());
-                }
-                emitter.pass_over("response.output_text.annotation.added");
-            }
-            "function_call_arguments.delta"
-            | "mcp_call_arguments.delta"
-            | "mcp_call.arguments.delta"
-            | "custom_tool_call_input.delta"
-            | "code_interpreter_call_code.delta"
-            | "code_interpreter_call.code.delta"
-            | "apply_patch_call_operation_diff.delta"
-            | "shell_call_command.delta" => self.input(emitter, event),
-            "shell_call_output_content.delta" => self.output(emitter, event),
-            "web_search_call.searching"
-            | "file_search_call.searching"
-            | "code_interpreter_call.interpreting"
-            | "image_generation_call.generating" => self.progress(emitter, kind, event),
-            "compaction.compacting" => emitter.busy_with(&self.place(), "compacting"),
-            "audio.delta" => self.sound(emitter, event),
-            "audio.done" => {
-                let place = self.place();
-                emitter.add_as(
-                    &format!("{}:audio", self.answer_id()),
-                    &place,
-                    AudioDone::default(),
-                );
-            }
-            "audio.transcript.delta" => {
-                let key = Key::text(text_key(event, "content_index"));
-                self.piece(emitter, key, event);
-            }
-            // What they say comes with the item that they are of, too.
-            "content_part.added"
-            | "content_part.done"
-            | "reasoning_summary_part.added"
-            | "reasoning_summary_part.done"
-            | "audio.transcript.done"
-            | "image_generation_call.partial_image"
-            | "shell_call_command.added"
-            | "keepalive" => emitter.pass_over(&format!("response.{kind}")),
-            kind if is_of_an_item(kind) => emitter.pass_over(&format!("response.{kind}")),
-            kind => emitter.raw(&self.place(), FORMAT, &format!("response.{kind}"), event),
         }
     }
 
@@ -293,39 +209,6 @@ impl OpenAiResponses {
         );
     }
 
-    /// A piece of a text.
-    fn piece(&mut self, emitter: &mut Emitter, key: Key, event: &Value) {
-        let id = self.need_answer(emitter);
-        self.session
-            .chunk(emitter, &id, key, str_of(event, "delta").unwrap_or(""));
-    }
-
-    fn text_whole(&mut self, emitter: &mut Emitter, kind: &str, event: &Value) {
-        let id = self.need_answer(emitter);
-        let index = count_of(event, "content_index").unwrap_or(0);
-        let open = text_of(event, "item_id").and_then(|item| self.items.get(item));
-        let is_refusal = kind == "refusal.done";
-        let about = match open {
-            Some(open) => {
-                let none = Vec::new();
-                let annotations = open.annotations.get(&index).unwrap_or(&none);
-                super::items::about_text(open.phase.as_deref(), annotations, is_refusal)
-            }
-            None => super::items::about_text(None, &[], is_refusal),
-        };
-        let text = str_of(event, if is_refusal { "refusal" } else { "text" }).unwrap_or("");
-        let key = Key::text(text_key(event, "content_index"));
-        self.session.done(emitter, &id, key, text, &about);
-    }
-
-    fn thought_whole(&mut self, emitter: &mut Emitter, key: Key, event: &Value) {
-        let id = self.need_answer(emitter);
-        match text_of(event, "text") {
-            Some(text) => self.session.done(emitter, &id, key, text, &[]),
-            None => emitter.pass_over("reasoning without text"),
-        }
-    }
-
     /// An item begins.
     fn item_began(&mut self, emitter: &mut Emitter, item: &Value, event: &Value) {
         let answer_id = self.need_answer(emitter);
@@ -350,65 +233,6 @@ impl OpenAiResponses {
         self.items.remove(&key);
         self.remember(item);
         self.write_item(emitter, &answer_id, item, &key);
-    }
-
-    /// A piece of a call's input.
-    fn input(&mut self, emitter: &mut Emitter, event: &Value) {
-        let delta = str_of(event, "delta").unwrap_or("");
-        let item_id = text_of(event, "item_id").unwrap_or("");
-        match self.items.get(item_id).and_then(|open| open.call.as_ref()) {
-            Some(call) => self.session.calls.input(emitter, call, delta),
-            None => emitter.raw(&self.place(), FORMAT, "input of no call", event),
-        }
-    }
-
-    /// A piece of what a tool prints.
-    fn output(&mut self, emitter: &mut Emitter, event: &Value) {
-        let delta = event.get("delta").unwrap_or(&Value::Null);
-        let item = text_of(event, "item_id").and_then(|id| self.items.get(id));
-        let native_id = item.and_then(|open| open.call.clone());
-        let native_id = native_id.or_else(|| text_of(event, "call_id").map(str::to_owned));
-        let Some(native_id) = native_id else {
-            return emitter.raw(&self.place(), FORMAT, "output of no call", event);
-        };
-        for stream in ["stdout", "stderr"] {
-            if let Some(text) = text_of(delta, stream) {
-                self.session.calls.output(emitter, &native_id, text, stream);
-            }
-        }
-    }
-
-    fn progress(&mut self, emitter: &mut Emitter, kind: &str, event: &Value) {
-        let item = text_of(event, "item_id").and_then(|id| self.items.get(id));
-        let call = item.and_then(|open| open.call.as_ref());
-        let call = call.and_then(|call| self.session.calls.get(call));
-        let Some(tool_call_id) = call.map(|call| call.id.clone()) else {
-            return emitter.pass_over(&format!("response.{kind}"));
-        };
-        let message = kind.rsplit('.').next().unwrap_or(kind);
-        let progress = Progress {
-            message: message.to_owned(),
-            percent: None,
-            tool_call_id: Some(tool_call_id.clone()),
-            extra: Extra::default(),
-        };
-        emitter.add_as(
-            &format!("{tool_call_id}:{message}"),
-            &self.place(),
-            progress,
-        );
-    }
-
-    fn sound(&mut self, emitter: &mut Emitter, event: &Value) {
-        let id = self.need_answer(emitter);
-        let sound = AudioChunk {
-            data: text_of(event, "delta").map(str::to_owned),
-            audio_ref: None,
-            seq: self.n_sounds,
-            extra: Extra::default(),
-        };
-        self.n_sounds += 1;
-        emitter.add_as(&format!("{id}:audio.{}", sound.seq), &self.place(), sound);
     }
 
     /// A whole response.
@@ -468,36 +292,10 @@ impl Normalizer for OpenAiResponses {
     }
 }
 
-/// Names a text of an item: `index` is the member that counts such texts.
-fn text_key(event: &Value, index: &str) -> String {
-    let item = text_of(event, "item_id").unwrap_or("");
-    super::items::part_key(item, count_of(event, index).unwrap_or(0))
-}
-
-fn reasoning_key(event: &Value) -> String {
-    let item = text_of(event, "item_id").unwrap_or("");
-    super::items::raw_thought_key(item, count_of(event, "content_index").unwrap_or(0))
-}
-
 fn item_key(item: &Value, output_index: Option<u64>) -> String {
     match (text_of(item, "id"), output_index) {
         (Some(id), _) => id.to_owned(),
         (None, Some(index)) => format!("#{index}"),
         (None, None) => "#".to_owned(),
     }
-}
-
-/// Events that say how far an item is, or repeat what it says when it is whole.
-fn is_of_an_item(kind: &str) -> bool {
-    let Some((_, what)) = kind.rsplit_once('.') else {
-        return false;
-    };
-    let known = kind.split('.').next().is_some_and(|item| {
-        item.contains("_call") || matches!(item, "mcp_list_tools" | "image_gen_call")
-    });
-    known
-        && matches!(
-            what,
-            "in_progress" | "completed" | "failed" | "done" | "searching" | "calling"
-        )
 }

@@ -1,0 +1,114 @@
+//! What the server asks its client, and the answers of both.
+
+use chat_event::Json;
+use serde_json::Value;
+
+use super::CodexAppServer;
+use super::wire::id_text;
+use crate::codex::asks::About;
+use crate::emit::Emitter;
+use crate::value::{str_of, text_of};
+
+impl CodexAppServer {
+    /// The server asks.
+    pub(super) fn request(
+        &mut self,
+        emitter: &mut Emitter,
+        method: &str,
+        id: &Value,
+        params: &Value,
+        message: &Value,
+    ) {
+        let native = id_text(id);
+        let thread = str_of(params, "threadId")
+            .or_else(|| str_of(params, "conversationId"))
+            .unwrap_or("");
+        let turn = text_of(params, "turnId");
+        match method {
+            "item/commandExecution/requestApproval"
+            | "item/fileChange/requestApproval"
+            | "item/permissions/requestApproval"
+            | "execCommandApproval"
+            | "applyPatchApproval" => {
+                let scope = self.session.work_scope(emitter, thread, turn);
+                let item = text_of(params, "itemId").or_else(|| text_of(params, "callId"));
+                let call_id = item.map(|item| self.session.id_of(&scope.turn, item));
+                let spec = call_id
+                    .as_ref()
+                    .and_then(|id| self.session.calls.get(id))
+                    .map(|call| &call.spec);
+                let name = match method {
+                    "item/fileChange/requestApproval" | "applyPatchApproval" => "apply_patch",
+                    "item/permissions/requestApproval" => "permissions",
+                    _ => "shell",
+                };
+                let about = About {
+                    call_id: call_id.clone(),
+                    tool_name: spec.map_or_else(|| name.to_owned(), |spec| spec.name.clone()),
+                    title: spec.and_then(|spec| spec.title.clone()),
+                    args: spec.map_or_else(
+                        || {
+                            params
+                                .get("command")
+                                .map(|command| Json::from(serde_json::json!({"command": command})))
+                        },
+                        |spec| Some(Json::from(&spec.args)),
+                    ),
+                };
+                self.session
+                    .asks
+                    .approval(emitter, &scope, &native, about, params);
+            }
+            "item/tool/requestUserInput" | "mcpServer/elicitation/request" => {
+                let scope = self.session.work_scope(emitter, thread, turn);
+                let call_id =
+                    text_of(params, "itemId").map(|item| self.session.id_of(&scope.turn, item));
+                let call_id = call_id.filter(|id| self.session.is_called(id));
+                self.session
+                    .asks
+                    .question(emitter, &scope, &native, call_id, params);
+            }
+            // Plumbing between server and client; a called tool is an item, too.
+            "item/tool/call" | "account/chatgptAuthTokens/refresh" | "attestation/generate" => {
+                emitter.pass_over(method);
+            }
+            _ => self.raw(emitter, method, message),
+        }
+    }
+
+    /// Client or server answers.
+    pub(super) fn response(
+        &mut self,
+        emitter: &mut Emitter,
+        id: &Value,
+        message: &Value,
+        by_client: bool,
+    ) {
+        let native = id_text(id);
+        let result = message.get("result");
+        let is_answer = result.is_some_and(|result| {
+            ["decision", "answers", "action", "permissions"]
+                .iter()
+                .any(|key| result.get(*key).is_some())
+        });
+        if self.session.asks.is_open(&native) && (by_client || is_answer) {
+            self.session.asks.answer(emitter, &native, result);
+            return;
+        }
+        let thread = result
+            .and_then(|result| result.get("thread"))
+            .filter(|thread| thread.is_object());
+        match (thread, message.get("error")) {
+            (Some(thread), _) if !by_client => {
+                let model = result.and_then(|result| text_of(result, "model"));
+                self.thread(emitter, thread, model);
+            }
+            (_, Some(error)) if !by_client => {
+                let text = str_of(error, "message").unwrap_or("the request failed");
+                let place = self.session.scope("", None).place;
+                emitter.notice("warning", &place, "codex", text);
+            }
+            _ => emitter.pass_over("response"),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Results that are too large for the session's file: each lies in a file of its own and is put in its place.
+
+use std::collections::BTreeMap;
+
+use chat_event::{ChatEvent, Json, Payload};
+
+use super::Want;
+
+/// The longest result that is put in its place; it stands in one event.
+const MAX_RESULT_BYTES: usize = 16 * 1024 * 1024;
+
+/// Results' files that were not read.
+#[derive(Debug)]
+pub(super) struct ResultFiles {
+    /// By name.
+    paths: BTreeMap<String, String>,
+}
+
+/// A result that waits for its file.
+#[derive(Debug)]
+pub(super) struct LargeResult {
+    path: String,
+    event: ChatEvent,
+    bytes: Vec<u8>,
+    offset: u64,
+}
+
+impl ResultFiles {
+    pub(super) fn new(paths: Vec<String>) -> Self {
+        let paths = paths.into_iter().map(|path| {
+            let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
+            (name.to_owned(), path.clone())
+        });
+        ResultFiles {
+            paths: paths.collect(),
+        }
+    }
+
+    /// Takes the file that holds the whole of a result.
+    pub(super) fn take_of(&mut self, event: &ChatEvent) -> Option<String> {
+        let Payload::ToolResult(result) = &event.payload else {
+            return None;
+        };
+        if self.paths.is_empty() {
+            return None;
+        }
+        let text = result.result.as_str();
+        let text = text.as_deref().unwrap_or_default();
+        // Only what stands before the preview is the program's own.
+        let head = text.split("\n\n").next().unwrap_or_default();
+        let said = head
+            .starts_with("<persisted-output>")
+            .then(|| head.split_once("saved to: ").map(|(_, path)| path.trim()))
+            .flatten();
+        let details = result.extra.get("details");
+        let path = details.and_then(|details| details.get("persistedOutputPath"));
+        let path = path.and_then(|path| path.as_str().map(|path| path.into_owned()));
+        let path = path.as_deref().or(said)?;
+        let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
+        self.paths.remove(name)
+    }
+}
+
+impl LargeResult {
+    pub(super) fn new(path: String, event: ChatEvent) -> Self {
+        LargeResult {
+            path,
+            event,
+            bytes: Vec::new(),
+            offset: 0,
+        }
+    }
+
+    pub(super) fn wants(&self) -> Want<'_> {
+        Want {
+            path: &self.path,
+            offset: self.offset,
+        }
+    }
+
+    /// Takes the next bytes of the file; whether that is all that is read of it.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> bool {
+        self.offset += bytes.len() as u64;
+        let room = MAX_RESULT_BYTES.saturating_sub(self.bytes.len());
+        self.bytes
+            .extend_from_slice(&bytes[..bytes.len().min(room)]);
+        bytes.is_empty() || room == 0
+    }
+
+    /// The result with what the file held, and a warning where that was too much.
+    pub(super) fn filled(self) -> (ChatEvent, Option<String>) {
+        let whole = self.bytes.len() as u64 == self.offset;
+        let mut event = self.event;
+        if let Payload::ToolResult(result) = &mut event.payload {
+            let text = String::from_utf8_lossy(&self.bytes);
+            result.result = Json::string(&text);
+        }
+        let path = self.path;
+        let warning =
+            (!whole).then(|| format!("{path} is longer than 16 MiB; its beginning is shown"));
+        (event, warning)
+    }
+
+    /// The result as it stood, for its file cannot be read.
+    pub(super) fn unfilled(self) -> ChatEvent {
+        self.event
+    }
+}

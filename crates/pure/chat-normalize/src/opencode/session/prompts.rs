@@ -1,0 +1,81 @@
+//! A prompt that was put together of its parts, and the turn it opens.
+
+use chat_event::payload::UserMessage;
+use chat_event::{Extra, Json};
+use serde_json::Value;
+
+use super::{Session, Turn};
+use crate::emit::Emitter;
+use crate::opencode::parts::Prompt;
+
+impl Session {
+    /// Writes the prompt that was put together.
+    pub(crate) fn flush_prompt(&mut self, emitter: &mut Emitter) {
+        let Some(prompt) = self.prompt.take() else {
+            return;
+        };
+        if prompt.is_empty() {
+            return;
+        }
+        let now_ms = std::mem::replace(&mut emitter.time_ms, prompt.time_ms);
+        let root = self.is_root(&prompt.session);
+        let mut place = self.place(&prompt.session);
+        if root {
+            let known = self
+                .messages
+                .get(&prompt.message_id)
+                .and_then(|message| message.turn_id.clone());
+            let turn_id = match known {
+                Some(turn_id) => turn_id,
+                None => self.turn_of_prompt(emitter, &prompt),
+            };
+            place.turn_id = Some(turn_id);
+        }
+        if let Some(message) = self.messages.get_mut(&prompt.message_id) {
+            message.turn_id.clone_from(&place.turn_id);
+        }
+        if prompt.says_something() {
+            let attachments = (!prompt.attachments.is_empty())
+                .then(|| Json::from(&Value::Array(prompt.attachments.clone())));
+            let payload = UserMessage {
+                text: prompt.texts.join("\n\n").into(),
+                attachments,
+                extra: Extra::default(),
+            };
+            let tag = format!("{}:said", prompt.message_id);
+            let id = {
+                let event = emitter.add_as(&tag, &place, payload);
+                if !root {
+                    event.extra.insert("from", Json::string("agent"));
+                }
+                event.id.clone()
+            };
+            self.note(&prompt.message_id, id);
+        }
+        emitter.time_ms = now_ms;
+    }
+
+    /// The turn that a prompt opens, or the one that was opened for it.
+    fn turn_of_prompt(&mut self, emitter: &mut Emitter, prompt: &Prompt) -> String {
+        self.close_idle(emitter);
+        if let Some(turn) = self.turns.last_mut()
+            && turn.guessed
+        {
+            turn.guessed = false;
+            return turn.id.clone();
+        }
+        let trigger = if prompt.says_something() {
+            "user"
+        } else {
+            "system"
+        };
+        // In a document all that came before is over, but for what a later answer shows to have been queued.
+        let over = |turn: &Turn| {
+            turn.open_messages.is_empty() && (turn.answered || turn.failed || turn.interrupted)
+        };
+        if !self.live && self.turns.iter().all(over) {
+            self.close_turns(emitter, usize::MAX, "completed");
+        }
+        self.open_turn(emitter, &prompt.message_id, trigger)
+    }
+}

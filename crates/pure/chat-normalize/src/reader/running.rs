@@ -1,0 +1,136 @@
+//! A source whose dialect and session are known: its lines are read one by one.
+
+use serde_json::Value;
+
+use super::held::{Held, HeldLine};
+use crate::dialect::{Ending, Form, Normalizer};
+use crate::emit::{Emitter, Place};
+use crate::value::{event_data, is_event_field, parse_document, parse_line, text_of};
+
+/// The normalizer of a source, and the events it makes.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub(super) emitter: Emitter,
+    pub(super) normalizer: Box<dyn Normalizer>,
+    pub(super) form: Form,
+    pub(super) ending: Ending,
+}
+
+impl Running {
+    /// Takes the next line.
+    pub(super) fn line(&mut self, held: &Held<'_>) {
+        self.read(held);
+        self.emitter.make_untold_edit();
+    }
+
+    fn read(&mut self, held: &Held<'_>) {
+        let emitter = &mut self.emitter;
+        emitter.line_no = held.line_no;
+        emitter.arrive(held.arrival_ms);
+        emitter.report.lines += 1;
+        emitter.begin_line(None);
+        let (text, lossy, ended) = match &held.line {
+            HeldLine::Text { text, lossy, ended } => (text, *lossy, *ended),
+            HeldLine::Zeros => return emitter.unreadable("it holds nothing but zero bytes", ""),
+            HeldLine::TooLong => return emitter.unreadable("it is longer than 16 MiB", ""),
+        };
+        if text.trim().is_empty() {
+            return;
+        }
+        let replaced = || {
+            format!(
+                "line {} is not UTF-8; what was not is replaced",
+                held.line_no
+            )
+        };
+        if self.normalizer.text(emitter, text) {
+            if lossy {
+                emitter.notice("warning", &Place::default(), "reader", replaced());
+            }
+            return;
+        }
+        let data = event_data(text);
+        if data.is_none() && is_event_field(text) {
+            return emitter.pass_over("a field of the event stream");
+        }
+        let text = data.unwrap_or(text);
+        if !text.trim_start().starts_with(['{', '[']) {
+            // The program's own words on its standard output, or what a shell put between the lines.
+            emitter.notice("warning", &Place::default(), "stdout", text.trim_end());
+            return;
+        }
+        let parsed = match self.form {
+            Form::Document => parse_document(text),
+            Form::Lines => parse_line(text),
+        };
+        if lossy {
+            emitter.notice("warning", &Place::default(), "reader", replaced());
+        }
+        if parsed.mended {
+            emitter.notice(
+                "warning",
+                &Place::default(),
+                "reader",
+                format!(
+                    "line {} has half surrogate pairs; they are replaced",
+                    held.line_no
+                ),
+            );
+        }
+        for value in &parsed.values {
+            self.value(value, held.arrival_ms);
+        }
+        if let Some((reason, at)) = parsed.rest {
+            let reason = match (parsed.cut_off, self.form) {
+                // It has all lines of the file; what broke off is further down.
+                (true, Form::Document) => {
+                    let left = text.get(at..).unwrap_or_default();
+                    let begins = left.trim_start_matches([',', ' ', '\t', '\r', '\n']);
+                    let before = &text[..text.len() - begins.len()];
+                    let n_before = before.matches('\n').count();
+                    let line_no = held.line_no + n_before as u64;
+                    format!("it ends too early, in what begins in line {line_no}")
+                }
+                (true, Form::Lines) if !ended => "it ends in the middle of a record".to_owned(),
+                _ => reason,
+            };
+            self.emitter.begin_line(None);
+            self.emitter
+                .unreadable(&reason, text.get(at..).unwrap_or(text).trim_start());
+        }
+    }
+
+    fn value(&mut self, value: &Value, arrival_ms: i64) {
+        let emitter = &mut self.emitter;
+        if !value.is_object() {
+            emitter.raw(&Place::default(), "json", "no object", value);
+            return;
+        }
+        emitter.arrive(arrival_ms);
+        emitter.begin_line(text_of(value, "uuid"));
+        self.normalizer.line(emitter, value);
+    }
+
+    /// The source is at its end.
+    pub(super) fn finish(&mut self, arrival_ms: i64) {
+        let emitter = &mut self.emitter;
+        emitter.arrive_at_end(arrival_ms);
+        // A session that is resumed ends more than once; the last line makes the ends different.
+        let last = format!("end.{}", emitter.line_id());
+        emitter.begin_line(Some(&last));
+        let (in_turn, arrival_ms) = (emitter.busy.in_turn(), emitter.time_ms);
+        self.normalizer.finish(emitter);
+        emitter.close_open_calls();
+        emitter.make_untold_edit();
+        emitter.rest_at_end();
+        // What came of the source goes on no more, also where its format has no words for that.
+        if emitter.report.events > 0 && !emitter.has_ended {
+            emitter.time_ms = emitter.newest_ms.max(arrival_ms);
+            match self.ending {
+                Ending::OfFile => emitter.end_of_file(),
+                Ending::OfStream => emitter.end_of_stream(in_turn),
+                Ending::Untold => {}
+            }
+        }
+    }
+}
