@@ -422,6 +422,22 @@ fn go_button(
         .child(what)
 }
 
+/// What a call says in a list; pointed at, all of it. Of a long path the end stays in sight.
+fn call_words(line: String) -> impl IntoView {
+    let of_file = line.split_once(' ').filter(|(_, object)| {
+        object.contains('/') && !object.contains("://") && !object.contains(' ')
+    });
+    let (class, words) = match of_file {
+        Some((verb, path)) => {
+            let path = span().class("path").child(path.to_owned());
+            let words = (span().child(verb.to_owned()), path).into_any();
+            ("calls__line calls__line--file", words)
+        }
+        None => ("calls__line", line.clone().into_any()),
+    };
+    span().class(class).attr("title", line).child(words)
+}
+
 /// What stands in a tab that has nothing to show.
 fn empty(what: &'static str, why: &'static str) -> AnyView {
     div()

@@ -6,7 +6,7 @@ use chat_feed::{Feed, TurnState, units};
 use leptos::html::{div, span, table, tbody, td, th, thead, tr};
 use leptos::prelude::*;
 
-use super::{counts, empty, go_button, of_feed};
+use super::{call_words, counts, empty, go_button, of_feed};
 use crate::components::Ctx;
 
 /// What the times of a session with waits do not tell.
@@ -164,7 +164,7 @@ fn slowest(ctx: Ctx, feed: &Feed, figures: &Statistics) -> Option<impl IntoView 
                 None => slow.line.clone(),
             };
             let what = (
-                span().class("calls__line").child(line),
+                call_words(line),
                 span()
                     .class("calls__time")
                     .child(units::duration(slow.duration_ms)),
@@ -192,10 +192,7 @@ fn failures(ctx: Ctx, figures: &Statistics) -> Option<impl IntoView + use<>> {
                     .class("calls__time")
                     .child(format!("× {}", failure.count))
             });
-            let what = (
-                span().class("calls__line").child(failure.line.clone()),
-                count,
-            );
+            let what = (call_words(failure.line.clone()), count);
             go_button(ctx, failure.block, "calls__row calls__row--failed", what)
         })
         .collect();

@@ -11,7 +11,7 @@ use leptos::ev;
 use leptos::html::{button, div, span};
 use leptos::prelude::*;
 
-use super::{empty, go_button, go_to, of_feed};
+use super::{call_words, empty, go_button, go_to, of_feed};
 use crate::components::icon::icon;
 use crate::components::tool_call::kind_icon;
 use crate::components::{Context, Ctx};
@@ -397,7 +397,7 @@ fn list(ctx: Ctx, feed: &Feed, scale: Scale<'_>) -> impl IntoView + use<> {
         if rows.len() < MOST_LISTED {
             let what = (
                 icon(kind_icon(bar.kind)),
-                span().class("calls__line").child(call_line(feed, bar)),
+                call_words(call_line(feed, bar)),
                 span().class("calls__time").child(took(bar)),
             );
             let class = match bar.status {

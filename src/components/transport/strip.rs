@@ -27,7 +27,7 @@ const NEAREST: f64 = 0.006;
 /// A path of so many bytes is as full as can be seen.
 const LONGEST_PATH: usize = 20_000;
 
-const CLASSES: [&str; STRIP_KINDS] = ["talk", "look", "change", "run", "alarm"];
+const CLASSES: [&str; STRIP_KINDS] = ["talk", "look", "change", "run", "ask", "alarm"];
 
 /// The strip of the whole session.
 pub(super) fn view(context: &Context) -> AnyView {

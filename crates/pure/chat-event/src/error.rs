@@ -21,20 +21,25 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// What is wrong, for who says before it what could not be read.
+    pub fn reason(&self) -> String {
+        match self {
+            Error::NoEvent { reason } | Error::BadFrame { reason } => reason.clone(),
+            Error::TooDeep => format!("nested deeper than {}", crate::MAX_DEPTH),
+            Error::BadCursor => "it is not of the form v1.<epoch>.<seq>".to_owned(),
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::NoEvent { reason } => write!(f, "could not read the event: {reason}"),
-            Error::TooDeep => write!(
-                f,
-                "could not read the event: nested deeper than {}",
-                crate::MAX_DEPTH
-            ),
-            Error::BadCursor => {
-                f.write_str("could not read the cursor: it is not of the form v1.<epoch>.<seq>")
-            }
-            Error::BadFrame { reason } => write!(f, "could not read the frame: {reason}"),
-        }
+        let what = match self {
+            Error::NoEvent { .. } | Error::TooDeep => "event",
+            Error::BadCursor => "cursor",
+            Error::BadFrame { .. } => "frame",
+        };
+        write!(f, "could not read the {what}: {}", self.reason())
     }
 }
 

@@ -165,7 +165,7 @@ pub(crate) fn events_in<'t>(
         0 => trimmed,
         _ => rest.trim_matches(between),
     };
-    (!matches!(left, "" | "[" | "]" | "[]" | ",")).then(|| (why.to_string(), left))
+    (!matches!(left, "" | "[" | "]" | "[]" | ",")).then(|| (why.reason(), left))
 }
 
 /// What a server answers who asks for events (`protocol.md` 4).
@@ -186,7 +186,7 @@ impl Normalizer for ChatEvents {
             for (nth, raw) in answer.events.into_iter().enumerate() {
                 match ChatEvent::from_json(raw.get()) {
                     Ok(event) => self.event(emitter, event, nth),
-                    Err(why) => emitter.unreadable(&why.to_string(), raw.get()),
+                    Err(why) => emitter.unreadable(&why.reason(), raw.get()),
                 }
             }
             return true;

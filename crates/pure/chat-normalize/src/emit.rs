@@ -398,7 +398,7 @@ pub(crate) fn unreadable_notice(line_no: u64, reason: &str, text: &str) -> Notic
     }
     Notice {
         level: "warning".to_owned(),
-        text: format!("line {line_no} could not be read: {reason}"),
+        text: format!("Line {line_no} could not be read: {reason}"),
         source: Some("reader".to_owned()),
         line: Some(line_no),
         extra,

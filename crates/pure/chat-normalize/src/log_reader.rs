@@ -253,7 +253,7 @@ impl Lines<'_> {
         if !is_utf8 {
             let notice = Notice {
                 level: "warning".to_owned(),
-                text: format!("line {line_no} is not UTF-8; what was not is replaced"),
+                text: format!("Line {line_no} is not UTF-8; what was not is replaced"),
                 source: Some("reader".to_owned()),
                 line: Some(line_no),
                 extra: Extra::default(),

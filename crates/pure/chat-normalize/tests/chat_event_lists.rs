@@ -116,7 +116,7 @@ fn an_event_that_is_too_long_is_told_by_its_place_and_the_others_are_read() {
     let Payload::Notice(notice) = &told.payload else {
         panic!("{}", told.event_type());
     };
-    let why = "line 3 could not be read: it is longer than 16 MiB";
+    let why = "Line 3 could not be read: it is longer than 16 MiB";
     assert_eq!((notice.text.as_str(), notice.line), (why, Some(3)));
 }
 

@@ -330,6 +330,6 @@ fn of_an_export_that_breaks_off_the_line_is_told_in_which_that_is() {
         _ => None,
     });
     let expected =
-        format!("line 1 could not be read: it ends too early, in what begins in line {begins}");
+        format!("Line 1 could not be read: it ends too early, in what begins in line {begins}");
     assert_eq!(said, Some(expected));
 }

@@ -177,6 +177,7 @@ fn folder_row(
         .attr("type", "button")
         .class("tree__row tree__row--folder")
         .attr("data-path", path.clone())
+        .attr("title", path.clone())
         .attr("data-depth", depth(row))
         .attr("tabindex", stop)
         .style(("padding-inline-start", indent(row.depth)))
@@ -192,7 +193,7 @@ fn folder_row(
         })
         .child((
             icon_with(Icon::Chevron, "icon icon--chevron"),
-            span().class("tree__name").child(row.name.clone()),
+            span().class("tree__name path").child(row.name.clone()),
         ))
         .into_any()
 }

@@ -226,7 +226,7 @@ impl Reading {
                 && let Some(line) = notice.line
                 && notice
                     .text
-                    .starts_with(&format!("line {line} could not be read"))
+                    .starts_with(&format!("Line {line} could not be read"))
                 && !self.unreadable.contains(&line)
             {
                 self.unreadable.push(line);

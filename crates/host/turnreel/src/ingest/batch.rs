@@ -100,10 +100,7 @@ fn read_event(text: &str, session: &SessionId, depth: usize) -> Result<ChatEvent
         return Err((None, format!("more than {MAX_KEYS} keys")));
     }
     let mut event = ChatEvent::from_json(text).map_err(|why| {
-        let reason = match why {
-            chat_event::Error::NoEvent { reason } => reason,
-            other => other.to_string(),
-        };
+        let reason = why.reason();
         (field_of(&reason), reason)
     })?;
     if let Some(reason) = event.problem() {

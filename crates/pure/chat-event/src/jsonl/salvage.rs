@@ -19,13 +19,12 @@ pub(crate) type Damage = (UnreadableKind, String);
 ///
 /// `bytes` are those that stand in the source for `text`.
 pub(crate) fn read_record(text: &str, bytes: &[u8]) -> Result<Found, Damage> {
-    let (mut event, mended) = ChatEvent::from_json_mended(text).map_err(|why| match why {
-        Error::NoEvent { reason } => (UnreadableKind::NoEvent, reason),
-        Error::TooDeep => {
-            let reason = format!("nested deeper than {}", crate::MAX_DEPTH);
-            (UnreadableKind::TooDeep, reason)
-        }
-        Error::BadCursor | Error::BadFrame { .. } => (UnreadableKind::NoEvent, why.to_string()),
+    let (mut event, mended) = ChatEvent::from_json_mended(text).map_err(|why| {
+        let kind = match why {
+            Error::TooDeep => UnreadableKind::TooDeep,
+            _ => UnreadableKind::NoEvent,
+        };
+        (kind, why.reason())
     })?;
     // Another tool's field of the same name is left alone: it is no checksum where it has not the place and form of one.
     if event.extra.get(CHECKSUM_KEY).is_some()

@@ -229,12 +229,14 @@ pub enum StripKind {
     Change,
     /// Commands and other calls.
     Run,
-    /// What failed or waits.
+    /// What asks the user, or was stopped by them.
+    Ask,
+    /// What failed.
     Alarm,
 }
 
 /// How many kinds there are.
-pub const STRIP_KINDS: usize = 5;
+pub const STRIP_KINDS: usize = 6;
 
 /// Events of each kind in each of so many stretches of equal playing time, which together are `axis_ms` long.
 pub fn strip(
@@ -288,10 +290,10 @@ fn strip_kind(body: &BlockBody) -> Option<StripKind> {
         },
         BlockBody::FileEdit(_) => StripKind::Change,
         BlockBody::Plan(_) => StripKind::Look,
-        BlockBody::Error { .. }
-        | BlockBody::Interrupt { .. }
-        | BlockBody::Permission(_)
-        | BlockBody::Question(_) => StripKind::Alarm,
+        BlockBody::Error { .. } => StripKind::Alarm,
+        BlockBody::Interrupt { .. } | BlockBody::Permission(_) | BlockBody::Question(_) => {
+            StripKind::Ask
+        }
         BlockBody::Prompt(_)
         | BlockBody::Text(_)
         | BlockBody::Thinking(_)

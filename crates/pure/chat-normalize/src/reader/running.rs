@@ -39,7 +39,7 @@ impl Running {
         }
         let replaced = || {
             format!(
-                "line {} is not UTF-8; what was not is replaced",
+                "Line {} is not UTF-8; what was not is replaced",
                 held.line_no
             )
         };
