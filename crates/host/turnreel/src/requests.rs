@@ -54,6 +54,8 @@ pub(crate) struct Request {
     pub(crate) parent_tool_call_id: Option<String>,
     /// An answer from here would not reach who asks.
     pub(crate) is_answered_elsewhere: bool,
+    /// How many questions are asked together; 0 of a permission.
+    pub(crate) n_questions: usize,
 }
 
 type OfSession = BTreeMap<(Kind, String), Asked>;
@@ -227,19 +229,26 @@ impl Read {
 /// Whether the event is the first answer to a request.
 fn take(requests: &mut OfSession, event: &ChatEvent) -> bool {
     let (kind, id, asks) = match &event.payload {
-        Payload::PermissionRequest(it) => (Kind::Permission, &it.request_id, Some(it.answerable)),
+        Payload::PermissionRequest(it) => {
+            let asks = Some((it.answerable, 0));
+            (Kind::Permission, &it.request_id, asks)
+        }
         Payload::PermissionResolved(it) => (Kind::Permission, &it.request_id, None),
-        Payload::QuestionRequest(it) => (Kind::Question, &it.request_id, Some(it.answerable)),
+        Payload::QuestionRequest(it) => {
+            let asks = Some((it.answerable, it.questions.len()));
+            (Kind::Question, &it.request_id, asks)
+        }
         Payload::QuestionResolved(it) => (Kind::Question, &it.request_id, None),
         _ => return false,
     };
     let asked = requests.entry((kind, id.clone())).or_default();
-    if let Some(answerable) = asks {
+    if let Some((answerable, n_questions)) = asks {
         asked.request.get_or_insert_with(|| Request {
             turn_id: event.turn_id.clone(),
             agent_id: event.agent_id.clone(),
             parent_tool_call_id: event.parent_tool_call_id.clone(),
             is_answered_elsewhere: answerable == Some(false),
+            n_questions,
         });
         return false;
     }

@@ -174,6 +174,10 @@ fn bad_answers_are_refused_with_their_field() {
             "message",
         ),
         (QUESTION, r#"{}"#, "answers"),
+        (QUESTION, r#"{"answers": 5}"#, "answers"),
+        (QUESTION, r#"{"answers": []}"#, "answers"),
+        (QUESTION, r#"{"answers": [[1]]}"#, "answers"),
+        (QUESTION, r#"{"answers": [["left"], ["right"]]}"#, "answers"),
         (QUESTION, r#"{"outcome": "expired"}"#, "outcome"),
     ] {
         let (status, answer) = server.post_text(path, body);

@@ -182,6 +182,9 @@ async fn answer(
                 message,
             ));
         }
+        if let Payload::QuestionResolved(answer) = &payload {
+            check_answers(answer, request.n_questions)?;
+        }
         let mut id = format!("{request_id}:{}:answer", payload.event_type());
         if !ingest::is_event_id(&id) {
             // The log gives it one. That it is stored once is seen to here, not by its id.
@@ -201,6 +204,36 @@ async fn answer(
         Ok(Json(answer_of(&request_id, &asked.unwrap_or_default())))
     });
     storing.await?
+}
+
+/// Whether each question has its answer: the agent goes on with what it is given, and nothing can be corrected.
+fn check_answers(answer: &QuestionResolved, n_questions: usize) -> Result<(), ApiError> {
+    if answer.outcome != "answered" {
+        return Ok(());
+    }
+    let answers: Option<Value> = answer.answers.as_ref().and_then(chat_event::Json::parse);
+    let is_answer = |answer: &Value| match answer {
+        Value::String(_) => true,
+        Value::Array(words) => words.iter().all(Value::is_string),
+        _ => false,
+    };
+    let (is_each_one, n_answers) = match &answers {
+        Some(Value::Array(answers)) => (answers.iter().all(is_answer), answers.len()),
+        // By the questions' texts or ids.
+        Some(Value::Object(answers)) => (answers.values().all(is_answer), answers.len()),
+        _ => (false, 0),
+    };
+    if !is_each_one {
+        return Err(bad_field(
+            "answers",
+            "expected a list of texts for each question",
+        ));
+    }
+    if n_answers != n_questions {
+        let asked = format!("{n_questions} questions were asked, and {n_answers} answered");
+        return Err(bad_field("answers", &asked));
+    }
+    Ok(())
 }
 
 fn answer_of(request_id: &str, asked: &Asked) -> Value {
