@@ -79,6 +79,11 @@ pub(crate) fn tell(
     from: From,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> + Send {
     let (epoch, head, _) = live.position();
+    // Who is cut off before the first event goes on behind this, not with what comes next then.
+    let at = match from {
+        From::Now => id_line(&epoch, head),
+        From::Beginning | From::Cursor(..) => String::new(),
+    };
     let (resume, known) = match from {
         From::Beginning => (Resume::None, 0),
         From::Now => (Resume::None, head),
@@ -109,7 +114,7 @@ pub(crate) fn tell(
         form,
         known,
         heartbeat,
-        greeting: Some(format!("retry: {RETRY_MS}\n{greeting}")),
+        greeting: Some(format!("retry: {RETRY_MS}\n{at}{greeting}")),
         ended: false,
     };
     futures_util::stream::unfold(teller, |mut teller| async {

@@ -33,7 +33,13 @@ fn a_stream_tells_all_there_was_and_all_that_comes() {
         assert_eq!(told.data["id"], format!("e{n}"));
     }
     let mut from_now = server.stream(&format!("{SSE}?after=head"), None);
-    assert_eq!(from_now.next().unwrap().data["head"], 705);
+    let hello = from_now.next().unwrap();
+    assert_eq!(hello.data["head"], 705);
+    assert_eq!(
+        hello.id,
+        format!("v1.{epoch}.705"),
+        "what it goes on behind, though it was told nothing yet"
+    );
     server.post("s1", &chunks(706, 706));
     assert_eq!(from_now.seqs_to(706), [706]);
 }
