@@ -115,6 +115,11 @@ async fn ingest_on(
     }
     items.check(state, terms.atomic)?;
     let n_items = items.n_items;
+    if n_items == 0 {
+        // It makes no session: its id may be misspelt.
+        let epoch = state.live(&id).map(|live| live.position().0);
+        return Ok(Answer::repeated(epoch.unwrap_or_default(), 0));
+    }
     if let Some(fleet) = state.fleet.get() {
         if let Home::There(home) = fleet.home_to_write(state, &id).await? {
             // From a file or a spool that is read here: who asks the server is led there before.

@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use chat_store::{Options, Store, SyncPolicy};
 use tokio::net::{TcpListener, TcpSocket};
@@ -29,6 +30,9 @@ const DEFAULT_PORT: u16 = 7473;
 /// Connections that wait to be let in: where the system's queue is full it drops them, and who comes tries again after a
 /// second. It may hold fewer; on Linux 4096 is what it allows at most unless it is told otherwise.
 const WAITING_CONNECTIONS: u32 = 4096;
+
+/// Where the folder took no file, it is tried again this often.
+const NAME_EVERY: Duration = Duration::from_secs(5);
 
 /// What `turnreel serve` is told.
 #[derive(Debug, clap::Args)]
@@ -236,10 +240,16 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
         examples::import(&state).await;
     }
     let url = format!("http://{}", from_here(address));
+    let mut naming = None;
     if let Err(why) = data_dir::write_server_file(&dir, &url, watching.is_some()) {
         // On a full disk it still gives what there is. The file may say where another server was.
         data_dir::forget_server_file(&dir);
-        tracing::error!("agents on this machine do not find the server: {why}");
+        tracing::error!("agents on this machine do not find the server yet: {why}");
+        naming = Some(tokio::spawn(name_later(
+            dir.clone(),
+            url.clone(),
+            watching.is_some(),
+        )));
     }
     let report = watching.as_ref().map(|_| watch::report(&found));
     announce(&url, &token, args.ready_json, &dir, report.as_deref())?;
@@ -261,8 +271,23 @@ async fn serve(args: Args, watch: Option<Watch>) -> Result<(), String> {
         follow.close();
     }
     sending.abort();
+    if let Some(naming) = naming {
+        naming.abort();
+    }
     data_dir::remove_server_file(&dir);
     served.map_err(|why| format!("could not serve: {why}"))
+}
+
+/// Writes where the server is once the folder takes files again.
+async fn name_later(dir: PathBuf, url: String, watches: bool) {
+    loop {
+        tokio::time::sleep(NAME_EVERY).await;
+        // At once, not beside: a server that is stopped leaves none.
+        if data_dir::write_server_file(&dir, &url, watches).is_ok() {
+            tracing::info!("agents on this machine find the server now");
+            return;
+        }
+    }
 }
 
 /// Beyond this machine the start-up token is not enough of a lock: it is printed, it lies in a file that every program of

@@ -74,13 +74,7 @@ pub(crate) fn parse_duration_ms(text: &str) -> Result<i64, String> {
 /// Runs the command.
 pub(crate) fn command(command: Command) -> ExitCode {
     match run(command) {
-        Ok(text) => match std::io::stdout().write_all(text.as_bytes()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(why) => {
-                eprintln!("turnreel token: could not write: {why}: standard output");
-                ExitCode::FAILURE
-            }
-        },
+        Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             eprintln!("turnreel token: {why}");
             ExitCode::FAILURE
@@ -88,7 +82,12 @@ pub(crate) fn command(command: Command) -> ExitCode {
     }
 }
 
-fn run(command: Command) -> Result<String, String> {
+fn say(text: &str) -> Result<(), String> {
+    let written = std::io::stdout().write_all(text.as_bytes());
+    written.map_err(|why| format!("could not write: {why}: standard output"))
+}
+
+fn run(command: Command) -> Result<(), String> {
     match command {
         Command::Create {
             scopes,
@@ -113,7 +112,10 @@ fn run(command: Command) -> Result<String, String> {
             // The folder is named: who misspells it makes a token that opens nothing.
             let folder = dir.display();
             eprintln!("Token {} of {folder}; it is not shown again:", record.id);
-            Ok(format!("{token}\n"))
+            say(&format!("{token}\n")).inspect_err(|_| {
+                // Nobody has it. Where it cannot be taken back either, it stands in the list.
+                let _ = tokens::revoke(&dir, |made| made.id == record.id);
+            })
         }
         Command::List { data } => {
             let dir = data_dir::resolve(data.data)?;
@@ -122,13 +124,13 @@ fn run(command: Command) -> Result<String, String> {
                 // An empty list may be that of a folder that nobody meant.
                 eprintln!("no token was made in {}", dir.display());
             }
-            Ok(records.iter().map(row).collect())
+            say(&records.iter().map(row).collect::<String>())
         }
         Command::Revoke { id, data } => {
             let dir = data_dir::resolve(data.data)?;
             match tokens::revoke(&dir, |record| record.id == id)? {
                 0 => Err(format!("could not revoke: there is no token {id}")),
-                _ => Ok(String::new()),
+                _ => Ok(()),
             }
         }
     }

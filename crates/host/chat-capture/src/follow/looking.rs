@@ -8,7 +8,9 @@ use super::document::is_document;
 use super::file::Facts;
 use super::holders::Holders;
 use super::tree::{Seen, Tree};
-use super::{FORGET, Follow, HOT, Known, LOOK, REST, REST_PER_LOOK, TICK, Taker, duration_ms};
+use super::{
+    FORGET, Follow, HOT, Known, LONGEST_REST, LOOK, REST, REST_PER_LOOK, TICK, Taker, duration_ms,
+};
 use crate::pipe::now_ms;
 
 impl Follow {
@@ -44,7 +46,7 @@ impl Follow {
         self.see_holders();
         self.see_what_is_over();
         let took = began.elapsed();
-        self.next_look = Instant::now() + LOOK.max(took * REST_PER_LOOK);
+        self.next_look = Instant::now() + (took * REST_PER_LOOK).clamp(LOOK, LONGEST_REST);
         self.next_tick = Instant::now() + TICK;
     }
 
