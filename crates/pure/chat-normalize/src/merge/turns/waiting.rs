@@ -60,8 +60,10 @@ impl Waiting {
                 began_ms.saturating_sub(other_ms) > ONE_BEGINNING_MS
             })
         };
-        let last_ms = self.events.last().and_then(time_of);
-        began_after(self.began_ms(), turn.ended_ms) || began_after(turn.began_ms, last_ms)
+        // What it said so far is not all: the other may be told later than it began.
+        let is_end = |event: &&ChatEvent| matches!(event.payload, Payload::TurnEnd(_));
+        let ended_ms = self.events.iter().rfind(is_end).and_then(time_of);
+        began_after(self.began_ms(), turn.ended_ms) || began_after(turn.began_ms, ended_ms)
     }
 
     /// Whether this is certainly not `turn`.
@@ -91,5 +93,29 @@ impl Waiting {
             || (says_nothing && (has_answer || !turn.ended))
             || ((self.has_response || self.has_call) && turn.is_command && !has_answer)
             || (self.is_command && !self.has_response && !self.has_call && has_answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_event::payload::{TurnEnd, TurnStart};
+
+    use super::*;
+
+    #[test]
+    fn a_turn_that_only_began_may_be_one_that_is_told_later() {
+        let mut waiting = Waiting::default();
+        let began = ChatEvent::new("a", 1_000, "s", TurnStart::default());
+        waiting.take(began, Clue::None, 0);
+        // As a program tells it that prints its turn when it has set up its tools.
+        let turn = Turn {
+            id: "1.0a1b2c3d".to_owned(),
+            began_ms: Some(1_571),
+            ..Turn::default()
+        };
+        assert!(!waiting.is_other(&turn));
+        let ended = ChatEvent::new("b", 1_040, "s", TurnEnd::default());
+        waiting.take(ended, Clue::None, 0);
+        assert!(waiting.is_other(&turn), "it was over before that");
     }
 }
