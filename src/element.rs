@@ -59,6 +59,7 @@ const ATTRIBUTES: &[&str] = &[
     "fold",
     "group",
     "diff-view",
+    "diff-palette",
     "wrap",
     "opens-files",
     "controls",

@@ -151,7 +151,9 @@ impl FeedStore {
     /// How the last turn ended, where that was told: `completed`, `interrupted` or `failed`; whatever moment is shown.
     pub(crate) fn outcome(&self) -> Option<&'static str> {
         let renderer = self.renderer.borrow();
-        let turn = renderer.feed().turns().last()?;
+        // What stands outside of turns has none.
+        let turns = renderer.feed().turns();
+        let turn = turns.iter().rfind(|turn| turn.number > 0)?;
         match turn.state {
             TurnState::Running => None,
             _ if !turn.ended => None,
