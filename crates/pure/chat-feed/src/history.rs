@@ -57,6 +57,8 @@ pub(crate) struct History {
     /// Rows whose text an event changed beside the row that it came to.
     beside: Vec<(EventIdx, BlockId)>,
 
+    /// The event that held each turn last.
+    turns_held: Vec<EventIdx>,
     /// The event that began each turn.
     turns_began: Vec<EventIdx>,
     newest_of_turns: Vec<u32>,
@@ -215,6 +217,7 @@ impl History {
             + self.order.bytes()
             + (self.gone.capacity() + self.beside.capacity()) * size_of::<(EventIdx, BlockId)>()
             + (self.turns_began.capacity() + self.newest_of_turns.capacity()) * size_of::<u32>()
+            + self.turns_held.capacity() * size_of::<EventIdx>()
             + self.sessions.len() * 2 * size_of::<SessionFacts>()
             + self.contexts.capacity() * size_of::<(EventIdx, ContextUse)>()
             + self.usage.capacity() * size_of::<(EventIdx, UsageCounted)>()

@@ -6,6 +6,7 @@
 
 use chat_event::ChatEvent;
 use chat_feed::panel::raw_events;
+use chat_feed::projections::to_session_summary;
 use chat_feed::{BlockBody, ChatRenderer, FeedPatch};
 use serde_json::{Value, json};
 
@@ -99,4 +100,37 @@ fn what_takes_back_what_was_learned_leaves_the_beginning() {
     let mut renderer = ChatRenderer::new();
     renderer.replay_events(&events);
     assert_eq!(told(&renderer), ["started: Agent 1 m"]);
+}
+
+#[test]
+fn a_sub_agent_that_begins_renames_nothing() {
+    let mut events = log(&[
+        (
+            "session_start",
+            json!({"agent": "Agent 1", "title": "Main", "model": "m", "cwd": "/w"}),
+        ),
+        (
+            "tool_call",
+            json!({"toolCallId": "c", "toolName": "Task", "args": {}}),
+        ),
+        (
+            "session_start",
+            json!({"agent": "Agent 2", "title": "Sub", "model": "n", "cwd": "/w/sub"}),
+        ),
+    ]);
+    events[2].parent_tool_call_id = Some("c".into());
+    let mut renderer = ChatRenderer::new();
+    renderer.replay_events(&events);
+    assert_eq!(renderer.check(), Ok(()));
+    assert_eq!(
+        told(&renderer),
+        ["started: Agent 1 m /w", "started: Agent 2 n /w/sub"]
+    );
+    let session = renderer.feed().session();
+    assert_eq!(session.title.as_deref(), Some("Main"));
+    assert_eq!(session.model.as_deref(), Some("m"));
+    let summary = to_session_summary(&events);
+    assert_eq!(summary.title.as_deref(), Some("Main"));
+    assert_eq!(summary.cwd.as_deref(), Some("/w"));
+    assert_eq!(summary.agents, ["Agent 1", "Agent 2"]);
 }

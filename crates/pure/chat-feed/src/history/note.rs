@@ -40,7 +40,9 @@ impl History {
     /// A turn is about to be changed.
     pub(crate) fn hold_turn(&mut self, turn: TurnIdx, facts: &Turn) {
         let is_new = self.turns_began[turn.0 as usize] == self.event;
-        if !is_new && self.held_turns.iter().all(|(held, _)| *held != turn) {
+        // A session's end may be that of very many turns.
+        let held = std::mem::replace(&mut self.turns_held[turn.0 as usize], self.event);
+        if !is_new && held != self.event {
             self.held_turns.push((turn, facts.clone()));
         }
     }
@@ -82,6 +84,7 @@ impl History {
     pub(crate) fn turn_came(&mut self) {
         self.turns_began.push(self.event);
         self.newest_of_turns.push(NONE);
+        self.turns_held.push(NEVER);
     }
 
     /// What a usage event said was counted.

@@ -26,6 +26,7 @@ impl Replicate for History {
         tell_appended(&self.beside, &mut told.beside, out);
         tell_appended(&self.turns_began, &mut told.turns_began, out);
         tell_list(&self.newest_of_turns, &mut told.newest_of_turns, out);
+        tell_list(&self.turns_held, &mut told.turns_held, out);
         tell_appended(&self.turn_records, &mut told.turn_records, out);
         tell_value(&self.session, &mut told.session, out);
         tell_appended(&self.sessions, &mut told.sessions, out);
@@ -46,6 +47,7 @@ impl Replicate for History {
         hear_appended(&mut self.beside, input);
         hear_appended(&mut self.turns_began, input);
         hear_list(&mut self.newest_of_turns, input);
+        hear_list(&mut self.turns_held, input);
         hear_appended(&mut self.turn_records, input);
         hear_value(&mut self.session, input);
         hear_appended(&mut self.sessions, input);

@@ -258,7 +258,10 @@ impl ChatRenderer {
         id: &str,
         body: impl FnOnce(&str) -> BlockBody,
     ) -> BlockId {
-        if let Some(&row) = self.asks.get(&(ask, id.into())) {
+        // One that was taken back may be asked again.
+        if let Some(&row) = self.asks.get(&(ask, id.into()))
+            && self.feed.contains(row)
+        {
             return row;
         }
         let place = self.place(event);
@@ -287,13 +290,32 @@ impl ChatRenderer {
         } else if self.free_asks.contains(&id) {
             // No turn ends it, also where another source told of it in one.
             work.open_asks.remove(&id);
+            self.ask_again(id);
         } else if work.closed {
             self.expire(id);
         } else {
             work.open_asks.insert(id);
+            self.ask_again(id);
         }
         let is_over = self.turn_works[turn.0 as usize].closed && !self.free_asks.contains(&id);
         self.asking_call_changed(id, waits && !is_over);
+    }
+
+    /// What expired when its turn failed is asked again, as the turn goes on.
+    fn ask_again(&mut self, id: BlockId) {
+        match &mut self.feed.slot(id).block.body {
+            BlockBody::Permission(block) => block.expired = false,
+            BlockBody::Question(block) => block.expired = false,
+            _ => {}
+        }
+    }
+
+    /// It was taken back: nothing waits for it.
+    pub(super) fn forget_ask(&mut self, id: BlockId) {
+        let turn = self.feed.block(id).turn;
+        self.turn_works[turn.0 as usize].open_asks.remove(&id);
+        self.free_asks.remove(&id);
+        self.asking_call_changed(id, false);
     }
 
     /// A request that names no turn, as a hook sends it, is not of the turn that it stands in: a sub-agent in the background

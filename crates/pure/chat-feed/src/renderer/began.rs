@@ -20,6 +20,10 @@ impl ChatRenderer {
     }
 
     pub(super) fn session_start(&mut self, event: &ChatEvent, start: &SessionStart) {
+        if event.parent_tool_call_id.is_some() {
+            // It began within the session, whose facts are others.
+            return self.row(event, BlockBody::SessionStart(Box::new(start.clone())));
+        }
         let session = &mut self.feed.session;
         let tell = |known: &mut Option<String>, told: &Option<String>| {
             if told.is_some() {
@@ -40,23 +44,17 @@ impl ChatRenderer {
         let goes_on = session.ended.take().is_none();
         self.session_changed();
         let begun = self.begun.filter(|&begun| self.feed.contains(begun));
-        let nested = event.parent_tool_call_id.is_some();
-        let Some(begun) = begun.filter(|_| goes_on && !nested) else {
+        let Some(begun) = begun.filter(|_| goes_on) else {
             let mut start = Box::new(start.clone());
-            if !nested {
-                let session = &self.feed.session;
-                start.agent.clone_from(&session.agent);
-                start.model.clone_from(&session.model);
-                if start.cwd.is_none() {
-                    start.cwd.clone_from(&session.cwd);
-                }
-                start.git_branch.clone_from(&session.git_branch);
+            let session = &self.feed.session;
+            start.agent.clone_from(&session.agent);
+            start.model.clone_from(&session.model);
+            if start.cwd.is_none() {
+                start.cwd.clone_from(&session.cwd);
             }
+            start.git_branch.clone_from(&session.git_branch);
             let place = self.place(event);
-            let row = self.insert(&place, BlockBody::SessionStart(start));
-            if !nested {
-                self.begun = Some(row);
-            }
+            self.begun = Some(self.insert(&place, BlockBody::SessionStart(start)));
             return;
         };
         // It began once: what is learned later is told there, and what changes is told where a reader misses it otherwise.

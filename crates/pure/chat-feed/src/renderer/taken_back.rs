@@ -10,8 +10,18 @@ impl ChatRenderer {
     /// Takes back the rows that the named events made.
     pub(super) fn retract(&mut self, retract: &Retract) {
         for event_id in &retract.event_ids {
-            if let Some(&id) = self.rows_of_ids.get(&super::seen::hash_of_id(event_id)) {
-                self.remove(id);
+            let Some(&id) = self.rows_of_ids.get(&super::seen::hash_of_id(event_id)) else {
+                continue;
+            };
+            let text = match &self.feed.block(id).body {
+                BlockBody::Text(block) => Some(block.text),
+                BlockBody::Thinking(block) => Some(block.text),
+                _ => None,
+            };
+            // A text is many rows, and no source takes back some of them.
+            let rows = text.and_then(|text| self.take_back_part(id, text));
+            for row in rows.unwrap_or_else(|| vec![id]) {
+                self.remove(row);
             }
         }
     }
@@ -21,7 +31,9 @@ impl ChatRenderer {
         let block = self.feed.block(id);
         let (turn, parent) = (block.turn, block.parent);
         match &block.body {
+            BlockBody::Permission(_) | BlockBody::Question(_) => return self.forget_ask(id),
             BlockBody::ToolCall(_) => {
+                self.turn_works[turn.0 as usize].open_calls.remove(&id);
                 let steps = &mut self.feed.turn_mut(turn).steps;
                 *steps = steps.saturating_sub(1);
                 if let Some(parent) = parent.filter(|&parent| self.feed.contains(parent)) {

@@ -192,6 +192,21 @@ impl ChatRenderer {
         parts.insert(number, part);
     }
 
+    /// Forgets the part that a row is of, so that it may be said again; its rows.
+    pub(super) fn take_back_part(&mut self, row: BlockId, text: TextIdx) -> Option<Vec<BlockId>> {
+        let block = self.feed.block(row);
+        let (response, turn) = (block.response?, block.turn);
+        let thinking = matches!(block.body, BlockBody::Thinking(_));
+        let parts = self.response_works[response.0 as usize].parts(thinking);
+        let mut numbered = parts.by_number.iter();
+        let at = numbered.position(|(_, part)| part.text == text)?;
+        let (number, part) = parts.by_number.remove(at);
+        parts.open = parts.open.filter(|&open| open != number);
+        let open_parts = &mut self.turn_works[turn.0 as usize].open_parts;
+        open_parts.remove(&(response, thinking, number));
+        Some(part.rows)
+    }
+
     /// Brings a piece into the part's text; returns how much of it, from its start, stayed as it was.
     fn take_text(&mut self, part: &mut Part, piece: &Piece<'_>) -> usize {
         let event = self.event;

@@ -219,3 +219,18 @@ fn a_summary_can_be_asked_for_at_any_time() {
     }
     assert_eq!(n_calls, [0, 1, 0]);
 }
+
+#[test]
+fn responses_that_are_told_of_in_turns_are_counted_once() {
+    let told = |response, output| ("usage", "t1", response, usage("response", 10, output));
+    let events = log(&[
+        ("turn_start", "t1", "-", json!({"trigger": "user"})),
+        told("r1", 1),
+        told("r2", 2),
+        told("r1", 5),
+        told("r2", 6),
+        told("r1", 7),
+    ]);
+    let tokens = to_session_summary(&events).usage.unwrap();
+    assert_eq!((tokens.input_tokens, tokens.output_tokens), (20, 7 + 6));
+}

@@ -37,8 +37,12 @@ impl Conversation {
             Owner::Entry(entry) => self.remove(entry),
             Owner::Call(call) => self.remove_call(call),
             Owner::Block(entry, block_idx) => {
-                let response = self.response_mut(entry);
-                if let Some(block) = response.and_then(|found| found.blocks.get_mut(block_idx)) {
+                let Some(response) = self.response_mut(entry) else {
+                    return;
+                };
+                response.texts.forget(block_idx);
+                response.thinking.forget(block_idx);
+                if let Some(block) = response.blocks.get_mut(block_idx) {
                     *block = Block::Gone;
                 }
             }

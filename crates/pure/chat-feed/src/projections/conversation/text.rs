@@ -69,6 +69,16 @@ impl Parts {
         };
         piece.part.or(self.open).unwrap_or_else(next)
     }
+
+    /// Forgets the part whose block was taken back: it may be said again.
+    pub(super) fn forget(&mut self, block_idx: usize) {
+        let mut parts = self.by_number.iter();
+        let Some((&number, _)) = parts.find(|(_, at)| **at == block_idx) else {
+            return;
+        };
+        self.by_number.remove(&number);
+        self.open = self.open.filter(|&open| open != number);
+    }
 }
 
 impl Conversation {

@@ -120,6 +120,11 @@ impl Told {
                     false => SessionOutcome::Completed,
                 });
             }
+            // A sub-agent's is no beginning of the session.
+            Payload::SessionStart(start) if !main => {
+                add_name(&mut self.agents, start.agent.as_deref());
+                add_name(&mut self.models, start.model.as_deref());
+            }
             Payload::SessionStart(start) => {
                 if let Some(title) = start.title.as_ref().filter(|title| !title.is_empty()) {
                     self.title = Some(title.clone());

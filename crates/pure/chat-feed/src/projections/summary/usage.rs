@@ -10,6 +10,9 @@ use serde::Serialize;
 /// Turns are kept apart while they may still change; older ones are one figure.
 const OPEN_TURNS: usize = 4096;
 
+/// So many responses of a turn may be told of in turns: more sub-agents seldom work at a time.
+const OPEN_RESPONSES: usize = 16;
+
 /// Tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -115,8 +118,8 @@ impl Figures {
 pub(crate) struct TurnUsage {
     told: Figures,
     responses: Figures,
-    /// The newest response, whose figures may come again.
-    newest: Option<(u64, Figures)>,
+    /// The newest responses, whose figures may come again; the last one last. Sub-agents answer side by side.
+    newest: Vec<(u64, Figures)>,
 }
 
 impl TurnUsage {
@@ -131,20 +134,21 @@ impl TurnUsage {
             }
             Said::OfResponse(response) => response,
         };
-        match (&mut self.newest, response) {
-            (Some((known, newest)), Some(response)) if *known == response => {
-                *newest = figures.or(*newest);
-            }
-            (newest, response) => {
-                let before = std::mem::take(newest);
-                let before = before.map_or_else(Figures::default, |(_, figures)| figures);
-                self.responses = self.responses.plus(before);
-                match response {
-                    Some(response) => *newest = Some((response, figures)),
-                    None => self.responses = self.responses.plus(figures),
-                }
-            }
+        let Some(response) = response else {
+            self.responses = self.responses.plus(figures);
+            return;
+        };
+        let mut newest = self.newest.iter();
+        if let Some(at) = newest.rposition(|(known, _)| *known == response) {
+            let (_, told) = self.newest.remove(at);
+            self.newest.push((response, figures.or(told)));
+            return;
         }
+        if self.newest.len() == OPEN_RESPONSES {
+            let (_, oldest) = self.newest.remove(0);
+            self.responses = self.responses.plus(oldest);
+        }
+        self.newest.push((response, figures));
     }
 
     /// Tokens and cost.
@@ -154,10 +158,8 @@ impl TurnUsage {
     }
 
     fn figures(&self) -> Figures {
-        let newest = self
-            .newest
-            .map_or_else(Figures::default, |(_, figures)| figures);
-        self.told.or(self.responses.plus(newest))
+        let newest = self.newest.iter().map(|(_, figures)| *figures);
+        self.told.or(newest.fold(self.responses, Figures::plus))
     }
 }
 

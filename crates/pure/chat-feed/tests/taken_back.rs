@@ -1,0 +1,142 @@
+//! What a source takes back is gone, and may be said again.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a promise that is not kept fails its test"
+)]
+
+use chat_event::ChatEvent;
+use chat_feed::projections::to_markdown;
+use chat_feed::{BlockBody, ChatRenderer};
+use serde_json::{Value, json};
+
+const PARAGRAPHS: &str = "One.\n\nTwo.\n\n- three\n- four\n\nFive.";
+
+fn log(lines: &[(&str, Value)]) -> Vec<ChatEvent> {
+    let event = |(nth, (kind, payload)): (usize, &(&str, Value))| {
+        let line = json!({"id": format!("e{nth}"), "timestamp": 1_000 + nth, "sessionId": "s", "turnId": "t",
+            "responseId": "r", "type": kind, "payload": payload});
+        ChatEvent::from_json(&line.to_string()).unwrap()
+    };
+    lines.iter().enumerate().map(event).collect()
+}
+
+/// The texts of all rows.
+fn rows(renderer: &ChatRenderer) -> Vec<String> {
+    assert_eq!(renderer.check(), Ok(()));
+    let feed = renderer.feed();
+    feed.rows()
+        .map(|row| feed.text(row.id).to_string())
+        .collect()
+}
+
+fn replayed(events: &[ChatEvent]) -> ChatRenderer {
+    let mut renderer = ChatRenderer::with_history();
+    renderer.replay_events(events);
+    renderer
+}
+
+#[test]
+fn a_text_of_many_rows_goes_whole() {
+    for (said, done) in [
+        ("assistant_done", true),
+        ("thinking_done", true),
+        ("assistant_chunk", false),
+        ("thinking_chunk", false),
+    ] {
+        let events = log(&[
+            ("turn_start", json!({"trigger": "user"})),
+            ("user_message", json!({"text": "Hi"})),
+            (said, json!({"text": PARAGRAPHS})),
+            ("notice", json!({"text": "beside"})),
+            ("retract", json!({"eventIds": ["e2"]})),
+        ]);
+        let rows = rows(&replayed(&events));
+        assert_eq!(rows.len(), 2, "{said} (done: {done}): {rows:?}");
+        assert!(!rows.join(" ").contains("One"), "{rows:?}");
+        assert!(!to_markdown(&events).contains("One"));
+    }
+}
+
+#[test]
+fn what_was_taken_back_may_be_said_again() {
+    let events = log(&[
+        ("turn_start", json!({"trigger": "user"})),
+        ("assistant_done", json!({"text": PARAGRAPHS, "part": 0})),
+        ("assistant_done", json!({"text": "Behind.", "part": 1})),
+        ("retract", json!({"eventIds": ["e1"]})),
+        ("assistant_chunk", json!({"text": "Six.\n\nSev", "part": 0})),
+        ("assistant_chunk", json!({"text": "en.", "part": 0})),
+        (
+            "assistant_done",
+            json!({"text": "Six.\n\nSeven.", "part": 0}),
+        ),
+        ("turn_end", json!({"outcome": "completed"})),
+    ]);
+    let text = rows(&replayed(&events)).join("\n");
+    assert!(!text.contains("One"), "{text}");
+    for said in ["Six.", "Seven.", "Behind."] {
+        assert!(text.contains(said), "{said}: {text}");
+        assert!(to_markdown(&events).contains(said), "{said}");
+    }
+}
+
+#[test]
+fn nothing_waits_for_a_request_that_was_taken_back() {
+    let request =
+        json!({"requestId": "q", "toolName": "Bash", "toolCallId": "c", "args": {}, "options": []});
+    let events = log(&[
+        ("turn_start", json!({"trigger": "user"})),
+        (
+            "tool_call",
+            json!({"toolCallId": "c", "toolName": "Bash", "args": {}}),
+        ),
+        ("permission_request", request.clone()),
+        ("retract", json!({"eventIds": ["e2"]})),
+        ("permission_request", request),
+        (
+            "permission_resolved",
+            json!({"requestId": "q", "decision": "allow"}),
+        ),
+    ]);
+    let mut renderer = ChatRenderer::with_history();
+    let mut seen = Vec::new();
+    for event in &events {
+        renderer.render_event(event);
+        assert_eq!(renderer.check(), Ok(()));
+        let feed = renderer.feed();
+        let n_asks = feed
+            .rows()
+            .filter(|row| matches!(row.body, BlockBody::Permission(_)));
+        let waits = feed
+            .rows()
+            .any(|row| matches!(&row.body, BlockBody::ToolCall(call) if call.waits));
+        seen.push((n_asks.count(), renderer.waiting_asks(), waits));
+    }
+    assert_eq!(
+        seen[2..],
+        [(1, 1, true), (0, 0, false), (1, 1, true), (1, 0, false)]
+    );
+}
+
+#[test]
+fn what_was_asked_in_vain_may_be_asked_again() {
+    let request = json!({"requestId": "q", "toolName": "Bash", "args": {}, "options": []});
+    let events = log(&[
+        ("turn_start", json!({"trigger": "user"})),
+        ("permission_request", request.clone()),
+        (
+            "error",
+            json!({"code": "overloaded", "message": "Overloaded"}),
+        ),
+        ("permission_request", request),
+    ]);
+    let renderer = replayed(&events);
+    assert_eq!(renderer.check(), Ok(()));
+    assert_eq!(renderer.waiting_asks(), 1);
+    let mut asks = renderer.feed().rows();
+    let expired = asks.find_map(|row| match &row.body {
+        BlockBody::Permission(block) => Some(block.expired),
+        _ => None,
+    });
+    assert_eq!(expired, Some(false));
+}
