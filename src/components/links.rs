@@ -227,11 +227,16 @@ impl Context {
         let before = self.links.damage.get();
         let next = {
             let feed = self.store.feed();
-            let damaged = |block: &&Block| block.body.is_damage();
+            // Rows of damage behind one another are one place.
+            let is_place = |block: &&Block| {
+                let before = feed.prev(block.id);
+                let goes_on = before.is_some_and(|before| feed.block(before).body.is_damage());
+                block.body.is_damage() && !goes_on
+            };
             let mut rows = feed.rows();
             let after = before.is_some_and(|before| rows.any(|block| block.id == before));
-            let next = if after { rows.find(damaged) } else { None };
-            next.or_else(|| feed.rows().find(damaged))
+            let next = if after { rows.find(is_place) } else { None };
+            next.or_else(|| feed.rows().find(is_place))
                 .map(|block| block.id)
         };
         self.links.damage.set(next);

@@ -4,13 +4,17 @@ use crate::made_logs::log_of;
 use crate::stage::{LOAD_LIMIT, on_stage};
 use crate::{FEED, SHORT};
 
-/// A log of three events, between which two lines are broken and two events are lost.
+/// A log between whose events lines are broken, which are missing in its count of events then, and two are lost.
 const DAMAGED: &str = concat!(
     r#"{"seq":1,"id":"e1","timestamp":1703001234567,"sessionId":"s1","type":"user_message","turnId":"t1","payload":{"text":"Hello"}}"#,
-    "\n{\"seq\":2,\"id\":\n",
-    r#"{"seq":3,"id":"e3","timestamp":1703001234568,"sessionId":"s1","type":"log_gap","payload":{"from":3,"to":4,"why":"damaged"}}"#,
+    "\n{\"seq\":2,\"id\":\n{\"seq\":3,\n",
+    r#"{"seq":4,"id":"e4","timestamp":1703001234568,"sessionId":"s1","type":"assistant_done","turnId":"t1","responseId":"r1","payload":{"text":"So far","part":0}}"#,
+    "\n",
+    r#"{"seq":5,"id":"e5","timestamp":1703001234568,"sessionId":"s1","type":"log_gap","turnId":"t1","payload":{"from":5,"to":6,"why":"damaged"}}"#,
+    "\n",
+    r#"{"seq":7,"id":"e7","timestamp":1703001234568,"sessionId":"s1","type":"assistant_done","turnId":"t1","responseId":"r2","payload":{"text":"And on"}}"#,
     "\nnot JSON at all\n",
-    r#"{"seq":5,"id":"e5","timestamp":1703001234569,"sessionId":"s1","type":"assistant_done","turnId":"t1","responseId":"r1","payload":{"text":"All of the rest is here"}}"#,
+    r#"{"seq":8,"id":"e8","timestamp":1703001234569,"sessionId":"s1","type":"assistant_done","turnId":"t1","responseId":"r3","payload":{"text":"All of the rest is here"}}"#,
     "\n",
 );
 
@@ -51,7 +55,7 @@ fn damaged_places_are_counted_and_gone_to_one_after_the_other() {
         }
         assert!(gone_to[0].contains("line 2"), "{gone_to:?}");
         assert!(gone_to[1].contains("2 events not retained"), "{gone_to:?}");
-        assert!(gone_to[2].contains("line 4"), "{gone_to:?}");
+        assert!(gone_to[2].contains("line 7"), "{gone_to:?}");
         assert_eq!(gone_to[3], gone_to[0], "behind the last the first is next");
     });
 }

@@ -110,3 +110,26 @@ fn agents_that_write_to_each_other_differ_in_hue() {
     let answered = hues(&[("t1", "agent_callback", answer), message(2, "c")]);
     assert_eq!((answered[0].1, answered[1].1), (both[0].1, both[1].1));
 }
+
+#[test]
+fn lines_that_cannot_be_read_and_the_gap_behind_them_are_one_place() {
+    let broken = |line: u64| {
+        let told =
+            json!({"level": "warning", "text": "unreadable", "line": line, "source": "reader"});
+        ("t1", "notice", told)
+    };
+    let gap = |from: u64, to: u64| {
+        (
+            "t1",
+            "log_gap",
+            json!({"from": from, "to": to, "why": "lost"}),
+        )
+    };
+    let said = |text: &str| ("t1", "assistant_done", json!({"text": text}));
+    let mut lines = vec![said("One"), broken(2), broken(3), gap(2, 3)];
+    assert_eq!(replay(&log(&lines)).feed().session().damaged_places, 1);
+    lines.extend([said("Two"), gap(5, 6), said("Three"), broken(7)]);
+    let renderer = replay(&log(&lines));
+    let session = renderer.feed().session();
+    assert_eq!((session.damaged_places, session.lost_events), (3, 4));
+}

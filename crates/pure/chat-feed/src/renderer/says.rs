@@ -198,12 +198,20 @@ impl ChatRenderer {
             line: notice.line,
             source: notice.source.clone(),
         };
-        if body.is_damage() {
+        self.row_of_damage(event, body);
+    }
+
+    /// Lines in a row that cannot be read are one damaged place, and so is the gap that they leave in the count of events.
+    fn row_of_damage(&mut self, event: &ChatEvent, body: BlockBody) {
+        let place = self.place(event);
+        let before = self.end_of(&place);
+        let goes_on = before.is_some_and(|before| self.feed.block(before).body.is_damage());
+        if body.is_damage() && !goes_on {
             let session = &mut self.feed.session;
             session.damaged_places = session.damaged_places.saturating_add(1);
             self.session_changed();
         }
-        self.row(event, body);
+        self.insert(&place, body);
     }
 
     pub(super) fn raw(&mut self, event: &ChatEvent, label: String, value: &Json) {
@@ -215,8 +223,7 @@ impl ChatRenderer {
         let n_lost = gap.n_missing();
         let session = &mut self.feed.session;
         session.lost_events = session.lost_events.saturating_add(n_lost);
-        session.damaged_places = session.damaged_places.saturating_add(u64::from(n_lost > 0));
         self.session_changed();
-        self.row(event, BlockBody::Gap(gap.clone()));
+        self.row_of_damage(event, BlockBody::Gap(gap.clone()));
     }
 }

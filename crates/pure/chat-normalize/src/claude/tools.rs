@@ -268,6 +268,10 @@ fn found_in(name: &str, text: &str) -> Option<String> {
 
 /// What a sub-agent reported, without the words around it that are for the model.
 pub(crate) fn report_of_agent(name: &str, details: &Value) -> Option<String> {
+    if matches!(name, "Task" | "Agent") && str_of(details, "status") == Some("async_launched") {
+        // All that is said is how the model has to wait for it.
+        return Some("It works in the background.".to_owned());
+    }
     let blocks = list_of(details, "content");
     let only_text = blocks
         .iter()
