@@ -53,6 +53,11 @@ pub enum Error {
         /// What it said.
         why: String,
     },
+    /// The server knows nothing of that, or this client sees nothing of it: these answers are the same.
+    NotFound {
+        /// What it said.
+        why: String,
+    },
     /// The batch is too large for the server.
     TooLarge,
     /// The server refuses the batch, and would each time.
@@ -85,7 +90,7 @@ impl fmt::Display for Error {
             Error::Later { why, .. } => write!(f, "could not send yet: {why}"),
             Error::Unauthorized { why } => write!(f, "could not send: {why}"),
             Error::TooLarge => write!(f, "could not send: the batch is too large"),
-            Error::Refused { why } | Error::IdsTaken { why } => {
+            Error::NotFound { why } | Error::Refused { why } | Error::IdsTaken { why } => {
                 write!(f, "could not send: {why}")
             }
             Error::Spool {
@@ -281,6 +286,7 @@ fn read_text(
     };
     match status {
         401 | 403 | 421 => Err(Error::Unauthorized { why: why() }),
+        404 => Err(Error::NotFound { why: why() }),
         413 => Err(Error::TooLarge),
         // 423: another program has the session's log for now.
         408 | 423 | 429 | 500..=599 => Err(Error::Later {

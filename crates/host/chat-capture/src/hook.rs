@@ -289,7 +289,7 @@ impl Asked {
         let path = format!("sessions/{}/summary", self.session_id);
         match self.get(&self.client, &path) {
             Ok(_) => Ok(true),
-            Err(Error::Refused { .. }) => Ok(false),
+            Err(Error::NotFound { .. } | Error::Refused { .. }) => Ok(false),
             Err(why) => Err(why),
         }
     }

@@ -18,7 +18,7 @@ use chat_normalize::{Context, Dialect, SessionReader};
 
 use crate::client::{Endpoint, Error};
 use delivery::Shared;
-use reading::read;
+use reading::{AtEnd, read};
 
 /// Looks for the server; asked anew before each try.
 pub type FindEndpoint = Box<dyn Fn() -> Result<Endpoint, String> + Send + Sync>;
@@ -67,6 +67,8 @@ pub struct Pipe {
 pub struct Outcome {
     /// The events made of the input.
     pub events: u64,
+    /// Those that could be kept nowhere, as on a full disk.
+    pub lost: u64,
     /// Why the input is no agent's, where it is none.
     pub not_a_session: Option<String>,
     /// The file with the events the server has not taken.
@@ -106,6 +108,7 @@ impl Pipe {
                 None => SessionReader::new(context),
             };
             let takes_answers = self.takes_answers;
+            let (wait, stops) = (self.wait, self.stops.clone());
             move || {
                 let mut next = |timeout| shared.queue.pop(timeout);
                 let mut keep = |dialect: Option<Dialect>, events: &[ChatEvent]| {
@@ -119,6 +122,11 @@ impl Pipe {
                     &now_ms,
                     &Instant::now,
                     &mut keep,
+                    &AtEnd {
+                        wait,
+                        rest: &std::thread::sleep,
+                        is_stopped: &|| stops.load(Ordering::SeqCst) >= 2,
+                    },
                 );
                 shared.spool.finish();
                 outcome

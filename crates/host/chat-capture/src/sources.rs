@@ -345,11 +345,9 @@ pub(crate) fn log_after(
         let page = match client.page(endpoint, session_id, &after) {
             Ok(page) => page,
             // There is no such session yet.
-            Err(Error::Refused { why }) if after == "0" && why.starts_with("404") => {
-                return Ok((events, after));
-            }
+            Err(Error::NotFound { .. }) if after == "0" => return Ok((events, after)),
             // That a log cannot be read says nothing against what is to be sent.
-            Err(Error::Refused { why }) => {
+            Err(Error::NotFound { why } | Error::Refused { why }) => {
                 return Err(Error::Later {
                     why,
                     after_ms: None,

@@ -8,7 +8,7 @@ mod packed;
 mod restore;
 mod session;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -93,7 +93,7 @@ struct Inner {
     open: Mutex<HashMap<SessionId, Arc<Session>>>,
     ticks: AtomicU64,
     /// Logs of the folder that could not be opened.
-    unopened: AtomicU64,
+    unopened: Mutex<BTreeSet<String>>,
     /// Released when the process ends, however it ends.
     _lock: File,
 }
@@ -122,7 +122,7 @@ impl Store {
                 to_sync: Mutex::default(),
                 open: Mutex::default(),
                 ticks: AtomicU64::new(0),
-                unopened: AtomicU64::new(0),
+                unopened: Mutex::default(),
                 _lock: lock,
             }),
             stop_syncing: Mutex::default(),
@@ -143,8 +143,9 @@ impl Store {
         self.take_in_packed(&found.packed);
         // No log has to do with another, and each is waited for: for its files, or for all of it being read.
         beside_each_other(n_threads.min(MOST_OPENING), found.logs, &|files| {
+            let stem = files.stem().to_owned();
             if let Err(why) = self.take_in(files, is_sure) {
-                self.inner.unopened.fetch_add(1, Ordering::Relaxed);
+                locked(&self.inner.unopened).insert(stem);
                 tracing::error!("{why}");
             }
         });
@@ -162,7 +163,7 @@ impl Store {
         begun.retain(|stem| match end_begun(&Files::of_one(dir, stem)) {
             Ok(_) => false,
             Err(why) => {
-                self.inner.unopened.fetch_add(1, Ordering::Relaxed);
+                locked(&self.inner.unopened).insert(stem.clone());
                 tracing::error!("{why}");
                 true
             }
@@ -271,6 +272,7 @@ impl Store {
         let session = Session::of_log(id.clone(), log, &self.inner);
         sessions.insert(id.clone(), session.clone());
         drop(sessions);
+        locked(&self.inner.unopened).remove(files.stem());
         self.inner.opened(id);
         Ok(session)
     }
@@ -296,9 +298,9 @@ impl Store {
         Ok(ids)
     }
 
-    /// How many logs of the folder could not be opened; they are left as they are.
+    /// How many logs of the folder could not be opened so far; they are left as they are.
     pub fn unopened_logs(&self) -> u64 {
-        self.inner.unopened.load(Ordering::Relaxed)
+        locked(&self.inner.unopened).len() as u64
     }
 
     /// The bodies beside the logs.

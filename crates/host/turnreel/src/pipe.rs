@@ -164,7 +164,10 @@ fn report(outcome: &Outcome) -> ExitCode {
             path.display()
         );
     }
-    ExitCode::SUCCESS
+    match outcome.lost {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    }
 }
 
 /// Looks for the server anew each time: it may have been started again on another port.

@@ -535,6 +535,24 @@ fn a_wrong_token_and_a_far_endpoint_are_said() {
     assert!(said.contains("https"), "{said}");
 }
 
+#[test]
+fn what_a_token_of_another_session_cannot_send_waits_for_one_that_can() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::start(dir.path());
+    let token = support::make_token(&server, &["--scope", "ingest", "--session", "s2"]);
+    let more = ["--token", &token, "--wait", "1"];
+    let output = run(dir.path(), &more, SMALL.as_bytes());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("404"), "{said}");
+    assert!(said.contains("they wait in"), "{said}");
+    assert_eq!(spooled(dir.path()), 1);
+    assert!(run(dir.path(), &[], b"").stdout.is_empty());
+    soon("it is sent with the server's own", || {
+        spooled(dir.path()) == 0
+    });
+    assert_eq!(server.all("s1", 10).len(), 3);
+}
+
 /// What a pipe hands on goes one way: nobody is to be asked for an answer that would never arrive.
 #[test]
 fn what_an_agent_asks_in_a_pipe_is_answered_where_it_runs() {

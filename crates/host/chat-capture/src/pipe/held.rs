@@ -61,6 +61,15 @@ impl Held {
         }
     }
 
+    /// Whether something waits for room.
+    pub(super) fn waits(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    pub(super) fn n_lost(&self) -> usize {
+        self.n_lost
+    }
+
     /// What is to be said of what is lost.
     pub(super) fn said(self) -> Option<String> {
         let (why, _) = self.failed?;

@@ -6,7 +6,7 @@ use chat_event::{ChatEvent, Payload};
 use chat_normalize::{Dialect, SessionReader};
 
 use super::Outcome;
-use super::held::Held;
+use super::held::{Held, TRY_EVERY};
 use crate::queue::Popped;
 
 /// After this long without input, a session whose format does not say when a turn ends is taken to be idle.
@@ -18,6 +18,15 @@ const RECENT_MS: i64 = 60_000;
 /// Keeps events that a source of a dialect tells.
 pub(super) type Keep<'a> = dyn FnMut(Option<Dialect>, &[ChatEvent]) -> Result<(), String> + 'a;
 
+/// What is done at the end of the input where events could not be kept.
+pub(super) struct AtEnd<'a> {
+    /// So long it is waited for room.
+    pub(super) wait: Duration,
+    pub(super) rest: &'a dyn Fn(Duration),
+    /// Whether it is not to be waited any longer.
+    pub(super) is_stopped: &'a dyn Fn() -> bool,
+}
+
 /// Bytes to events, events to where they are kept. Events have the time of the clock on the wall; what is waited for goes
 /// by `now`, which nobody sets.
 pub(super) fn read(
@@ -27,6 +36,7 @@ pub(super) fn read(
     now_ms: &dyn Fn() -> i64,
     now: &dyn Fn() -> Instant,
     keep: &mut Keep<'_>,
+    at_end: &AtEnd<'_>,
 ) -> Outcome {
     let mut outcome = Outcome::default();
     let mut held = Held::default();
@@ -59,7 +69,7 @@ pub(super) fn read(
                 None
             }
         };
-        let at_end = result.is_none();
+        let is_over = result.is_none();
         let result = match result {
             Some(result) => result,
             None if outcome.not_a_session.is_some() => Ok(()),
@@ -78,11 +88,21 @@ pub(super) fn read(
             events.iter_mut().for_each(is_answered_elsewhere);
         }
         let mut keep = |events: &[ChatEvent]| keep(reader.dialect(), events);
-        held.keep(&mut events, now(), at_end, &mut keep);
-        if at_end {
+        held.keep(&mut events, now(), false, &mut keep);
+        if is_over {
+            // Others may make room, as they may while it goes on.
+            let begun = now();
+            while held.waits() {
+                let is_last = now().duration_since(begun) >= at_end.wait || (at_end.is_stopped)();
+                if !is_last {
+                    (at_end.rest)(TRY_EVERY);
+                }
+                held.keep(&mut events, now(), is_last, &mut keep);
+            }
             break;
         }
     }
+    outcome.lost = held.n_lost() as u64;
     outcome.notes.extend(held.said());
     outcome
 }
@@ -127,11 +147,16 @@ mod tests {
     use chat_normalize::Context;
 
     use super::*;
-    use crate::pipe::held::TRY_EVERY;
 
     const STEP: &str = r#"{"type":"step_start","timestamp":1000,"sessionID":"ses_1","part":{"id":"prt_1","messageID":"msg_1","sessionID":"ses_1","type":"step-start"}}
 {"type":"text","timestamp":1001,"sessionID":"ses_1","part":{"id":"prt_2","messageID":"msg_1","sessionID":"ses_1","type":"text","text":"Done.","time":{"start":1000,"end":1001}}}
 "#;
+
+    const AT_ONCE: AtEnd<'_> = AtEnd {
+        wait: Duration::ZERO,
+        rest: &|_| (),
+        is_stopped: &|| false,
+    };
 
     /// What is said of busy and idle, and when, for pieces of input and quiet periods (`None`).
     fn said(dialect: Dialect, input: &[Option<&str>]) -> Vec<(i64, String, bool)> {
@@ -169,6 +194,7 @@ mod tests {
             &|| clock.get(),
             &Instant::now,
             &mut keep,
+            &AT_ONCE,
         );
         said
     }
@@ -212,7 +238,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_kept_is_held_until_it_can() {
-        for room_at in [1, 2, 4, 9] {
+        for (room_at, wait) in [(1, 0), (2, 0), (4, 0), (9, 0), (9, 60), (90, 60)] {
             let clock = Cell::new(0);
             let now = Cell::new(Instant::now());
             let lines = (1..5).map(|n| {
@@ -250,10 +276,17 @@ mod tests {
                 &|| clock.get(),
                 &|| now.get(),
                 &mut keep,
+                &AtEnd {
+                    wait: Duration::from_secs(wait),
+                    rest: &|pause| now.set(now.get() + pause),
+                    is_stopped: &|| false,
+                },
             );
-            let (ids, notes): (&[&str], &[&str]) = match room_at {
-                9 => (&[], &["4 events are not in the session: no space left"]),
-                _ => (&["e1", "e2", "e3", "e4"], &[]),
+            let lost = (room_at > 4 && wait == 0) || room_at == 90;
+            assert_eq!(outcome.lost, if lost { 4 } else { 0 });
+            let (ids, notes): (&[&str], &[&str]) = match lost {
+                true => (&[], &["4 events are not in the session: no space left"]),
+                false => (&["e1", "e2", "e3", "e4"], &[]),
             };
             assert_eq!(
                 (&kept[..], &outcome.notes[..]),
@@ -293,6 +326,7 @@ mod tests {
             &|| 1_795_697_824_523,
             &Instant::now,
             &mut keep,
+            &AT_ONCE,
         );
         assert!(times.len() > 3, "{times:?}");
         assert!(

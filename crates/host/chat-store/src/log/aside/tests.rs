@@ -189,8 +189,11 @@ fn where_the_disk_refuses_the_rest_nothing_is_written_before_that_is_done() {
     assert!(store.session(&id()).is_none());
     assert_eq!(store.unopened_logs(), 1);
     assert!(store.session_or_new(&id()).is_err());
+    assert_eq!(store.unopened_logs(), 1);
+    std::fs::remove_dir_all(&index).unwrap();
+    assert!(store.session_or_new(&id()).is_ok(), "it is tried again");
+    assert_eq!(store.unopened_logs(), 0);
     drop(store);
-    std::fs::remove_dir_all(index).unwrap();
     let store = open(dir.path());
     assert_eq!(aside(dir.path()), whole);
     assert_ne!(store.session_or_new(&id()).unwrap().position().0, epoch);
