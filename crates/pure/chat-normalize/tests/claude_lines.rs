@@ -410,6 +410,59 @@ fn the_tokens_of_a_turn_are_those_of_its_sub_agents_too() {
     );
 }
 
+/// Two sub-agents work at the same time: a message of one goes on behind those of the other and of the main agent.
+#[test]
+fn the_tokens_of_each_message_are_told_once_however_agents_take_turns() {
+    let answer = |uuid: &str, id: &str, tokens: u32, block: Value| {
+        json!({"type": "assistant", "uuid": uuid, "sessionId": "s1", "timestamp": at(9), "message": {"id": id,
+            "role": "assistant", "content": [block], "usage": {"input_tokens": tokens, "output_tokens": 1}}})
+    };
+    let text = || json!({"type": "text", "text": "…"});
+    let task =
+        |id: &str| json!({"type": "tool_use", "id": id, "name": "Task", "input": {"prompt": id}});
+    let of_agent = |call: &str, line: Value| {
+        json!({"type": "progress", "uuid": format!("p-{}", line["uuid"]), "sessionId": "s1", "timestamp": at(9),
+            "parentToolUseID": call,
+            "data": {"type": "agent_progress", "agentId": format!("a-{call}"), "message": line}})
+    };
+    let result = |uuid: &str, call: &str| {
+        said(
+            "user",
+            uuid,
+            20,
+            json!([{"type": "tool_result", "tool_use_id": call, "content": "done"}]),
+        )
+    };
+    let events = transcript(&[
+        said("user", "u1", 0, json!("go")),
+        answer("m1", "main1", 100, task("one")),
+        of_agent("one", answer("o1", "of-one", 10, text())),
+        answer("m2", "main1", 100, task("two")),
+        of_agent("two", answer("t1", "of-two", 20, text())),
+        of_agent("one", answer("o2", "of-one", 11, text())),
+        of_agent("two", answer("t2", "of-two", 21, text())),
+        of_agent("two", answer("t3", "of-two-b", 22, text())),
+        result("r1", "one"),
+        result("r2", "two"),
+        answer("m3", "main2", 101, text()),
+    ]);
+    let told = events.iter().filter_map(|event| match &event.payload {
+        Payload::Usage(usage) => Some((event.response_id.as_deref().unwrap(), usage.input_tokens)),
+        _ => None,
+    });
+    let told: Vec<(&str, u64)> = told.collect();
+    assert_eq!(
+        told,
+        [
+            ("of-two", 21),
+            ("of-one", 11),
+            ("of-two-b", 22),
+            ("main1", 100),
+            ("main2", 101),
+        ]
+    );
+}
+
 #[test]
 fn a_hook_is_told_where_it_says_something_or_fails() {
     let ran = |id: &str, outcome: &str, output: &str| {

@@ -57,7 +57,7 @@ impl ClaudeTranscript {
             };
             self.session.facts.say(emitter, facts, Map::new());
         }
-        if let Some((id, usage)) = self.pending_usage.take(message) {
+        if let Some((id, usage)) = self.pending_usage.take(chain.as_ref(), message) {
             self.write_usage(emitter, &id, usage);
         }
         emitter.keep_ids(true);
@@ -89,7 +89,14 @@ impl ClaudeTranscript {
     }
 
     pub(super) fn flush_usage(&mut self, emitter: &mut Emitter) {
-        if let Some((id, usage)) = self.pending_usage.flush() {
+        for (id, usage) in self.pending_usage.flush() {
+            self.write_usage(emitter, &id, usage);
+        }
+    }
+
+    /// Writes what the sub-agents used that a call started, whose result came.
+    pub(super) fn flush_usage_of_call(&mut self, emitter: &mut Emitter, call: &str) {
+        for (id, usage) in self.pending_usage.flush_call(call) {
             self.write_usage(emitter, &id, usage);
         }
     }

@@ -36,7 +36,7 @@ impl ClaudeTranscript {
                 for block in blocks {
                     match str_of(block, "type").unwrap_or("") {
                         "tool_result" => {
-                            self.forget_output(block);
+                            self.call_is_over(emitter, block);
                             self.session
                                 .tool_result(emitter, &place, block, details, Some(line));
                             if chain.is_none() {
@@ -64,9 +64,10 @@ impl ClaudeTranscript {
         }
     }
 
-    fn forget_output(&mut self, block: &Value) {
-        if let Some(id) = text_of(block, "tool_use_id") {
+    fn call_is_over(&mut self, emitter: &mut Emitter, result: &Value) {
+        if let Some(id) = text_of(result, "tool_use_id") {
             self.printed.remove(id);
+            self.flush_usage_of_call(emitter, id);
         }
     }
 
