@@ -446,11 +446,12 @@ fn the_tokens_of_each_message_are_told_once_however_agents_take_turns() {
         result("r2", "two"),
         answer("m3", "main2", 101, text()),
     ]);
+    let response = |event: &ChatEvent| event.response_id.clone().unwrap();
     let told = events.iter().filter_map(|event| match &event.payload {
-        Payload::Usage(usage) => Some((event.response_id.as_deref().unwrap(), usage.input_tokens)),
+        Payload::Usage(usage) => Some((response(event), usage.input_tokens)),
         _ => None,
     });
-    let told: Vec<(&str, u64)> = told.collect();
+    let told: Vec<(String, u64)> = told.collect();
     assert_eq!(
         told,
         [
@@ -460,7 +461,33 @@ fn the_tokens_of_each_message_are_told_once_however_agents_take_turns() {
             ("main1", 100),
             ("main2", 101),
         ]
+        .map(|(response, tokens)| (response.to_owned(), tokens))
     );
+    // They stand where the message stands.
+    let place = |event: &ChatEvent| {
+        let ChatEvent {
+            turn_id,
+            agent_id,
+            parent_tool_call_id,
+            ..
+        } = event.clone();
+        (response(event), turn_id, agent_id, parent_tool_call_id)
+    };
+    let of_texts: Vec<_> = events
+        .iter()
+        .filter(|event| {
+            matches!(
+                event.payload,
+                Payload::AssistantDone(_) | Payload::ToolCall(_)
+            )
+        })
+        .map(place)
+        .collect();
+    let mut of_usages = events
+        .iter()
+        .filter(|event| matches!(event.payload, Payload::Usage(_)))
+        .map(place);
+    assert!(of_usages.all(|usage| of_texts.contains(&usage)));
 }
 
 #[test]

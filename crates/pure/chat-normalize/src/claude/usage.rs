@@ -180,47 +180,43 @@ pub(crate) fn session_usage(result: &Value) -> Option<Usage> {
 /// Agents work at the same time, so each has a message of its own that may go on.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
-    /// By the agent's chain; the main agent has none.
+    /// The message's id and its usage, by the agent's chain; the main agent has none.
     of_chains: BTreeMap<Option<Chain>, (String, Usage)>,
 }
 
 /// The call that started a sub-agent, and what the agent is called.
 pub(crate) type Chain = (Option<String>, String);
 
+/// Whose message it was, its id, and its usage.
+pub(crate) type Used = (Option<Chain>, String, Usage);
+
 impl Pending {
     /// Takes the usage a line repeats; what an earlier message of its chain is left with, once another one begins.
-    pub(crate) fn take(
-        &mut self,
-        chain: Option<&Chain>,
-        message: &Value,
-    ) -> Option<(String, Usage)> {
-        let message_id = text_of(message, "id")?.to_owned();
+    pub(crate) fn take(&mut self, chain: Option<&Chain>, message: &Value) -> Option<Used> {
+        let message_id = text_of(message, "id")?;
         let tokens = message.get("usage").filter(|usage| usage.is_object())?;
         let usage = usage("response", tokens, str_of(message, "model"));
-        self.of_chains
-            .insert(chain.cloned(), (message_id.clone(), usage))
-            .filter(|(before, _)| *before != message_id)
+        let chain = chain.cloned();
+        let (before, left) = self
+            .of_chains
+            .insert(chain.clone(), (message_id.to_owned(), usage))?;
+        (before != message_id).then_some((chain, before, left))
     }
 
     /// What is left of the sub-agents that `call` started, once it is over.
-    pub(crate) fn flush_call(&mut self, call: &str) -> Vec<(String, Usage)> {
-        let of_call = |chain: &Option<Chain>| {
-            let call_of_chain = chain.as_ref().and_then(|(call, _)| call.as_deref());
-            call_of_chain == Some(call)
-        };
-        let over: Vec<Option<Chain>> = self
-            .of_chains
-            .keys()
-            .filter(|c| of_call(c))
-            .cloned()
-            .collect();
-        over.iter()
-            .filter_map(|chain| self.of_chains.remove(chain))
-            .collect()
+    pub(crate) fn flush_call(&mut self, call: &str) -> Vec<Used> {
+        self.flush_where(|chain| chain.is_some_and(|(of, _)| of.as_deref() == Some(call)))
     }
 
     /// What is left.
-    pub(crate) fn flush(&mut self) -> Vec<(String, Usage)> {
-        std::mem::take(&mut self.of_chains).into_values().collect()
+    pub(crate) fn flush(&mut self) -> Vec<Used> {
+        self.flush_where(|_| true)
+    }
+
+    fn flush_where(&mut self, is_over: impl Fn(Option<&Chain>) -> bool) -> Vec<Used> {
+        self.of_chains
+            .extract_if(.., |chain, _| is_over(chain.as_ref()))
+            .map(|(chain, (message_id, usage))| (chain, message_id, usage))
+            .collect()
     }
 }
