@@ -255,6 +255,53 @@ fn a_file_written_again_as_it_was_is_not_made_anew() {
     );
 }
 
+/// Where words are taken out and nothing stands behind them in their line, the program takes out the line's end, too.
+#[test]
+fn a_line_that_is_taken_out_leaves_no_empty_one() {
+    let edit = |old: &str, all: bool, lines: &[&str]| {
+        let hunk = json!({"oldStart": 1, "oldLines": 3, "newStart": 1, "newLines": lines.len() - 1, "lines": lines});
+        let mut result = said(
+            "user",
+            "r1",
+            2,
+            json!([{"type": "tool_result", "tool_use_id": "w1", "content": "updated"}]),
+        );
+        result["toolUseResult"] = json!({"filePath": "/w/a", "oldString": old, "newString": "", "replaceAll": all,
+            "originalFile": "one\ntwo one\nthree\n", "structuredPatch": [hunk]});
+        let call = json!({"type": "tool_use", "id": "w1", "name": "Edit",
+            "input": {"file_path": "/w/a", "old_string": old, "new_string": "", "replace_all": all}});
+        let events = transcript(&[
+            said("user", "u1", 0, json!("go")),
+            said("assistant", "a1", 1, json!([call])),
+            result,
+        ]);
+        let told = events.iter().find_map(|event| match &event.payload {
+            Payload::FileEdit(edit) => Some(edit),
+            _ => None,
+        });
+        let told = told.unwrap();
+        assert!(told.full_diff_available);
+        let diff = told.full_diff.as_ref().unwrap().preview();
+        let (_, lines) = diff.split_once("@@\n").unwrap();
+        (told.lines_added, told.lines_removed, lines.to_owned())
+    };
+    let whole = [" one", "-two one", " three"];
+    assert_eq!(
+        edit("two one", false, &whole),
+        (0, 1, whole.join("\n") + "\n")
+    );
+    let words = [" one", "-two one", "+ one", " three"];
+    assert_eq!(edit("two", false, &words), (1, 1, words.join("\n") + "\n"));
+    // Words at the end of a line, too.
+    let joined = [" one", "-two one", "-three", "+twothree"];
+    assert_eq!(
+        edit(" one", false, &joined),
+        (1, 2, joined.join("\n") + "\n")
+    );
+    let all = ["-one", "-two one", "-three", "+two three"];
+    assert_eq!(edit("one", true, &all), (1, 3, all.join("\n") + "\n"));
+}
+
 fn stream(lines: &[Value]) -> Vec<ChatEvent> {
     let init =
         json!({"type": "system", "subtype": "init", "session_id": "s1", "cwd": "/w", "uuid": "i1"});
