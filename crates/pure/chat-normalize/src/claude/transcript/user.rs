@@ -5,7 +5,7 @@ use chat_event::{Body, Json};
 use serde_json::{Map, Value};
 
 use super::{ClaudeTranscript, FORMAT};
-use crate::claude::said::{Said, piece_tag, pieces};
+use crate::claude::said::{Said, piece_tag, pieces, pieces_of};
 use crate::claude::side_lines;
 use crate::emit::{Emitter, Place};
 use crate::value::{is_true, str_of, text_of};
@@ -23,9 +23,14 @@ impl ClaudeTranscript {
             .unwrap_or(&Value::Null);
         let place = self.place(chain.as_ref());
         match content {
-            Value::String(text) => {
-                self.user_text(emitter, line, chain.is_some(), &place, text, None)
-            }
+            Value::String(text) => self.user_text(
+                emitter,
+                line,
+                chain.is_some(),
+                &place,
+                &[text.as_str()],
+                None,
+            ),
             Value::Array(blocks) => {
                 let n_results = blocks
                     .iter()
@@ -50,14 +55,7 @@ impl ClaudeTranscript {
                 }
                 let attachments = attachments(blocks);
                 if !texts.is_empty() || attachments.is_some() {
-                    self.user_text(
-                        emitter,
-                        line,
-                        chain.is_some(),
-                        &place,
-                        &texts.join("\n"),
-                        attachments,
-                    );
+                    self.user_text(emitter, line, chain.is_some(), &place, &texts, attachments);
                 }
             }
             other => emitter.raw(&place, FORMAT, "user content", other),
@@ -77,9 +75,10 @@ impl ClaudeTranscript {
         line: &Value,
         side: bool,
         place: &Place,
-        text: &str,
+        texts: &[&str],
         attachments: Option<Json>,
     ) {
+        let text = &texts.join("\n");
         if is_true(line, "isCompactSummary") {
             match &mut self.pending_compaction {
                 Some((_, _, _, compaction)) => compaction.summary = Some(text.to_owned()),
@@ -112,7 +111,7 @@ impl ClaudeTranscript {
             .and_then(|origin| text_of(origin, "kind"))
             == Some("task-notification");
         let mut attachments = attachments;
-        let said = pieces(text);
+        let said = pieces_of(texts);
         // What a person says beside a command is a prompt.
         let is_prompt = said.iter().any(|said| matches!(said, Said::Words(_)));
         for (at, said) in said.into_iter().enumerate() {

@@ -1,0 +1,67 @@
+//! What a person said to Claude Code, and what the program put beside it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a promise that is not kept fails its test"
+)]
+
+mod support;
+
+use chat_event::{ChatEvent, Payload};
+use chat_normalize::Dialect;
+use serde_json::{Value, json};
+use support::{assert_sound, read_lines};
+
+fn said(kind: &str, uuid: &str, content: Value) -> Value {
+    json!({"type": kind, "uuid": uuid, "sessionId": "s1", "version": "2.1.29", "timestamp": "2026-01-01T00:00:00.000Z",
+        "message": {"id": format!("m-{uuid}"), "role": kind, "content": content}})
+}
+
+fn text(text: &str) -> Value {
+    json!({"type": "text", "text": text})
+}
+
+/// What was said, each with its turn.
+fn words(dialect: Dialect, lines: &[Value]) -> Vec<String> {
+    let read = read_lines(dialect, lines);
+    assert_sound("a session", &read.events);
+    assert!(read.report.raw.is_empty(), "{:?}", read.report);
+    let line = |event: &ChatEvent| {
+        let words = match &event.payload {
+            Payload::UserMessage(message) => format!("> {}", message.text.preview()),
+            Payload::AssistantDone(done) => format!("= {}", done.text),
+            Payload::Notice(notice) => format!("({})", notice.text),
+            _ => return None,
+        };
+        let turn = event.turn_id.as_deref().unwrap_or("no turn");
+        Some(format!("{turn}: {words}"))
+    };
+    read.events.iter().filter_map(line).collect()
+}
+
+#[test]
+fn what_a_person_quotes_is_not_cut_out_of_the_prompt() {
+    let quoted = "Why does it say\n\n<system-reminder>be kind</system-reminder>\n\nhere, and not <command-name>/x</command-name>?";
+    let reminder = "<system-reminder>be brief</system-reminder>";
+    let told = words(
+        Dialect::ClaudeTranscript,
+        &[
+            said("user", "u1", json!(quoted)),
+            said("assistant", "a1", json!([text("Because.")])),
+            said(
+                "user",
+                "u2",
+                json!([text("Look"), text(reminder), text(quoted)]),
+            ),
+        ],
+    );
+    assert_eq!(
+        told,
+        [
+            format!("u1: > {quoted}"),
+            "u1: = Because.".to_owned(),
+            "u1: (be brief)".to_owned(),
+            format!("u2: > Look\n\n{quoted}"),
+        ]
+    );
+}
