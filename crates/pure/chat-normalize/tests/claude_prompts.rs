@@ -60,8 +60,47 @@ fn what_a_person_quotes_is_not_cut_out_of_the_prompt() {
         [
             format!("u1: > {quoted}"),
             "u1: = Because.".to_owned(),
-            "u1: (be brief)".to_owned(),
+            "u2: (be brief)".to_owned(),
             format!("u2: > Look\n\n{quoted}"),
+        ]
+    );
+}
+
+#[test]
+fn what_the_program_says_beside_a_prompt_is_told_in_its_turn() {
+    let opened = "<ide_opened_file>The user opened /w/a</ide_opened_file>";
+    let selected = "<ide_selection>line 1</ide_selection>";
+    let told = words(
+        Dialect::ClaudeTranscript,
+        &[
+            said("user", "u1", json!([text(opened), text("Go")])),
+            said("assistant", "a1", json!([text("Done.")])),
+            said("user", "u2", json!(format!("{selected}\n\nGo on"))),
+            said("assistant", "a2", json!([text("Done again.")])),
+            said(
+                "user",
+                "u3",
+                json!([
+                    text(opened),
+                    text("<command-name>/review</command-name><command-args></command-args>")
+                ]),
+            ),
+            // Without a prompt it is told where it stands.
+            said("user", "u4", json!(selected)),
+        ],
+    );
+    assert_eq!(
+        told,
+        [
+            "u1: (The user opened /w/a)",
+            "u1: > Go",
+            "u1: = Done.",
+            "u2: (line 1)",
+            "u2: > Go on",
+            "u2: = Done again.",
+            "u3: > /review",
+            "u3: (The user opened /w/a)",
+            "u3: (line 1)",
         ]
     );
 }

@@ -114,6 +114,13 @@ impl ClaudeTranscript {
         let said = pieces_of(texts);
         // What a person says beside a command is a prompt.
         let is_prompt = said.iter().any(|said| matches!(said, Said::Words(_)));
+        let trigger = said.iter().find_map(|said| match said {
+            Said::Words(_) if woken => Some("system"),
+            Said::Command(_) if self.of_local => None,
+            Said::Words(_) | Said::Shell(_) | Said::Command(_) => Some("user"),
+            Said::TaskNotification(_) => Some("system"),
+            Said::Interrupt | Said::Done(_) | Said::Output(_) | Said::Injected(_) => None,
+        });
         for (at, said) in said.into_iter().enumerate() {
             let tag = piece_tag(at);
             match said {
@@ -152,7 +159,11 @@ impl ClaudeTranscript {
                     side_lines::printed(emitter, &self.place(None), &text);
                 }
                 Said::Injected(text) => {
-                    side_lines::said_by_program(emitter, &self.place(None), &text)
+                    // What stands beside a prompt is of its turn.
+                    if let Some(trigger) = trigger {
+                        self.begin_turn(emitter, line, trigger);
+                    }
+                    side_lines::said_by_program(emitter, &self.place(None), &text);
                 }
             }
         }
