@@ -28,7 +28,17 @@ fn words(dialect: Dialect, lines: &[Value]) -> Vec<String> {
     assert!(read.report.raw.is_empty(), "{:?}", read.report);
     let line = |event: &ChatEvent| {
         let words = match &event.payload {
-            Payload::UserMessage(message) => format!("> {}", message.text.preview()),
+            Payload::UserMessage(message) => {
+                let attached = message.attachments.as_ref();
+                let attached = attached.map_or(0, |json| json.to_value().as_array().unwrap().len());
+                let by = event.extra.get("from").map_or("", |_| " from the program");
+                let attached = if attached == 0 {
+                    String::new()
+                } else {
+                    format!(" [{attached} attached{by}]")
+                };
+                format!("> {}{attached}", message.text.preview())
+            }
             Payload::AssistantDone(done) => format!("= {}", done.text),
             Payload::Notice(notice) => format!("({})", notice.text),
             _ => return None,
@@ -103,4 +113,52 @@ fn what_the_program_says_beside_a_prompt_is_told_in_its_turn() {
             "u3: (line 1)",
         ]
     );
+}
+
+fn document(data: &str) -> Value {
+    json!({"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": data}})
+}
+
+#[test]
+fn what_the_program_attaches_is_kept_and_no_notice_is_empty() {
+    let by_program = |mark: &str, uuid: &str, content: Value| {
+        let mut line = said("user", uuid, content);
+        line[mark] = json!(true);
+        line
+    };
+    for (dialect, mark) in [
+        (Dialect::ClaudeTranscript, "isMeta"),
+        (Dialect::ClaudeStream, "isSynthetic"),
+    ] {
+        let init = json!({"type": "system", "subtype": "init", "session_id": "s1", "uuid": "u1", "model": "m",
+            "cwd": "/w", "claude_code_version": "2.1.29"});
+        let begins = match dialect {
+            Dialect::ClaudeStream => init,
+            _ => said("user", "u1", json!("Read it")),
+        };
+        let mut told = words(
+            dialect,
+            &[
+                begins,
+                by_program(mark, "m1", json!([document("AA==")])),
+                by_program(
+                    mark,
+                    "m2",
+                    json!([text("Two pages"), document("AA=="), document("AB==")]),
+                ),
+                by_program(mark, "m3", json!([text("")])),
+            ],
+        );
+        told.retain(|line| !line.ends_with("Read it"));
+        let wanted = [
+            "> [1 attached from the program]",
+            "(Two pages)",
+            "> [2 attached from the program]",
+        ];
+        let told: Vec<String> = told
+            .iter()
+            .map(|line| line.split_once(": ").unwrap().1.replace("  ", " "))
+            .collect();
+        assert_eq!(told, wanted, "{dialect:?}");
+    }
 }

@@ -65,7 +65,7 @@ impl ClaudeStream {
                     compaction.summary = Some(text.to_owned());
                     self.flush_compaction(emitter);
                 }
-                None => side_lines::said_by_program(emitter, place, text),
+                None => side_lines::given_by_program(emitter, place, text, attachments),
             }
             return;
         }

@@ -99,7 +99,7 @@ impl ClaudeTranscript {
                 [Said::Injected(inner)] => inner,
                 _ => text,
             };
-            side_lines::said_by_program(emitter, place, said);
+            side_lines::given_by_program(emitter, place, said, attachments);
             return;
         }
         if side {
@@ -130,7 +130,8 @@ impl ClaudeTranscript {
                 }
                 Said::Words(words) if woken => {
                     self.begin_turn(emitter, line, "system");
-                    side_lines::said_by_program(emitter, &self.place(None), &words);
+                    let place = self.place(None);
+                    side_lines::given_by_program(emitter, &place, &words, attachments.take());
                 }
                 Said::Words(words) | Said::Shell(words) => {
                     self.begin_turn(emitter, line, "user");
