@@ -162,3 +162,21 @@ fn what_the_program_attaches_is_kept_and_no_notice_is_empty() {
         assert_eq!(told, wanted, "{dialect:?}");
     }
 }
+
+#[test]
+fn what_is_attached_to_a_prompt_stands_beside_its_first_words_alone() {
+    let command = "<command-name>/review</command-name>\n<command-args>it</command-args>";
+    let content = json!([text(command), text("With care"), document("AA==")]);
+    let mut replay = said("user", "u1", content);
+    replay["isReplay"] = json!(true);
+    for (dialect, line) in [
+        (Dialect::ClaudeTranscript, replay.clone()),
+        (Dialect::ClaudeStream, replay),
+    ] {
+        assert_eq!(
+            words(dialect, &[line]),
+            ["u1: > /review it [1 attached]", "u1: > With care"],
+            "{dialect:?}"
+        );
+    }
+}

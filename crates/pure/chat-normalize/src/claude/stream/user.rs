@@ -70,6 +70,7 @@ impl ClaudeStream {
             return;
         }
         let replay = is_true(line, "isReplay");
+        let mut attachments = attachments;
         for (at, said) in pieces_of(texts).into_iter().enumerate() {
             let tag = piece_tag(at);
             match said {
@@ -89,7 +90,7 @@ impl ClaudeStream {
                             let id = emitter.line_id().to_owned();
                             self.session.open_turn(emitter, &id, "user");
                         }
-                        self.user_message(emitter, &tag, &words, attachments.clone());
+                        self.user_message(emitter, &tag, &words, attachments.take());
                     } else {
                         emitter.pass_over("user, a replay of the prompt");
                     }
